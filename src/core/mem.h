@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocator every room is given, so that a test can make it fail and the profiler can say what
+ * it holds. Sizes travel with every call; that keeps the count exact without a header per block.
+ *
+ * Not synchronised: one thread at a time (in the interpreter, the one that holds the GIL). */
+#ifndef CLP_MEM_H
+#define CLP_MEM_H
+
+#include "status.h"
+#include <stddef.h>
+
+struct clp_mem {
+    /* realloc with the old size: old 0 allocates, new 0 frees and returns NULL. NULL on failure,
+     * the old block then being untouched. */
+    void *(*resize)(void *context, void *block, size_t old_bytes, size_t new_bytes);
+    void *context;
+    size_t bytes; /* held now */
+    size_t peak;  /* the most ever held */
+};
+
+/* An allocator over malloc. */
+struct clp_mem clp_mem_system(void);
+
+/* Zeroed memory for count items of item_bytes each; NULL when there is none or the product
+ * overflows. count 0 gives NULL, which clp_mem_free takes. */
+void *clp_mem_alloc(struct clp_mem *mem, size_t count, size_t item_bytes);
+
+/* Grows or shrinks *block, an array of *count items, to new_count; new items are zeroed. On
+ * CLP_NO_MEMORY neither *block nor *count has changed. */
+clp_status clp_mem_grow(struct clp_mem *mem, void **block, size_t *count, size_t new_count,
+                        size_t item_bytes);
+
+void clp_mem_free(struct clp_mem *mem, void *block, size_t count, size_t item_bytes);
+
+/* A copy of `bytes` bytes of text with a 0 behind it; free it with clp_mem_free_text. */
+char *clp_mem_copy_text(struct clp_mem *mem, const char *text, size_t bytes);
+void clp_mem_free_text(struct clp_mem *mem, char *text);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* A finished profile: functions, their lines, the measures of every line. Nothing in it refers to
+ * the interpreter or the engine; it can be merged, written, read and printed anywhere.
+ *
+ * Life cycle: clp_profile_init, then add functions and lines, then clp_profile_clear. All memory
+ * belongs to the profile and comes from its allocator; strings are UTF-8, ended by 0, copied in.
+ * Times are nanoseconds, memory is bytes.
+ *
+ *   clp_profile
+ *     functions[0..function_count)          in selection order
+ *       file, name, first_line              the key
+ *       lines[0..line_count)                ascending by line, each line once
+ *         measures
+ *       source                              the function's text as it ran, from first_line on
+ *     meta                                  how it was made */
+#ifndef CLP_PROFILE_H
+#define CLP_PROFILE_H
+
+#include "hashmap.h"
+#include "mem.h"
+#include "status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every measure of a line, in one table: name of field and column, C type, and how two values of
+ * the same line are merged (SUM or MAX). The wire format writes a column for each, by this name.
+ *
+ *   hits            times the line began
+ *   time            wall time, callees included, what the profiler itself cost taken off
+ *   raw_time        the same as the clock saw it
+ *   self, raw_self  without the time in selected callees
+ *   await           wall time suspended at the line (coroutines, async generators)
+ *   max             the longest single execution
+ *   rss             resident bytes after the line, the largest seen
+ *   grown,released  sums of the rises and falls of resident bytes; increment = grown - released
+ *   self_increment  increment without selected callees
+ *   largest         the largest single change, with its sign */
+#define CLP_MEASURE_TABLE(X)          \
+    X(hits, uint64_t, SUM)            \
+    X(time, uint64_t, SUM)            \
+    X(raw_time, uint64_t, SUM)        \
+    X(self, uint64_t, SUM)            \
+    X(raw_self, uint64_t, SUM)        \
+    X(await, uint64_t, SUM)           \
+    X(max, uint64_t, MAX)             \
+    X(rss, uint64_t, MAX)             \
+    X(grown, uint64_t, SUM)           \
+    X(released, uint64_t, SUM)        \
+    X(self_increment, int64_t, SUM)   \
+    X(largest, int64_t, MAXABS)
+
+struct clp_measures {
+#define CLP_MEASURE_FIELD(name, type, merge) type name;
+    CLP_MEASURE_TABLE(CLP_MEASURE_FIELD)
+#undef CLP_MEASURE_FIELD
+};
+
+struct clp_profile_line {
+    int32_t line; /* 1-based line number in the file */
+    struct clp_measures measures;
+};
+
+struct clp_profile_function {
+    char *file;
+    char *name;         /* qualified name */
+    int32_t first_line; /* of the decorator when there is one */
+    uint64_t total;     /* inclusive nanoseconds of the function, recursion counted once */
+    uint64_t raw_total; /* the same as the clock saw it */
+    struct clp_profile_line *lines;
+    size_t line_count, line_room;
+    char *source; /* NULL when it could not be had; lines end in \n, from first_line on */
+    size_t source_bytes;
+};
+
+/* Strings may be NULL (unknown), numbers 0. Merging keeps the first profile's meta, sums wall,
+ * overhead and events, and ors has_memory. */
+struct clp_profile_meta {
+    char *python;  /* "3.12.1" */
+    char *tracer;  /* "monitoring" */
+    char *command; /* the program's argv, one text, as a shell would take it */
+    uint64_t pid;
+    double start;         /* seconds since 1970 */
+    uint64_t wall;        /* nanoseconds from start to snapshot */
+    uint64_t overhead;    /* nanoseconds the profiler itself took, estimated */
+    uint64_t events;      /* events the engine took */
+    uint64_t reads;       /* times resident memory was read */
+    uint64_t own_bytes;   /* the profiler's own memory, left out of every line */
+    bool has_memory;      /* were resident bytes read? */
+    bool inexact_memory;  /* the kernel's counter is not exact to the page */
+    uint64_t memory_step; /* its resolution in bytes, when not exact */
+};
+
+struct clp_profile {
+    struct clp_mem *mem; /* borrowed */
+    struct clp_profile_function *functions;
+    size_t function_count, function_room;
+    struct clp_hashmap index; /* of a function's key -> its place */
+    struct clp_profile_meta meta;
+};
+
+void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem);
+void clp_profile_clear(struct clp_profile *profile);
+
+/* Finds or appends the function with this key. *function is borrowed and stays valid until the
+ * next clp_profile_add_function. CLP_NO_MEMORY leaves the profile as it was. */
+clp_status clp_profile_add_function(struct clp_profile *profile, const char *file, const char *name,
+                                    int32_t first_line, struct clp_profile_function **function);
+
+/* Merges measures into the line's (a new line starts at zero). Cheap when lines come in ascending
+ * order. CLP_NO_MEMORY leaves the function as it was. */
+clp_status clp_profile_add_line(struct clp_profile *profile, struct clp_profile_function *function,
+                                int32_t line, const struct clp_measures *measures);
+
+/* Replaces the function's source by a copy of these bytes (any bytes; 0 bytes is no source). */
+clp_status clp_profile_set_source(struct clp_profile *profile,
+                                  struct clp_profile_function *function, const char *text,
+                                  size_t bytes);
+
+/* Replaces *text, one of the strings of profile->meta, by a copy (NULL clears it). */
+clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const char *value);
+
+/* Adds everything in `from` to `into`. CLP_NO_MEMORY leaves `into` partly merged but whole: it may
+ * still be printed and must still be cleared. */
+clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from);
+
+/* grown - released. */
+int64_t clp_measures_increment(const struct clp_measures *measures);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Source text: lines of a file, and where the block of a function ends.
+ *
+ * Works on UTF-8 bytes and never fails on odd ones. A line ends at \n, \r\n or \r, as Python reads
+ * a file. */
+#ifndef CLP_SOURCE_H
+#define CLP_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct clp_span {
+    const char *text; /* borrowed from the whole text; not ended by 0 */
+    size_t bytes;
+};
+
+/* Walks lines: sets *line to the next one (without its end) and moves *rest behind it. Returns 0
+ * when nothing is left. */
+int clp_source_next_line(struct clp_span *rest, struct clp_span *line);
+
+/* The text from line `first` to line `last` (1-based, both inside), line ends included; empty
+ * where the file is shorter. */
+struct clp_span clp_source_lines(struct clp_span text, int32_t first, int32_t last);
+
+/* The last line of the block that starts at line `first`: of a def, class, lambda or decorator
+ * there, with decorators, a signature over several lines, strings, brackets, continuations and
+ * nested blocks; trailing blank lines and comments left out. The same line as inspect.getblock
+ * gives. `first` itself when nothing starts there. */
+int32_t clp_source_block_end(struct clp_span text, int32_t first);
+
+#endif

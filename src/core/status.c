@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#include "status.h"
+
+#define CLP_STATUS_MESSAGE(code, text) text,
+static const char *const messages[] = {CLP_STATUS_TABLE(CLP_STATUS_MESSAGE)};
+#undef CLP_STATUS_MESSAGE
+
+const char *clp_status_text(clp_status status)
+{
+    if ((unsigned)status >= CLP_STATUS_COUNT)
+        return "unknown status";
+    return messages[status];
+}

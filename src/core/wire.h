@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The .lprof file: one msgpack map. docs/format.md draws it; here is the outline.
+ *
+ *   { "format": "clineprof", "version": 1, "unit": 1e-09,
+ *     "functions": [ { "file": str, "line": int, "name": str, "total": int, "raw_total": int,
+ *                      "lines": { "line": [int..], "hits": [int..], "time": [int..], .. } } .. ],
+ *     "source": [ { "file": str, "line": int, "name": str, "text": str } .. ],
+ *     "meta": { .. } }
+ *
+ * Measures are columns by name (CLP_MEASURE_TABLE), all as long as "line"; a column that is zero
+ * throughout is left out. Unknown keys and columns are skipped, so the format can grow.
+ *
+ * Text of the profiled program that is not UTF-8 is written as msgpack `bin` by no writer of ours:
+ * source and names are UTF-8 before they reach a profile. */
+#ifndef CLP_WIRE_H
+#define CLP_WIRE_H
+
+#include "buf.h"
+#include "profile.h"
+#include "status.h"
+
+#define CLP_WIRE_VERSION 1
+
+/* Appends the profile as msgpack. CLP_NO_MEMORY leaves the buffer with a part of it. */
+clp_status clp_wire_encode(const struct clp_profile *profile, struct clp_buf *out);
+
+/* Reads bytes into an initialised, empty profile. The bytes are walked once without allocating
+ * (types, depth, declared lengths against the bytes left, a cap on the sum of elements) before
+ * msgpack-c sees them. On failure the profile is empty again and *fault says where and why. */
+clp_status clp_wire_decode(const char *bytes, size_t count, struct clp_profile *profile,
+                           struct clp_fault *fault);
+
+#endif
