@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+# clineprof. `make help` says what can be made. Two facts explain the rest:
+#   - the first lines ask the interpreter (tools/config.py) and the machine (tools/setup.sh) once;
+#     make reads their answers as included makefiles, so they are there before anything compiles
+#   - what includes Python.h is built per interpreter, in $(OUT)/<SOABI>; the core is built once
+
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+SANITIZER ?=
+V ?=
+OUT := build$(if $(SANITIZER),/$(SANITIZER))
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
+
+# ---- the interpreter and the machine ---------------------------------------------------------
+CANDIDATES := $(or $(PYTHON),python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11 \
+                python3.10)
+ifneq ($(filter-out help clean layers print-sources check-all,$(or $(MAKECMDGOALS),all)),)
+CONFIG := $(shell for p in $(CANDIDATES); do $$p tools/config.py $(OUT) && break; done \
+            $(if $(PYTHON),,2>/dev/null))
+ifeq ($(CONFIG),)
+$(error no usable interpreter among: $(CANDIDATES). clineprof needs CPython 3.10 or newer; name one with PYTHON=)
+endif
+include $(CONFIG)
+PER := $(OUT)/$(SOABI)
+include $(PER)/setup.mk
+endif
+
+$(PER)/setup.mk: tools/setup.sh $(CONFIG)
+	@CC='$(CC)' sh tools/setup.sh build $(PYTHON_EXE) >$@.new && mv $@.new $@
+
+$(PER)/setup-check: tools/setup.sh $(CONFIG)
+	@CC='$(CC)' sh tools/setup.sh check $(PYTHON_EXE) >$@.new && mv $@.new $@
+
+# ---- sources and flags -----------------------------------------------------------------------
+CORE := $(sort $(wildcard src/core/*.c)) kernprof/options.c
+WITH_PYTHON := $(sort $(wildcard src/python/*.c) \
+                 $(filter-out kernprof/ckernprof.c kernprof/options.c,$(wildcard kernprof/*.c)))
+PACKAGE := $(patsubst src/%,%,$(shell find src/clineprof -type f ! -path '*/__pycache__/*'))
+TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+TEST_HELPERS := $(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c))
+
+SANITIZE := $(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-omit-frame-pointer)
+override CFLAGS += -std=c11 -D_GNU_SOURCE= -Wall -Wextra -Wshadow -Wconversion -fPIC \
+                   -fvisibility=hidden -fno-plt $(SANITIZE)
+override LDFLAGS += -Wl,-z,now $(SANITIZE)
+QUOTED := -iquote src/core -iquote src/python -iquote kernprof
+
+CORE_OBJECTS := $(CORE:%.c=$(OUT)/core/%.o)
+PYTHON_OBJECTS := $(WITH_PYTHON:%.c=$(PER)/%.o)
+CORE_LIBRARY := $(OUT)/core/libclineprof.a
+MODULE := $(OUT)/python/clineprof/_core$(EXT_SUFFIX)
+LAUNCHERS := $(OUT)/bin/ckernprof $(OUT)/bin/clineprof
+PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all demo check check-all unit layers bench install clean help print-sources FORCE
+
+all: $(MODULE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
+
+# ---- building --------------------------------------------------------------------------------
+# Flags may change between two runs of make; objects made with others are not reused.
+$(OUT)/flags: FORCE
+	@mkdir -p $(@D); echo '$(CC) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CFLAGS)' >$@
+
+# The interpreter the launcher starts when none is named: the one of the last make.
+$(OUT)/default-python: FORCE
+	@mkdir -p $(@D); echo '$(PYTHON_EXE)' | cmp -s - $@ || echo '$(PYTHON_EXE)' >$@
+
+$(OUT)/core/%.o: %.c $(OUT)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(MSGPACK_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(PER)/%.o: %.c $(OUT)/flags $(CONFIG)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(QUOTED) $(PYTHON_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OUT)/core/ckernprof.o: kernprof/ckernprof.c $(OUT)/flags $(OUT)/default-python
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -DCLP_PYTHON='"$(PYTHON_EXE)"' -MMD -MP -c -o $@ $<
+
+$(CORE_LIBRARY): $(CORE_OBJECTS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# Linked from objects, not from the library: a source that nothing calls yet must still link.
+$(MODULE): $(PYTHON_OBJECTS) $(CORE_OBJECTS)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $^ $(MSGPACK_LIBS) -lpthread -lm
+
+$(OUT)/bin/ckernprof: $(OUT)/core/ckernprof.o $(CORE_LIBRARY)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^
+
+$(OUT)/bin/clineprof: | $(OUT)/bin/ckernprof
+	@ln -sf ckernprof $@
+
+$(PACKAGE_FILES): $(OUT)/python/%: | src/%
+	@mkdir -p $(@D); ln -sf $(abspath src/$*) $@
+
+# ---- tests -----------------------------------------------------------------------------------
+# tests/unit/test_python_*.c hold an interpreter; without its library they are named as skipped.
+PYTHON_TESTS := $(filter test_python_%,$(TESTS))
+RUN_TESTS := $(filter-out $(if $(PYTHON_EMBED),,$(PYTHON_TESTS)),$(TESTS))
+CORE_BINARIES := $(patsubst %,$(OUT)/unit/%,$(filter-out test_python_%,$(RUN_TESTS)))
+PYTHON_BINARIES := $(patsubst %,$(PER)/unit/%,$(filter test_python_%,$(RUN_TESTS)))
+HELPER_OBJECTS := $(TEST_HELPERS:%.c=$(OUT)/unit/%.o)
+TEST_BINARIES = $(CORE_BINARIES) $(PYTHON_BINARIES)
+VENV := build/venv/$(SOABI)-$(PYTHON_VERSION)
+TEST_NEEDS := pytest msgpack
+
+$(OUT)/unit/tests/unit/%.o: tests/unit/%.c $(OUT)/flags | $(PER)/setup-check
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(QUOTED) $(MSGPACK_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(PER)/tests/unit/%.o: | $(PER)/setup-check
+
+$(CORE_BINARIES): $(OUT)/unit/%: $(OUT)/unit/tests/unit/%.o $(HELPER_OBJECTS) $(CORE_LIBRARY)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcriterion $(MSGPACK_LIBS) -lpthread -lm
+
+$(PYTHON_BINARIES): $(PER)/unit/%: $(PER)/tests/unit/%.o $(HELPER_OBJECTS) $(PYTHON_OBJECTS) \
+                                   $(CORE_LIBRARY)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ -lcriterion $(MSGPACK_LIBS) $(PYTHON_EMBED)
+
+$(VENV)/ready: Makefile $(CONFIG) $(PER)/setup-check
+	$(call say,VENV,$(VENV))
+	@$(PYTHON_EXE) -m venv --clear $(VENV) && $(VENV)/bin/python -m pip install -q $(TEST_NEEDS)
+	@$(VENV)/bin/python -m pip install -q --only-binary :all: numpy >/dev/null 2>&1 || \
+	  echo "  numpy cannot be installed for $(PYTHON_EXE); tests that need it are skipped"
+	@touch $@
+
+CHECK = $(PYTHON_EXE) tools/check.py --out $(OUT) --results $(PER)/results \
+  $(if $(SANITIZER),--sanitizer $(SANITIZER)) \
+  $(foreach t,$(filter-out $(RUN_TESTS),$(TESTS)),--skip $(t)) $(TEST_BINARIES:%=--unit %)
+
+check: all layers $(TEST_BINARIES) $(VENV)/ready ## all tests; SANITIZER=address|undefined
+	@$(CHECK) --venv $(VENV)/bin/python
+
+unit: $(TEST_BINARIES) ## the C unit tests only
+	@$(CHECK)
+
+check-all: ## `make check` with every interpreter found here
+	@python3 tools/check_all.py "$(MAKE)"
+
+layers: ## do the arrows between the rooms run one way?
+	@$(firstword $(PYTHON_EXE) python3) tools/layers.py
+
+# ---- for users -------------------------------------------------------------------------------
+demo: all ## build, then profile a small program
+	build/bin/ckernprof -l -v -o build/demo.lprof fixtures/demo.py
+
+BENCH_VENV := build/venv/bench-$(SOABI)-$(PYTHON_VERSION)
+$(BENCH_VENV)/ready: $(wildcard bench/requirements.txt) $(CONFIG) $(PER)/setup-check
+	$(call say,VENV,$(BENCH_VENV))
+	@$(PYTHON_EXE) -m venv --clear $(BENCH_VENV)
+	@test ! -e bench/requirements.txt || \
+	  $(BENCH_VENV)/bin/python -m pip install -q -r bench/requirements.txt
+	@touch $@
+
+bench: all $(BENCH_VENV)/ready ## cost against the peers; ARGS= for bench/run.py
+	$(BENCH_VENV)/bin/python bench/run.py $(ARGS)
+
+INSTALL_TO = $(DESTDIR)$(PREFIX)
+install: all ## install under PREFIX= (default /usr/local)
+	@mkdir -p $(INSTALL_TO)/bin $(INSTALL_TO)/lib/clineprof/python
+	install -m 755 $(OUT)/bin/ckernprof $(INSTALL_TO)/bin/ckernprof
+	ln -sf ckernprof $(INSTALL_TO)/bin/clineprof
+	@cd $(OUT)/python && for f in $(PACKAGE) clineprof/_core.*.so; do \
+	  install -D -m 644 $$f $(abspath $(INSTALL_TO))/lib/clineprof/python/$$f || exit 1; done
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@echo "make TARGET [PYTHON=/path/to/python3] [V=1] [SANITIZER=address|undefined] [CFLAGS=..]"
+	@awk -F '[:#]+' '/^[a-z-]+:.*## / {printf "  %-10s%s\n", $$1, $$NF}' Makefile
+
+print-sources: # what clineprof._core is made of; tests hold it against setup.py
+	@printf '%s\n' $(sort $(CORE) $(WITH_PYTHON))
+
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)

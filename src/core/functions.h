@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The selected functions: what each is called, and which lines it may reach. A function is named
+ * by a small number, its place in the table; numbers are never reused.
+ *
+ * One code object or several that agree in file, first line, name and span share an entry: a
+ * function defined a million times is one function. */
+#ifndef CLP_FUNCTIONS_H
+#define CLP_FUNCTIONS_H
+
+#include "hashmap.h"
+#include "mem.h"
+#include "status.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clp_function {
+    char *file;          /* owned, UTF-8 */
+    char *name;          /* owned, qualified */
+    int32_t first_line;  /* of the code object: its decorator's when it has one */
+    int32_t lowest_line; /* lines it may reach: lowest_line .. lowest_line + line_count - 1 */
+    uint32_t line_count;
+    bool generator;      /* may be suspended: generator, coroutine, async generator */
+    bool awaits;         /* coroutine or async generator: suspended time is await time */
+};
+
+struct clp_functions {
+    struct clp_mem *mem; /* borrowed */
+    struct clp_function *items;
+    size_t count, room;
+    struct clp_hashmap index;
+};
+
+void clp_functions_init(struct clp_functions *functions, struct clp_mem *mem);
+void clp_functions_clear(struct clp_functions *functions);
+
+/* Finds or appends; the texts of *wanted are copied. CLP_NO_MEMORY leaves the table as it was. */
+clp_status clp_functions_add(struct clp_functions *functions, const struct clp_function *wanted,
+                             uint32_t *number);
+
+#endif

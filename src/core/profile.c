@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/* The index maps the hash of a function's key to its place. Functions whose hashes are equal sit
+ * at hash, hash + 1, hash + 2 and so on, up to the first key that is not in the map; nothing is
+ * ever taken out, so that chain has no holes. */
+#include "profile.h"
+#include <string.h>
+
+static uint64_t sum_uint64_t(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* A foreign file may hold any number: stop at the ends, never overflow. */
+static int64_t sum_int64_t(int64_t a, int64_t b)
+{
+    if (b > 0 && a > INT64_MAX - b)
+        return INT64_MAX;
+    if (b < 0 && a < INT64_MIN - b)
+        return INT64_MIN;
+    return a + b;
+}
+
+static uint64_t max_uint64_t(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t magnitude(int64_t value)
+{
+    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+static int64_t maxabs_int64_t(int64_t a, int64_t b)
+{
+    return magnitude(b) > magnitude(a) ? b : a;
+}
+
+#define SUM(type) sum_##type
+#define MAX(type) max_##type
+#define MAXABS(type) maxabs_##type
+
+static void merge_measures(struct clp_measures *into, const struct clp_measures *from)
+{
+#define MERGE_FIELD(name, type, merge) into->name = merge(type)(into->name, from->name);
+    CLP_MEASURE_TABLE(MERGE_FIELD)
+#undef MERGE_FIELD
+}
+
+int64_t clp_measures_increment(const struct clp_measures *measures)
+{
+    uint64_t grown = measures->grown, released = measures->released;
+
+    if (grown >= released)
+        return grown - released > INT64_MAX ? INT64_MAX : (int64_t)(grown - released);
+    return released - grown > INT64_MAX ? -INT64_MAX : -(int64_t)(released - grown);
+}
+
+void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem)
+{
+    *profile = (struct clp_profile){.mem = mem};
+    clp_hashmap_init(&profile->index, mem);
+}
+
+static void clear_source(struct clp_mem *mem, struct clp_profile_function *function)
+{
+    clp_mem_free(mem, function->source, function->source_bytes + 1, 1);
+    function->source = NULL;
+    function->source_bytes = 0;
+}
+
+static void clear_function(struct clp_mem *mem, struct clp_profile_function *function)
+{
+    clp_mem_free_text(mem, function->file);
+    clp_mem_free_text(mem, function->name);
+    clp_mem_free(mem, function->lines, function->line_room, sizeof *function->lines);
+    clear_source(mem, function);
+}
+
+void clp_profile_clear(struct clp_profile *profile)
+{
+    struct clp_mem *mem = profile->mem;
+
+    for (size_t i = 0; i < profile->function_count; i++)
+        clear_function(mem, &profile->functions[i]);
+    clp_mem_free(mem, profile->functions, profile->function_room, sizeof *profile->functions);
+    clp_hashmap_clear(&profile->index);
+    clp_mem_free_text(mem, profile->meta.python);
+    clp_mem_free_text(mem, profile->meta.tracer);
+    clp_mem_free_text(mem, profile->meta.command);
+    clp_profile_init(profile, mem);
+}
+
+static uint64_t hash_key(const char *file, const char *name, int32_t first_line)
+{
+    uint64_t hash = clp_hash_text(0, file, strlen(file));
+
+    hash = clp_hash_text(hash, name, strlen(name));
+    return clp_hash_text(hash, (const char *)&first_line, sizeof first_line);
+}
+
+/* The function with this key, or NULL and *hash then is where the index takes it. */
+static struct clp_profile_function *find_function(struct clp_profile *profile, const char *file,
+                                                  const char *name, int32_t first_line,
+                                                  uint64_t *hash)
+{
+    uint64_t place;
+
+    for (*hash = hash_key(file, name, first_line);
+         clp_hashmap_get(&profile->index, *hash, &place); ++*hash) {
+        struct clp_profile_function *function = &profile->functions[place];
+        if (function->first_line == first_line && strcmp(function->name, name) == 0 &&
+            strcmp(function->file, file) == 0)
+            return function;
+    }
+    return NULL;
+}
+
+static clp_status reserve_functions(struct clp_profile *profile)
+{
+    if (profile->function_count < profile->function_room)
+        return CLP_OK;
+    void *block = profile->functions;
+    size_t room = profile->function_room == 0 ? 8 : profile->function_room * 2;
+    clp_status status = clp_mem_grow(profile->mem, &block, &profile->function_room, room,
+                                     sizeof *profile->functions);
+    profile->functions = block;
+    return status;
+}
+
+/* Appends the function and enters it in the index under `hash`, which is free. */
+static clp_status append_function(struct clp_profile *profile, const char *file, const char *name,
+                                  uint64_t hash)
+{
+    if (reserve_functions(profile) != CLP_OK)
+        return CLP_NO_MEMORY;
+    struct clp_profile_function *function = &profile->functions[profile->function_count];
+    *function = (struct clp_profile_function){0};
+    function->file = clp_mem_copy_text(profile->mem, file, strlen(file));
+    function->name = clp_mem_copy_text(profile->mem, name, strlen(name));
+    if (function->file == NULL || function->name == NULL ||
+        clp_hashmap_set(&profile->index, hash, profile->function_count) != CLP_OK) {
+        clear_function(profile->mem, function);
+        return CLP_NO_MEMORY;
+    }
+    profile->function_count++;
+    return CLP_OK;
+}
+
+clp_status clp_profile_add_function(struct clp_profile *profile, const char *file, const char *name,
+                                    int32_t first_line, struct clp_profile_function **function)
+{
+    uint64_t hash;
+    struct clp_profile_function *found = find_function(profile, file, name, first_line, &hash);
+
+    if (found == NULL) {
+        if (append_function(profile, file, name, hash) != CLP_OK)
+            return CLP_NO_MEMORY;
+        found = &profile->functions[profile->function_count - 1];
+        found->first_line = first_line;
+    }
+    *function = found;
+    return CLP_OK;
+}
+
+/* Room for `extra` more lines; at least doubled when there was too little. */
+static clp_status reserve_lines(struct clp_mem *mem, struct clp_profile_function *function,
+                                size_t extra)
+{
+    size_t wanted = function->line_count + extra;
+
+    if (wanted <= function->line_room)
+        return CLP_OK;
+    if (wanted < function->line_room * 2)
+        wanted = function->line_room * 2;
+    if (wanted < 4)
+        wanted = 4;
+    void *block = function->lines;
+    clp_status status =
+        clp_mem_grow(mem, &block, &function->line_room, wanted, sizeof *function->lines);
+    function->lines = block;
+    return status;
+}
+
+/* The place of the first line that is not below this one. */
+static size_t line_place(const struct clp_profile_function *function, int32_t line)
+{
+    size_t low = 0, high = function->line_count;
+
+    if (high == 0 || function->lines[high - 1].line < line)
+        return high;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (function->lines[middle].line < line)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+clp_status clp_profile_add_line(struct clp_profile *profile, struct clp_profile_function *function,
+                                int32_t line, const struct clp_measures *measures)
+{
+    size_t place = line_place(function, line);
+
+    if (place < function->line_count && function->lines[place].line == line) {
+        merge_measures(&function->lines[place].measures, measures);
+        return CLP_OK;
+    }
+    if (reserve_lines(profile->mem, function, 1) != CLP_OK)
+        return CLP_NO_MEMORY;
+    struct clp_profile_line *lines = function->lines;
+    memmove(&lines[place + 1], &lines[place], (function->line_count - place) * sizeof *lines);
+    lines[place] = (struct clp_profile_line){.line = line, .measures = *measures};
+    function->line_count++;
+    return CLP_OK;
+}
+
+clp_status clp_profile_set_source(struct clp_profile *profile,
+                                  struct clp_profile_function *function, const char *text,
+                                  size_t bytes)
+{
+    char *copy = NULL;
+
+    if (bytes != 0) {
+        copy = clp_mem_copy_text(profile->mem, text, bytes);
+        if (copy == NULL)
+            return CLP_NO_MEMORY;
+    }
+    clear_source(profile->mem, function);
+    function->source = copy;
+    function->source_bytes = bytes;
+    return CLP_OK;
+}
+
+clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const char *value)
+{
+    char *copy = NULL;
+
+    if (value != NULL) {
+        copy = clp_mem_copy_text(profile->mem, value, strlen(value));
+        if (copy == NULL)
+            return CLP_NO_MEMORY;
+    }
+    clp_mem_free_text(profile->mem, *text);
+    *text = copy;
+    return CLP_OK;
+}
+
+/* How many of from's lines `into` does not have. */
+static size_t count_new_lines(const struct clp_profile_function *into,
+                              const struct clp_profile_function *from)
+{
+    size_t i = 0, fresh = 0;
+
+    for (size_t j = 0; j < from->line_count; j++) {
+        while (i < into->line_count && into->lines[i].line < from->lines[j].line)
+            i++;
+        if (i == into->line_count || into->lines[i].line != from->lines[j].line)
+            fresh++;
+    }
+    return fresh;
+}
+
+/* Two ascending lists into one, from the back, so that it happens in place and takes one pass:
+ * inserting line by line would take quadratic time where two large functions alternate. */
+static clp_status merge_lines(struct clp_mem *mem, struct clp_profile_function *into,
+                              const struct clp_profile_function *from)
+{
+    size_t fresh = count_new_lines(into, from);
+
+    if (reserve_lines(mem, into, fresh) != CLP_OK)
+        return CLP_NO_MEMORY;
+    size_t i = into->line_count, j = from->line_count, out = i + fresh;
+    into->line_count = out;
+    while (j > 0) {
+        const struct clp_profile_line *other = &from->lines[j - 1];
+        if (i > 0 && into->lines[i - 1].line > other->line) {
+            into->lines[--out] = into->lines[--i];
+        } else if (i > 0 && into->lines[i - 1].line == other->line) {
+            into->lines[--out] = into->lines[--i];
+            merge_measures(&into->lines[out].measures, &other->measures);
+            j--;
+        } else {
+            into->lines[--out] = *other;
+            j--;
+        }
+    }
+    return CLP_OK;
+}
+
+static clp_status merge_function(struct clp_profile *into, const struct clp_profile_function *from)
+{
+    struct clp_profile_function *function;
+
+    if (clp_profile_add_function(into, from->file, from->name, from->first_line, &function) !=
+        CLP_OK)
+        return CLP_NO_MEMORY;
+    if (merge_lines(into->mem, function, from) != CLP_OK)
+        return CLP_NO_MEMORY;
+    function->total = sum_uint64_t(function->total, from->total);
+    function->raw_total = sum_uint64_t(function->raw_total, from->raw_total);
+    if (function->source == NULL)
+        return clp_profile_set_source(into, function, from->source, from->source_bytes);
+    return CLP_OK;
+}
+
+static clp_status keep_text(struct clp_profile *into, char **text, const char *other)
+{
+    return *text != NULL ? CLP_OK : clp_profile_set_text(into, text, other);
+}
+
+static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_meta *from)
+{
+    struct clp_profile_meta *meta = &into->meta;
+
+    meta->pid = meta->pid != 0 ? meta->pid : from->pid;
+    meta->start = meta->start != 0 ? meta->start : from->start;
+    meta->own_bytes = meta->own_bytes != 0 ? meta->own_bytes : from->own_bytes;
+    meta->wall = sum_uint64_t(meta->wall, from->wall);
+    meta->overhead = sum_uint64_t(meta->overhead, from->overhead);
+    meta->events = sum_uint64_t(meta->events, from->events);
+    meta->reads = sum_uint64_t(meta->reads, from->reads);
+    meta->has_memory |= from->has_memory;
+    meta->inexact_memory |= from->inexact_memory;
+    meta->memory_step = max_uint64_t(meta->memory_step, from->memory_step);
+    if (keep_text(into, &meta->python, from->python) != CLP_OK ||
+        keep_text(into, &meta->tracer, from->tracer) != CLP_OK)
+        return CLP_NO_MEMORY;
+    return keep_text(into, &meta->command, from->command);
+}
+
+clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from)
+{
+    for (size_t i = 0; i < from->function_count; i++) {
+        if (merge_function(into, &from->functions[i]) != CLP_OK)
+            return CLP_NO_MEMORY;
+    }
+    return merge_meta(into, &from->meta);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot.h"
+
+static uint64_t nanos(double ticks, double nanos_per_tick)
+{
+    return ticks > 0 ? (uint64_t)(ticks * nanos_per_tick + 0.5) : 0;
+}
+
+static uint64_t corrected(uint64_t ticks, uint64_t correction, double nanos_per_tick)
+{
+    return nanos((double)ticks - (double)correction / CLP_CORRECTION_ONE, nanos_per_tick);
+}
+
+static struct clp_measures measures_of(const struct clp_block *block, uint32_t line,
+                                       double nanos_per_tick)
+{
+    const struct clp_cell *cell = &block->cells[line];
+    struct clp_measures measures = {
+        .hits = cell->hits,
+        .time = corrected(cell->time, cell->time_correction, nanos_per_tick),
+        .raw_time = nanos((double)cell->time, nanos_per_tick),
+        .self = corrected(cell->self, cell->self_correction, nanos_per_tick),
+        .raw_self = nanos((double)cell->self, nanos_per_tick),
+        .await = nanos((double)cell->await, nanos_per_tick),
+        .max = nanos((double)cell->max, nanos_per_tick),
+    };
+
+    if (block->rss != NULL) {
+        const struct clp_rss_cell *rss = &block->rss[line];
+        measures.rss = rss->usage > 0 ? (uint64_t)rss->usage : 0;
+        measures.grown = (uint64_t)rss->grown;
+        measures.released = (uint64_t)rss->released;
+        measures.self_increment = rss->self_increment;
+        measures.largest = rss->largest;
+    }
+    return measures;
+}
+
+static clp_status add_lines(const struct clp_function *function, const struct clp_block *sum,
+                            double nanos_per_tick, struct clp_profile *profile,
+                            struct clp_profile_function *into)
+{
+    into->total += corrected(sum->total, sum->total_correction, nanos_per_tick);
+    into->raw_total += nanos((double)sum->total, nanos_per_tick);
+    for (uint32_t i = 0; i < sum->line_count; i++) {
+        const struct clp_cell *cell = &sum->cells[i];
+        if (cell->hits == 0 && cell->self == 0 && cell->await == 0)
+            continue;
+        struct clp_measures measures = measures_of(sum, i, nanos_per_tick);
+        clp_status status = clp_profile_add_line(
+            profile, into, function->lowest_line + (int32_t)i, &measures);
+        if (status != CLP_OK)
+            return status;
+    }
+    return CLP_OK;
+}
+
+static void merge_thread(struct clp_block *sum, const struct clp_thread *thread)
+{
+    if (thread != NULL && sum->function < thread->block_room &&
+        thread->blocks[sum->function] != NULL)
+        clp_block_merge(sum, thread->blocks[sum->function]);
+}
+
+static clp_status add_function(const struct clp_engine *engine, struct clp_pool *pool,
+                               uint32_t number, double nanos_per_tick, struct clp_profile *profile)
+{
+    const struct clp_function *function = &engine->functions.items[number];
+    struct clp_profile_function *into;
+    clp_status status = clp_profile_add_function(profile, function->file, function->name,
+                                                 function->first_line, &into);
+
+    if (status != CLP_OK)
+        return status;
+    struct clp_block *sum = clp_block_new(pool, number, function->line_count, engine->with_rss);
+    if (sum == NULL)
+        return CLP_NO_MEMORY;
+    for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        merge_thread(sum, thread);
+    merge_thread(sum, engine->ended);
+    status = add_lines(function, sum, nanos_per_tick, profile, into);
+    clp_block_free(pool, sum);
+    return status;
+}
+
+struct totals {
+    uint64_t correction, stopped, reads;
+};
+
+static void add_totals(struct totals *totals, const struct clp_thread *thread)
+{
+    if (thread == NULL)
+        return;
+    totals->correction += thread->correction;
+    totals->stopped += thread->stopped;
+    totals->reads += thread->reads;
+}
+
+static void fill_meta(const struct clp_engine *engine, double nanos_per_tick,
+                      struct clp_profile *profile)
+{
+    struct totals totals = {0};
+
+    for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        add_totals(&totals, thread);
+    add_totals(&totals, engine->ended);
+    profile->meta.overhead = nanos(
+        (double)totals.correction / CLP_CORRECTION_ONE + (double)totals.stopped, nanos_per_tick);
+    profile->meta.reads = totals.reads;
+    profile->meta.has_memory = engine->with_rss;
+    for (size_t i = 0; i < profile->function_count; i++) {
+        for (size_t j = 0; j < profile->functions[i].line_count; j++)
+            profile->meta.events += profile->functions[i].lines[j].measures.hits;
+    }
+}
+
+clp_status clp_snapshot_take(const struct clp_engine *engine, double nanos_per_tick,
+                             struct clp_profile *profile)
+{
+    struct clp_pages pages = {0};
+    struct clp_pool pool; /* the sums' own, so that taking a snapshot leaves the engine alone */
+    clp_status status = CLP_OK;
+
+    clp_pool_init(&pool, &pages);
+    for (uint32_t i = 0; i < engine->functions.count && status == CLP_OK; i++)
+        status = add_function(engine, &pool, i, nanos_per_tick, profile);
+    fill_meta(engine, nanos_per_tick, profile);
+    clp_pool_clear(&pool);
+    return status;
+}
