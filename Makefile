@@ -103,7 +103,7 @@ $(OUT)/bin/clineprof: | $(OUT)/bin/ckernprof
 	@ln -sf ckernprof $@
 
 $(PACKAGE_FILES): $(OUT)/python/%: | src/%
-	@mkdir -p $(@D); ln -sf $(abspath src/$*) $@
+	@mkdir -p $(@D); ln -sfr src/$* $@
 
 # ---- tests -----------------------------------------------------------------------------------
 # tests/unit/test_python_*.c hold an interpreter; without its library they are named as skipped.
@@ -184,9 +184,9 @@ clean: ## remove build/
 
 help: ## this list
 	@echo "make TARGET [PYTHON=/path/to/python3] [V=1] [SANITIZER=address|undefined] [CFLAGS=..]"
-	@awk -F '[:#]+' '/^[a-z-]+:.*## / {printf "  %-10s%s\n", $$1, $$NF}' Makefile
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 12 | sed 's/^/  /'
 
-print-sources: # what clineprof._core is made of; tests hold it against setup.py
+print-sources: # of clineprof._core; a test compares them with setup.py's
 	@printf '%s\n' $(sort $(CORE) $(WITH_PYTHON))
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

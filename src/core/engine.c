@@ -80,7 +80,7 @@ static struct clp_block *block_for(struct clp_thread *thread, uint32_t function)
 {
     struct clp_engine *engine = thread->engine;
 
-    if (function < thread->block_room && thread->blocks[function] != NULL)
+    if (CLP_LIKELY(clp_engine_has_block(thread, function)))
         return thread->blocks[function];
     if (function >= thread->block_room) {
         size_t room = thread->block_room * 2 > function ? thread->block_room * 2 : function + 16u;
@@ -88,8 +88,8 @@ static struct clp_block *block_for(struct clp_thread *thread, uint32_t function)
                          sizeof(struct clp_block *)) != CLP_OK)
             return NULL;
     }
-    thread->blocks[function] = clp_block_new(
-        &engine->pool, function, engine->functions.items[function].line_count, engine->with_rss);
+    thread->blocks[function] = clp_block_new(&engine->pool, &engine->functions.items[function],
+                                             function, engine->with_rss);
     return thread->blocks[function];
 }
 
@@ -334,6 +334,15 @@ void clp_engine_resume(struct clp_thread *thread, uint32_t function, const void 
     top->carried = record->carried;
     if (engine->functions.items[function].awaits)
         top->cell->await += now - record->since;
+}
+
+bool clp_engine_is_running(const struct clp_thread *thread, const void *frame)
+{
+    const struct clp_activation *at = thread->top;
+
+    while (at != thread->stack && at->frame != frame)
+        at--;
+    return at != thread->stack;
 }
 
 bool clp_engine_align(struct clp_thread *thread, uint32_t function, const void *frame,

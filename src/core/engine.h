@@ -6,9 +6,9 @@
  * A tracer, for each event of a selected function, in the thread in which it happens:
  *
  *     now = the clock
- *     if (clp_engine_wants_rss(thread, now)) { rss = resident bytes; later = the clock; .. }
+ *     if (clp_engine_wants_rss(thread, now)) { thread->rss = resident bytes; later = the clock }
  *     clp_engine_enter | line | leave | suspend | resume (thread, .., now)
- *     if memory was read: clp_engine_note_read(thread, later - now)
+ *     if memory was read: clp_engine_stand_still(thread, later - now)
  *
  * The stack. Activations of a thread form a stack; thread->top is the innermost and stack[0] a
  * floor that no body ever is, so every activation has a parent. An activation whose first line has
@@ -60,6 +60,7 @@ struct clp_activation {
     uint64_t carried;                     /* ticks of this execution before a suspension */
     uint64_t entered, entered_correction; /* when the body was entered or resumed */
     struct clp_suspended *suspended;      /* its record of an earlier suspension, or NULL */
+    bool off_line; /* for a tracer that sees instructions: the last one belonged to no line */
 };
 
 struct clp_thread {
@@ -128,11 +129,19 @@ void clp_engine_resume(struct clp_thread *thread, uint32_t function, const void 
 bool clp_engine_align(struct clp_thread *thread, uint32_t function, const void *frame,
                       uint64_t now);
 
-/* The memory read of the last event took this many ticks. */
-static inline void clp_engine_note_read(struct clp_thread *thread, uint64_t ticks)
+/* Is this body on the thread's stack? */
+bool clp_engine_is_running(const struct clp_thread *thread, const void *frame);
+
+/* The profiler itself worked for this many ticks since the last event's `now`: they are nobody's. */
+static inline void clp_engine_stand_still(struct clp_thread *thread, uint64_t ticks)
 {
     thread->stopped += ticks;
-    thread->reads++;
+}
+
+/* Has the thread counters for this function yet? The first entry makes them, which takes time. */
+static inline bool clp_engine_has_block(const struct clp_thread *thread, uint32_t function)
+{
+    return function < thread->block_room && thread->blocks[function] != NULL;
 }
 
 static inline bool clp_engine_wants_rss(const struct clp_thread *thread, uint64_t now)
@@ -182,15 +191,16 @@ static inline void clp_engine_end_stay(struct clp_thread *thread, uint64_t at)
         clp_engine_note_rss_change(&rss[top->line], thread->rss - top->start_rss);
 }
 
-/* Line `line` (counted from the function's lowest) begins in the body on top, which the tracer has
- * made sure is the running one. */
-static inline void clp_engine_line(struct clp_thread *thread, uint32_t line, uint64_t now)
+/* Line `line` of the file begins in the body on top, which the tracer has made sure is the running
+ * one. A line that the function does not have is dropped. */
+static inline void clp_engine_line(struct clp_thread *thread, int32_t line, uint64_t now)
 {
     struct clp_activation *top = thread->top;
+    uint32_t index = (uint32_t)line - (uint32_t)top->block->lowest_line;
     uint64_t at = now - thread->stopped;
     uint64_t half = thread->engine->costs.line / 2;
 
-    if (CLP_UNLIKELY(line >= top->block->line_count))
+    if (CLP_UNLIKELY(index >= top->block->line_count))
         return;
     thread->correction += half;
     if (CLP_LIKELY(top->cell != &thread->outside)) {
@@ -201,9 +211,9 @@ static inline void clp_engine_line(struct clp_thread *thread, uint32_t line, uin
         top->start_rss = thread->rss;
         top->carried = 0;
     } /* else the first line takes what has passed since the body was entered */
-    top->cell = &top->block->cells[line];
+    top->cell = &top->block->cells[index];
     top->cell->hits++;
-    top->line = line;
+    top->line = index;
     thread->correction += half;
 }
 

@@ -82,17 +82,18 @@ static size_t block_bytes(uint32_t line_count, bool with_rss)
     return with_rss ? bytes + line_count * sizeof(struct clp_rss_cell) : bytes;
 }
 
-struct clp_block *clp_block_new(struct clp_pool *pool, uint32_t function, uint32_t line_count,
-                                bool with_rss)
+struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function *function,
+                                uint32_t number, bool with_rss)
 {
-    struct clp_block *block = take(pool, block_bytes(line_count, with_rss));
+    struct clp_block *block = take(pool, block_bytes(function->line_count, with_rss));
 
     if (block == NULL)
         return NULL;
-    block->function = function;
-    block->line_count = line_count;
+    block->function = number;
+    block->lowest_line = function->lowest_line;
+    block->line_count = function->line_count;
     if (with_rss)
-        block->rss = (struct clp_rss_cell *)(block->cells + line_count);
+        block->rss = (struct clp_rss_cell *)(block->cells + block->line_count);
     return block;
 }
 

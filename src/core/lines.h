@@ -11,6 +11,7 @@
 #ifndef CLP_LINES_H
 #define CLP_LINES_H
 
+#include "functions.h"
 #include "pages.h"
 #include "status.h"
 #include <stdbool.h>
@@ -38,6 +39,7 @@ struct clp_rss_cell {
 
 struct clp_block {
     uint32_t function;
+    int32_t lowest_line; /* the line of cells[0] */
     uint32_t line_count;
     uint64_t running; /* activations of the function on this thread's stack */
     uint64_t total, total_correction;
@@ -60,9 +62,9 @@ void clp_pool_init(struct clp_pool *pool, struct clp_pages *pages);
 /* Gives every chunk back to the system; all blocks are gone. */
 void clp_pool_clear(struct clp_pool *pool);
 
-/* A zeroed block for line_count lines; NULL when there is no memory. */
-struct clp_block *clp_block_new(struct clp_pool *pool, uint32_t function, uint32_t line_count,
-                                bool with_rss);
+/* A zeroed block for this function, the one with that number; NULL when there is no memory. */
+struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function *function,
+                                uint32_t number, bool with_rss);
 void clp_block_free(struct clp_pool *pool, struct clp_block *block);
 
 /* Adds the counters of `from` to `into`, a block of the same function. */

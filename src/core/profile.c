@@ -39,7 +39,7 @@ static int64_t maxabs_int64_t(int64_t a, int64_t b)
 #define MAX(type) max_##type
 #define MAXABS(type) maxabs_##type
 
-static void merge_measures(struct clp_measures *into, const struct clp_measures *from)
+void clp_measures_merge(struct clp_measures *into, const struct clp_measures *from)
 {
 #define MERGE_FIELD(name, type, merge) into->name = merge(type)(into->name, from->name);
     CLP_MEASURE_TABLE(MERGE_FIELD)
@@ -204,7 +204,7 @@ clp_status clp_profile_add_line(struct clp_profile *profile, struct clp_profile_
     size_t place = line_place(function, line);
 
     if (place < function->line_count && function->lines[place].line == line) {
-        merge_measures(&function->lines[place].measures, measures);
+        clp_measures_merge(&function->lines[place].measures, measures);
         return CLP_OK;
     }
     if (reserve_lines(profile->mem, function, 1) != CLP_OK)
@@ -279,7 +279,7 @@ static clp_status merge_lines(struct clp_mem *mem, struct clp_profile_function *
             into->lines[--out] = into->lines[--i];
         } else if (i > 0 && into->lines[i - 1].line == other->line) {
             into->lines[--out] = into->lines[--i];
-            merge_measures(&into->lines[out].measures, &other->measures);
+            clp_measures_merge(&into->lines[out].measures, &other->measures);
             j--;
         } else {
             into->lines[--out] = *other;

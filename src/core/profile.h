@@ -24,7 +24,8 @@
 #include <stdint.h>
 
 /* Every measure of a line, in one table: name of field and column, C type, and how two values of
- * the same line are merged (SUM or MAX). The wire format writes a column for each, by this name.
+ * the same line are merged: SUM, MAX, or MAXABS (the one further from 0). The wire format writes a
+ * column for each, by this name.
  *
  *   hits            times the line began
  *   time            wall time, callees included, what the profiler itself cost taken off
@@ -73,8 +74,8 @@ struct clp_profile_function {
     size_t source_bytes;
 };
 
-/* Strings may be NULL (unknown), numbers 0. Merging keeps the first profile's meta, sums wall,
- * overhead and events, and ors has_memory. */
+/* Strings may be NULL (unknown), numbers 0. Merging keeps the first profile's meta where it is
+ * known, sums wall, overhead, events and reads, ors the flags and takes the coarser memory_step. */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
@@ -123,6 +124,10 @@ clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const 
 /* Adds everything in `from` to `into`. CLP_NO_MEMORY leaves `into` partly merged but whole: it may
  * still be printed and must still be cleared. */
 clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from);
+
+/* Merges one line's measures into another's, each as CLP_MEASURE_TABLE says. Stops at the ends of
+ * the type instead of overflowing. */
+void clp_measures_merge(struct clp_measures *into, const struct clp_measures *from);
 
 /* grown - released. */
 int64_t clp_measures_increment(const struct clp_measures *measures);

@@ -72,7 +72,7 @@ static clp_status add_function(const struct clp_engine *engine, struct clp_pool 
 
     if (status != CLP_OK)
         return status;
-    struct clp_block *sum = clp_block_new(pool, number, function->line_count, engine->with_rss);
+    struct clp_block *sum = clp_block_new(pool, function, number, engine->with_rss);
     if (sum == NULL)
         return CLP_NO_MEMORY;
     for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)

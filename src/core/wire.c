@@ -530,7 +530,7 @@ static bool scale_time(const struct decoder *decoder, uint64_t *value)
     if (decoder->scale == 1)
         return true;
     double scaled = (double)*value * decoder->scale + 0.5;
-    if (scaled >= 18446744073709551616.0) /* 2 to the 64th */
+    if (!(scaled < 18446744073709551616.0)) /* 2 to the 64th; false for a NaN too */
         return false;
     *value = (uint64_t)scaled;
     return true;

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Writes the programs nobody would type: 2,000 functions, a function of 1,000 lines and one with
+200 blank lines in it. Beside a copy of common.py, so that they run like the others."""
+import os
+import shutil
+
+HEAD = "from common import profile, sized, timed\n\n\n"
+
+
+def many_functions(count):
+    """count small profiled functions, each called once a round from code that is not profiled."""
+    for i in range(count):
+        yield (f"@profile\ndef f{i}(x):\n    y = x + {i}\n    if y & 1:\n        y += 1\n"
+               "    return y\n\n\n")
+    names = ", ".join(f"f{i}" for i in range(count))
+    yield (f"FUNCTIONS = [{names}]\n\n\ndef call_all(rounds):\n    for i in range(rounds):\n"
+           "        for function in FUNCTIONS:\n            function(i)\n\n\n"
+           "timed(call_all, sized(300))\n")
+
+
+def one_function(lines, blank_after, events):
+    """A loop of that many lines of equal work, so often that all sizes run as many lines. Blank
+    lines are spread evenly: every `blank_after[0]` lines come `blank_after[1]` of them."""
+    every, blanks = blank_after
+    yield "@profile\ndef work(count):\n    a = 1\n    for _ in range(count):\n"
+    for i in range(lines):
+        yield f"        a = (a ^ {i % 100}) & 255\n"
+        if every and i % every == every - 1:
+            yield "\n" * blanks
+    yield f"    return a\n\n\ntimed(work, sized({events // (lines + 1)}))\n"
+
+
+EVENTS = 300_000
+PROGRAMS = {
+    "functions2000.py": lambda: many_functions(2_000),
+    "small.py": lambda: one_function(38, (0, 0), EVENTS),
+    "blank.py": lambda: one_function(38, (1, 5), EVENTS),
+    "long.py": lambda: one_function(1_000, (0, 0), EVENTS),
+}
+
+
+def write_programs(source, folder):
+    """Fills the folder with the generated programs; source is the folder of common.py."""
+    os.makedirs(folder, exist_ok=True)
+    shutil.copy(os.path.join(source, "common.py"), folder)
+    for name, parts in PROGRAMS.items():
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(HEAD + "".join(parts()))

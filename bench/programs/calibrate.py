@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+"""Prints, for each number of nanoseconds on the command line, the items that sum() adds in it."""
+import sys
+
+from common import items_costing
+
+print(*(items_costing(float(text)) for text in sys.argv[1:]))

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""A profiled helper of 20 lines beside an equally long call into C: its lines' own overhead must
+not show in the line that calls it."""
+from spin import cost_of, main, profile
+
+
+def plain_helper(x):
+    a = x + 1
+    b = a * 3
+    c = b ^ a
+    d = c & 255
+    e = d + b
+    f = e - a
+    g = f | 1
+    h = g * 2
+    i = h + d
+    j = i ^ c
+    k = j + 7
+    l = k & 1023
+    m = l - e
+    n = m * m
+    o = n + f
+    p = o ^ h
+    q = p & 4095
+    r = q + i
+    s = r - j
+    return s + k
+
+
+@profile
+def helper(x):
+    a = x + 1
+    b = a * 3
+    c = b ^ a
+    d = c & 255
+    e = d + b
+    f = e - a
+    g = f | 1
+    h = g * 2
+    i = h + d
+    j = i ^ c
+    k = j + 7
+    l = k & 1023
+    m = l - e
+    n = m * m
+    o = n + f
+    p = o ^ h
+    q = p & 4095
+    r = q + i
+    s = r - j
+    return s + k
+
+
+@profile
+def whole(count, numbers):
+    for _ in range(count):
+        helper(3)  # measured
+        sum(numbers)
+
+
+def without(count, numbers):
+    for _ in range(count):
+        sum(numbers)
+
+
+main(whole, without, lambda: cost_of(plain_helper, 3))

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""A function that is not profiled, beside an equally long call into C."""
+from spin import cost_of, main, profile
+
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+@profile
+def whole(count, numbers):
+    for _ in range(count):
+        fib(12)  # measured
+        sum(numbers)
+
+
+def without(count, numbers):
+    for _ in range(count):
+        sum(numbers)
+
+
+main(whole, without, lambda: cost_of(fib, 12))

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* The launcher: one small program under two names. As ckernprof it runs a program under the
+ * profiler, as clineprof it prints profiles. It answers --help, --version and wrong usage itself;
+ * for all else it becomes (execv) the user's interpreter, which imports clineprof from the folder
+ * beside the launcher and goes on in clineprof._core.
+ *
+ *   build/bin/ckernprof          PREFIX/bin/ckernprof
+ *   build/python/clineprof/      PREFIX/lib/clineprof/python/clineprof/
+ *
+ * Nothing of it is left for the program to see: no environment variable, no entry of sys.path. */
+#include "../src/core/buf.h"
+#include "../src/core/mem.h"
+#include "../src/core/version.h"
+#include "options.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef CLP_PYTHON
+#define CLP_PYTHON "python3"
+#endif
+
+enum { EXIT_USAGE = 2 };
+
+/* Argument 1 of this line is the package folder; src/clineprof/_boot.py says what the parts do. */
+static const char boot_line[] = "import sys;sys.path.insert(0,sys.argv[1]);"
+                                "import clineprof._boot as boot;"
+                                "boot.start();boot.main(*boot.arguments())";
+
+struct launch {
+    struct clp_mem mem;
+    const char *program; /* "ckernprof" or "clineprof" */
+    const char *kind;    /* "run" or "view" */
+    const char *wanted;  /* of --python; borrowed from argv; NULL when not given */
+    struct clp_buf python, folder;
+};
+
+CLP_PRINTF_LIKE(2, 3)
+static int fail(const struct launch *launch, const char *format, ...)
+{
+    va_list rest;
+
+    fprintf(stderr, "%s: ", launch->program);
+    va_start(rest, format);
+    vfprintf(stderr, format, rest);
+    va_end(rest);
+    fputc('\n', stderr);
+    return EXIT_USAGE;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static bool is_program(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
+}
+
+static void set_path(struct clp_buf *path, const char *folder, size_t bytes, const char *name)
+{
+    struct clp_mem *mem = path->mem;
+
+    clp_buf_clear(path);
+    clp_buf_init(path, mem);
+    clp_buf_add(path, folder, bytes);
+    clp_buf_add_text(path, name);
+}
+
+/* The folder of this very program, links followed. */
+static bool find_own_folder(char *folder, size_t room)
+{
+    ssize_t length = readlink("/proc/self/exe", folder, room);
+    if (length <= 0 || (size_t)length >= room)
+        return false;
+    folder[length] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash == NULL)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+/* launch->folder: where the package clineprof lies. */
+static bool find_package(struct launch *launch)
+{
+    static const char *const places[] = {"/python", "/lib/clineprof/python"};
+    char folder[PATH_MAX], package[PATH_MAX + 64];
+
+    if (!find_own_folder(folder, sizeof folder))
+        return false;
+    char *slash = strrchr(folder, '/'); /* both places are seen from the folder above */
+    size_t above = slash == NULL ? 0 : (size_t)(slash - folder);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        set_path(&launch->folder, folder, above, places[i]);
+        snprintf(package, sizeof package, "%s/clineprof", clp_buf_text(&launch->folder));
+        if (is_folder(package))
+            return true;
+    }
+    return false;
+}
+
+/* launch->python: the program that a shell would run for this name. */
+static bool find_on_path(struct launch *launch, const char *name)
+{
+    const char *path = getenv("PATH");
+
+    for (path = path == NULL ? "/usr/local/bin:/usr/bin:/bin" : path; path != NULL;) {
+        size_t length = strcspn(path, ":");
+        set_path(&launch->python, length == 0 ? "." : path, length == 0 ? 1 : length, "/");
+        clp_buf_add_text(&launch->python, name);
+        if (is_program(clp_buf_text(&launch->python)))
+            return true;
+        path = path[length] == ':' ? path + length + 1 : NULL;
+    }
+    return false;
+}
+
+static bool find_in_virtual_env(struct launch *launch)
+{
+    static const char *const names[] = {"/bin/python3", "/bin/python"};
+    const char *folder = getenv("VIRTUAL_ENV");
+
+    if (folder == NULL || *folder == '\0')
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        set_path(&launch->python, folder, strlen(folder), names[i]);
+        if (is_program(clp_buf_text(&launch->python)))
+            return true;
+    }
+    return false;
+}
+
+/* launch->python: what is named, else of the active environment, else the one built for. */
+static bool find_python(struct launch *launch)
+{
+    if (launch->wanted == NULL && find_in_virtual_env(launch))
+        return true;
+    const char *name = launch->wanted != NULL ? launch->wanted : CLP_PYTHON;
+    if (strchr(name, '/') == NULL)
+        return *name != '\0' && find_on_path(launch, name);
+    set_path(&launch->python, name, strlen(name), "");
+    return is_program(name);
+}
+
+/* Prints what the options ask the launcher itself for. True when that was all. */
+static bool answer(struct launch *launch, bool help, bool version,
+                   void (*help_of)(const char *, struct clp_buf *))
+{
+    struct clp_buf text;
+
+    if (!help && !version)
+        return false;
+    clp_buf_init(&text, &launch->mem);
+    if (help)
+        help_of(launch->program, &text);
+    else
+        clp_buf_add_format(&text, "%s %s\n", launch->program, CLP_VERSION);
+    fputs(clp_buf_text(&text), stdout);
+    clp_buf_clear(&text);
+    return true;
+}
+
+/* Reads the options. True with *status set when the launcher is done. */
+static bool read_options(struct launch *launch, int argc, char **argv, int *status)
+{
+    struct clp_run_options run = {0};
+    struct clp_view_options view = {0};
+    struct clp_buf error;
+    bool viewing = strcmp(launch->kind, "view") == 0;
+    bool done = true;
+
+    clp_buf_init(&error, &launch->mem);
+    if (!(viewing ? clp_view_options_parse(argc, argv, &view, &error)
+                  : clp_run_options_parse(argc, argv, &run, &error)))
+        *status = fail(launch, "%s", clp_buf_text(&error));
+    else if (viewing)
+        done = answer(launch, view.help, view.version, clp_view_options_help);
+    else
+        done = answer(launch, run.help, run.version, clp_run_options_help);
+    launch->wanted = run.python;
+    clp_buf_clear(&error);
+    return done;
+}
+
+/* Becomes the interpreter. argv[0] is its path, as when a shell starts it: sys.executable and the
+ * search for pyvenv.cfg go by it. */
+static int become_python(struct launch *launch, int argc, char **argv)
+{
+    enum { LEADING = 5 };
+    size_t given = argc > 0 ? (size_t)argc - 1 : 0;
+    char *python = (char *)(uintptr_t)clp_buf_text(&launch->python);
+    char **full = clp_mem_alloc(&launch->mem, LEADING + 1 + given + 1, sizeof *full);
+
+    if (full == NULL || launch->python.failed || launch->folder.failed)
+        return fail(launch, "out of memory");
+    full[0] = python;
+    full[1] = (char *)(uintptr_t)"-c";
+    full[2] = (char *)(uintptr_t)boot_line;
+    full[3] = (char *)(uintptr_t)clp_buf_text(&launch->folder);
+    full[4] = (char *)(uintptr_t)launch->kind;
+    full[LEADING] = (char *)(uintptr_t)launch->program;
+    if (given != 0)
+        memcpy(full + LEADING + 1, argv + 1, given * sizeof *full);
+    execv(python, full);
+    return fail(launch, "cannot run %s: %s", python, strerror(errno));
+}
+
+static struct launch launch_named(const char *path)
+{
+    const char *slash = path == NULL ? NULL : strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    bool viewing = name != NULL && strcmp(name, "clineprof") == 0;
+
+    return (struct launch){
+        .mem = clp_mem_system(),
+        .program = viewing ? "clineprof" : "ckernprof",
+        .kind = viewing ? "view" : "run",
+    };
+}
+
+int main(int argc, char **argv)
+{
+    struct launch launch = launch_named(argc > 0 ? argv[0] : NULL);
+    int status = EXIT_SUCCESS;
+
+    clp_buf_init(&launch.python, &launch.mem);
+    clp_buf_init(&launch.folder, &launch.mem);
+    if (read_options(&launch, argc, argv, &status))
+        goto out;
+    if (!find_package(&launch))
+        status = fail(&launch, "its package is not beside it; build or install clineprof again");
+    else if (!find_python(&launch))
+        status = fail(&launch, "no interpreter %s",
+                      launch.wanted != NULL ? launch.wanted : CLP_PYTHON);
+    else
+        status = become_python(&launch, argc, argv);
+out:
+    clp_buf_clear(&launch.python);
+    clp_buf_clear(&launch.folder);
+    return status;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs somebody's program in this interpreter as python itself would: sys.argv, sys.path[0],
+ * sys.orig_argv, __main__, the stack below it, tracebacks. */
+#ifndef CLP_PROGRAM_H
+#define CLP_PROGRAM_H
+
+#include "options.h"
+#include "../src/python/compat.h"
+
+/* Prepares sys and __main__. False with an exception set. */
+bool clp_program_prepare(const struct clp_run_options *options);
+
+/* Runs it. An uncaught exception has been shown by sys.excepthook when this returns; SystemExit is
+ * left set. Returns the exit code that python would have now: 0, 1, 2 (no such file), or 130 when
+ * the program was interrupted and the interpreter will end by SIGINT; -1 with SystemExit set. */
+int clp_program_run(const struct clp_run_options *options);
+
+#endif

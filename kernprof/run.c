@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* ckernprof in the interpreter: options, a profiler, the program, and at the very end of the
+ * interpreter's life (the first atexit function runs last) the profile and the report. */
+#include "run.h"
+#include "../src/core/file.h"
+#include "../src/core/report.h"
+#include "../src/core/version.h"
+#include "../src/core/wire.h"
+#include "../src/python/profiler.h"
+#include "options.h"
+#include "program.h"
+#include "words.h"
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char me[] = "ckernprof";
+
+/* One run. Lives until the process ends: the atexit function holds it. */
+struct run {
+    struct clp_mem mem;
+    struct clp_words words;
+    struct clp_run_options options;
+    struct clp_buf outfile;
+    struct clp_buf found_script; /* the target's path when PATH led to it */
+    PyObject *profiler;          /* owned */
+    pid_t process;               /* a fork's copy of the atexit function has nothing to write */
+};
+
+/* ---- the end of the run ---- */
+
+static void complain_fault(const char *doing, const char *path, const struct clp_fault *fault)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "%s '%s': %s", doing, path,
+                       fault->os_error ? strerror(fault->os_error)
+                                       : clp_status_text(fault->status));
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+/* The command that shows the profile from where the user stands now. */
+static void add_viewer(const struct run *run, struct clp_buf *out)
+{
+    const char *program = run->words.items[0];
+    const char *slash = strrchr(program, '/');
+    PyObject *package = PyImport_ImportModule("clineprof"); /* loaded: only looked up */
+    PyObject *paths = package != NULL ? PyObject_GetAttrString(package, "__path__") : NULL;
+    PyObject *folder = paths != NULL ? PySequence_GetItem(paths, 0) : NULL;
+    const char *text = folder != NULL ? PyUnicode_AsUTF8(folder) : NULL;
+    const char *last = text != NULL ? strrchr(text, '/') : NULL;
+    PyObject *parent =
+        last != NULL ? PyUnicode_FromStringAndSize(text, (Py_ssize_t)(last - text)) : NULL;
+    PyObject *path = PySys_GetObject("path"); /* borrowed */
+
+    if (parent != NULL && path != NULL && PySequence_Contains(path, parent) == 1)
+        clp_buf_add_format(out, "%s -m clineprof",
+                           PyUnicode_AsUTF8(PySys_GetObject("executable")));
+    else if (slash != NULL)
+        clp_buf_add_format(out, "%.*s/clineprof", (int)(slash - program), program);
+    else
+        clp_buf_add_text(out, "clineprof");
+    PyErr_Clear();
+    Py_XDECREF(package);
+    Py_XDECREF(paths);
+    Py_XDECREF(folder);
+    Py_XDECREF(parent);
+}
+
+static void say_written(const struct run *run, const char *path)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "Wrote profile results to '%s'\n", path);
+    if (run->options.view == 0) {
+        clp_buf_add_text(&text, "Inspect results with:\n");
+        add_viewer(run, &text);
+        clp_buf_add_format(&text, " -mt %s\n", path);
+    }
+    clp_words_print(1, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+/* A run is not lost because its folder went away: the temporary folder takes the profile. */
+static void write_elsewhere(const struct run *run, const struct clp_buf *bytes)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_fault fault;
+    struct clp_buf path;
+
+    clp_buf_init(&path, &mem);
+    if (clp_file_write_temporary(me, clp_buf_text(bytes), bytes->used, &path, &fault) == CLP_OK)
+        say_written(run, clp_buf_text(&path));
+    else
+        complain_fault("cannot write a profile to the temporary folder", "", &fault);
+    clp_buf_clear(&path);
+}
+
+static void write_profile(const struct run *run, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    const char *path = clp_buf_text(&run->outfile);
+    struct clp_fault fault;
+    struct clp_buf bytes;
+
+    clp_buf_init(&bytes, &mem);
+    if (clp_wire_encode(profile, &bytes) != CLP_OK) {
+        clp_words_complain(me, "out of memory; the profile is not written");
+    } else if (clp_file_write(path, clp_buf_text(&bytes), bytes.used, &fault) == CLP_OK) {
+        say_written(run, path);
+    } else {
+        complain_fault("cannot write the profile to", path, &fault);
+        write_elsewhere(run, &bytes);
+    }
+    clp_buf_clear(&bytes);
+}
+
+static void print_report(const struct run *run, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_report_options options = clp_report_defaults();
+    char folder[PATH_MAX];
+    struct clp_buf text;
+
+    options.unit = run->options.unit;
+    options.skip_zero = run->options.skip_zero;
+    options.folder = getcwd(folder, sizeof folder);
+    clp_buf_init(&text, &mem);
+    if (clp_report_text(profile, &options, &text) != CLP_OK)
+        clp_words_complain(me, "out of memory; the report is not complete");
+    clp_words_print(1, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+static void say_if_nothing(const struct run *run, const struct clp_profile *profile)
+{
+    if (clp_profiler_function_count(run->profiler) == 0)
+        clp_words_complain(me, "nothing was profiled: no @profile was reached; put @profile "
+                               "above a function that the program runs");
+    else if (profile->meta.events == 0)
+        clp_words_complain(me, "nothing was profiled: no function marked with @profile was called");
+    if (clp_profiler_lost(run->profiler))
+        clp_words_complain(me, "memory ran out while profiling; some counts are missing");
+}
+
+static PyObject *finish(PyObject *capsule, PyObject *nothing)
+{
+    struct run *run = PyCapsule_GetPointer(capsule, NULL);
+    struct clp_profile profile;
+
+    (void)nothing;
+    if (run == NULL || run->process != getpid())
+        Py_RETURN_NONE;
+    clp_profiler_stop(run->profiler);
+    clp_profile_init(&profile, &run->mem);
+    if (clp_profiler_snapshot(run->profiler, &profile) != CLP_OK)
+        clp_words_complain(me, "out of memory; the profile holds only a part");
+    write_profile(run, &profile);
+    if (run->options.view > 0)
+        print_report(run, &profile);
+    say_if_nothing(run, &profile);
+    clp_profile_clear(&profile);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef finish_method = {"finish", finish, METH_NOARGS, NULL};
+
+static bool call_at_exit(struct run *run)
+{
+    PyObject *capsule = PyCapsule_New(run, NULL, NULL);
+    PyObject *function = capsule != NULL ? PyCFunction_New(&finish_method, capsule) : NULL;
+    PyObject *module = function != NULL ? PyImport_ImportModule("atexit") : NULL;
+    PyObject *result =
+        module != NULL ? PyObject_CallMethod(module, "register", "O", function) : NULL;
+
+    Py_XDECREF(capsule);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    Py_XDECREF(result);
+    return result != NULL;
+}
+
+/* ---- the beginning ---- */
+
+/* kernprof finds scripts on PATH too. */
+static void find_script(struct run *run)
+{
+    struct clp_run_options *options = &run->options;
+    const char *path = getenv("PATH");
+    struct stat info;
+
+    if (options->target_kind != CLP_TARGET_SCRIPT || strchr(options->target, '/') != NULL ||
+        stat(options->target, &info) == 0)
+        return;
+    while (path != NULL && *path != 0) {
+        size_t length = strcspn(path, ":");
+        clp_buf_clear(&run->found_script);
+        clp_buf_add_format(&run->found_script, "%.*s/%s", (int)length, path, options->target);
+        if (length != 0 && stat(clp_buf_text(&run->found_script), &info) == 0 &&
+            S_ISREG(info.st_mode)) {
+            options->target = clp_buf_text(&run->found_script);
+            options->program_argv[0] = run->found_script.bytes;
+            return;
+        }
+        path += length + (path[length] == ':');
+    }
+}
+
+/* Absolute, because the program may change its working directory. */
+static void name_outfile(struct run *run)
+{
+    const char *name = run->options.outfile;
+    char folder[PATH_MAX];
+
+    if ((name == NULL || name[0] != '/') && getcwd(folder, sizeof folder) != NULL)
+        clp_buf_add_format(&run->outfile, "%s/", folder);
+    if (name != NULL) {
+        clp_buf_add_text(&run->outfile, name);
+        return;
+    }
+    const char *slash = strrchr(run->options.target, '/');
+    clp_buf_add_format(&run->outfile, "%s.lprof", slash != NULL ? slash + 1 : run->options.target);
+}
+
+static PyObject *print_and_exit(struct run *run, void (*print)(const char *, struct clp_buf *))
+{
+    struct clp_buf text;
+
+    clp_buf_init(&text, &run->mem);
+    print(me, &text);
+    clp_words_print(1, clp_buf_text(&text));
+    clp_buf_clear(&text);
+    return clp_words_exit(0);
+}
+
+static void add_version(const char *program, struct clp_buf *out)
+{
+    clp_buf_add_format(out, "%s %s\n", program, CLP_VERSION);
+}
+
+static PyObject *complain_and_exit(const char *text, int code)
+{
+    clp_words_complain(me, text);
+    return clp_words_exit(code);
+}
+
+/* Turns the Python exception that is set into one line and an exit. */
+static PyObject *complain_of_exception(int code)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
+    clp_words_complain(me, text != NULL ? PyUnicode_AsUTF8(text) : "cannot start");
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    Py_XDECREF(text);
+    PyErr_Clear();
+    return clp_words_exit(code);
+}
+
+static bool start_profiler(struct run *run, PyObject *profiler_type)
+{
+    const struct clp_run_options *options = &run->options;
+    PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
+
+    run->profiler = PyObject_CallFunction(profiler_type, "zO", options->tracer,
+                                          options->no_memory ? Py_False : Py_True);
+    return run->profiler != NULL && builtins != NULL &&
+           PyDict_SetItemString(builtins, "profile", run->profiler) == 0;
+}
+
+/* NULL with SystemExit set when there is nothing to run. */
+static bool ready_to_run(struct run *run)
+{
+    struct clp_run_options *options = &run->options;
+    struct clp_fault fault;
+
+    if (options->help)
+        return print_and_exit(run, clp_run_options_help) != NULL;
+    if (options->version)
+        return print_and_exit(run, add_version) != NULL;
+    if (options->target_kind == CLP_TARGET_NONE)
+        return complain_and_exit("no program to run; see ckernprof --help", 2) != NULL;
+    if (!options->line_by_line)
+        return complain_and_exit("only line profiling is there so far; add -l", 2) != NULL;
+    find_script(run);
+    name_outfile(run);
+    if (clp_file_probe(clp_buf_text(&run->outfile), &fault) != CLP_OK) {
+        complain_fault("cannot write", clp_buf_text(&run->outfile), &fault);
+        return clp_words_exit(1) != NULL;
+    }
+    return true;
+}
+
+static PyObject *run_program(struct run *run, PyObject *profiler_type)
+{
+    if (!start_profiler(run, profiler_type))
+        return complain_of_exception(2);
+    if (!clp_program_prepare(&run->options) || !call_at_exit(run))
+        return complain_of_exception(1);
+    int code = clp_program_run(&run->options);
+    if (code < 0)
+        return NULL; /* the program's own SystemExit */
+    if (code == 130)
+        Py_RETURN_NONE;
+    return clp_words_exit(code);
+}
+
+PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
+{
+    struct run *run = PyMem_RawCalloc(1, sizeof *run);
+    struct clp_buf error;
+
+    if (run == NULL)
+        return PyErr_NoMemory();
+    run->mem = clp_mem_system();
+    run->process = getpid();
+    clp_buf_init(&run->outfile, &run->mem);
+    clp_buf_init(&run->found_script, &run->mem);
+    if (!clp_words_init(&run->words, words))
+        return NULL;
+    clp_buf_init(&error, &run->mem);
+    if (!clp_run_options_parse(run->words.count, run->words.items, &run->options, &error))
+        return complain_and_exit(clp_buf_text(&error), 2);
+    return ready_to_run(run) ? run_program(run, profiler_type) : NULL;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The two command lines behind their doors: `words` is a list of str, words[0] being the name or
+ * path the program was called by. Both end by SystemExit. */
+#ifndef CLP_RUN_H
+#define CLP_RUN_H
+
+#include "../src/python/compat.h"
+
+/* ckernprof: profiles a program. profiler_type makes the profiler. Returns None only when the
+ * program was interrupted (Ctrl-C) and the interpreter knows of it. */
+PyObject *clp_run_main(PyObject *profiler_type, PyObject *words);
+
+/* clineprof: prints profiles. */
+PyObject *clp_view_main(PyObject *words);
+
+#endif

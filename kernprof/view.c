@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* The viewer: reads profiles, sums them, prints the report. */
+#include "../src/core/file.h"
+#include "../src/core/report.h"
+#include "../src/core/version.h"
+#include "../src/core/wire.h"
+#include "options.h"
+#include "run.h"
+#include "words.h"
+#include <limits.h>
+#include <unistd.h>
+
+static const char me[] = "clineprof";
+
+#define LARGEST_PROFILE ((size_t)1 << 31)
+
+/* "clineprof: NAME: reason at byte N" */
+static void complain_file(const char *path, const struct clp_fault *fault, struct clp_mem *mem)
+{
+    struct clp_buf text;
+
+    clp_buf_init(&text, mem);
+    clp_buf_add_format(&text, "%s: %s", path,
+                       fault->os_error ? strerror(fault->os_error)
+                                       : clp_status_text(fault->status));
+    if (fault->os_error == 0)
+        clp_buf_add_format(&text, " at byte %llu", (unsigned long long)fault->offset);
+    if (fault->reason != NULL)
+        clp_buf_add_format(&text, ": %s", fault->reason);
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+static clp_status read_profile(const char *path, struct clp_profile *profile,
+                               struct clp_fault *fault)
+{
+    struct clp_buf bytes;
+    clp_status status;
+
+    *fault = (struct clp_fault){0};
+    clp_buf_init(&bytes, profile->mem);
+    status = clp_file_read(path, LARGEST_PROFILE, &bytes, fault);
+    if (status == CLP_OK)
+        status = clp_wire_decode(clp_buf_text(&bytes), bytes.used, profile, fault);
+    clp_buf_clear(&bytes);
+    fault->status = status;
+    return status;
+}
+
+/* Adds each file to the sum; false when one was complained about. */
+static bool read_all(const struct clp_view_options *options, struct clp_profile *sum)
+{
+    struct clp_profile one;
+    struct clp_fault fault;
+    bool done = true;
+
+    for (int i = 0; i < options->file_count && done; i++) {
+        clp_profile_init(&one, sum->mem);
+        done = read_profile(options->files[i], &one, &fault) == CLP_OK;
+        if (done)
+            done = (fault.status = clp_profile_merge(sum, &one)) == CLP_OK;
+        if (!done)
+            complain_file(options->files[i], &fault, sum->mem);
+        clp_profile_clear(&one);
+    }
+    return done;
+}
+
+static bool print_report(const struct clp_view_options *view, const struct clp_profile *profile)
+{
+    struct clp_report_options options = clp_report_defaults();
+    char folder[PATH_MAX];
+    struct clp_buf text;
+
+    options.unit = view->unit;
+    options.skip_zero = view->skip_zero;
+    options.sort_by_time = view->sort;
+    options.summarize = view->summarize;
+    options.no_memory = view->no_memory;
+    options.raw_times = view->raw_times;
+    options.folder = getcwd(folder, sizeof folder);
+    clp_buf_init(&text, profile->mem);
+    bool done = clp_report_text(profile, &options, &text) == CLP_OK;
+    if (done)
+        clp_words_print(1, clp_buf_text(&text));
+    else
+        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+    clp_buf_clear(&text);
+    return done;
+}
+
+static int view(const struct clp_view_options *options, struct clp_mem *mem)
+{
+    struct clp_profile profile;
+
+    clp_profile_init(&profile, mem);
+    bool done = read_all(options, &profile) && print_report(options, &profile);
+    clp_profile_clear(&profile);
+    return done ? 0 : 1;
+}
+
+static int main_of(const struct clp_words *words, struct clp_mem *mem)
+{
+    struct clp_view_options options;
+    struct clp_buf text;
+    int code = 0;
+
+    clp_buf_init(&text, mem);
+    if (!clp_view_options_parse(words->count, words->items, &options, &text)) {
+        clp_words_complain(me, clp_buf_text(&text));
+        code = 2;
+    } else if (options.help || options.version) {
+        if (options.help)
+            clp_view_options_help(me, &text);
+        else
+            clp_buf_add_format(&text, "%s %s\n", me, CLP_VERSION);
+        clp_words_print(1, clp_buf_text(&text));
+    } else if (options.file_count == 0) {
+        clp_words_complain(me, "no profile to show; see clineprof --help");
+        code = 2;
+    } else {
+        code = view(&options, mem);
+    }
+    clp_buf_clear(&text);
+    return code;
+}
+
+PyObject *clp_view_main(PyObject *list)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_words words;
+
+    if (!clp_words_init(&words, list))
+        return NULL;
+    int code = main_of(&words, &mem);
+    clp_words_clear(&words);
+    return clp_words_exit(code);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "words.h"
+#include <errno.h>
+#include <unistd.h>
+
+bool clp_words_init(struct clp_words *words, PyObject *list)
+{
+    Py_ssize_t count = PyList_GET_SIZE(list);
+
+    *words = (struct clp_words){.bytes = PyList_New(count)};
+    words->items = PyMem_Calloc((size_t)count + 1, sizeof *words->items);
+    if (words->bytes == NULL || words->items == NULL) {
+        clp_words_clear(words);
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *word = PyUnicode_EncodeFSDefault(PyList_GET_ITEM(list, i));
+        if (word == NULL) {
+            clp_words_clear(words);
+            return false;
+        }
+        PyList_SET_ITEM(words->bytes, i, word);
+        words->items[words->count++] = PyBytes_AS_STRING(word);
+    }
+    return true;
+}
+
+void clp_words_clear(struct clp_words *words)
+{
+    PyMem_Free(words->items);
+    Py_CLEAR(words->bytes);
+    *words = (struct clp_words){0};
+}
+
+static void flush(const char *name)
+{
+    PyObject *stream = PySys_GetObject(name); /* borrowed */
+    PyObject *result = NULL;
+
+    if (stream != NULL && stream != Py_None)
+        result = PyObject_CallMethod(stream, "flush", NULL);
+    Py_XDECREF(result);
+    PyErr_Clear();
+}
+
+void clp_words_print(int descriptor, const char *text)
+{
+    size_t left = strlen(text);
+
+    flush("stdout");
+    flush("stderr");
+    while (left != 0) {
+        ssize_t count = write(descriptor, text, left);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return;
+        text += count;
+        left -= (size_t)count;
+    }
+}
+
+void clp_words_complain(const char *name, const char *text)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf line;
+
+    clp_buf_init(&line, &mem);
+    clp_buf_add_format(&line, "%s: %s\n", name, text);
+    clp_words_print(2, clp_buf_text(&line));
+    clp_buf_clear(&line);
+}
+
+PyObject *clp_words_exit(int code)
+{
+    PyObject *value = PyLong_FromLong(code);
+
+    if (value != NULL)
+        PyErr_SetObject(PyExc_SystemExit, value);
+    Py_XDECREF(value);
+    return NULL;
+}

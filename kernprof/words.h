@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A command line from Python as C sees one, and ways out of it. */
+#ifndef CLP_WORDS_H
+#define CLP_WORDS_H
+
+#include "../src/core/buf.h"
+#include "../src/python/compat.h"
+
+struct clp_words {
+    int count;
+    char **items;    /* borrowed from `bytes`; items[count] is NULL */
+    PyObject *bytes; /* owned list of bytes in the file system's encoding */
+};
+
+/* False with an exception set. */
+bool clp_words_init(struct clp_words *words, PyObject *list);
+void clp_words_clear(struct clp_words *words);
+
+/* Writes to file descriptor 1 or 2 all of it, after what the program's sys.stdout and sys.stderr
+ * still hold back. Errors are ignored: there is nobody to tell. */
+void clp_words_print(int descriptor, const char *text);
+
+/* One line to stderr, as "NAME: text". */
+void clp_words_complain(const char *name, const char *text);
+
+/* Raises SystemExit(code); NULL. */
+PyObject *clp_words_exit(int code);
+
+#endif

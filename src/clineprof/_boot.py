@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""The first Python code of a run: from the launcher, `python -m` or an entry point to the C main.
+
+Imports nothing but sys, for the program's own folder may be on sys.path by now, with a json.py of
+its own. Plain enough for Python 2 and for interpreters without a clineprof module to get as far as
+the one line that says so.
+"""
+import sys
+
+
+def core():
+    """The C module."""
+    import clineprof._core
+
+    return sys.modules["clineprof._core"]
+
+
+def describe():
+    name = getattr(getattr(sys, "implementation", None), "name", "cpython")
+    name = {"cpython": "CPython", "pypy": "PyPy"}.get(name, name)
+    return "%s %d.%d.%d" % ((name,) + tuple(sys.version_info[:3]))
+
+
+def unsupported():
+    """Why clineprof cannot run in this interpreter; None when it can."""
+    if not describe().startswith("CPython ") or sys.version_info < (3, 10):
+        return "clineprof needs CPython 3.10 or newer; %s is %s" % (sys.executable, describe())
+    if "t" in sys.abiflags:
+        return "free-threaded Python is not supported yet; %s is %s" % (sys.executable, describe())
+    return None
+
+
+def missing(folder):
+    """There is no module for this interpreter: what to do about it."""
+    if folder is None:
+        remedy = "run: %s -m pip install --force-reinstall clineprof" % sys.executable
+    elif folder.endswith("/lib/clineprof/python"):
+        prefix = folder[: -len("/lib/clineprof/python")] or "/"
+        remedy = "in clineprof's sources run: make install PREFIX=%s PYTHON=%s" % (
+            prefix, sys.executable)
+    else:
+        remedy = "run: make PYTHON=%s" % sys.executable
+    return "no clineprof module is built for %s (%s); %s" % (sys.executable, describe(), remedy)
+
+
+def load(program, folder=None):
+    """The C module; or one line and exit status 2."""
+    reason = unsupported()
+    if reason is None:
+        try:
+            return core()
+        except ImportError as error:
+            # Found but not loaded (a library it needs is not there) is no ModuleNotFoundError.
+            if isinstance(error, ModuleNotFoundError) and error.name == "clineprof._core":
+                reason = missing(folder)
+            else:
+                reason = "%s cannot load clineprof._core: %s" % (
+                    sys.executable, " ".join(str(error).split()))
+    sys.stderr.write("%s: %s\n" % (program, reason))
+    raise SystemExit(2)
+
+
+def start():
+    """First half of the launcher's line, with sys.argv = ["-c", FOLDER, KIND, PROGRAM, ..]."""
+    global main
+    main = load(sys.argv[3], sys.argv[1]).main
+
+
+def arguments():
+    """Second half: what main is called with. Takes back what the line did to sys.path and __main__.
+
+    The line calls main itself, so that no frame of this file lies under the program.
+    """
+    folder, kind, argv = sys.argv[1], sys.argv[2], sys.argv[3:]
+    sys.path.remove(folder)
+    names = sys.modules["__main__"].__dict__
+    del names["sys"], names["boot"]
+    return kind, argv

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT */
+/* A table is made in two steps: first the text of every cell, because a column is as wide as its
+ * widest cell, then the rows. Cells are kept in one scratch array that all functions share.
+ *
+ * Everything that comes from the profiled program (source, names, the tracer's name in a foreign
+ * file) is shown with control characters escaped, so that no profile can play with a terminal. */
+#include "report.h"
+#include "source.h"
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows without data and without source in one report. A damaged or hostile profile may claim a line
+ * two thousand million lines further down. */
+#define CLP_REPORT_MAX_BLANKS 1000000
+
+#define CLP_REPORT_CELL 24 /* bytes: the longest is "17592186044416.000 MiB" */
+
+enum column {
+    CLP_COLUMN_LINE,
+    CLP_COLUMN_HITS,
+    CLP_COLUMN_TIME,
+    CLP_COLUMN_PER_HIT,
+    CLP_COLUMN_PERCENT,
+    CLP_COLUMN_RSS,
+    CLP_COLUMN_INCREMENT,
+    CLP_COLUMN_COUNT
+};
+
+static const struct {
+    const char *title;
+    size_t width;
+} columns[CLP_COLUMN_COUNT] = {
+    {"Line #", 6},  {"Hits", 9},       {"Time", 12},      {"Per Hit", 8},
+    {"% Time", 8},  {"Mem usage", 12}, {"Increment", 12},
+};
+
+struct cell {
+    char text[CLP_REPORT_CELL];
+};
+
+struct row {
+    struct cell cells[CLP_COLUMN_COUNT];
+};
+
+struct report {
+    const struct clp_profile *profile;
+    const struct clp_report_options *options;
+    struct clp_buf *out;
+    size_t columns;   /* how many of the table above are shown */
+    double scalar;    /* units of the Time column in a nanosecond */
+    size_t folder;    /* bytes of options->folder without a slash at its end */
+    int64_t blanks_left;
+    struct row *rows; /* one for each line of the function at hand */
+    size_t row_room;
+};
+
+struct clp_report_options clp_report_defaults(void)
+{
+    return (struct clp_report_options){.unit = 1e-6};
+}
+
+/* ---- text of the program ---- */
+
+/* Bytes of the well-formed UTF-8 character at text, 0 when there is none: no overlong forms, no
+ * surrogates, nothing beyond U+10FFFF. */
+static size_t utf8_bytes(const unsigned char *text, size_t left)
+{
+    unsigned char lead = text[0], low = 0x80, high = 0xbf;
+    size_t bytes = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2
+                 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+
+    if (bytes > left)
+        return 0;
+    if (lead == 0xe0)
+        low = 0xa0;
+    else if (lead == 0xf0)
+        low = 0x90;
+    else if (lead == 0xed)
+        high = 0x9f;
+    else if (lead == 0xf4)
+        high = 0x8f;
+    for (size_t i = 1; i < bytes; i++, low = 0x80, high = 0xbf)
+        if (text[i] < low || text[i] > high)
+            return 0;
+    return bytes;
+}
+
+/* Terminals obey the characters below space, DEL and U+0080 to U+009F. */
+static bool is_control(const unsigned char *text, size_t bytes)
+{
+    if (bytes == 2)
+        return text[0] == 0xc2 && text[1] < 0xa0;
+    return bytes == 1 && (text[0] == 0x7f || (text[0] < ' ' && text[0] != '\t'));
+}
+
+static bool is_plain(unsigned char byte)
+{
+    return (byte >= ' ' && byte < 0x7f) || byte == '\t';
+}
+
+static void add_escaped(struct clp_buf *out, const unsigned char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        clp_buf_add_format(out, "\\x%02x", text[i]);
+}
+
+/* Adds text in runs: plain ASCII at once, the rest character by character. */
+static void add_shown(struct clp_buf *out, const char *text, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)text, *end = at + bytes;
+
+    while (at < end) {
+        const unsigned char *start = at;
+        while (at < end && is_plain(*at))
+            at++;
+        clp_buf_add(out, (const char *)start, (size_t)(at - start));
+        if (at == end)
+            return;
+        size_t size = utf8_bytes(at, (size_t)(end - at));
+        if (size == 0 || is_control(at, size))
+            add_escaped(out, at, size == 0 ? 1 : size);
+        else
+            clp_buf_add(out, (const char *)at, size);
+        at += size == 0 ? 1 : size;
+    }
+}
+
+static void add_name(struct clp_buf *out, const char *name)
+{
+    add_shown(out, name, strlen(name));
+}
+
+static void add_file(struct report *report, const char *file)
+{
+    size_t folder = report->folder;
+
+    if (report->options->folder != NULL && strncmp(file, report->options->folder, folder) == 0 &&
+        file[folder] == '/' && file[folder + 1] != 0)
+        file += folder + 1;
+    add_name(report->out, file);
+}
+
+/* ---- numbers ---- */
+
+static uint64_t line_time(const struct report *report, const struct clp_measures *measures)
+{
+    return report->options->raw_times ? measures->raw_time : measures->time;
+}
+
+static bool was_hit(const struct clp_profile_function *function)
+{
+    for (size_t i = 0; i < function->line_count; i++)
+        if (function->lines[i].measures.hits != 0)
+            return true;
+    return false;
+}
+
+/* A line's share in percent, never above 100 whatever a foreign file says. */
+static double share(double time, double total)
+{
+    return time < total ? 100 * time / total : 100;
+}
+
+/* The function's inclusive time; line_profiler knows only the sum of its lines. */
+static uint64_t total_time(const struct report *report,
+                           const struct clp_profile_function *function)
+{
+    uint64_t total = report->options->raw_times ? function->raw_total : function->total;
+    uint64_t sum = 0;
+
+    if (total != 0)
+        return total;
+    for (size_t i = 0; i < function->line_count; i++)
+        sum += line_time(report, &function->lines[i].measures);
+    return sum;
+}
+
+static size_t put_digits(char *text, uint64_t value)
+{
+    char reversed[CLP_REPORT_CELL];
+    size_t bytes = 0;
+
+    do {
+        reversed[bytes++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    for (size_t i = 0; i < bytes; i++)
+        text[i] = reversed[bytes - 1 - i];
+    text[bytes] = 0;
+    return bytes;
+}
+
+/* printf's "%.1f" and "%.3f" (`scale` 10 and 1000), which would be most of the time a long report
+ * takes. Near a tie the product may round to the other side: printf decides there. Returns the
+ * length, which may be more than fits the cell. */
+static size_t set_fixed(struct cell *cell, double value, unsigned scale)
+{
+    double scaled = (value < 0 ? -value : value) * scale;
+    uint64_t whole = scaled < 1e12 ? (uint64_t)scaled : 0;
+    double part = scaled - (double)whole;
+
+    if (!(scaled < 1e12) || (part > 0.499 && part < 0.501))
+        return (size_t)snprintf(cell->text, sizeof cell->text, scale == 10 ? "%.1f" : "%.3f", value);
+    whole += part > 0.5;
+    char *at = cell->text;
+    if (value < 0)
+        *at++ = '-';
+    at += put_digits(at, whole / scale);
+    /* a 1 in front keeps the leading zeros; the point takes its place */
+    size_t bytes = put_digits(at, scale + whole % scale);
+    *at = '.';
+    return (size_t)(at - cell->text) + bytes;
+}
+
+/* Fixed point while it fits the column, three digits and an exponent beyond. */
+static void set_number(struct cell *cell, double value, size_t width)
+{
+    if (set_fixed(cell, value, 10) > width)
+        snprintf(cell->text, sizeof cell->text, "%.3g", value);
+}
+
+static void set_memory(struct cell *cell, double amount)
+{
+    double mib = amount / (1024 * 1024);
+
+    if (mib > -0.0005 && mib < 0)
+        mib = 0; /* no "-0.000" */
+    size_t bytes = set_fixed(cell, mib, 1000);
+    memcpy(cell->text + bytes, " MiB", sizeof " MiB");
+}
+
+static void set_hits(struct cell *cell, uint64_t hits)
+{
+    if (put_digits(cell->text, hits) > columns[CLP_COLUMN_HITS].width)
+        snprintf(cell->text, sizeof cell->text, "%g", (double)hits);
+}
+
+static void set_row(const struct report *report, const struct clp_profile_line *line,
+                    uint64_t total, struct row *row)
+{
+    const struct clp_measures *measures = &line->measures;
+    double time = (double)line_time(report, measures);
+
+    *row = (struct row){0};
+    if (measures->hits == 0 && time == 0)
+        return; /* never executed */
+    set_hits(&row->cells[CLP_COLUMN_HITS], measures->hits);
+    set_number(&row->cells[CLP_COLUMN_TIME], time * report->scalar,
+               columns[CLP_COLUMN_TIME].width);
+    if (measures->hits != 0)
+        set_number(&row->cells[CLP_COLUMN_PER_HIT],
+                   time * report->scalar / (double)measures->hits,
+                   columns[CLP_COLUMN_PER_HIT].width);
+    if (total != 0)
+        set_number(&row->cells[CLP_COLUMN_PERCENT], share(time, (double)total),
+                   columns[CLP_COLUMN_PERCENT].width);
+    if (measures->rss == 0)
+        return; /* not read, or from a profile without memory that was merged in */
+    set_memory(&row->cells[CLP_COLUMN_RSS], (double)measures->rss);
+    set_memory(&row->cells[CLP_COLUMN_INCREMENT], (double)clp_measures_increment(measures));
+}
+
+/* ---- the table ---- */
+
+struct table {
+    const struct clp_profile_function *function;
+    size_t widths[CLP_COLUMN_COUNT];
+    size_t next;       /* the first of function->lines not yet shown */
+    int64_t line;      /* the next row's line number */
+};
+
+static clp_status set_rows(struct report *report, const struct clp_profile_function *function)
+{
+    uint64_t total = total_time(report, function);
+
+    if (function->line_count > report->row_room) {
+        void *rows = report->rows;
+        clp_status status = clp_mem_grow(report->out->mem, &rows, &report->row_room,
+                                         function->line_count, sizeof *report->rows);
+        if (status != CLP_OK)
+            return status;
+        report->rows = rows;
+    }
+    for (size_t i = 0; i < function->line_count; i++)
+        set_row(report, &function->lines[i], total, &report->rows[i]);
+    return CLP_OK;
+}
+
+static void set_widths(const struct report *report, struct table *table)
+{
+    for (size_t column = 0; column < report->columns; column++) {
+        table->widths[column] = columns[column].width;
+        for (size_t i = 0; i < table->function->line_count; i++) {
+            size_t bytes = strlen(report->rows[i].cells[column].text);
+            if (bytes > table->widths[column])
+                table->widths[column] = bytes;
+        }
+    }
+}
+
+static void add_cell(struct report *report, const struct table *table, size_t column,
+                     const char *text)
+{
+    size_t bytes = strlen(text), width = table->widths[column];
+
+    if (column != 0)
+        clp_buf_add(report->out, " ", 1);
+    if (bytes < width)
+        clp_buf_add_repeated(report->out, ' ', width - bytes);
+    clp_buf_add(report->out, text, bytes);
+}
+
+static void add_header(struct report *report, const struct table *table)
+{
+    size_t start = report->out->used;
+
+    for (size_t column = 0; column < report->columns; column++)
+        add_cell(report, table, column, columns[column].title);
+    clp_buf_add_text(report->out, "  Line Contents");
+    size_t bytes = report->out->used - start;
+    clp_buf_add_text(report->out, "\n");
+    clp_buf_add_repeated(report->out, '=', bytes);
+    clp_buf_add_text(report->out, "\n");
+}
+
+static void add_row(struct report *report, struct table *table, struct clp_span contents)
+{
+    const struct clp_profile_function *function = table->function;
+    const struct row *row = NULL;
+    char number[CLP_REPORT_CELL];
+
+    if (table->next < function->line_count && function->lines[table->next].line == table->line)
+        row = &report->rows[table->next++];
+    snprintf(number, sizeof number, "%lld", (long long)table->line++);
+    add_cell(report, table, CLP_COLUMN_LINE, number);
+    for (size_t column = CLP_COLUMN_LINE + 1; column < report->columns; column++)
+        add_cell(report, table, column, row == NULL ? "" : row->cells[column].text);
+    clp_buf_add(report->out, "  ", 2);
+    add_shown(report->out, contents.text, contents.bytes);
+    clp_buf_add(report->out, "\n", 1);
+}
+
+static const struct clp_span no_contents = {"", 0};
+
+/* Lines with data up to (not including) `end`, and nothing between them. */
+static void add_lone_rows(struct report *report, struct table *table, int64_t end)
+{
+    const struct clp_profile_function *function = table->function;
+
+    while (table->next < function->line_count && function->lines[table->next].line < end) {
+        table->line = function->lines[table->next].line;
+        add_row(report, table, no_contents);
+    }
+}
+
+/* Without source: every row from the first line to the last that has data, as line_profiler does,
+ * as long as there are not too many between them. */
+static void add_bare_rows(struct report *report, struct table *table)
+{
+    const struct clp_profile_function *function = table->function;
+
+    if (function->line_count == 0)
+        add_row(report, table, no_contents);
+    while (table->next < function->line_count) {
+        int64_t gap = function->lines[table->next].line - table->line;
+        if (gap > report->blanks_left)
+            break;
+        report->blanks_left -= gap;
+        for (; gap >= 0; gap--)
+            add_row(report, table, no_contents);
+    }
+}
+
+static void add_rows(struct report *report, struct table *table)
+{
+    const struct clp_profile_function *function = table->function;
+    struct clp_span rest = {function->source, function->source_bytes}, line;
+
+    add_lone_rows(report, table, function->first_line);
+    table->line = function->first_line;
+    if (function->source == NULL)
+        add_bare_rows(report, table);
+    else
+        while (clp_source_next_line(&rest, &line))
+            add_row(report, table, line);
+    add_lone_rows(report, table, INT64_MAX);
+}
+
+/* line_profiler names neither file nor function above a table without source, and the plain table
+ * follows it to the character; ours need not. */
+static void add_place(struct report *report, const struct clp_profile_function *function)
+{
+    bool has_source = function->source != NULL;
+
+    if (has_source || report->columns == CLP_COLUMN_COUNT) {
+        clp_buf_add_text(report->out, "File: ");
+        add_file(report, function->file);
+        clp_buf_add_text(report->out, "\nFunction: ");
+        add_name(report->out, function->name);
+        clp_buf_add_format(report->out, " at line %d\n", (int)function->first_line);
+    }
+    if (has_source)
+        return;
+    clp_buf_add_text(report->out, "\nCould not find file ");
+    add_file(report, function->file);
+    clp_buf_add_text(report->out,
+                     "\nAre you sure you are running this program from the same directory\n"
+                     "that you ran the profiler from?\n"
+                     "Continuing without the function's contents.\n");
+}
+
+static clp_status add_function(struct report *report, const struct clp_profile_function *function)
+{
+    struct table table = {.function = function};
+
+    if (report->options->skip_zero && !was_hit(function))
+        return CLP_OK;
+    clp_status status = set_rows(report, function);
+    if (status != CLP_OK)
+        return status;
+    set_widths(report, &table);
+    clp_buf_add_format(report->out, "Total time: %g s\n",
+                       (double)total_time(report, function) * 1e-9);
+    add_place(report, function);
+    clp_buf_add_text(report->out, "\n");
+    add_header(report, &table);
+    add_rows(report, &table);
+    clp_buf_add_text(report->out, "\n");
+    return CLP_OK;
+}
+
+/* ---- the whole ---- */
+
+struct place {
+    uint64_t total;
+    size_t index;
+};
+
+/* Ascending time; equal ones stay in selection order. */
+static int compare_places(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+
+    if (a->total != b->total)
+        return a->total < b->total ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
+}
+
+static void set_order(const struct report *report, struct place *order)
+{
+    const struct clp_profile *profile = report->profile;
+
+    for (size_t i = 0; i < profile->function_count; i++)
+        order[i] = (struct place){total_time(report, &profile->functions[i]), i};
+    if (report->options->sort_by_time && profile->function_count > 1)
+        qsort(order, profile->function_count, sizeof *order, compare_places);
+}
+
+static void add_summary(struct report *report, const struct place *order)
+{
+    for (size_t i = 0; i < report->profile->function_count; i++) {
+        const struct clp_profile_function *function = &report->profile->functions[order[i].index];
+        if (report->options->skip_zero && order[i].total == 0)
+            continue;
+        clp_buf_add_format(report->out, "%6.2f seconds - ", (double)order[i].total * 1e-9);
+        add_file(report, function->file);
+        clp_buf_add_format(report->out, ":%d - ", (int)function->first_line);
+        add_name(report->out, function->name);
+        clp_buf_add_text(report->out, "\n");
+    }
+}
+
+/* What the numbers above are worth: who counted, what that cost, how exact memory is. */
+static void add_footer(struct report *report)
+{
+    const struct clp_profile_meta *meta = &report->profile->meta;
+    struct clp_buf *out = report->out;
+
+    if (report->options->summarize)
+        clp_buf_add_text(out, "\n");
+    clp_buf_add_text(out, "Profiled by clineprof");
+    if (meta->tracer != NULL) {
+        clp_buf_add_text(out, ", tracer ");
+        add_name(out, meta->tracer);
+    }
+    clp_buf_add_format(out, ": %llu events cost about %.2g s, %s the lines; ",
+                       (unsigned long long)meta->events, (double)meta->overhead * 1e-9,
+                       report->options->raw_times ? "left in" : "taken off");
+    clp_buf_add_format(out, "resident memory read %llu times, ", (unsigned long long)meta->reads);
+    if (meta->inexact_memory)
+        clp_buf_add_format(out, "in steps of %llu bytes", (unsigned long long)meta->memory_step);
+    else
+        clp_buf_add_text(out, "exact to the page");
+    clp_buf_add_format(out, ", own %.3f MiB left out.\n",
+                       (double)meta->own_bytes / (1024 * 1024));
+}
+
+static clp_status add_report(struct report *report)
+{
+    const struct clp_profile *profile = report->profile;
+    clp_status status = CLP_OK;
+    struct place *order = clp_mem_alloc(report->out->mem, profile->function_count, sizeof *order);
+
+    if (order == NULL && profile->function_count != 0)
+        return CLP_NO_MEMORY;
+    set_order(report, order);
+    clp_buf_add_format(report->out, "Timer unit: %g s\n\n", report->options->unit);
+    for (size_t i = 0; i < profile->function_count && status == CLP_OK; i++)
+        status = add_function(report, &profile->functions[order[i].index]);
+    if (report->options->summarize)
+        add_summary(report, order);
+    if (report->columns == CLP_COLUMN_COUNT)
+        add_footer(report);
+    clp_mem_free(report->out->mem, order, profile->function_count, sizeof *order);
+    return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
+}
+
+static size_t folder_bytes(const char *folder)
+{
+    size_t bytes = folder == NULL ? 0 : strlen(folder);
+
+    while (bytes > 0 && folder[bytes - 1] == '/')
+        bytes--;
+    return bytes;
+}
+
+clp_status clp_report_text(const struct clp_profile *profile,
+                           const struct clp_report_options *options, struct clp_buf *out)
+{
+    bool memory = profile->meta.has_memory && !options->no_memory;
+    struct report report = {
+        .profile = profile,
+        .options = options,
+        .out = out,
+        .columns = memory ? CLP_COLUMN_COUNT : CLP_COLUMN_RSS,
+        .scalar = 1e-9 / options->unit,
+        .folder = folder_bytes(options->folder),
+        .blanks_left = CLP_REPORT_MAX_BLANKS,
+    };
+    /* The profiled program may have set a locale that writes 0,9 for 0.9. */
+    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    locale_t before = plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
+
+    clp_status status = add_report(&report);
+    clp_mem_free(out->mem, report.rows, report.row_room, sizeof *report.rows);
+    if (plain != (locale_t)0) {
+        uselocale(before);
+        freelocale(plain);
+    }
+    return status;
+}

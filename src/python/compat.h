@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Every difference between the versions of CPython, each as a function named for its intent.
+ * Public headers only; no private struct is looked into. */
+#ifndef CLP_COMPAT_H
+#define CLP_COMPAT_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <frameobject.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#if PY_VERSION_HEX < 0x030A0000
+#error "clineprof needs CPython 3.10 or newer"
+#endif
+
+#define CLP_HAS_MONITORING (PY_VERSION_HEX >= 0x030C0000)
+
+/* PEP 523 hands the hook a frame object with public fields on 3.10 only. */
+#define CLP_HAS_FRAME_HOOK (PY_VERSION_HEX < 0x030B0000)
+
+/* ---- data attached to a code object ---- */
+
+static inline Py_ssize_t clp_compat_request_code_slot(freefunc free_data)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyUnstable_Eval_RequestCodeExtraIndex(free_data);
+#else
+    return _PyEval_RequestCodeExtraIndex(free_data);
+#endif
+}
+
+/* NULL when nothing is attached. */
+static inline void *clp_compat_code_data(PyObject *code, Py_ssize_t slot)
+{
+    void *data = NULL;
+#if PY_VERSION_HEX >= 0x030C0000
+    (void)PyUnstable_Code_GetExtra(code, slot, &data);
+#else
+    (void)_PyCode_GetExtra(code, slot, &data);
+#endif
+    return data;
+}
+
+static inline int clp_compat_set_code_data(PyObject *code, Py_ssize_t slot, void *data)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyUnstable_Code_SetExtra(code, slot, data);
+#else
+    return _PyCode_SetExtra(code, slot, data);
+#endif
+}
+
+/* ---- who is running ---- */
+
+/* The identity of the running body: an address, never dereferenced. */
+static inline const void *clp_compat_running_frame(const PyThreadState *state)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return state->current_frame;
+#elif PY_VERSION_HEX >= 0x030B0000
+    return state->cframe->current_frame;
+#else
+    return state->frame;
+#endif
+}
+
+struct clp_hidden_frames {
+    void *frame;
+    int recursion; /* calls they had used up of the limit */
+};
+
+/* Takes the frames of the start-up code off the thread's stack, so that the program runs at the
+ * bottom of it as it would under python. clp_compat_show_frames puts them back. */
+static inline struct clp_hidden_frames clp_compat_hide_frames(PyThreadState *state)
+{
+    struct clp_hidden_frames hidden = {0};
+#if PY_VERSION_HEX >= 0x030C0000
+    hidden.recursion = state->py_recursion_limit - state->py_recursion_remaining;
+    state->py_recursion_remaining = state->py_recursion_limit;
+#elif PY_VERSION_HEX >= 0x030B0000
+    hidden.recursion = state->recursion_limit - state->recursion_remaining;
+    state->recursion_remaining = state->recursion_limit;
+#else
+    hidden.recursion = state->recursion_depth;
+    state->recursion_depth = 0;
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    hidden.frame = state->current_frame;
+#if PY_VERSION_HEX >= 0x030F0000
+    state->current_frame = state->base_frame;
+#else
+    state->current_frame = NULL;
+#endif
+#elif PY_VERSION_HEX >= 0x030B0000
+    hidden.frame = state->cframe->current_frame;
+    state->cframe->current_frame = NULL;
+#else
+    hidden.frame = state->frame;
+    state->frame = NULL;
+#endif
+    return hidden;
+}
+
+static inline void clp_compat_show_frames(PyThreadState *state, struct clp_hidden_frames hidden)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    state->py_recursion_remaining -= hidden.recursion;
+#elif PY_VERSION_HEX >= 0x030B0000
+    state->recursion_remaining -= hidden.recursion;
+#else
+    state->recursion_depth += hidden.recursion;
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    state->current_frame = hidden.frame;
+#elif PY_VERSION_HEX >= 0x030B0000
+    state->cframe->current_frame = hidden.frame;
+#else
+    state->frame = hidden.frame;
+#endif
+}
+
+/* Byte offset of the instruction the frame stands at; negative before its first. */
+static inline int clp_compat_frame_offset(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return PyFrame_GetLasti(frame);
+#else
+    return frame->f_lasti * 2; /* counted in instructions there */
+#endif
+}
+
+/* ---- small things ---- */
+
+/* A line number or offset that the interpreter itself passed to a callback. */
+static inline int clp_compat_small_int(PyObject *number)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    if (PyUnstable_Long_IsCompact((PyLongObject *)number))
+        return (int)PyUnstable_Long_CompactValue((PyLongObject *)number);
+#endif
+    return (int)PyLong_AsLong(number);
+}
+
+/* LINE events find a line by scanning the function's table once lines drift past what a byte
+ * holds; since 3.14 a wider drift is stored. */
+#define CLP_LINE_EVENTS_SCAN (PY_VERSION_HEX < 0x030E0000)
+
+/* Is this interpreter one that clineprof measures rightly? NULL or why not. */
+static inline const char *clp_compat_refusal(void)
+{
+#ifdef Py_GIL_DISABLED
+    return "free-threaded CPython is not supported yet; use the ordinary build";
+#else
+    if (PyInterpreterState_Get() != PyInterpreterState_Main())
+        return "subinterpreters are not supported; profile in the main interpreter";
+    return NULL;
+#endif
+}
+
+#endif

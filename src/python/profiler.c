@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler.h"
+#include "../core/snapshot.h"
+#include "select.h"
+#include "texts.h"
+#include "tracer.h"
+
+struct profiler {
+    PyObject_HEAD
+    struct clp_recorder *recorder; /* owned, but never freed once code objects point to it */
+    PyObject *texts;               /* owned dict */
+    const char *tracer_name;       /* borrowed from the tracer's table */
+};
+
+static struct profiler *cast(PyObject *object)
+{
+    return (struct profiler *)object;
+}
+
+static bool set_up(struct profiler *self, const char *tracer, bool memory)
+{
+    const char *refusal = clp_compat_refusal();
+
+    if (refusal != NULL) {
+        PyErr_Format(PyExc_RuntimeError, "clineprof: %s", refusal);
+        return false;
+    }
+    self->texts = PyDict_New();
+    self->recorder = PyMem_RawMalloc(sizeof *self->recorder);
+    if (self->texts == NULL || self->recorder == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    if (!clp_recorder_init(self->recorder, memory) || !clp_tracer_start(self->recorder, tracer))
+        return false;
+    self->tracer_name = self->recorder->tracer->name;
+    return true;
+}
+
+static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"tracer", "memory", NULL};
+    const char *tracer = NULL;
+    int memory = 1;
+
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zp:Profiler", names, &tracer, &memory))
+        return NULL;
+    PyObject *self = type->tp_alloc(type, 0);
+    if (self != NULL && !set_up(cast(self), tracer, memory))
+        Py_CLEAR(self);
+    return self;
+}
+
+/* The recorder stays: selected code objects, other threads' ends and the interpreter's slot for
+ * code data point to it, and nobody tells when the last of them is gone. */
+static void profiler_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    PyObject_GC_UnTrack(self);
+    if (cast(self)->recorder != NULL)
+        clp_tracer_stop(cast(self)->recorder);
+    Py_CLEAR(cast(self)->texts);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static int profiler_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(cast(self)->texts);
+    return 0;
+}
+
+static PyObject *profiler_select(PyObject *self, PyObject *object)
+{
+    int found = clp_select_object(cast(self)->recorder, cast(self)->texts, object);
+
+    if (found < 0)
+        return NULL;
+    if (found == 0 && PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                                       "clineprof: %R is not Python code; it is not profiled",
+                                       object) < 0)
+        return NULL;
+    return Py_NewRef(object);
+}
+
+static PyObject *profiler_call(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    PyObject *object;
+
+    if (keywords != NULL && PyDict_GET_SIZE(keywords) != 0) {
+        PyErr_SetString(PyExc_TypeError, "profile() takes no keyword arguments");
+        return NULL;
+    }
+    if (!PyArg_UnpackTuple(arguments, "profile", 1, 1, &object))
+        return NULL;
+    return profiler_select(self, object);
+}
+
+/* Selected functions are measured wherever they run, so switching on and off around a part of the
+ * program, which line_profiler needs, has nothing to do here. */
+static PyObject *profiler_nothing(PyObject *self, PyObject *arguments)
+{
+    (void)self, (void)arguments;
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_with(PyObject *self, PyObject *arguments)
+{
+    (void)arguments;
+    return Py_NewRef(self);
+}
+
+static PyMethodDef profiler_methods[] = {
+    {"add_function", profiler_select, METH_O,
+     "add_function(function)\n--\n\nSelects the function's code; the same as calling the profiler."},
+    {"enable", profiler_nothing, METH_NOARGS, "Selected functions are always measured."},
+    {"disable", profiler_nothing, METH_NOARGS, "Selected functions are always measured."},
+    {"enable_by_count", profiler_nothing, METH_NOARGS, "As enable()."},
+    {"disable_by_count", profiler_nothing, METH_NOARGS, "As disable()."},
+    {"__enter__", profiler_with, METH_NOARGS, NULL},
+    {"__exit__", profiler_nothing, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot profiler_slots[] = {
+    {Py_tp_doc, "Measures hits, time and memory of every line of the functions it is called with."},
+    {Py_tp_new, profiler_new},
+    {Py_tp_dealloc, profiler_free},
+    {Py_tp_traverse, profiler_traverse},
+    {Py_tp_call, profiler_call},
+    {Py_tp_methods, profiler_methods},
+    {0, NULL},
+};
+
+static PyType_Spec profiler_spec = {
+    .name = "clineprof._core.Profiler",
+    .basicsize = sizeof(struct profiler),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = profiler_slots,
+};
+
+PyObject *clp_profiler_make_type(PyObject *module)
+{
+    return PyType_FromModuleAndSpec(module, &profiler_spec, NULL);
+}
+
+void clp_profiler_stop(PyObject *profiler)
+{
+    clp_tracer_stop(cast(profiler)->recorder);
+}
+
+size_t clp_profiler_function_count(PyObject *profiler)
+{
+    return cast(profiler)->recorder->engine.functions.count;
+}
+
+bool clp_profiler_lost(PyObject *profiler)
+{
+    return cast(profiler)->recorder->engine.lost;
+}
+
+static void unwind_all(struct clp_recorder *recorder)
+{
+    uint64_t now = clp_clock_read(&recorder->clock);
+
+    for (struct clp_thread *thread = recorder->engine.threads; thread != NULL;
+         thread = thread->next)
+        clp_engine_unwind(thread, now);
+}
+
+static clp_status fill_meta(const struct profiler *self, struct clp_profile *profile)
+{
+    const struct clp_recorder *recorder = self->recorder;
+    struct clp_profile_meta *meta = &profile->meta;
+    char version[32];
+
+    (void)snprintf(version, sizeof version, "%.20s", Py_GetVersion());
+    version[strcspn(version, " ")] = 0;
+    meta->start = recorder->started;
+    meta->wall = clp_clock_monotonic() - recorder->start_nanos;
+    meta->own_bytes = recorder->pages.bytes;
+    meta->inexact_memory = recorder->engine.with_rss && !recorder->memory_check.exact;
+    meta->memory_step = recorder->memory_check.step;
+    clp_status status = clp_profile_set_text(profile, &meta->python, version);
+    if (status == CLP_OK)
+        status = clp_profile_set_text(profile, &meta->tracer, self->tracer_name);
+    return status;
+}
+
+clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile)
+{
+    struct profiler *self = cast(profiler);
+    struct clp_recorder *recorder = self->recorder;
+    clp_status status;
+
+    unwind_all(recorder);
+    status = clp_snapshot_take(&recorder->engine, clp_clock_nanos_per_tick(&recorder->clock),
+                               profile);
+    if (status == CLP_OK)
+        status = clp_texts_fill(self->texts, profile);
+    if (status == CLP_OK)
+        status = fill_meta(self, profile);
+    return status;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The profiler object: what `profile` in builtins is. Called with a function it selects its code
+ * and returns the very same object. */
+#ifndef CLP_PROFILER_H
+#define CLP_PROFILER_H
+
+#include "../core/profile.h"
+#include "recorder.h"
+
+/* Owned type object, or NULL with an exception set. */
+PyObject *clp_profiler_make_type(PyObject *module);
+
+/* Copies all that was recorded so far into an initialised, empty profile; what is still running
+ * counts as if it ended now, so recording should have stopped. CLP_NO_MEMORY leaves a part. */
+clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile);
+
+/* Ends recording; the counters stay. */
+void clp_profiler_stop(PyObject *profiler);
+
+/* Functions selected so far; whether some events were lost for want of memory. */
+size_t clp_profiler_function_count(PyObject *profiler);
+bool clp_profiler_lost(PyObject *profiler);
+
+#endif

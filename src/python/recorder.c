@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder.h"
+
+/* No line shorter than this is looked at for memory; a first touch of a page takes longer on any
+ * machine seen, and where it does not, what the self-check measured decides. */
+#define RSS_SPAN_NANOS 250.0
+
+__thread struct clp_thread *clp_thread_here;
+
+static void free_selected(void *data)
+{
+    struct clp_selected *selected = data;
+
+    if (selected == NULL)
+        return;
+    clp_shape_clear(&selected->shape, &selected->recorder->mem);
+    clp_mem_free(&selected->recorder->mem, selected, 1, sizeof *selected);
+}
+
+/* The system's thread is gone and holds no lock here: only say so, somebody else reaps. */
+static void thread_ended(void *data)
+{
+    ((struct clp_thread *)data)->ended = true;
+}
+
+static void set_rss_span(struct clp_recorder *recorder)
+{
+    double span = RSS_SPAN_NANOS / recorder->clock.rough_nanos;
+    double fault = (double)recorder->memory_check.fault_ticks * 0.75;
+
+    recorder->engine.rss_span = UINT64_MAX;
+    if (!recorder->engine.with_rss)
+        return;
+    recorder->engine.rss_span = (uint64_t)(fault > 0 && fault < span ? fault : span);
+}
+
+bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)
+{
+    *recorder = (struct clp_recorder){.mem = clp_mem_system(), .proc.file = -1};
+    clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
+    recorder->clock = clp_clock_start();
+    recorder->started = clp_clock_wall();
+    recorder->start_nanos = clp_clock_monotonic();
+    if (clp_thread_hook_init(&recorder->thread_hook, thread_ended) != CLP_OK) {
+        PyErr_SetString(PyExc_RuntimeError, "clineprof: the system has no thread key left");
+        return false;
+    }
+    recorder->code_slot = clp_compat_request_code_slot(free_selected);
+    if (recorder->code_slot < 0) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "clineprof: the interpreter has no room for data of code objects left");
+        return false;
+    }
+    if (with_memory && clp_proc_open(&recorder->proc) == CLP_OK) {
+        recorder->memory_check = clp_proc_check(&recorder->proc, &recorder->clock);
+        recorder->engine.with_rss = true;
+    }
+    set_rss_span(recorder);
+    return true;
+}
+
+static int64_t own_rss(const struct clp_recorder *recorder, int64_t otherwise)
+{
+    struct clp_resident now;
+
+    if (!recorder->engine.with_rss || clp_proc_read(&recorder->proc, &now) != CLP_OK)
+        return otherwise;
+    return (int64_t)now.resident - (int64_t)recorder->pages.bytes;
+}
+
+uint64_t clp_recorder_read_rss(const struct clp_recorder *recorder, struct clp_thread *thread,
+                               uint64_t now)
+{
+    thread->rss = own_rss(recorder, thread->rss);
+    thread->reads++;
+    return clp_clock_read(&recorder->clock) - now;
+}
+
+struct clp_thread *clp_recorder_new_thread(struct clp_recorder *recorder)
+{
+    clp_engine_reap(&recorder->engine);
+    clp_thread_here = clp_engine_new_thread(&recorder->engine, clp_clock_read(&recorder->clock),
+                                            own_rss(recorder, 0));
+    if (clp_thread_here != NULL)
+        clp_thread_hook_set(&recorder->thread_hook, clp_thread_here);
+    return clp_thread_here;
+}
+
+void clp_recorder_forget(struct clp_recorder *recorder)
+{
+    bool with_rss = recorder->engine.with_rss;
+
+    clp_thread_here = NULL;
+    clp_thread_hook_set(&recorder->thread_hook, NULL);
+    clp_engine_clear(&recorder->engine);
+    clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
+    recorder->engine.with_rss = with_rss;
+    set_rss_span(recorder);
+    (void)clp_recorder_new_thread(recorder);
+}
+
+void clp_recorder_enter(const struct clp_selected *selected, struct clp_thread *thread,
+                        const void *frame)
+{
+    struct clp_moment moment = clp_recorder_begin(selected->recorder, thread);
+    bool first = !clp_engine_has_block(thread, selected->function);
+
+    clp_engine_enter(thread, selected->function, frame, moment.now);
+    if (CLP_UNLIKELY(first))
+        moment.still = clp_clock_read(&selected->recorder->clock) - moment.now;
+    clp_recorder_end(thread, moment);
+}
+
+void clp_recorder_resume(const struct clp_selected *selected, struct clp_thread *thread,
+                         const void *frame)
+{
+    struct clp_moment moment = clp_recorder_begin(selected->recorder, thread);
+
+    clp_engine_resume(thread, selected->function, frame, moment.now);
+    clp_recorder_end(thread, moment);
+}
+
+void clp_recorder_leave(struct clp_thread *thread)
+{
+    struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
+
+    clp_engine_leave(thread, moment.now);
+    clp_recorder_end(thread, moment);
+}
+
+void clp_recorder_suspend(struct clp_thread *thread)
+{
+    struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
+
+    clp_engine_suspend(thread, moment.now);
+    clp_recorder_end(thread, moment);
+}
+
+bool clp_recorder_align(const struct clp_selected *selected, struct clp_thread *thread,
+                        const void *frame)
+{
+    return clp_engine_align(thread, selected->function, frame,
+                            clp_clock_read(&selected->recorder->clock));
+}

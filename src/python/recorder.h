@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* What every tracer shares: the engine, the clock and the memory it records by, and what is known
+ * of a selected code object. One recorder records at a time in a process. */
+#ifndef CLP_RECORDER_H
+#define CLP_RECORDER_H
+
+#include "../core/clock.h"
+#include "../core/engine.h"
+#include "../core/proc.h"
+#include "../core/thread.h"
+#include "compat.h"
+#include "shape.h"
+
+struct clp_recorder {
+    struct clp_engine engine; /* first: a thread's engine is its recorder */
+    struct clp_mem mem;
+    struct clp_pages pages;
+    struct clp_clock clock;
+    struct clp_proc proc;
+    struct clp_proc_check memory_check;
+    struct clp_thread_hook thread_hook;
+    Py_ssize_t code_slot;
+    const struct clp_tracer *tracer;
+    void *tracer_state; /* the tracer's own */
+    double started;       /* seconds since 1970 */
+    uint64_t start_nanos; /* CLOCK_MONOTONIC then */
+};
+
+/* Attached to a selected code object, through the recorder's code slot; freed with the code. */
+struct clp_selected {
+    struct clp_recorder *recorder; /* borrowed */
+    uint32_t function;
+    bool generator;
+    struct clp_shape shape;
+};
+
+/* The counters of the running thread, or NULL before its first event. The one global. */
+extern __thread struct clp_thread *clp_thread_here __attribute__((tls_model("initial-exec")));
+
+/* Sets up everything but the tracer. with_memory: read resident memory where /proc allows it.
+ * False with a Python exception set. */
+bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory);
+
+/* Takes the engine back to the state of clp_recorder_init: no function, no counter, no cost; the
+ * calling thread, which must be the only one that recorded, starts anew. */
+void clp_recorder_forget(struct clp_recorder *recorder);
+
+/* Makes the running thread's counters; NULL when there is no memory. */
+struct clp_thread *clp_recorder_new_thread(struct clp_recorder *recorder);
+
+static inline struct clp_thread *clp_recorder_thread(struct clp_recorder *recorder)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    return CLP_LIKELY(thread != NULL) ? thread : clp_recorder_new_thread(recorder);
+}
+
+static inline struct clp_recorder *clp_recorder_of(const struct clp_thread *thread)
+{
+    return (struct clp_recorder *)thread->engine;
+}
+
+static inline struct clp_selected *clp_recorder_selected(const struct clp_recorder *recorder,
+                                                         PyObject *code)
+{
+    return clp_compat_code_data(code, recorder->code_slot);
+}
+
+/* Reads resident memory into the thread; returns the ticks since `now` that it took. */
+uint64_t clp_recorder_read_rss(const struct clp_recorder *recorder, struct clp_thread *thread,
+                               uint64_t now);
+
+/* An event's time, and for how long the clock stands still after it, because memory was read. */
+struct clp_moment {
+    uint64_t now;
+    uint64_t still;
+};
+
+static inline struct clp_moment clp_recorder_begin(const struct clp_recorder *recorder,
+                                                   struct clp_thread *thread)
+{
+    struct clp_moment moment = {.now = clp_clock_read(&recorder->clock)};
+
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, moment.now)))
+        moment.still = clp_recorder_read_rss(recorder, thread, moment.now);
+    return moment;
+}
+
+static inline void clp_recorder_end(struct clp_thread *thread, struct clp_moment moment)
+{
+    if (CLP_UNLIKELY(moment.still != 0))
+        clp_engine_stand_still(thread, moment.still);
+}
+
+/* The events, each with its moment. */
+static inline void clp_recorder_line(const struct clp_recorder *recorder,
+                                     struct clp_thread *thread, int32_t line)
+{
+    struct clp_moment moment = clp_recorder_begin(recorder, thread);
+
+    clp_engine_line(thread, line, moment.now);
+    clp_recorder_end(thread, moment);
+}
+
+void clp_recorder_enter(const struct clp_selected *selected, struct clp_thread *thread,
+                        const void *frame);
+void clp_recorder_resume(const struct clp_selected *selected, struct clp_thread *thread,
+                         const void *frame);
+void clp_recorder_leave(struct clp_thread *thread);
+void clp_recorder_suspend(struct clp_thread *thread);
+
+/* clp_engine_align, now. */
+bool clp_recorder_align(const struct clp_selected *selected, struct clp_thread *thread,
+                        const void *frame);
+
+#endif

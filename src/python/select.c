@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "select.h"
+#include "texts.h"
+#include "tracer.h"
+
+/* Wrappers within wrappers: deeper ones are surely circular. */
+#define DEEPEST 64
+
+struct selection {
+    struct clp_recorder *recorder;
+    PyObject *texts; /* borrowed */
+    int found;
+};
+
+static bool select_inside(struct selection *selection, PyObject *object, int depth);
+
+static bool select_function(struct selection *selection, PyObject *function)
+{
+    PyObject *code = PyFunction_GetCode(function);
+    PyObject *name = PyObject_GetAttrString(function, "__qualname__");
+
+    if (name == NULL)
+        return false;
+    bool done =
+        clp_tracer_select(selection->recorder, (PyCodeObject *)code, name) &&
+        clp_texts_note(selection->texts, ((PyCodeObject *)code)->co_filename,
+                       PyFunction_GetGlobals(function));
+    Py_DECREF(name);
+    selection->found += done;
+    return done;
+}
+
+/* Everything callable in the class's own dict; what it inherits is another class's. */
+static bool select_class(struct selection *selection, PyObject *class, int depth)
+{
+    PyObject *values = PyObject_CallMethod(((PyTypeObject *)class)->tp_dict, "values", NULL);
+    PyObject *list = values != NULL ? PySequence_List(values) : NULL;
+    bool done = list != NULL;
+
+    for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(list); i++) {
+        PyObject *value = PyList_GET_ITEM(list, i);
+        if (!PyType_Check(value))
+            done = select_inside(selection, value, depth + 1);
+    }
+    Py_XDECREF(values);
+    Py_XDECREF(list);
+    return done;
+}
+
+/* The attribute of an object that leads further in; NULL without an exception when it has none. */
+static PyObject *inner(PyObject *object, const char *name)
+{
+    PyObject *found = PyObject_GetAttrString(object, name);
+
+    if (found == NULL)
+        PyErr_Clear(); /* whatever the object's own code raised: it leads nowhere */
+    if (found == Py_None)
+        Py_CLEAR(found);
+    return found;
+}
+
+static bool is_module_member(PyObject *object, const char *module, const char *name)
+{
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    PyObject *type_module = inner(type, "__module__");
+    bool same = type_module != NULL && PyUnicode_Check(type_module) &&
+                PyUnicode_CompareWithASCIIString(type_module, module) == 0 &&
+                strcmp(strrchr(Py_TYPE(object)->tp_name, '.') != NULL
+                           ? strrchr(Py_TYPE(object)->tp_name, '.') + 1
+                           : Py_TYPE(object)->tp_name,
+                       name) == 0;
+
+    Py_XDECREF(type_module);
+    return same;
+}
+
+static bool follow(struct selection *selection, PyObject *object, const char *const *names,
+                   int depth)
+{
+    bool done = true;
+
+    for (; *names != NULL && done; names++) {
+        PyObject *next = inner(object, *names);
+        if (next != NULL)
+            done = select_inside(selection, next, depth + 1);
+        Py_XDECREF(next);
+    }
+    return done;
+}
+
+static bool select_inside(struct selection *selection, PyObject *object, int depth)
+{
+    static const char *const property[] = {"fget", "fset", "fdel", NULL};
+    static const char *const partial[] = {"func", NULL};
+    static const char *const method[] = {"__func__", NULL};
+    static const char *const wrapper[] = {"__wrapped__", NULL};
+
+    if (depth > DEEPEST)
+        return true;
+    if (PyObject_TypeCheck(object, &PyProperty_Type))
+        return follow(selection, object, property, depth);
+    if (is_module_member(object, "functools", "partial") ||
+        is_module_member(object, "functools", "partialmethod") ||
+        is_module_member(object, "functools", "cached_property"))
+        return follow(selection, object, partial, depth);
+    if (PyMethod_Check(object) || PyObject_TypeCheck(object, &PyStaticMethod_Type) ||
+        PyObject_TypeCheck(object, &PyClassMethod_Type))
+        return follow(selection, object, method, depth);
+    if (PyType_Check(object))
+        return select_class(selection, object, depth);
+    /* a decorated function below its decorators: the body is what the user wants to see */
+    int found = selection->found;
+    if (!follow(selection, object, wrapper, depth))
+        return false;
+    if (selection->found == found && PyFunction_Check(object))
+        return select_function(selection, object);
+    return true;
+}
+
+int clp_select_object(struct clp_recorder *recorder, PyObject *texts, PyObject *object)
+{
+    struct selection selection = {.recorder = recorder, .texts = texts};
+
+    return select_inside(&selection, object, 0) ? selection.found : -1;
+}

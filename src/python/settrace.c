@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* The settrace tracer: PyEval_SetTrace, for every version.
+ *
+ * There is one trace function per thread. On 3.11 and newer it is called in all code and looks at
+ * the code object at each call; on 3.10 a frame-evaluation hook (PEP 523) switches tracing on only
+ * inside selected bodies, which leaves the rest of the program at full speed.
+ *
+ * Since 3.12 the interpreter makes trace events out of its LINE and JUMP events: a jump back to the
+ * line it stands on gives a line event more than LINE does. Those are folded, so that all tracers
+ * count the same. */
+#include "tracer.h"
+
+#if CLP_HAS_FRAME_HOOK
+
+/* ---- 3.10: tracing only inside selected bodies ---- */
+
+/* The hook is given no argument of ours, so the one that records is found here. */
+static struct clp_recorder *hooked;
+static _PyFrameEvalFunction next_hook;
+
+static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    (void)object, (void)argument;
+    if (what == PyTrace_LINE && thread != NULL && thread->top->frame == frame)
+        clp_recorder_line(clp_recorder_of(thread), thread, PyFrame_GetLineNumber(frame));
+    return 0;
+}
+
+/* Is tracing in this thread ours alone to switch? */
+static bool ours(const PyThreadState *state)
+{
+    return state->c_tracefunc == on_event && state->c_profilefunc == NULL;
+}
+
+static void switch_tracing(PyThreadState *state, bool on)
+{
+    state->cframe->use_tracing = on ? 255 : 0;
+}
+
+static PyObject *run_unselected(PyThreadState *state, PyFrameObject *frame, int throws)
+{
+    if (!state->cframe->use_tracing || !ours(state))
+        return next_hook(state, frame, throws);
+    switch_tracing(state, false);
+    PyObject *result = next_hook(state, frame, throws);
+    switch_tracing(state, state->c_tracefunc != NULL || state->c_profilefunc != NULL);
+    return result;
+}
+
+static void note_exit(struct clp_thread *thread, const PyFrameObject *frame)
+{
+    if (!clp_engine_is_running(thread, frame))
+        return;
+    while (thread->top->frame != frame)
+        clp_recorder_leave(thread);
+    if (frame->f_state == FRAME_SUSPENDED)
+        clp_recorder_suspend(thread);
+    else
+        clp_recorder_leave(thread);
+}
+
+static PyObject *run_selected(struct clp_thread *thread, const struct clp_selected *selected,
+                              PyThreadState *state, PyFrameObject *frame, int throws)
+{
+    bool traced = state->cframe->use_tracing != 0;
+
+    if (state->c_tracefunc == NULL)
+        PyEval_SetTrace(on_event, NULL);
+    if (ours(state))
+        switch_tracing(state, true);
+    if (frame->f_lasti < 0)
+        clp_recorder_enter(selected, thread, frame);
+    else
+        clp_recorder_resume(selected, thread, frame);
+    PyObject *result = next_hook(state, frame, throws);
+    note_exit(thread, frame);
+    if (!traced && ours(state))
+        switch_tracing(state, false);
+    return result;
+}
+
+static PyObject *on_frame(PyThreadState *state, PyFrameObject *frame, int throws)
+{
+    const struct clp_selected *selected =
+        clp_recorder_selected(hooked, (PyObject *)frame->f_code);
+    struct clp_thread *thread;
+
+    if (CLP_LIKELY(selected == NULL) || (thread = clp_recorder_thread(hooked)) == NULL)
+        return run_unselected(state, frame, throws);
+    return run_selected(thread, selected, state, frame, throws);
+}
+
+static bool start(struct clp_recorder *recorder)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+
+    hooked = recorder;
+    next_hook = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, on_frame);
+    return true;
+}
+
+static void stop(struct clp_recorder *recorder)
+{
+    PyThreadState *state = PyThreadState_Get();
+
+    (void)recorder;
+    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), next_hook);
+    if (state->c_tracefunc == on_event)
+        PyEval_SetTrace(NULL, NULL);
+}
+
+#else
+
+/* ---- 3.11 and newer: every call is looked at ---- */
+
+static void note_call(struct clp_recorder *recorder, PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    const struct clp_selected *selected = clp_recorder_selected(recorder, (PyObject *)code);
+    struct clp_thread *thread;
+
+    Py_DECREF(code); /* the frame holds it */
+    if (selected == NULL || (thread = clp_recorder_thread(recorder)) == NULL)
+        return;
+    if (clp_compat_frame_offset(frame) < selected->shape.first_yield)
+        clp_recorder_enter(selected, thread, frame);
+    else
+        clp_recorder_resume(selected, thread, frame);
+}
+
+/* A suspension looks like a return; a body that an exception leaves returns no value. */
+static bool suspends(const struct clp_recorder *recorder, PyFrameObject *frame,
+                     const PyObject *value)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    const struct clp_selected *selected = clp_recorder_selected(recorder, (PyObject *)code);
+
+    Py_DECREF(code);
+    return value != NULL && selected != NULL &&
+           clp_shape_yields_at(&selected->shape, clp_compat_frame_offset(frame));
+}
+
+/* Since 3.12: is this event only a jump back to the line that was running already? */
+static bool is_repeat(const struct clp_thread *thread, int line)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    const struct clp_activation *top = thread->top;
+
+    return top->cell != &thread->outside && top->block->lowest_line + (int)top->line == line;
+#else
+    (void)thread, (void)line;
+    return false;
+#endif
+}
+
+static void note_line(struct clp_recorder *recorder, struct clp_thread *thread,
+                      PyFrameObject *frame)
+{
+    int line = PyFrame_GetLineNumber(frame);
+
+    if (!is_repeat(thread, line))
+        clp_recorder_line(recorder, thread, line);
+}
+
+static void note_return(struct clp_recorder *recorder, struct clp_thread *thread,
+                        PyFrameObject *frame, const PyObject *value)
+{
+    if (suspends(recorder, frame, value))
+        clp_recorder_suspend(thread);
+    else
+        clp_recorder_leave(thread);
+}
+
+static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+{
+    struct clp_thread *thread = clp_thread_here;
+    struct clp_recorder *recorder;
+
+    (void)object;
+    if (CLP_UNLIKELY(thread == NULL))
+        return 0;
+    recorder = clp_recorder_of(thread);
+    if (what == PyTrace_CALL)
+        note_call(recorder, frame);
+    else if (thread->top->frame != frame)
+        thread->correction += recorder->engine.costs.foreign;
+    else if (what == PyTrace_LINE)
+        note_line(recorder, thread, frame);
+    else if (what == PyTrace_RETURN)
+        note_return(recorder, thread, frame, argument);
+    return 0;
+}
+
+/* A thread made by threading calls this once, in place of a trace function, at its first call. */
+static PyObject *trace_thread(PyObject *self, PyObject *arguments)
+{
+    struct clp_recorder *recorder = PyCapsule_GetPointer(self, NULL);
+    PyObject *frame, *event, *value;
+
+    if (recorder == NULL || !PyArg_ParseTuple(arguments, "OOO", &frame, &event, &value))
+        return NULL;
+    if (recorder->tracer_state == NULL || clp_recorder_thread(recorder) == NULL)
+        Py_RETURN_NONE;
+    PyEval_SetTrace(on_event, NULL);
+    note_call(recorder, (PyFrameObject *)frame);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef trace_thread_method = {"trace_thread", trace_thread, METH_VARARGS, NULL};
+
+static bool set_threading_hook(PyObject *hook)
+{
+    PyObject *threading = PyImport_ImportModule("threading");
+    PyObject *result = NULL;
+
+    if (threading != NULL)
+        result = PyObject_CallMethod(threading, "settrace", "O", hook);
+    Py_XDECREF(threading);
+    Py_XDECREF(result);
+    return result != NULL;
+}
+
+static bool start(struct clp_recorder *recorder)
+{
+    PyObject *capsule = PyCapsule_New(recorder, NULL, NULL);
+    PyObject *hook = capsule != NULL ? PyCFunction_New(&trace_thread_method, capsule) : NULL;
+    bool done = hook != NULL && set_threading_hook(hook);
+
+    Py_XDECREF(capsule);
+    Py_XDECREF(hook);
+    if (!done)
+        return false;
+    if (clp_recorder_thread(recorder) == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    recorder->tracer_state = recorder; /* any value: new threads may be traced */
+    PyEval_SetTrace(on_event, NULL);
+    return true;
+}
+
+static void stop(struct clp_recorder *recorder)
+{
+    recorder->tracer_state = NULL;
+    if (PyThreadState_Get()->c_tracefunc == on_event)
+        PyEval_SetTrace(NULL, NULL);
+    if (!set_threading_hook(Py_None))
+        PyErr_Clear();
+}
+
+#endif
+
+static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
+                        const struct clp_selected *selected)
+{
+    (void)recorder, (void)code, (void)selected;
+    return true;
+}
+
+const struct clp_tracer clp_tracer_settrace = {
+    .name = "settrace",
+    .start = start,
+    .stop = stop,
+    .select = select_code,
+};

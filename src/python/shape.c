@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading code objects through their public faces: co_lines(), co_code, co_exceptiontable, and the
+ * opcode module for the numbers of this interpreter. */
+#include "shape.h"
+#include <limits.h>
+
+#define NO_LINE CLP_SHAPE_NO_LINE
+
+/* The line of every code unit; owned. */
+struct unit_lines {
+    int32_t *lines;
+    size_t count;
+};
+
+static bool take_range(PyObject *range, struct unit_lines *into)
+{
+    int start, end;
+    PyObject *line;
+
+    if (!PyArg_ParseTuple(range, "iiO", &start, &end, &line))
+        return false;
+    long number = line == Py_None ? NO_LINE : PyLong_AsLong(line);
+    if (number == -1 && PyErr_Occurred())
+        return false;
+    for (int at = start / 2; at < end / 2 && (size_t)at < into->count; at++)
+        into->lines[at] = (int32_t)number;
+    return true;
+}
+
+static bool fill_unit_lines(PyCodeObject *code, struct unit_lines *into)
+{
+    PyObject *ranges = PyObject_CallMethod((PyObject *)code, "co_lines", NULL);
+    PyObject *range;
+    bool done = true;
+
+    if (ranges == NULL)
+        return false;
+    while (done && (range = PyIter_Next(ranges)) != NULL) {
+        done = take_range(range, into);
+        Py_DECREF(range);
+    }
+    Py_DECREF(ranges);
+    return done && !PyErr_Occurred();
+}
+
+static void fill_span(struct clp_shape *shape, PyCodeObject *code, const struct unit_lines *units)
+{
+    int32_t lowest = INT32_MAX, highest = 0;
+
+    for (size_t i = 0; i < units->count; i++) {
+        int32_t line = units->lines[i];
+        if (line == NO_LINE)
+            continue;
+        lowest = line < lowest ? line : lowest;
+        highest = line > highest ? line : highest;
+    }
+    if (lowest > highest) /* no line at all */
+        lowest = highest = code->co_firstlineno;
+    shape->lowest_line = lowest;
+    shape->line_count = (uint32_t)(highest - lowest) + 1;
+}
+
+#if PY_VERSION_HEX >= 0x030B0000
+
+/* ---- what the instructions of this interpreter do ---- */
+
+struct opcodes {
+    signed char jump[256];  /* 1 forward, -1 backward, 0 none */
+    bool never_starts[256]; /* a line never begins here, whatever its line */
+    bool ends_resume[256];  /* RESUME */
+    int extended_arg, yield_value, cache;
+};
+
+static bool note_opcode(struct opcodes *opcodes, PyObject *relative_jumps, const char *name,
+                        long number)
+{
+    PyObject *key = PyLong_FromLong(number);
+    int jumps = key != NULL ? PySequence_Contains(relative_jumps, key) : -1;
+
+    Py_XDECREF(key);
+    if (jumps < 0)
+        return false;
+    if (jumps)
+        opcodes->jump[number] = strstr(name, "BACKWARD") != NULL ? -1 : 1;
+    if (strcmp(name, "RESUME") == 0)
+        opcodes->ends_resume[number] = true;
+    if (strcmp(name, "RESUME") == 0 || strcmp(name, "END_FOR") == 0 ||
+        strcmp(name, "END_SEND") == 0 || strcmp(name, "END_ASYNC_FOR") == 0 ||
+        strcmp(name, "CACHE") == 0)
+        opcodes->never_starts[number] = true;
+    if (strcmp(name, "EXTENDED_ARG") == 0)
+        opcodes->extended_arg = (int)number;
+    if (strcmp(name, "YIELD_VALUE") == 0)
+        opcodes->yield_value = (int)number;
+    if (strcmp(name, "CACHE") == 0)
+        opcodes->cache = (int)number;
+    return true;
+}
+
+static bool note_opcodes(struct opcodes *opcodes, PyObject *map, PyObject *relative_jumps)
+{
+    PyObject *name, *number;
+    Py_ssize_t at = 0;
+
+    while (PyDict_Next(map, &at, &name, &number)) {
+        const char *text = PyUnicode_AsUTF8(name);
+        long value = PyLong_AsLong(number);
+        if (text == NULL || (value == -1 && PyErr_Occurred()))
+            return false;
+        if (value >= 0 && value < 256 && !note_opcode(opcodes, relative_jumps, text, value))
+            return false;
+    }
+    return true;
+}
+
+static bool read_opcodes(struct opcodes *opcodes)
+{
+    PyObject *module = PyImport_ImportModule("opcode");
+    PyObject *map = module != NULL ? PyObject_GetAttrString(module, "opmap") : NULL;
+    PyObject *jumps = map != NULL ? PyObject_GetAttrString(module, "hasjrel") : NULL;
+    bool done = false;
+
+    *opcodes = (struct opcodes){.extended_arg = -1, .yield_value = -1};
+    if (jumps != NULL && PyDict_Check(map))
+        done = note_opcodes(opcodes, map, jumps);
+    Py_XDECREF(jumps);
+    Py_XDECREF(map);
+    Py_XDECREF(module);
+    return done;
+}
+
+/* ---- where lines may begin ---- */
+
+struct scan {
+    const struct opcodes *opcodes;
+    const unsigned char *code; /* two bytes a unit, caches zeroed */
+    const int32_t *lines;      /* by unit */
+    int32_t *starts;           /* by unit */
+    size_t count;
+};
+
+static void mark(const struct scan *scan, size_t unit)
+{
+    if (unit >= scan->count || scan->opcodes->never_starts[scan->code[unit * 2]])
+        return;
+    scan->starts[unit] = scan->lines[unit];
+}
+
+static size_t next_instruction(const struct scan *scan, size_t unit)
+{
+    do
+        unit++;
+    while (unit < scan->count && scan->code[unit * 2] == scan->opcodes->cache);
+    return unit;
+}
+
+/* A line begins where the line differs from the instruction before, or right behind a RESUME. */
+static void mark_changes(const struct scan *scan)
+{
+    int32_t before = NO_LINE;
+    bool resumed = true;
+
+    for (size_t unit = 0; unit < scan->count; unit = next_instruction(scan, unit)) {
+        int32_t line = scan->lines[unit];
+        if (line == NO_LINE || line != before || resumed)
+            mark(scan, unit);
+        before = line;
+        resumed = scan->opcodes->ends_resume[scan->code[unit * 2]];
+    }
+}
+
+/* .. and wherever a jump arrives. FOR_ITER and SEND may skip the instruction they name, so the one
+ * behind it counts as reached too: one more place to look at does no harm. */
+static void mark_jumps(const struct scan *scan)
+{
+    size_t argument = 0, next;
+
+    for (size_t unit = 0; unit < scan->count; unit = next) {
+        unsigned char opcode = scan->code[unit * 2];
+        next = next_instruction(scan, unit);
+        argument = argument << 8 | scan->code[unit * 2 + 1];
+        if (opcode == scan->opcodes->extended_arg)
+            continue;
+        if (scan->opcodes->jump[opcode] > 0) {
+            mark(scan, next + argument);
+            mark(scan, next + argument + 1);
+        } else if (scan->opcodes->jump[opcode] < 0 && argument <= next) {
+            mark(scan, next - argument);
+        }
+        argument = 0;
+    }
+}
+
+/* One number of the exception table: six bits a byte, 64 on all but the last (cpython,
+ * Objects/exception_handling_notes.txt). */
+static const unsigned char *read_varint(const unsigned char *at, const unsigned char *end,
+                                        size_t *value)
+{
+    *value = 0;
+    while (at < end) {
+        *value = *value << 6 | (*at & 63u);
+        if ((*at++ & 64u) == 0)
+            break;
+    }
+    return at;
+}
+
+static void mark_handlers(const struct scan *scan, const unsigned char *table, size_t bytes)
+{
+    const unsigned char *end = table + bytes;
+
+    while (table < end) {
+        size_t start, size, handler, depth;
+        table = read_varint(table, end, &start);
+        table = read_varint(table, end, &size);
+        table = read_varint(table, end, &handler);
+        table = read_varint(table, end, &depth);
+        mark(scan, handler);
+    }
+}
+
+/* The interpreter keeps an instruction's line as a one-byte drift from a straight slope of one line
+ * per sixteen units; where that does not fit it scans the line table at each event. */
+static bool line_events_scan(PyCodeObject *code, const struct unit_lines *units)
+{
+    for (size_t i = 0; CLP_LINE_EVENTS_SCAN && i < units->count; i++) {
+        long drift = (long)units->lines[i] - code->co_firstlineno - (long)(i >> 4);
+        if (units->lines[i] != NO_LINE && (drift > 127 || drift < -126))
+            return true;
+    }
+    return false;
+}
+
+static bool fill_starts(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                        const struct opcodes *opcodes, const unsigned char *bytes,
+                        const struct unit_lines *units)
+{
+    PyObject *table = PyObject_GetAttrString((PyObject *)code, "co_exceptiontable");
+
+    if (table == NULL)
+        return false;
+    shape->starts = clp_mem_alloc(mem, units->count, sizeof *shape->starts);
+    if (shape->starts != NULL) {
+        struct scan scan = {opcodes, bytes, units->lines, shape->starts, units->count};
+        mark_changes(&scan);
+        mark_jumps(&scan);
+        mark_handlers(&scan, (const unsigned char *)PyBytes_AsString(table),
+                      (size_t)PyBytes_Size(table));
+    } else {
+        PyErr_NoMemory();
+    }
+    Py_DECREF(table);
+    return shape->starts != NULL;
+}
+
+static bool fill_yields(struct clp_shape *shape, struct clp_mem *mem,
+                        const struct opcodes *opcodes, const unsigned char *bytes)
+{
+    shape->yields = clp_mem_alloc(mem, shape->unit_count, sizeof *shape->yields);
+    if (shape->yields == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = shape->unit_count; i-- > 0;) {
+        shape->yields[i] = bytes[i * 2] == opcodes->yield_value;
+        if (shape->yields[i])
+            shape->first_yield = (int)i * 2;
+    }
+    return true;
+}
+
+#define CLP_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)
+
+static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                              const struct unit_lines *units)
+{
+    bool scans = line_events_scan(code, units);
+    bool suspends = (code->co_flags & CLP_SUSPENDS) != 0;
+    struct opcodes opcodes;
+    bool done = true;
+
+    if (!scans && !suspends)
+        return true;
+    if (!read_opcodes(&opcodes))
+        return false;
+    PyObject *bytes = PyCode_GetCode(code);
+    if (bytes == NULL)
+        return false;
+    const unsigned char *text = (const unsigned char *)PyBytes_AS_STRING(bytes);
+    if (suspends)
+        done = fill_yields(shape, mem, &opcodes, text);
+    if (scans && done)
+        done = fill_starts(shape, mem, code, &opcodes, text, units);
+    Py_DECREF(bytes);
+    return done;
+}
+
+#else
+
+/* 3.10 tells a suspended frame itself, and has no LINE events. */
+static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                              const struct unit_lines *units)
+{
+    (void)shape, (void)mem, (void)code, (void)units;
+    return true;
+}
+
+#endif
+
+static size_t count_units(PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return (size_t)Py_SIZE(code);
+#else
+    return (size_t)PyBytes_GET_SIZE(code->co_code) / 2;
+#endif
+}
+
+bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code)
+{
+    struct unit_lines units = {.count = count_units(code)};
+    bool done = false;
+
+    *shape = (struct clp_shape){.unit_count = units.count, .first_yield = INT_MAX};
+    units.lines = clp_mem_alloc(mem, units.count, sizeof *units.lines);
+    if (units.lines == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = 0; i < units.count; i++)
+        units.lines[i] = NO_LINE;
+    if (fill_unit_lines(code, &units)) {
+        fill_span(shape, code, &units);
+        done = fill_instructions(shape, mem, code, &units);
+    }
+    clp_mem_free(mem, units.lines, units.count, sizeof *units.lines);
+    if (!done)
+        clp_shape_clear(shape, mem);
+    return done;
+}
+
+void clp_shape_clear(struct clp_shape *shape, struct clp_mem *mem)
+{
+    clp_mem_free(mem, shape->starts, shape->unit_count, sizeof *shape->starts);
+    clp_mem_free(mem, shape->yields, shape->unit_count, sizeof *shape->yields);
+    *shape = (struct clp_shape){.first_yield = INT_MAX};
+}

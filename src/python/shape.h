@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What a tracer must know of a code object's instructions: its lines, where it yields, and, for
+ * functions in which LINE events are slow, the instructions at which a line may begin. */
+#ifndef CLP_SHAPE_H
+#define CLP_SHAPE_H
+
+#include "../core/mem.h"
+#include "compat.h"
+
+struct clp_shape {
+    int32_t lowest_line; /* of the lines it may reach; its first line when it has none */
+    uint32_t line_count;
+    size_t unit_count; /* code units of two bytes */
+    /* By code unit: the line that may begin there, CLP_SHAPE_NO_LINE where an instruction belongs
+     * to none, 0 elsewhere. NULL: LINE events serve this code well. */
+    int32_t *starts;
+    /* By code unit: does it yield? NULL when it is no generator or nobody needs to know. */
+    bool *yields;
+    int first_yield; /* byte offset; INT_MAX when there is none */
+};
+
+#define CLP_SHAPE_NO_LINE (-1)
+
+/* Reads the code object. False with a Python exception set; *shape is then empty. */
+bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code);
+void clp_shape_clear(struct clp_shape *shape, struct clp_mem *mem);
+
+static inline bool clp_shape_yields_at(const struct clp_shape *shape, int offset)
+{
+    size_t unit = (size_t)offset / 2;
+
+    return shape->yields != NULL && offset >= 0 && unit < shape->unit_count && shape->yields[unit];
+}
+
+#endif

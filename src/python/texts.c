@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "texts.h"
+#include "../core/file.h"
+#include "../core/source.h"
+
+#define LARGEST_FILE ((size_t)64 << 20)
+
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+
+/* The encoding a line declares (PEP 263: "coding[:=] name" in a comment), copied into name. */
+static bool declared_encoding(struct clp_span line, char *name, size_t room)
+{
+    size_t i = 0, used = 0;
+
+    while (i < line.bytes && (line.text[i] == ' ' || line.text[i] == '\t' || line.text[i] == '\f'))
+        i++;
+    if (i == line.bytes || line.text[i] != '#')
+        return false;
+    for (; i + 7 < line.bytes; i++) {
+        if (memcmp(line.text + i, "coding", 6) == 0 &&
+            (line.text[i + 6] == ':' || line.text[i + 6] == '='))
+            break;
+    }
+    if (i + 7 >= line.bytes)
+        return false;
+    i += 7;
+    while (i < line.bytes && (line.text[i] == ' ' || line.text[i] == '\t'))
+        i++;
+    for (; i < line.bytes && used + 1 < room; i++) {
+        char c = line.text[i];
+        if (!Py_ISALNUM(c) && c != '-' && c != '_' && c != '.')
+            break;
+        name[used++] = c;
+    }
+    name[used] = 0;
+    return used != 0;
+}
+
+/* Owned str; undecodable bytes are shown as such. */
+static PyObject *decode(const char *bytes, size_t count)
+{
+    char encoding[40] = "";
+    struct clp_span rest = {bytes, count}, line;
+
+    if (count >= 3 && memcmp(bytes, byte_order_mark, 3) == 0)
+        return PyUnicode_DecodeUTF8(bytes + 3, (Py_ssize_t)count - 3, "backslashreplace");
+    for (int i = 0; i < 2 && clp_source_next_line(&rest, &line); i++) {
+        if (declared_encoding(line, encoding, sizeof encoding))
+            break;
+    }
+    if (encoding[0] != 0) {
+        PyObject *text = PyUnicode_Decode(bytes, (Py_ssize_t)count, encoding, "backslashreplace");
+        if (text != NULL)
+            return text;
+        PyErr_Clear(); /* no codec of that name */
+    }
+    return PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)count, "backslashreplace");
+}
+
+/* Owned bytes, or NULL, with an exception only for want of memory. */
+static PyObject *read_file(PyObject *file_name)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_fault fault;
+    struct clp_buf buf;
+    PyObject *path = NULL, *text = NULL, *result = NULL;
+
+    clp_buf_init(&buf, &mem);
+    if (!PyUnicode_FSConverter(file_name, &path)) {
+        PyErr_Clear();
+    } else if (clp_file_read(PyBytes_AS_STRING(path), LARGEST_FILE, &buf, &fault) == CLP_OK) {
+        text = decode(clp_buf_text(&buf), buf.used);
+        result = text != NULL ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
+    }
+    Py_XDECREF(path);
+    Py_XDECREF(text);
+    clp_buf_clear(&buf);
+    return result;
+}
+
+/* Owned bytes from the import system's or a notebook's own store, or NULL without an exception. */
+static PyObject *read_linecache(PyObject *file_name, PyObject *globals)
+{
+    PyObject *module = PyImport_ImportModule("linecache");
+    PyObject *lines = NULL, *empty = PyUnicode_FromString(""), *text = NULL, *result = NULL;
+
+    if (module != NULL)
+        lines = PyObject_CallMethod(module, "getlines", "OO", file_name,
+                                    globals != NULL ? globals : Py_None);
+    if (lines != NULL && empty != NULL && PyList_Check(lines) && PyList_GET_SIZE(lines) > 0)
+        text = PyUnicode_Join(empty, lines);
+    if (text != NULL)
+        result = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+    PyErr_Clear();
+    Py_XDECREF(module);
+    Py_XDECREF(lines);
+    Py_XDECREF(empty);
+    Py_XDECREF(text);
+    return result;
+}
+
+bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals)
+{
+    if (PyDict_GetItemWithError(texts, file_name) != NULL)
+        return true;
+    PyObject *text = PyErr_Occurred() ? NULL : read_file(file_name);
+    if (text == NULL && !PyErr_Occurred())
+        text = read_linecache(file_name, globals);
+    if (PyErr_Occurred())
+        return false;
+    bool done = PyDict_SetItem(texts, file_name, text != NULL ? text : Py_None) == 0;
+    Py_XDECREF(text);
+    return done;
+}
+
+static int32_t last_line(const struct clp_profile_function *function)
+{
+    if (function->line_count == 0)
+        return function->first_line;
+    return function->lines[function->line_count - 1].line;
+}
+
+static clp_status fill_function(struct clp_profile *profile, struct clp_profile_function *function,
+                                struct clp_span text)
+{
+    int32_t end = clp_source_block_end(text, function->first_line);
+    struct clp_span lines;
+
+    if (end < last_line(function))
+        end = last_line(function);
+    lines = clp_source_lines(text, function->first_line, end);
+    return clp_profile_set_source(profile, function, lines.text, lines.bytes);
+}
+
+clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile)
+{
+    clp_status status = CLP_OK;
+
+    for (size_t i = 0; i < profile->function_count && status == CLP_OK; i++) {
+        struct clp_profile_function *function = &profile->functions[i];
+        PyObject *text = PyDict_GetItemString(texts, function->file); /* borrowed */
+        if (text == NULL || !PyBytes_Check(text))
+            continue;
+        status = fill_function(profile, function,
+                               (struct clp_span){PyBytes_AS_STRING(text),
+                                                 (size_t)PyBytes_GET_SIZE(text)});
+    }
+    return status;
+}

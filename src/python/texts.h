@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The source of selected functions, as it was when they were selected: whole files, as UTF-8, kept
+ * in a dict by file name. */
+#ifndef CLP_TEXTS_H
+#define CLP_TEXTS_H
+
+#include "../core/profile.h"
+#include "compat.h"
+
+/* Remembers the text of the code's file, from disk or else from linecache with these globals
+ * (borrowed, may be NULL: zip files, notebooks). A file that cannot be had is remembered as None.
+ * False with an exception set only when memory ran out. */
+bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals);
+
+/* Gives every function of the profile its lines. CLP_NO_MEMORY: some have none. */
+clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile);
+
+#endif

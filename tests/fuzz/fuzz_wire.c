@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Feeds bytes to the reader of .lprof files. What it accepts must survive being written and read
+ * again, and nothing may stay allocated.
+ *
+ * Built with -DCLP_LIBFUZZER -fsanitize=fuzzer it is a fuzzer; otherwise it replays the files given
+ * as arguments, so that a corpus runs where there is none. */
+#include "profile.h"
+#include "wire.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+static void require(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "fuzz_wire: %s\n", what);
+    abort();
+}
+
+static void write_and_read_again(const struct clp_profile *profile, struct clp_mem *mem)
+{
+    struct clp_profile again;
+    struct clp_buf out;
+    struct clp_fault fault;
+
+    clp_profile_init(&again, mem);
+    clp_buf_init(&out, mem);
+    require(clp_wire_encode(profile, &out) == CLP_OK, "a profile that was read cannot be written");
+    require(clp_wire_decode(out.bytes, out.used, &again, &fault) == CLP_OK,
+            "a profile that was written cannot be read");
+    require(again.function_count == profile->function_count, "functions were lost");
+    clp_buf_clear(&out);
+    clp_profile_clear(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    struct clp_fault fault;
+
+    clp_profile_init(&profile, &mem);
+    clp_status status = clp_wire_decode((const char *)bytes, count, &profile, &fault);
+    require(fault.status == status && fault.offset <= count, "the fault is wrong");
+    if (status == CLP_OK)
+        write_and_read_again(&profile, &mem);
+    else
+        require(mem.bytes == 0, "a failure left something behind");
+    clp_profile_clear(&profile);
+    require(mem.bytes == 0, "memory was not given back");
+    return 0;
+}
+
+#ifndef CLP_LIBFUZZER
+#include "file.h"
+
+int main(int argc, char **argv)
+{
+    struct clp_mem mem = clp_mem_system();
+    int bad = 0;
+
+    for (int i = 1; i < argc; i++) {
+        struct clp_buf file;
+        struct clp_fault fault;
+        clp_buf_init(&file, &mem);
+        if (clp_file_read(argv[i], SIZE_MAX, &file, &fault) == CLP_OK) {
+            LLVMFuzzerTestOneInput((const uint8_t *)clp_buf_text(&file), file.used);
+        } else {
+            fprintf(stderr, "%s: %s\n", argv[i], clp_status_text(fault.status));
+            bad = 1;
+        }
+        clp_buf_clear(&file);
+    }
+    return bad;
+}
+#endif

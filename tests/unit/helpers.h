@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* What several unit tests need: an allocator that checks the sizes it is told, counts its blocks
+ * and can be made to fail, and comparisons of whole profiles. */
+#ifndef CLP_TEST_HELPERS_H
+#define CLP_TEST_HELPERS_H
+
+#include "mem.h"
+#include "profile.h"
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct test_mem {
+    struct clp_mem mem;
+    size_t calls;   /* that asked for memory */
+    size_t fail_at; /* the call that fails, counted from 1; 0: none */
+    size_t blocks;  /* held now */
+};
+
+union test_block {
+    size_t bytes;
+    max_align_t align;
+};
+
+static inline void *test_mem_resize(void *context, void *block, size_t old_bytes, size_t new_bytes)
+{
+    struct test_mem *test = context;
+    union test_block *head = block == NULL ? NULL : (union test_block *)block - 1;
+
+    cr_assert_eq(head == NULL ? 0 : head->bytes, old_bytes, "a block's size was told wrong");
+    if (new_bytes == 0) {
+        test->blocks -= head != NULL;
+        free(head);
+        return NULL;
+    }
+    if (++test->calls == test->fail_at)
+        return NULL;
+    union test_block *moved = malloc(sizeof *moved + new_bytes); /* always moves, so that a */
+    cr_assert_not_null(moved);                                   /* stale pointer is noticed */
+    moved->bytes = new_bytes;
+    if (head != NULL)
+        memcpy(moved + 1, head + 1, old_bytes < new_bytes ? old_bytes : new_bytes);
+    test->blocks += head == NULL;
+    free(head);
+    return moved + 1;
+}
+
+/* Sets up an allocator whose call number fail_at fails. `test` must not move afterwards. */
+static inline struct clp_mem *test_mem_init(struct test_mem *test, size_t fail_at)
+{
+    *test = (struct test_mem){.fail_at = fail_at};
+    test->mem.resize = test_mem_resize;
+    test->mem.context = test;
+    return &test->mem;
+}
+
+/* Did the call that was to fail happen? When not, a sweep over fail_at is at its end. */
+static inline bool test_mem_failed(const struct test_mem *test)
+{
+    return test->fail_at != 0 && test->calls >= test->fail_at;
+}
+
+static inline void test_mem_check_empty(const struct test_mem *test)
+{
+    cr_assert_eq(test->blocks, 0, "%zu blocks were not freed", test->blocks);
+    cr_assert_eq(test->mem.bytes, 0, "%zu bytes are still counted", test->mem.bytes);
+}
+
+static inline bool test_same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static inline bool test_same_measures(const struct clp_measures *a, const struct clp_measures *b)
+{
+    bool same = true;
+#define SAME(name, type, merge) same = same && a->name == b->name;
+    CLP_MEASURE_TABLE(SAME)
+#undef SAME
+    return same;
+}
+
+static inline bool test_same_function(const struct clp_profile_function *a,
+                                      const struct clp_profile_function *b)
+{
+    bool same = test_same_text(a->file, b->file) && test_same_text(a->name, b->name) &&
+                a->first_line == b->first_line && a->total == b->total &&
+                a->raw_total == b->raw_total && a->line_count == b->line_count &&
+                a->source_bytes == b->source_bytes && (a->source == NULL) == (b->source == NULL);
+
+    for (size_t i = 0; same && i < a->line_count; i++)
+        same = a->lines[i].line == b->lines[i].line &&
+               test_same_measures(&a->lines[i].measures, &b->lines[i].measures);
+    return same && (a->source == NULL || memcmp(a->source, b->source, a->source_bytes) == 0);
+}
+
+static inline bool test_same_meta(const struct clp_profile_meta *a,
+                                  const struct clp_profile_meta *b)
+{
+    return test_same_text(a->python, b->python) && test_same_text(a->tracer, b->tracer) &&
+           test_same_text(a->command, b->command) && a->pid == b->pid && a->start == b->start &&
+           a->wall == b->wall && a->overhead == b->overhead && a->events == b->events &&
+           a->reads == b->reads && a->own_bytes == b->own_bytes &&
+           a->has_memory == b->has_memory && a->inexact_memory == b->inexact_memory &&
+           a->memory_step == b->memory_step;
+}
+
+static inline bool test_same_profile(const struct clp_profile *a, const struct clp_profile *b)
+{
+    bool same = a->function_count == b->function_count && test_same_meta(&a->meta, &b->meta);
+
+    for (size_t i = 0; same && i < a->function_count; i++)
+        same = test_same_function(&a->functions[i], &b->functions[i]);
+    return same;
+}
+
+/* What the header of profile.h promises of every profile. */
+static inline void test_check_profile(struct clp_profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct clp_profile_function *function = &profile->functions[i];
+        struct clp_profile_function *found;
+        cr_assert_leq(function->line_count, function->line_room);
+        for (size_t j = 1; j < function->line_count; j++)
+            cr_assert_lt(function->lines[j - 1].line, function->lines[j].line);
+        cr_assert_eq(clp_profile_add_function(profile, function->file, function->name,
+                                              function->first_line, &found), CLP_OK);
+        cr_assert_eq(found, function, "function %zu is not the one its key finds", i);
+    }
+}
+
+#endif
