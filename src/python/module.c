@@ -1,8 +1,83 @@
-#include <Python.h>
-#include "../core/buf.h"
-#include <msgpack.h>
-static PyObject *m(PyObject *s, PyObject *a){ (void)s; PyObject_Print(a, stdout, 0); printf("\n"); PyRun_SimpleString("import sys; print(sys.path, sys.executable, sys.prefix, [k for k in globals()]); sys.exit(5)"); Py_RETURN_NONE; }
-static PyObject *t(PyObject *s, PyObject *a){ (void)s; (void)a; return Py_BuildValue("(ss)", "settrace", "monitoring"); }
-static PyMethodDef d[]={{"main",m,METH_VARARGS,0},{"tracers",t,METH_NOARGS,0},{0}};
-static struct PyModuleDef md={PyModuleDef_HEAD_INIT,"_core",0,-1,d,0,0,0,0};
-PyMODINIT_FUNC PyInit__core(void){ struct clp_buf b; struct clp_mem mm = clp_mem_system(); clp_buf_init(&b,&mm); clp_buf_add_text(&b, "x"); clp_buf_clear(&b); msgpack_version(); return PyModule_Create(&md);}
+/* SPDX-License-Identifier: MIT */
+/* clineprof._core: the extension module. */
+#include "../../kernprof/run.h"
+#include "../core/version.h"
+#include "profiler.h"
+#include "tracer.h"
+
+static PyObject *module_tracers(PyObject *module, PyObject *nothing)
+{
+    PyObject *names = PyList_New(0);
+
+    (void)module, (void)nothing;
+    for (size_t i = 0; names != NULL && clp_tracers[i] != NULL; i++) {
+        PyObject *name = PyUnicode_FromString(clp_tracers[i]->name);
+        if (name == NULL || PyList_Append(names, name) != 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    PyObject *tuple = names != NULL ? PyList_AsTuple(names) : NULL;
+    Py_XDECREF(names);
+    return tuple;
+}
+
+static PyObject *module_main(PyObject *module, PyObject *arguments)
+{
+    const char *kind;
+    PyObject *words;
+
+    if (!PyArg_ParseTuple(arguments, "sO!:main", &kind, &PyList_Type, &words))
+        return NULL;
+    if (strcmp(kind, "view") == 0)
+        return clp_view_main(words);
+    PyObject *type = PyObject_GetAttrString(module, "Profiler");
+    PyObject *result = type != NULL ? clp_run_main(type, words) : NULL;
+    Py_XDECREF(type);
+    return result;
+}
+
+static PyMethodDef module_methods[] = {
+    {"tracers", module_tracers, METH_NOARGS,
+     "tracers()\n--\n\nNames of the tracers that this interpreter has, the preferred one first."},
+    {"main", module_main, METH_VARARGS,
+     "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
+     "viewer (kind 'view'); raises SystemExit with the exit code."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int module_exec(PyObject *module)
+{
+    PyObject *type = clp_profiler_make_type(module);
+
+    if (type == NULL)
+        return -1;
+    int failed = PyModule_AddObjectRef(module, "Profiler", type) != 0 ||
+                 PyModule_AddStringConstant(module, "__version__", CLP_VERSION) != 0;
+    Py_DECREF(type);
+    return failed ? -1 : 0;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    {Py_mod_gil, Py_MOD_GIL_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "clineprof._core",
+    .m_doc = "The engine of clineprof, and the command lines in front of it.",
+    .m_size = 0,
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&module_def);
+}
