@@ -4,29 +4,6 @@ not show in the line that calls it."""
 from spin import cost_of, main, profile
 
 
-def plain_helper(x):
-    a = x + 1
-    b = a * 3
-    c = b ^ a
-    d = c & 255
-    e = d + b
-    f = e - a
-    g = f | 1
-    h = g * 2
-    i = h + d
-    j = i ^ c
-    k = j + 7
-    l = k & 1023
-    m = l - e
-    n = m * m
-    o = n + f
-    p = o ^ h
-    q = p & 4095
-    r = q + i
-    s = r - j
-    return s + k
-
-
 @profile
 def helper(x):
     a = x + 1
@@ -63,4 +40,4 @@ def without(count, numbers):
         sum(numbers)
 
 
-main(whole, without, lambda: cost_of(plain_helper, 3))
+main(whole, without, lambda: cost_of(helper, 3))
