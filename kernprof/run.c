@@ -71,11 +71,24 @@ static void add_viewer(const struct run *run, struct clp_buf *out)
     Py_XDECREF(parent);
 }
 
+/* The path as it is seen from the working directory. */
+static const char *seen_from_here(const char *path)
+{
+    char folder[PATH_MAX];
+    size_t length;
+
+    if (getcwd(folder, sizeof folder) == NULL)
+        return path;
+    length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+}
+
 static void say_written(const struct run *run, const char *path)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf text;
 
+    path = seen_from_here(path);
     clp_buf_init(&text, &mem);
     clp_buf_add_format(&text, "Wrote profile results to '%s'\n", path);
     if (run->options.view == 0) {

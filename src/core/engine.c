@@ -14,6 +14,13 @@ struct clp_suspended {
     uint64_t since;   /* the clock itself: it may resume in a thread with another standstill */
 };
 
+void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs)
+{
+    engine->costs = *costs;
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        thread->line_ticks = (int64_t)(costs->line / CLP_CORRECTION_ONE);
+}
+
 void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_pages *pages)
 {
     *engine = (struct clp_engine){.mem = mem};
@@ -49,6 +56,8 @@ static struct clp_thread *new_thread(struct clp_engine *engine)
         clp_mem_free(engine->mem, thread, 1, sizeof *thread);
         return NULL;
     }
+    thread->line_ticks = (int64_t)(engine->costs.line / CLP_CORRECTION_ONE);
+    thread->outside.open = 1;
     thread->top = thread->stack;
     thread->top->cell = &thread->outside;
     return thread;
@@ -63,7 +72,8 @@ struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now
         return NULL;
     }
     thread->last = now;
-    thread->rss = thread->last_rss = rss;
+    clp_engine_note_rss(thread, rss);
+    thread->last_rss = rss;
     thread->next = engine->threads;
     engine->threads = thread;
     return thread;
@@ -116,11 +126,146 @@ void clp_engine_reap(struct clp_engine *engine)
             thread->blocks[i] = NULL;
         }
         engine->ended->correction += thread->correction;
+        engine->ended->lines += thread->lines;
         engine->ended->stopped += thread->stopped;
         engine->ended->reads += thread->reads;
         *link = thread->next;
         free_thread(thread);
     }
+}
+
+/* ---- intervals and stays ---- */
+
+static void note_rss_change(struct clp_rss_cell *cell, int64_t change)
+{
+    int64_t size = change < 0 ? -change : change;
+    int64_t largest = cell->largest < 0 ? -cell->largest : cell->largest;
+
+    if (change > 0)
+        cell->grown += change;
+    else
+        cell->released -= change;
+    if (size > largest)
+        cell->largest = change;
+}
+
+static bool on_line(const struct clp_thread *thread)
+{
+    return thread->top->cell != &thread->outside;
+}
+
+static struct clp_rss_cell *rss_cell(const struct clp_activation *top)
+{
+    return &top->block->rss[top->cell - top->block->cells];
+}
+
+/* The stay on top, which was one interval until now, becomes more than that. It began with its
+ * line's event, whose cost its cell has counted with the hit; from now on the whole counts. */
+static void make_special(struct clp_thread *thread)
+{
+    struct clp_activation *top = thread->top;
+    uint64_t own = on_line(thread) ? thread->engine->costs.line : 0;
+
+    if (top->special)
+        return;
+    top->special = true;
+    top->start = thread->last;
+    top->start_correction = clp_engine_correction(thread) - own;
+    top->start_rss = thread->last_rss;
+    top->cell->nested_correction -= (int64_t)own;
+}
+
+void clp_engine_note_rss(struct clp_thread *thread, int64_t rss)
+{
+    thread->rss = rss;
+    thread->usage = rss > 0 ? (uint32_t)(rss / CLP_USAGE_UNIT) : 0;
+    if (rss != thread->last_rss)
+        make_special(thread);
+}
+
+/* Part of an event's cost falls into the special stay on top. */
+static void add_own_cost(struct clp_thread *thread, uint64_t cost)
+{
+    struct clp_cell *cell = thread->top->cell;
+
+    thread->correction += cost;
+    cell->self_correction += cost;
+    cell->nested_correction -= (int64_t)cost;
+}
+
+/* Counts the interval since the last event, and `half_cost` of the event that ends it, as self
+ * time of the line on top, whose stay is special. */
+static void end_interval(struct clp_thread *thread, uint64_t at, uint64_t half_cost)
+{
+    struct clp_cell *cell = thread->top->cell;
+    uint64_t ticks = at - thread->last;
+
+    cell->self += ticks;
+    cell->nested -= (int64_t)ticks;
+    add_own_cost(thread, half_cost);
+    thread->last = at;
+    if (thread->rss != thread->last_rss && on_line(thread))
+        rss_cell(thread->top)->self_increment += thread->rss - thread->last_rss;
+    thread->last_rss = thread->rss;
+}
+
+/* The special stay on top ends: the whole of it counts, unless an outer execution of the line will
+ * bring it. */
+static void end_stay(struct clp_thread *thread)
+{
+    struct clp_activation *top = thread->top;
+    struct clp_cell *cell = top->cell;
+    uint64_t ticks = thread->last - top->start;
+    uint64_t correction = clp_engine_correction(thread) - top->start_correction;
+
+    if (thread->usage > cell->usage)
+        cell->usage = thread->usage;
+    if (cell->open != 0)
+        return;
+    cell->nested += (int64_t)ticks;
+    cell->nested_correction += (int64_t)correction;
+    correction /= CLP_CORRECTION_ONE;
+    top->carried += ticks > correction ? ticks - correction : 0;
+    if ((int64_t)top->carried > cell->max)
+        cell->max = (int64_t)top->carried;
+    if (thread->rss != top->start_rss)
+        note_rss_change(rss_cell(top), thread->rss - top->start_rss);
+}
+
+static void begin_line(struct clp_thread *thread, struct clp_cell *cell)
+{
+    thread->lines++;
+    cell->hits++;
+    thread->top->cell = cell;
+    thread->top->carried = 0;
+}
+
+/* The first line takes what has passed, and grown, since the body was entered. */
+static void begin_first_line(struct clp_thread *thread, struct clp_cell *cell)
+{
+    struct clp_activation *top = thread->top;
+    bool special = top->special;
+
+    begin_line(thread, cell);
+    cell->self_correction += thread->engine->costs.enter / 2;
+    top->special = false;
+    if (special)
+        make_special(thread);
+}
+
+void clp_engine_line_special(struct clp_thread *thread, uint32_t index, uint64_t at)
+{
+    struct clp_cell *cell = &thread->top->block->cells[index];
+
+    if (!on_line(thread)) {
+        begin_first_line(thread, cell);
+        return;
+    }
+    make_special(thread);
+    end_interval(thread, at, 0);
+    end_stay(thread);
+    thread->top->special = false;
+    begin_line(thread, cell);
 }
 
 /* ---- the stack ---- */
@@ -139,15 +284,7 @@ static struct clp_activation *push(struct clp_thread *thread, struct clp_block *
     thread->top->cell->open++;
     thread->top++;
     *thread->top = (struct clp_activation){
-        .frame = frame,
-        .block = block,
-        .cell = &thread->outside,
-        .start = thread->last,
-        .start_correction = thread->correction,
-        .start_rss = thread->rss,
-        .entered = thread->last,
-        .entered_correction = thread->correction,
-    };
+        .frame = frame, .block = block, .cell = &thread->outside, .entered = thread->last};
     block->running++;
     return thread->top;
 }
@@ -166,14 +303,15 @@ static struct clp_activation *go_in(struct clp_thread *thread, uint32_t function
         lose(thread);
         return NULL;
     }
-    thread->correction += half_cost;
-    clp_engine_flush_self(thread, now - thread->stopped);
+    make_special(thread);
+    end_interval(thread, now - thread->stopped, half_cost);
     top = push(thread, block, frame);
     if (CLP_UNLIKELY(top == NULL)) {
         lose(thread);
         return NULL;
     }
-    thread->correction += half_cost;
+    top->entered_correction = clp_engine_correction(thread);
+    thread->correction += half_cost; /* the body's; its line is not known yet */
     return top;
 }
 
@@ -182,32 +320,18 @@ static void go_out(struct clp_thread *thread, uint64_t now, uint64_t half_cost)
 {
     struct clp_activation *top = thread->top;
     struct clp_block *block = top->block;
-    uint64_t at = now - thread->stopped;
 
-    thread->correction += half_cost;
-    clp_engine_flush_self(thread, at);
-    if (top->cell != &thread->outside)
-        clp_engine_end_stay(thread, at);
+    make_special(thread);
+    end_interval(thread, now - thread->stopped, half_cost);
+    if (on_line(thread))
+        end_stay(thread);
     if (--block->running == 0) {
-        block->total += at - top->entered;
-        block->total_correction += thread->correction - top->entered_correction;
+        block->total += thread->last - top->entered;
+        block->total_correction += clp_engine_correction(thread) - top->entered_correction;
     }
     thread->top--;
     thread->top->cell->open--;
-    thread->correction += half_cost;
-}
-
-void clp_engine_note_rss_change(struct clp_rss_cell *cell, int64_t change)
-{
-    int64_t size = change < 0 ? -change : change;
-    int64_t largest = cell->largest < 0 ? -cell->largest : cell->largest;
-
-    if (change > 0)
-        cell->grown += change;
-    else
-        cell->released -= change;
-    if (size > largest)
-        cell->largest = change;
+    add_own_cost(thread, half_cost);
 }
 
 /* ---- suspended bodies ---- */
@@ -233,8 +357,10 @@ static void forget_suspended(struct clp_engine *engine, const void *frame)
 
 static struct clp_suspended *new_suspended(struct clp_engine *engine, const void *frame)
 {
-    struct clp_suspended *record = engine->free_suspended;
+    struct clp_suspended *record;
 
+    forget_suspended(engine, frame); /* of a body gone unnoticed that had this address */
+    record = engine->free_suspended;
     if (record != NULL)
         engine->free_suspended = record->next_free;
     else
@@ -257,8 +383,8 @@ static void drop_stale(struct clp_thread *thread, const void *frame, uint64_t no
         clp_engine_leave(thread, now);
 }
 
-void clp_engine_enter(struct clp_thread *thread, uint32_t function, const void *frame,
-                      uint64_t now)
+struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t function,
+                                        const void *frame, uint64_t now)
 {
     struct clp_engine *engine = thread->engine;
 
@@ -266,7 +392,7 @@ void clp_engine_enter(struct clp_thread *thread, uint32_t function, const void *
     if (engine->functions.items[function].generator && engine->suspended.count != 0)
         forget_suspended(engine, frame);
     drop_stale(thread, frame, now);
-    (void)go_in(thread, function, frame, now, engine->costs.enter / 2);
+    return go_in(thread, function, frame, now, engine->costs.enter / 2);
 }
 
 void clp_engine_leave(struct clp_thread *thread, uint64_t now)
@@ -295,7 +421,7 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
     /* the popped activation is still there to be read: nothing has been pushed since */
     record->function = top->block->function;
     record->on_line = top->cell != &thread->outside;
-    record->line = top->line;
+    record->line = record->on_line ? (uint32_t)(top->cell - top->block->cells) : 0;
     record->carried = top->carried;
     record->since = now;
 }
@@ -312,28 +438,47 @@ static struct clp_suspended *find_suspended(struct clp_engine *engine, uint32_t 
     return record->function == function ? record : NULL;
 }
 
-void clp_engine_resume(struct clp_thread *thread, uint32_t function, const void *frame,
-                       uint64_t now)
+/* The body goes on at the line at which it was suspended. */
+static void take_up(struct clp_thread *thread, struct clp_suspended *record, uint64_t now,
+                    uint64_t half_cost)
 {
-    struct clp_engine *engine = thread->engine;
-    struct clp_suspended *record;
-    struct clp_activation *top;
+    struct clp_activation *top = thread->top;
 
-    drop_stale(thread, frame, now);
-    record = find_suspended(engine, function, frame);
-    if (record == NULL)
-        forget_suspended(engine, frame); /* of another function: long gone */
-    top = go_in(thread, function, frame, now, engine->costs.resume / 2);
-    if (top == NULL || record == NULL)
-        return;
     top->suspended = record;
     if (!record->on_line)
         return;
-    top->line = record->line;
+    thread->correction -= half_cost; /* go_in gave it to nobody */
     top->cell = &top->block->cells[record->line];
     top->carried = record->carried;
-    if (engine->functions.items[function].awaits)
+    top->special = true;
+    top->start = thread->last;
+    top->start_correction = clp_engine_correction(thread);
+    top->start_rss = thread->last_rss;
+    add_own_cost(thread, half_cost);
+    if (thread->engine->functions.items[record->function].awaits)
         top->cell->await += now - record->since;
+}
+
+/* Goes in where the body was suspended, or at no line when there is no record of that. */
+static struct clp_activation *go_on(struct clp_thread *thread, uint32_t function,
+                                    const void *frame, uint64_t now, uint64_t half_cost)
+{
+    struct clp_suspended *record = find_suspended(thread->engine, function, frame);
+
+    if (record == NULL)
+        forget_suspended(thread->engine, frame); /* of another function: long gone */
+    if (go_in(thread, function, frame, now, half_cost) == NULL)
+        return NULL;
+    if (record != NULL)
+        take_up(thread, record, now, half_cost);
+    return thread->top;
+}
+
+struct clp_activation *clp_engine_resume(struct clp_thread *thread, uint32_t function,
+                                         const void *frame, uint64_t now)
+{
+    drop_stale(thread, frame, now);
+    return go_on(thread, function, frame, now, thread->engine->costs.resume / 2);
 }
 
 bool clp_engine_is_running(const struct clp_thread *thread, const void *frame)
@@ -345,20 +490,20 @@ bool clp_engine_is_running(const struct clp_thread *thread, const void *frame)
     return at != thread->stack;
 }
 
-bool clp_engine_align(struct clp_thread *thread, uint32_t function, const void *frame,
-                      uint64_t now)
+struct clp_activation *clp_engine_align(struct clp_thread *thread, uint32_t function,
+                                        const void *frame, uint64_t now)
 {
     struct clp_activation *at = thread->top;
 
     while (at != thread->stack && (at->frame != frame || at->block->function != function))
         at--;
     if (at == thread->stack) {
-        /* running since before it was selected; late, so no cost of entering to take off */
-        return go_in(thread, function, frame, now, 0) != NULL;
+        /* running since before it was selected, or resumed untold; late, so nothing to take off */
+        return go_on(thread, function, frame, now, 0);
     }
     while (thread->top != at)
         clp_engine_leave(thread, now);
-    return true;
+    return at;
 }
 
 void clp_engine_unwind(struct clp_thread *thread, uint64_t now)

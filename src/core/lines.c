@@ -108,13 +108,15 @@ void clp_block_free(struct clp_pool *pool, struct clp_block *block)
 static void merge_cell(struct clp_cell *into, const struct clp_cell *from)
 {
     into->hits += from->hits;
-    into->time += from->time;
-    into->time_correction += from->time_correction;
     into->self += from->self;
+    into->nested += from->nested;
     into->self_correction += from->self_correction;
+    into->nested_correction += from->nested_correction;
     into->await += from->await;
     if (from->max > into->max)
         into->max = from->max;
+    if (from->usage > into->usage)
+        into->usage = from->usage;
 }
 
 static int64_t magnitude(int64_t value)
@@ -124,8 +126,6 @@ static int64_t magnitude(int64_t value)
 
 static void merge_rss(struct clp_rss_cell *into, const struct clp_rss_cell *from)
 {
-    if (from->usage > into->usage)
-        into->usage = from->usage;
     into->grown += from->grown;
     into->released += from->released;
     into->self_increment += from->self_increment;

@@ -18,20 +18,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Times are clock ticks, raw; corrections are 1/256 ticks and still to be taken off: on the sum,
- * because clamping each execution at zero would bias it. */
+/* Times are clock ticks as the clock saw them; corrections are 1/256 ticks and still to be taken
+ * off: on the sum, because clamping each execution at zero would bias it.
+ *
+ * Most executions of a line call nothing that is selected. For those, inclusive and self time are
+ * one number, and the correction is that of one line event; so the cell counts self time and hits,
+ * and only what differs from them is kept beside (clp_cell_time and the others put it together). */
 struct clp_cell {
     uint64_t hits;
-    uint64_t open; /* selected callees entered from this line and not yet left */
-    uint64_t time, time_correction;
-    uint64_t self, self_correction;
-    uint64_t max; /* longest single execution, correction already off */
+    uint32_t open;  /* selected callees entered from this line and not yet left */
+    uint32_t usage; /* the largest resident size seen after it, in CLP_USAGE_UNIT bytes */
+    uint64_t self;
+    int64_t nested;            /* inclusive time less self time */
+    uint64_t self_correction;  /* beyond one line event per hit */
+    int64_t nested_correction; /* that of the inclusive time less that of the self time */
+    int64_t max;               /* longest single execution, correction already off */
     uint64_t await;
 };
 
+#define CLP_USAGE_UNIT 4096
+
 /* Bytes. */
 struct clp_rss_cell {
-    int64_t usage; /* the largest resident size seen after the line */
     int64_t grown, released;
     int64_t self_increment;
     int64_t largest; /* single change, by magnitude */
@@ -41,11 +49,28 @@ struct clp_block {
     uint32_t function;
     int32_t lowest_line; /* the line of cells[0] */
     uint32_t line_count;
-    uint64_t running; /* activations of the function on this thread's stack */
+    uint32_t running; /* activations of the function on this thread's stack */
     uint64_t total, total_correction;
     struct clp_rss_cell *rss; /* NULL when memory is not measured */
     _Alignas(64) struct clp_cell cells[];
 };
+
+/* Raw inclusive ticks of a line, and the corrections of both times; line_cost is that of one line
+ * event, in 1/256 ticks. */
+static inline uint64_t clp_cell_time(const struct clp_cell *cell)
+{
+    return cell->self + (uint64_t)cell->nested;
+}
+
+static inline uint64_t clp_cell_self_correction(const struct clp_cell *cell, uint64_t line_cost)
+{
+    return cell->hits * line_cost + cell->self_correction;
+}
+
+static inline uint64_t clp_cell_time_correction(const struct clp_cell *cell, uint64_t line_cost)
+{
+    return clp_cell_self_correction(cell, line_cost) + (uint64_t)cell->nested_correction;
+}
 
 #define CLP_POOL_CLASSES 40
 

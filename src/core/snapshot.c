@@ -12,22 +12,23 @@ static uint64_t corrected(uint64_t ticks, uint64_t correction, double nanos_per_
 }
 
 static struct clp_measures measures_of(const struct clp_block *block, uint32_t line,
-                                       double nanos_per_tick)
+                                       uint64_t line_cost, double nanos_per_tick)
 {
     const struct clp_cell *cell = &block->cells[line];
+    uint64_t time = clp_cell_time(cell);
     struct clp_measures measures = {
         .hits = cell->hits,
-        .time = corrected(cell->time, cell->time_correction, nanos_per_tick),
-        .raw_time = nanos((double)cell->time, nanos_per_tick),
-        .self = corrected(cell->self, cell->self_correction, nanos_per_tick),
+        .time = corrected(time, clp_cell_time_correction(cell, line_cost), nanos_per_tick),
+        .raw_time = nanos((double)time, nanos_per_tick),
+        .self = corrected(cell->self, clp_cell_self_correction(cell, line_cost), nanos_per_tick),
         .raw_self = nanos((double)cell->self, nanos_per_tick),
         .await = nanos((double)cell->await, nanos_per_tick),
         .max = nanos((double)cell->max, nanos_per_tick),
+        .rss = (uint64_t)cell->usage * CLP_USAGE_UNIT,
     };
 
     if (block->rss != NULL) {
         const struct clp_rss_cell *rss = &block->rss[line];
-        measures.rss = rss->usage > 0 ? (uint64_t)rss->usage : 0;
         measures.grown = (uint64_t)rss->grown;
         measures.released = (uint64_t)rss->released;
         measures.self_increment = rss->self_increment;
@@ -36,7 +37,7 @@ static struct clp_measures measures_of(const struct clp_block *block, uint32_t l
     return measures;
 }
 
-static clp_status add_lines(const struct clp_function *function, const struct clp_block *sum,
+static clp_status add_lines(const struct clp_engine *engine, const struct clp_block *sum,
                             double nanos_per_tick, struct clp_profile *profile,
                             struct clp_profile_function *into)
 {
@@ -46,9 +47,9 @@ static clp_status add_lines(const struct clp_function *function, const struct cl
         const struct clp_cell *cell = &sum->cells[i];
         if (cell->hits == 0 && cell->self == 0 && cell->await == 0)
             continue;
-        struct clp_measures measures = measures_of(sum, i, nanos_per_tick);
+        struct clp_measures measures = measures_of(sum, i, engine->costs.line, nanos_per_tick);
         clp_status status = clp_profile_add_line(
-            profile, into, function->lowest_line + (int32_t)i, &measures);
+            profile, into, sum->lowest_line + (int32_t)i, &measures);
         if (status != CLP_OK)
             return status;
     }
@@ -78,20 +79,21 @@ static clp_status add_function(const struct clp_engine *engine, struct clp_pool 
     for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
         merge_thread(sum, thread);
     merge_thread(sum, engine->ended);
-    status = add_lines(function, sum, nanos_per_tick, profile, into);
+    status = add_lines(engine, sum, nanos_per_tick, profile, into);
     clp_block_free(pool, sum);
     return status;
 }
 
 struct totals {
-    uint64_t correction, stopped, reads;
+    uint64_t correction, stopped, reads, events;
 };
 
 static void add_totals(struct totals *totals, const struct clp_thread *thread)
 {
     if (thread == NULL)
         return;
-    totals->correction += thread->correction;
+    totals->correction += clp_engine_correction(thread);
+    totals->events += thread->lines;
     totals->stopped += thread->stopped;
     totals->reads += thread->reads;
 }
@@ -108,10 +110,7 @@ static void fill_meta(const struct clp_engine *engine, double nanos_per_tick,
         (double)totals.correction / CLP_CORRECTION_ONE + (double)totals.stopped, nanos_per_tick);
     profile->meta.reads = totals.reads;
     profile->meta.has_memory = engine->with_rss;
-    for (size_t i = 0; i < profile->function_count; i++) {
-        for (size_t j = 0; j < profile->functions[i].line_count; j++)
-            profile->meta.events += profile->functions[i].lines[j].measures.hits;
-    }
+    profile->meta.events = totals.events;
 }
 
 clp_status clp_snapshot_take(const struct clp_engine *engine, double nanos_per_tick,

@@ -42,18 +42,25 @@ static bool on_top(const struct clp_thread *thread, const void *frame)
     return CLP_LIKELY(thread->top->frame == frame);
 }
 
-/* The thread with this code's running body on top, or NULL: no event of ours. */
-static struct clp_thread *thread_in(struct clp_recorder *recorder, PyObject *code)
+/* Makes sure that this code's running body is on top; false: no event of ours. */
+static bool align(struct clp_recorder *recorder, struct clp_thread *thread, PyObject *code)
 {
     const void *frame = clp_compat_running_frame(PyThreadState_Get());
+    const struct clp_selected *selected = clp_recorder_selected(recorder, code);
+
+    return selected != NULL && clp_recorder_align(selected, thread, frame);
+}
+
+/* The thread with this code's running body on top, or NULL: no event of ours. Entries and exits
+ * keep the stack; that the code on top is this one is all that a line needs to know, and quicker
+ * to find out than the frame. */
+static struct clp_thread *thread_in(struct clp_recorder *recorder, PyObject *code)
+{
     struct clp_thread *thread = clp_recorder_thread(recorder);
 
-    if (CLP_UNLIKELY(thread == NULL) || on_top(thread, frame))
+    if (CLP_LIKELY(thread != NULL && thread->top->code == code))
         return thread;
-    struct clp_selected *selected = clp_recorder_selected(recorder, code);
-    if (selected == NULL || !clp_recorder_align(selected, thread, frame))
-        return NULL;
-    return thread;
+    return thread != NULL && align(recorder, thread, code) ? thread : NULL;
 }
 
 static PyObject *on_line(PyObject *callable, PyObject *const *args, size_t nargs, PyObject *names)
@@ -69,10 +76,7 @@ static PyObject *on_line(PyObject *callable, PyObject *const *args, size_t nargs
 
 static bool line_begins(const struct clp_thread *thread, int32_t line)
 {
-    const struct clp_activation *top = thread->top;
-
-    return top->cell == &thread->outside || top->off_line ||
-           top->block->lowest_line + (int32_t)top->line != line;
+    return thread->top->off_line || clp_engine_current_line(thread) != line;
 }
 
 static PyObject *on_instruction(PyObject *callable, PyObject *const *args, size_t nargs,
@@ -124,29 +128,38 @@ static PyObject *on_resume(PyObject *callable, PyObject *const *args, size_t nar
     Py_RETURN_NONE;
 }
 
-/* PY_RETURN, and PY_UNWIND: a body is left, by itself or by an exception. */
-static PyObject *on_leave(PyObject *callable, PyObject *const *args, size_t nargs,
-                          PyObject *names)
+/* The thread with the running body on top, if that is recorded. */
+static struct clp_thread *thread_leaving(struct clp_recorder *recorder, PyObject *code)
 {
     struct clp_thread *thread = clp_thread_here;
     const void *frame = clp_compat_running_frame(PyThreadState_Get());
 
+    if (thread == NULL || on_top(thread, frame))
+        return thread;
+    if (clp_recorder_selected(recorder, code) == NULL || !clp_engine_is_running(thread, frame))
+        return NULL;
+    return align(recorder, thread, code) ? thread : NULL;
+}
+
+/* PY_RETURN, and PY_UNWIND: a body is left, by itself or by an exception. */
+static PyObject *on_leave(PyObject *callable, PyObject *const *args, size_t nargs,
+                          PyObject *names)
+{
+    struct clp_thread *thread = thread_leaving(RECORDER(callable), args[0]);
+
     (void)nargs, (void)names;
-    if (thread == NULL)
-        Py_RETURN_NONE;
-    if (on_top(thread, frame) || (clp_recorder_selected(RECORDER(callable), args[0]) != NULL &&
-                                  clp_engine_is_running(thread, frame)))
-        clp_recorder_leave(thread_in(RECORDER(callable), args[0]));
+    if (thread != NULL)
+        clp_recorder_leave(thread);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_yield(PyObject *callable, PyObject *const *args, size_t nargs,
                           PyObject *names)
 {
-    struct clp_thread *thread = thread_in(RECORDER(callable), args[0]);
+    struct clp_thread *thread = thread_leaving(RECORDER(callable), args[0]);
 
     (void)nargs, (void)names;
-    if (CLP_LIKELY(thread != NULL))
+    if (thread != NULL)
         clp_recorder_suspend(thread);
     Py_RETURN_NONE;
 }

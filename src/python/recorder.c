@@ -71,7 +71,7 @@ static int64_t own_rss(const struct clp_recorder *recorder, int64_t otherwise)
 uint64_t clp_recorder_read_rss(const struct clp_recorder *recorder, struct clp_thread *thread,
                                uint64_t now)
 {
-    thread->rss = own_rss(recorder, thread->rss);
+    clp_engine_note_rss(thread, own_rss(recorder, thread->rss));
     thread->reads++;
     return clp_clock_read(&recorder->clock) - now;
 }
@@ -99,13 +99,19 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     (void)clp_recorder_new_thread(recorder);
 }
 
+static void note_code(struct clp_activation *activation, const struct clp_selected *selected)
+{
+    if (activation != NULL)
+        activation->code = selected->code;
+}
+
 void clp_recorder_enter(const struct clp_selected *selected, struct clp_thread *thread,
                         const void *frame)
 {
     struct clp_moment moment = clp_recorder_begin(selected->recorder, thread);
     bool first = !clp_engine_has_block(thread, selected->function);
 
-    clp_engine_enter(thread, selected->function, frame, moment.now);
+    note_code(clp_engine_enter(thread, selected->function, frame, moment.now), selected);
     if (CLP_UNLIKELY(first))
         moment.still = clp_clock_read(&selected->recorder->clock) - moment.now;
     clp_recorder_end(thread, moment);
@@ -116,7 +122,7 @@ void clp_recorder_resume(const struct clp_selected *selected, struct clp_thread 
 {
     struct clp_moment moment = clp_recorder_begin(selected->recorder, thread);
 
-    clp_engine_resume(thread, selected->function, frame, moment.now);
+    note_code(clp_engine_resume(thread, selected->function, frame, moment.now), selected);
     clp_recorder_end(thread, moment);
 }
 
@@ -139,6 +145,9 @@ void clp_recorder_suspend(struct clp_thread *thread)
 bool clp_recorder_align(const struct clp_selected *selected, struct clp_thread *thread,
                         const void *frame)
 {
-    return clp_engine_align(thread, selected->function, frame,
-                            clp_clock_read(&selected->recorder->clock));
+    struct clp_activation *activation = clp_engine_align(
+        thread, selected->function, frame, clp_clock_read(&selected->recorder->clock));
+
+    note_code(activation, selected);
+    return activation != NULL;
 }

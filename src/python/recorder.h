@@ -29,6 +29,7 @@ struct clp_recorder {
 /* Attached to a selected code object, through the recorder's code slot; freed with the code. */
 struct clp_selected {
     struct clp_recorder *recorder; /* borrowed */
+    const void *code;              /* identity of the code object this hangs on */
     uint32_t function;
     bool generator;
     struct clp_shape shape;

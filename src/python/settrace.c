@@ -147,9 +147,7 @@ static bool suspends(const struct clp_recorder *recorder, PyFrameObject *frame,
 static bool is_repeat(const struct clp_thread *thread, int line)
 {
 #if PY_VERSION_HEX >= 0x030C0000
-    const struct clp_activation *top = thread->top;
-
-    return top->cell != &thread->outside && top->block->lowest_line + (int)top->line == line;
+    return clp_engine_current_line(thread) == line;
 #else
     (void)thread, (void)line;
     return false;

@@ -60,7 +60,7 @@ bool clp_tracer_start(struct clp_recorder *recorder, const char *name)
         return false;
     }
     clp_recorder_forget(recorder);
-    recorder->engine.costs = costs;
+    clp_engine_set_costs(&recorder->engine, &costs);
     return true;
 }
 
@@ -112,6 +112,7 @@ static struct clp_selected *new_selected(struct clp_recorder *recorder, PyCodeOb
         return NULL;
     }
     selected->recorder = recorder;
+    selected->code = code;
     if (clp_shape_init(&selected->shape, &recorder->mem, code)) {
         if (add_function(recorder, code, name, selected))
             return selected;

@@ -83,11 +83,11 @@ Test(profile, many_functions_keep_their_order)
 }
 
 /* No two texts with equal hashes are at hand, so the index is made to say that this key's place is
- * taken by another function, twice. */
+ * taken by other functions: by one of another name, then by one of another file. */
 Test(profile, equal_hashes_are_told_apart)
 {
     add(&profile, "a.py", "f", 1);
-    add(&profile, "a.py", "g", 1);
+    add(&profile, "b.py", "wanted", 1);
     struct clp_profile_function *wanted = add(&profile, "a.py", "wanted", 1);
     uint64_t key = 0, value;
     for (size_t i = 0; i < profile.index.room; i++) {

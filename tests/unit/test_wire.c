@@ -217,25 +217,26 @@ Test(wire, totals_default_to_the_sum_of_the_lines)
 Test(wire, times_are_turned_into_nanoseconds)
 {
     static const char file[] =
-        "\x85" KEY_FORMAT KEY_VERSION "\xa4" "unit" "\xcb\x3e\xb0\xc6\xf7\xa0\xb5\xed\x8d" /* 1e-06 */
+        "\x85" KEY_FORMAT KEY_VERSION
+        "\xa4" "unit" "\xcb\x3e\xb0\xc6\xf7\xa0\xb5\xed\x8d" /* 1e-06 */
         "\xa9" "functions" "\x91" "\x86" FUNCTION_KEY "\xa5" "total" "\x02"
         "\xa9" "raw_total" "\x03" "\xa5" "lines" "\x8d" "\xa4" "line" "\x91\x05"
         "\xa4" "hits" "\x91\x01" "\xa4" "time" "\x91\x01" "\xa8" "raw_time" "\x91\x02"
         "\xa4" "self" "\x91\x03" "\xa8" "raw_self" "\x91\x04" "\xa5" "await" "\x91\x05"
         "\xa3" "max" "\x91\x06" "\xa3" "rss" "\x91\x07" "\xa5" "grown" "\x91\x08"
         "\xa8" "released" "\x91\x09" "\xae" "self_increment" "\x91\x0a" "\xa7" "largest" "\x91\x0b"
-        "\xa4" "meta" "\x84" "\xa4" "wall" "\x01" "\xa8" "overhead" "\x02" "\xa3" "pid" "\x03"
-        "\xa5" "start" "\x04";
+        "\xa4" "meta" "\x88" "\xa4" "wall" "\x01" "\xa8" "overhead" "\x02" "\xa3" "pid" "\x03"
+        "\xa5" "start" "\x04" "\xa6" "events" "\x05" "\xa5" "reads" "\x06"
+        "\xa9" "own_bytes" "\x07" "\xab" "memory_step" "\x08";
     struct clp_measures expected = {1, 1000, 2000, 3000, 4000, 5000, 6000, 7, 8, 9, 10, 11};
 
     cr_assert_eq(DECODE(file), CLP_OK, "%s at %zu", fault.reason, (size_t)fault.offset);
     cr_assert(test_same_measures(&profile.functions[0].lines[0].measures, &expected));
     cr_assert_eq(profile.functions[0].total, 2000);
     cr_assert_eq(profile.functions[0].raw_total, 3000);
-    cr_assert_eq(profile.meta.wall, 1000);
-    cr_assert_eq(profile.meta.overhead, 2000);
-    cr_assert_eq(profile.meta.pid, 3);
-    cr_assert_eq(profile.meta.start, 4);
+    struct clp_profile_meta meta = {.wall = 1000, .overhead = 2000, .pid = 3, .start = 4,
+                                    .events = 5, .reads = 6, .own_bytes = 7, .memory_step = 8};
+    cr_assert(test_same_meta(&profile.meta, &meta));
 }
 
 /* ---- bad files ---- */
@@ -423,9 +424,9 @@ Test(wire, the_offset_points_at_the_function)
     cr_assert_eq(fault.offset, start);
 }
 
-/* A file may not cost much more than its size, whatever it says. Lines without measures are the
- * worst there is: a byte each. (msgpack-c's own memory is not counted here; it holds one function
- * at a time.) */
+/* Memory stays in proportion to the file, whatever it says. Lines without measures are the worst
+ * there is: a byte each. (msgpack-c's own memory is not counted here; it holds one function at a
+ * time.) */
 Test(wire, memory_is_bounded_by_the_size_of_the_file)
 {
     enum { FUNCTIONS = 200, LINES = 128 };
@@ -434,7 +435,8 @@ Test(wire, memory_is_bounded_by_the_size_of_the_file)
     clp_buf_add(&out, "\x00\xc8", 2);
     for (int i = 0; i < FUNCTIONS; i++) {
         clp_buf_add_format(&out, "\x84" "\xa4" "file" "\xa4" "a.py" "\xa4" "line" "\x03"
-                                 "\xa4" "name" "\xa3" "%03d" "\xa5" "lines" "\x81" "\xa4" "line", i);
+                                 "\xa4" "name" "\xa3" "%03d" "\xa5" "lines" "\x81"
+                                 "\xa4" "line", i);
         clp_buf_add(&out, "\xdc\x00\x80", 3);
         for (int line = 0; line < LINES; line++)
             clp_buf_add(&out, &(char){(char)line}, 1);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a script of events through the engine and compares the profile that comes out with what the
+ * script expects. fixtures/events/ holds such scripts; this is their language, one thing a line,
+ * `#` starts a comment:
+ *
+ *   function NAME LOWEST HIGHEST [generator] [awaits]    lines LOWEST to HIGHEST of the file
+ *   cost EVENT N              of line, enter, leave, suspend or resume, in 1/256 ticks
+ *   memory [SPAN]             resident bytes are measured; no reading within SPAN ticks
+ *   thread NAME               what follows happens in this thread; new at its first event
+ *   TIME EVENT [rss N] [still N]
+ *   expect NAME total N own N [raw_total N]
+ *   expect NAME LINE MEASURE N ..
+ *   expect overhead|reads|events|suspended|lost N
+ *
+ * EVENT is one of
+ *   enter NAME FRAME | resume NAME FRAME | align NAME FRAME | line LINE | leave | suspend
+ *   unwind | end (the thread is no more) | reap
+ * FRAME is a letter. `rss` is the resident size of the process from then on; the runner reads it
+ * when the engine wants it, as a tracer does. `still` is how long the profiler works after the
+ * event.
+ *
+ * Ticks are nanoseconds. Expectations come last and are complete: a line that ran, or a function,
+ * that no expectation names is an error, and so is a measure that is not named and not 0 (raw_time
+ * and raw_self default to time and self). `own` is the function's time without selected callees;
+ * the raw_self of its lines must sum to it. */
+#ifndef CLP_TEST_EVENT_SCRIPT_H
+#define CLP_TEST_EVENT_SCRIPT_H
+
+#include "mem.h"
+#include <stdbool.h>
+
+#define EVENT_SCRIPT_MESSAGE 400
+
+/* False, with what is wrong in message, when something is not as expected. */
+bool event_script_run(const char *text, struct clp_mem *mem, char message[EVENT_SCRIPT_MESSAGE]);
+
+#endif
