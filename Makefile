@@ -40,7 +40,7 @@ PACKAGE := $(patsubst src/%,%,$(shell find src/clineprof -type f ! -path '*/__py
 TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 TEST_HELPERS := $(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c))
 
-SANITIZE := $(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-omit-frame-pointer)
+SANITIZE := $(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 override CFLAGS += -std=c11 -D_GNU_SOURCE= -Wall -Wextra -Wshadow -Wconversion -fPIC \
                    -fvisibility=hidden -fno-plt $(SANITIZE)
 override LDFLAGS += -Wl,-z,now $(SANITIZE)

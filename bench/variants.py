@@ -84,8 +84,9 @@ def clean_environment():
     return {name: text for name, text in os.environ.items() if not name.startswith(steering)}
 
 
-def execute(variant, program, args=(), wrapper=()):
-    """Runs the program in a folder of its own. wrapper goes in front of the command."""
+def execute(variant, program, args=(), wrapper=(), read=True, look=None):
+    """Runs the program in a folder of its own. wrapper goes in front of the command; read: is the
+    profile wanted; look is given the folder before it goes."""
     folder = tempfile.mkdtemp(prefix="bench-")
     out = os.path.join(folder, "out.lprof")
     try:
@@ -94,7 +95,9 @@ def execute(variant, program, args=(), wrapper=()):
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT)
         if done.returncode:
             return Run(failure=f"exit {done.returncode}: {last_line(done.stderr)}")
-        return finished(variant, done.stdout, out)
+        if look:
+            look(folder)
+        return finished(variant, done.stdout, out) if read else Run()
     except subprocess.TimeoutExpired:
         return Run(failure=f"longer than {TIMEOUT} s")
     finally:

@@ -29,7 +29,8 @@ struct clp_run_options {
     const char *python;   /* --python; NULL: search */
     enum clp_target_kind target_kind;
     const char *target;   /* the script's path or the module's name */
-    char **program_argv;  /* borrowed: argv from the target on; [0] is the target */
+    char **program_argv;  /* borrowed: argv from the element that holds the target on. With the
+                           * module joined to its option (-mMODULE) [0] is not just the target */
     int program_argc;
 };
 
@@ -41,16 +42,19 @@ struct clp_view_options {
     bool no_memory;           /* --no-memory */
     bool raw_times;           /* --raw-times */
     bool help, version;
-    char **files;             /* borrowed: the rest of argv */
+    char **files;             /* borrowed: in argv, which is put in order for it */
     int file_count;
 };
 
-/* Parses argv[1..argc). False and one line in `error` (without a line end) when it cannot: the
- * program then exits 2. Option parsing ends at the script, at -m MODULE, or at "--". */
+/* Parses argv[1..argc). False and one line in `error` (without a line end, and without the
+ * program's name, which the caller puts before it) when it cannot: the program then exits 2.
+ * Option parsing ends at the script, at -m MODULE, or at "--". */
 bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *options,
                            struct clp_buf *error);
 void clp_run_options_help(const char *program, struct clp_buf *out);
 
+/* The same for the viewer. Options may stand between the files, as argparse lets them; the files'
+ * names are exchanged to the front of argv[1..). */
 bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *options,
                             struct clp_buf *error);
 void clp_view_options_help(const char *program, struct clp_buf *out);

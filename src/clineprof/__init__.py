@@ -5,8 +5,8 @@
 # Names are looked up when they are used: the start-up code (_boot.py) imports this package before
 # it knows that there is a C module for this interpreter.
 def __getattr__(name):
-    if name.startswith("__") and name != "__version__":
+    if name.startswith("_") and name != "__version__":  # a submodule, which import itself finds
         raise AttributeError("module 'clineprof' has no attribute %r" % name)
-    from clineprof import _boot
+    import clineprof._boot as boot
 
-    return getattr(_boot.core(), name)
+    return getattr(boot.core(), name)

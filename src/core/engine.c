@@ -115,6 +115,7 @@ void clp_engine_reap(struct clp_engine *engine)
         }
         if (engine->ended == NULL && (engine->ended = new_thread(engine)) == NULL)
             return; /* it stays in the list; nothing is lost */
+        clp_engine_unwind(thread, thread->last + thread->stopped);
         for (uint32_t i = 0; i < thread->block_room; i++) {
             struct clp_block *into;
             if (thread->blocks[i] == NULL)
@@ -183,26 +184,16 @@ void clp_engine_note_rss(struct clp_thread *thread, int64_t rss)
         make_special(thread);
 }
 
-/* Part of an event's cost falls into the special stay on top. */
-static void add_own_cost(struct clp_thread *thread, uint64_t cost)
-{
-    struct clp_cell *cell = thread->top->cell;
-
-    thread->correction += cost;
-    cell->self_correction += cost;
-    cell->nested_correction -= (int64_t)cost;
-}
-
-/* Counts the interval since the last event, and `half_cost` of the event that ends it, as self
- * time of the line on top, whose stay is special. */
-static void end_interval(struct clp_thread *thread, uint64_t at, uint64_t half_cost)
+/* Counts the interval since the last event, and the cost of what ends it, as self time of the line
+ * on top, whose stay is special. */
+static void end_interval(struct clp_thread *thread, uint64_t at, uint64_t cost)
 {
     struct clp_cell *cell = thread->top->cell;
     uint64_t ticks = at - thread->last;
 
     cell->self += ticks;
     cell->nested -= (int64_t)ticks;
-    add_own_cost(thread, half_cost);
+    clp_engine_add_cost(thread, cost);
     thread->last = at;
     if (thread->rss != thread->last_rss && on_line(thread))
         rss_cell(thread->top)->self_increment += thread->rss - thread->last_rss;
@@ -247,7 +238,9 @@ static void begin_first_line(struct clp_thread *thread, struct clp_cell *cell)
     bool special = top->special;
 
     begin_line(thread, cell);
-    cell->self_correction += thread->engine->costs.enter / 2;
+    cell->self_correction += top->entry_cost;
+    if (cell->open != 0) /* the outer execution has it in the whole that it brings */
+        cell->nested_correction -= (int64_t)top->entry_cost;
     top->special = false;
     if (special)
         make_special(thread);
@@ -291,7 +284,7 @@ static struct clp_activation *push(struct clp_thread *thread, struct clp_block *
 
 /* Ends the interval on top, starts one for a body of the function above it. NULL: not recorded. */
 static struct clp_activation *go_in(struct clp_thread *thread, uint32_t function,
-                                    const void *frame, uint64_t now, uint64_t half_cost)
+                                    const void *frame, uint64_t now, struct clp_cost cost)
 {
     struct clp_block *block;
     struct clp_activation *top;
@@ -304,25 +297,26 @@ static struct clp_activation *go_in(struct clp_thread *thread, uint32_t function
         return NULL;
     }
     make_special(thread);
-    end_interval(thread, now - thread->stopped, half_cost);
+    end_interval(thread, now - thread->stopped, cost.before);
     top = push(thread, block, frame);
     if (CLP_UNLIKELY(top == NULL)) {
         lose(thread);
         return NULL;
     }
     top->entered_correction = clp_engine_correction(thread);
-    thread->correction += half_cost; /* the body's; its line is not known yet */
+    top->entry_cost = cost.after; /* its line is not known yet */
+    thread->correction += cost.after;
     return top;
 }
 
 /* Ends the interval and the stay of the body on top and takes it off. */
-static void go_out(struct clp_thread *thread, uint64_t now, uint64_t half_cost)
+static void go_out(struct clp_thread *thread, uint64_t now, struct clp_cost cost)
 {
     struct clp_activation *top = thread->top;
     struct clp_block *block = top->block;
 
     make_special(thread);
-    end_interval(thread, now - thread->stopped, half_cost);
+    end_interval(thread, now - thread->stopped, cost.before);
     if (on_line(thread))
         end_stay(thread);
     if (--block->running == 0) {
@@ -331,7 +325,7 @@ static void go_out(struct clp_thread *thread, uint64_t now, uint64_t half_cost)
     }
     thread->top--;
     thread->top->cell->open--;
-    add_own_cost(thread, half_cost);
+    clp_engine_add_cost(thread, cost.after);
 }
 
 /* ---- suspended bodies ---- */
@@ -392,7 +386,7 @@ struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t func
     if (engine->functions.items[function].generator && engine->suspended.count != 0)
         forget_suspended(engine, frame);
     drop_stale(thread, frame, now);
-    return go_in(thread, function, frame, now, engine->costs.enter / 2);
+    return go_in(thread, function, frame, now, engine->costs.enter);
 }
 
 void clp_engine_leave(struct clp_thread *thread, uint64_t now)
@@ -403,7 +397,7 @@ void clp_engine_leave(struct clp_thread *thread, uint64_t now)
         return;
     if (top->suspended != NULL)
         forget_suspended(thread->engine, top->frame);
-    go_out(thread, now, thread->engine->costs.leave / 2);
+    go_out(thread, now, thread->engine->costs.leave);
 }
 
 void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
@@ -415,7 +409,7 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
         return;
     if (record == NULL && (record = new_suspended(thread->engine, top->frame)) == NULL)
         lose(thread);
-    go_out(thread, now, thread->engine->costs.suspend / 2);
+    go_out(thread, now, thread->engine->costs.suspend);
     if (record == NULL)
         return;
     /* the popped activation is still there to be read: nothing has been pushed since */
@@ -440,37 +434,37 @@ static struct clp_suspended *find_suspended(struct clp_engine *engine, uint32_t 
 
 /* The body goes on at the line at which it was suspended. */
 static void take_up(struct clp_thread *thread, struct clp_suspended *record, uint64_t now,
-                    uint64_t half_cost)
+                    uint64_t cost)
 {
     struct clp_activation *top = thread->top;
 
     top->suspended = record;
     if (!record->on_line)
         return;
-    thread->correction -= half_cost; /* go_in gave it to nobody */
+    thread->correction -= cost; /* go_in gave it to nobody */
     top->cell = &top->block->cells[record->line];
     top->carried = record->carried;
     top->special = true;
     top->start = thread->last;
     top->start_correction = clp_engine_correction(thread);
     top->start_rss = thread->last_rss;
-    add_own_cost(thread, half_cost);
+    clp_engine_add_cost(thread, cost);
     if (thread->engine->functions.items[record->function].awaits)
         top->cell->await += now - record->since;
 }
 
 /* Goes in where the body was suspended, or at no line when there is no record of that. */
 static struct clp_activation *go_on(struct clp_thread *thread, uint32_t function,
-                                    const void *frame, uint64_t now, uint64_t half_cost)
+                                    const void *frame, uint64_t now, struct clp_cost cost)
 {
     struct clp_suspended *record = find_suspended(thread->engine, function, frame);
 
     if (record == NULL)
         forget_suspended(thread->engine, frame); /* of another function: long gone */
-    if (go_in(thread, function, frame, now, half_cost) == NULL)
+    if (go_in(thread, function, frame, now, cost) == NULL)
         return NULL;
     if (record != NULL)
-        take_up(thread, record, now, half_cost);
+        take_up(thread, record, now, cost.after);
     return thread->top;
 }
 
@@ -478,7 +472,7 @@ struct clp_activation *clp_engine_resume(struct clp_thread *thread, uint32_t fun
                                          const void *frame, uint64_t now)
 {
     drop_stale(thread, frame, now);
-    return go_on(thread, function, frame, now, thread->engine->costs.resume / 2);
+    return go_on(thread, function, frame, now, thread->engine->costs.resume);
 }
 
 bool clp_engine_is_running(const struct clp_thread *thread, const void *frame)
@@ -499,7 +493,7 @@ struct clp_activation *clp_engine_align(struct clp_thread *thread, uint32_t func
         at--;
     if (at == thread->stack) {
         /* running since before it was selected, or resumed untold; late, so nothing to take off */
-        return go_on(thread, function, frame, now, 0);
+        return go_on(thread, function, frame, now, (struct clp_cost){0});
     }
     while (thread->top != at)
         clp_engine_leave(thread, now);

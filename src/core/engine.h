@@ -27,9 +27,9 @@
  * end of the stay adds the whole.
  *
  * Correction. What an event itself costs is known from calibration. A line event's cost belongs to
- * the line that it begins; of the other events, half to the interval before and half to the one
- * behind. The sum so far is running per thread, so a stay takes the difference between its end and
- * its beginning, exactly as it does with time.
+ * the line that it begins; of the other events, a part to the interval before and a part to the
+ * one behind. The sum so far is running per thread, so a stay takes the difference between its end
+ * and its beginning, exactly as it does with time.
  *
  * Memory. The same two sums over resident bytes. A read is skipped when too little time has passed
  * since the thread's last event for a single page fault; the next read carries the difference.
@@ -51,10 +51,15 @@
 
 #define CLP_CORRECTION_ONE 256 /* corrections count 1/256 ticks */
 
-/* What one event of each kind costs the program, in 1/256 ticks. */
+/* What an event costs the program, in 1/256 ticks: before the clock is read for it, and after. */
+struct clp_cost {
+    uint64_t before, after;
+};
+
 struct clp_costs {
-    uint64_t line, enter, leave, suspend, resume;
-    uint64_t foreign; /* an event of a function that is not selected (settrace has them) */
+    uint64_t line; /* in whole: it belongs to the line that begins */
+    struct clp_cost enter, leave, suspend, resume;
+    uint64_t foreign; /* an event of a function that is not selected, in whole (settrace) */
 };
 
 struct clp_activation {
@@ -68,6 +73,7 @@ struct clp_activation {
     int64_t start_rss;
     uint64_t carried;                     /* ticks of this execution before a suspension */
     uint64_t entered, entered_correction; /* when the body was entered or resumed */
+    uint64_t entry_cost;                  /* of that event, for the first line to take */
     struct clp_suspended *suspended;      /* its record of an earlier suspension, or NULL */
 };
 
@@ -168,6 +174,17 @@ static inline bool clp_engine_wants_rss(const struct clp_thread *thread, uint64_
 static inline uint64_t clp_engine_correction(const struct clp_thread *thread)
 {
     return thread->lines * thread->engine->costs.line + thread->correction;
+}
+
+/* Something that is no event of a selected function cost the program this much, in 1/256 ticks. */
+static inline void clp_engine_add_cost(struct clp_thread *thread, uint64_t cost)
+{
+    struct clp_cell *cell = thread->top->cell;
+
+    thread->correction += cost;
+    cell->self_correction += cost;
+    if (thread->top->special)
+        cell->nested_correction -= (int64_t)cost;
 }
 
 /* Resident memory was read just before an event. */

@@ -61,6 +61,8 @@ clp_status clp_functions_add(struct clp_functions *functions, const struct clp_f
 
     for (; clp_hashmap_get(&functions->index, hash, &place); hash++) {
         if (same_function(&functions->items[place], wanted)) {
+            /* two lambdas of one line, say, of which one may be suspended */
+            functions->items[place].generator |= wanted->generator;
             *number = (uint32_t)place;
             return CLP_OK;
         }

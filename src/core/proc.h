@@ -23,7 +23,7 @@ struct clp_resident {
 struct clp_proc_check {
     bool exact;           /* every touched page was seen at once */
     uint64_t step;        /* bytes by which the counter moves, when not exact */
-    uint64_t fault_ticks; /* the quickest first touch of a page that was seen */
+    uint64_t change_ticks; /* the quickest way to change it: touching a page, or giving one back */
 };
 
 /* CLP_IO when /proc is not there; proc is then closed. */

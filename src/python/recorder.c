@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder.h"
 
-/* No line shorter than this is looked at for memory; a first touch of a page takes longer on any
- * machine seen, and where it does not, what the self-check measured decides. */
-#define RSS_SPAN_NANOS 250.0
+/* A line is not looked at for memory when it took less than this part of the quickest change of a
+ * single page that the self-check saw: none can have happened in it. */
+#define CHANGE_MARGIN 0.6
 
 __thread struct clp_thread *clp_thread_here;
 
@@ -25,13 +25,10 @@ static void thread_ended(void *data)
 
 static void set_rss_span(struct clp_recorder *recorder)
 {
-    double span = RSS_SPAN_NANOS / recorder->clock.rough_nanos;
-    double fault = (double)recorder->memory_check.fault_ticks * 0.75;
+    double quickest = (double)recorder->memory_check.change_ticks;
 
-    recorder->engine.rss_span = UINT64_MAX;
-    if (!recorder->engine.with_rss)
-        return;
-    recorder->engine.rss_span = (uint64_t)(fault > 0 && fault < span ? fault : span);
+    recorder->engine.rss_span =
+        recorder->engine.with_rss ? (uint64_t)(quickest * CHANGE_MARGIN) : UINT64_MAX;
 }
 
 bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)

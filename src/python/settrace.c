@@ -123,8 +123,12 @@ static void note_call(struct clp_recorder *recorder, PyFrameObject *frame)
     struct clp_thread *thread;
 
     Py_DECREF(code); /* the frame holds it */
-    if (selected == NULL || (thread = clp_recorder_thread(recorder)) == NULL)
+    if ((thread = clp_recorder_thread(recorder)) == NULL)
         return;
+    if (selected == NULL) {
+        clp_engine_add_cost(thread, recorder->engine.costs.foreign);
+        return;
+    }
     if (clp_compat_frame_offset(frame) < selected->shape.first_yield)
         clp_recorder_enter(selected, thread, frame);
     else
@@ -184,7 +188,7 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
     if (what == PyTrace_CALL)
         note_call(recorder, frame);
     else if (thread->top->frame != frame)
-        thread->correction += recorder->engine.costs.foreign;
+        clp_engine_add_cost(thread, recorder->engine.costs.foreign);
     else if (what == PyTrace_LINE)
         note_line(recorder, thread, frame);
     else if (what == PyTrace_RETURN)

@@ -15,9 +15,9 @@
  * EVENT is one of
  *   enter NAME FRAME | resume NAME FRAME | align NAME FRAME | line LINE | leave | suspend
  *   unwind | end (the thread is no more) | reap
- * FRAME is a letter. `rss` is the resident size of the process from then on; the runner reads it
- * when the engine wants it, as a tracer does. `still` is how long the profiler works after the
- * event.
+ * FRAME is a letter; a number with a p behind it counts pages of 4096 bytes. `rss` is the resident
+ * size of the process from then on; the runner reads it when the engine wants it, as a tracer does.
+ * `still` is how long the profiler works after the event.
  *
  * Ticks are nanoseconds. Expectations come last and are complete: a line that ran, or a function,
  * that no expectation names is an error, and so is a measure that is not named and not 0 (raw_time

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""The cost of clineprof, beside line_profiler and the bare interpreter. See README.md.
+
+Starts itself again inside an environment of the chosen interpreter, which it makes when missing.
+"""
+import argparse
+import json
+import sys
+
+import environment
+
+
+def arguments(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--python", metavar="PATH", help="interpreter to measure with")
+    parser.add_argument("--only", metavar="NAME", action="append", default=[],
+                        help="programs whose name contains it, or a part: programs, truth, "
+                             "startup, viewer; repeatable")
+    parser.add_argument("--variants", metavar="LIST",
+                        help="comma-separated: monitoring, settrace+memory, line_profiler, ..")
+    parser.add_argument("--rounds", type=int, help="how often every pair runs (5; quick: 2)")
+    parser.add_argument("--quick", action="store_true", help="a fifth of the work, rough numbers")
+    parser.add_argument("--callgrind", action="store_true",
+                        help="count instructions with valgrind, and nothing else")
+    parser.add_argument("--markdown", action="store_true", help="tables for a document")
+    parser.add_argument("--json", metavar="FILE", help="every single measurement, too")
+    options = parser.parse_args(argv)
+    if options.rounds is not None and options.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    return completed(options)
+
+
+def completed(options):
+    quick = options.quick
+    options.rounds = options.rounds or (2 if quick else 5)
+    options.slow_rounds = min(options.rounds, 3)
+    options.scale = 0.2 if quick else 1
+    options.starts = 5 if quick else 30
+    options.views = 2 if quick else 5
+    parts = ("programs", "truth", "startup", "viewer")
+    named = [part for part in parts if part in options.only]
+    texts = [text for text in options.only if text not in parts]
+    options.parts = named + (["programs"] if texts else []) or list(parts)
+    options.wanted = lambda name: not texts or any(text in name for text in texts)
+    return options
+
+
+def chosen(variants, text):
+    """Bare stays in whatever is chosen: everything is compared with it."""
+    if text is None:
+        return variants
+    names = text.split(",")
+    unknown = set(names) - {variant.name for variant in variants}
+    if unknown:
+        raise environment.Trouble(f"no such variant here: {', '.join(sorted(unknown))}; there are "
+                                  + ", ".join(variant.name for variant in variants))
+    return variants[:1] + [variant for variant in variants[1:] if variant.name in names]
+
+
+def measure(base, variants, options, data):
+    """Yields the tables of the chosen parts as they are done; puts the raw numbers into data."""
+    import accuracy
+    import slowdown
+    import startup
+    import viewing
+    if "programs" in options.parts:
+        runs = slowdown.measure(base, variants, options, say)
+        data["programs"] = slowdown.as_data(runs)
+        yield from slowdown.tables(runs, variants, options)
+    if "truth" in options.parts:
+        shares, notes = accuracy.measure(base, variants, options, say)
+        data["truth"] = shares
+        yield from accuracy.tables(shares, notes, variants)
+    if "startup" in options.parts:
+        data["startup"] = startup.measure(base, variants, options, say)
+        yield from startup.tables(data["startup"])
+    if "viewer" in options.parts:
+        data["viewer"], failure = viewing.measure(options, say)
+        yield from viewing.tables(data["viewer"], failure)
+
+
+def count(variants, options, data):
+    import counting
+    data["callgrind"], notes = counting.measure(variants, options, say)
+    yield from counting.tables(data["callgrind"], notes)
+
+
+def say(text):
+    """Progress, for a person who waits: one line that replaces itself."""
+    if sys.stderr.isatty():
+        print(f"\r{text:<70}", end="", file=sys.stderr, flush=True)
+
+
+def show_facts(facts, notes, markdown):
+    for name, text in facts:
+        print(f"- {name}: {text}" if markdown else f"{name + ':':<15}{text}")
+    for note in notes:
+        print(f"- {note}" if markdown else f"note: {note}")
+    print(flush=True)
+
+
+def run(argv):
+    options = arguments(argv)
+    base = environment.settle(options.python)
+    import variants as ways
+    variants, notes = ways.all_variants(base)
+    variants = chosen(variants, options.variants)
+    facts = environment.describe(base)
+    show_facts(facts, notes, options.markdown)
+    data = {"facts": dict(facts), "notes": notes}
+    found = (count(variants, options, data) if options.callgrind
+             else measure(base, variants, options, data))
+    for table in found:
+        say("")
+        print(table.markdown() if options.markdown else table.text(), flush=True)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(data, file, indent=1)
+
+
+def main():
+    try:
+        run(sys.argv[1:])
+    except environment.Trouble as trouble:
+        sys.exit(f"bench: {trouble}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""The build itself: one list of sources, arrows that run one way."""
+import pathlib
+import runpy
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.once
+
+
+def test_make_and_pip_compile_the_same_sources():
+    made = subprocess.run(["make", "-s", "--no-print-directory", "print-sources"], cwd=ROOT,
+                          text=True, capture_output=True, check=True).stdout.split()
+    piped = runpy.run_path(str(ROOT / "setup.py"), run_name="not_main")["sources"]()
+    assert made and sorted(made) == sorted(piped)
+
+
+def test_version_is_a_number_of_three_parts():
+    version = runpy.run_path(str(ROOT / "setup.py"), run_name="not_main")["version"]()
+    assert [part.isdigit() for part in version.split(".")] == [True] * 3
+
+
+def layers(folder):
+    return subprocess.run([sys.executable, ROOT / "tools/layers.py", folder],
+                          text=True, capture_output=True)
+
+
+@pytest.fixture
+def house(tmp_path):
+    for folder in ("src/core", "src/python", "kernprof"):
+        shutil.copytree(ROOT / folder, tmp_path / folder,
+                        ignore=shutil.ignore_patterns("*.py[co]", "__pycache__"))
+    return tmp_path
+
+
+def test_the_arrows_run_one_way():
+    run = layers(ROOT)
+    assert (run.returncode, run.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("file, line, complaint", [
+    ("src/core/buf.c", '#include "wire.h"', "layer 0 uses src/core/wire.h of layer 4"),
+    ("src/core/profile.h", '# include "report.h"', "layer 4 uses src/core/report.h of layer 5"),
+    ("src/core/report.c", '#include "../python/compat.h"', "of layer 6"),
+    ("src/python/compat.h", '#include "profiler.h"', "of layer 7"),
+    ("src/core/report.c", "#include <Python.h>", "src/core names Python.h"),
+    ("src/core/report.c", "/* as in Python.h */", "src/core names Python.h"),
+    ("src/core/engine.c", "#include <sys/stat.h>", "room engine asks the operating system"),
+    ("src/core/wire.c", "#include <unistd.h>", "room wire asks the operating system"),
+    ("src/core/file.c", "p = mmap(NULL, 1, 0, 0, -1, 0);", "only the room pages maps memory"),
+    ("src/core/report.c", '#include "absent.h"', '"absent.h" is not in the house'),
+])
+def test_a_planted_violation_is_refused_with_its_place(house, file, line, complaint):
+    text = (house / file).read_text()
+    (house / file).write_text(text + line + "\n")
+    run = layers(house)
+    place = f"{file}:{len(text.splitlines()) + 1}: "
+    assert run.returncode == 1
+    assert [row for row in run.stdout.splitlines() if row.startswith(place) and complaint in row]
+    assert len(run.stdout.splitlines()) == 1
+
+
+def test_a_new_room_needs_a_place_in_the_table(house):
+    (house / "src/core/cellar.c").write_text("")
+    run = layers(house)
+    assert run.returncode == 1
+    assert "src/core/cellar.c has no layer" in run.stdout

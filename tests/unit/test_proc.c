@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "proc.h"
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BLOCK ((size_t)4 << 20)
+
+static uint64_t resident(const struct clp_proc *proc)
+{
+    struct clp_resident now = {0};
+
+    cr_assert_eq(clp_proc_read(proc, &now), CLP_OK);
+    return now.resident;
+}
+
+Test(proc, parses_statm)
+{
+    uint64_t pages = 0, shared = 0;
+
+    cr_assert(clp_proc_parse("3200 1425 900 3 0 410 0\n", &pages, &shared));
+    cr_assert_eq(pages, 1425);
+    cr_assert_eq(shared, 900);
+    cr_assert(clp_proc_parse("0 0 0", &pages, &shared));
+    cr_assert_eq(pages, 0);
+    cr_assert(clp_proc_parse("1 18446744073709551615 2 ", &pages, &shared));
+    cr_assert_eq(pages, UINT64_MAX);
+}
+
+Test(proc, refuses_what_is_not_statm)
+{
+    static const char *const texts[] = {
+        "", " ", "\n", "1", "1 ", "1 2", "1 2 ", "1 2 x", "x 2 3", "1 x 3", " 1 2 3", "1  2 3",
+        "1\t2\t3", "-1 2 3", "1 -2 3", "1 2 -3", "+1 2 3", "1,2,3", "1.5 2 3", "Name:\tpython",
+    };
+    uint64_t pages, shared;
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        cr_assert_not(clp_proc_parse(texts[i], &pages, &shared), "'%s'", texts[i]);
+}
+
+Test(proc, sees_memory_come_and_go)
+{
+    struct clp_clock clock = clp_clock_start();
+    struct clp_proc proc;
+
+    cr_assert_eq(clp_proc_open(&proc), CLP_OK);
+    struct clp_proc_check check = clp_proc_check(&proc, &clock);
+    char *block = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert_neq(block, MAP_FAILED);
+    uint64_t before = resident(&proc);
+    memset(block, 1, BLOCK);
+    uint64_t between = resident(&proc);
+    munmap(block, BLOCK);
+    uint64_t after = resident(&proc);
+    uint64_t exact = check.exact ? 0 : check.step * 64; /* held back per processor */
+    cr_assert_leq(between - before, BLOCK + exact);
+    cr_assert_geq(between - before + exact, BLOCK);
+    cr_assert_leq(after, before + exact);
+    cr_assert_geq(clp_proc_peak() + exact, between);
+    clp_proc_close(&proc);
+}
+
+Test(proc, the_check_is_consistent)
+{
+    struct clp_clock clock = clp_clock_start();
+    struct clp_proc proc;
+
+    cr_assert_eq(clp_proc_open(&proc), CLP_OK);
+    struct clp_proc_check check = clp_proc_check(&proc, &clock);
+    cr_assert_gt(check.fault_ticks, 0);
+    cr_assert_eq(check.step % proc.page_bytes, 0);
+    cr_assert(!check.exact || check.step == proc.page_bytes);
+    clp_proc_close(&proc);
+}
+
+Test(proc, reading_leaves_errno_and_memory_alone)
+{
+    struct clp_proc proc;
+
+    cr_assert_eq(clp_proc_open(&proc), CLP_OK);
+    errno = ERANGE;
+    uint64_t first = resident(&proc);
+    for (int i = 0; i < 10000; i++)
+        (void)resident(&proc);
+    cr_assert_eq(errno, ERANGE);
+    cr_assert_leq(resident(&proc), first + 256 * 1024, "10,000 reads took memory");
+    clp_proc_close(&proc);
+}
+
+Test(proc, a_failed_read_changes_nothing)
+{
+    struct clp_proc proc;
+    struct clp_resident now = {.resident = 1, .shared = 2};
+
+    cr_assert_eq(clp_proc_open(&proc), CLP_OK);
+    clp_proc_close(&proc);
+    clp_proc_close(&proc); /* twice does no harm */
+    errno = ERANGE;
+    cr_assert_eq(clp_proc_read(&proc, &now), CLP_IO);
+    cr_assert_eq(errno, ERANGE);
+    cr_assert_eq(now.resident, 1);
+    cr_assert_eq(now.shared, 2);
+}
