@@ -202,7 +202,7 @@ static size_t set_fixed(struct cell *cell, double value, unsigned scale)
     double part = scaled - (double)whole;
 
     if (!(scaled < 1e12) || (part > 0.499 && part < 0.501))
-        return (size_t)snprintf(cell->text, sizeof cell->text, scale == 10 ? "%.1f" : "%.3f", value);
+        return (size_t)snprintf(cell->text, sizeof cell->text, "%.*f", scale == 10 ? 1 : 3, value);
     whole += part > 0.5;
     char *at = cell->text;
     if (value < 0)

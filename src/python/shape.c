@@ -118,11 +118,13 @@ static bool read_opcodes(struct opcodes *opcodes)
     PyObject *module = PyImport_ImportModule("opcode");
     PyObject *map = module != NULL ? PyObject_GetAttrString(module, "opmap") : NULL;
     PyObject *jumps = map != NULL ? PyObject_GetAttrString(module, "hasjrel") : NULL;
+    PyObject *numbers = jumps != NULL ? PyDict_New() : NULL; /* the map is no dict on 3.15 */
     bool done = false;
 
     *opcodes = (struct opcodes){.extended_arg = -1, .yield_value = -1};
-    if (jumps != NULL && PyDict_Check(map))
-        done = note_opcodes(opcodes, map, jumps);
+    if (numbers != NULL && PyDict_Update(numbers, map) == 0)
+        done = note_opcodes(opcodes, numbers, jumps);
+    Py_XDECREF(numbers);
     Py_XDECREF(jumps);
     Py_XDECREF(map);
     Py_XDECREF(module);

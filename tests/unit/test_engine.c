@@ -12,6 +12,11 @@ struct fixture {
     char path[120];
 };
 
+static void free_fixtures(struct criterion_test_params *params)
+{
+    cr_free(params->params);
+}
+
 ParameterizedTestParameters(engine, keeps_to_the_script)
 {
     glob_t found = {0};
@@ -22,7 +27,7 @@ ParameterizedTestParameters(engine, keeps_to_the_script)
         snprintf(fixtures[i].path, sizeof fixtures[i].path, "%s", found.gl_pathv[i]);
     size_t count = found.gl_pathc;
     globfree(&found);
-    return cr_make_param_array(struct fixture, fixtures, count, cr_free);
+    return cr_make_param_array(struct fixture, fixtures, count, free_fixtures);
 }
 
 static char *read_text(const char *path)

@@ -59,7 +59,7 @@ Test(proc, sees_memory_come_and_go)
     cr_assert_leq(between - before, BLOCK + exact);
     cr_assert_geq(between - before + exact, BLOCK);
     cr_assert_leq(after, before + exact);
-    cr_assert_geq(clp_proc_peak() + exact, between);
+    cr_assert_geq(clp_proc_peak() + exact + (1 << 20), between); /* counted more roughly */
     clp_proc_close(&proc);
 }
 
