@@ -104,21 +104,19 @@ def lines_of(path):
 
 
 def build_kind():
-    """Environments share their interpreter's binary, so this one can speak for it."""
+    """Environments share their interpreter's binary, so this one can speak for it. Debian's
+    sysconfig tells of its shared library, which its static python3 does not use: what is mapped
+    says so, and then nothing is known of how the binary was optimised."""
     get = sysconfig.get_config_var
-    given, flags = get("CONFIG_ARGS") or "", get("PY_CFLAGS") or ""
-    profiled = "--enable-optimizations" in given
-    kinds = ["profile-guided" if profiled else "not profile-guided"]
-    kinds += ["link-time optimised"] if "--with-lto" in given or "-flto" in flags else []
+    given, mapped = get("CONFIG_ARGS") or "", "".join(lines_of("/proc/self/maps"))
+    shared = "libpython" in mapped
+    if "--enable-shared" in given and not shared:
+        return "static build of a distribution, its optimisation not recorded"
+    kinds = ["optimised by profile" if "--enable-optimizations" in given else "no profile used"]
+    kinds += ["with link-time optimisation"] if "--with-lto" in given else []
     kinds += ["debug"] if get("Py_DEBUG") else []
     kinds += ["free-threaded"] if get("Py_GIL_DISABLED") else []
-    kinds += ["shared library" if loads_library() else "static"]
-    return ", ".join(kinds)
-
-
-def loads_library():
-    """Debian builds a libpython and does not use it: ask what is mapped, not how it was built."""
-    return any("libpython" in line for line in lines_of("/proc/self/maps"))
+    return ", ".join(kinds + ["shared library" if shared else "static"])
 
 
 def revision():

@@ -160,6 +160,9 @@ static void say_if_nothing(const struct run *run, const struct clp_profile *prof
         clp_words_complain(me, "nothing was profiled: no function marked with @profile was called");
     if (clp_profiler_lost(run->profiler))
         clp_words_complain(me, "memory ran out while profiling; some counts are missing");
+    if (clp_profiler_displaced(run->profiler))
+        clp_words_complain(me, "something else took sys.settrace during the run; what ran after "
+                               "that is missing (another --tracer has no such limit)");
 }
 
 static PyObject *finish(PyObject *capsule, PyObject *nothing)

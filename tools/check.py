@@ -22,16 +22,17 @@ def say(text):
     print(text, flush=True)
 
 
+def outcome_of(case):
+    """Of one test in a JUnit file; Criterion says it in an attribute, pytest in a child."""
+    said = {child.tag for child in case} | {case.get("status", "").lower()}
+    if said & {"failure", "error", "failed", "errored"}:
+        return "failed"
+    return "skipped" if "skipped" in said else "passed"
+
+
 def counts_of(path):
     """Passed, failed and skipped of a JUnit file."""
-    total = Counter()
-    for suite in ElementTree.parse(path).getroot().iter("testsuite"):
-        number = {key: int(suite.get(key) or 0)
-                  for key in ("tests", "failures", "errors", "skipped", "disabled")}
-        failed = number["failures"] + number["errors"]
-        skipped = number["skipped"] + number["disabled"]
-        total.update(passed=number["tests"] - failed - skipped, failed=failed, skipped=skipped)
-    return total
+    return Counter(map(outcome_of, ElementTree.parse(path).getroot().iter("testcase")))
 
 
 def collect(path, code, what):

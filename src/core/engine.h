@@ -183,7 +183,7 @@ static inline void clp_engine_add_cost(struct clp_thread *thread, uint64_t cost)
 
     thread->correction += cost;
     cell->self_correction += cost;
-    if (thread->top->special)
+    if (thread->top->special || cell->open != 0) /* whoever brings the whole brings this too */
         cell->nested_correction -= (int64_t)cost;
 }
 

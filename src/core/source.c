@@ -111,8 +111,9 @@ static struct clp_span behind_lines(struct clp_span text, int32_t count)
 
 struct clp_span clp_source_lines(struct clp_span text, int32_t first, int32_t last)
 {
-    struct clp_span start = behind_lines(without_byte_order_mark(text), first - 1);
-    struct clp_span rest = behind_lines(start, last < first ? 0 : last - first + 1);
+    int32_t before = first > 1 ? first - 1 : 0;
+    struct clp_span start = behind_lines(without_byte_order_mark(text), before);
+    struct clp_span rest = behind_lines(start, last > before ? last - before : 0);
 
     return (struct clp_span){start.text, (size_t)(rest.text - start.text)};
 }

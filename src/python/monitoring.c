@@ -329,7 +329,7 @@ static bool start(struct clp_recorder *recorder)
 }
 
 static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
-                        const struct clp_selected *selected)
+                        struct clp_selected *selected)
 {
     struct state *state = recorder->tracer_state;
     long events = selected->shape.starts != NULL ? state->instructions : state->lines;

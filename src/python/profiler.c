@@ -161,6 +161,11 @@ bool clp_profiler_lost(PyObject *profiler)
     return cast(profiler)->recorder->engine.lost;
 }
 
+bool clp_profiler_displaced(PyObject *profiler)
+{
+    return cast(profiler)->recorder->displaced;
+}
+
 static void unwind_all(struct clp_recorder *recorder)
 {
     uint64_t now = clp_clock_read(&recorder->clock);

@@ -21,4 +21,7 @@ void clp_profiler_stop(PyObject *profiler);
 size_t clp_profiler_function_count(PyObject *profiler);
 bool clp_profiler_lost(PyObject *profiler);
 
+/* After clp_profiler_stop: had another tool taken the tracer's place? */
+bool clp_profiler_displaced(PyObject *profiler);
+
 #endif

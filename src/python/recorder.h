@@ -22,6 +22,7 @@ struct clp_recorder {
     Py_ssize_t code_slot;
     const struct clp_tracer *tracer;
     void *tracer_state; /* the tracer's own */
+    bool displaced;     /* another tool took the tracer's place; events are missing */
     double started;       /* seconds since 1970 */
     uint64_t start_nanos; /* CLOCK_MONOTONIC then */
 };

@@ -116,13 +116,20 @@ static void stop(struct clp_recorder *recorder)
 
 /* ---- 3.11 and newer: every call is looked at ---- */
 
-static void note_call(struct clp_recorder *recorder, PyFrameObject *frame)
+static const struct clp_selected *selected_of(const struct clp_recorder *recorder,
+                                              PyFrameObject *frame)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
-    const struct clp_selected *selected = clp_recorder_selected(recorder, (PyObject *)code);
-    struct clp_thread *thread;
 
     Py_DECREF(code); /* the frame holds it */
+    return clp_recorder_selected(recorder, (PyObject *)code);
+}
+
+static void note_call(struct clp_recorder *recorder, PyFrameObject *frame)
+{
+    const struct clp_selected *selected = selected_of(recorder, frame);
+    struct clp_thread *thread;
+
     if ((thread = clp_recorder_thread(recorder)) == NULL)
         return;
     if (selected == NULL) {
@@ -139,23 +146,20 @@ static void note_call(struct clp_recorder *recorder, PyFrameObject *frame)
 static bool suspends(const struct clp_recorder *recorder, PyFrameObject *frame,
                      const PyObject *value)
 {
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    const struct clp_selected *selected = clp_recorder_selected(recorder, (PyObject *)code);
+    const struct clp_selected *selected = selected_of(recorder, frame);
 
-    Py_DECREF(code);
     return value != NULL && selected != NULL &&
            clp_shape_yields_at(&selected->shape, clp_compat_frame_offset(frame));
 }
 
 /* Since 3.12: is this event only a jump back to the line that was running already? */
-static bool is_repeat(const struct clp_thread *thread, int line)
+static bool is_jump_back(const struct clp_recorder *recorder, const struct clp_thread *thread,
+                         PyFrameObject *frame, int line)
 {
-#if PY_VERSION_HEX >= 0x030C0000
-    return clp_engine_current_line(thread) == line;
-#else
-    (void)thread, (void)line;
-    return false;
-#endif
+    if (PY_VERSION_HEX < 0x030C0000 || CLP_LIKELY(clp_engine_current_line(thread) != line))
+        return false;
+    return !clp_shape_repeats_at(&selected_of(recorder, frame)->shape,
+                                 clp_compat_frame_offset(frame));
 }
 
 static void note_line(struct clp_recorder *recorder, struct clp_thread *thread,
@@ -163,7 +167,7 @@ static void note_line(struct clp_recorder *recorder, struct clp_thread *thread,
 {
     int line = PyFrame_GetLineNumber(frame);
 
-    if (!is_repeat(thread, line))
+    if (!is_jump_back(recorder, thread, frame, line))
         clp_recorder_line(recorder, thread, line);
 }
 
@@ -196,22 +200,25 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
     return 0;
 }
 
-/* A thread made by threading calls this once, in place of a trace function, at its first call. */
-static PyObject *trace_thread(PyObject *self, PyObject *arguments)
+/* What sys.gettrace() shows. It is called in place of a trace function by a thread that threading
+ * starts, and by whoever took sys.settrace and gives it back: it puts the C function in again. */
+static PyObject *trace_again(PyObject *self, PyObject *arguments)
 {
     struct clp_recorder *recorder = PyCapsule_GetPointer(self, NULL);
     PyObject *frame, *event, *value;
 
-    if (recorder == NULL || !PyArg_ParseTuple(arguments, "OOO", &frame, &event, &value))
+    if (recorder == NULL ||
+        !PyArg_ParseTuple(arguments, "O!OO", &PyFrame_Type, &frame, &event, &value))
         return NULL;
     if (recorder->tracer_state == NULL || clp_recorder_thread(recorder) == NULL)
         Py_RETURN_NONE;
-    PyEval_SetTrace(on_event, NULL);
-    note_call(recorder, (PyFrameObject *)frame);
+    PyEval_SetTrace(on_event, recorder->tracer_state);
+    if (PyUnicode_CompareWithASCIIString(event, "call") == 0)
+        note_call(recorder, (PyFrameObject *)frame);
     Py_RETURN_NONE;
 }
 
-static PyMethodDef trace_thread_method = {"trace_thread", trace_thread, METH_VARARGS, NULL};
+static PyMethodDef trace_again_method = {"clineprof_trace", trace_again, METH_VARARGS, NULL};
 
 static bool set_threading_hook(PyObject *hook)
 {
@@ -228,38 +235,43 @@ static bool set_threading_hook(PyObject *hook)
 static bool start(struct clp_recorder *recorder)
 {
     PyObject *capsule = PyCapsule_New(recorder, NULL, NULL);
-    PyObject *hook = capsule != NULL ? PyCFunction_New(&trace_thread_method, capsule) : NULL;
-    bool done = hook != NULL && set_threading_hook(hook);
+    PyObject *hook = capsule != NULL ? PyCFunction_New(&trace_again_method, capsule) : NULL;
 
     Py_XDECREF(capsule);
-    Py_XDECREF(hook);
-    if (!done)
+    if (hook == NULL || !set_threading_hook(hook)) {
+        Py_XDECREF(hook);
         return false;
+    }
     if (clp_recorder_thread(recorder) == NULL) {
+        Py_DECREF(hook);
         PyErr_NoMemory();
         return false;
     }
-    recorder->tracer_state = recorder; /* any value: new threads may be traced */
-    PyEval_SetTrace(on_event, NULL);
+    recorder->tracer_state = hook; /* owned */
+    PyEval_SetTrace(on_event, hook);
     return true;
 }
 
 static void stop(struct clp_recorder *recorder)
 {
+    PyObject *hook = recorder->tracer_state;
+
+    recorder->displaced = PyThreadState_Get()->c_tracefunc != on_event;
     recorder->tracer_state = NULL;
-    if (PyThreadState_Get()->c_tracefunc == on_event)
+    if (!recorder->displaced)
         PyEval_SetTrace(NULL, NULL);
     if (!set_threading_hook(Py_None))
         PyErr_Clear();
+    Py_DECREF(hook);
 }
 
 #endif
 
 static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
-                        const struct clp_selected *selected)
+                        struct clp_selected *selected)
 {
-    (void)recorder, (void)code, (void)selected;
-    return true;
+    return PY_VERSION_HEX < 0x030C0000 ||
+           clp_shape_find_repeats(&selected->shape, &recorder->mem, code);
 }
 
 const struct clp_tracer clp_tracer_settrace = {

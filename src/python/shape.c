@@ -137,7 +137,7 @@ struct scan {
     const struct opcodes *opcodes;
     const unsigned char *code; /* two bytes a unit, caches zeroed */
     const int32_t *lines;      /* by unit */
-    int32_t *starts;           /* by unit */
+    int32_t *starts;           /* by unit: the marks */
     size_t count;
 };
 
@@ -171,9 +171,9 @@ static void mark_changes(const struct scan *scan)
     }
 }
 
-/* .. and wherever a jump arrives. FOR_ITER and SEND may skip the instruction they name, so the one
- * behind it counts as reached too: one more place to look at does no harm. */
-static void mark_jumps(const struct scan *scan)
+/* Calls visit(scan, from, target) for every jump. */
+static void walk_jumps(const struct scan *scan,
+                       void (*visit)(const struct scan *scan, size_t from, size_t target))
 {
     size_t argument = 0, next;
 
@@ -183,14 +183,21 @@ static void mark_jumps(const struct scan *scan)
         argument = argument << 8 | scan->code[unit * 2 + 1];
         if (opcode == scan->opcodes->extended_arg)
             continue;
-        if (scan->opcodes->jump[opcode] > 0) {
-            mark(scan, next + argument);
-            mark(scan, next + argument + 1);
-        } else if (scan->opcodes->jump[opcode] < 0 && argument <= next) {
-            mark(scan, next - argument);
-        }
+        if (scan->opcodes->jump[opcode] > 0)
+            visit(scan, unit, next + argument);
+        else if (scan->opcodes->jump[opcode] < 0 && argument <= next)
+            visit(scan, unit, next - argument);
         argument = 0;
     }
+}
+
+/* .. and wherever a jump arrives. FOR_ITER and SEND may skip the instruction they name, so the one
+ * behind it counts as reached too: one more place to look at does no harm. */
+static void mark_target(const struct scan *scan, size_t from, size_t target)
+{
+    mark(scan, target);
+    if (target > from)
+        mark(scan, target + 1);
 }
 
 /* One number of the exception table: six bits a byte, 64 on all but the last (cpython,
@@ -221,6 +228,34 @@ static void mark_handlers(const struct scan *scan, const unsigned char *table, s
     }
 }
 
+/* ---- where the running line may begin again ---- */
+
+/* Behind an instruction of no line .. */
+static void mark_behind_no_line(const struct scan *scan)
+{
+    bool behind = false;
+
+    for (size_t unit = 0; unit < scan->count; unit = next_instruction(scan, unit)) {
+        if (behind && scan->lines[unit] != NO_LINE)
+            mark(scan, unit);
+        behind = scan->lines[unit] == NO_LINE;
+    }
+}
+
+/* .. be it reached by a jump .. */
+static void mark_no_line_jump(const struct scan *scan, size_t from, size_t target)
+{
+    if (target < scan->count && scan->lines[from] == NO_LINE && scan->lines[target] != NO_LINE)
+        mark(scan, target);
+}
+
+/* .. but not where a loop within the line comes round. */
+static void unmark_loop(const struct scan *scan, size_t from, size_t target)
+{
+    if (target < from && scan->lines[from] == scan->lines[target])
+        scan->starts[target] = 0;
+}
+
 /* The interpreter keeps an instruction's line as a one-byte drift from a straight slope of one line
  * per sixteen units; where that does not fit it scans the line table at each event. */
 static bool line_events_scan(PyCodeObject *code, const struct unit_lines *units)
@@ -245,7 +280,7 @@ static bool fill_starts(struct clp_shape *shape, struct clp_mem *mem, PyCodeObje
     if (shape->starts != NULL) {
         struct scan scan = {opcodes, bytes, units->lines, shape->starts, units->count};
         mark_changes(&scan);
-        mark_jumps(&scan);
+        walk_jumps(&scan, mark_target);
         mark_handlers(&scan, (const unsigned char *)PyBytes_AsString(table),
                       (size_t)PyBytes_Size(table));
     } else {
@@ -268,6 +303,21 @@ static bool fill_yields(struct clp_shape *shape, struct clp_mem *mem,
         if (shape->yields[i])
             shape->first_yield = (int)i * 2;
     }
+    return true;
+}
+
+static bool fill_repeats(struct clp_shape *shape, struct clp_mem *mem, const struct scan *scan)
+{
+    shape->repeats = clp_mem_alloc(mem, scan->count, sizeof *shape->repeats);
+    if (shape->repeats == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    mark_behind_no_line(scan);
+    walk_jumps(scan, mark_no_line_jump);
+    walk_jumps(scan, unmark_loop);
+    for (size_t i = 0; i < scan->count; i++)
+        shape->repeats[i] = scan->starts[i] > 0;
     return true;
 }
 
@@ -297,6 +347,35 @@ static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCo
     return done;
 }
 
+/* `repeats` where there is an instruction of no line at all. */
+static bool find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                         const struct unit_lines *units)
+{
+    struct opcodes opcodes;
+    int32_t *marks;
+    bool done = false;
+    size_t i = 0;
+
+    while (i < units->count && units->lines[i] != NO_LINE)
+        i++;
+    if (i == units->count)
+        return true;
+    if (!read_opcodes(&opcodes))
+        return false;
+    PyObject *bytes = PyCode_GetCode(code);
+    marks = clp_mem_alloc(mem, units->count, sizeof *marks);
+    if (marks == NULL)
+        PyErr_NoMemory();
+    if (bytes != NULL && marks != NULL) {
+        const unsigned char *text = (const unsigned char *)PyBytes_AS_STRING(bytes);
+        struct scan scan = {&opcodes, text, units->lines, marks, units->count};
+        done = fill_repeats(shape, mem, &scan);
+    }
+    Py_XDECREF(bytes);
+    clp_mem_free(mem, marks, units->count, sizeof *marks);
+    return done;
+}
+
 #else
 
 /* 3.10 tells a suspended frame itself, and has no LINE events. */
@@ -305,6 +384,12 @@ static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCo
 {
     (void)shape, (void)mem, (void)code, (void)units;
     return true;
+}
+
+static bool find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                         const struct unit_lines *units)
+{
+    return fill_instructions(shape, mem, code, units);
 }
 
 #endif
@@ -318,26 +403,45 @@ static size_t count_units(PyCodeObject *code)
 #endif
 }
 
-bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code)
+static bool read_unit_lines(struct unit_lines *units, struct clp_mem *mem, PyCodeObject *code)
 {
-    struct unit_lines units = {.count = count_units(code)};
-    bool done = false;
-
-    *shape = (struct clp_shape){.unit_count = units.count, .first_yield = INT_MAX};
-    units.lines = clp_mem_alloc(mem, units.count, sizeof *units.lines);
-    if (units.lines == NULL) {
+    units->count = count_units(code);
+    units->lines = clp_mem_alloc(mem, units->count, sizeof *units->lines);
+    if (units->lines == NULL) {
         PyErr_NoMemory();
         return false;
     }
-    for (size_t i = 0; i < units.count; i++)
-        units.lines[i] = NO_LINE;
-    if (fill_unit_lines(code, &units)) {
-        fill_span(shape, code, &units);
-        done = fill_instructions(shape, mem, code, &units);
-    }
+    for (size_t i = 0; i < units->count; i++)
+        units->lines[i] = NO_LINE;
+    if (fill_unit_lines(code, units))
+        return true;
+    clp_mem_free(mem, units->lines, units->count, sizeof *units->lines);
+    return false;
+}
+
+bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code)
+{
+    struct unit_lines units;
+
+    *shape = (struct clp_shape){.unit_count = count_units(code), .first_yield = INT_MAX};
+    if (!read_unit_lines(&units, mem, code))
+        return false;
+    fill_span(shape, code, &units);
+    bool done = fill_instructions(shape, mem, code, &units);
     clp_mem_free(mem, units.lines, units.count, sizeof *units.lines);
     if (!done)
         clp_shape_clear(shape, mem);
+    return done;
+}
+
+bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code)
+{
+    struct unit_lines units;
+
+    if (!read_unit_lines(&units, mem, code))
+        return false;
+    bool done = find_repeats(shape, mem, code, &units);
+    clp_mem_free(mem, units.lines, units.count, sizeof *units.lines);
     return done;
 }
 
@@ -345,5 +449,6 @@ void clp_shape_clear(struct clp_shape *shape, struct clp_mem *mem)
 {
     clp_mem_free(mem, shape->starts, shape->unit_count, sizeof *shape->starts);
     clp_mem_free(mem, shape->yields, shape->unit_count, sizeof *shape->yields);
+    clp_mem_free(mem, shape->repeats, shape->unit_count, sizeof *shape->repeats);
     *shape = (struct clp_shape){.first_yield = INT_MAX};
 }

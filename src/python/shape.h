@@ -17,6 +17,9 @@ struct clp_shape {
     /* By code unit: does it yield? NULL when it is no generator or nobody needs to know. */
     bool *yields;
     int first_yield; /* byte offset; INT_MAX when there is none */
+    /* By code unit: may the line that is running begin again here, because what ran between belongs
+     * to no line? NULL when nowhere, or before clp_shape_find_repeats. */
+    bool *repeats;
 };
 
 #define CLP_SHAPE_NO_LINE (-1)
@@ -25,11 +28,24 @@ struct clp_shape {
 bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code);
 void clp_shape_clear(struct clp_shape *shape, struct clp_mem *mem);
 
-static inline bool clp_shape_yields_at(const struct clp_shape *shape, int offset)
+/* Fills `repeats`, which only one tracer needs. False with an exception set. */
+bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code);
+
+static inline bool clp_shape_marked(const struct clp_shape *shape, const bool *marks, int offset)
 {
     size_t unit = (size_t)offset / 2;
 
-    return shape->yields != NULL && offset >= 0 && unit < shape->unit_count && shape->yields[unit];
+    return marks != NULL && offset >= 0 && unit < shape->unit_count && marks[unit];
+}
+
+static inline bool clp_shape_yields_at(const struct clp_shape *shape, int offset)
+{
+    return clp_shape_marked(shape, shape->yields, offset);
+}
+
+static inline bool clp_shape_repeats_at(const struct clp_shape *shape, int offset)
+{
+    return clp_shape_marked(shape, shape->repeats, offset);
 }
 
 #endif

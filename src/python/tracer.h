@@ -13,12 +13,13 @@ struct clp_tracer {
      * set when this interpreter or another tool does not let it; nothing is left behind. */
     bool (*start)(struct clp_recorder *recorder);
 
-    /* Events end; the state is freed. Never fails. */
+    /* Events end; the state is freed. Never fails. Sets recorder->displaced when another tool had
+     * taken the tracer's place. */
     void (*stop)(struct clp_recorder *recorder);
 
     /* The code object has just been given its clp_selected. False with an exception set. */
     bool (*select)(struct clp_recorder *recorder, PyCodeObject *code,
-                   const struct clp_selected *selected);
+                   struct clp_selected *selected);
 };
 
 /* In order of preference; ended by NULL. Holds those that this interpreter has. The probe tracer

@@ -135,14 +135,20 @@ static void set_cost(struct run *run)
 {
     const char *name = next_word(run);
     struct clp_costs costs = run->engine.costs;
-    const struct { const char *name; uint64_t *cost; } table[] = {
-        {"line", &costs.line}, {"enter", &costs.enter}, {"leave", &costs.leave},
-        {"suspend", &costs.suspend}, {"resume", &costs.resume},
+    const struct { const char *name; uint64_t *cost, *after; } table[] = {
+        {"line", &costs.line, NULL},
+        {"foreign", &costs.foreign, NULL},
+        {"enter", &costs.enter.before, &costs.enter.after},
+        {"leave", &costs.leave.before, &costs.leave.after},
+        {"suspend", &costs.suspend.before, &costs.suspend.after},
+        {"resume", &costs.resume.before, &costs.resume.after},
     };
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name) == 0) {
             *table[i].cost = (uint64_t)next_number(run);
+            if (table[i].after != NULL)
+                *table[i].after = (uint64_t)next_number(run);
             clp_engine_set_costs(&run->engine, &costs);
             return;
         }
@@ -227,6 +233,12 @@ static void do_suspend(struct run *run, struct clp_thread *thread, uint64_t now)
     clp_engine_suspend(thread, now);
 }
 
+static void do_foreign(struct run *run, struct clp_thread *thread, uint64_t now)
+{
+    (void)now;
+    clp_engine_add_cost(thread, run->engine.costs.foreign);
+}
+
 static void do_unwind(struct run *run, struct clp_thread *thread, uint64_t now)
 {
     (void)run;
@@ -250,9 +262,9 @@ static const struct {
     const char *name;
     void (*act)(struct run *run, struct clp_thread *thread, uint64_t now);
 } events[] = {
-    {"enter", do_enter},   {"resume", do_resume},   {"align", do_align}, {"line", do_line},
-    {"leave", do_leave},   {"suspend", do_suspend}, {"unwind", do_unwind},
-    {"end", do_end},       {"reap", do_reap},
+    {"enter", do_enter},     {"resume", do_resume}, {"align", do_align}, {"line", do_line},
+    {"leave", do_leave},     {"suspend", do_suspend}, {"foreign", do_foreign},
+    {"unwind", do_unwind},   {"end", do_end},       {"reap", do_reap},
 };
 
 static struct clp_thread *current_thread(struct run *run, uint64_t now)

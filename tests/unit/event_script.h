@@ -4,7 +4,8 @@
  * `#` starts a comment:
  *
  *   function NAME LOWEST HIGHEST [generator] [awaits]    lines LOWEST to HIGHEST of the file
- *   cost EVENT N              of line, enter, leave, suspend or resume, in 1/256 ticks
+ *   cost line|foreign N       what an event costs, in 1/256 ticks
+ *   cost enter|leave|suspend|resume BEFORE AFTER
  *   memory [SPAN]             resident bytes are measured; no reading within SPAN ticks
  *   thread NAME               what follows happens in this thread; new at its first event
  *   TIME EVENT [rss N] [still N]
@@ -14,7 +15,7 @@
  *
  * EVENT is one of
  *   enter NAME FRAME | resume NAME FRAME | align NAME FRAME | line LINE | leave | suspend
- *   unwind | end (the thread is no more) | reap
+ *   foreign | unwind | end (the thread is no more) | reap
  * FRAME is a letter; a number with a p behind it counts pages of 4096 bytes. `rss` is the resident
  * size of the process from then on; the runner reads it when the engine wants it, as a tracer does.
  * `still` is how long the profiler works after the event.

@@ -53,3 +53,547 @@ ParameterizedTest(struct fixture *fixture, engine, keeps_to_the_script)
     cr_assert(held, "%s, %s", fixture->path, message);
     test_mem_check_empty(&test);
 }
+
+/* ---- against a model ----
+ *
+ * A random program of calls, recursion, generators and threads, with exits and resumptions that
+ * nobody tells and addresses used again. The model goes through the whole stack at every event and
+ * adds what has passed to each different line and function on it: measures by definition, with
+ * nothing of the engine's bookkeeping. */
+
+enum { FUNCTIONS = 4, LINES = 3, THREADS = 3, FRAMES = 40, DEPTH = 30 };
+
+struct cost_sum {
+    uint64_t ticks, correction;
+};
+
+struct model_line {
+    uint64_t hits, await, max, usage;
+    struct cost_sum time, self;
+    int64_t grown, released, self_increment, largest;
+};
+
+struct model_body {
+    int frame, function, line; /* line -1: none began yet */
+    bool recorded;             /* was suspended before */
+    struct cost_sum stay;
+    int64_t stay_rss;
+    uint64_t carried;
+    uint64_t pending; /* since the entry, for the first line to take */
+    int64_t pending_rss;
+    uint64_t entry_cost;
+};
+
+struct model_thread {
+    struct clp_thread *thread;
+    struct model_body stack[DEPTH];
+    int depth;
+    uint64_t last, stopped;
+    int64_t rss, last_rss;
+};
+
+struct model_record {
+    bool valid;
+    int function, line;
+    uint64_t carried, since;
+};
+
+struct model {
+    struct clp_engine engine;
+    struct clp_pages pages;
+    struct model_thread threads[THREADS];
+    struct model_line lines[FUNCTIONS][LINES];
+    struct cost_sum totals[FUNCTIONS];
+    uint64_t correction;
+    struct model_record records[FRAMES];
+    int suspended[FRAMES], suspended_function[FRAMES], suspended_count;
+    bool taken[FRAMES];
+    int64_t resident;
+    uint64_t now, random;
+    bool foreign; /* max leaves the cost of foreign events out */
+};
+
+static uint64_t pick(struct model *model, uint64_t count)
+{
+    model->random = model->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (model->random >> 33) % count;
+}
+
+static void add_sum(struct cost_sum *sum, uint64_t ticks, uint64_t correction)
+{
+    sum->ticks += ticks;
+    sum->correction += correction;
+}
+
+static struct model_body *top_of(struct model_thread *thread)
+{
+    return thread->depth == 0 ? NULL : &thread->stack[thread->depth - 1];
+}
+
+/* Does a body further out on the stack execute the same line? */
+static bool line_is_open(const struct model_thread *thread, const struct model_body *body)
+{
+    for (const struct model_body *at = thread->stack; at != body; at++) {
+        if (at->function == body->function && at->line == body->line)
+            return true;
+    }
+    return false;
+}
+
+static bool function_is_open(const struct model_thread *thread, const struct model_body *body)
+{
+    for (const struct model_body *at = thread->stack; at != body; at++) {
+        if (at->function == body->function)
+            return true;
+    }
+    return false;
+}
+
+static struct model_line *line_of(struct model *model, const struct model_body *body)
+{
+    return &model->lines[body->function][body->line];
+}
+
+/* This much passes for everything on the stack. */
+static void pass(struct model *model, struct model_thread *thread, uint64_t ticks,
+                 uint64_t correction, int64_t rss)
+{
+    struct model_body *top = top_of(thread);
+
+    model->correction += correction;
+    for (struct model_body *at = thread->stack; at < thread->stack + thread->depth; at++) {
+        if (!function_is_open(thread, at))
+            add_sum(&model->totals[at->function], ticks, correction);
+        if (at->line < 0)
+            continue;
+        if (!line_is_open(thread, at))
+            add_sum(&line_of(model, at)->time, ticks, correction);
+        add_sum(&at->stay, ticks, correction);
+        at->stay_rss += rss;
+    }
+    if (top == NULL)
+        return;
+    if (top->line < 0) {
+        top->pending += ticks;
+        top->pending_rss += rss;
+        return;
+    }
+    add_sum(&line_of(model, top)->self, ticks, correction);
+    line_of(model, top)->self_increment += rss;
+}
+
+static void pass_until(struct model *model, struct model_thread *thread, uint64_t now)
+{
+    uint64_t at = now - thread->stopped;
+
+    pass(model, thread, at - thread->last, 0, thread->rss - thread->last_rss);
+    thread->last = at;
+    thread->last_rss = thread->rss;
+}
+
+static void end_stay(struct model *model, struct model_thread *thread)
+{
+    struct model_body *top = top_of(thread);
+
+    if (top->line < 0)
+        return;
+    struct model_line *line = line_of(model, top);
+    uint64_t usage = (uint64_t)thread->rss / CLP_USAGE_UNIT;
+    uint64_t correction = top->stay.correction / CLP_CORRECTION_ONE;
+    line->usage = usage > line->usage ? usage : line->usage;
+    if (line_is_open(thread, top))
+        return;
+    top->carried += top->stay.ticks > correction ? top->stay.ticks - correction : 0;
+    line->max = top->carried > line->max ? top->carried : line->max;
+    line->grown += top->stay_rss > 0 ? top->stay_rss : 0;
+    line->released -= top->stay_rss < 0 ? top->stay_rss : 0;
+    line->largest = llabs(top->stay_rss) > line->largest ? llabs(top->stay_rss) : line->largest;
+}
+
+static void take_pending(struct model *model, struct model_thread *thread)
+{
+    struct model_body *top = top_of(thread);
+    struct model_line *line = line_of(model, top);
+
+    add_sum(&line->self, top->pending, top->entry_cost);
+    line->self_increment += top->pending_rss;
+    if (!line_is_open(thread, top))
+        add_sum(&line->time, top->pending, top->entry_cost);
+    top->stay.ticks += top->pending;
+    top->stay_rss += top->pending_rss;
+}
+
+static void model_line(struct model *model, struct model_thread *thread, int index)
+{
+    struct model_body *top = top_of(thread);
+    bool first = top->line < 0;
+
+    pass_until(model, thread, model->now);
+    end_stay(model, thread);
+    top->line = index;
+    top->carried = 0;
+    top->stay = (struct cost_sum){0};
+    top->stay_rss = 0;
+    line_of(model, top)->hits++;
+    if (first)
+        take_pending(model, thread);
+    pass(model, thread, 0, model->engine.costs.line, 0);
+}
+
+static void model_go_in(struct model *model, struct model_thread *thread, struct model_body body,
+                        struct clp_cost cost)
+{
+    pass_until(model, thread, model->now);
+    pass(model, thread, 0, cost.before, 0);
+    if (thread->depth > 0)
+        top_of(thread)->pending = 0, top_of(thread)->pending_rss = 0;
+    body.entry_cost = cost.after;
+    thread->stack[thread->depth++] = body;
+    pass(model, thread, 0, cost.after, 0);
+}
+
+static void model_go_out(struct model *model, struct model_thread *thread, uint64_t now,
+                         struct clp_cost cost)
+{
+    pass_until(model, thread, now);
+    pass(model, thread, 0, cost.before, 0);
+    end_stay(model, thread);
+    thread->depth--;
+    pass(model, thread, 0, cost.after, 0);
+}
+
+static void model_leave(struct model *model, struct model_thread *thread, uint64_t now)
+{
+    struct model_body *top = top_of(thread);
+
+    if (top->recorded)
+        model->records[top->frame].valid = false;
+    model->taken[top->frame] = false;
+    model_go_out(model, thread, now, model->engine.costs.leave);
+}
+
+static void model_suspend(struct model *model, struct model_thread *thread)
+{
+    struct model_body *top = top_of(thread);
+
+    model_go_out(model, thread, model->now, model->engine.costs.suspend);
+    model->records[top->frame] = (struct model_record){true, top->function, top->line,
+                                                       top->carried, model->now};
+}
+
+static void model_resume(struct model *model, struct model_thread *thread, int function, int frame,
+                         struct clp_cost cost)
+{
+    struct model_body body = {.frame = frame, .function = function, .line = -1};
+    struct model_record *record = &model->records[frame];
+
+    record->valid = record->valid && record->function == function;
+    if (record->valid) {
+        body.recorded = true;
+        body.line = record->line;
+        body.carried = record->carried;
+    }
+    model_go_in(model, thread, body, cost);
+    if (body.line >= 0 && model->engine.functions.items[function].awaits)
+        line_of(model, &body)->await += model->now - record->since;
+}
+
+/* ---- the random program; each step tells the engine and the model ---- */
+
+static const void *address(int frame)
+{
+    return (const void *)(uintptr_t)(4096 + 64 * frame);
+}
+
+static bool is_generator(const struct model *model, int function)
+{
+    return model->engine.functions.items[function].generator;
+}
+
+/* A frame that nothing runs on; -1 when there is none. */
+static int free_frame(struct model *model)
+{
+    int frame = (int)pick(model, FRAMES);
+
+    for (int i = 0; i < FRAMES && model->taken[frame]; i++)
+        frame = (frame + 1) % FRAMES;
+    return model->taken[frame] ? -1 : frame;
+}
+
+static void read_rss(struct model *model, struct model_thread *thread)
+{
+    if (pick(model, 3) == 0)
+        model->resident += ((int64_t)pick(model, 9) - 4) * 4096;
+    if (!model->engine.with_rss)
+        return;
+    if (clp_engine_wants_rss(thread->thread, model->now)) {
+        clp_engine_note_rss(thread->thread, model->resident);
+        thread->rss = model->resident;
+    }
+}
+
+static void step_line(struct model *model, struct model_thread *thread)
+{
+    int index = (int)pick(model, LINES + 1);
+    const struct model_body *top = top_of(thread);
+
+    if (top == NULL)
+        return;
+    read_rss(model, thread);
+    clp_engine_line(thread->thread, 10 * (top->function + 1) + index, model->now);
+    if (index < LINES)
+        model_line(model, thread, index);
+}
+
+static void step_enter(struct model *model, struct model_thread *thread)
+{
+    int function = (int)pick(model, FUNCTIONS), frame = free_frame(model);
+    const struct model_body *top = top_of(thread);
+    bool stale = top != NULL && pick(model, 20) == 0; /* the exit of top was not told */
+
+    if (thread->depth == DEPTH || (frame < 0 && !stale) ||
+        (top != NULL && top->line < 0 && model->engine.costs.line != 0))
+        return;
+    frame = stale ? top->frame : frame;
+    read_rss(model, thread);
+    clp_engine_enter(thread->thread, (uint32_t)function, address(frame), model->now);
+    if (is_generator(model, function))
+        model->records[frame].valid = false;
+    if (stale)
+        model_leave(model, thread, model->now);
+    model->taken[frame] = true;
+    model_go_in(model, thread, (struct model_body){.frame = frame, .function = function,
+                                                   .line = -1}, model->engine.costs.enter);
+}
+
+static void step_leave(struct model *model, struct model_thread *thread)
+{
+    if (thread->depth == 0)
+        return;
+    read_rss(model, thread);
+    clp_engine_leave(thread->thread, model->now);
+    model_leave(model, thread, model->now);
+}
+
+static void step_suspend(struct model *model, struct model_thread *thread)
+{
+    const struct model_body *top = top_of(thread);
+
+    if (top == NULL || !is_generator(model, top->function))
+        return;
+    read_rss(model, thread);
+    clp_engine_suspend(thread->thread, model->now);
+    model->suspended[model->suspended_count] = top->frame;
+    model->suspended_function[model->suspended_count++] = top->function;
+    model_suspend(model, thread);
+}
+
+/* Resumes a body; sometimes nobody tells, and a line shows it; sometimes another body, which was
+ * selected while it was suspended, has the address. */
+static void step_resume(struct model *model, struct model_thread *thread)
+{
+    if (model->suspended_count == 0 || thread->depth == DEPTH)
+        return;
+    int place = (int)pick(model, (uint64_t)model->suspended_count);
+    int frame = model->suspended[place], function = model->suspended_function[place];
+    bool untold = pick(model, 6) == 0;
+    model->suspended_count--;
+    model->suspended[place] = model->suspended[model->suspended_count];
+    model->suspended_function[place] = model->suspended_function[model->suspended_count];
+    if (pick(model, 6) == 0) /* gen is 2 and 3 */
+        function = 5 - function;
+    read_rss(model, thread);
+    if (untold)
+        cr_assert_eq(clp_engine_align(thread->thread, (uint32_t)function, address(frame),
+                                      model->now), thread->thread->top);
+    else
+        clp_engine_resume(thread->thread, (uint32_t)function, address(frame), model->now);
+    model_resume(model, thread, function, frame,
+                 untold ? (struct clp_cost){0} : model->engine.costs.resume);
+}
+
+/* A suspended body is collected: its address is free, its record stays until it is noticed. */
+static void step_collect(struct model *model)
+{
+    if (model->suspended_count > 0)
+        model->taken[model->suspended[--model->suspended_count]] = false;
+}
+
+static void step_align(struct model *model, struct model_thread *thread)
+{
+    if (thread->depth == 0)
+        return;
+    int depth = 1 + (int)pick(model, (uint64_t)thread->depth);
+    const struct model_body *body = &thread->stack[depth - 1];
+    read_rss(model, thread);
+    cr_assert_eq(clp_engine_align(thread->thread, (uint32_t)body->function, address(body->frame),
+                                  model->now), thread->thread->stack + depth);
+    while (thread->depth > depth)
+        model_leave(model, thread, model->now);
+}
+
+static void step_foreign(struct model *model, struct model_thread *thread)
+{
+    if (!model->foreign)
+        return;
+    clp_engine_add_cost(thread->thread, model->engine.costs.foreign);
+    pass(model, thread, 0, model->engine.costs.foreign, 0);
+}
+
+static void start_thread(struct model *model, struct model_thread *thread)
+{
+    *thread = (struct model_thread){.last = model->now, .rss = model->resident,
+                                    .last_rss = model->resident};
+    thread->thread = clp_engine_new_thread(&model->engine, model->now, model->resident);
+    cr_assert_not_null(thread->thread);
+}
+
+/* Its stack is left as it is: what is on it ended at the thread's last event. */
+static void end_thread(struct model *model, struct model_thread *thread)
+{
+    uint64_t last = thread->thread->last + thread->thread->stopped;
+
+    thread->thread->ended = true;
+    clp_engine_reap(&model->engine);
+    while (thread->depth > 0)
+        model_leave(model, thread, last);
+    thread->thread = NULL;
+}
+
+static void step(struct model *model)
+{
+    struct model_thread *thread = &model->threads[pick(model, THREADS)];
+
+    model->now += pick(model, 4) == 0 ? pick(model, 1000) : pick(model, 20);
+    if (thread->thread == NULL)
+        start_thread(model, thread);
+    switch (pick(model, 20)) {
+    case 0: case 1: case 2: step_enter(model, thread); break;
+    case 3: case 4: step_leave(model, thread); break;
+    case 5: case 6: step_suspend(model, thread); break;
+    case 7: case 8: step_resume(model, thread); break;
+    case 9: step_foreign(model, thread); break;
+    case 10:
+        switch (pick(model, 12)) {
+        case 0: step_align(model, thread); break;
+        case 1: step_collect(model); break;
+        case 2: end_thread(model, thread); return;
+        default: break;
+        }
+        break;
+    default: step_line(model, thread); break;
+    }
+    if (pick(model, 4) == 0) {
+        uint64_t still = pick(model, 50);
+        clp_engine_stand_still(thread->thread, still);
+        thread->stopped += still;
+        model->now += still;
+    }
+}
+
+static void compare_line(const struct model *model, uint64_t seed, int function, int index)
+{
+    const struct model_line *line = &model->lines[function][index];
+    const struct clp_block *block = model->engine.ended->blocks[function];
+    const struct clp_cell *cell = &block->cells[index];
+    uint64_t cost = model->engine.costs.line;
+    const struct { const char *name; uint64_t found, expected; } table[] = {
+        {"hits", cell->hits, line->hits},
+        {"time", clp_cell_time(cell), line->time.ticks},
+        {"time correction", clp_cell_time_correction(cell, cost), line->time.correction},
+        {"self", cell->self, line->self.ticks},
+        {"self correction", clp_cell_self_correction(cell, cost), line->self.correction},
+        {"await", cell->await, line->await},
+        {"max", (uint64_t)cell->max, model->foreign ? (uint64_t)cell->max : line->max},
+        {"usage", cell->usage, line->usage},
+        {"open", cell->open, 0},
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        cr_assert_eq(table[i].found, table[i].expected, "seed %lu, %d:%d, %s: %lu, expected %lu",
+                     seed, function, index, table[i].name, table[i].found, table[i].expected);
+    if (block->rss == NULL)
+        return;
+    cr_assert_eq(block->rss[index].grown, line->grown, "seed %lu", seed);
+    cr_assert_eq(block->rss[index].released, line->released, "seed %lu", seed);
+    cr_assert_eq(block->rss[index].self_increment, line->self_increment, "seed %lu", seed);
+    cr_assert_eq(llabs(block->rss[index].largest), line->largest, "seed %lu", seed);
+}
+
+static void compare_function(const struct model *model, uint64_t seed, int function)
+{
+    const struct clp_thread *ended = model->engine.ended;
+
+    if ((size_t)function >= ended->block_room || ended->blocks[function] == NULL) {
+        cr_assert_eq(model->totals[function].ticks, 0, "seed %lu", seed);
+        return;
+    }
+    cr_assert_eq(ended->blocks[function]->running, 0, "seed %lu", seed);
+    cr_assert_eq(ended->blocks[function]->total, model->totals[function].ticks, "seed %lu", seed);
+    cr_assert_eq(ended->blocks[function]->total_correction, model->totals[function].correction,
+                 "seed %lu", seed);
+    for (int i = 0; i < LINES; i++)
+        compare_line(model, seed, function, i);
+}
+
+static void add_functions(struct model *model)
+{
+    for (int i = 0; i < FUNCTIONS; i++) {
+        char name[] = {(char)('a' + i), 0};
+        struct clp_function function = {.file = (char[]){"f.py"}, .name = name,
+                                        .first_line = 10 * (i + 1), .lowest_line = 10 * (i + 1),
+                                        .line_count = LINES, .generator = i >= 2,
+                                        .awaits = i == 3};
+        uint32_t number;
+        cr_assert_eq(clp_functions_add(&model->engine.functions, &function, &number), CLP_OK);
+    }
+}
+
+static struct clp_cost some_cost(struct model *model)
+{
+    return (struct clp_cost){pick(model, 5000), pick(model, 5000)};
+}
+
+static void set_up(struct model *model, struct clp_mem *mem, uint64_t seed)
+{
+    *model = (struct model){.random = seed, .now = 1000, .resident = 4096 * 100000};
+    clp_engine_init(&model->engine, mem, &model->pages);
+    add_functions(model);
+    model->engine.with_rss = seed % 3 != 0;
+    model->engine.rss_span = seed % 2 == 0 ? 0 : pick(model, 100);
+    if (seed % 4 < 2)
+        return;
+    struct clp_costs costs = {.line = 1 + pick(model, 5000), .enter = some_cost(model),
+                              .leave = some_cost(model), .suspend = some_cost(model),
+                              .resume = some_cost(model), .foreign = pick(model, 5000)};
+    clp_engine_set_costs(&model->engine, &costs);
+    model->foreign = seed % 8 > 5;
+}
+
+static void run_model(uint64_t seed)
+{
+    struct test_mem test;
+    static struct model model;
+
+    set_up(&model, test_mem_init(&test, 0), seed);
+    for (int steps = (int)(20 + pick(&model, 400)); steps > 0; steps--)
+        step(&model);
+    for (int i = 0; i < THREADS; i++) {
+        if (model.threads[i].thread != NULL)
+            end_thread(&model, &model.threads[i]);
+    }
+    if (model.engine.ended != NULL) {
+        cr_assert_eq(clp_engine_correction(model.engine.ended), model.correction, "seed %lu", seed);
+        for (int i = 0; i < FUNCTIONS; i++)
+            compare_function(&model, seed, i);
+    }
+    clp_engine_clear(&model.engine);
+    cr_assert_eq(model.pages.bytes, 0);
+    test_mem_check_empty(&test);
+}
+
+Test(engine, agrees_with_the_model)
+{
+    for (uint64_t seed = 0; seed < 3000; seed++)
+        run_model(seed);
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/* The plain table is compared with line_profiler's own output (fixtures/reports, where expect.py
+ * says how that is made), the table with memory with texts made by hand. */
+#include "report.h"
+#include "helpers.h"
+#include "source.h"
+#include <locale.h>
+#include <stdio.h>
+
+struct fixture {
+    struct test_mem test;
+    struct clp_profile profile;
+    struct clp_profile_function *function; /* the one added last */
+    struct clp_report_options options;
+    struct clp_buf out;
+};
+
+static void start(struct fixture *f)
+{
+    struct clp_mem *mem = test_mem_init(&f->test, 0);
+
+    clp_profile_init(&f->profile, mem);
+    clp_buf_init(&f->out, mem);
+    f->options = clp_report_defaults();
+    f->function = NULL;
+}
+
+static void finish(struct fixture *f)
+{
+    clp_buf_clear(&f->out);
+    clp_profile_clear(&f->profile);
+    test_mem_check_empty(&f->test);
+}
+
+static void add_function(struct fixture *f, const char *file, int32_t line, const char *name,
+                         const char *source)
+{
+    cr_assert_eq(clp_profile_add_function(&f->profile, file, name, line, &f->function), CLP_OK);
+    if (source != NULL)
+        cr_assert_eq(clp_profile_set_source(&f->profile, f->function, source, strlen(source)),
+                     CLP_OK);
+}
+
+static void add_line(struct fixture *f, int32_t line, struct clp_measures measures)
+{
+    cr_assert_eq(clp_profile_add_line(&f->profile, f->function, line, &measures), CLP_OK);
+}
+
+static const char *report(struct fixture *f)
+{
+    clp_buf_clear(&f->out);
+    cr_assert_eq(clp_report_text(&f->profile, &f->options, &f->out), CLP_OK);
+    return clp_buf_text(&f->out);
+}
+
+static void check_contains(const char *text, const char *part)
+{
+    cr_expect_not_null(strstr(text, part), "no\n%s\nin\n%s", part, text);
+}
+
+static void check_lacks(const char *text, const char *part)
+{
+    cr_expect_null(strstr(text, part), "there is\n%s\nin\n%s", part, text);
+}
+
+/* ---- against line_profiler ---- */
+
+static char *read_text(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = calloc(1, 1 << 16);
+
+    if (file == NULL) {
+        free(text);
+        return NULL;
+    }
+    cr_assert_lt(fread(text, 1, 1 << 16, file), 1 << 16);
+    fclose(file);
+    return text;
+}
+
+static void set_source(struct fixture *f)
+{
+    char *text = read_text(f->function->file);
+    int32_t first = f->function->first_line;
+
+    if (text == NULL)
+        return;
+    struct clp_span whole = {text, strlen(text)};
+    struct clp_span block = clp_source_lines(whole, first, clp_source_block_end(whole, first));
+    cr_assert_eq(clp_profile_set_source(&f->profile, f->function, block.text, block.bytes), CLP_OK);
+    free(text);
+}
+
+static void read_case_line(struct fixture *f, const char *text)
+{
+    char file[256], name[256];
+    unsigned long long hits, nanos;
+    int line;
+
+    if (sscanf(text, "function %255s %d %255s", file, &line, name) == 3) {
+        add_function(f, file, line, name, NULL);
+        set_source(f);
+    } else if (sscanf(text, "%d %llu %llu", &line, &hits, &nanos) == 3) {
+        add_line(f, line, (struct clp_measures){.hits = hits, .time = nanos});
+    } else if (sscanf(text, "unit %lf", &f->options.unit) != 1) {
+        f->options.sort_by_time |= strcmp(text, "sort\n") == 0;
+        f->options.summarize |= strcmp(text, "summarize\n") == 0;
+        f->options.skip_zero |= strcmp(text, "skip-zero\n") == 0;
+    }
+}
+
+static void check_case(const char *name)
+{
+    struct fixture f;
+    char path[256], line[512];
+
+    start(&f);
+    snprintf(path, sizeof path, "fixtures/reports/%s.case", name);
+    FILE *file = fopen(path, "r");
+    cr_assert_not_null(file, "%s: run from the root of the repository", path);
+    while (fgets(line, sizeof line, file) != NULL)
+        read_case_line(&f, line);
+    fclose(file);
+    snprintf(path, sizeof path, "fixtures/reports/%s.txt", name);
+    char *expected = read_text(path);
+    cr_assert_not_null(expected);
+    cr_expect_str_eq(report(&f), expected, "%s:\n%s", name, clp_buf_text(&f.out));
+    free(expected);
+    finish(&f);
+}
+
+Test(report, is_line_profilers_own)
+{
+    check_case("plain");
+    check_case("wide");
+    check_case("seconds");
+    check_case("missing");
+}
+
+/* ---- with memory ---- */
+
+#define MIB (UINT64_C(1) << 20)
+
+static void add_memory_function(struct fixture *f)
+{
+    f->profile.meta.has_memory = true;
+    add_function(f, "/home/me/demo.py", 7, "grow", "def grow():\n    a = [0] * 10\n    # b\n    a\n");
+    add_line(f, 8, (struct clp_measures){.hits = 2, .time = 9000, .raw_time = 12000,
+                                         .rss = 184 * MIB + MIB * 3 / 8, .grown = 160 * MIB,
+                                         .released = MIB / 2});
+    add_line(f, 10, (struct clp_measures){.hits = 1, .time = 1000, .raw_time = 3000,
+                                          .rss = 24 * MIB, .released = 159 * MIB});
+}
+
+Test(report, with_memory)
+{
+    struct fixture f;
+
+    start(&f);
+    add_memory_function(&f);
+    f.profile.meta.events = 1234567;
+    f.profile.meta.overhead = 31000000;
+    f.profile.meta.reads = 321;
+    f.profile.meta.own_bytes = MIB / 4;
+    cr_assert_eq(clp_profile_set_text(&f.profile, &f.profile.meta.tracer, "monitoring"), CLP_OK);
+    char expected[2048], rule[89];
+    memset(rule, '=', 88);
+    rule[88] = 0;
+    snprintf(expected, sizeof expected,
+             "Timer unit: 1e-06 s\n\n"
+             "Total time: 1e-05 s\n"
+             "File: /home/me/demo.py\n"
+             "Function: grow at line 7\n\n"
+             "Line #      Hits         Time  Per Hit   %% Time    Mem usage    Increment"
+             "  Line Contents\n%s\n"
+             "%-75sdef grow():\n"
+             "     8         2          9.0      4.5     90.0  184.375 MiB  159.500 MiB"
+             "      a = [0] * 10\n"
+             "%-75s    # b\n"
+             "    10         1          1.0      1.0     10.0   24.000 MiB -159.000 MiB      a\n\n"
+             "Profiled by clineprof, tracer monitoring: 1234567 events cost about 0.031 s, taken off "
+             "the lines; resident memory read 321 times, exact to the page, own 0.250 MiB left "
+             "out.\n",
+             rule, "     7", "     9");
+    cr_expect_str_eq(report(&f), expected, "%s", clp_buf_text(&f.out));
+    finish(&f);
+}
+
+Test(report, memory_columns_grow)
+{
+    struct fixture f;
+
+    start(&f);
+    add_memory_function(&f);
+    add_line(&f, 10, (struct clp_measures){.rss = 123456 * MIB, .released = 1000000 * MIB});
+    const char *text = report(&f);
+    check_contains(text, "% Time      Mem usage        Increment  Line Contents\n");
+    check_contains(text, "   184.375 MiB      159.500 MiB      a = [0]");
+    check_contains(text, " 123456.000 MiB -1000159.000 MiB      a\n");
+    finish(&f);
+}
+
+Test(report, no_memory_gives_the_plain_table)
+{
+    struct fixture f;
+
+    start(&f);
+    add_memory_function(&f);
+    f.options.no_memory = true;
+    const char *text = report(&f);
+    check_contains(text, "\nLine #      Hits         Time  Per Hit   % Time  Line Contents\n");
+    check_lacks(text, "MiB");
+    check_lacks(text, "Profiled by");
+    finish(&f);
+}
+
+Test(report, footer_says_what_is_inexact)
+{
+    struct fixture f;
+
+    start(&f);
+    add_memory_function(&f);
+    f.profile.meta.inexact_memory = true;
+    f.profile.meta.memory_step = 262144;
+    f.options.summarize = true;
+    check_contains(report(&f), "0.00 seconds - /home/me/demo.py:7 - grow\n\nProfiled by clineprof: ");
+    check_contains(clp_buf_text(&f.out), "in steps of 262144 bytes, own");
+    finish(&f);
+}
+
+Test(report, raw_times)
+{
+    struct fixture f;
+
+    start(&f);
+    add_memory_function(&f);
+    f.options.raw_times = true;
+    check_contains(report(&f), "Total time: 1.5e-05 s\n");
+    check_contains(clp_buf_text(&f.out), "     8         2         12.0      6.0     80.0 ");
+    check_contains(clp_buf_text(&f.out), "left in the lines");
+    f.function->raw_total = 24000;
+    check_contains(report(&f), "Total time: 2.4e-05 s\n");
+    check_contains(clp_buf_text(&f.out), "     8         2         12.0      6.0     50.0 ");
+    finish(&f);
+}
+
+Test(report, memory_that_was_not_read_is_blank)
+{
+    struct fixture f;
+
+    start(&f);
+    add_memory_function(&f);
+    add_line(&f, 7, (struct clp_measures){.hits = 1});
+    char expected[128];
+    snprintf(expected, sizeof expected, "\n%-75sdef grow():\n",
+             "     7         1          0.0      0.0      0.0");
+    check_contains(report(&f), expected);
+    finish(&f);
+}
+
+Test(report, no_minus_zero)
+{
+    struct fixture f;
+
+    start(&f);
+    add_memory_function(&f);
+    add_line(&f, 9, (struct clp_measures){.hits = 1, .rss = MIB, .released = 100});
+    check_contains(report(&f), "    1.000 MiB    0.000 MiB      # b\n");
+    finish(&f);
+}
+
+/* Every tenth part and its neighbours, ties among them, as printf rounds them. */
+Test(report, numbers_round_as_printf_does)
+{
+    struct fixture f;
+    char expected[128];
+
+    start(&f);
+    add_function(&f, "a.py", 1, "f", NULL);
+    for (uint64_t i = 1; i < 4000; i++)
+        add_line(&f, (int32_t)i, (struct clp_measures){.hits = i, .time = i * 1025});
+    f.function->total = 1 << 30;
+    report(&f);
+    for (uint64_t i = 1; i < 4000; i++) {
+        double time = (double)(i * 1025);
+        snprintf(expected, sizeof expected, "\n%6d %9d %12.1f %8.1f %8.1f  \n", (int)i, (int)i,
+                 time * (1e-9 / 1e-6), time * (1e-9 / 1e-6) / (double)i, 100 * time / (1 << 30));
+        check_contains(clp_buf_text(&f.out), expected);
+    }
+    finish(&f);
+}
+
+/* ---- shares and order ---- */
+
+Test(report, shares_are_of_the_functions_time)
+{
+    struct fixture f;
+
+    start(&f);
+    add_function(&f, "a.py", 1, "f", "def f():\n    f()\n    g()\n");
+    f.function->total = 20000;
+    add_line(&f, 2, (struct clp_measures){.hits = 1, .time = 15000});
+    add_line(&f, 3, (struct clp_measures){.hits = 1, .time = 20001});
+    check_contains(report(&f), "Total time: 2e-05 s\n");
+    check_contains(clp_buf_text(&f.out), "     2         1         15.0     15.0     75.0      f()\n");
+    check_contains(clp_buf_text(&f.out), "     3         1         20.0     20.0    100.0      g()\n");
+    finish(&f);
+}
+
+Test(report, order)
+{
+    struct fixture f;
+
+    start(&f);
+    for (int32_t i = 1; i <= 40; i++) {
+        char name[] = {'f', (char)('0' + i / 10), (char)('0' + i % 10), 0};
+        add_function(&f, "a.py", i, name, "x\n");
+        f.function->total = i == 7 ? 9 : 5;
+    }
+    const char *text = report(&f);
+    cr_expect_lt(strstr(text, "f07"), strstr(text, "f40"));
+    f.options.sort_by_time = true;
+    text = report(&f);
+    for (int32_t i = 1; i < 40; i++) {
+        char one[] = {'f', (char)('0' + i / 10), (char)('0' + i % 10), 0};
+        char next[] = {'f', (char)('0' + (i + 1) / 10), (char)('0' + (i + 1) % 10), 0};
+        if (i != 6 && i != 7)
+            cr_expect_lt(strstr(text, one), strstr(text, next), "%s, %s", one, next);
+    }
+    cr_expect_gt(strstr(text, "f07"), strstr(text, "f40"));
+    finish(&f);
+}
+
+Test(report, empty)
+{
+    struct fixture f;
+
+    start(&f);
+    cr_expect_str_eq(report(&f), "Timer unit: 1e-06 s\n\n");
+    finish(&f);
+}
+
+/* ---- odd lines ---- */
+
+Test(report, lines_outside_the_source_are_shown)
+{
+    struct fixture f;
+
+    start(&f);
+    add_function(&f, "a.py", 5, "f", "x\n");
+    add_line(&f, 2, (struct clp_measures){.hits = 1});
+    add_line(&f, 900, (struct clp_measures){.hits = 3});
+    cr_expect_not_null(strstr(report(&f), "=\n"
+                                          "     2         1          0.0      0.0           \n"
+                                          "     5                                           x\n"
+                                          "   900         3          0.0      0.0           \n\n"));
+    finish(&f);
+}
+
+Test(report, far_away_lines_do_not_make_a_far_too_long_report)
+{
+    struct fixture f;
+
+    start(&f);
+    for (int i = 0; i < 100; i++) {
+        char name[] = {(char)('A' + i % 10), (char)('A' + i / 10), 0};
+        add_function(&f, "a.py", 1, name, NULL);
+        add_line(&f, 900000, (struct clp_measures){.hits = 1});
+        add_line(&f, INT32_MAX, (struct clp_measures){.hits = 1});
+    }
+    check_contains(report(&f), "\n2147483647         1          0.0      0.0           \n\n");
+    cr_expect_lt(f.out.used, 100 * MIB);
+    finish(&f);
+}
+
+Test(report, a_function_without_source_keeps_its_name_beside_memory)
+{
+    struct fixture f;
+
+    start(&f);
+    f.profile.meta.has_memory = true;
+    add_function(&f, "gone.py", 5, "lost", NULL);
+    check_contains(report(&f), "File: gone.py\nFunction: lost at line 5\n\nCould not find file "
+                               "gone.py\nAre you sure");
+    finish(&f);
+}
+
+/* ---- foreign text ---- */
+
+Test(report, controls_and_broken_utf8_are_escaped)
+{
+    struct fixture f;
+
+    start(&f);
+    f.profile.meta.has_memory = true;
+    add_function(&f, "a\n\x1b[2Jb\xff.py", 1, "n\x07\rm\xc2\x9b",
+                 "\tab\x1b]0;x\x07 \x7f \xc2\x85 \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n"
+                 "\xc3 \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82\n"
+                 "\xc2\xa0\f|\xe0\x9f\xbf|\xf0\x8f\xbf\xbf|\xf5|\x80\n");
+    cr_assert_eq(clp_profile_set_text(&f.profile, &f.profile.meta.tracer, "\x1b"), CLP_OK);
+    f.options.summarize = true;
+    const char *text = report(&f);
+    check_contains(text, "File: a\\x0a\\x1b[2Jb\\xff.py\n");
+    check_contains(text, "Function: n\\x07\\x0dm\\xc2\\x9b at line 1\n");
+    check_contains(text, " - a\\x0a\\x1b[2Jb\\xff.py:1 - n\\x07\\x0dm\\xc2\\x9b\n");
+    check_contains(text, "  \tab\\x1b]0;x\\x07 \\x7f \\xc2\\x85 \xc3\xa9 \xe2\x82\xac "
+                         "\xf0\x9f\x98\x80\n");
+    check_contains(text, "  \\xc3 \\xc0\\xaf \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xe2\\x82\n");
+    check_contains(text, "  \xc2\xa0\\x0c|\\xe0\\x9f\\xbf|\\xf0\\x8f\\xbf\\xbf|\\xf5|\\x80\n");
+    check_contains(text, "tracer \\x1b: ");
+    finish(&f);
+}
+
+static void check_file(const char *folder, const char *file, const char *shown)
+{
+    struct fixture f;
+    char expected[256];
+
+    start(&f);
+    add_function(&f, file, 1, "f", "x\n");
+    f.options.folder = folder;
+    snprintf(expected, sizeof expected, "\nFile: %s\n", shown);
+    check_contains(report(&f), expected);
+    finish(&f);
+}
+
+Test(report, files_under_the_folder_are_relative)
+{
+    check_file(NULL, "/home/me/a.py", "/home/me/a.py");
+    check_file("/home/me", "/home/me/b/a.py", "b/a.py");
+    check_file("/home/me/", "/home/me/a.py", "a.py");
+    check_file("/home/me", "/home/meh/a.py", "/home/meh/a.py");
+    check_file("/home/me", "/home/me", "/home/me");
+    check_file("/home/me", "a.py", "a.py");
+    check_file("/", "/a.py", "a.py");
+}
+
+Test(report, the_programs_locale_has_no_say)
+{
+    struct fixture f;
+
+    if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL && setlocale(LC_ALL, "fr_FR.UTF-8") == NULL)
+        cr_skip_test("no locale with a decimal comma is installed");
+    start(&f);
+    add_memory_function(&f);
+    check_contains(report(&f), "          9.0      4.5     90.0  184.375 MiB");
+    check_lacks(clp_buf_text(&f.out), "0,");
+    finish(&f);
+}
+
+Test(report, out_of_memory_anywhere)
+{
+    struct fixture f;
+    bool failed = true;
+
+    start(&f);
+    add_memory_function(&f);
+    add_function(&f, "gone.py", 5, "lost", NULL);
+    for (int i = 1; i < 50; i++)
+        add_line(&f, i, (struct clp_measures){.hits = 1});
+    for (size_t fail_at = 1; failed; fail_at++) {
+        f.test.calls = 0;
+        f.test.fail_at = fail_at;
+        clp_status status = clp_report_text(&f.profile, &f.options, &f.out);
+        failed = test_mem_failed(&f.test);
+        cr_expect_eq(status, failed ? CLP_NO_MEMORY : CLP_OK, "call %zu", fail_at);
+        clp_buf_clear(&f.out);
+    }
+    cr_expect_gt(f.test.calls, 3);
+    finish(&f);
+}
