@@ -58,5 +58,5 @@ def tables(counts, notes):
         share = f"{count / plain:.4f}x" if count and plain else "-"
         rows.append([name, number(count / 1e6 if count else None, 1), share])
     yield Table("Instructions of unprofiled code beside a profiled driver",
-                "Counted by callgrind, in millions; start-up and the driver's own lines cancel out.",
+                "Counted by callgrind, in millions; start-up and the driver's lines cancel out.",
                 ["variant", "millions", "against bare"], rows, notes)

@@ -33,8 +33,8 @@ def one_function(lines, blank_after, events):
 EVENTS = 300_000
 PROGRAMS = {
     "functions2000.py": lambda: many_functions(2_000),
-    "small.py": lambda: one_function(38, (0, 0), EVENTS),
-    "blank.py": lambda: one_function(38, (1, 5), EVENTS),
+    "small.py": lambda: one_function(40, (0, 0), EVENTS),
+    "blank.py": lambda: one_function(40, (1, 5), EVENTS),
     "long.py": lambda: one_function(1_000, (0, 0), EVENTS),
 }
 

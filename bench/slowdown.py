@@ -22,8 +22,8 @@ NAMES = {
     "2,000 functions": "functions2000.py",
     "realistic": "realistic.py",
     **{name: "calls.py" for name in CALLS},
-    "lines: small": "small.py",
-    "lines: 200 blank": "blank.py",
+    "lines: 40": "small.py",
+    "lines: 40 + 200 blank": "blank.py",
     "lines: 1,000": "long.py",
     "allocation": "allocation.py",
 }

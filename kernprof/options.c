@@ -41,8 +41,8 @@ static const struct option run_table[] = {
      "where the profile goes (default: <script>.lprof here)", RUN(outfile)},
     {CLP_OPTION_COUNT, 'v', false, "view", NULL,
      "print the report at the end; twice: say more", RUN(view)},
-    {CLP_OPTION_NUMBER, 'u', false, "unit", "SECONDS",
-     "unit of the report's times (default: 1e-6)", RUN(unit)},
+    {CLP_OPTION_NUMBER, 'u', false, "unit", "UNIT",
+     "unit of the report's times, in seconds (default: 1e-6)", RUN(unit)},
     {CLP_OPTION_SWITCH, 'z', false, "skip-zero", NULL,
      "leave functions that never ran out of the report", RUN(skip_zero)},
     {CLP_OPTION_TEXT, 0, false, "tracer", "NAME",
@@ -58,8 +58,8 @@ static const struct option run_table[] = {
 };
 
 static const struct option view_table[] = {
-    {CLP_OPTION_NUMBER, 'u', false, "unit", "SECONDS",
-     "unit of the times (default: 1e-6)", VIEW(unit)},
+    {CLP_OPTION_NUMBER, 'u', false, "unit", "UNIT",
+     "unit of the times, in seconds (default: 1e-6)", VIEW(unit)},
     {CLP_OPTION_SWITCH, 'z', false, "skip-zero", NULL,
      "leave functions that never ran out", VIEW(skip_zero)},
     {CLP_OPTION_SWITCH, 't', false, "sort", NULL,
@@ -480,8 +480,8 @@ static void add_rows(struct clp_buf *out, const struct option *rows, size_t coun
     }
 }
 
-static const char closing[] = "\nSwitches also take =yes or =no and have a --no- form. "
-                              "Short options can be joined.\n";
+static const char closing[] = "\nLong switches take =yes or =no and have a --no- form; "
+                              "short ones can be joined.\n";
 
 void clp_run_options_help(const char *program, struct clp_buf *out)
 {

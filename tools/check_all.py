@@ -36,8 +36,10 @@ def main():
     rows = []
     for python in dict.fromkeys(filter(None, map(real_path, candidates()))):
         print(f"== {python}", flush=True)
+        # Open descriptors are left open: among them is make's job server, for -j.
         run = subprocess.Popen([make, "--no-print-directory", "check", f"PYTHON={python}"],
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                               close_fds=False)
         last = ""
         for line in run.stdout:
             print(line, end="", flush=True)

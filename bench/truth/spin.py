@@ -16,7 +16,7 @@ import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs"))
 
-from common import cost_of, items_costing, profile, timed  # noqa: E402, F401
+from common import cost_of, items_costing, profile, timed  # noqa: E402, F401 (for the cases, too)
 
 
 def true_share(whole, without, numbers, repeats=61):

@@ -153,6 +153,14 @@ struct clp_activation *clp_engine_align(struct clp_thread *thread, uint32_t func
 /* Is this body on the thread's stack? */
 bool clp_engine_is_running(const struct clp_thread *thread, const void *frame);
 
+/* Did this body leave the stack last of all? For a tracer that is told of an exit too many. */
+static inline bool clp_engine_left_last(const struct clp_thread *thread, const void *frame)
+{
+    const struct clp_activation *popped = thread->top + 1;
+
+    return popped < thread->stack + thread->stack_room && popped->frame == frame;
+}
+
 /* The profiler itself worked for this many ticks since the last event's `now`: they are nobody's. */
 static inline void clp_engine_stand_still(struct clp_thread *thread, uint64_t ticks)
 {

@@ -133,6 +133,8 @@ static void note_call(struct clp_recorder *recorder, PyFrameObject *frame)
     if ((thread = clp_recorder_thread(recorder)) == NULL)
         return;
     if (selected == NULL) {
+        if (CLP_UNLIKELY(clp_engine_left_last(thread, frame)))
+            thread->top[1].frame = NULL; /* another body at its address */
         clp_engine_add_cost(thread, recorder->engine.costs.foreign);
         return;
     }
@@ -180,6 +182,19 @@ static void note_return(struct clp_recorder *recorder, struct clp_thread *thread
         clp_recorder_leave(thread);
 }
 
+/* An event of a body that is not on top: not selected, but for one case. 3.15 tells of a return of
+ * the caller when making a generator fails, and the caller goes on. */
+static void note_other(struct clp_recorder *recorder, struct clp_thread *thread,
+                       PyFrameObject *frame, int what)
+{
+    clp_engine_add_cost(thread, recorder->engine.costs.foreign);
+    if (CLP_LIKELY(!clp_engine_left_last(thread, frame)) || what != PyTrace_LINE)
+        return;
+    const struct clp_selected *selected = selected_of(recorder, frame);
+    if (selected != NULL && clp_recorder_align(selected, thread, frame))
+        note_line(recorder, thread, frame);
+}
+
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
     struct clp_thread *thread = clp_thread_here;
@@ -192,7 +207,7 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
     if (what == PyTrace_CALL)
         note_call(recorder, frame);
     else if (thread->top->frame != frame)
-        clp_engine_add_cost(thread, recorder->engine.costs.foreign);
+        note_other(recorder, thread, frame, what);
     else if (what == PyTrace_LINE)
         note_line(recorder, thread, frame);
     else if (what == PyTrace_RETURN)

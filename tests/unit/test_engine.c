@@ -5,6 +5,7 @@
 #include <criterion/parameterized.h>
 #include <glob.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 /* ---- fixtures/events ---- */
 
@@ -596,4 +597,215 @@ Test(engine, agrees_with_the_model)
 {
     for (uint64_t seed = 0; seed < 3000; seed++)
         run_model(seed);
+}
+
+/* ---- out of memory ---- */
+
+enum { MANY = 40, DEEP = 150 };
+
+static void add_many_functions(struct clp_engine *engine)
+{
+    for (int i = 0; i < MANY; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof name, "f%d", i);
+        struct clp_function function = {.file = (char[]){"f.py"}, .name = name, .first_line = 1,
+                                        .lowest_line = 1, .line_count = 2, .generator = true};
+        uint32_t number;
+        cr_assert_eq(clp_functions_add(&engine->functions, &function, &number), CLP_OK);
+    }
+}
+
+/* As a tracer does: an event of a body that is not on top, and cannot be put there, is dropped. */
+static void line_in(struct clp_thread *thread, int frame, uint64_t now)
+{
+    if (thread->top->frame == address(frame) ||
+        clp_engine_align(thread, (uint32_t)frame % MANY, address(frame), now) != NULL)
+        clp_engine_line(thread, 2, now);
+}
+
+static void leave_or_suspend(struct clp_thread *thread, int frame, uint64_t now)
+{
+    if (thread->top->frame != address(frame))
+        return;
+    if (frame % 3 == 0)
+        clp_engine_suspend(thread, now);
+    else
+        clp_engine_leave(thread, now);
+}
+
+/* Many functions, a deep stack, many suspended bodies: all that asks for memory. */
+static void run_deep(struct clp_thread *thread, uint64_t now)
+{
+    for (int frame = 0; frame < DEEP; frame++) {
+        bool was_broken = thread->broken;
+        struct clp_activation *top =
+            clp_engine_enter(thread, (uint32_t)frame % MANY, address(frame), now++);
+        cr_assert(!was_broken || top == NULL, "a broken thread went on recording");
+        cr_assert_eq(top == NULL, thread->broken);
+        line_in(thread, frame, now++);
+    }
+    for (int frame = DEEP - 1; frame >= 0; frame--) {
+        line_in(thread, frame, now++);
+        leave_or_suspend(thread, frame, now++);
+    }
+    for (int frame = 0; frame < DEEP; frame += 3) {
+        clp_engine_resume(thread, (uint32_t)frame % MANY, address(frame), now++);
+        line_in(thread, frame, now++);
+        leave_or_suspend(thread, frame, now++);
+    }
+    clp_engine_unwind(thread, now);
+}
+
+static uint64_t hits_in(const struct clp_thread *thread)
+{
+    uint64_t hits = 0;
+
+    for (size_t i = 0; i < thread->block_room; i++)
+        hits += thread->blocks[i] == NULL ? 0 : thread->blocks[i]->cells[1].hits;
+    return hits;
+}
+
+static void check_idle(const struct clp_thread *thread)
+{
+    cr_assert_eq(thread->top, thread->stack);
+    cr_assert_eq(thread->outside.open, 1);
+    for (size_t i = 0; i < thread->block_room; i++) {
+        if (thread->blocks[i] == NULL)
+            continue;
+        cr_assert_eq(thread->blocks[i]->running, 0);
+        cr_assert_eq(thread->blocks[i]->cells[1].open, 0);
+    }
+}
+
+/* True when the failure happened; the engine is used with the memory that comes back afterwards. */
+static bool run_failing(size_t fail_at)
+{
+    const uint64_t all = 2 * DEEP + DEEP / 3;
+    struct test_mem test;
+    struct clp_pages pages = {0};
+    struct clp_engine engine;
+    struct clp_thread *threads[2];
+
+    clp_engine_init(&engine, test_mem_init(&test, 0), &pages);
+    add_many_functions(&engine);
+    test.calls = 0;
+    test.fail_at = fail_at;
+    for (int i = 0; i < 2; i++) {
+        threads[i] = clp_engine_new_thread(&engine, 0, 0);
+        if (threads[i] == NULL)
+            continue;
+        run_deep(threads[i], 10);
+        check_idle(threads[i]);
+        cr_assert_eq(hits_in(threads[i]) == all, !threads[i]->broken, "failure %zu", fail_at);
+        threads[i]->ended = true;
+    }
+    bool lost = engine.lost;
+    cr_assert_eq(lost, threads[0] == NULL || threads[1] == NULL || threads[0]->broken ||
+                       threads[1]->broken);
+    cr_assert(threads[0] == NULL || threads[1] == NULL ||
+              !(threads[0]->broken && threads[1]->broken), "one failure broke both threads");
+    uint64_t hits = (threads[0] == NULL ? 0 : hits_in(threads[0])) +
+                    (threads[1] == NULL ? 0 : hits_in(threads[1]));
+    clp_engine_reap(&engine);
+    clp_engine_reap(&engine); /* what the first could not merge */
+    cr_assert_null(engine.threads);
+    cr_assert(engine.ended == NULL ? hits == 0 : hits_in(engine.ended) == hits);
+    bool failed = test_mem_failed(&test);
+    cr_assert(failed || !lost);
+    clp_engine_clear(&engine);
+    cr_assert_eq(pages.bytes, 0);
+    test_mem_check_empty(&test);
+    return failed;
+}
+
+Test(engine, out_of_memory_breaks_one_thread_for_good_and_no_other)
+{
+    size_t fail_at = 1;
+
+    while (run_failing(fail_at))
+        fail_at++;
+    cr_assert_gt(fail_at, 20, "the program asked for memory %zu times", fail_at - 1);
+}
+
+Test(engine, no_pages_is_out_of_memory_too)
+{
+    struct test_mem test;
+    struct clp_pages pages = {0};
+    struct clp_engine engine;
+    struct rlimit before, none;
+    struct clp_function huge = {.file = (char[]){"f.py"}, .name = (char[]){"huge"},
+                                .first_line = 1, .lowest_line = 1, .line_count = 1u << 22};
+    uint32_t number;
+
+    clp_engine_init(&engine, test_mem_init(&test, 0), &pages);
+    add_many_functions(&engine);
+    cr_assert_eq(clp_functions_add(&engine.functions, &huge, &number), CLP_OK);
+    struct clp_thread *thread = clp_engine_new_thread(&engine, 0, 0);
+    cr_assert_not_null(clp_engine_enter(thread, number - 1, address(0), 1));
+    getrlimit(RLIMIT_AS, &before);
+    none = before;
+    none.rlim_cur = 1 << 20;
+    setrlimit(RLIMIT_AS, &none);
+    struct clp_activation *top = clp_engine_enter(thread, number, address(1), 2);
+    setrlimit(RLIMIT_AS, &before);
+    cr_assert_null(top);
+    cr_assert(thread->broken && engine.lost);
+    clp_engine_leave(thread, 3);
+    cr_assert_eq(thread->blocks[number - 1]->total, 2);
+    clp_engine_clear(&engine);
+    cr_assert_eq(pages.bytes, 0);
+    test_mem_check_empty(&test);
+}
+
+/* ---- what costs must not grow with ---- */
+
+Test(engine, a_million_calls_take_no_more_memory_than_one)
+{
+    struct test_mem test;
+    struct clp_pages pages = {0};
+    struct clp_engine engine;
+
+    clp_engine_init(&engine, test_mem_init(&test, 0), &pages);
+    add_many_functions(&engine);
+    struct clp_thread *thread = clp_engine_new_thread(&engine, 0, 0);
+    uint64_t now = 1, bytes = 0, mapped = 0;
+    for (int i = 0; i < 1000000; i++) {
+        clp_engine_enter(thread, 7, address(i % 5), now++);
+        clp_engine_line(thread, 2, now++);
+        clp_engine_suspend(thread, now++); /* and is collected */
+        if (i == 10)
+            bytes = engine.mem->bytes, mapped = pages.bytes;
+    }
+    cr_assert_eq(engine.mem->bytes, bytes);
+    cr_assert_eq(pages.bytes, mapped);
+    cr_assert_eq(hits_in(thread), 1000000);
+    clp_engine_clear(&engine);
+    test_mem_check_empty(&test);
+}
+
+Test(engine, ten_thousand_threads_leave_one_behind)
+{
+    struct test_mem test;
+    struct clp_pages pages = {0};
+    struct clp_engine engine;
+    uint64_t bytes = 0, mapped = 0;
+
+    clp_engine_init(&engine, test_mem_init(&test, 0), &pages);
+    add_many_functions(&engine);
+    for (uint64_t i = 0; i < 10000; i++) {
+        struct clp_thread *thread = clp_engine_new_thread(&engine, i, 0);
+        clp_engine_enter(thread, (uint32_t)i % MANY, address(0), i);
+        clp_engine_line(thread, 2, i);
+        thread->ended = true;
+        clp_engine_reap(&engine);
+        if (i == 100)
+            bytes = engine.mem->bytes, mapped = pages.bytes;
+    }
+    cr_assert_eq(engine.mem->bytes, bytes);
+    cr_assert_eq(pages.bytes, mapped);
+    cr_assert_eq(hits_in(engine.ended), 10000);
+    cr_assert_null(engine.threads);
+    clp_engine_clear(&engine);
+    cr_assert_eq(pages.bytes, 0);
+    test_mem_check_empty(&test);
 }

@@ -131,7 +131,8 @@ Test(source, format_strings_hold_expressions)
     check_block("def f():\n    a = f'''\n{b:\n}{f'{f'{1}'}'}\ny\n'''\n    a << b\nx\n", 1);
     check_block("def f():\n    a = f'{\nb # }\n}'\n    a << b\nx\n", 1);
     check_block("def f():\n    a = f'{b[1:2]:{c}}{ {1: 2}[1] }'\n    a << b\nx\n", 1);
-    check_block("def f():\n    a = f'\\N{LEFT CURLY BRACKET}\\'' + rf'\\{b}\\''\n    a << b\nx\n", 1);
+    check_block("def f():\n    a = f'\\N{LEFT CURLY BRACKET}\\'' + rf'\\{b}\\''\n"
+                "    a << b\nx\n", 1);
     check_block("def f():\n    a = f'\\{b}' fr\"{'\"'}\" F'{(lambda: 1)()}'\n    a << b\nx\n", 1);
     check_block("def f():\n    a = f'not closed {\n    }\n    a << b\nx\n", 1);
 }
