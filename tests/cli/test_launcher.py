@@ -75,10 +75,11 @@ def test_the_program_sees_what_plain_python_gives(show):
 
 
 def test_python_by_name_is_searched_on_path(show, tmp_path):
+    (tmp_path / "folders/snake").mkdir(parents=True)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/snake").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     (tmp_path / "bin/snake").chmod(0o755)
-    path = f"/nowhere::{tmp_path}/bin:{os.environ['PATH']}"
+    path = f"/nowhere::{tmp_path}/folders:{tmp_path}/bin:{os.environ['PATH']}"
     same_as_python(sys.executable, show, "--python", "snake", PATH=path)
 
 

@@ -606,7 +606,7 @@ enum { MANY = 40, DEEP = 150 };
 static void add_many_functions(struct clp_engine *engine)
 {
     for (int i = 0; i < MANY; i++) {
-        char name[8];
+        char name[16];
         (void)snprintf(name, sizeof name, "f%d", i);
         struct clp_function function = {.file = (char[]){"f.py"}, .name = name, .first_line = 1,
                                         .lowest_line = 1, .line_count = 2, .generator = true};

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""The independent reference: counts line starts of the functions a program decorates, in plain
+Python, with nothing of clineprof.
+
+    python reference.py OUT.json SCRIPT [ARG..]
+
+runs SCRIPT as __main__ with a `profile` builtin that returns what it is given and remembers the code
+objects in it. On 3.12 and newer they are counted with sys.monitoring LINE events, local to exactly
+these code objects. PY_START is on as well, for 3.13+ sends LINE for one-line functions only then; it
+is never counted itself. Before 3.12, 'line' events of sys.settrace are counted.
+
+OUT.json holds [file, first line, name, {line: hits}] for every function, also one that never ran.
+"""
+import builtins
+import collections
+import functools
+import json
+import sys
+import threading
+import types
+
+WRAPPERS = (
+    ((property,), ("fget", "fset", "fdel")),
+    ((functools.partial, functools.partialmethod, functools.cached_property), ("func",)),
+    ((staticmethod, classmethod, types.MethodType), ("__func__",)),
+)
+
+
+class Selection:
+    """Code objects by identity: equal functions in different places have equal code objects."""
+
+    def __init__(self):
+        self.codes = {}  # id -> (code, name, {line: hits})
+
+    def profile(self, thing):
+        self.add(thing)
+        return thing
+
+    def add(self, thing):
+        if isinstance(thing, type):
+            for member in vars(thing).values():
+                if not isinstance(member, type):
+                    self.add(member)
+            return
+        for types_, names in WRAPPERS:
+            if isinstance(thing, types_):
+                for name in names:
+                    self.add(getattr(thing, name))
+                return
+        if hasattr(thing, "__wrapped__"):
+            self.add(thing.__wrapped__)
+        elif isinstance(thing, types.FunctionType):
+            self.add_code(thing.__code__, thing.__qualname__)
+
+    def add_code(self, code, name):
+        if id(code) not in self.codes:
+            # += on a defaultdict with an int key is never interrupted by another thread
+            self.codes[id(code)] = code, name, collections.defaultdict(int)
+            self.watch(code)
+
+
+class Monitored(Selection):
+    TOOL = 3
+
+    def start(self):
+        events = sys.monitoring.events
+        sys.monitoring.use_tool_id(self.TOOL, "reference")
+        sys.monitoring.register_callback(self.TOOL, events.LINE, self.on_line)
+        sys.monitoring.register_callback(self.TOOL, events.PY_START, lambda *ignored: None)
+
+    def stop(self):
+        sys.monitoring.free_tool_id(self.TOOL)
+
+    def watch(self, code):
+        events = sys.monitoring.events
+        sys.monitoring.set_local_events(self.TOOL, code, events.LINE | events.PY_START)
+
+    def on_line(self, code, line):
+        self.codes[id(code)][2][line] += 1
+
+
+class Traced(Selection):
+    def start(self):
+        threading.settrace(self.on_call)
+        sys.settrace(self.on_call)
+
+    def stop(self):
+        sys.settrace(None)
+        threading.settrace(None)
+
+    def watch(self, code):
+        pass
+
+    def on_call(self, frame, event, argument):
+        return self.on_line if id(frame.f_code) in self.codes else None
+
+    def on_line(self, frame, event, argument):
+        if event == "line":
+            self.codes[id(frame.f_code)][2][frame.f_lineno] += 1
+        return self.on_line
+
+
+def run_as_main(path, arguments):
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
+    main.__file__ = path
+    main.__builtins__ = builtins
+    sys.argv[:] = [path, *arguments]
+    sys.path[0] = path.rpartition("/")[0]
+    with open(path, "rb") as stream:
+        code = compile(stream.read(), path, "exec", dont_inherit=True)
+    exec(code, vars(main))
+
+
+def main():
+    out, script, *arguments = sys.argv[1:]
+    selection = Monitored() if sys.version_info >= (3, 12) else Traced()
+    builtins.profile = selection.profile
+    selection.start()
+    try:
+        run_as_main(script, arguments)
+    finally:
+        selection.stop()
+        with open(out, "w", encoding="utf-8") as stream:
+            json.dump([(code.co_filename, code.co_firstlineno, name, hits)
+                       for code, name, hits in selection.codes.values()], stream)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""What the tests share: running programs bare, under ckernprof and under the reference counter, and
+reading profiles. Nothing here imports clineprof."""
+import collections
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import msgpack
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FIXTURES = ROOT / "fixtures"
+REFERENCE = ROOT / "tests" / "conformance" / "reference.py"
+CKERNPROF = os.environ.get("CLINEPROF_TEST_CKERNPROF", str(ROOT / "build" / "bin" / "ckernprof"))
+TRACER = os.environ.get("CLINEPROF_TEST_TRACER")
+MIB = 1 << 20
+
+
+class Ended:
+    """A finished process."""
+
+    def __init__(self, process, folder):
+        self.code, self.out, self.err = process.returncode, process.stdout, process.stderr
+        self.folder = pathlib.Path(folder)
+
+    def profile(self, name=None):
+        """The profile written into the working folder: the one of this name, or the only one."""
+        if name is None:
+            [path] = self.folder.glob("*.lprof")
+        else:
+            path = self.folder / name
+        return Profile(path)
+
+
+def run(command, folder, env=None, stdin="", timeout=60):
+    """Runs a command in a folder. Output is text; bytes that are not UTF-8 come as surrogates."""
+    process = subprocess.run(
+        [str(part) for part in command], cwd=folder, input=stdin, capture_output=True,
+        encoding="utf-8", errors="surrogateescape", timeout=timeout, env=clean_environment(env))
+    return Ended(process, folder)
+
+
+def clean_environment(more=None):
+    """The caller's environment without what would change how Python writes or finds things."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("PYTHON", "CLINEPROF_"))}
+    kept["PYTHONUTF8"] = "1"
+    # bare runs leave caches behind that later runs would load: let neither kind do so
+    kept["PYTHONDONTWRITEBYTECODE"] = "1"
+    return {**kept, **(more or {})}
+
+
+def run_python(arguments, folder, **options):
+    return run([sys.executable, *arguments], folder, **options)
+
+
+def ckernprof(*options):
+    """The start of a ckernprof command: this interpreter, the tracer under test."""
+    tracer = ["--tracer", TRACER] if TRACER else []
+    return [CKERNPROF, "--python", sys.executable, *tracer, *options]
+
+
+def run_ckernprof(arguments, folder, **options):
+    return run([*ckernprof(), *arguments], folder, **options)
+
+
+def run_viewer(arguments, folder, **options):
+    """The viewer, by the command that ckernprof itself recommends."""
+    return run([*viewer_command(), *arguments], folder, **options)
+
+
+def viewer_command():
+    return [pathlib.Path(CKERNPROF).with_name("clineprof")]
+
+
+def reference(script, folder, arguments=()):
+    """Hits by function and line as the reference counter sees them, and the process."""
+    out = pathlib.Path(folder) / "reference.json"
+    ended = run_python([REFERENCE, out, script, *arguments], folder)
+    assert out.exists(), ended.err
+    hits = collections.defaultdict(collections.Counter)
+    for file, first_line, name, lines in json.loads(out.read_text("utf-8")):
+        hits[file, first_line, name].update({int(line): n for line, n in lines.items()})
+    return dict(hits), ended
+
+
+class Profile:
+    """A .lprof file, read with nothing but msgpack."""
+
+    def __init__(self, path):
+        self.raw = msgpack.unpackb(pathlib.Path(path).read_bytes(), strict_map_key=False)
+        assert self.raw["format"] == "clineprof"
+        self.meta = self.raw["meta"]
+        self.functions = {(f["file"], f["line"], f["name"]): f for f in self.raw["functions"]}
+        assert len(self.functions) == len(self.raw["functions"]), "a function stands there twice"
+
+    def hits(self):
+        return {key: self.measure(function, "hits") for key, function in self.functions.items()}
+
+    @staticmethod
+    def measure(function, name):
+        """{line: value} of one column; a column left out is zero throughout."""
+        columns = function["lines"]
+        lines = columns.get("line", [])
+        return dict(zip(lines, columns.get(name, [0] * len(lines))))
+
+    def function(self, name):
+        [found] = [f for key, f in self.functions.items() if key[2] == name]
+        return found
+
+    def line(self, name, line):
+        """All measures of a line of the function with this name, by name of measure; what is not
+        there is 0."""
+        columns = self.function(name)["lines"]
+        place = columns["line"].index(line)
+        return collections.defaultdict(int, {key: column[place] for key, column in columns.items()})
+
+
+def without_zeros(hits):
+    """Functions and lines that ran; a line that never ran may be listed or left out."""
+    return {key: {line: n for line, n in lines.items() if n}
+            for key, lines in hits.items() if any(lines.values())}
+
+
+def line_of(path, mark):
+    """The number of the only line of a file that contains this text."""
+    lines = pathlib.Path(path).read_text("utf-8").splitlines()
+    [number] = [n for n, text in enumerate(lines, 1) if mark in text]
+    return number
+
+
+def differences(found, expected):
+    """A readable list of what differs between two {function: {line: hits}}."""
+    found, expected = without_zeros(found), without_zeros(expected)
+    out = []
+    for key in sorted(found.keys() | expected.keys()):
+        ours, theirs = found.get(key, {}), expected.get(key, {})
+        for line in sorted(ours.keys() | theirs.keys()):
+            if ours.get(line, 0) != theirs.get(line, 0):
+                out.append(f"{key[0]}:{line} {key[2]}: "
+                           f"{ours.get(line, 0)} hits, reference {theirs.get(line, 0)}")
+    return out
+
+
+def own_messages_removed(text):
+    """Standard output without the two messages of ckernprof at the end."""
+    return re.sub(r"Wrote profile results to '.*'\nInspect results with:\n.*\n\Z", "", text)
