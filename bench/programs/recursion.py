@@ -15,4 +15,4 @@ def repeat(times):
         fib(17)
 
 
-timed(repeat, sized(240))
+timed(repeat, sized(480))

@@ -290,13 +290,24 @@ static void free_state(struct clp_recorder *recorder)
     recorder->tracer_state = NULL;
 }
 
+/* Freeing the id alone would leave the callbacks in place on 3.12 and 3.13. */
+static bool unregister_handlers(const struct state *state)
+{
+    bool done = true;
+
+    for (size_t i = 0; i < HANDLER_COUNT && done; i++)
+        done = call(state, "register_callback", "(ilO)", state->tool,
+                    event_bit(state, handlers[i].event), Py_None);
+    return done;
+}
+
 static void stop(struct clp_recorder *recorder)
 {
     struct state *state = recorder->tracer_state;
     PyObject *type, *value, *trace;
 
     PyErr_Fetch(&type, &value, &trace);
-    if (!call(state, "set_events", "(ii)", state->tool, 0) ||
+    if (!call(state, "set_events", "(ii)", state->tool, 0) || !unregister_handlers(state) ||
         !call(state, "free_tool_id", "(i)", state->tool))
         PyErr_Clear();
     PyErr_Restore(type, value, trace);

@@ -262,9 +262,9 @@ static const struct {
     const char *name;
     void (*act)(struct run *run, struct clp_thread *thread, uint64_t now);
 } events[] = {
-    {"enter", do_enter},     {"resume", do_resume}, {"align", do_align}, {"line", do_line},
-    {"leave", do_leave},     {"suspend", do_suspend}, {"foreign", do_foreign},
-    {"unwind", do_unwind},   {"end", do_end},       {"reap", do_reap},
+    {"enter", do_enter},     {"resume", do_resume},   {"align", do_align}, {"line", do_line},
+    {"leave", do_leave},     {"suspend", do_suspend}, {"end", do_end},     {"reap", do_reap},
+    {"foreign", do_foreign}, {"unwind", do_unwind},
 };
 
 static struct clp_thread *current_thread(struct run *run, uint64_t now)
