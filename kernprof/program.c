@@ -65,18 +65,30 @@ static bool flag_is_set(const char *name)
     return set;
 }
 
-/* The way in put an entry of its own first; the program's takes its place. */
+/* python puts no folder first under -P or -I. */
+static bool has_first_path(void)
+{
+    return !flag_is_set("safe_path") && !flag_is_set("isolated");
+}
+
+bool clp_program_leave_folder(void)
+{
+    PyObject *path = PySys_GetObject("path"); /* borrowed */
+
+    if (path == NULL || !PyList_Check(path) || PyList_GET_SIZE(path) == 0 || !has_first_path())
+        return true;
+    return PySequence_DelItem(path, 0) == 0;
+}
+
 static bool set_first_path(PyObject *entry)
 {
     PyObject *path = PySys_GetObject("path"); /* borrowed */
 
     if (entry == NULL)
         return false;
-    if (path == NULL || !PyList_Check(path) || flag_is_set("safe_path") || flag_is_set("isolated"))
+    if (path == NULL || !PyList_Check(path) || !has_first_path())
         return true;
-    if (PyList_GET_SIZE(path) == 0)
-        return PyList_Insert(path, 0, entry) == 0;
-    return PyList_SetItem(path, 0, Py_NewRef(entry)) == 0;
+    return PyList_Insert(path, 0, entry) == 0;
 }
 
 static PyObject *folder_of_script(const char *script)

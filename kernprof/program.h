@@ -7,7 +7,11 @@
 #include "options.h"
 #include "../src/python/compat.h"
 
-/* Prepares sys and __main__. False with an exception set. */
+/* Takes what the way in put first off sys.path, so that nothing is imported from the working
+ * directory before the program runs. False with an exception set. */
+bool clp_program_leave_folder(void);
+
+/* Prepares sys and __main__, after clp_program_leave_folder. False with an exception set. */
 bool clp_program_prepare(const struct clp_run_options *options);
 
 /* Runs it. An uncaught exception has been shown by sys.excepthook when this returns; SystemExit is

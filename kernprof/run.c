@@ -319,7 +319,7 @@ static bool ready_to_run(struct run *run)
 
 static PyObject *run_program(struct run *run, PyObject *profiler_type)
 {
-    if (!start_profiler(run, profiler_type))
+    if (!clp_program_leave_folder() || !start_profiler(run, profiler_type))
         return complain_of_exception(2);
     if (!clp_program_prepare(&run->options) || !call_at_exit(run))
         return complain_of_exception(1);

@@ -42,6 +42,8 @@ bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)
         PyErr_SetString(PyExc_RuntimeError, "clineprof: the system has no thread key left");
         return false;
     }
+    if (!clp_opcodes_read(&recorder->opcodes))
+        return false;
     recorder->code_slot = clp_compat_request_code_slot(free_selected);
     if (recorder->code_slot < 0) {
         PyErr_SetString(PyExc_RuntimeError,

@@ -19,6 +19,7 @@ struct clp_recorder {
     struct clp_proc proc;
     struct clp_proc_check memory_check;
     struct clp_thread_hook thread_hook;
+    struct clp_opcodes opcodes;
     Py_ssize_t code_slot;
     const struct clp_tracer *tracer;
     void *tracer_state; /* the tracer's own */

@@ -286,7 +286,8 @@ static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
                         struct clp_selected *selected)
 {
     return PY_VERSION_HEX < 0x030C0000 ||
-           clp_shape_find_repeats(&selected->shape, &recorder->mem, code);
+           clp_shape_find_repeats(&selected->shape, &recorder->mem, code,
+                                  &recorder->opcodes);
 }
 
 const struct clp_tracer clp_tracer_settrace = {

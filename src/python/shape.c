@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading code objects through their public faces: co_lines(), co_code, co_exceptiontable, and the
- * opcode module for the numbers of this interpreter. */
+/* Reading code objects through their public faces: co_lines(), co_code and co_exceptiontable. */
 #include "shape.h"
 #include <limits.h>
 
@@ -62,79 +61,10 @@ static void fill_span(struct clp_shape *shape, PyCodeObject *code, const struct 
 
 #if PY_VERSION_HEX >= 0x030B0000
 
-/* ---- what the instructions of this interpreter do ---- */
-
-struct opcodes {
-    signed char jump[256];  /* 1 forward, -1 backward, 0 none */
-    bool never_starts[256]; /* a line never begins here, whatever its line */
-    bool ends_resume[256];  /* RESUME */
-    int extended_arg, yield_value, cache;
-};
-
-static bool note_opcode(struct opcodes *opcodes, PyObject *relative_jumps, const char *name,
-                        long number)
-{
-    PyObject *key = PyLong_FromLong(number);
-    int jumps = key != NULL ? PySequence_Contains(relative_jumps, key) : -1;
-
-    Py_XDECREF(key);
-    if (jumps < 0)
-        return false;
-    if (jumps)
-        opcodes->jump[number] = strstr(name, "BACKWARD") != NULL ? -1 : 1;
-    if (strcmp(name, "RESUME") == 0)
-        opcodes->ends_resume[number] = true;
-    if (strcmp(name, "RESUME") == 0 || strcmp(name, "END_FOR") == 0 ||
-        strcmp(name, "END_SEND") == 0 || strcmp(name, "END_ASYNC_FOR") == 0 ||
-        strcmp(name, "CACHE") == 0)
-        opcodes->never_starts[number] = true;
-    if (strcmp(name, "EXTENDED_ARG") == 0)
-        opcodes->extended_arg = (int)number;
-    if (strcmp(name, "YIELD_VALUE") == 0)
-        opcodes->yield_value = (int)number;
-    if (strcmp(name, "CACHE") == 0)
-        opcodes->cache = (int)number;
-    return true;
-}
-
-static bool note_opcodes(struct opcodes *opcodes, PyObject *map, PyObject *relative_jumps)
-{
-    PyObject *name, *number;
-    Py_ssize_t at = 0;
-
-    while (PyDict_Next(map, &at, &name, &number)) {
-        const char *text = PyUnicode_AsUTF8(name);
-        long value = PyLong_AsLong(number);
-        if (text == NULL || (value == -1 && PyErr_Occurred()))
-            return false;
-        if (value >= 0 && value < 256 && !note_opcode(opcodes, relative_jumps, text, value))
-            return false;
-    }
-    return true;
-}
-
-static bool read_opcodes(struct opcodes *opcodes)
-{
-    PyObject *module = PyImport_ImportModule("opcode");
-    PyObject *map = module != NULL ? PyObject_GetAttrString(module, "opmap") : NULL;
-    PyObject *jumps = map != NULL ? PyObject_GetAttrString(module, "hasjrel") : NULL;
-    PyObject *numbers = jumps != NULL ? PyDict_New() : NULL; /* the map is no dict on 3.15 */
-    bool done = false;
-
-    *opcodes = (struct opcodes){.extended_arg = -1, .yield_value = -1};
-    if (numbers != NULL && PyDict_Update(numbers, map) == 0)
-        done = note_opcodes(opcodes, numbers, jumps);
-    Py_XDECREF(numbers);
-    Py_XDECREF(jumps);
-    Py_XDECREF(map);
-    Py_XDECREF(module);
-    return done;
-}
-
 /* ---- where lines may begin ---- */
 
 struct scan {
-    const struct opcodes *opcodes;
+    const struct clp_opcodes *opcodes;
     const unsigned char *code; /* two bytes a unit, caches zeroed */
     const int32_t *lines;      /* by unit */
     int32_t *starts;           /* by unit: the marks */
@@ -167,7 +97,7 @@ static void mark_changes(const struct scan *scan)
         if (line == NO_LINE || line != before || resumed)
             mark(scan, unit);
         before = line;
-        resumed = scan->opcodes->ends_resume[scan->code[unit * 2]];
+        resumed = scan->opcodes->resumes[scan->code[unit * 2]];
     }
 }
 
@@ -269,7 +199,7 @@ static bool line_events_scan(PyCodeObject *code, const struct unit_lines *units)
 }
 
 static bool fill_starts(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
-                        const struct opcodes *opcodes, const unsigned char *bytes,
+                        const struct clp_opcodes *opcodes, const unsigned char *bytes,
                         const struct unit_lines *units)
 {
     PyObject *table = PyObject_GetAttrString((PyObject *)code, "co_exceptiontable");
@@ -291,7 +221,7 @@ static bool fill_starts(struct clp_shape *shape, struct clp_mem *mem, PyCodeObje
 }
 
 static bool fill_yields(struct clp_shape *shape, struct clp_mem *mem,
-                        const struct opcodes *opcodes, const unsigned char *bytes)
+                        const struct clp_opcodes *opcodes, const unsigned char *bytes)
 {
     shape->yields = clp_mem_alloc(mem, shape->unit_count, sizeof *shape->yields);
     if (shape->yields == NULL) {
@@ -324,34 +254,30 @@ static bool fill_repeats(struct clp_shape *shape, struct clp_mem *mem, const str
 #define CLP_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)
 
 static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
-                              const struct unit_lines *units)
+                              const struct clp_opcodes *opcodes, const struct unit_lines *units)
 {
     bool scans = line_events_scan(code, units);
     bool suspends = (code->co_flags & CLP_SUSPENDS) != 0;
-    struct opcodes opcodes;
     bool done = true;
 
     if (!scans && !suspends)
         return true;
-    if (!read_opcodes(&opcodes))
-        return false;
     PyObject *bytes = PyCode_GetCode(code);
     if (bytes == NULL)
         return false;
     const unsigned char *text = (const unsigned char *)PyBytes_AS_STRING(bytes);
     if (suspends)
-        done = fill_yields(shape, mem, &opcodes, text);
+        done = fill_yields(shape, mem, opcodes, text);
     if (scans && done)
-        done = fill_starts(shape, mem, code, &opcodes, text, units);
+        done = fill_starts(shape, mem, code, opcodes, text, units);
     Py_DECREF(bytes);
     return done;
 }
 
 /* `repeats` where there is an instruction of no line at all. */
 static bool find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
-                         const struct unit_lines *units)
+                         const struct clp_opcodes *opcodes, const struct unit_lines *units)
 {
-    struct opcodes opcodes;
     int32_t *marks;
     bool done = false;
     size_t i = 0;
@@ -360,15 +286,13 @@ static bool find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObj
         i++;
     if (i == units->count)
         return true;
-    if (!read_opcodes(&opcodes))
-        return false;
     PyObject *bytes = PyCode_GetCode(code);
     marks = clp_mem_alloc(mem, units->count, sizeof *marks);
     if (marks == NULL)
         PyErr_NoMemory();
     if (bytes != NULL && marks != NULL) {
         const unsigned char *text = (const unsigned char *)PyBytes_AS_STRING(bytes);
-        struct scan scan = {&opcodes, text, units->lines, marks, units->count};
+        struct scan scan = {opcodes, text, units->lines, marks, units->count};
         done = fill_repeats(shape, mem, &scan);
     }
     Py_XDECREF(bytes);
@@ -380,16 +304,16 @@ static bool find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObj
 
 /* 3.10 tells a suspended frame itself, and has no LINE events. */
 static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
-                              const struct unit_lines *units)
+                              const struct clp_opcodes *opcodes, const struct unit_lines *units)
 {
-    (void)shape, (void)mem, (void)code, (void)units;
+    (void)shape, (void)mem, (void)code, (void)opcodes, (void)units;
     return true;
 }
 
 static bool find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
-                         const struct unit_lines *units)
+                         const struct clp_opcodes *opcodes, const struct unit_lines *units)
 {
-    return fill_instructions(shape, mem, code, units);
+    return fill_instructions(shape, mem, code, opcodes, units);
 }
 
 #endif
@@ -419,7 +343,8 @@ static bool read_unit_lines(struct unit_lines *units, struct clp_mem *mem, PyCod
     return false;
 }
 
-bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code)
+bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                    const struct clp_opcodes *opcodes)
 {
     struct unit_lines units;
 
@@ -427,20 +352,21 @@ bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *
     if (!read_unit_lines(&units, mem, code))
         return false;
     fill_span(shape, code, &units);
-    bool done = fill_instructions(shape, mem, code, &units);
+    bool done = fill_instructions(shape, mem, code, opcodes, &units);
     clp_mem_free(mem, units.lines, units.count, sizeof *units.lines);
     if (!done)
         clp_shape_clear(shape, mem);
     return done;
 }
 
-bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code)
+bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                            const struct clp_opcodes *opcodes)
 {
     struct unit_lines units;
 
     if (!read_unit_lines(&units, mem, code))
         return false;
-    bool done = find_repeats(shape, mem, code, &units);
+    bool done = find_repeats(shape, mem, code, opcodes, &units);
     clp_mem_free(mem, units.lines, units.count, sizeof *units.lines);
     return done;
 }

@@ -6,6 +6,7 @@
 
 #include "../core/mem.h"
 #include "compat.h"
+#include "opcodes.h"
 
 struct clp_shape {
     int32_t lowest_line; /* of the lines it may reach; its first line when it has none */
@@ -25,11 +26,13 @@ struct clp_shape {
 #define CLP_SHAPE_NO_LINE (-1)
 
 /* Reads the code object. False with a Python exception set; *shape is then empty. */
-bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code);
+bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                    const struct clp_opcodes *opcodes);
 void clp_shape_clear(struct clp_shape *shape, struct clp_mem *mem);
 
 /* Fills `repeats`, which only one tracer needs. False with an exception set. */
-bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code);
+bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                            const struct clp_opcodes *opcodes);
 
 static inline bool clp_shape_marked(const struct clp_shape *shape, const bool *marks, int offset)
 {

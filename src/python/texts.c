@@ -78,25 +78,49 @@ static PyObject *read_file(PyObject *file_name)
     return result;
 }
 
-/* Owned bytes from the import system's or a notebook's own store, or NULL without an exception. */
-static PyObject *read_linecache(PyObject *file_name, PyObject *globals)
+/* Owned str, or NULL: what a notebook or a debugger has put into linecache. Looked up only where
+ * that is loaded: an import now could find a file of the program's own. */
+static PyObject *from_linecache(PyObject *file_name, PyObject *globals)
 {
-    PyObject *module = PyImport_ImportModule("linecache");
-    PyObject *lines = NULL, *empty = PyUnicode_FromString(""), *text = NULL, *result = NULL;
+    PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "linecache"); /* borrowed */
+    PyObject *empty = PyUnicode_FromString(""), *lines = NULL, *text = NULL;
 
     if (module != NULL)
-        lines = PyObject_CallMethod(module, "getlines", "OO", file_name,
-                                    globals != NULL ? globals : Py_None);
+        lines = PyObject_CallMethod(module, "getlines", "OO", file_name, globals);
     if (lines != NULL && empty != NULL && PyList_Check(lines) && PyList_GET_SIZE(lines) > 0)
         text = PyUnicode_Join(empty, lines);
-    if (text != NULL)
-        result = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
-    PyErr_Clear();
-    Py_XDECREF(module);
-    Py_XDECREF(lines);
     Py_XDECREF(empty);
+    Py_XDECREF(lines);
+    return text;
+}
+
+/* Owned str, or NULL: from the loader of a module that lies in no file of its own (a zip). */
+static PyObject *from_loader(PyObject *globals)
+{
+    PyObject *loader = PyDict_GetItemString(globals, "__loader__"); /* borrowed */
+    PyObject *name = PyDict_GetItemString(globals, "__name__");     /* borrowed */
+    PyObject *text = NULL;
+
+    if (loader != NULL && name != NULL && PyObject_HasAttrString(loader, "get_source"))
+        text = PyObject_CallMethod(loader, "get_source", "O", name);
+    if (text != NULL && !PyUnicode_Check(text))
+        Py_CLEAR(text);
+    return text;
+}
+
+/* Owned bytes of what no file on disk gives, or NULL without an exception. */
+static PyObject *read_elsewhere(PyObject *file_name, PyObject *globals)
+{
+    PyObject *text = from_linecache(file_name, globals), *bytes = NULL;
+
+    PyErr_Clear();
+    if (text == NULL)
+        text = from_loader(globals);
+    if (text != NULL)
+        bytes = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+    PyErr_Clear();
     Py_XDECREF(text);
-    return result;
+    return bytes;
 }
 
 bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals)
@@ -105,7 +129,7 @@ bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals)
         return true;
     PyObject *text = PyErr_Occurred() ? NULL : read_file(file_name);
     if (text == NULL && !PyErr_Occurred())
-        text = read_linecache(file_name, globals);
+        text = read_elsewhere(file_name, globals);
     if (PyErr_Occurred())
         return false;
     bool done = PyDict_SetItem(texts, file_name, text != NULL ? text : Py_None) == 0;

@@ -7,9 +7,9 @@
 #include "../core/profile.h"
 #include "compat.h"
 
-/* Remembers the text of the code's file, from disk or else from linecache with these globals
- * (borrowed, may be NULL: zip files, notebooks). A file that cannot be had is remembered as None.
- * False with an exception set only when memory ran out. */
+/* Remembers the text of the code's file: from disk, or else as linecache (notebooks) or the loader
+ * in these globals (zip files) has it. A file that cannot be had is remembered as None. Imports
+ * nothing. False with an exception set only when memory ran out. */
 bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals);
 
 /* Gives every function of the profile its lines. CLP_NO_MEMORY: some have none. */

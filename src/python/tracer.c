@@ -113,7 +113,7 @@ static struct clp_selected *new_selected(struct clp_recorder *recorder, PyCodeOb
     }
     selected->recorder = recorder;
     selected->code = code;
-    if (clp_shape_init(&selected->shape, &recorder->mem, code)) {
+    if (clp_shape_init(&selected->shape, &recorder->mem, code, &recorder->opcodes)) {
         if (add_function(recorder, code, name, selected))
             return selected;
         clp_shape_clear(&selected->shape, &recorder->mem);

@@ -7,6 +7,7 @@
 #include <limits.h>
 
 static struct clp_mem mem;
+static struct clp_opcodes opcodes;
 
 static void start_python(void)
 {
@@ -16,6 +17,8 @@ static void start_python(void)
     cr_assert_not(PyStatus_Exception(Py_InitializeFromConfig(&config)));
     PyConfig_Clear(&config);
     mem = clp_mem_system();
+    cr_assert(clp_opcodes_read(&opcodes));
+    cr_assert_null(PyDict_GetItemString(PyImport_GetModuleDict(), "opcode"));
 }
 
 TestSuite(python_shape, .init = start_python);
@@ -40,7 +43,7 @@ static struct clp_shape shape_of(PyCodeObject *code)
 {
     struct clp_shape shape;
 
-    cr_assert(clp_shape_init(&shape, &mem, code));
+    cr_assert(clp_shape_init(&shape, &mem, code, &opcodes));
     return shape;
 }
 
@@ -133,7 +136,7 @@ Test(python_shape, running_line_repeats_only_behind_no_line)
     struct clp_shape shape = shape_of(code);
     int repeats = 0;
 
-    cr_assert(clp_shape_find_repeats(&shape, &mem, code));
+    cr_assert(clp_shape_find_repeats(&shape, &mem, code, &opcodes));
     for (size_t unit = 0; unit < shape.unit_count; unit++)
         repeats += clp_shape_repeats_at(&shape, (int)unit * 2);
     if (PY_VERSION_HEX >= 0x030C0000)
