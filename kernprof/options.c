@@ -271,7 +271,7 @@ static size_t distance(const char *a, size_t a_bytes, const char *b)
     return row[b_bytes];
 }
 
-/* At most two slips, and not in a word so short that they make any other of it. */
+/* Says what may have been meant where that is at most two slips away. */
 static bool complain_of_unknown(struct parser *parser, const char *text, size_t bytes)
 {
     struct use use = {0};
@@ -280,7 +280,7 @@ static bool complain_of_unknown(struct parser *parser, const char *text, size_t 
 
     while (next_spelling(parser, &use)) {
         size_t far = distance(text, bytes, use.shown);
-        if (far < least && 2 * far <= strlen(use.shown) - strlen("--")) {
+        if (far < least) {
             least = far;
             memcpy(nearest, use.shown, sizeof nearest);
         }

@@ -347,5 +347,7 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
     clp_buf_init(&error, &run->mem);
     if (!clp_run_options_parse(run->words.count, run->words.items, &run->options, &error))
         return complain_and_exit(clp_buf_text(&error), 2);
+    if (run->options.program_argc > 0) /* -mMODULE has the option in the same word */
+        run->options.program_argv[0] = (char *)(uintptr_t)run->options.target;
     return ready_to_run(run) ? run_program(run, profiler_type) : NULL;
 }

@@ -14,7 +14,8 @@ import msgpack
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
 REFERENCE = ROOT / "tests" / "conformance" / "reference.py"
-CKERNPROF = os.environ.get("CLINEPROF_TEST_CKERNPROF", str(ROOT / "build" / "bin" / "ckernprof"))
+BUILD = pathlib.Path(os.environ.get("CLINEPROF_BUILD", ROOT / "build")).resolve()
+CKERNPROF = os.environ.get("CLINEPROF_TEST_CKERNPROF", str(BUILD / "bin" / "ckernprof"))
 TRACER = os.environ.get("CLINEPROF_TEST_TRACER")
 MIB = 1 << 20
 

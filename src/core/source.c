@@ -47,7 +47,7 @@ enum mode_kind { CLP_MODE_TEXT, CLP_MODE_EXPRESSION, CLP_MODE_SPEC };
 struct mode {
     enum mode_kind kind;
     char quote;
-    bool triple, raw;
+    bool triple;
     int level; /* bracket level inside the expression's brace */
 };
 
@@ -258,16 +258,14 @@ static void scan_string(struct scanner *scanner)
     }
 }
 
-/* In an f-string a backslash does not hide a brace, and \N{NAME} has braces of its own. */
-static void scan_format_escape(struct scanner *scanner, const struct mode *mode)
+/* In an f-string a backslash does not hide a brace. (The braces of \N{NAME} are taken for those of
+ * an expression, which does no harm: a name has nothing but letters, digits and dashes.) */
+static void scan_format_escape(struct scanner *scanner)
 {
     const char *at = scanner->at;
-    size_t left = (size_t)(scanner->end - at);
 
-    if (left > 1 && (at[1] == '{' || at[1] == '}'))
+    if (scanner->end - at > 1 && (at[1] == '{' || at[1] == '}'))
         scanner->at++;
-    else if (!mode->raw && left > 2 && at[1] == 'N' && at[2] == '{')
-        scanner->at += 3;
     else
         take_escaped(scanner);
 }
@@ -296,7 +294,7 @@ static void scan_format_text(struct scanner *scanner)
     char c = *scanner->at;
 
     if (c == '\\') {
-        scan_format_escape(scanner, mode);
+        scan_format_escape(scanner);
     } else if (c == '{') {
         scan_format_open(scanner, mode);
     } else if (c == '}' && !is_text) {
@@ -364,7 +362,6 @@ static void scan_word(struct scanner *scanner)
     bool quoted = scanner->at < scanner->end && (*scanner->at == '\'' || *scanner->at == '"');
     if (quoted && is_format_prefix(word, bytes)) {
         struct mode mode = {.kind = CLP_MODE_TEXT, .quote = *scanner->at};
-        mode.raw = has_letter(word, bytes, 'r');
         mode.triple = take_opening_quotes(scanner);
         push_mode(scanner, mode);
     } else if (quoted) {
@@ -438,29 +435,22 @@ static void scan_token(struct scanner *scanner)
 
 static void find_dedents(struct scanner *scanner, long width)
 {
-    size_t keep = scanner->indent_count;
-
-    while (keep > 1 && scanner->indents[keep - 1] > width)
-        keep--;
-    if (scanner->indents[keep - 1] != width) {
-        scanner->finder.done = true; /* back to a level outside the text we look at */
-        return;
-    }
-    for (; scanner->indent_count > keep && !scanner->finder.done; scanner->indent_count--)
+    while (scanner->indents[scanner->indent_count - 1] > width && !scanner->finder.done) {
+        scanner->indent_count--;
         find_token(&scanner->finder, CLP_TOKEN_DEDENT, scanner->row, width);
+    }
 }
 
-/* The white space before a logical line. Blank lines and lines of comment have no say. */
+/* The white space before a logical line. Blank lines and lines of comment have no say. A tab may
+ * count for anything: Python refuses a text whose meaning depends on it. */
 static void scan_indentation(struct scanner *scanner)
 {
     long width = 0;
 
     scanner->line_start_due = false;
     for (; scanner->at < scanner->end; scanner->at++) {
-        if (*scanner->at == ' ')
+        if (*scanner->at == ' ' || *scanner->at == '\t')
             width++;
-        else if (*scanner->at == '\t')
-            width = (width / 8 + 1) * 8;
         else if (*scanner->at == '\f')
             width = 0;
         else

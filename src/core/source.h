@@ -25,7 +25,8 @@ struct clp_span clp_source_lines(struct clp_span text, int32_t first, int32_t la
 /* The last line of the block that starts at line `first`: of a def, class, lambda or decorator
  * there, with decorators, a signature over several lines, strings, brackets, continuations and
  * nested blocks; trailing blank lines and comments left out. The same line as inspect.getblock
- * gives. `first` itself when nothing starts there. */
+ * gives. When no block starts there, the last line of the statement that does (inspect would walk on
+ * to the next def). */
 int32_t clp_source_block_end(struct clp_span text, int32_t first);
 
 #endif

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What an event costs. The same small functions run bare and selected; what selected ones take
- * longer, divided by the events they cause, is the cost. Disturbances only ever add time, so of
- * several rounds the quickest counts.
+/* What an event costs. The same small functions run bare, before the tracer starts, and selected;
+ * what selected ones take longer, divided by the events they cause, is the cost. Disturbances only
+ * ever add time, so of several rounds the quickest counts.
  *
  * How the cost of an entry and an exit falls to the caller and to the body is read off the engine
  * itself: what it measured for the body's one line, beyond the cost of a line event, is the body's
  * part; the rest is the caller's. The line itself (pass, yield) is taken to cost nothing.
  *
+ * A tracer that is called for all code slows the bare functions too, once it runs: that is the cost
+ * of a foreign event.
+ *
  * The code is compiled twice: selection belongs to a code object. */
+#include "calibrate.h"
 #include "tracer.h"
 
 #define ROUNDS 7
@@ -135,57 +139,80 @@ static void split(uint64_t both, uint64_t inside, uint64_t line, struct clp_cost
     out->before = inside / 2 - moved;
 }
 
-struct pair {
-    PyObject *bare, *selected; /* borrowed from the two copies; NULL with an exception set */
-};
+/* ---- the bare functions ---- */
 
-static struct pair pair(PyObject *bare, PyObject *selected, const char *name)
+static struct clp_bare_times time_bare(const struct clp_recorder *recorder,
+                                       const struct clp_calibration *calibration)
 {
-    return (struct pair){get(bare, name), get(selected, name)};
+    PyObject *bare = calibration->bare, *numbers = calibration->numbers;
+
+    return (struct clp_bare_times){
+        .lines = time_call(recorder, get(bare, "lines"), numbers, NULL),
+        .calls = time_call(recorder, get(bare, "calls"), numbers, get(bare, "callee")),
+        .drains = time_call(recorder, get(bare, "drains"), numbers, get(bare, "source")),
+    };
 }
 
-/* Ticks that `driver` takes longer with the selected of the two, over CALLS times. */
-static uint64_t difference(const struct clp_recorder *recorder, PyObject *driver,
-                           PyObject *numbers, struct pair pair)
+bool clp_calibration_begin(struct clp_calibration *calibration,
+                           const struct clp_recorder *recorder)
 {
-    return cost_of(time_call(recorder, driver, numbers, pair.selected),
-                   time_call(recorder, driver, numbers, pair.bare), CALLS);
+    *calibration = (struct clp_calibration){
+        .numbers = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS),
+        .bare = load(),
+        .selected = load(),
+    };
+    if (calibration->numbers != NULL && calibration->bare != NULL &&
+        calibration->selected != NULL)
+        calibration->times = time_bare(recorder, calibration);
+    if (!PyErr_Occurred())
+        return true;
+    clp_calibration_clear(calibration);
+    return false;
 }
 
-static bool measure(const struct clp_recorder *recorder, PyObject *bare, PyObject *selected,
-                    PyObject *numbers, struct clp_costs *costs)
+void clp_calibration_clear(struct clp_calibration *calibration)
 {
-    struct pair lines = pair(bare, selected, "lines");
-    struct pair callee = pair(bare, selected, "callee"), source = pair(bare, selected, "source");
-    PyObject *calls = get(bare, "calls"), *drains = get(bare, "drains");
+    Py_CLEAR(calibration->numbers);
+    Py_CLEAR(calibration->bare);
+    Py_CLEAR(calibration->selected);
+}
 
-    if (PyErr_Occurred())
-        return false;
-    uint64_t line = cost_of(time_call(recorder, lines.selected, numbers, NULL),
-                            time_call(recorder, lines.bare, numbers, NULL), CALLS * LINES_IN_LOOP);
-    uint64_t call = less(difference(recorder, calls, numbers, callee), line);
-    uint64_t pass = less(difference(recorder, drains, numbers, source), 2 * line);
+/* ---- with the tracer ---- */
 
-    *costs = (struct clp_costs){.line = line};
-    split(call, less(measured(recorder, callee.selected, CALLEE_LINE), line), line, &costs->enter,
+static bool measure(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
+                    struct clp_costs *costs)
+{
+    PyObject *bare = calibration->bare, *numbers = calibration->numbers;
+    PyObject *lines = get(calibration->selected, "lines");
+    PyObject *callee = get(calibration->selected, "callee");
+    PyObject *source = get(calibration->selected, "source");
+    const struct clp_bare_times *times = &calibration->times;
+
+    uint64_t foreign = cost_of(time_call(recorder, get(bare, "lines"), numbers, NULL),
+                               times->lines, CALLS * LINES_IN_LOOP);
+    uint64_t line = cost_of(time_call(recorder, lines, numbers, NULL), times->lines,
+                            CALLS * LINES_IN_LOOP);
+    uint64_t call = cost_of(time_call(recorder, get(bare, "calls"), numbers, callee),
+                            times->calls, CALLS);
+    uint64_t pass = cost_of(time_call(recorder, get(bare, "drains"), numbers, source),
+                            times->drains, CALLS);
+
+    /* the driving loops have two lines, foreign here; a call has one line more, a pass has two */
+    call = less(call, line + 2 * foreign);
+    pass = less(pass, 2 * line + 2 * foreign);
+    *costs = (struct clp_costs){.line = line, .foreign = foreign};
+    split(call, less(measured(recorder, callee, CALLEE_LINE), line), line, &costs->enter,
           &costs->leave);
-    split(pass, less(measured(recorder, source.selected, YIELD_LINE), line), line, &costs->resume,
+    split(pass, less(measured(recorder, source, YIELD_LINE), line), line, &costs->resume,
           &costs->suspend);
     return !PyErr_Occurred();
 }
 
-bool clp_calibrate(struct clp_recorder *recorder, struct clp_costs *costs)
+bool clp_calibration_measure(const struct clp_calibration *calibration,
+                             struct clp_recorder *recorder, struct clp_costs *costs)
 {
-    PyObject *numbers = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS);
-    PyObject *bare = load(), *selected = load();
-    bool done = numbers != NULL && bare != NULL && selected != NULL &&
-                select_named(recorder, selected, "lines") &&
-                select_named(recorder, selected, "callee") &&
-                select_named(recorder, selected, "source") &&
-                measure(recorder, bare, selected, numbers, costs);
-
-    Py_XDECREF(numbers);
-    Py_XDECREF(bare);
-    Py_XDECREF(selected);
-    return done;
+    return select_named(recorder, calibration->selected, "lines") &&
+           select_named(recorder, calibration->selected, "callee") &&
+           select_named(recorder, calibration->selected, "source") &&
+           measure(recorder, calibration, costs);
 }

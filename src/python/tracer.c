@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer.h"
+#include "calibrate.h"
 
 const struct clp_tracer *const clp_tracers[] = {
 #if CLP_HAS_MONITORING
@@ -49,19 +50,31 @@ static bool start_named(struct clp_recorder *recorder, const char *name)
     return start_one(recorder, tracer);
 }
 
-bool clp_tracer_start(struct clp_recorder *recorder, const char *name)
+static bool start_calibrated(struct clp_recorder *recorder, const char *name,
+                             const struct clp_calibration *calibration)
 {
     struct clp_costs costs;
 
     if (!start_named(recorder, name))
         return false;
-    if (!clp_calibrate(recorder, &costs)) {
+    if (!clp_calibration_measure(calibration, recorder, &costs)) {
         clp_tracer_stop(recorder);
         return false;
     }
     clp_recorder_forget(recorder);
     clp_engine_set_costs(&recorder->engine, &costs);
     return true;
+}
+
+bool clp_tracer_start(struct clp_recorder *recorder, const char *name)
+{
+    struct clp_calibration calibration;
+
+    if (!clp_calibration_begin(&calibration, recorder))
+        return false;
+    bool done = start_calibrated(recorder, name, &calibration);
+    clp_calibration_clear(&calibration);
+    return done;
 }
 
 void clp_tracer_stop(struct clp_recorder *recorder)

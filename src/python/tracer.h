@@ -43,8 +43,4 @@ void clp_tracer_stop(struct clp_recorder *recorder);
  * name. Selecting again changes nothing. False with an exception set. */
 bool clp_tracer_select(struct clp_recorder *recorder, PyCodeObject *code, PyObject *name);
 
-/* Measures what an event of the running tracer costs, on code of its own, and leaves the result
- * in engine.costs. False with an exception set. */
-bool clp_calibrate(struct clp_recorder *recorder, struct clp_costs *costs);
-
 #endif

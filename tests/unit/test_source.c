@@ -130,6 +130,9 @@ Test(source, format_strings_hold_expressions)
     check_block("def f():\n    a = f'{b['c']:>{d}} {{ # {e!r}'\n    a << b\nx\n", 1);
     check_block("def f():\n    a = f'''\n{b:\n}{f'{f'{1}'}'}\ny\n'''\n    a << b\nx\n", 1);
     check_block("def f():\n    a = f'{\nb # }\n}'\n    a << b\nx\n", 1);
+    check_block("def f():\n    a = f'{b:#x}{b:(^9}'\n    a << b\nx\n", 1);
+    check_block("def f():\n    a = f'\\{b['(']}' + rf'\\N{b['(']}'\n    a << b\nx\n", 1);
+    check_block("def f():\n    a = 1 if'{'else 2\n    a << b\nx\n", 1);
     check_block("def f():\n    a = f'{b[1:2]:{c}}{ {1: 2}[1] }'\n    a << b\nx\n", 1);
     check_block("def f():\n    a = f'\\N{LEFT CURLY BRACKET}\\'' + rf'\\{b}\\''\n"
                 "    a << b\nx\n", 1);
@@ -143,6 +146,8 @@ Test(source, lambdas_end_with_their_line)
     check_block("x = sorted(a, key=lambda b: (b,\n  c << d))\ny\n", 1);
     check_block("x = sorted(a,\n  key=lambda b: b << c)\ny\n", 2);
     check_block("x = sorted(a,\n  key=lambda b: b[\n1] << c,\n d=e)\ny\n", 2);
+    check_block("while (lambda: a)(): # <<\n    b\n    c\nx\n", 1);
+    check_block("x = (a @ b, lambda: c << d)\ndef f():\n    e\n", 1);
     check_block("    return [lambda: a,\n  b << c]\n    return d\n", 1);
 }
 
@@ -150,6 +155,7 @@ Test(source, indentation_by_tabs_and_form_feeds)
 {
     check_block("def f():\n\ta\n\tif b:\n        \tc << d\nx\n", 1);
     check_block("def f():\n    a\n\f\n    b << c\n\fdef g():\n    d\n", 1);
+    check_block("def f():\n    a << b\n    \fdef g():\n        c\n", 1);
     check_block("class C:\n  \f  def f(self):\n        a << b\n    c\n", 2);
 }
 
@@ -166,6 +172,7 @@ Test(source, a_line_that_opens_no_block_is_a_block)
     check_block("type X = a << b\ndef f():\n    c\n", 1);
     cr_expect_eq(clp_source_block_end(span_of("x\n\n\n"), 2), 2);
     cr_expect_eq(clp_source_block_end(span_of("# only\n"), 1), 1);
+    check_block("x = (a, # <<\n\n\n", 1);
     cr_expect_eq(clp_source_block_end(span_of("x\n"), 7), 7);
     cr_expect_eq(clp_source_block_end(span_of(""), 1), 1);
 }
@@ -178,9 +185,9 @@ Test(source, a_byte_order_mark_hides_no_def)
 Test(source, nesting_without_end_is_survived)
 {
     static char text[200000];
-    size_t at = 0;
+    size_t at = (size_t)sprintf(text, "def f():\n");
 
-    for (int i = 0; i < 300; i++)
+    for (int i = 1; i < 300; i++)
         at += (size_t)sprintf(text + at, "%*sif x:\n", i, "");
     clp_source_block_end((struct clp_span){text, at}, 1);
     at = (size_t)sprintf(text, "def f():\n  ");

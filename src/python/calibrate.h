@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Measures what an event of a tracer costs, on code of its own. */
+#ifndef CLP_CALIBRATE_H
+#define CLP_CALIBRATE_H
+
+#include "recorder.h"
+
+/* Ticks of the quickest of several runs. */
+struct clp_bare_times {
+    uint64_t lines, calls, drains;
+};
+
+struct clp_calibration {
+    PyObject *numbers, *bare, *selected; /* owned */
+    struct clp_bare_times times;
+};
+
+/* Before the tracer starts. False with an exception set, and nothing to clear. */
+bool clp_calibration_begin(struct clp_calibration *calibration,
+                           const struct clp_recorder *recorder);
+
+/* With the tracer running: selects functions of its own, which the caller forgets afterwards with
+ * clp_recorder_forget. False with an exception set. */
+bool clp_calibration_measure(const struct clp_calibration *calibration,
+                             struct clp_recorder *recorder, struct clp_costs *costs);
+
+void clp_calibration_clear(struct clp_calibration *calibration);
+
+#endif
