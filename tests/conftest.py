@@ -8,9 +8,9 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-import harness  # noqa: E402
-
 pytest.register_assert_rewrite("harness")
+
+import harness  # noqa: E402
 
 
 def pytest_configure(config):
