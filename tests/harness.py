@@ -77,10 +77,10 @@ def viewer_command():
     return [pathlib.Path(CKERNPROF).with_name("clineprof")]
 
 
-def reference(script, folder, arguments=()):
+def reference(script, folder, arguments=(), **options):
     """Hits by function and line as the reference counter sees them, and the process."""
     out = pathlib.Path(folder) / "reference.json"
-    ended = run_python([REFERENCE, out, script, *arguments], folder)
+    ended = run_python([REFERENCE, out, script, *arguments], folder, **options)
     assert out.exists(), ended.err
     hits = collections.defaultdict(collections.Counter)
     for file, first_line, name, lines in json.loads(out.read_text("utf-8")):

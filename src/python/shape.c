@@ -179,6 +179,16 @@ static void mark_no_line_jump(const struct scan *scan, size_t from, size_t targe
         mark(scan, target);
 }
 
+/* .. or, on 3.12, right behind a call: the interpreter comes back from a Python function to the
+ * call's cache, which has no line, and forgets that it was on one .. */
+static void mark_behind_call(const struct scan *scan, size_t from, size_t target)
+{
+    (void)from;
+    if (CLP_RETURN_LOSES_LINE && target > 0 && target < scan->count &&
+        scan->code[(target - 1) * 2] == scan->opcodes->cache && scan->lines[target] != NO_LINE)
+        mark(scan, target);
+}
+
 /* .. but not where a loop within the line comes round. */
 static void unmark_loop(const struct scan *scan, size_t from, size_t target)
 {
@@ -245,6 +255,7 @@ static bool fill_repeats(struct clp_shape *shape, struct clp_mem *mem, const str
     }
     mark_behind_no_line(scan);
     walk_jumps(scan, mark_no_line_jump);
+    walk_jumps(scan, mark_behind_call);
     walk_jumps(scan, unmark_loop);
     for (size_t i = 0; i < scan->count; i++)
         shape->repeats[i] = scan->starts[i] > 0;
@@ -274,19 +285,13 @@ static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCo
     return done;
 }
 
-/* `repeats` where there is an instruction of no line at all. */
 static bool find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
                          const struct clp_opcodes *opcodes, const struct unit_lines *units)
 {
     int32_t *marks;
-    bool done = false;
-    size_t i = 0;
-
-    while (i < units->count && units->lines[i] != NO_LINE)
-        i++;
-    if (i == units->count)
-        return true;
     PyObject *bytes = PyCode_GetCode(code);
+    bool done = false;
+
     marks = clp_mem_alloc(mem, units->count, sizeof *marks);
     if (marks == NULL)
         PyErr_NoMemory();
