@@ -15,8 +15,8 @@ def many_functions(count):
         yield (f"@profile\ndef f{i}(x):\n    y = x + {i}\n    if y & 1:\n        y += 1\n"
                "    return y\n\n\n")
     names = ", ".join(f"f{i}" for i in range(count))
-    yield (f"FUNCTIONS = [{names}]\n\n\n@profile\ndef call_all(rounds):\n    for i in range(rounds):\n"
-           "        for function in FUNCTIONS:\n            function(i)\n\n\n"
+    yield (f"FUNCTIONS = [{names}]\n\n\n@profile\ndef call_all(rounds):\n"
+           "    for i in range(rounds):\n        for function in FUNCTIONS:\n            function(i)\n\n\n"
            "timed(call_all, sized(600))\n")
 
 

@@ -125,7 +125,7 @@ def failures(runs):
 def rounds_note(runs, options):
     spreads = [spread(past) for columns in runs.values() for past in list(columns.values())[:1]]
     spreads = [value for value in spreads if value is not None]
-    note = f"{options.rounds} rounds, {options.slow_rounds} of line_profiler"
+    note = f"rounds: {options.rounds}, of line_profiler {options.slow_rounds}"
     if spreads:
         note += f"; bare runs of a program lay up to {max(spreads):.0%} apart"
     return note
@@ -133,7 +133,7 @@ def rounds_note(runs, options):
 
 def spread(past):
     times = [run.seconds for run in past if run.seconds]
-    return (max(times) - min(times)) / statistics.median(times) if times else None
+    return (max(times) - min(times)) / statistics.median(times) if len(times) > 1 else None
 
 
 def as_data(runs):

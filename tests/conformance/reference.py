@@ -11,6 +11,7 @@ is never counted itself. Before 3.12, 'line' events of sys.settrace are counted.
 
 OUT.json holds [file, first line, name, {line: hits}] for every function, also one that never ran.
 """
+import atexit
 import builtins
 import collections
 import functools
@@ -69,6 +70,8 @@ class Monitored(Selection):
         sys.monitoring.register_callback(self.TOOL, events.PY_START, lambda *ignored: None)
 
     def stop(self):
+        # freeing the tool alone leaves the callbacks in place on 3.12
+        sys.monitoring.register_callback(self.TOOL, sys.monitoring.events.LINE, None)
         sys.monitoring.free_tool_id(self.TOOL)
 
     def watch(self, code):
@@ -111,18 +114,21 @@ def run_as_main(path, arguments):
     exec(code, vars(main))
 
 
+def write(selection, out):
+    selection.stop()
+    with open(out, "w", encoding="utf-8") as stream:
+        json.dump([(code.co_filename, code.co_firstlineno, name, hits)
+                   for code, name, hits in selection.codes.values()], stream)
+
+
 def main():
     out, script, *arguments = sys.argv[1:]
     selection = Monitored() if sys.version_info >= (3, 12) else Traced()
     builtins.profile = selection.profile
+    # registered first, it runs last: what the program does at its exit counts too
+    atexit.register(write, selection, out)
     selection.start()
-    try:
-        run_as_main(script, arguments)
-    finally:
-        selection.stop()
-        with open(out, "w", encoding="utf-8") as stream:
-            json.dump([(code.co_filename, code.co_firstlineno, name, hits)
-                       for code, name, hits in selection.codes.values()], stream)
+    run_as_main(script, arguments)
 
 
 if __name__ == "__main__":

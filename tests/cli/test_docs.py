@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""What README.md and docs/format.md show is what happens."""
+import re
+
+import msgpack
+import pytest
+from harness import CKERNPROF, ROOT, clean_environment, run, run_ckernprof, run_python
+
+README = (ROOT / "README.md").read_text("utf-8")
+FORMAT = (ROOT / "docs" / "format.md").read_text("utf-8")
+NUMBER = re.compile(r"-?\d[\d.e+-]*")
+
+
+def shape(line):
+    """A line of output with every number and the width of every gap taken out of it."""
+    return re.sub(r"\s+", " ", NUMBER.sub("#", line)).strip()
+
+
+def test_the_table_on_the_first_screen_is_what_the_demo_prints(tmp_path):
+    shown = README.split("```console\n$ build/bin/ckernprof -l -v fixtures/demo.py\n")[1]
+    shown = shown.split("\n...\n")[0].splitlines()
+    ended = run([CKERNPROF, "-l", "-v", "-o", tmp_path / "demo.py.lprof", "fixtures/demo.py"], ROOT)
+    printed = [shape(line.replace(str(tmp_path) + "/", "")) for line in ended.out.splitlines()]
+    assert [shape(line) for line in shown] == printed[:len(shown)]
+    # the hits in the document are exact
+    rows = [line.split() for line in shown if re.match(r" +\d+ +\d+ ", line)]
+    found = [line.split() for line in ended.out.splitlines() if re.match(r" +\d+ +\d+ ", line)]
+    assert rows and [row[:2] for row in rows] == [row[:2] for row in found[:len(rows)]]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("program", ["ckernprof", "clineprof"])
+def test_every_option_is_in_the_readme_and_every_option_there_exists(program, tmp_path):
+    out = run([CKERNPROF.rsplit("/", 1)[0] + "/" + program, "--help"], tmp_path).out
+    real = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", out.split("options:")[1].split("\n\n")[0]))
+    table = README.split(f"| {program} | |\n")[1].split("\n\n")[0]
+    told = set(re.findall(r"`(--?[a-zA-Z][\w-]*)", table))
+    assert told <= real
+    short = {option for option in real if len(option) == 2} - {"-h", "-V"}
+    assert short <= told
+
+
+@pytest.mark.once
+def test_every_column_of_the_file_is_in_its_document(script, tmp_path):
+    path = script("@profile\ndef f():\n    x = bytearray(1 << 20)\n    return len(x)\nf()\n")
+    ended = run_ckernprof(["-l", path], tmp_path)
+    profile = msgpack.unpackb((tmp_path / "program.py.lprof").read_bytes(), strict_map_key=False)
+    names = set(profile) | set(profile["meta"]) | set(profile["functions"][0])
+    names |= set(profile["functions"][0]["lines"]) | set(profile["source"][0])
+    missing = {name for name in names
+               if f"`{name}`" not in FORMAT and f'"{name}"' not in FORMAT}
+    assert ended.code == 0 and not missing
+
+
+@pytest.mark.once
+def test_the_python_in_the_format_document_runs(script, tmp_path):
+    path = script("@profile\ndef f(n):\n    return [i for i in range(n)]\nf(9)\n", "demo.py")
+    run_ckernprof(["-l", "-o", "demo.lprof", path], tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", FORMAT, re.S)
+    # the tests do without line_profiler itself
+    text = "\n".join(blocks).replace("from line_profiler.line_profiler import LineStats",
+                                     "LineStats = lambda timings, unit: print(timings, unit)")
+    ended = run_python(["-c", text], tmp_path)
+    assert ended.code == 0, ended.err
+    assert f"{path} 1 f " in ended.out
+    assert f"('{path}', 1, 'f'): [(3, " in ended.out and ended.out.rstrip().endswith("1e-09")
+
+
+@pytest.mark.once
+def test_nothing_of_ours_is_in_the_environment(tmp_path):
+    ended = run([CKERNPROF, "-V"], tmp_path, env=clean_environment())
+    assert re.fullmatch(r"ckernprof \d+\.\d+\.\d+\n", ended.out)
