@@ -127,6 +127,13 @@ $(CORE_BINARIES): $(OUT)/unit/%: $(OUT)/unit/tests/unit/%.o $(HELPER_OBJECTS) $(
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcriterion $(MSGPACK_LIBS) -lpthread -lm
 
+# Fuzzers are built as replayers, so that they cannot rot; with libFuzzer: see tests/fuzz/replay.h.
+FUZZERS := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/*.c))
+$(FUZZERS): $(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.h $(CORE_LIBRARY)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(QUOTED) $(LDFLAGS) -o $@ $< $(CORE_LIBRARY) $(MSGPACK_LIBS) -lpthread -lm
+
 $(PYTHON_BINARIES): $(PER)/unit/%: $(PER)/tests/unit/%.o $(HELPER_OBJECTS) $(PYTHON_OBJECTS) \
                                    $(CORE_LIBRARY)
 	$(call say,LINK,$@)
@@ -144,10 +151,10 @@ CHECK = $(PYTHON_EXE) tools/check.py --out $(OUT) --results $(PER)/results \
   $(if $(SANITIZER),--sanitizer $(SANITIZER)) \
   $(foreach t,$(filter-out $(RUN_TESTS),$(TESTS)),--skip $(t)) $(TEST_BINARIES:%=--unit %)
 
-check: all layers $(TEST_BINARIES) $(VENV)/ready ## all tests; SANITIZER=address|undefined
+check: all layers $(TEST_BINARIES) $(FUZZERS) $(VENV)/ready ## all tests; SANITIZER=address|undefined
 	@$(CHECK) --venv $(VENV)/bin/python
 
-unit: $(TEST_BINARIES) ## the C unit tests only
+unit: $(TEST_BINARIES) $(FUZZERS) ## the C unit tests only
 	@$(CHECK)
 
 check-all: ## `make check` with every interpreter found here

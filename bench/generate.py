@@ -16,8 +16,8 @@ def many_functions(count):
                "    return y\n\n\n")
     names = ", ".join(f"f{i}" for i in range(count))
     yield (f"FUNCTIONS = [{names}]\n\n\n@profile\ndef call_all(rounds):\n"
-           "    for i in range(rounds):\n        for function in FUNCTIONS:\n            function(i)\n\n\n"
-           "timed(call_all, sized(600))\n")
+           "    for i in range(rounds):\n        for function in FUNCTIONS:\n"
+           "            function(i)\n\n\ntimed(call_all, sized(600))\n")
 
 
 def one_function(lines, blank_after, events):

@@ -199,7 +199,7 @@ static bool read_options(struct launch *launch, int argc, char **argv, int *stat
 static int become_python(struct launch *launch, int argc, char **argv)
 {
     enum { LEADING = 5 };
-    size_t given = argc > 0 ? (size_t)argc - 1 : 0;
+    size_t given = (size_t)argc - 1;
     char *python = (char *)(uintptr_t)clp_buf_text(&launch->python);
     char **full = clp_mem_alloc(&launch->mem, LEADING + 1 + given + 1, sizeof *full);
 
@@ -210,7 +210,10 @@ static int become_python(struct launch *launch, int argc, char **argv)
     full[2] = (char *)(uintptr_t)boot_line;
     full[3] = (char *)(uintptr_t)clp_buf_text(&launch->folder);
     full[4] = (char *)(uintptr_t)launch->kind;
-    full[LEADING] = (char *)(uintptr_t)launch->program;
+    /* with its folder when it has one: the viewer is recommended from there */
+    full[LEADING] = argc > 0 && strchr(argv[0], '/') != NULL
+                        ? argv[0]
+                        : (char *)(uintptr_t)launch->program;
     if (given != 0)
         memcpy(full + LEADING + 1, argv + 1, given * sizeof *full);
     execv(python, full);

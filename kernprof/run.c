@@ -43,6 +43,20 @@ static void complain_fault(const char *doing, const char *path, const struct clp
     clp_buf_clear(&text);
 }
 
+/* The viewer in this folder, which the program may have left behind by changing its own. */
+static void add_beside(struct clp_buf *out, const char *folder, size_t length)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf path;
+
+    clp_buf_init(&path, &mem);
+    clp_buf_add(&path, folder, length);
+    clp_buf_add_text(&path, "/clineprof");
+    clp_buf_add_text(out, access(clp_buf_text(&path), X_OK) == 0 ? clp_buf_text(&path)
+                                                                 : "clineprof");
+    clp_buf_clear(&path);
+}
+
 /* The command that shows the profile from where the user stands now. */
 static void add_viewer(const struct run *run, struct clp_buf *out)
 {
@@ -61,7 +75,7 @@ static void add_viewer(const struct run *run, struct clp_buf *out)
         clp_buf_add_format(out, "%s -m clineprof",
                            PyUnicode_AsUTF8(PySys_GetObject("executable")));
     else if (slash != NULL)
-        clp_buf_add_format(out, "%.*s/clineprof", (int)(slash - program), program);
+        add_beside(out, program, (size_t)(slash - program));
     else
         clp_buf_add_text(out, "clineprof");
     PyErr_Clear();
@@ -165,6 +179,40 @@ static void say_if_nothing(const struct run *run, const struct clp_profile *prof
                                "that is missing (another --tracer has no such limit)");
 }
 
+/* One word as a shell would take it. */
+static void add_word(struct clp_buf *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "@%+=:,./-_";
+
+    if (*word != 0 && word[strspn(word, plain)] == 0) {
+        clp_buf_add_text(out, word);
+        return;
+    }
+    clp_buf_add_text(out, "'");
+    for (; *word != 0; word++)
+        clp_buf_add_format(out, *word == '\'' ? "'\\%c'" : "%c", *word);
+    clp_buf_add_text(out, "'");
+}
+
+/* The program's own command line, into the profile. Best effort: it is only told to readers. */
+static void note_command(const struct run *run, struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    if (run->options.target_kind == CLP_TARGET_MODULE)
+        clp_buf_add_text(&text, "-m ");
+    for (int i = 0; i < run->options.program_argc; i++) {
+        if (i > 0)
+            clp_buf_add_text(&text, " ");
+        add_word(&text, run->options.program_argv[i]);
+    }
+    (void)clp_profile_set_text(profile, &profile->meta.command, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
 static PyObject *finish(PyObject *capsule, PyObject *nothing)
 {
     struct run *run = PyCapsule_GetPointer(capsule, NULL);
@@ -177,6 +225,7 @@ static PyObject *finish(PyObject *capsule, PyObject *nothing)
     clp_profile_init(&profile, &run->mem);
     if (clp_profiler_snapshot(run->profiler, &profile) != CLP_OK)
         clp_words_complain(me, "out of memory; the profile holds only a part");
+    note_command(run, &profile);
     write_profile(run, &profile);
     if (run->options.view > 0)
         print_report(run, &profile);

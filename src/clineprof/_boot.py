@@ -63,7 +63,7 @@ def load(program, folder=None):
 def start():
     """First half of the launcher's line, with sys.argv = ["-c", FOLDER, KIND, PROGRAM, ..]."""
     global main
-    main = load(sys.argv[3], sys.argv[1]).main
+    main = load(sys.argv[3].rsplit("/", 1)[-1], sys.argv[1]).main
 
 
 def arguments():

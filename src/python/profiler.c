@@ -4,6 +4,7 @@
 #include "select.h"
 #include "texts.h"
 #include "tracer.h"
+#include <unistd.h>
 
 struct profiler {
     PyObject_HEAD
@@ -183,6 +184,7 @@ static clp_status fill_meta(const struct profiler *self, struct clp_profile *pro
 
     (void)snprintf(version, sizeof version, "%.20s", Py_GetVersion());
     version[strcspn(version, " ")] = 0;
+    meta->pid = (uint64_t)getpid();
     meta->start = recorder->started;
     meta->wall = clp_clock_monotonic() - recorder->start_nanos;
     meta->own_bytes = recorder->pages.bytes;

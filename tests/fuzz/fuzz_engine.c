@@ -200,26 +200,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     return 0;
 }
 
-#ifndef CLP_LIBFUZZER
-#include "file.h"
-
-int main(int argc, char **argv)
-{
-    struct clp_mem mem = clp_mem_system();
-    int bad = 0;
-
-    for (int i = 1; i < argc; i++) {
-        struct clp_buf file;
-        struct clp_fault fault;
-        clp_buf_init(&file, &mem);
-        if (clp_file_read(argv[i], SIZE_MAX, &file, &fault) == CLP_OK) {
-            LLVMFuzzerTestOneInput((const uint8_t *)clp_buf_text(&file), file.used);
-        } else {
-            fprintf(stderr, "%s: %s\n", argv[i], clp_status_text(fault.status));
-            bad = 1;
-        }
-        clp_buf_clear(&file);
-    }
-    return bad;
-}
-#endif
+#include "replay.h"
