@@ -111,10 +111,25 @@ static PyObject *working_folder(void)
     return PyUnicode_DecodeFSDefault(getcwd(folder, sizeof folder) != NULL ? folder : "");
 }
 
+/* As python names it: made absolute, but neither links nor dots resolved. */
+static PyObject *name_of_script(const char *script)
+{
+    char folder[PATH_MAX];
+
+    if (script[0] == '/' || getcwd(folder, sizeof folder) == NULL)
+        return PyUnicode_DecodeFSDefault(script);
+    PyObject *start = PyUnicode_DecodeFSDefault(folder), *rest = PyUnicode_DecodeFSDefault(script);
+    PyObject *name = start != NULL && rest != NULL ? PyUnicode_FromFormat("%U/%U", start, rest)
+                                                   : NULL;
+    Py_XDECREF(start);
+    Py_XDECREF(rest);
+    return name;
+}
+
 /* A folder or archive that has its own importer is run by its __main__ (python FOLDER). */
 static bool is_importable(const char *path)
 {
-    PyObject *name = PyUnicode_DecodeFSDefault(path);
+    PyObject *name = name_of_script(path);
     PyObject *importer = name != NULL ? PyImport_GetImporter(name) : NULL;
     bool found = importer != NULL && importer != Py_None;
 
@@ -131,7 +146,7 @@ static bool set_path(const struct clp_run_options *options)
     if (options->target_kind == CLP_TARGET_MODULE)
         entry = working_folder();
     else if (is_importable(options->target))
-        entry = PyUnicode_DecodeFSDefault(options->target);
+        entry = name_of_script(options->target);
     else
         entry = folder_of_script(options->target);
     bool done = set_first_path(entry);
@@ -195,23 +210,6 @@ static PyObject *run_module(const char *name, bool change_argv)
     Py_XDECREF(runpy);
     Py_XDECREF(run);
     return result;
-}
-
-/* As python names it: absolute, but with links as they are. */
-static PyObject *name_of_script(const char *script)
-{
-    char folder[PATH_MAX];
-
-    if (script[0] == '/' || getcwd(folder, sizeof folder) == NULL)
-        return PyUnicode_DecodeFSDefault(script);
-    while (script[0] == '.' && script[1] == '/')
-        script += 2;
-    PyObject *start = PyUnicode_DecodeFSDefault(folder), *rest = PyUnicode_DecodeFSDefault(script);
-    PyObject *name = start != NULL && rest != NULL ? PyUnicode_FromFormat("%U/%U", start, rest)
-                                                   : NULL;
-    Py_XDECREF(start);
-    Py_XDECREF(rest);
-    return name;
 }
 
 static bool set_main_file(PyObject *names, PyObject *file)

@@ -8,6 +8,19 @@
 
 #define CHECK_PAGES 48
 #define CHECK_TRIES 3
+#define OUT_OF_THE_WAY 200 /* the lowest descriptor to use; limits are 1024 and more */
+
+/* Leaves the low descriptors, which a program may number by hand or close and open anew, as they
+ * would be without us. */
+static void move_up(struct clp_proc *proc)
+{
+    int higher = fcntl(proc->file, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+
+    if (higher < 0)
+        return; /* a low limit: it stays where it is */
+    close(proc->file);
+    proc->file = higher;
+}
 
 clp_status clp_proc_open(struct clp_proc *proc)
 {
@@ -17,6 +30,7 @@ clp_status clp_proc_open(struct clp_proc *proc)
     proc->file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (proc->file < 0)
         return CLP_IO;
+    move_up(proc);
     if (clp_proc_read(proc, &now) != CLP_OK) {
         clp_proc_close(proc);
         return CLP_IO;

@@ -132,6 +132,16 @@ static inline int clp_compat_frame_offset(PyFrameObject *frame)
 
 /* ---- small things ---- */
 
+/* New reference to a class's own dict. Since 3.12 those of built-in classes are not in the class. */
+static inline PyObject *clp_compat_class_dict(PyObject *class)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyType_GetDict((PyTypeObject *)class);
+#else
+    return Py_XNewRef(((PyTypeObject *)class)->tp_dict);
+#endif
+}
+
 /* A line number or offset that the interpreter itself passed to a callback. */
 static inline int clp_compat_small_int(PyObject *number)
 {

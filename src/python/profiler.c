@@ -73,15 +73,28 @@ static int profiler_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
+/* An object that cannot even show itself is named by its class. */
+static bool warn_not_code(PyObject *object)
+{
+    PyObject *shown = PyObject_Repr(object);
+
+    if (shown == NULL) {
+        PyErr_Clear();
+        shown = PyUnicode_FromFormat("an object of class %s", Py_TYPE(object)->tp_name);
+    }
+    int failed = shown == NULL ||
+                 PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                                  "clineprof: %U is not Python code; it is not profiled",
+                                  shown) < 0;
+    Py_XDECREF(shown);
+    return !failed;
+}
+
 static PyObject *profiler_select(PyObject *self, PyObject *object)
 {
     int found = clp_select_object(cast(self)->recorder, cast(self)->texts, object);
 
-    if (found < 0)
-        return NULL;
-    if (found == 0 && PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
-                                       "clineprof: %R is not Python code; it is not profiled",
-                                       object) < 0)
+    if (found < 0 || (found == 0 && !warn_not_code(object)))
         return NULL;
     return Py_NewRef(object);
 }
@@ -150,6 +163,8 @@ PyObject *clp_profiler_make_type(PyObject *module)
 void clp_profiler_stop(PyObject *profiler)
 {
     clp_tracer_stop(cast(profiler)->recorder);
+    /* a program that ran out of descriptors has left this one to write the profile with */
+    clp_proc_close(&cast(profiler)->recorder->proc);
 }
 
 size_t clp_profiler_function_count(PyObject *profiler)

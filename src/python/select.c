@@ -33,8 +33,8 @@ static bool select_function(struct selection *selection, PyObject *function)
 /* Everything callable in the class's own dict; what it inherits is another class's. */
 static bool select_class(struct selection *selection, PyObject *class, int depth)
 {
-    PyObject *values = PyObject_CallMethod(((PyTypeObject *)class)->tp_dict, "values", NULL);
-    PyObject *list = values != NULL ? PySequence_List(values) : NULL;
+    PyObject *names = clp_compat_class_dict(class);
+    PyObject *list = names != NULL ? PyDict_Values(names) : NULL;
     bool done = list != NULL;
 
     for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(list); i++) {
@@ -42,7 +42,7 @@ static bool select_class(struct selection *selection, PyObject *class, int depth
         if (!PyType_Check(value))
             done = select_inside(selection, value, depth + 1);
     }
-    Py_XDECREF(values);
+    Py_XDECREF(names);
     Py_XDECREF(list);
     return done;
 }

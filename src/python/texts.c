@@ -2,6 +2,7 @@
 #include "texts.h"
 #include "../core/file.h"
 #include "../core/source.h"
+#include <sys/stat.h>
 
 #define LARGEST_FILE ((size_t)64 << 20)
 
@@ -123,12 +124,30 @@ static PyObject *read_elsewhere(PyObject *file_name, PyObject *globals)
     return bytes;
 }
 
+/* A pipe would be waited for, and what it gives would be missing elsewhere; a device may not end. */
+static bool is_special(PyObject *file_name)
+{
+    struct stat about;
+    PyObject *path = NULL;
+    bool special = false;
+
+    if (PyUnicode_FSConverter(file_name, &path)) {
+        special = stat(PyBytes_AS_STRING(path), &about) == 0 && !S_ISREG(about.st_mode);
+        Py_DECREF(path);
+    }
+    PyErr_Clear();
+    return special;
+}
+
 bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals)
 {
     if (PyDict_GetItemWithError(texts, file_name) != NULL)
         return true;
-    PyObject *text = PyErr_Occurred() ? NULL : read_file(file_name);
-    if (text == NULL && !PyErr_Occurred())
+    if (PyErr_Occurred())
+        return false;
+    bool special = is_special(file_name);
+    PyObject *text = special ? NULL : read_file(file_name);
+    if (text == NULL && !special && !PyErr_Occurred())
         text = read_elsewhere(file_name, globals);
     if (PyErr_Occurred())
         return false;

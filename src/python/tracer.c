@@ -139,6 +139,8 @@ bool clp_tracer_select(struct clp_recorder *recorder, PyCodeObject *code, PyObje
 {
     struct clp_selected *selected;
 
+    if (recorder->tracer == NULL) /* the run is over; finalisers and daemon threads go on */
+        return true;
     if (clp_recorder_selected(recorder, (PyObject *)code) != NULL)
         return true;
     selected = new_selected(recorder, code, name);
