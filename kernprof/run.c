@@ -375,8 +375,8 @@ static PyObject *run_program(struct run *run, PyObject *profiler_type)
     int code = clp_program_run(&run->options);
     if (code < 0)
         return NULL; /* the program's own SystemExit */
-    if (code == 130)
-        Py_RETURN_NONE;
+    if (code == 0 || code == 130)
+        Py_RETURN_NONE; /* no SystemExit, which PYTHONINSPECT would show */
     return clp_words_exit(code);
 }
 

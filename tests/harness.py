@@ -127,10 +127,13 @@ def without_zeros(hits):
 
 
 def line_of(path, mark):
-    """The number of the only line of a file that contains this text."""
+    """The number of the only line of a file that contains this text, or, when the text is a comment,
+    ends with it."""
     lines = pathlib.Path(path).read_text("utf-8").splitlines()
-    [number] = [n for n, text in enumerate(lines, 1) if mark in text]
-    return number
+    found = [n for n, text in enumerate(lines, 1)
+             if (text.endswith(mark) if mark.startswith("#") else mark in text)]
+    assert len(found) == 1, f"{mark!r} stands in the lines {found}"
+    return found[0]
 
 
 def differences(found, expected):

@@ -156,9 +156,6 @@ static inline int clp_compat_small_int(PyObject *number)
  * holds; since 3.14 a wider drift is stored. */
 #define CLP_LINE_EVENTS_SCAN (PY_VERSION_HEX < 0x030E0000)
 
-/* An instruction reached from a Python call that has returned counts as on another line. */
-#define CLP_RETURN_LOSES_LINE (PY_VERSION_HEX < 0x030D0000)
-
 /* Is this interpreter one that clineprof measures rightly? NULL or why not. */
 static inline const char *clp_compat_refusal(void)
 {

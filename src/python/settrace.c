@@ -160,8 +160,8 @@ static bool is_jump_back(const struct clp_recorder *recorder, const struct clp_t
 {
     if (PY_VERSION_HEX < 0x030C0000 || CLP_LIKELY(clp_engine_current_line(thread) != line))
         return false;
-    return !clp_shape_repeats_at(&selected_of(recorder, frame)->shape,
-                                 clp_compat_frame_offset(frame));
+    return clp_shape_loops_at(&selected_of(recorder, frame)->shape,
+                              clp_compat_frame_offset(frame));
 }
 
 static void note_line(struct clp_recorder *recorder, struct clp_thread *thread,
@@ -286,8 +286,8 @@ static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
                         struct clp_selected *selected)
 {
     return PY_VERSION_HEX < 0x030C0000 ||
-           clp_shape_find_repeats(&selected->shape, &recorder->mem, code,
-                                  &recorder->opcodes);
+           clp_shape_find_loops(&selected->shape, &recorder->mem, code,
+                                &recorder->opcodes);
 }
 
 const struct clp_tracer clp_tracer_settrace = {

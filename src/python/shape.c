@@ -158,42 +158,12 @@ static void mark_handlers(const struct scan *scan, const unsigned char *table, s
     }
 }
 
-/* ---- where the running line may begin again ---- */
+/* ---- where a loop within one line comes round ---- */
 
-/* Behind an instruction of no line .. */
-static void mark_behind_no_line(const struct scan *scan)
-{
-    bool behind = false;
-
-    for (size_t unit = 0; unit < scan->count; unit = next_instruction(scan, unit)) {
-        if (behind && scan->lines[unit] != NO_LINE)
-            mark(scan, unit);
-        behind = scan->lines[unit] == NO_LINE;
-    }
-}
-
-/* .. be it reached by a jump .. */
-static void mark_no_line_jump(const struct scan *scan, size_t from, size_t target)
-{
-    if (target < scan->count && scan->lines[from] == NO_LINE && scan->lines[target] != NO_LINE)
-        mark(scan, target);
-}
-
-/* .. or, on 3.12, right behind a call: the interpreter comes back from a Python function to the
- * call's cache, which has no line, and forgets that it was on one .. */
-static void mark_behind_call(const struct scan *scan, size_t from, size_t target)
-{
-    (void)from;
-    if (CLP_RETURN_LOSES_LINE && target > 0 && target < scan->count &&
-        scan->code[(target - 1) * 2] == scan->opcodes->cache && scan->lines[target] != NO_LINE)
-        mark(scan, target);
-}
-
-/* .. but not where a loop within the line comes round. */
-static void unmark_loop(const struct scan *scan, size_t from, size_t target)
+static void mark_loop(const struct scan *scan, size_t from, size_t target)
 {
     if (target < from && scan->lines[from] == scan->lines[target])
-        scan->starts[target] = 0;
+        mark(scan, target);
 }
 
 /* The interpreter keeps an instruction's line as a one-byte drift from a straight slope of one line
@@ -246,19 +216,16 @@ static bool fill_yields(struct clp_shape *shape, struct clp_mem *mem,
     return true;
 }
 
-static bool fill_repeats(struct clp_shape *shape, struct clp_mem *mem, const struct scan *scan)
+static bool fill_loops(struct clp_shape *shape, struct clp_mem *mem, const struct scan *scan)
 {
-    shape->repeats = clp_mem_alloc(mem, scan->count, sizeof *shape->repeats);
-    if (shape->repeats == NULL) {
+    shape->loops = clp_mem_alloc(mem, scan->count, sizeof *shape->loops);
+    if (shape->loops == NULL) {
         PyErr_NoMemory();
         return false;
     }
-    mark_behind_no_line(scan);
-    walk_jumps(scan, mark_no_line_jump);
-    walk_jumps(scan, mark_behind_call);
-    walk_jumps(scan, unmark_loop);
+    walk_jumps(scan, mark_loop);
     for (size_t i = 0; i < scan->count; i++)
-        shape->repeats[i] = scan->starts[i] > 0;
+        shape->loops[i] = scan->starts[i] > 0;
     return true;
 }
 
@@ -285,7 +252,7 @@ static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCo
     return done;
 }
 
-static bool find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+static bool find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
                          const struct clp_opcodes *opcodes, const struct unit_lines *units)
 {
     int32_t *marks;
@@ -298,7 +265,7 @@ static bool find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObj
     if (bytes != NULL && marks != NULL) {
         const unsigned char *text = (const unsigned char *)PyBytes_AS_STRING(bytes);
         struct scan scan = {opcodes, text, units->lines, marks, units->count};
-        done = fill_repeats(shape, mem, &scan);
+        done = fill_loops(shape, mem, &scan);
     }
     Py_XDECREF(bytes);
     clp_mem_free(mem, marks, units->count, sizeof *marks);
@@ -315,7 +282,7 @@ static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCo
     return true;
 }
 
-static bool find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+static bool find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
                          const struct clp_opcodes *opcodes, const struct unit_lines *units)
 {
     return fill_instructions(shape, mem, code, opcodes, units);
@@ -364,14 +331,14 @@ bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *
     return done;
 }
 
-bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+bool clp_shape_find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
                             const struct clp_opcodes *opcodes)
 {
     struct unit_lines units;
 
     if (!read_unit_lines(&units, mem, code))
         return false;
-    bool done = find_repeats(shape, mem, code, opcodes, &units);
+    bool done = find_loops(shape, mem, code, opcodes, &units);
     clp_mem_free(mem, units.lines, units.count, sizeof *units.lines);
     return done;
 }
@@ -380,6 +347,6 @@ void clp_shape_clear(struct clp_shape *shape, struct clp_mem *mem)
 {
     clp_mem_free(mem, shape->starts, shape->unit_count, sizeof *shape->starts);
     clp_mem_free(mem, shape->yields, shape->unit_count, sizeof *shape->yields);
-    clp_mem_free(mem, shape->repeats, shape->unit_count, sizeof *shape->repeats);
+    clp_mem_free(mem, shape->loops, shape->unit_count, sizeof *shape->loops);
     *shape = (struct clp_shape){.first_yield = INT_MAX};
 }

@@ -18,9 +18,9 @@ struct clp_shape {
     /* By code unit: does it yield? NULL when it is no generator or nobody needs to know. */
     bool *yields;
     int first_yield; /* byte offset; INT_MAX when there is none */
-    /* By code unit: may the line that is running begin again here, because what ran between belongs
-     * to no line? NULL when nowhere, or before clp_shape_find_repeats. */
-    bool *repeats;
+    /* By code unit: does a jump back from the same line arrive here? NULL before
+     * clp_shape_find_loops. */
+    bool *loops;
 };
 
 #define CLP_SHAPE_NO_LINE (-1)
@@ -30,9 +30,9 @@ bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *
                     const struct clp_opcodes *opcodes);
 void clp_shape_clear(struct clp_shape *shape, struct clp_mem *mem);
 
-/* Fills `repeats`, which only one tracer needs. False with an exception set. */
-bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
-                            const struct clp_opcodes *opcodes);
+/* Fills `loops`, which only one tracer needs. False with an exception set. */
+bool clp_shape_find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                          const struct clp_opcodes *opcodes);
 
 static inline bool clp_shape_marked(const struct clp_shape *shape, const bool *marks, int offset)
 {
@@ -46,9 +46,9 @@ static inline bool clp_shape_yields_at(const struct clp_shape *shape, int offset
     return clp_shape_marked(shape, shape->yields, offset);
 }
 
-static inline bool clp_shape_repeats_at(const struct clp_shape *shape, int offset)
+static inline bool clp_shape_loops_at(const struct clp_shape *shape, int offset)
 {
-    return clp_shape_marked(shape, shape->repeats, offset);
+    return clp_shape_marked(shape, shape->loops, offset);
 }
 
 #endif

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""What @profile gives back, and what it selects: one function's code object, by identity."""
+import pytest
+from harness import Profile, line_of, run_ckernprof
+
+PROGRAM = '''
+import copy, functools, inspect, pickle, sys
+
+def plain(a, b: int = 2, *rest, key=None, **more) -> str:
+    "The text."
+    return a
+
+class Thing:
+    def method(self): return self
+    @property
+    def value(self): return 1
+    @classmethod
+    def made(cls): return cls
+    @staticmethod
+    def loose(n): return n
+    @functools.cached_property
+    def cached(self): return 3
+
+def generator(): yield 1
+async def coroutine(): pass
+partial = functools.partial(plain, 1)
+cached = functools.lru_cache(plain)
+lambda_ = lambda: 0
+before = vars(plain).copy(), inspect.signature(plain), plain.__code__.co_code
+
+# the very same object, whatever it is
+things = [plain, Thing, vars(Thing)["value"], vars(Thing)["made"], vars(Thing)["loose"], Thing().method,
+          vars(Thing)["cached"], generator, coroutine, partial, cached, lambda_]
+for thing in things:
+    assert profile(thing) is thing, thing
+    assert profile(profile(thing)) is thing, thing
+
+assert (vars(plain), inspect.signature(plain)) == before[:2]
+assert (plain.__name__, plain.__qualname__, plain.__module__, plain.__doc__) == (
+    "plain", "plain", "__main__", "The text.")
+assert plain.__annotations__ == {"b": int, "return": str} and plain.__defaults__ == (2,)
+assert type(plain) is type(lambda: 0) and not hasattr(plain, "__wrapped__")
+for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+    assert pickle.loads(pickle.dumps(plain, protocol)) is plain
+    assert type(pickle.loads(pickle.dumps(Thing(), protocol))) is Thing
+assert copy.deepcopy(plain) is plain
+assert inspect.isgeneratorfunction(generator) and inspect.iscoroutinefunction(coroutine)
+assert plain.__code__ == plain.__code__.replace() and hash(plain.__code__)
+assert inspect.getsource(plain).startswith("def plain")
+assert Thing().value == 1 and Thing.made() is Thing and Thing.loose(4) == 4 and Thing().cached == 3
+assert partial() == 1 and cached(5) == 5 and plain(6) == 6 and list(generator()) == [1]
+
+# functions with the same bytecode: only the selected one is counted
+def twin_a(n):
+    return n + 1
+def twin_b(n):
+    return n + 1
+exec(compile("def twin_c(n):\\n    return n + 1\\n", "twin", "exec"))
+exec(compile("def twin_c(n):\\n    return n + 1\\n".replace("c", "d", 1), "twin", "exec"))
+scope_1, scope_2 = {}, {}
+text = "def same(n):\\n    return n + 1\\n"
+exec(compile(text, "equal", "exec"), scope_1)
+exec(compile(text, "equal", "exec"), scope_2)
+assert scope_1["same"].__code__ == scope_2["same"].__code__
+profile(twin_a), profile(scope_1["same"])
+for _ in range(10): twin_a(1)
+for _ in range(100): twin_b(1); scope_2["same"](1); twin_c(1)
+for _ in range(7): scope_1["same"](1)
+
+# a copy of a selected function is another function with the same code: it counts
+clone = type(twin_a)(twin_a.__code__, globals(), "clone")
+clone(1)
+
+# a nested def: one function, however often it is made
+def outer(n):
+    total = 0
+    for i in range(n):
+        @profile
+        def inner(a=i):
+            return a
+        total += inner()
+    return total
+assert outer(100_000) == sum(range(100_000))
+
+# a function whose code is exchanged after selection
+@profile
+def exchanged():
+    return 1
+def other():
+    return 2
+exchanged()
+exchanged.__code__ = other.__code__
+exchanged()
+print("passed")
+'''
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("decorator")
+    (folder / "program.py").write_text(PROGRAM)
+    return run_ckernprof(["-l", "program.py"], folder)
+
+
+def hits(ended, name):
+    return Profile.measure(ended.profile().function(name), "hits")
+
+
+def here(ended, mark):
+    return line_of(ended.folder / "program.py", mark)
+
+
+def test_objects_are_unchanged(ran):
+    assert (ran.err, ran.code) == ("", 0)
+    assert ran.out.startswith("passed\n")
+
+
+def test_only_the_selected_twin_is_counted(ran):
+    first = here(ran, "def twin_a")
+    assert hits(ran, "twin_a") == {first + 1: 10 + 1}
+    names = [key[2] for key in ran.profile().functions]
+    assert not {"twin_b", "twin_c", "twin_d"} & set(names)
+    assert hits(ran, "same") == {2: 7}
+
+
+def test_nested_definition_is_one_function(ran):
+    line = here(ran, "            return a")
+    assert hits(ran, "outer.<locals>.inner") == {line: 100_000}
+
+
+def test_exchanged_code_is_not_counted(ran):
+    first = here(ran, "def exchanged")
+    assert hits(ran, "exchanged") == {first + 1: 1}
+
+
+def test_class_selects_its_own_functions(ran):
+    names = {key[2] for key in ran.profile().functions}
+    assert names >= {"Thing.method", "Thing.value", "Thing.made", "Thing.loose", "Thing.cached"}
+
+
+def test_key_and_source(ran):
+    profile = ran.profile()
+    path = str(ran.folder / "program.py")
+    assert (path, here(ran, "def plain("), "plain") in profile.functions
+    assert (path, here(ran, "def inner(") - 1, "outer.<locals>.inner") in profile.functions
+    texts = {(s["file"], s["line"], s["name"]): s["text"] for s in profile.raw["source"]}
+    assert texts[path, here(ran, "def twin_a"), "twin_a"] == "def twin_a(n):\n    return n + 1\n"
+    assert texts[path, here(ran, "def inner(") - 1, "outer.<locals>.inner"].splitlines()[0].strip() == "@profile"
+
+
+def test_source_is_that_of_the_run(script):
+    """A program that changes its own file is shown as it ran."""
+    path = script("@profile\ndef f():\n    return 'old'\nf()\n"
+                  "text = open(__file__).read()\n"
+                  "open(__file__, 'w').write('# new\\n' * 3 + text.replace('old', 'new'))\n")
+    ended = run_ckernprof(["-l", path], path.parent)
+    [source] = ended.profile().raw["source"]
+    assert source["text"] == "@profile\ndef f():\n    return 'old'\n"
+
+
+@pytest.mark.once
+def test_things_without_python_code(script):
+    """They come back as they are, with a warning that can be made an error, and nothing breaks."""
+    path = script("import types, warnings\n"
+                  "things = [len, 3, None, 'x', [], property(), staticmethod(len), int, type, object,\n"
+                  "          classmethod(types.GenericAlias), types.SimpleNamespace(), dict.fromkeys]\n"
+                  "with warnings.catch_warnings(record=True) as seen:\n"
+                  "    warnings.simplefilter('always')\n"
+                  "    for thing in things:\n"
+                  "        assert profile(thing) is thing\n"
+                  "print(all('not Python code' in str(w.message) for w in seen))\n"
+                  "warnings.simplefilter('error')\n"
+                  "try: profile(len)\n"
+                  "except RuntimeWarning as warning: print(warning)\n")
+    ended = run_ckernprof(["-l", path], path.parent)
+    assert ended.out.splitlines()[:1] == ["True"], ended.err
+    assert "<built-in function len> is not Python code" in ended.out
+    assert ended.code == 0
+
+
+@pytest.mark.once
+def test_hostile_objects(script):
+    """Objects whose attributes lie, raise or go in circles."""
+    path = script(
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "class Raises:\n"
+        "    def __getattr__(self, name): raise ZeroDivisionError(name)\n"
+        "class Circle:\n"
+        "    @property\n"
+        "    def __wrapped__(self): return self\n"
+        "class Endless:\n"
+        "    @property\n"
+        "    def __wrapped__(self): return Endless()\n"
+        "class Meta(type):\n"
+        "    def __getattribute__(cls, name): raise MemoryError\n"
+        "class Odd(metaclass=Meta): pass\n"
+        "for thing in Raises(), Circle(), Endless(), Odd, Odd():\n"
+        "    assert profile(thing) is thing\n"
+        "print('fine')\n")
+    ended = run_ckernprof(["-l", path], path.parent)
+    assert ended.out.startswith("fine\n"), ended.err
+    assert ended.code == 0
