@@ -163,7 +163,7 @@ static void mark_handlers(const struct scan *scan, const unsigned char *table, s
 static void mark_loop(const struct scan *scan, size_t from, size_t target)
 {
     if (target < from && scan->lines[from] == scan->lines[target])
-        mark(scan, target);
+        mark(scan, CLP_JUMP_TOLD_AT_SOURCE ? from : target);
 }
 
 /* The interpreter keeps an instruction's line as a one-byte drift from a straight slope of one line

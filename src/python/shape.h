@@ -18,8 +18,8 @@ struct clp_shape {
     /* By code unit: does it yield? NULL when it is no generator or nobody needs to know. */
     bool *yields;
     int first_yield; /* byte offset; INT_MAX when there is none */
-    /* By code unit: does a jump back from the same line arrive here? NULL before
-     * clp_shape_find_loops. */
+    /* By code unit: would a frame stand here when it is told of a jump back within a line? NULL
+     * before clp_shape_find_loops. */
     bool *loops;
 };
 

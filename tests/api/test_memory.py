@@ -134,7 +134,7 @@ def test_loops_with_frees(line):
     assert near(comes["grown"], 5 * 20) and near(comes["released"], 0)
     assert near(goes["released"], 5 * 20) and near(goes["grown"], 0)
     assert near(increment(comes) + increment(goes), 0)
-    assert near(increment(line("loop", "20 MiB come and go")), 0)
+    assert near(increment(line("loop", "20 MiB come and go within the line")), 0)
     assert near(increment(line("loop", "stays")), 5 * 4, 2 * SLACK)
 
 
