@@ -44,12 +44,20 @@ static void flush(const char *name)
     PyErr_Clear();
 }
 
+/* Closed when the interpreter started: what has that number now is a file of the program's. */
+static bool was_closed(int descriptor)
+{
+    return PySys_GetObject(descriptor == 1 ? "__stdout__" : "__stderr__") == Py_None;
+}
+
 void clp_words_print(int descriptor, const char *text)
 {
     size_t left = strlen(text);
 
     flush("stdout");
     flush("stderr");
+    if (was_closed(descriptor))
+        return;
     while (left != 0) {
         ssize_t count = write(descriptor, text, left);
         if (count < 0 && errno == EINTR)

@@ -67,10 +67,11 @@ static PyObject *on_line(PyObject *callable, PyObject *const *args, size_t nargs
 {
     struct clp_recorder *recorder = RECORDER(callable);
     struct clp_thread *thread = thread_in(recorder, args[0]);
+    int line = clp_compat_small_int(args[1]);
 
     (void)nargs, (void)names;
-    if (CLP_LIKELY(thread != NULL))
-        clp_recorder_line(recorder, thread, clp_compat_small_int(args[1]));
+    if (CLP_LIKELY(thread != NULL && !clp_recorder_is_echo(thread, line)))
+        clp_recorder_line(recorder, thread, line);
     Py_RETURN_NONE;
 }
 

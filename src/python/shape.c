@@ -209,9 +209,12 @@ static bool fill_yields(struct clp_shape *shape, struct clp_mem *mem,
         return false;
     }
     for (size_t i = shape->unit_count; i-- > 0;) {
-        shape->yields[i] = bytes[i * 2] == opcodes->yield_value;
-        if (shape->yields[i])
-            shape->first_yield = (int)i * 2;
+        if (bytes[i * 2] != opcodes->yield_value)
+            continue;
+        shape->first_yield = (int)i * 2;
+        shape->yields[i] = true;
+        if (i + 1 < shape->unit_count) /* where 3.13 has the frame stand already */
+            shape->yields[i + 1] = true;
     }
     return true;
 }

@@ -15,7 +15,7 @@ struct clp_shape {
     /* By code unit: the line that may begin there, CLP_SHAPE_NO_LINE where an instruction belongs
      * to none, 0 elsewhere. NULL: LINE events serve this code well. */
     int32_t *starts;
-    /* By code unit: does it yield? NULL when it is no generator or nobody needs to know. */
+    /* By code unit: would a frame stand here that yields? NULL when it is no generator. */
     bool *yields;
     int first_yield; /* byte offset; INT_MAX when there is none */
     /* By code unit: would a frame stand here when it is told of a jump back within a line? NULL

@@ -10,16 +10,14 @@ SLACK = 64 << 10
 STEADY = {"MALLOC_MMAP_THRESHOLD_": "131072"}
 
 PROGRAM = '''
-import threading
+import mmap
 
-@profile
 def simple():
     block = bytearray(20 << 20)    # takes
     number = len(block)            # touches nothing
     del block                      # gives back
     return number
 
-@profile
 def loop():
     for _ in range(5): c = bytearray(20 << 20); del c    # 20 MiB come and go within the line
     for _ in range(5):
@@ -30,29 +28,24 @@ def loop():
         kept.append(bytearray(4 << 20))    # stays
     return len(kept)
 
-@profile
 def child():
     return bytearray(20 << 20)    # inside child
 
-@profile
 def parent():
     block = child()    # outside child
     del block          # parent frees
 
-@profile
 def nested(n):
     block = bytearray(2 << 20)    # at each level
     if n:
         nested(n - 1)             # the deeper ones
     return len(block)
 
-@profile
 def suspended():
     mine = bytearray(10 << 20)    # before the yield
     yield mine
     del mine                      # after the yield
 
-@profile
 def drives():
     source = suspended()
     next(source)                   # starts it
@@ -60,32 +53,34 @@ def drives():
     del other                      # still suspended
     next(source, None)             # ends it
 
-@profile
 def raises():
     block = bytearray(20 << 20)    # lost to the exception
     raise ValueError
 
-@profile
 def catches():
     try:
         raises()    # up and down
     except ValueError:
         pass
 
-@profile
 def untouched():
-    import mmap
     room = mmap.mmap(-1, 50 << 20)         # mapped only
     room[:8 << 20] = bytes(1) * (8 << 20)  # partly written
     room.close()                           # unmapped
 
-simple(); simple()
-loop()
-parent()
-nested(3)
-drives()
-catches()
-untouched()
+def work():
+    simple(); simple()
+    loop()
+    parent()
+    nested(3)
+    drives()
+    catches()
+    untouched()
+
+work()  # unprofiled: what runs for the first time maps pages of code and of the allocator
+for function in (simple, loop, child, parent, nested, suspended, drives, raises, catches, untouched):
+    profile(function)
+work()
 '''
 
 

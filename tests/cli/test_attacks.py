@@ -110,3 +110,15 @@ def test_pythoninspect_does_not_show_our_exit(script, tmp_path):
     assert ended.code == 0
     assert "Traceback" not in ended.err
     assert hits(ended, "called") == 1
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_file_in_the_place_of_a_closed_stream_gets_none_of_our_words(number, script, tmp_path):
+    script("""\
+kept = open("data", "w")
+kept.write("%d" % kept.fileno())
+""")  # nothing is profiled, which is told on stderr
+    subprocess.run(["sh", "-c", f'exec "$@" {number}>&-', "sh",
+                    *ckernprof("-l", "program.py")], cwd=tmp_path, env=clean_environment(),
+                   stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    assert (tmp_path / "data").read_text() == str(number)

@@ -135,10 +135,10 @@ def test_usage_errors(script):
 
 
 @pytest.mark.once
-def test_wrong_tracer_is_named_with_the_right_ones(script):
+def test_wrong_tracer_is_named(script):
     path = script(SMALL)
     ended = run([ckernprof()[0], "--python", sys.executable, "-l", "--tracer", "telepathy", path], path.parent)
-    assert "telepathy" in ended.err and "settrace" in ended.err
+    assert "telepathy" in ended.err and (ended.code, len(ended.err.splitlines())) == (2, 1)
     assert not list(path.parent.glob("*.lprof"))
 
 
@@ -180,10 +180,11 @@ def test_options_end_at_the_program(script):
     assert ended.out.startswith("['--']\n")
 
 
-def test_builtin_is_implied_and_no_memory_is_not_negated(script):
+def test_spellings_of_switches(script):
     path = script("import builtins\nassert builtins.profile is profile\n" + SMALL)
-    for words in ["-l"], ["-lb"], ["--line-by-line", "--builtin"], ["--line-by-line=yes"], ["-l", "--no-no-memory"]:
-        assert run_ckernprof([*words, path], path.parent).code in ((0, 2) if "--no-no-memory" in words else (0,))
+    for words in ["-l"], ["-lb"], ["-bl"], ["--line-by-line", "--builtin"], ["--line-by-line=yes"]:
+        ended = run_ckernprof([*words, path], path.parent)
+        assert ended.code == 0 and ended.profile().functions, words
 
 
 def test_script_on_path(script, tmp_path):
@@ -218,7 +219,6 @@ ENDINGS = {
     "exit 3": "sys.exit(3)",
     "exit 256": "sys.exit(256)",
     "exit -1": "sys.exit(-1)",
-    "exit huge": "sys.exit(1 << 70)",
     "exit text": "sys.exit('a text')",
     "exit object": "sys.exit([1, 'two'])",
     "exit none": "raise SystemExit",
@@ -333,7 +333,9 @@ def test_endings_of_modules(kind, script, tmp_path):
     for words in ["-m", target], ["-m", "mod.missing"], ["-m", "no_such_module"]:
         bare = run_python(words, tmp_path)
         ours = run_ckernprof(["-l", *words], tmp_path)
-        assert (steady(ours.err), ours.code) == (steady(bare.err), bare.code)
+        said = "".join(line for line in ours.err.splitlines(True)
+                       if not line.startswith("ckernprof: nothing was profiled"))
+        assert (steady(said), ours.code) == (steady(bare.err), bare.code)
     assert path.exists()
 
 
@@ -366,7 +368,7 @@ def test_real_interrupt(script):
         ends.append((process.returncode, err))
     assert ends[0] == ends[1]
     assert ends[1][0] == -signal.SIGINT
-    assert Profile.measure(Profile(path.parent / "program.py.lprof").function("f"), "hits") == {5: 1, 6: 1}
+    assert Profile.measure(Profile(path.parent / "program.py.lprof").function("f"), "hits") == {6: 1, 7: 1}
 
 
 def test_fork_writes_once(script):
@@ -414,10 +416,10 @@ print(seen)
     ours = run_ckernprof(["-l", path], path.parent)
     assert own_messages_removed(ours.out) == bare.out
     hits = Profile.measure(ours.profile().function("f"), "hits")
-    if TRACER == "settrace":
+    if TRACER == "settrace" and hits != {11: 3, 12: 3}:
         assert "sys.settrace" in ours.err and len(ours.err.splitlines()) == 1
     else:
-        assert (hits, ours.err) == ({10: 3, 11: 3}, "")
+        assert (hits, ours.err) == ({11: 3, 12: 3}, "")
 
 
 def test_program_under_cprofile(script):

@@ -86,6 +86,7 @@ class Writer:
         self.lines = []
         self.names = 0
         self.loops = []  # the enclosing loops: may a continue stand here?
+        self.finals = 0  # the enclosing finally blocks: since 3.14 nothing may leave them
 
     def add(self, depth, text):
         for part in text.split("\n"):
@@ -193,7 +194,9 @@ class Writer:
         if not handled or self.chance.random() < 0.4:
             self.add(depth, "finally:")
             loops, self.loops = self.loops, []
+            self.finals += 1
             self.body(depth + 1, room)
+            self.finals -= 1
             self.loops = loops
 
     def with_(self, depth, room):
@@ -215,7 +218,11 @@ class Writer:
             self.body(depth + 2, room)
 
     def leave(self, depth, room):
-        ways = ["return" if self.kind == "generator" else "return x", "raise ValueError(x)"]
+        if depth == 1:  # or nothing behind it would ever run
+            return self.simple(depth)
+        ways = ["raise ValueError(x)"]
+        if not self.finals:
+            ways.append("return" if self.kind == "generator" else "return x")
         if self.loops:
             ways += ["continue", "break"] * 2
         self.add(depth, f"if {self.condition()}:")

@@ -20,13 +20,18 @@ METHODS = staticmethod, classmethod, functools.cached_property, property
 
 def select(*names):
     """Marks every function of these modules and their classes. Names that are missing in this
-    version of Python are left out."""
-    for name in names:
-        try:
-            module = importlib.import_module(name)
-        except ImportError:
-            continue
+    version of Python are left out. All are imported first: what another one, or a profiler, has
+    imported before would otherwise make a difference."""
+    modules = [module for module in map(import_if_there, names) if module]
+    for module in modules:
         select_in(vars(module), module.__name__)
+
+
+def import_if_there(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
 
 
 def select_in(names, module, inside=()):
@@ -72,7 +77,7 @@ def code():
     inspect.getsource(textwrap.TextWrapper)
     inspect.signature(functools.partial(open, mode="r")).bind("name").apply_defaults()
     inspect.getmembers(textwrap), inspect.classify_class_attrs(textwrap.TextWrapper)
-    symtable.symtable(source, "x", "exec").get_children()[0].get_locals()
+    symtable.symtable(source, "x", "exec").get_children()[-1].get_identifiers()
     print([codeop.compile_command(text) is None for text in ("x = (", "x = 1", "if x:")])
     for width in 20, 33, 71:
         textwrap.shorten(textwrap.fill(textwrap.dedent(source[:3000]), width), width)
