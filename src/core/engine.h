@@ -67,8 +67,7 @@ struct clp_activation {
     struct clp_block *block;
     struct clp_cell *cell; /* of the line being executed, or the thread's `outside` */
     bool special;          /* the stay is more than one interval; the start_.. below are set */
-    bool off_line;    /* a tracer's, that sees instructions: the last one belonged to no line */
-    bool resumed;     /* a tracer's: no line event has come since the body went on */
+    bool off_line;    /* a tracer's, that sees instructions: the next one begins its line anew */
     const void *code; /* a tracer's: identity of the code that runs; NULL at first */
     uint64_t start, start_correction;
     int64_t start_rss;

@@ -159,10 +159,6 @@ static inline int clp_compat_small_int(PyObject *number)
 /* Where a frame stands when it is told of a jump: on the jump, or already where it leads. */
 #define CLP_JUMP_TOLD_AT_SOURCE (PY_VERSION_HEX >= 0x030D0000)
 
-/* A line event may come for the line at which a body is resumed, only because resumptions are
- * watched: LINE alone does not tell it. */
-#define CLP_RESUMPTION_ECHOES (PY_VERSION_HEX >= 0x030D0000)
-
 /* Is this interpreter one that clineprof measures rightly? NULL or why not. */
 static inline const char *clp_compat_refusal(void)
 {

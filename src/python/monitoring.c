@@ -67,11 +67,10 @@ static PyObject *on_line(PyObject *callable, PyObject *const *args, size_t nargs
 {
     struct clp_recorder *recorder = RECORDER(callable);
     struct clp_thread *thread = thread_in(recorder, args[0]);
-    int line = clp_compat_small_int(args[1]);
 
     (void)nargs, (void)names;
-    if (CLP_LIKELY(thread != NULL && !clp_recorder_is_echo(thread, line)))
-        clp_recorder_line(recorder, thread, line);
+    if (CLP_LIKELY(thread != NULL))
+        clp_recorder_line(recorder, thread, clp_compat_small_int(args[1]));
     Py_RETURN_NONE;
 }
 
@@ -115,17 +114,34 @@ static PyObject *on_start(PyObject *callable, PyObject *const *args, size_t narg
     Py_RETURN_NONE;
 }
 
-/* PY_RESUME, and PY_THROW: a body goes on, with a value or with an exception. */
+/* The thread in which this body goes on, or NULL. */
+static struct clp_thread *resume(struct clp_recorder *recorder, PyObject *code)
+{
+    const struct clp_selected *selected = clp_recorder_selected(recorder, code);
+    struct clp_thread *thread = selected != NULL ? clp_recorder_thread(recorder) : NULL;
+
+    if (thread != NULL)
+        clp_recorder_resume(selected, thread, clp_compat_running_frame(PyThreadState_Get()));
+    return thread;
+}
+
 static PyObject *on_resume(PyObject *callable, PyObject *const *args, size_t nargs,
                            PyObject *names)
 {
-    struct clp_recorder *recorder = RECORDER(callable);
-    const struct clp_selected *selected = clp_recorder_selected(recorder, args[0]);
-    struct clp_thread *thread;
+    (void)nargs, (void)names;
+    (void)resume(RECORDER(callable), args[0]);
+    Py_RETURN_NONE;
+}
+
+/* A body goes on with an exception. To LINE its handler begins a line, even the same one. */
+static PyObject *on_throw(PyObject *callable, PyObject *const *args, size_t nargs,
+                          PyObject *names)
+{
+    struct clp_thread *thread = resume(RECORDER(callable), args[0]);
 
     (void)nargs, (void)names;
-    if (selected != NULL && (thread = clp_recorder_thread(recorder)) != NULL)
-        clp_recorder_resume(selected, thread, clp_compat_running_frame(PyThreadState_Get()));
+    if (thread != NULL)
+        thread->top->off_line = true;
     Py_RETURN_NONE;
 }
 
@@ -175,7 +191,7 @@ static const struct {
     {"LINE", on_line, false},     {"INSTRUCTION", on_instruction, false},
     {"PY_START", on_start, false}, {"PY_RESUME", on_resume, false},
     {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_yield, false},
-    {"PY_THROW", on_resume, true}, {"PY_UNWIND", on_leave, true},
+    {"PY_THROW", on_throw, true}, {"PY_UNWIND", on_leave, true},
 };
 
 #define HANDLER_COUNT (sizeof handlers / sizeof *handlers)

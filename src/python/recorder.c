@@ -120,12 +120,8 @@ void clp_recorder_resume(const struct clp_selected *selected, struct clp_thread 
                          const void *frame)
 {
     struct clp_moment moment = clp_recorder_begin(selected->recorder, thread);
-    struct clp_activation *activation =
-        clp_engine_resume(thread, selected->function, frame, moment.now);
 
-    note_code(activation, selected);
-    if (activation != NULL)
-        activation->resumed = true;
+    note_code(clp_engine_resume(thread, selected->function, frame, moment.now), selected);
     clp_recorder_end(thread, moment);
 }
 

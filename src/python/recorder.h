@@ -95,15 +95,6 @@ static inline void clp_recorder_end(struct clp_thread *thread, struct clp_moment
         clp_engine_stand_still(thread, moment.still);
 }
 
-/* Is this line event nothing but the echo of a resumption? */
-static inline bool clp_recorder_is_echo(struct clp_thread *thread, int32_t line)
-{
-    if (!CLP_RESUMPTION_ECHOES || CLP_LIKELY(!thread->top->resumed))
-        return false;
-    thread->top->resumed = false;
-    return clp_engine_current_line(thread) == line;
-}
-
 /* The events, each with its moment. */
 static inline void clp_recorder_line(const struct clp_recorder *recorder,
                                      struct clp_thread *thread, int32_t line)

@@ -169,7 +169,7 @@ static void note_line(struct clp_recorder *recorder, struct clp_thread *thread,
 {
     int line = PyFrame_GetLineNumber(frame);
 
-    if (!is_jump_back(recorder, thread, frame, line) && !clp_recorder_is_echo(thread, line))
+    if (!is_jump_back(recorder, thread, frame, line))
         clp_recorder_line(recorder, thread, line);
 }
 

@@ -6,7 +6,8 @@ Python, with nothing of clineprof.
 
 runs SCRIPT as __main__ with a `profile` builtin that returns what it is given and remembers the code
 objects in it. On 3.12 and newer they are counted with sys.monitoring LINE events, local to exactly
-these code objects. PY_START is on as well, for 3.13+ sends LINE for one-line functions only then; it
+these code objects. PY_RESUME is on as well, for since 3.13 LINE at a yield depends on whether it was
+ever resumed before when nobody watches that. PY_START is on, too, for 3.13+ sends LINE for one-line functions only then; it
 is never counted itself. Before 3.12, 'line' events of sys.settrace are counted.
 
 OUT.json holds [file, first line, name, {line: hits}] for every function, also one that never ran.
@@ -67,7 +68,8 @@ class Monitored(Selection):
         events = sys.monitoring.events
         sys.monitoring.use_tool_id(self.TOOL, "reference")
         sys.monitoring.register_callback(self.TOOL, events.LINE, self.on_line)
-        sys.monitoring.register_callback(self.TOOL, events.PY_START, lambda *ignored: None)
+        for watched in (events.PY_START, events.PY_RESUME):
+            sys.monitoring.register_callback(self.TOOL, watched, lambda *ignored: None)
 
     def stop(self):
         # freeing the tool alone leaves the callbacks in place on 3.12
@@ -76,7 +78,7 @@ class Monitored(Selection):
 
     def watch(self, code):
         events = sys.monitoring.events
-        sys.monitoring.set_local_events(self.TOOL, code, events.LINE | events.PY_START)
+        sys.monitoring.set_local_events(self.TOOL, code, events.LINE | events.PY_START | events.PY_RESUME)
 
     def on_line(self, code, line):
         self.codes[id(code)][2][line] += 1

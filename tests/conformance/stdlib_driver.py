@@ -11,6 +11,7 @@ import gc
 import importlib
 import io
 import os
+import re
 import sys
 import tempfile
 import types
@@ -22,9 +23,12 @@ def select(*names):
     """Marks every function of these modules and their classes. Names that are missing in this
     version of Python are left out. All are imported first: what another one, or a profiler, has
     imported before would otherwise make a difference."""
+    for common in "traceback", "linecache", "tokenize", "inspect", "string":
+        import_if_there(common)
     modules = [module for module in map(import_if_there, names) if module]
     for module in modules:
         select_in(vars(module), module.__name__)
+    re.purge()
 
 
 def import_if_there(name):
@@ -96,7 +100,6 @@ def texts():
     import html.parser
     import pprint
     import quopri
-    import re
     import reprlib
     import shlex
     import string
