@@ -28,11 +28,6 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* Argument 1 of this line is the package folder; src/clineprof/_boot.py says what the parts do. */
-static const char boot_line[] = "import sys;sys.path.insert(0,sys.argv[1]);"
-                                "import clineprof._boot as boot;"
-                                "boot.start();boot.main(*boot.arguments())";
-
 struct launch {
     struct clp_mem mem;
     const char *program; /* "ckernprof" or "clineprof" */
@@ -172,7 +167,8 @@ static bool answer(struct launch *launch, bool help, bool version,
     return true;
 }
 
-/* Reads the options. True with *status set when the launcher is done. */
+/* Reads the options of argv, which it may reorder. True with *status set when the launcher is
+ * done. */
 static bool read_options(struct launch *launch, int argc, char **argv, int *status)
 {
     struct clp_run_options run = {0};
@@ -198,18 +194,17 @@ static bool read_options(struct launch *launch, int argc, char **argv, int *stat
  * search for pyvenv.cfg go by it. */
 static int become_python(struct launch *launch, int argc, char **argv)
 {
-    enum { LEADING = 5 };
+    enum { LEADING = 3 };
     size_t given = (size_t)argc - 1;
     char *python = (char *)(uintptr_t)clp_buf_text(&launch->python);
     char **full = clp_mem_alloc(&launch->mem, LEADING + 1 + given + 1, sizeof *full);
 
+    clp_buf_add_text(&launch->folder, "/clineprof/_launch.py");
     if (full == NULL || launch->python.failed || launch->folder.failed)
         return fail(launch, "out of memory");
     full[0] = python;
-    full[1] = (char *)(uintptr_t)"-c";
-    full[2] = (char *)(uintptr_t)boot_line;
-    full[3] = (char *)(uintptr_t)clp_buf_text(&launch->folder);
-    full[4] = (char *)(uintptr_t)launch->kind;
+    full[1] = (char *)(uintptr_t)clp_buf_text(&launch->folder);
+    full[2] = (char *)(uintptr_t)launch->kind;
     /* with its folder when it has one: the viewer is recommended from there */
     full[LEADING] = argc > 0 && strchr(argv[0], '/') != NULL
                         ? argv[0]
@@ -218,6 +213,22 @@ static int become_python(struct launch *launch, int argc, char **argv)
         memcpy(full + LEADING + 1, argv + 1, given * sizeof *full);
     execv(python, full);
     return fail(launch, "cannot run %s: %s", python, strerror(errno));
+}
+
+/* As read_options, on a copy: the interpreter is given the words as they stand. */
+static bool read_copy(struct launch *launch, int argc, char **argv, int *status)
+{
+    size_t room = (size_t)argc + 1;
+    char **copy = clp_mem_alloc(&launch->mem, room, sizeof *copy);
+
+    if (copy == NULL) {
+        *status = fail(launch, "out of memory");
+        return true;
+    }
+    memcpy(copy, argv, (size_t)argc * sizeof *copy);
+    bool done = read_options(launch, argc, copy, status);
+    clp_mem_free(&launch->mem, copy, room, sizeof *copy);
+    return done;
 }
 
 static struct launch launch_named(const char *path)
@@ -240,7 +251,7 @@ int main(int argc, char **argv)
 
     clp_buf_init(&launch.python, &launch.mem);
     clp_buf_init(&launch.folder, &launch.mem);
-    if (read_options(&launch, argc, argv, &status))
+    if (read_copy(&launch, argc, argv, &status))
         goto out;
     if (!find_package(&launch))
         status = fail(&launch, "its package is not beside it; build or install clineprof again");

@@ -229,17 +229,36 @@ static bool set_main_file(PyObject *names, PyObject *file)
     return done;
 }
 
-static PyObject *run_source(PyObject *file, const struct clp_buf *source)
+/* The parser finds what it says of a broken file in the file itself (the line, a bad encoding): it
+ * is asked again, in the way python asks it. */
+static PyObject *fail_from_file(const char *script, PyObject *names)
+{
+    FILE *file = fopen(script, "rbe");
+    PyObject *name = name_of_script(script);
+    PyObject *bytes = name != NULL ? PyUnicode_EncodeFSDefault(name) : NULL;
+    PyObject *result = NULL;
+
+    if (file != NULL && bytes != NULL) {
+        PyErr_Clear();
+        result = PyRun_FileExFlags(file, PyBytes_AS_STRING(bytes), Py_file_input, names, names, 0,
+                                   NULL);
+    }
+    if (file != NULL)
+        fclose(file);
+    Py_XDECREF(name);
+    Py_XDECREF(bytes);
+    return result;
+}
+
+static PyObject *run_source(const char *script, PyObject *file, const struct clp_buf *source)
 {
     PyObject *names = main_names(), *code = NULL, *result = NULL;
 
     if (names != NULL && set_main_file(names, file)) {
-        if (memchr(clp_buf_text(source), 0, source->used) != NULL)
-            PyErr_SetString(PyExc_SyntaxError, "source code cannot contain null bytes");
-        else
+        if (memchr(clp_buf_text(source), 0, source->used) == NULL)
             code = Py_CompileStringObject(clp_buf_text(source), file, Py_file_input, NULL, -1);
-        if (code != NULL)
-            result = PyEval_EvalCode(code, names, names);
+        result = code != NULL ? PyEval_EvalCode(code, names, names)
+                              : fail_from_file(script, names);
     }
     Py_XDECREF(code);
     Py_XDECREF(names);
@@ -270,7 +289,7 @@ static PyObject *run_script(const char *script, bool *missing)
         complain_missing(file, fault.os_error);
         *missing = true;
     } else {
-        result = run_source(file, &source);
+        result = run_source(script, file, &source);
     }
     Py_XDECREF(file);
     clp_buf_clear(&source);

@@ -43,6 +43,22 @@ static void complain_fault(const char *doing, const char *path, const struct clp
     clp_buf_clear(&text);
 }
 
+/* One word as a shell would take it. */
+static void add_word(struct clp_buf *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "@%+=:,./-_";
+
+    if (*word != 0 && word[strspn(word, plain)] == 0) {
+        clp_buf_add_text(out, word);
+        return;
+    }
+    clp_buf_add_text(out, "'");
+    for (; *word != 0; word++)
+        clp_buf_add_format(out, *word == '\'' ? "'\\%c'" : "%c", *word);
+    clp_buf_add_text(out, "'");
+}
+
 /* The viewer in this folder, which the program may have left behind by changing its own. */
 static void add_beside(struct clp_buf *out, const char *folder, size_t length)
 {
@@ -52,9 +68,16 @@ static void add_beside(struct clp_buf *out, const char *folder, size_t length)
     clp_buf_init(&path, &mem);
     clp_buf_add(&path, folder, length);
     clp_buf_add_text(&path, "/clineprof");
-    clp_buf_add_text(out, access(clp_buf_text(&path), X_OK) == 0 ? clp_buf_text(&path)
-                                                                 : "clineprof");
+    add_word(out, access(clp_buf_text(&path), X_OK) == 0 ? clp_buf_text(&path) : "clineprof");
     clp_buf_clear(&path);
+}
+
+static void add_python(struct clp_buf *out)
+{
+    const char *python = PyUnicode_AsUTF8(PySys_GetObject("executable"));
+
+    add_word(out, python != NULL ? python : "python3");
+    clp_buf_add_text(out, " -m clineprof");
 }
 
 /* The command that shows the profile from where the user stands now. */
@@ -72,8 +95,7 @@ static void add_viewer(const struct run *run, struct clp_buf *out)
     PyObject *path = PySys_GetObject("path"); /* borrowed */
 
     if (parent != NULL && path != NULL && PySequence_Contains(path, parent) == 1)
-        clp_buf_add_format(out, "%s -m clineprof",
-                           PyUnicode_AsUTF8(PySys_GetObject("executable")));
+        add_python(out);
     else if (slash != NULL)
         add_beside(out, program, (size_t)(slash - program));
     else
@@ -108,7 +130,9 @@ static void say_written(const struct run *run, const char *path)
     if (run->options.view == 0) {
         clp_buf_add_text(&text, "Inspect results with:\n");
         add_viewer(run, &text);
-        clp_buf_add_format(&text, " -mt %s\n", path);
+        clp_buf_add_text(&text, path[0] == '-' ? " -mt ./" : " -mt ");
+        add_word(&text, path);
+        clp_buf_add_text(&text, "\n");
     }
     clp_words_print(1, clp_buf_text(&text));
     clp_buf_clear(&text);
@@ -176,23 +200,7 @@ static void say_if_nothing(const struct run *run, const struct clp_profile *prof
         clp_words_complain(me, "memory ran out while profiling; some counts are missing");
     if (clp_profiler_displaced(run->profiler))
         clp_words_complain(me, "something else took sys.settrace during the run; what ran after "
-                               "that is missing (another --tracer has no such limit)");
-}
-
-/* One word as a shell would take it. */
-static void add_word(struct clp_buf *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "@%+=:,./-_";
-
-    if (*word != 0 && word[strspn(word, plain)] == 0) {
-        clp_buf_add_text(out, word);
-        return;
-    }
-    clp_buf_add_text(out, "'");
-    for (; *word != 0; word++)
-        clp_buf_add_format(out, *word == '\'' ? "'\\%c'" : "%c", *word);
-    clp_buf_add_text(out, "'");
+                               "that is missing");
 }
 
 /* The program's own command line, into the profile. Best effort: it is only told to readers. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Settings of all Python tests. CLINEPROF_TEST_TRACER chooses the tracer under test,
 CLINEPROF_TEST_CKERNPROF the launcher; the interpreter under test is the one that runs pytest."""
+
 import pathlib
 import sys
 
@@ -15,7 +16,8 @@ import harness  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line(
-        "markers", "once: does not depend on the tracer; make check runs it in the first round only")
+        "markers", "once: does not depend on the tracer; make check runs it in the first round only"
+    )
 
 
 def pytest_report_header(config):
@@ -25,9 +27,11 @@ def pytest_report_header(config):
 @pytest.fixture
 def script(tmp_path):
     """script(text) writes a program into the test's folder and returns its path."""
+
     def write(text, name="program.py"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
         return path
+
     return write

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests share: running programs bare, under ckernprof and under the reference counter, and
 reading profiles. Nothing here imports clineprof."""
+
 import collections
 import json
 import os
@@ -39,15 +40,25 @@ class Ended:
 def run(command, folder, env=None, stdin="", timeout=60):
     """Runs a command in a folder. Output is text; bytes that are not UTF-8 come as surrogates."""
     process = subprocess.run(
-        [str(part) for part in command], cwd=folder, input=stdin, capture_output=True,
-        encoding="utf-8", errors="surrogateescape", timeout=timeout, env=clean_environment(env))
+        [str(part) for part in command],
+        cwd=folder,
+        input=stdin,
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+        timeout=timeout,
+        env=clean_environment(env),
+    )
     return Ended(process, folder)
 
 
 def clean_environment(more=None):
     """The caller's environment without what would change how Python writes or finds things."""
-    kept = {name: value for name, value in os.environ.items()
-            if not name.startswith(("PYTHON", "CLINEPROF_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "CLINEPROF_"))
+    }
     kept["PYTHONUTF8"] = "1"
     # bare runs leave caches behind that later runs would load: let neither kind do so
     kept["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -122,16 +133,22 @@ class Profile:
 
 def without_zeros(hits):
     """Functions and lines that ran; a line that never ran may be listed or left out."""
-    return {key: {line: n for line, n in lines.items() if n}
-            for key, lines in hits.items() if any(lines.values())}
+    return {
+        key: {line: n for line, n in lines.items() if n}
+        for key, lines in hits.items()
+        if any(lines.values())
+    }
 
 
 def line_of(path, mark):
-    """The number of the only line of a file that contains this text, or, when the text is a comment,
-    ends with it."""
+    """The number of the only line of a file that contains this text, or, when the text is a
+    comment, ends with it."""
     lines = pathlib.Path(path).read_text("utf-8").splitlines()
-    found = [n for n, text in enumerate(lines, 1)
-             if (text.endswith(mark) if mark.startswith("#") else mark in text)]
+    found = [
+        n
+        for n, text in enumerate(lines, 1)
+        if (text.endswith(mark) if mark.startswith("#") else mark in text)
+    ]
     assert len(found) == 1, f"{mark!r} stands in the lines {found}"
     return found[0]
 
@@ -144,8 +161,10 @@ def differences(found, expected):
         ours, theirs = found.get(key, {}), expected.get(key, {})
         for line in sorted(ours.keys() | theirs.keys()):
             if ours.get(line, 0) != theirs.get(line, 0):
-                out.append(f"{key[0]}:{line} {key[2]}: "
-                           f"{ours.get(line, 0)} hits, reference {theirs.get(line, 0)}")
+                out.append(
+                    f"{key[0]}:{line} {key[2]}: "
+                    f"{ours.get(line, 0)} hits, reference {theirs.get(line, 0)}"
+                )
     return out
 
 

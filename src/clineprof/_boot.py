@@ -58,21 +58,3 @@ def load(program, folder=None):
                     sys.executable, " ".join(str(error).split()))
     sys.stderr.write("%s: %s\n" % (program, reason))
     raise SystemExit(2)
-
-
-def start():
-    """First half of the launcher's line, with sys.argv = ["-c", FOLDER, KIND, PROGRAM, ..]."""
-    global main
-    main = load(sys.argv[3].rsplit("/", 1)[-1], sys.argv[1]).main
-
-
-def arguments():
-    """Second half: what main is called with. Takes back what the line did to sys.path and __main__.
-
-    The line calls main itself, so that no frame of this file lies under the program.
-    """
-    folder, kind, argv = sys.argv[1], sys.argv[2], sys.argv[3:]
-    sys.path.remove(folder)
-    names = sys.modules["__main__"].__dict__
-    del names["sys"], names["boot"]
-    return kind, argv

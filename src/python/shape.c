@@ -234,6 +234,17 @@ static bool fill_loops(struct clp_shape *shape, struct clp_mem *mem, const struc
 
 #define CLP_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)
 
+static bool has_opcode(const unsigned char *bytes, size_t units, int opcode)
+{
+    for (size_t i = 0; i < units; i++) {
+        if (bytes[i * 2] == opcode)
+            return true;
+    }
+    return false;
+}
+
+/* Functions with an `async for` keep LINE events whatever they cost: behind END_ASYNC_FOR a line
+ * may begin that no instruction event shows. */
 static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
                               const struct clp_opcodes *opcodes, const struct unit_lines *units)
 {
@@ -249,7 +260,7 @@ static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCo
     const unsigned char *text = (const unsigned char *)PyBytes_AS_STRING(bytes);
     if (suspends)
         done = fill_yields(shape, mem, opcodes, text);
-    if (scans && done)
+    if (scans && done && !has_opcode(text, units->count, opcodes->end_async_for))
         done = fill_starts(shape, mem, code, opcodes, text, units);
     Py_DECREF(bytes);
     return done;

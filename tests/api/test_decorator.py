@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What @profile gives back, and what it selects: one function's code object, by identity."""
+
 import pytest
 from harness import Profile, line_of, run_ckernprof
 
@@ -29,8 +30,8 @@ lambda_ = lambda: 0
 before = vars(plain).copy(), inspect.signature(plain), plain.__code__.co_code
 
 # the very same object, whatever it is
-things = [plain, Thing, vars(Thing)["value"], vars(Thing)["made"], vars(Thing)["loose"], Thing().method,
-          vars(Thing)["cached"], generator, coroutine, partial, cached, lambda_]
+things = [plain, Thing, vars(Thing)["value"], vars(Thing)["made"], vars(Thing)["loose"],
+          Thing().method, vars(Thing)["cached"], generator, coroutine, partial, cached, lambda_]
 for thing in things:
     assert profile(thing) is thing, thing
     assert profile(profile(thing)) is thing, thing
@@ -145,14 +146,19 @@ def test_key_and_source(ran):
     assert (path, here(ran, "def inner(") - 1, "outer.<locals>.inner") in profile.functions
     texts = {(s["file"], s["line"], s["name"]): s["text"] for s in profile.raw["source"]}
     assert texts[path, here(ran, "def twin_a"), "twin_a"] == "def twin_a(n):\n    return n + 1\n"
-    assert texts[path, here(ran, "def inner(") - 1, "outer.<locals>.inner"].splitlines()[0].strip() == "@profile"
+    assert (
+        texts[path, here(ran, "def inner(") - 1, "outer.<locals>.inner"].splitlines()[0].strip()
+        == "@profile"
+    )
 
 
 def test_source_is_that_of_the_run(script):
     """A program that changes its own file is shown as it ran."""
-    path = script("@profile\ndef f():\n    return 'old'\nf()\n"
-                  "text = open(__file__).read()\n"
-                  "open(__file__, 'w').write('# new\\n' * 3 + text.replace('old', 'new'))\n")
+    path = script(
+        "@profile\ndef f():\n    return 'old'\nf()\n"
+        "text = open(__file__).read()\n"
+        "open(__file__, 'w').write('# new\\n' * 3 + text.replace('old', 'new'))\n"
+    )
     ended = run_ckernprof(["-l", path], path.parent)
     [source] = ended.profile().raw["source"]
     assert source["text"] == "@profile\ndef f():\n    return 'old'\n"
@@ -161,17 +167,19 @@ def test_source_is_that_of_the_run(script):
 @pytest.mark.once
 def test_things_without_python_code(script):
     """They come back as they are, with a warning that can be made an error, and nothing breaks."""
-    path = script("import types, warnings\n"
-                  "things = [len, 3, None, 'x', [], property(), staticmethod(len), int, type, object,\n"
-                  "          classmethod(types.GenericAlias), types.SimpleNamespace(), dict.fromkeys]\n"
-                  "with warnings.catch_warnings(record=True) as seen:\n"
-                  "    warnings.simplefilter('always')\n"
-                  "    for thing in things:\n"
-                  "        assert profile(thing) is thing\n"
-                  "print(all('not Python code' in str(w.message) for w in seen))\n"
-                  "warnings.simplefilter('error')\n"
-                  "try: profile(len)\n"
-                  "except RuntimeWarning as warning: print(warning)\n")
+    path = script(
+        "import types, warnings\n"
+        "things = [len, 3, None, 'x', [], property(), staticmethod(len), int, type, object,\n"
+        "          classmethod(types.GenericAlias), types.SimpleNamespace(), dict.fromkeys]\n"
+        "with warnings.catch_warnings(record=True) as seen:\n"
+        "    warnings.simplefilter('always')\n"
+        "    for thing in things:\n"
+        "        assert profile(thing) is thing\n"
+        "print(all('not Python code' in str(w.message) for w in seen))\n"
+        "warnings.simplefilter('error')\n"
+        "try: profile(len)\n"
+        "except RuntimeWarning as warning: print(warning)\n"
+    )
     ended = run_ckernprof(["-l", path], path.parent)
     assert ended.out.splitlines()[:1] == ["True"], ended.err
     assert "<built-in function len> is not Python code" in ended.out
@@ -196,7 +204,8 @@ def test_hostile_objects(script):
         "class Odd(metaclass=Meta): pass\n"
         "for thing in Raises(), Circle(), Endless(), Odd, Odd():\n"
         "    assert profile(thing) is thing\n"
-        "print('fine')\n")
+        "print('fine')\n"
+    )
     ended = run_ckernprof(["-l", path], path.parent)
     assert ended.out.startswith("fine\n"), ended.err
     assert ended.code == 0

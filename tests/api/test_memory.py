@@ -3,6 +3,7 @@
 
 Blocks of 20 MiB are mapped and unmapped by the allocator, so they come and go at once; glibc raises
 its threshold when such a block is freed, which MALLOC_MMAP_THRESHOLD_ keeps from happening."""
+
 import pytest
 from harness import MIB, line_of, run_ckernprof
 
@@ -78,7 +79,8 @@ def work():
     untouched()
 
 work()  # unprofiled: what runs for the first time maps pages of code and of the allocator
-for function in (simple, loop, child, parent, nested, suspended, drives, raises, catches, untouched):
+for function in (simple, loop, child, parent, nested, suspended, drives, raises, catches,
+                 untouched):
     profile(function)
 work()
 '''
@@ -143,7 +145,7 @@ def test_nested_calls(line):
 def test_recursion_counts_once(line):
     level = line("nested", "at each level")
     assert near(level["self_increment"], 4 * 2)
-    # freed in the last line of each level or on the way out of it, which the deeper call's line sees
+    # freed on the way out of each level, which the deeper call's line sees
     assert near(level["grown"], 4 * 2)
     assert near(increment(line("nested", "the deeper ones")), 0)
 

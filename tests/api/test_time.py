@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Time by line. Nothing here depends on how fast the machine is: sleeps have a known length at
 least, and shares get wide room."""
+
 import pytest
 from harness import line_of, run_ckernprof
 
@@ -113,7 +114,7 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 '''
 
-MS = 10 ** 6
+MS = 10**6
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: MIT
 """Wrong, missing, damaged and hostile things: one clear line, the right exit status, no crash."""
+
 import os
 import pickle
 import re
 import resource
+import signal
 import struct
 import subprocess
-import sys
 
 import msgpack
 import pytest
-from harness import (FIXTURES, Profile, ckernprof, clean_environment, run_ckernprof, run_python, run_viewer,
-                     viewer_command)
+from harness import (
+    FIXTURES,
+    Profile,
+    ckernprof,
+    clean_environment,
+    run_ckernprof,
+    run_python,
+    run_viewer,
+    viewer_command,
+)
 
 SMALL = "@profile\ndef f(n):\n    return n + 1\nprint(f(1))\n"
 
@@ -25,7 +34,10 @@ def without_note(text):
 
 # ---- programs that cannot run ----
 
-@pytest.mark.parametrize("name", ["missing.py", "no/such/folder.py", "folder", "closed.py", "empty.zip"])
+
+@pytest.mark.parametrize(
+    "name", ["missing.py", "no/such/folder.py", "folder", "closed.py", "empty.zip"]
+)
 def test_no_such_program(name, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "closed.py").symlink_to("closed.py")  # a circle: even root cannot read it
@@ -55,7 +67,6 @@ def test_syntax_errors(name, script):
     path = script(SYNTAX[name])
     bare = run_python([path.name], path.parent)
     ours = run_ckernprof(["-l", path.name], path.parent)
-    assert bare.code == 1
     assert (without_note(ours.err), ours.code) == (bare.err, bare.code)
 
 
@@ -67,8 +78,17 @@ def test_bytes_that_are_not_utf8(script):
     assert (without_note(ours.err), ours.code) == (bare.err, bare.code)
 
 
-@pytest.mark.parametrize("text", [b"\xef\xbb\xbfprint('mark')\n", b"print('no end')", b"print('crlf')\r\nx = 1\r\n",
-                                  b"# coding: latin-1\nprint('\xe9')\n", b"", b"#!/usr/bin/python\n\x0cprint(1)\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\xef\xbb\xbfprint('mark')\n",
+        b"print('no end')",
+        b"print('crlf')\r\nx = 1\r\n",
+        b"# coding: latin-1\nprint('\xe9')\n",
+        b"",
+        b"#!/usr/bin/python\n\x0cprint(1)\n",
+    ],
+)
 def test_odd_but_right_programs(text, script):
     path = script("")
     path.write_bytes(text)
@@ -80,7 +100,10 @@ def test_odd_but_right_programs(text, script):
 
 # ---- places that cannot be written ----
 
-@pytest.mark.parametrize("place", ["missing/x.lprof", "file/x.lprof", ".", "folder", "/proc/x.lprof", "long"])
+
+@pytest.mark.parametrize(
+    "place", ["missing/x.lprof", "file/x.lprof", ".", "folder", "/proc/x.lprof", "long"]
+)
 def test_unwritable_output_stops_before_the_program(place, script, tmp_path):
     path = script("open('ran', 'w')\n" + SMALL)
     (tmp_path / "file").write_text("")
@@ -107,8 +130,9 @@ def test_folder_removed_by_the_program(script, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "temporary").mkdir()
     path = script(SMALL + "import shutil; shutil.rmtree('out')\n")
-    ended = run_ckernprof(["-l", "-o", "out/x.lprof", path], tmp_path,
-                          env={"TMPDIR": str(tmp_path / "temporary")})
+    ended = run_ckernprof(
+        ["-l", "-o", "out/x.lprof", path], tmp_path, env={"TMPDIR": str(tmp_path / "temporary")}
+    )
     assert "out/x.lprof" in ended.err and "No such file" in ended.err
     assert len(ended.err.splitlines()) == 1
     [written] = re.findall(r"Wrote profile results to '(.*)'", ended.out)
@@ -118,14 +142,22 @@ def test_folder_removed_by_the_program(script, tmp_path):
     assert ended.code == 0
 
 
+def no_room():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+
+
 def test_full_disk(script, tmp_path):
     """A file size limit stands in for a full disk."""
     path = script(SMALL)
     process = subprocess.run(
-        [str(word) for word in [*ckernprof("-l"), path]], cwd=tmp_path, text=True, capture_output=True,
+        [str(word) for word in [*ckernprof("-l"), path]],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
         env=clean_environment({"TMPDIR": "/no/such/folder"}),
-        preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16)),
-                            __import__("signal").signal(__import__("signal").SIGXFSZ, __import__("signal").SIG_IGN)))
+        preexec_fn=no_room,
+    )
     assert "cannot write the profile" in process.stderr and "Traceback" not in process.stderr
     assert process.stdout.startswith("2\n")
     assert not list(tmp_path.glob("*.lprof*"))
@@ -134,12 +166,17 @@ def test_full_disk(script, tmp_path):
 def test_output_into_a_pipe(script, tmp_path):
     """A target that is no plain file is written as it is."""
     path = script(SMALL.replace("print(f(1))", "f(1)"))
-    ended = subprocess.run([str(word) for word in [*ckernprof("-l", "-o", "/dev/stderr"), path]], cwd=tmp_path,
-                           capture_output=True, env=clean_environment())
+    ended = subprocess.run(
+        [str(word) for word in [*ckernprof("-l", "-o", "/dev/stderr"), path]],
+        cwd=tmp_path,
+        capture_output=True,
+        env=clean_environment(),
+    )
     assert msgpack.unpackb(ended.stderr)["format"] == "clineprof"
 
 
 # ---- profiles that cannot be read ----
+
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
@@ -169,9 +206,25 @@ def test_missing_and_unreadable(tmp_path, good):
     assert (ended.code, ended.out) == (1, "")
 
 
-@pytest.mark.parametrize("content", [b"\0", b"text\n", b"<html>", b"{}", b"[]", b"\xff" * 100, b"\x80", b"\x90", b"\xc0",
-                                     b"\x01", os.urandom(64), b"\x1f\x8b\x08\0", b"PK\3\4" + bytes(30)],
-                         ids=lambda content: repr(content[:4]))
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\0",
+        b"text\n",
+        b"<html>",
+        b"{}",
+        b"[]",
+        b"\xff" * 100,
+        b"\x80",
+        b"\x90",
+        b"\xc0",
+        b"\x01",
+        os.urandom(64),
+        b"\x1f\x8b\x08\0",
+        b"PK\3\4" + bytes(30),
+    ],
+    ids=lambda content: repr(content[:4]),
+)
 def test_other_files(content, tmp_path):
     (tmp_path / "x.lprof").write_bytes(content)
     assert re.search(r"at byte \d+|empty|not a clineprof profile", refused("x.lprof", tmp_path))
@@ -190,7 +243,7 @@ def test_pickles_are_named_and_never_loaded(tmp_path):
 
 
 def test_every_cut(good, tmp_path):
-    """A file cut off anywhere is refused, with an offset inside it; so is one with more behind it."""
+    """A file cut off anywhere is refused, with an offset inside; so is one with more behind it."""
     path = tmp_path / "x.lprof"
     step = max(1, len(good) // 40)
     for length in sorted({1, 2, 3, 10, len(good) - 1, *range(1, len(good), step)}):
@@ -209,12 +262,12 @@ def header(marker, count):
 
 
 HOSTILE = {
-    "map of 4 billion": header(0xdf, 0xffffffff),
-    "array of 4 billion": header(0xdd, 0xffffffff),
-    "text of 4 GiB": header(0xdb, 0xffffffff),
+    "map of 4 billion": header(0xDF, 0xFFFFFFFF),
+    "array of 4 billion": header(0xDD, 0xFFFFFFFF),
+    "text of 4 GiB": header(0xDB, 0xFFFFFFFF),
     "arrays in arrays": b"\x91" * 100_000,
     "maps in maps": b"\x81\xa1a" * 100_000 + b"\x01",
-    "declared and missing": b"\x81\xa9functions" + header(0xdd, 1 << 28),
+    "declared and missing": b"\x81\xa9functions" + header(0xDD, 1 << 28),
     "many arrays of many": b"\xdc\xff\xff" + (b"\xdd" + struct.pack(">I", 1 << 24)) * 100,
     "reserved byte": b"\x81\xa6format\xc1",
     "extension": b"\xc7\xff\x01" + bytes(255),
@@ -227,9 +280,14 @@ def test_hostile(name, tmp_path):
     (tmp_path / "x.lprof").write_bytes(HOSTILE[name])
     limit = 512 << 20
     process = subprocess.run(
-        [str(word) for word in [*viewer_command(), "x.lprof"]], cwd=tmp_path, capture_output=True, text=True,
-        env=clean_environment(), timeout=20,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        [str(word) for word in [*viewer_command(), "x.lprof"]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=20,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
     assert (process.returncode, process.stdout) == (1, ""), process.stderr
     assert re.fullmatch(r"clineprof: x\.lprof: .* at byte \d+.*\n", process.stderr)
 
@@ -286,7 +344,9 @@ def test_unknown_keys_and_columns_are_skipped(good, tmp_path):
 
     (tmp_path / "good.lprof").write_bytes(good)
     (tmp_path / "more.lprof").write_bytes(changed(good, extend))
-    good_report, more_report = (run_viewer([name], tmp_path) for name in ("good.lprof", "more.lprof"))
+    good_report, more_report = (
+        run_viewer([name], tmp_path) for name in ("good.lprof", "more.lprof")
+    )
     assert (more_report.out, more_report.err, more_report.code) == (good_report.out, "", 0)
 
 
@@ -294,7 +354,7 @@ def test_damage_anywhere_is_no_crash(good, tmp_path):
     """A changed byte may go unseen or be refused; either way with a clean end."""
     for at in range(0, len(good), max(1, len(good) // 40)):
         broken = bytearray(good)
-        broken[at] ^= 0xff
+        broken[at] ^= 0xFF
         (tmp_path / "x.lprof").write_bytes(broken)
         ended = run_viewer(["x.lprof"], tmp_path)
         assert ended.code in (0, 1), (at, ended.code, ended.err)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The viewer: what it prints for one profile and for several, and its options."""
+
 import re
 import sys
 
 import pytest
-from harness import (BUILD, Profile, run, run_ckernprof, run_viewer)
+from harness import BUILD, Profile, run, run_ckernprof, run_viewer
 
 PROGRAM = '''
 @profile
@@ -51,8 +52,12 @@ def view(folder, *words):
 def rows(report):
     """{line: [hits, time, per hit, share]} of the rows that ran, and {line: text} of all."""
     numbers, texts = {}, {}
-    for row in re.finditer(r"^ *(\d+)( +\d+ +[\d.e+-]+ +[\d.e+-]+ +[\d.]+)?"
-                           r"(?: +-?[\d.]+ MiB +-?[\d.]+ MiB)?(?: +(.*))?$", report, re.M):
+    for row in re.finditer(
+        r"^ *(\d+)( +\d+ +[\d.e+-]+ +[\d.e+-]+ +[\d.]+)?"
+        r"(?: +-?[\d.]+ MiB +-?[\d.]+ MiB)?(?: +(.*))?$",
+        report,
+        re.M,
+    ):
         texts[int(row[1])] = row[3] or ""
         if row[2]:
             numbers[int(row[1])] = [float(word) for word in row[2].split()]
@@ -68,9 +73,19 @@ def test_report(made):
     assert report.startswith("Timer unit: 1e-06 s\n\nTotal time: ")
     assert functions(report) == ["slow", "quick", "idle"]
     assert report.count("File: program.py\n") == 3
-    assert "Line #      Hits         Time  Per Hit   % Time    Mem usage    Increment  Line Contents\n" in report
+    assert (
+        "Line #      Hits         Time  Per Hit   % Time    Mem usage    Increment  Line Contents\n"
+        in report
+    )
     numbers, texts = rows(report)
-    assert {line: int(row[0]) for line, row in numbers.items()} == {4: 1, 5: 1, 9: 1, 10: 11, 11: 10, 12: 1}
+    assert {line: int(row[0]) for line, row in numbers.items()} == {
+        4: 1,
+        5: 1,
+        9: 1,
+        10: 11,
+        11: 10,
+        12: 1,
+    }
     assert texts[2] == "@profile" and texts[10] == "for i in range(10):"
     assert numbers[5][1] >= 20000 and numbers[5][3] > 90
 
@@ -84,7 +99,9 @@ def test_rows_show_the_source(made):
 
 def test_several_files_are_summed(made):
     one, both = rows(view(made, "one.lprof"))[0], rows(view(made, "one.lprof", "two.lprof"))[0]
-    assert {line: row[0] * 2 for line, row in one.items()} == {line: row[0] for line, row in both.items()}
+    assert {line: row[0] * 2 for line, row in one.items()} == {
+        line: row[0] for line, row in both.items()
+    }
     assert both[5][1] >= 40000
     thrice = rows(view(made, "one.lprof", "one.lprof", "one.lprof"))[0]
     assert thrice[10][0] == 33
@@ -92,7 +109,10 @@ def test_several_files_are_summed(made):
 
 def test_no_memory_prints_the_plain_table(made):
     report = view(made, "--no-memory", "one.lprof")
-    assert "Line #      Hits         Time  Per Hit   % Time  Line Contents\n" + "=" * 62 + "\n" in report
+    assert (
+        "Line #      Hits         Time  Per Hit   % Time  Line Contents\n" + "=" * 62 + "\n"
+        in report
+    )
     assert "MiB" not in report
 
 
@@ -117,7 +137,11 @@ def test_summarize(made):
     report = view(made, "-m", "one.lprof")
     found = re.findall(r"^ *(\d+\.\d\d) seconds - (\S+) - (\S+)$", report, re.M)
     assert [name for seconds, where, name in found] == ["slow", "quick", "idle"]
-    assert [where for seconds, where, name in found] == ["program.py:2", "program.py:7", "program.py:14"]
+    assert [where for seconds, where, name in found] == [
+        "program.py:2",
+        "program.py:7",
+        "program.py:14",
+    ]
     assert float(found[0][0]) >= 0.02
 
 
@@ -129,7 +153,10 @@ def test_unit(made):
 
 
 def test_raw_times_are_not_smaller(made):
-    corrected, raw = rows(view(made, "one.lprof"))[0], rows(view(made, "--raw-times", "one.lprof"))[0]
+    corrected, raw = (
+        rows(view(made, "one.lprof"))[0],
+        rows(view(made, "--raw-times", "one.lprof"))[0],
+    )
     assert all(raw[line][1] >= corrected[line][1] for line in corrected)
 
 
@@ -159,8 +186,11 @@ def test_source_as_it_ran(script):
 
 
 def test_source_that_never_was(script):
-    path = script("scope = {'profile': profile}\nexec(compile('@profile\\ndef f():\\n    return 1\\n', 'nowhere.py', "
-                  "'exec'), scope)\nscope['f']()\n")
+    path = script(
+        "scope = {'profile': profile}\n"
+        "exec(compile('@profile\\ndef f():\\n    return 1\\n', 'nowhere.py', "
+        "'exec'), scope)\nscope['f']()\n"
+    )
     ended = run_ckernprof(["-l", "-v", path.name], path.parent)
     assert "Function: f at line 1" in ended.out and "nowhere.py" in ended.out
     assert re.search(r"^ +3 +1 ", ended.out, re.M)
@@ -170,7 +200,9 @@ def test_source_that_never_was(script):
 def test_source_with_odd_bytes(script):
     """Latin-1 with a declaration, and control characters that a terminal would obey."""
     path = script("")
-    path.write_bytes(b"# -*- coding: latin-1 -*-\n@profile\ndef f():\n    return '\xe9 \x1b[31m \x07'\nf()\n")
+    path.write_bytes(
+        b"# -*- coding: latin-1 -*-\n@profile\ndef f():\n    return '\xe9 \x1b[31m \x07'\nf()\n"
+    )
     ended = run_ckernprof(["-l", "-v", path.name], path.parent)
     assert ended.code == 0
     for report in ended.out, view(path.parent, "program.py.lprof"):
@@ -179,7 +211,9 @@ def test_source_with_odd_bytes(script):
 
 
 def test_names_that_a_terminal_would_obey(script):
-    path = script("exec(compile('@profile\\ndef f():\\n    return 1\\nf()', 'file\\x1b[2J\\nx', 'exec'))\n")
+    path = script(
+        "exec(compile('@profile\\ndef f():\\n    return 1\\nf()', 'file\\x1b[2J\\nx', 'exec'))\n"
+    )
     ended = run_ckernprof(["-l", "-v", path.name], path.parent)
     assert ended.code == 0 and "Function: f" in ended.out
     for report in ended.out, view(path.parent, "program.py.lprof"):
@@ -218,6 +252,14 @@ def test_does_not_run_the_folder_it_stands_in(made, tmp_path):
 
 @pytest.mark.once
 def test_closed_pipe_is_no_crash(made):
-    ended = run(["sh", "-c", "exec \"$0\" one.lprof one.lprof | head -n 1", *map(str, [BUILD / "bin" / "clineprof"])], made)
+    ended = run(
+        [
+            "sh",
+            "-c",
+            "exec \"$0\" one.lprof one.lprof | head -n 1",
+            *map(str, [BUILD / "bin" / "clineprof"]),
+        ],
+        made,
+    )
     assert (ended.out, ended.code) == ("Timer unit: 1e-06 s\n", 0)
     assert "Traceback" not in ended.err

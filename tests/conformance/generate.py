@@ -5,6 +5,7 @@ layout where counting lines is hard: long functions, wide gaps between lines, ju
 The module's run_all() calls all of them and returns a number. Every loop is bounded, every error is
 caught, and what a function does depends on its argument alone.
 """
+
 import random
 
 HEAD = '''# SPDX-License-Identifier: MIT
@@ -99,31 +100,83 @@ class Writer:
 
     def expression(self):
         pick = self.chance.choice
-        return pick([
-            "n + 1", "x * 3 % 11", "same(n, x)", "(n and x) or 2", "x if n % 2 else n", "-x",
-            "sum(i for i in range(3))", "len([i for i in range(n)])", "(lambda a: a + 1)(x)",
-            "same(\n    n,\n    x,\n)", "(n +\n x\n + 1)", "len({\n    i\n    for i in range(3)\n    if i\n})",
-            "sum([\n    a * b\n    for a in range(2)\n    for b in range(2)])",
-            "n if x > 3 else \\\n    same(x,\n         1)", "int(1 < n <= x)", "(y := x + 1)",
-            "len(f'{n}{x:>3}')", "sum(*[[n, x]])",
-        ])
+        return pick(
+            [
+                "n + 1",
+                "x * 3 % 11",
+                "same(n, x)",
+                "(n and x) or 2",
+                "x if n % 2 else n",
+                "-x",
+                "sum(i for i in range(3))",
+                "len([i for i in range(n)])",
+                "(lambda a: a + 1)(x)",
+                "same(\n    n,\n    x,\n)",
+                "(n +\n x\n + 1)",
+                "len({\n    i\n    for i in range(3)\n    if i\n})",
+                "sum([\n    a * b\n    for a in range(2)\n    for b in range(2)])",
+                "n if x > 3 else \\\n    same(x,\n         1)",
+                "int(1 < n <= x)",
+                "(y := x + 1)",
+                "len(f'{n}{x:>3}')",
+                "sum(*[[n, x]])",
+            ]
+        )
 
     def condition(self):
-        return self.chance.choice([
-            "n % 2", "x > 5", "not n", "x < n", "n and x", "n or\\\n        x % 3", "(n > 2 and\n        x != 7)",
-            "x in (1, 2, 3)", "1 < x < 5", "same(n)", "any(i == n for i in range(3))"])
+        return self.chance.choice(
+            [
+                "n % 2",
+                "x > 5",
+                "not n",
+                "x < n",
+                "n and x",
+                "n or\\\n        x % 3",
+                "(n > 2 and\n        x != 7)",
+                "x in (1, 2, 3)",
+                "1 < x < 5",
+                "same(n)",
+                "any(i == n for i in range(3))",
+            ]
+        )
 
     def simple(self, depth):
-        kinds = ["x = {}", "x += {}", "x = {}; x += 1", "same({}, 1)", "assert x < 10 ** 9, 'large'",
-                 "pass", "x %= 97", "x, y = n, x", "y = [{}, x]; x += y[0]", "if n > 3: x += 1",
-                 "for i in range(2): x += i", "while x > 50: x -= 20", "del_me = x; del del_me",
-                 "for i in range(n): pass", "x = {} if x else {}", "...", "'a text'", "global_name = {}"]
+        kinds = [
+            "x = {}",
+            "x += {}",
+            "x = {}; x += 1",
+            "same({}, 1)",
+            "assert x < 10 ** 9, 'large'",
+            "pass",
+            "x %= 97",
+            "x, y = n, x",
+            "y = [{}, x]; x += y[0]",
+            "if n > 3: x += 1",
+            "for i in range(2): x += i",
+            "while x > 50: x -= 20",
+            "del_me = x; del del_me",
+            "for i in range(n): pass",
+            "x = {} if x else {}",
+            "...",
+            "'a text'",
+            "global_name = {}",
+        ]
         if self.kind == "generator":
-            kinds += ["yield x", "x = (yield {}) or 0", "x += yield from part(n)", "x += (yield) or 1",
-                      "for i in range(2): yield i"] * 2
+            kinds += [
+                "yield x",
+                "x = (yield {}) or 0",
+                "x += yield from part(n)",
+                "x += (yield) or 1",
+                "for i in range(2): yield i",
+            ] * 2
         if self.kind == "coroutine":
-            kinds += ["x = await later(x)", "await later({})", "x = same(await later(n),\n         await later(x))",
-                      "x += sum([i async for i in each(n)])", "x += sum([await later(i) for i in range(3)])"] * 2
+            kinds += [
+                "x = await later(x)",
+                "await later({})",
+                "x = same(await later(n),\n         await later(x))",
+                "x += sum([i async for i in each(n)])",
+                "x += sum([await later(i) for i in range(3)])",
+            ] * 2
         text = self.chance.choice(kinds)
         while "{}" in text:
             text = text.replace("{}", self.expression(), 1)
@@ -135,8 +188,16 @@ class Writer:
             self.statement(depth, room)
 
     def statement(self, depth, room):
-        compound = [self.if_, self.for_, self.while_, self.try_, self.with_, self.match_, self.leave,
-                    self.inner]
+        compound = [
+            self.if_,
+            self.for_,
+            self.while_,
+            self.try_,
+            self.with_,
+            self.match_,
+            self.leave,
+            self.inner,
+        ]
         if room <= 0 or self.chance.random() < 0.5:
             self.simple(depth)
         else:
@@ -161,7 +222,9 @@ class Writer:
             self.body(depth + 1, room)
 
     def for_(self, depth, room):
-        source = self.chance.choice(["range(3)", "range(n)", "[1, 2]", "()", "enumerate((\n        n,\n        x))"])
+        source = self.chance.choice(
+            ["range(3)", "range(n)", "[1, 2]", "()", "enumerate((\n        n,\n        x))"]
+        )
         keyword = "for"
         if self.kind == "coroutine" and self.chance.random() < 0.3:
             keyword, source = "async for", "each(n)"
@@ -171,7 +234,12 @@ class Writer:
     def while_(self, depth, room):
         count = self.name()
         self.add(depth, f"{count} = 0")
-        self.add(depth, f"while {count} < 3" + self.chance.choice(["", " and x < 90", " and\\\n        n"]) + ":")
+        self.add(
+            depth,
+            f"while {count} < 3"
+            + self.chance.choice(["", " and x < 90", " and\\\n        n"])
+            + ":",
+        )
         self.add(depth + 1, f"{count} += 1")
         self.in_loop(depth, room)
 
@@ -182,8 +250,17 @@ class Writer:
             self.add(depth + 1, f"if {self.condition()}: raise ValueError(n)")
         handled = self.chance.random() < 0.8
         if handled:
-            self.add(depth, self.chance.choice(["except ValueError:", "except (ValueError,\n        IndexError) as error:",
-                                                "except IndexError:", "except Exception:"]))
+            self.add(
+                depth,
+                self.chance.choice(
+                    [
+                        "except ValueError:",
+                        "except (ValueError,\n        IndexError) as error:",
+                        "except IndexError:",
+                        "except Exception:",
+                    ]
+                ),
+            )
             self.body(depth + 1, room)
             if self.chance.random() < 0.3:
                 self.add(depth, "except ValueError as error:")
@@ -200,9 +277,12 @@ class Writer:
             self.loops = loops
 
     def with_(self, depth, room):
-        keyword = "async with" if self.kind == "coroutine" and self.chance.random() < 0.5 else "with"
-        managers = self.chance.choice(["Quiet(n)", "Quiet(x) as y", "Quiet(0), Quiet(\n        n) as y",
-                                       "Quiet(2)"])
+        keyword = (
+            "async with" if self.kind == "coroutine" and self.chance.random() < 0.5 else "with"
+        )
+        managers = self.chance.choice(
+            ["Quiet(n)", "Quiet(x) as y", "Quiet(0), Quiet(\n        n) as y", "Quiet(2)"]
+        )
         self.add(depth, f"{keyword} {managers}:")
         self.body(depth + 1, room)
         if self.chance.random() < 0.4:
@@ -210,7 +290,9 @@ class Writer:
 
     def match_(self, depth, room):
         self.add(depth, self.chance.choice(["match x % 4:", "match (n,\n       x % 3):"]))
-        for case in self.chance.sample(["0", "1 | 2", "(0, y)", "(a, b) if a == b", "int(y) if y > 2"], 3):
+        for case in self.chance.sample(
+            ["0", "1 | 2", "(0, y)", "(a, b) if a == b", "int(y) if y > 2"], 3
+        ):
             self.add(depth + 1, f"case {case}:")
             self.body(depth + 2, room)
         if self.chance.random() < 0.5:
@@ -230,10 +312,18 @@ class Writer:
 
     def inner(self, depth, room):
         name = self.name()
-        self.add(depth, self.chance.choice([
-            f"def {name}(a=1):\n    return a + 1\nx += {name}()", f"{name} = lambda a: a\nx += {name}(2)",
-            f"class {name}:\n    field = 3\nx += {name}.field",
-            f"@contextlib.contextmanager\ndef {name}(\n        a,\n        b=2):\n    yield a\nwith {name}(1) as y: x += y"]))
+        self.add(
+            depth,
+            self.chance.choice(
+                [
+                    f"def {name}(a=1):\n    return a + 1\nx += {name}()",
+                    f"{name} = lambda a: a\nx += {name}(2)",
+                    f"class {name}:\n    field = 3\nx += {name}.field",
+                    f"@contextlib.contextmanager\ndef {name}(\n        a,\n        b=2):\n    yield a\n"
+                    f"with {name}(1) as y: x += y",
+                ]
+            ),
+        )
 
     def function(self, name, statements, room):
         keyword = "async def" if self.kind == "coroutine" else "def"
@@ -252,15 +342,36 @@ def long_function(chance, name, count):
     """Straight on and back: a loop around many lines, so that jumps are as long as the function."""
     lines = [f"def {name}(n):", "    x = 1", "    for i in range(3):", "        try:"]
     for k in range(count):
-        lines.append("            " + chance.choice([
-            "x += 1", "x = x * 3 % 101", "if x % 2: x += 1", "for j in range(2): x += j", "same(x, i)",
-            "x = [\n                x for _ in range(2)][0]"]))
+        lines.append(
+            "            "
+            + chance.choice(
+                [
+                    "x += 1",
+                    "x = x * 3 % 101",
+                    "if x % 2: x += 1",
+                    "for j in range(2): x += j",
+                    "same(x, i)",
+                    "x = [\n                x for _ in range(2)][0]",
+                ]
+            )
+        )
         if k % 97 == 96:
             lines.append(f"            if x % 7 == {k % 7}: continue")
-            lines.append(f"            with Quiet(2):\n                if x % 5 == {k % 5}: raise ValueError")
+            lines.append(
+                f"            with Quiet(2):\n                if x % 5 == {k % 5}: raise ValueError"
+            )
         if k % 199 == 198:
-            lines.append("            while x > 90:\n                x -= 10\n                if x == 95: break")
-    lines += ["        except ValueError:", "            x += 1", "        finally:", "            x += 2", "    return x"]
+            lines.append(
+                "            while x > 90:\n                x -= 10\n"
+                "                if x == 95: break"
+            )
+    lines += [
+        "        except ValueError:",
+        "            x += 1",
+        "        finally:",
+        "            x += 2",
+        "    return x",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -286,13 +397,24 @@ def module(seed):
         name = f"{kind}_long"
         add(name, Writer(chance, kind).function(name, 700, 4), kind)
     add("long_straight", long_function(chance, "long_straight", 1000))
-    add("gap_of_40000", "def gap_of_40000(n):\n    x = n\n    while x < 5:\n        x += 1" + "\n" * 40000
-        + "        same(x)\n    return x\n")
-    names = "\n".join(f"{variable} = [{', '.join(kinds[kind])}]" for variable, kind in
-                      (("PLAIN", "plain"), ("GENERATORS", "generator"), ("COROUTINES", "coroutine")))
+    add(
+        "gap_of_40000",
+        "def gap_of_40000(n):\n    x = n\n    while x < 5:\n        x += 1"
+        + "\n" * 40000
+        + "        same(x)\n    return x\n",
+    )
+    names = "\n".join(
+        f"{variable} = [{', '.join(kinds[kind])}]"
+        for variable, kind in (
+            ("PLAIN", "plain"),
+            ("GENERATORS", "generator"),
+            ("COROUTINES", "coroutine"),
+        )
+    )
     return "\n\n".join(texts) + "\n\n" + names + "\n" + TAIL
 
 
 if __name__ == "__main__":
     import sys
+
     print(module(int(sys.argv[1])), end="")

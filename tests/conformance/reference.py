@@ -6,12 +6,13 @@ Python, with nothing of clineprof.
 
 runs SCRIPT as __main__ with a `profile` builtin that returns what it is given and remembers the code
 objects in it. On 3.12 and newer they are counted with sys.monitoring LINE events, local to exactly
-these code objects. PY_RESUME is on as well, for since 3.13 LINE at a yield depends on whether it was
-ever resumed before when nobody watches that. PY_START is on, too, for 3.13+ sends LINE for one-line functions only then; it
-is never counted itself. Before 3.12, 'line' events of sys.settrace are counted.
+these code objects. Two more events are watched but never counted: PY_START, for 3.13+ sends LINE for
+one-line functions only then; PY_RESUME, for without it LINE at a yield depends, since 3.13, on
+whether it was ever resumed before. Before 3.12, line events of sys.settrace are counted.
 
 OUT.json holds [file, first line, name, {line: hits}] for every function, also one that never ran.
 """
+
 import atexit
 import builtins
 import collections
@@ -78,7 +79,9 @@ class Monitored(Selection):
 
     def watch(self, code):
         events = sys.monitoring.events
-        sys.monitoring.set_local_events(self.TOOL, code, events.LINE | events.PY_START | events.PY_RESUME)
+        sys.monitoring.set_local_events(
+            self.TOOL, code, events.LINE | events.PY_START | events.PY_RESUME
+        )
 
     def on_line(self, code, line):
         self.codes[id(code)][2][line] += 1
@@ -119,8 +122,13 @@ def run_as_main(path, arguments):
 def write(selection, out):
     selection.stop()
     with open(out, "w", encoding="utf-8") as stream:
-        json.dump([(code.co_filename, code.co_firstlineno, name, hits)
-                   for code, name, hits in selection.codes.values()], stream)
+        json.dump(
+            [
+                (code.co_filename, code.co_firstlineno, name, hits)
+                for code, name, hits in selection.codes.values()
+            ],
+            stream,
+        )
 
 
 def main():

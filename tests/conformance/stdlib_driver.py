@@ -6,6 +6,7 @@
 profile() marks a function's code and returns the same object, so the modules keep their functions.
 A group selects its modules, then works with them; it prints a short result.
 """
+
 import functools
 import gc
 import importlib
@@ -59,7 +60,9 @@ def text_of(name):
 
 
 def code():
-    select("ast", "tokenize", "textwrap", "dis", "inspect", "keyword", "symtable", "codeop", "opcode")
+    select(
+        "ast", "tokenize", "textwrap", "dis", "inspect", "keyword", "symtable", "codeop", "opcode"
+    )
     import ast
     import codeop
     import dis
@@ -67,6 +70,7 @@ def code():
     import symtable
     import textwrap
     import tokenize
+
     source = text_of("bisect") + text_of("colorsys")
     tree = ast.parse(source)
     assert ast.dump(ast.parse(ast.unparse(tree))) == ast.dump(ast.parse(ast.unparse(tree)))
@@ -89,9 +93,31 @@ def code():
 
 
 def texts():
-    select("difflib", "csv", "string", "html.parser", "html", "_markupbase", "shlex", "pprint",
-           "re", "re._parser", "re._compiler", "sre_parse", "sre_compile", "fnmatch", "glob",
-           "reprlib", "quopri", "base64", "gettext", "locale", "unicodedata", "stringprep", "cmd")
+    select(
+        "difflib",
+        "csv",
+        "string",
+        "html.parser",
+        "html",
+        "_markupbase",
+        "shlex",
+        "pprint",
+        "re",
+        "re._parser",
+        "re._compiler",
+        "sre_parse",
+        "sre_compile",
+        "fnmatch",
+        "glob",
+        "reprlib",
+        "quopri",
+        "base64",
+        "gettext",
+        "locale",
+        "unicodedata",
+        "stringprep",
+        "cmd",
+    )
     import base64
     import csv
     import difflib
@@ -103,25 +129,38 @@ def texts():
     import reprlib
     import shlex
     import string
+
     one, two = text_of("shlex").splitlines()[:90], text_of("cmd").splitlines()[:90]
     print(len(list(difflib.unified_diff(one, two))), len(list(difflib.ndiff(one[:25], two[:25]))))
-    print(len(difflib.HtmlDiff().make_file(one[:12], two[:12])),
-          difflib.get_close_matches("appel", ["ape", "apple", "peach"]))
-    for pattern in (r"(?P<a>x+)(?(a)y|z)", r"[^\W\d_]{2,5}?(?=end)|(?<!no)\bword\b", r"(a|bc|[d-f])*+"
-                    if sys.version_info > (3, 11) else "(a|b)*", r"(?ix: \s* # text" "\n" r")", "(?:é|ü)"):
+    print(
+        len(difflib.HtmlDiff().make_file(one[:12], two[:12])),
+        difflib.get_close_matches("appel", ["ape", "apple", "peach"]),
+    )
+    for pattern in (
+        r"(?P<a>x+)(?(a)y|z)",
+        r"[^\W\d_]{2,5}?(?=end)|(?<!no)\bword\b",
+        r"(a|bc|[d-f])*+" if sys.version_info > (3, 11) else "(a|b)*",
+        r"(?ix: \s* # text" "\n" r")",
+        "(?:é|ü)",
+    ):
         re.compile(pattern), re.escape(pattern)
     for bad in "(", "[z-a]", "*x", "(?P<1>x)", "(?<=a+)b":
         try:
             re.compile(bad)
         except re.error as error:
             print(str(error)[:20])
-    print(re.sub(r"(\w)(\d)", r"\2\g<1>", "a1 b2"), re.Scanner([("a", None), ("b", "B")]).scan("ab"))
+    print(
+        re.sub(r"(\w)(\d)", r"\2\g<1>", "a1 b2"), re.Scanner([("a", None), ("b", "B")]).scan("ab")
+    )
     out = io.StringIO()
     writer = csv.DictWriter(out, ["a", "b"], extrasaction="ignore")
     writer.writeheader()
     writer.writerows({"a": n, "b": f"x,{n}", "c": 0} for n in range(20))
-    print(csv.Sniffer().sniff(out.getvalue()).delimiter, csv.Sniffer().has_header("a;b\n1;2\n3;4\n"),
-          len(list(csv.DictReader(io.StringIO(out.getvalue())))))
+    print(
+        csv.Sniffer().sniff(out.getvalue()).delimiter,
+        csv.Sniffer().has_header("a;b\n1;2\n3;4\n"),
+        len(list(csv.DictReader(io.StringIO(out.getvalue())))),
+    )
 
     class Collect(html.parser.HTMLParser):
         found = []
@@ -131,17 +170,25 @@ def texts():
             self.found.append((tag, attrs))
 
     parser = Collect()
-    parser.feed("<!DOCTYPE html><p class=x title='a&amp;b'>text &lt;<br/><!-- no --><script>a<b</script>"
-                "<a href=\"#\">&#233;&eacute;</a></p><?php ?><![CDATA[x]]>")
+    parser.feed(
+        "<!DOCTYPE html><p class=x title='a&amp;b'>text &lt;<br/><!-- no --><script>a<b</script>"
+        "<a href=\"#\">&#233;&eacute;</a></p><?php ?><![CDATA[x]]>"
+    )
     parser.close()
     print(parser.found[:2], html.unescape("&notit; &#x41; &amp"), html.escape("<'\">"))
-    print(shlex.split("a 'b c' \"d\\\"e\" f\\ g # h", comments=True), shlex.join(["a b", "c"]),
-          list(shlex.shlex("a=(b|c)&&d", punctuation_chars=True)))
+    print(
+        shlex.split("a 'b c' \"d\\\"e\" f\\ g # h", comments=True),
+        shlex.join(["a b", "c"]),
+        list(shlex.shlex("a=(b|c)&&d", punctuation_chars=True)),
+    )
     nested = {n: [list(range(n)), {"key": "v" * n}, (n,), {n}] for n in range(12)}
     pprint.pformat(nested, width=40), pprint.pformat([nested] * 2, depth=2, compact=True)
     pprint.pformat(types.SimpleNamespace(a="long " * 30, b=b"x" * 100, c=bytearray(90)))
     print(reprlib.repr(nested)[:40], string.Template("$a ${b} $$").safe_substitute(a=1))
-    print(string.Formatter().format("{0!r:>5} {a[0]} {b.real}", "x", a=[1], b=2), string.capwords("a b"))
+    print(
+        string.Formatter().format("{0!r:>5} {a[0]} {b.real}", "x", a=[1], b=2),
+        string.capwords("a b"),
+    )
     print(fnmatch.filter(["a.py", "b.txt", "[c].py"], "*.p[!z]"), fnmatch.translate("a?[!b]*"))
     for code in "b16", "b32", "b64", "b85", "a85":
         getattr(base64, code + "decode")(getattr(base64, code + "encode")(b"bytes \0\xff" * 5))
@@ -149,9 +196,25 @@ def texts():
 
 
 def numbers():
-    select("fractions", "statistics", "random", "_pydecimal", "calendar", "datetime", "_pydatetime",
-           "numbers", "heapq", "bisect", "colorsys", "ipaddress", "uuid", "hashlib", "_strptime",
-           "operator", "fractions")
+    select(
+        "fractions",
+        "statistics",
+        "random",
+        "_pydecimal",
+        "calendar",
+        "datetime",
+        "_pydatetime",
+        "numbers",
+        "heapq",
+        "bisect",
+        "colorsys",
+        "ipaddress",
+        "uuid",
+        "hashlib",
+        "_strptime",
+        "operator",
+        "fractions",
+    )
     import calendar
     import colorsys
     import datetime
@@ -162,57 +225,150 @@ def numbers():
     import random
     import statistics
     import _pydecimal
+
     for module in heapq, operator:  # their functions in Python lie below those in C
-        source = text_of(module.__name__).split("# If available, use C")[0].split("\ntry:\n    from _op")[0]
+        source = (
+            text_of(module.__name__)
+            .split("# If available, use C")[0]
+            .split("\ntry:\n    from _op")[0]
+        )
         scope = {"__name__": module.__name__}
         exec(compile(source, f"python_{module.__name__}.py", "exec"), scope)
         select_in(scope, module.__name__)
         if module is heapq:
             heap = [n * 7919 % 1000 for n in range(200)]
             scope["heapify"](heap)
-            print(list(scope["merge"]([1, 4], [2, 3], reverse=False)), scope["nlargest"](3, heap),
-                  scope["nsmallest"](3, heap, key=lambda n: -n), [scope["heappop"](heap) for _ in range(9)])
+            print(
+                list(scope["merge"]([1, 4], [2, 3], reverse=False)),
+                scope["nlargest"](3, heap),
+                scope["nsmallest"](3, heap, key=lambda n: -n),
+                [scope["heappop"](heap) for _ in range(9)],
+            )
         else:
-            print(scope["itemgetter"](1, 2)("abc"), scope["attrgetter"]("real.imag")(2), scope["indexOf"]("ab", "b"))
+            print(
+                scope["itemgetter"](1, 2)("abc"),
+                scope["attrgetter"]("real.imag")(2),
+                scope["indexOf"]("ab", "b"),
+            )
     half = fractions.Fraction("3.14159").limit_denominator(200)
-    print(half, half ** 2, half % 1, round(half, 3), fractions.Fraction(1, 3) + 2.5, half > 3, hash(half))
+    print(
+        half,
+        half**2,
+        half % 1,
+        round(half, 3),
+        fractions.Fraction(1, 3) + 2.5,
+        half > 3,
+        hash(half),
+    )
     random.seed(5)
     values = [random.gauss(10, 3) for _ in range(100)]
     random.shuffle(values)
-    print(random.sample(range(1000), 5), random.choices("abc", [1, 2, 3], k=6),
-          [round(draw(2, 3), 3) for draw in (random.betavariate, random.gammavariate, random.uniform,
-                                              random.vonmisesvariate, random.weibullvariate)])
-    for measure in ("mean", "fmean", "median", "median_grouped", "pstdev", "variance", "quantiles",
-                    "geometric_mean", "harmonic_mean"):
+    print(
+        random.sample(range(1000), 5),
+        random.choices("abc", [1, 2, 3], k=6),
+        [
+            round(draw(2, 3), 3)
+            for draw in (
+                random.betavariate,
+                random.gammavariate,
+                random.uniform,
+                random.vonmisesvariate,
+                random.weibullvariate,
+            )
+        ],
+    )
+    for measure in (
+        "mean",
+        "fmean",
+        "median",
+        "median_grouped",
+        "pstdev",
+        "variance",
+        "quantiles",
+        "geometric_mean",
+        "harmonic_mean",
+    ):
         getattr(statistics, measure)([abs(value) for value in values])
-    print(statistics.mode("aabbb"), statistics.multimode("aabb"), statistics.NormalDist(3, 2).quantiles(3),
-          statistics.linear_regression([1, 2, 3], [2, 4, 7]).slope)
+    print(
+        statistics.mode("aabbb"),
+        statistics.multimode("aabb"),
+        statistics.NormalDist(3, 2).quantiles(3),
+        statistics.linear_regression([1, 2, 3], [2, 4, 7]).slope,
+    )
     d = _pydecimal.Decimal
     with _pydecimal.localcontext() as context:
         context.prec = 30
         print(d(2).sqrt(), d("1.5").exp(), d(10).ln(), d(7).log10(), d(3) ** d("0.5"), d("-7") // 2)
-    print(f"{d('1234567.891'):,.2f}", d("1e400") * 10, d("NaN").compare(1), d(5).quantize(d("0.01")), divmod(d(17), 5))
+    print(
+        f"{d('1234567.891'):,.2f}",
+        d("1e400") * 10,
+        d("NaN").compare(1),
+        d(5).quantize(d("0.01")),
+        divmod(d(17), 5),
+    )
     try:
         d(1) / 0
     except ZeroDivisionError as error:
         print(type(error).__name__)
-    print(calendar.TextCalendar(6).formatmonth(2024, 2)[:30], len(calendar.HTMLCalendar().formatyear(2023)),
-          calendar.timegm((2024, 2, 29, 1, 2, 3)))
+    print(
+        calendar.TextCalendar(6).formatmonth(2024, 2)[:30],
+        len(calendar.HTMLCalendar().formatyear(2023)),
+        calendar.timegm((2024, 2, 29, 1, 2, 3)),
+    )
     print(datetime.datetime.strptime("2024-02-29 10:11", "%Y-%m-%d %H:%M"), datetime.timezone.utc)
-    print([colorsys.rgb_to_hls(r / 5, .2, .7)[0] for r in range(3)], colorsys.hsv_to_rgb(.3, .5, .7))
+    print(
+        [colorsys.rgb_to_hls(r / 5, 0.2, 0.7)[0] for r in range(3)],
+        colorsys.hsv_to_rgb(0.3, 0.5, 0.7),
+    )
     net = ipaddress.ip_network("10.0.0.0/27")
-    print(list(net.subnets(2))[-1], ipaddress.ip_address("::ffff:1.2.3.4").ipv4_mapped, len(list(net.hosts())),
-          list(ipaddress.collapse_addresses(ipaddress.ip_network(f"10.0.{n}.0/24") for n in range(4))))
+    print(
+        list(net.subnets(2))[-1],
+        ipaddress.ip_address("::ffff:1.2.3.4").ipv4_mapped,
+        len(list(net.hosts())),
+        list(
+            ipaddress.collapse_addresses(ipaddress.ip_network(f"10.0.{n}.0/24") for n in range(4))
+        ),
+    )
 
 
 def documents():
-    select("email", "email.parser", "email.feedparser", "email.message", "email.header", "email.utils",
-           "email._header_value_parser", "email.headerregistry", "email.generator", "email.policy",
-           "email._policybase", "email.contentmanager", "email.mime.text", "email.mime.multipart",
-           "email.base64mime", "email.quoprimime", "email.charset", "email.encoders", "email.iterators",
-           "xml.etree.ElementTree", "xml.etree.ElementPath", "xml.dom.minidom", "xml.dom.expatbuilder",
-           "xml.sax.saxutils", "urllib.parse", "json", "json.decoder", "json.encoder", "json.scanner",
-           "plistlib", "configparser", "http.cookies", "mimetypes", "netrc", "tomllib._parser")
+    select(
+        "email",
+        "email.parser",
+        "email.feedparser",
+        "email.message",
+        "email.header",
+        "email.utils",
+        "email._header_value_parser",
+        "email.headerregistry",
+        "email.generator",
+        "email.policy",
+        "email._policybase",
+        "email.contentmanager",
+        "email.mime.text",
+        "email.mime.multipart",
+        "email.base64mime",
+        "email.quoprimime",
+        "email.charset",
+        "email.encoders",
+        "email.iterators",
+        "xml.etree.ElementTree",
+        "xml.etree.ElementPath",
+        "xml.dom.minidom",
+        "xml.dom.expatbuilder",
+        "xml.sax.saxutils",
+        "urllib.parse",
+        "json",
+        "json.decoder",
+        "json.encoder",
+        "json.scanner",
+        "plistlib",
+        "configparser",
+        "http.cookies",
+        "mimetypes",
+        "netrc",
+        "tomllib._parser",
+    )
     import configparser
     import email
     import email.message
@@ -225,8 +381,11 @@ def documents():
     import urllib.parse
     import xml.dom.minidom
     import xml.etree.ElementTree as tree
+
     message = email.message.EmailMessage()
-    message["Subject"] = "Grüße and a rather long subject line that has to be folded somewhere, surely"
+    message["Subject"] = (
+        "Grüße and a rather long subject line that has to be folded somewhere, surely"
+    )
     message["From"] = "Jörg Example <joerg@example.org>"
     message["To"] = "a@example.org, \"B, C\" <bc@example.org>, group: d@e.org;"
     message["Date"] = "Thu, 29 Feb 2024 10:11:12 +0100"
@@ -241,34 +400,67 @@ def documents():
     email.message_from_string("Broken\nheader: x\n\nbody")
     root = tree.fromstring("<a xmlns:n='u'><b k='1'>x<c/>y</b><n:b k='2'/><b/></a>")
     tree.indent(root)
-    print(len(root.findall(".//b[@k='1']/c")), root.find("{u}b").attrib, len(list(root.iter())),
-          "".join(root.itertext()).split(), len(tree.tostring(root)), tree.canonicalize("<b z='1' a='2'/>"))
+    print(
+        len(root.findall(".//b[@k='1']/c")),
+        root.find("{u}b").attrib,
+        len(list(root.iter())),
+        "".join(root.itertext()).split(),
+        len(tree.tostring(root)),
+        tree.canonicalize("<b z='1' a='2'/>"),
+    )
     print(len(xml.dom.minidom.parseString(tree.tostring(root)).toprettyxml()))
-    for url in ("http://user:pw@host:80/p;q?a=1&b=&a=2#f", "//x/../y", "mailto:a@b", "http://[::1]:8/"):
+    for url in (
+        "http://user:pw@host:80/p;q?a=1&b=&a=2#f",
+        "//x/../y",
+        "mailto:a@b",
+        "http://[::1]:8/",
+    ):
         parts = urllib.parse.urlsplit(url)
-        print(parts.hostname, urllib.parse.urljoin("http://h/a/b/", url),
-              urllib.parse.parse_qs(parts.query, True), urllib.parse.quote(url, "/"))
-    print(urllib.parse.urlencode({"a": [1, "é"], "b c": "&"}, doseq=True), urllib.parse.unquote_plus("%C3%A9+x"))
+        print(
+            parts.hostname,
+            urllib.parse.urljoin("http://h/a/b/", url),
+            urllib.parse.parse_qs(parts.query, True),
+            urllib.parse.quote(url, "/"),
+        )
+    print(
+        urllib.parse.urlencode({"a": [1, "é"], "b c": "&"}, doseq=True),
+        urllib.parse.unquote_plus("%C3%A9+x"),
+    )
     decoder = json.JSONDecoder()
     decoder.parse_string = json.decoder.py_scanstring
     decoder.parse_object, decoder.parse_array = json.decoder.JSONObject, json.decoder.JSONArray
     decoder.scan_once = json.scanner.py_make_scanner(decoder)
-    text = r'{"a": [1, -2.5e3, true, null, {}, []], "b": {"\u00e9\ud83d\ude00\n": "x"}, "c": Infinity}'
+    text = (
+        r'{"a": [1, -2.5e3, true, null, {}, []], "b": {"\u00e9\ud83d\ude00\n": "x"}, "c": Infinity}'
+    )
     thing = decoder.decode(text)
-    print(json.dumps(thing, indent=1, sort_keys=True) == json.dumps(json.loads(text), indent=1, sort_keys=True))
+    print(
+        json.dumps(thing, indent=1, sort_keys=True)
+        == json.dumps(json.loads(text), indent=1, sort_keys=True)
+    )
     for bad in "{", '{"a" 1}', "[1,", '"x', "nul", "[1] 2":
         try:
             decoder.decode(bad)
         except ValueError as error:
             print(error)
     plist = plistlib.dumps({"a": [1, 2.5, True, b"x", {"b": "c"}]})
-    print(plistlib.loads(plist), plistlib.loads(plistlib.dumps(plistlib.loads(plist), fmt=plistlib.FMT_BINARY)))
+    print(
+        plistlib.loads(plist),
+        plistlib.loads(plistlib.dumps(plistlib.loads(plist), fmt=plistlib.FMT_BINARY)),
+    )
     parser = configparser.ConfigParser(interpolation=configparser.ExtendedInterpolation())
-    parser.read_string("[a]\nx = 1\n y = not a key\n[b]\nz = ${a:x}!\nflag: yes\n# comment\n[empty]\n")
+    parser.read_string(
+        "[a]\nx = 1\n y = not a key\n[b]\nz = ${a:x}!\nflag: yes\n# comment\n[empty]\n"
+    )
     out = io.StringIO()
     parser.write(out)
-    print(parser["b"]["z"], parser.getboolean("b", "flag"), parser.sections(), len(out.getvalue()),
-          parser.get("a", "none", fallback="f"))
+    print(
+        parser["b"]["z"],
+        parser.getboolean("b", "flag"),
+        parser.sections(),
+        len(out.getvalue()),
+        parser.get("a", "none", fallback="f"),
+    )
     cookie = http.cookies.SimpleCookie('a=1; b="x\\073y"; Path=/')
     cookie["c"] = "v w"
     cookie["c"]["max-age"] = 10
@@ -276,10 +468,38 @@ def documents():
 
 
 def classes():
-    select("dataclasses", "enum", "typing", "contextlib", "abc", "_py_abc", "types", "collections",
-           "_collections_abc", "functools", "copy", "pickle", "_compat_pickle", "copyreg", "weakref",
-           "argparse", "optparse", "getopt", "string", "sched", "queue", "graphlib", "cProfile",
-           "pstats", "timeit", "logging", "warnings", "traceback", "numbers", "shelve")
+    select(
+        "dataclasses",
+        "enum",
+        "typing",
+        "contextlib",
+        "abc",
+        "_py_abc",
+        "types",
+        "collections",
+        "_collections_abc",
+        "functools",
+        "copy",
+        "pickle",
+        "_compat_pickle",
+        "copyreg",
+        "weakref",
+        "argparse",
+        "optparse",
+        "getopt",
+        "string",
+        "sched",
+        "queue",
+        "graphlib",
+        "cProfile",
+        "pstats",
+        "timeit",
+        "logging",
+        "warnings",
+        "traceback",
+        "numbers",
+        "shelve",
+    )
     import argparse
     import collections
     import contextlib
@@ -318,13 +538,31 @@ def classes():
     class Sized(typing.Protocol):
         def size(self) -> int: ...
 
-    print(dataclasses.replace(Point(1, [2]), x=5), dataclasses.asdict(Point(1)), Point(1) < Point(2))
+    print(
+        dataclasses.replace(Point(1, [2]), x=5), dataclasses.asdict(Point(1)), Point(1) < Point(2)
+    )
     print(dataclasses.make_dataclass("Made", ["a", ("b", int, 3)])(1))
-    print(Color.RED | Color.BLUE, ~Color.RED, list(Level), Level["LOW"], Level(2).name, Color.BOTH & Color.RED)
-    print(Box[int], typing.get_type_hints(Point.__init__), typing.Optional[typing.Union[int, str]],
-          isinstance(Box(), Sized), typing.get_args(typing.Dict[str, int]), typing.Literal[1, "a"])
+    print(
+        Color.RED | Color.BLUE,
+        ~Color.RED,
+        list(Level),
+        Level["LOW"],
+        Level(2).name,
+        Color.BOTH & Color.RED,
+    )
+    print(
+        Box[int],
+        typing.get_type_hints(Point.__init__),
+        typing.Optional[typing.Union[int, str]],
+        isinstance(Box(), Sized),
+        typing.get_args(typing.Dict[str, int]),
+        typing.Literal[1, "a"],
+    )
     for protocol in range(6):
-        raw = pickle._dumps([graphlib.CycleError(1), {"a": (1, 2.5, None), "b": {3, "x"}}, b"y" * 300, 1 << 70], protocol)
+        raw = pickle._dumps(
+            [graphlib.CycleError(1), {"a": (1, 2.5, None), "b": {3, "x"}}, b"y" * 300, 1 << 70],
+            protocol,
+        )
         pickle._loads(raw)
     deep = [1, [2, {"a": (3, [4])}], Point(3)]
     deep.append(deep)
@@ -351,9 +589,18 @@ def classes():
         stack.callback(print, "callback")
         raise KeyError("swallowed")
     counter = collections.Counter("abracadabra")
-    print(counter.most_common(2), counter - collections.Counter("aab"), sum(counter.elements() == 0 for _ in "a"),
-          collections.ChainMap({"a": 1}, {"b": 2})["b"], collections.namedtuple("P", "x y")(1, 2)._replace(x=3))
-    print(list(graphlib.TopologicalSorter({"d": {"b", "c"}, "b": {"a"}, "c": {"a"}}).static_order())[0])
+    print(
+        counter.most_common(2),
+        counter - collections.Counter("aab"),
+        sum(counter.elements() == 0 for _ in "a"),
+        collections.ChainMap({"a": 1}, {"b": 2})["b"],
+        collections.namedtuple("P", "x y")(1, 2)._replace(x=3),
+    )
+    print(
+        list(graphlib.TopologicalSorter({"d": {"b", "c"}, "b": {"a"}, "c": {"a"}}).static_order())[
+            0
+        ]
+    )
     out = io.StringIO()
     log = logging.getLogger("conformance")
     log.propagate = False
@@ -376,17 +623,49 @@ def classes():
     print([line.get() for _ in range(3)], functools.reduce(lambda a, b: a * b, range(1, 6)))
 
     @functools.singledispatch
-    def show(thing): return "thing"
+    def show(thing):
+        return "thing"
+
     show.register(int, lambda thing: "int")
     show.register(list, lambda thing: "list")
-    print(show(1), show([]), show(True), show(None), sorted([2, 1, 3], key=functools.cmp_to_key(lambda a, b: b - a)))
+    print(
+        show(1),
+        show([]),
+        show(True),
+        show(None),
+        sorted([2, 1, 3], key=functools.cmp_to_key(lambda a, b: b - a)),
+    )
 
 
 def archives():
-    select("zipfile", "zipfile._path", "tarfile", "gzip", "bz2", "lzma", "_compression", "shutil", "tempfile",
-           "pathlib", "pathlib._local", "posixpath", "genericpath", "fileinput", "filecmp", "zipapp",
-           "stat", "dbm.dumb", "sqlite3.dump", "wave", "struct", "mailbox", "_pyio", "codecs",
-           "encodings.punycode", "encodings.idna")
+    select(
+        "zipfile",
+        "zipfile._path",
+        "tarfile",
+        "gzip",
+        "bz2",
+        "lzma",
+        "_compression",
+        "shutil",
+        "tempfile",
+        "pathlib",
+        "pathlib._local",
+        "posixpath",
+        "genericpath",
+        "fileinput",
+        "filecmp",
+        "zipapp",
+        "stat",
+        "dbm.dumb",
+        "sqlite3.dump",
+        "wave",
+        "struct",
+        "mailbox",
+        "_pyio",
+        "codecs",
+        "encodings.punycode",
+        "encodings.idna",
+    )
     import filecmp
     import gzip
     import pathlib
@@ -395,6 +674,7 @@ def archives():
     import wave
     import zipfile
     import _pyio
+
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         (folder / "in" / "deep").mkdir(parents=True)
@@ -404,7 +684,9 @@ def archives():
             with tarfile.open(folder / f"a.{ending}", mode) as archive:
                 archive.add(folder / "in", "in")
             # not "r": an object that dies in a trace function's own call is lost to the reference
-            with tarfile.open(folder / f"a.{ending}", mode.replace("w", "r:").replace("::", ":")) as archive:
+            with tarfile.open(
+                folder / f"a.{ending}", mode.replace("w", "r:").replace("::", ":")
+            ) as archive:
                 print(archive.getnames())
                 archive.extractall(folder / ending)
         with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -412,13 +694,19 @@ def archives():
                 archive.write(path, path.relative_to(folder))
             archive.writestr("in/more.txt", b"more" * 1000)
         with zipfile.ZipFile(folder / "a.zip") as archive:
-            print(archive.testzip(), len(archive.infolist()),
-                  sorted(entry.name for entry in zipfile.Path(archive, "in/").iterdir()))
+            print(
+                archive.testzip(),
+                len(archive.infolist()),
+                sorted(entry.name for entry in zipfile.Path(archive, "in/").iterdir()),
+            )
             with archive.open("in/more.txt") as stream:
                 stream.seek(100)
                 print(len(stream.read()))
         shutil.copytree(folder / "in", folder / "copy")
-        print(filecmp.dircmp(folder / "in", folder / "copy").diff_files, shutil.disk_usage(folder).total > 0)
+        print(
+            filecmp.dircmp(folder / "in", folder / "copy").diff_files,
+            shutil.disk_usage(folder).total > 0,
+        )
         shutil.rmtree(folder / "copy")
         shutil.make_archive(folder / "made", "zip", folder / "in")
         with gzip.open(folder / "x.gz", "wt") as stream:
@@ -430,17 +718,43 @@ def archives():
         with _pyio.open(folder / "y.txt", "w", encoding="utf-8", newline="") as stream:
             stream.write("line é\r\n" * 20)
         with _pyio.open(folder / "y.txt", encoding="utf-8") as stream:
-            print(len(stream.readline()), stream.tell(), len(stream.readlines()), stream.seek(0), len(stream.read(30)))
-        print(os.path.commonpath(["/a/b/c", "/a/b/d"]), os.path.relpath("/a/b", "/a/c/d"), os.path.normpath("a//./b/../c"))
-        print(pathlib.PurePath("a/b.tar.gz").with_suffix(".x"), pathlib.PurePosixPath("/a") / "b" in {pathlib.PurePosixPath("/a/b")},
-              [p.name for p in sorted(pathlib.Path(folder / "in").glob("**/*.txt"))])
+            print(
+                len(stream.readline()),
+                stream.tell(),
+                len(stream.readlines()),
+                stream.seek(0),
+                len(stream.read(30)),
+            )
+        print(
+            os.path.commonpath(["/a/b/c", "/a/b/d"]),
+            os.path.relpath("/a/b", "/a/c/d"),
+            os.path.normpath("a//./b/../c"),
+        )
+        print(
+            pathlib.PurePath("a/b.tar.gz").with_suffix(".x"),
+            pathlib.PurePosixPath("/a") / "b" in {pathlib.PurePosixPath("/a/b")},
+            [p.name for p in sorted(pathlib.Path(folder / "in").glob("**/*.txt"))],
+        )
     print("bücher".encode("idna"), "bücher".encode("punycode"), b"xn--bcher-kva".decode("idna"))
 
 
 def asynchronous():
-    select("asyncio.queues", "asyncio.locks", "asyncio.tasks", "asyncio.streams", "asyncio.base_events",
-           "asyncio.events", "asyncio.futures", "asyncio.timeouts", "asyncio.taskgroups", "asyncio.runners",
-           "asyncio.subprocess", "concurrent.futures._base", "concurrent.futures.thread", "contextlib")
+    select(
+        "asyncio.queues",
+        "asyncio.locks",
+        "asyncio.tasks",
+        "asyncio.streams",
+        "asyncio.base_events",
+        "asyncio.events",
+        "asyncio.futures",
+        "asyncio.timeouts",
+        "asyncio.taskgroups",
+        "asyncio.runners",
+        "asyncio.subprocess",
+        "concurrent.futures._base",
+        "concurrent.futures.thread",
+        "contextlib",
+    )
     import asyncio
 
     async def worker(line, done):
@@ -466,6 +780,7 @@ def asynchronous():
                 await gate.wait()
                 async with lock:
                     return 1
+
         entering = [asyncio.ensure_future(enter()) for _ in range(5)]
         await asyncio.sleep(0)
         gate.set()
@@ -476,7 +791,12 @@ def asynchronous():
         except asyncio.TimeoutError:
             print("timed out")
         stuck.cancel()
-        print([result.__class__.__name__ for result in await asyncio.gather(stuck, return_exceptions=True)])
+        print(
+            [
+                result.__class__.__name__
+                for result in await asyncio.gather(stuck, return_exceptions=True)
+            ]
+        )
         reader = asyncio.StreamReader()
         reader.feed_data(b"line 1\nrest")
         reader.feed_eof()
@@ -488,6 +808,7 @@ def asynchronous():
 def generated():
     sys.path.insert(0, os.getcwd())
     import generated_functions
+
     select("generated_functions")
     print(generated_functions.run_all())
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A program cannot tell from its surroundings that ckernprof started it: fixtures/environment.py prints
-all it sees, and that must be the same text as under python."""
+"""A program cannot tell from its surroundings that ckernprof started it: fixtures/environment.py
+prints all it sees, and that must be the same text as under python."""
+
 import shutil
 
 from harness import FIXTURES, own_messages_removed, run_ckernprof, run_python
@@ -90,10 +91,20 @@ def test_environment_variables(tmp_path):
     shutil.copy(PROGRAM, tmp_path / "here.py")
     other = tmp_path / "other"
     other.mkdir()
-    compare(["here.py"], tmp_path, env={
-        "PYTHONPATH": f"{other}:relative", "PYTHONWARNINGS": "error::ResourceWarning",
-        "PYTHONOPTIMIZE": "1", "PYTHONUNBUFFERED": "1", "PYTHONNOUSERSITE": "1",
-        "ODD": "a b\tü", "EMPTY": "", "LC_ALL": "C"})
+    compare(
+        ["here.py"],
+        tmp_path,
+        env={
+            "PYTHONPATH": f"{other}:relative",
+            "PYTHONWARNINGS": "error::ResourceWarning",
+            "PYTHONOPTIMIZE": "1",
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONNOUSERSITE": "1",
+            "ODD": "a b\tü",
+            "EMPTY": "",
+            "LC_ALL": "C",
+        },
+    )
 
 
 def test_without_memory(tmp_path):
@@ -109,7 +120,8 @@ def test_current_folder_with_traps(tmp_path):
         (tmp_path / f"{name}.py").write_text(f"print('loaded {name}')\n")
     (tmp_path / "program.py").write_text(
         "@profile\ndef f(): return 1\nprint(f())\nimport sys\n"
-        "print(sorted({'json', 'runpy', 'linecache'} & set(sys.modules)))\n")
+        "print(sorted({'json', 'runpy', 'linecache'} & set(sys.modules)))\n"
+    )
     ours = run_ckernprof(["-l", "program.py"], tmp_path)
     assert (own_messages_removed(ours.out), ours.err, ours.code) == ("1\n[]\n", "", 0)
 
@@ -119,11 +131,14 @@ def test_descriptors_and_standard_input(tmp_path):
         "import os, sys\n"
         "print(sorted(map(int, os.listdir('/proc/self/fd')))[:3])\n"
         "print(sys.stdin.read().upper())\n"
-        "print(os.get_inheritable(0), [fd for fd in range(3, 20) if inherits(fd)])\n"
-        .replace("import os, sys\n", "import os, sys\n"
-                 "def inherits(fd):\n"
-                 "    try: return os.get_inheritable(fd)\n"
-                 "    except OSError: return False\n"))
+        "print(os.get_inheritable(0), [fd for fd in range(3, 20) if inherits(fd)])\n".replace(
+            "import os, sys\n",
+            "import os, sys\n"
+            "def inherits(fd):\n"
+            "    try: return os.get_inheritable(fd)\n"
+            "    except OSError: return False\n",
+        )
+    )
     bare = run_python(["program.py"], tmp_path, stdin="some text")
     ours = run_ckernprof(["-l", "program.py"], tmp_path, stdin="some text")
     assert own_messages_removed(ours.out) == bare.out

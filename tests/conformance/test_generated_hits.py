@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Functions made by chance, very long ones and ones with wide gaps between their lines among them."""
+"""Functions made by chance; very long ones and ones with wide gaps between lines among them."""
+
 import pathlib
 
 import pytest

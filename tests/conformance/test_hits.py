@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Every program in fixtures/: its hits equal those of the reference counter, line by line, and it
 prints and ends as it does without a profiler."""
+
 import importlib.util
 
 import pytest
-from harness import (FIXTURES, differences, own_messages_removed, reference, run_ckernprof,
-                     without_zeros)
+from harness import (
+    FIXTURES,
+    differences,
+    own_messages_removed,
+    reference,
+    run_ckernprof,
+    without_zeros,
+)
 
 NEEDS = {"numpy_work.py": "numpy"}
 ALONE = {"environment.py"}  # compared in test_environment.py

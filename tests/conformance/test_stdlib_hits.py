@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Thousands of functions of the standard library at work: every hit as the reference counts it."""
+
 import pathlib
 
 import pytest
@@ -8,8 +9,15 @@ from harness import differences, own_messages_removed, reference, run_ckernprof,
 DRIVER = pathlib.Path(__file__).parent / "stdlib_driver.py"
 
 # group of stdlib_driver.py: how many functions run at least
-GROUPS = {"code": 120, "texts": 150, "numbers": 150, "documents": 300, "classes": 200,
-          "archives": 300, "asynchronous": 60}
+GROUPS = {
+    "code": 120,
+    "texts": 150,
+    "numbers": 150,
+    "documents": 300,
+    "classes": 200,
+    "archives": 300,
+    "asynchronous": 60,
+}
 
 # sets of texts keep their order from run to run
 STEADY = {"PYTHONHASHSEED": "0"}
