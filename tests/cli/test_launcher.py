@@ -55,8 +55,9 @@ def other_place(tmp_path):
 def pretending(tmp_path, statement):
     """An interpreter like this one, but for what the statement does to sys."""
     path = tmp_path / "pretender"
-    path.write_text('#!/bin/sh\nshift; line=$1; shift\n'
-                    f'exec "{sys.executable}" -c "import sys;{statement};$line" "$@"\n')
+    path.write_text('#!/bin/sh\nexport LAUNCH="$1"; shift\n'
+                    f'exec "{sys.executable}" -c "import os, runpy, sys; {statement}; '
+                    'runpy.run_path(os.environ[\'LAUNCH\'])" "$@"\n')
     path.chmod(0o755)
     return path
 
