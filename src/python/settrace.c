@@ -70,6 +70,8 @@ static PyObject *run_selected(struct clp_thread *thread, const struct clp_select
         PyEval_SetTrace(on_event, NULL);
     if (ours(state))
         switch_tracing(state, true);
+    else if (state->c_tracefunc != on_event)
+        hooked->displaced = true;
     if (frame->f_lasti < 0)
         clp_recorder_enter(selected, thread, frame);
     else

@@ -13,8 +13,8 @@ struct clp_tracer {
      * set when this interpreter or another tool does not let it; nothing is left behind. */
     bool (*start)(struct clp_recorder *recorder);
 
-    /* Events end; the state is freed. Never fails. Sets recorder->displaced when another tool had
-     * taken the tracer's place. */
+    /* Events end; the state is freed. Never fails. By now recorder->displaced says whether another
+     * tool has taken the tracer's place. */
     void (*stop)(struct clp_recorder *recorder);
 
     /* The code object has just been given its clp_selected. False with an exception set. */
