@@ -42,6 +42,12 @@ def nested(n):
         nested(n - 1)             # the deeper ones
     return len(block)
 
+def keeps(n):
+    kept.append(bytearray(2 << 20))
+    if n:
+        keeps(n - 1)    # keeps more
+    return n
+
 def suspended():
     mine = bytearray(10 << 20)    # before the yield
     yield mine
@@ -69,17 +75,20 @@ def untouched():
     room[:8 << 20] = bytes(1) * (8 << 20)  # partly written
     room.close()                           # unmapped
 
+kept = []
+
 def work():
     simple(); simple()
     loop()
     parent()
     nested(3)
+    keeps(3)
     drives()
     catches()
     untouched()
 
 work()  # unprofiled: what runs for the first time maps pages of code and of the allocator
-for function in (simple, loop, child, parent, nested, suspended, drives, raises, catches,
+for function in (simple, loop, child, parent, nested, keeps, suspended, drives, raises, catches,
                  untouched):
     profile(function)
 work()
@@ -148,6 +157,8 @@ def test_recursion_counts_once(line):
     # freed on the way out of each level, which the deeper call's line sees
     assert near(level["grown"], 4 * 2)
     assert near(increment(line("nested", "the deeper ones")), 0)
+    more = line("keeps", "keeps more")
+    assert near(increment(more), 3 * 2) and near(more["self_increment"], 0)
 
 
 def test_suspended_generator_does_not_see_others(line):
