@@ -218,9 +218,11 @@ def test_threads_add_up(line):
 
 
 def test_totals_hold_the_lines(profile):
+    """Up to 0.1 ms: a line's time is cut off at zero, line by line. What is counted twice here
+    would be 10 ms at least."""
     for key, function in profile.functions.items():
         lines = function["lines"]
-        assert sum(lines.get("self", [0])) <= function["total"] * 1.001 + 1000, key
-        assert max(lines.get("time", [0])) <= function["total"] * 1.001 + 1000, key
+        assert sum(lines.get("self", [0])) <= function["total"] * 1.001 + 100_000, key
+        assert max(lines.get("time", [0])) <= function["total"] * 1.001 + 100_000, key
         for ours, raw in zip(lines.get("time", []), lines.get("raw_time", [])):
             assert ours <= raw, key

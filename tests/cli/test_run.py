@@ -440,6 +440,8 @@ def test_real_interrupt(script):
             stderr=subprocess.PIPE,
             text=True,
             env=clean_environment(),
+            # a job in the background is started with SIGINT ignored, and so would be its children
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.05)
