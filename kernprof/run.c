@@ -221,6 +221,28 @@ static void note_command(const struct run *run, struct clp_profile *profile)
     clp_buf_clear(&text);
 }
 
+/* -vv: how the profile was made. */
+static void say_more(const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "tracer %s, %zu functions selected, %llu line events, %.3g s of %.3g s "
+                              "taken off", profile->meta.tracer, profile->function_count,
+                       (unsigned long long)profile->meta.events,
+                       (double)profile->meta.overhead * 1e-9, (double)profile->meta.wall * 1e-9);
+    clp_words_complain(me, clp_buf_text(&text));
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct clp_profile_function *function = &profile->functions[i];
+        clp_buf_clear(&text);
+        clp_buf_add_format(&text, "selected %s, %s:%d", function->name, function->file,
+                           (int)function->first_line);
+        clp_words_complain(me, clp_buf_text(&text));
+    }
+    clp_buf_clear(&text);
+}
+
 static PyObject *finish(PyObject *capsule, PyObject *nothing)
 {
     struct run *run = PyCapsule_GetPointer(capsule, NULL);
@@ -237,6 +259,8 @@ static PyObject *finish(PyObject *capsule, PyObject *nothing)
     write_profile(run, &profile);
     if (run->options.view > 0)
         print_report(run, &profile);
+    if (run->options.view > 1)
+        say_more(&profile);
     say_if_nothing(run, &profile);
     clp_profile_clear(&profile);
     Py_RETURN_NONE;

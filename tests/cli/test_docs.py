@@ -4,7 +4,7 @@ import re
 
 import msgpack
 import pytest
-from harness import CKERNPROF, ROOT, clean_environment, run, run_ckernprof, run_python
+from harness import CKERNPROF, ROOT, run, run_ckernprof, run_python
 
 README = (ROOT / "README.md").read_text("utf-8")
 FORMAT = (ROOT / "docs" / "format.md").read_text("utf-8")
@@ -66,7 +66,14 @@ def test_the_python_in_the_format_document_runs(script, tmp_path):
     assert f"('{path}', 1, 'f'): [(3, " in ended.out and ended.out.rstrip().endswith("1e-09")
 
 
+def test_twice_v_says_which_tracer_ran_and_what_was_selected(script, tmp_path):
+    path = script("@profile\ndef f():\n    return 1\nf()\n")
+    err = run_ckernprof(["-l", "-vv", path], tmp_path).err
+    assert "ckernprof: tracer " in err and " 1 functions selected, 1 line events" in err
+    assert f"ckernprof: selected f, {path}:1" in err
+
+
 @pytest.mark.once
-def test_nothing_of_ours_is_in_the_environment(tmp_path):
-    ended = run([CKERNPROF, "-V"], tmp_path, env=clean_environment())
+def test_version(tmp_path):
+    ended = run([CKERNPROF, "-V"], tmp_path)
     assert re.fullmatch(r"ckernprof \d+\.\d+\.\d+\n", ended.out)
