@@ -19,6 +19,9 @@ BUILD = pathlib.Path(os.environ.get("CLINEPROF_BUILD", ROOT / "build")).resolve(
 CKERNPROF = os.environ.get("CLINEPROF_TEST_CKERNPROF", str(BUILD / "bin" / "ckernprof"))
 TRACER = os.environ.get("CLINEPROF_TEST_TRACER")
 MIB = 1 << 20
+# AddressSanitizer reserves terabytes of addresses and keeps freed memory: limits and resident sizes
+# mean nothing under it.
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 
 
 class Ended:

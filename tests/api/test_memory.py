@@ -5,7 +5,9 @@ Blocks of 20 MiB are mapped and unmapped by the allocator, so they come and go a
 its threshold when such a block is freed, which MALLOC_MMAP_THRESHOLD_ keeps from happening."""
 
 import pytest
-from harness import MIB, line_of, run_ckernprof
+from harness import MIB, SANITIZED, line_of, run_ckernprof
+
+pytestmark = pytest.mark.skipif(SANITIZED, reason="AddressSanitizer keeps freed memory")
 
 SLACK = 64 << 10
 STEADY = {"MALLOC_MMAP_THRESHOLD_": "131072"}
