@@ -132,6 +132,9 @@ static inline int clp_compat_frame_offset(PyFrameObject *frame)
 
 /* ---- small things ---- */
 
+/* Code whose bodies may be suspended. */
+#define CLP_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)
+
 /* New reference to a class's own dict. Since 3.12 those of built-in classes are not in the class. */
 static inline PyObject *clp_compat_class_dict(PyObject *class)
 {

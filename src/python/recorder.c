@@ -7,7 +7,7 @@
 
 __thread struct clp_thread *clp_thread_here;
 
-static void free_selected(void *data)
+void clp_recorder_free_selected(void *data)
 {
     struct clp_selected *selected = data;
 
@@ -44,7 +44,7 @@ bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)
     }
     if (!clp_opcodes_read(&recorder->opcodes))
         return false;
-    recorder->code_slot = clp_compat_request_code_slot(free_selected);
+    recorder->code_slot = clp_compat_request_code_slot(clp_recorder_free_selected);
     if (recorder->code_slot < 0) {
         PyErr_SetString(PyExc_RuntimeError,
                         "clineprof: the interpreter has no room for data of code objects left");

@@ -33,9 +33,11 @@ struct clp_selected {
     struct clp_recorder *recorder; /* borrowed */
     const void *code;              /* identity of the code object this hangs on */
     uint32_t function;
-    bool generator;
     struct clp_shape shape;
 };
+
+/* Frees what hangs on a code object; NULL is nothing. */
+void clp_recorder_free_selected(void *selected);
 
 /* The counters of the running thread, or NULL before its first event. The one global. */
 extern __thread struct clp_thread *clp_thread_here __attribute__((tls_model("initial-exec")));

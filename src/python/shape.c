@@ -232,8 +232,6 @@ static bool fill_loops(struct clp_shape *shape, struct clp_mem *mem, const struc
     return true;
 }
 
-#define CLP_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)
-
 static bool has_opcode(const unsigned char *bytes, size_t units, int opcode)
 {
     for (size_t i = 0; i < units; i++) {
@@ -267,7 +265,7 @@ static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCo
 }
 
 static bool find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
-                         const struct clp_opcodes *opcodes, const struct unit_lines *units)
+                       const struct clp_opcodes *opcodes, const struct unit_lines *units)
 {
     int32_t *marks;
     PyObject *bytes = PyCode_GetCode(code);
@@ -297,7 +295,7 @@ static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCo
 }
 
 static bool find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
-                         const struct clp_opcodes *opcodes, const struct unit_lines *units)
+                       const struct clp_opcodes *opcodes, const struct unit_lines *units)
 {
     return fill_instructions(shape, mem, code, opcodes, units);
 }

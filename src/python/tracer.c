@@ -88,7 +88,6 @@ void clp_tracer_stop(struct clp_recorder *recorder)
 static bool add_function(struct clp_recorder *recorder, PyCodeObject *code, PyObject *name,
                          struct clp_selected *selected)
 {
-    int suspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     PyObject *file_bytes = PyUnicode_AsEncodedString(code->co_filename, "utf-8",
                                                      "backslashreplace");
     PyObject *name_bytes = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
@@ -101,10 +100,9 @@ static bool add_function(struct clp_recorder *recorder, PyCodeObject *code, PyOb
             .first_line = code->co_firstlineno,
             .lowest_line = selected->shape.lowest_line,
             .line_count = selected->shape.line_count,
-            .generator = (code->co_flags & suspends) != 0,
+            .generator = (code->co_flags & CLP_SUSPENDS) != 0,
             .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
         };
-        selected->generator = wanted.generator;
         done = clp_functions_add(&recorder->engine.functions, &wanted, &selected->function) ==
                CLP_OK;
         if (!done)
@@ -126,12 +124,10 @@ static struct clp_selected *new_selected(struct clp_recorder *recorder, PyCodeOb
     }
     selected->recorder = recorder;
     selected->code = code;
-    if (clp_shape_init(&selected->shape, &recorder->mem, code, &recorder->opcodes)) {
-        if (add_function(recorder, code, name, selected))
-            return selected;
-        clp_shape_clear(&selected->shape, &recorder->mem);
-    }
-    clp_mem_free(&recorder->mem, selected, 1, sizeof *selected);
+    if (clp_shape_init(&selected->shape, &recorder->mem, code, &recorder->opcodes) &&
+        add_function(recorder, code, name, selected))
+        return selected;
+    clp_recorder_free_selected(selected);
     return NULL;
 }
 
@@ -147,8 +143,7 @@ bool clp_tracer_select(struct clp_recorder *recorder, PyCodeObject *code, PyObje
     if (selected == NULL)
         return false;
     if (clp_compat_set_code_data((PyObject *)code, recorder->code_slot, selected) != 0) {
-        clp_shape_clear(&selected->shape, &recorder->mem);
-        clp_mem_free(&recorder->mem, selected, 1, sizeof *selected);
+        clp_recorder_free_selected(selected);
         return false;
     }
     return recorder->tracer->select(recorder, code, selected);
