@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What the instructions of each CPython version look like and where they lead. An instruction is
+ * zero or more EXTENDED_ARG prefixes, one unit of opcode and argument, and its inline cache; a unit
+ * has two bytes. */
+#ifndef CLP_BYTECODE_H
+#define CLP_BYTECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    CLP_OP_KNOWN = 1,
+    CLP_OP_TARGET = 2,     /* its argument is a distance to another instruction */
+    CLP_OP_BACKWARD = 4,   /* .. counted backwards */
+    CLP_OP_GOES = 8,       /* control may go there (END_ASYNC_FOR only names a place) */
+    CLP_OP_NO_NEXT = 16,   /* never goes on to the instruction behind it */
+    CLP_OP_LEAVES = 32,    /* returns from the body */
+    CLP_OP_NEVER_STARTS = 64, /* the interpreter lets no line begin here */
+};
+
+struct clp_bytecode {
+    int minor; /* of CPython 3 */
+    struct {
+        uint8_t flags, caches;
+    } op[256];
+    uint8_t extended_arg, load_const, unary_negative, pop_top, jump_forward, reraise;
+    uint8_t resume, yield_value, send, for_iter;
+    /* END_FOR, which FOR_ITER jumps past, and what stays glued behind it; 0 where there is none */
+    uint8_t end_for, end_for_tail;
+    /* Is the tail jumped past, too? (3.13) */
+    bool skips_tail;
+};
+
+/* False when nothing is known of this version. */
+bool clp_bytecode_init(struct clp_bytecode *bytecode, int minor);
+
+/* How many opcodes of the version are known. */
+int clp_bytecode_count(const struct clp_bytecode *bytecode);
+
+/* Is this what is known of the instruction of that name? */
+bool clp_bytecode_agrees(const struct clp_bytecode *bytecode, const char *name, int number,
+                         int caches);
+
+static inline bool clp_bytecode_is(const struct clp_bytecode *bytecode, uint8_t opcode, int flags)
+{
+    return (bytecode->op[opcode].flags & flags) != 0;
+}
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include "layout.h"
+
+/* Lines and kinds in one number: a key of the map of constants. */
+static uint64_t key_of(enum clp_probe_kind kind, int32_t line)
+{
+    return (uint64_t)(uint32_t)line << 8 | (uint64_t)kind;
+}
+
+uint32_t clp_layout_constant(const struct clp_layout *layout, enum clp_probe_kind kind,
+                             int32_t line)
+{
+    uint64_t found;
+
+    return clp_hashmap_get(&layout->constants, key_of(kind, line), &found) ? (uint32_t)found
+                                                                           : CLP_NOWHERE;
+}
+
+/* ---- the plan ---- */
+
+static clp_status want(struct clp_layout *layout, enum clp_probe_kind kind, int32_t line,
+                       uint32_t *constant)
+{
+    struct clp_rewritten *out = layout->out;
+
+    *constant = clp_layout_constant(layout, kind, line);
+    if (*constant != CLP_NOWHERE)
+        return CLP_OK;
+    if (out->probe_count == out->probe_room &&
+        clp_mem_grow(out->mem, (void **)&out->probes, &out->probe_room, out->probe_room * 2 + 16,
+                     sizeof *out->probes) != CLP_OK)
+        return CLP_NO_MEMORY;
+    *constant = layout->decoded->code->const_count + (uint32_t)out->probe_count;
+    if (clp_hashmap_set(&layout->constants, key_of(kind, line), *constant) != CLP_OK)
+        return CLP_NO_MEMORY;
+    out->probes[out->probe_count++] = (struct clp_probe){kind, line};
+    return CLP_OK;
+}
+
+static clp_status want_unlined(struct clp_layout *layout, enum clp_probe_kind kind)
+{
+    uint32_t constant;
+
+    return want(layout, kind, 0, &constant);
+}
+
+static bool is_opcode(const struct clp_layout *layout, uint32_t at, uint8_t opcode)
+{
+    return layout->decoded->items[at].opcode == opcode;
+}
+
+/* The probe behind a RESUME, and the line that begins at this instruction. */
+static clp_status plan_front(struct clp_layout *layout, uint32_t at)
+{
+    const struct clp_decoded *decoded = layout->decoded;
+    struct clp_place *place = &layout->places[at];
+    uint8_t flags = layout->edges->flags[at];
+    bool begins = clp_edges_begins(layout->edges, at);
+    int32_t line = decoded->items[at].line;
+
+    if (at == decoded->entry + 1 && begins && (flags & CLP_EDGE_JUMPED) == 0)
+        return want(layout, CLP_PROBE_ENTER_LINE, line, &place->front);
+    place->jumps_over =
+        begins && (flags & (CLP_EDGE_FALLS | CLP_EDGE_FALL_COUNTS)) == CLP_EDGE_FALLS;
+    if (begins && want(layout, CLP_PROBE_LINE, line, &place->line) != CLP_OK)
+        return CLP_NO_MEMORY;
+    if (at == decoded->entry + 1)
+        return want(layout, CLP_PROBE_ENTER, 0, &place->front);
+    if (at > 0 && at - 1 != decoded->entry && is_opcode(layout, at - 1, decoded->bytecode->resume))
+        return want(layout, CLP_PROBE_RESUME, 0, &place->front);
+    return CLP_OK;
+}
+
+static bool is_311(const struct clp_layout *layout)
+{
+    return layout->decoded->bytecode->minor == 11;
+}
+
+static clp_status plan_behind(struct clp_layout *layout, uint32_t at)
+{
+    const struct clp_decoded *decoded = layout->decoded;
+    clp_status status = CLP_OK;
+
+    if (is_opcode(layout, at, decoded->bytecode->yield_value))
+        status = want_unlined(layout, CLP_PROBE_SUSPEND);
+    else if (clp_decoded_is(decoded, at, CLP_OP_LEAVES))
+        status = want_unlined(layout, CLP_PROBE_LEAVE);
+    if (status == CLP_OK && is_311(layout) && is_opcode(layout, at, decoded->bytecode->send))
+        status = want_unlined(layout, CLP_PROBE_RESUME_IF);
+    if (status == CLP_OK && (layout->edges->flags[at] & CLP_EDGE_RETHROWN) != 0) {
+        layout->backs[clp_layout_back(layout, at)] = 0;
+        status = want_unlined(layout, CLP_PROBE_RESUME);
+    }
+    return status;
+}
+
+static clp_status plan(struct clp_layout *layout)
+{
+    clp_status status = want_unlined(layout, CLP_PROBE_LEAVE);
+
+    for (uint32_t i = 0; i < layout->decoded->count && status == CLP_OK; i++) {
+        status = plan_front(layout, i);
+        if (status == CLP_OK)
+            status = plan_behind(layout, i);
+    }
+    return status;
+}
+
+/* Is this instruction where a SEND goes when its delegate has ended? */
+static bool ends_send(const struct clp_layout *layout, uint32_t at)
+{
+    const struct clp_decoded *decoded = layout->decoded;
+
+    /* 3.11 has the loop around SEND end right before, and nothing else leads there backwards */
+    if (!is_311(layout) || at == 0 || !clp_decoded_is(decoded, at - 1, CLP_OP_BACKWARD))
+        return false;
+    uint32_t loop = decoded->items[at - 1].target;
+    return is_opcode(layout, loop, decoded->bytecode->send) && decoded->items[loop].target == at;
+}
+
+struct clp_behind clp_layout_behind(const struct clp_layout *layout, uint32_t at)
+{
+    const struct clp_bytecode *bytecode = layout->decoded->bytecode;
+    struct clp_behind behind = {CLP_NOWHERE, CLP_NOWHERE, CLP_NOWHERE, false};
+
+    if (!layout->insert)
+        return behind;
+    if (ends_send(layout, at))
+        behind.resume_if = clp_layout_constant(layout, CLP_PROBE_RESUME_IF, 0);
+    if (is_opcode(layout, at, bytecode->yield_value)) {
+        behind.suspend = clp_layout_constant(layout, CLP_PROBE_SUSPEND, 0);
+        behind.repeats_send =
+            is_311(layout) && at > 0 && is_opcode(layout, at - 1, bytecode->send);
+    }
+    if (clp_decoded_is(layout->decoded, at, CLP_OP_LEAVES))
+        behind.leave = clp_layout_constant(layout, CLP_PROBE_LEAVE, 0);
+    return behind;
+}
+
+static uint32_t behind_units(const struct clp_layout *layout, uint32_t at)
+{
+    struct clp_behind behind = clp_layout_behind(layout, at);
+
+    return clp_layout_probe_units(behind.resume_if) + clp_layout_probe_units(behind.suspend) +
+           clp_layout_probe_units(behind.leave) + (behind.repeats_send ? 2 : 0);
+}
+
+/* ---- addresses ---- */
+
+static void lay_out(struct clp_layout *layout)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < layout->decoded->count; i++) {
+        struct clp_place *place = &layout->places[i];
+        place->block = at;
+        place->counting = at + clp_layout_probe_units(place->front) + place->jumps_over;
+        place->plain = place->counting + clp_layout_probe_units(place->line);
+        place->self = place->plain + behind_units(layout, i);
+        at = place->self + place->prefixes + clp_decoded_body(layout->decoded, i);
+    }
+    layout->end = at;
+}
+
+static uint32_t distance(const struct clp_layout *layout, uint32_t from)
+{
+    uint32_t next = layout->places[from].self + layout->places[from].prefixes +
+                    clp_decoded_body(layout->decoded, from);
+    uint32_t to = clp_layout_destination(layout, from);
+
+    return clp_decoded_is(layout->decoded, from, CLP_OP_BACKWARD) ? next - to : to - next;
+}
+
+/* Gives jumps the prefixes that they need by now. True when one has grown; none ever shrinks. */
+static bool widen_jumps(struct clp_layout *layout)
+{
+    bool grown = false;
+
+    for (uint32_t i = 0; i < layout->decoded->count; i++) {
+        if (!clp_decoded_is(layout->decoded, i, CLP_OP_TARGET))
+            continue;
+        uint8_t needed = clp_layout_prefixes(distance(layout, i));
+        if (needed > layout->places[i].prefixes) {
+            layout->places[i].prefixes = needed;
+            grown = true;
+        }
+    }
+    return grown;
+}
+
+uint32_t clp_layout_destination(const struct clp_layout *layout, uint32_t from)
+{
+    const struct clp_decoded *decoded = layout->decoded;
+    uint32_t target = decoded->items[from].target;
+    const struct clp_place *place = &layout->places[target];
+
+    if (!clp_decoded_is(decoded, from, CLP_OP_GOES) ||
+        (is_opcode(layout, from, decoded->bytecode->for_iter) &&
+         is_opcode(layout, target, decoded->bytecode->end_for)))
+        return place->self;
+    if (layout->insert && clp_edge_counts(layout->edges, from, target))
+        return place->counting;
+    return place->plain;
+}
+
+/* ---- blocks at the end ---- */
+
+uint32_t clp_layout_back(const struct clp_layout *layout, uint32_t at)
+{
+    const struct clp_decoded *decoded = layout->decoded;
+    uint32_t range = decoded->items[at].range;
+
+    if (range == CLP_NOWHERE)
+        return (uint32_t)decoded->range_count * CLP_BACK_BLOCKS;
+    return range * CLP_BACK_BLOCKS +
+           clp_edge_throw_counts(layout->edges, at, decoded->ranges[range].handler);
+}
+
+uint32_t clp_layout_handler(const struct clp_layout *layout, uint32_t range, bool counts)
+{
+    const struct clp_place *place = &layout->places[layout->decoded->ranges[range].handler];
+
+    return counts ? place->counting : place->plain;
+}
+
+static size_t back_count(const struct clp_layout *layout)
+{
+    return (layout->decoded->range_count + 1) * CLP_BACK_BLOCKS;
+}
+
+static void lay_out_blocks(struct clp_layout *layout)
+{
+    uint32_t resume = clp_layout_constant(layout, CLP_PROBE_RESUME, 0);
+    uint32_t at = layout->end;
+
+    for (size_t i = 0; i < back_count(layout); i++) {
+        if (layout->backs[i] == CLP_NOWHERE)
+            continue;
+        layout->backs[i] = at;
+        at += clp_layout_probe_units(resume) + 1;
+    }
+    layout->leave_block = at;
+    if (layout->insert)
+        at += clp_layout_probe_units(clp_layout_constant(layout, CLP_PROBE_LEAVE, 0)) + 1;
+    layout->total = at;
+}
+
+/* 3.11 raises what a delegate did not handle at the unit before the place to which the repeated SEND
+ * leads; that must be the end of the loop around it. And it reads one byte of that distance. */
+static bool fits_repeated_send(const struct clp_layout *layout, uint32_t yield)
+{
+    uint32_t send = yield - 1;
+    uint32_t target = layout->decoded->items[send].target;
+
+    return clp_layout_destination(layout, send) == layout->places[target].block &&
+           target > 0 && (layout->edges->flags[target - 1] & CLP_EDGE_RETHROWN) != 0 &&
+           layout->places[target].block - layout->places[yield].self <= 0xFF;
+}
+
+static bool fits(const struct clp_layout *layout)
+{
+    for (uint32_t i = 0; i < layout->decoded->count; i++) {
+        if (clp_layout_behind(layout, i).repeats_send && !fits_repeated_send(layout, i))
+            return false;
+    }
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static clp_status allocate(struct clp_layout *layout)
+{
+    const struct clp_decoded *decoded = layout->decoded;
+
+    layout->places = clp_mem_alloc(decoded->mem, decoded->count, sizeof *layout->places);
+    layout->backs = clp_mem_alloc(decoded->mem, back_count(layout), sizeof *layout->backs);
+    if (layout->places == NULL || layout->backs == NULL)
+        return CLP_NO_MEMORY;
+    for (uint32_t i = 0; i < decoded->count; i++) {
+        layout->places[i].front = layout->places[i].line = CLP_NOWHERE;
+        layout->places[i].prefixes = decoded->items[i].prefixes;
+    }
+    for (size_t i = 0; i < back_count(layout); i++)
+        layout->backs[i] = CLP_NOWHERE;
+    return CLP_OK;
+}
+
+clp_status clp_layout_init(struct clp_layout *layout, const struct clp_decoded *decoded,
+                           const struct clp_edges *edges, struct clp_rewritten *out, bool insert,
+                           const char **reason)
+{
+    *layout = (struct clp_layout){
+        .decoded = decoded, .edges = edges, .out = out, .insert = insert};
+    clp_hashmap_init(&layout->constants, decoded->mem);
+    clp_status status = allocate(layout);
+    if (status == CLP_OK && insert)
+        status = plan(layout);
+    if (status == CLP_OK) {
+        do
+            lay_out(layout);
+        while (widen_jumps(layout));
+        lay_out_blocks(layout);
+        if (fits(layout))
+            return CLP_OK;
+        status = CLP_UNSUPPORTED;
+    }
+    *reason = status == CLP_NO_MEMORY ? clp_status_text(status)
+                                      : "a delegation in it is not laid out as the compiler does";
+    clp_layout_clear(layout);
+    return status;
+}
+
+void clp_layout_clear(struct clp_layout *layout)
+{
+    struct clp_mem *mem = layout->decoded->mem;
+
+    clp_mem_free(mem, layout->places, layout->decoded->count, sizeof *layout->places);
+    clp_mem_free(mem, layout->backs, back_count(layout), sizeof *layout->backs);
+    clp_hashmap_clear(&layout->constants);
+    layout->places = NULL;
+    layout->backs = NULL;
+}
