@@ -16,8 +16,8 @@ LAYERS = {
     "src/core": [
         "status mem buf hashmap version",
         "clock proc file thread pages",
-        "functions lines",
-        "engine",
+        "functions lines bytecode",
+        "engine decoded edges layout rewrite opcode_table",
         "profile snapshot wire live source",
         "report",
     ],

@@ -75,7 +75,7 @@ static bool select_named(struct clp_recorder *recorder, PyObject *names, const c
     PyObject *function = get(names, name);
     PyObject *text = PyUnicode_FromString(name);
     bool done = function != NULL && text != NULL &&
-                clp_tracer_select(recorder, (PyCodeObject *)PyFunction_GetCode(function), text);
+                clp_tracer_select(recorder, function, text);
 
     Py_XDECREF(text);
     return done;

@@ -16,6 +16,8 @@
 
 #define CLP_HAS_MONITORING (PY_VERSION_HEX >= 0x030C0000)
 
+#define CLP_HAS_PROBES (PY_VERSION_HEX >= 0x030B0000)
+
 /* PEP 523 hands the hook a frame object with public fields on 3.10 only. */
 #define CLP_HAS_FRAME_HOOK (PY_VERSION_HEX < 0x030B0000)
 
@@ -50,6 +52,40 @@ static inline int clp_compat_set_code_data(PyObject *code, Py_ssize_t slot, void
     return _PyCode_SetExtra(code, slot, data);
 #endif
 }
+
+#if CLP_HAS_PROBES
+
+/* What a copy of a code object has of its own. Borrowed. */
+struct clp_code_parts {
+    PyObject *code, *constants, *locations, *exceptions;
+    int stack_size;
+};
+
+/* A new code object, otherwise like `code`; NULL with an exception set. */
+static inline PyObject *clp_compat_copy_code(PyCodeObject *code, const struct clp_code_parts *parts)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+#define CLP_CODE_NEW PyUnstable_Code_NewWithPosOnlyArgs
+#else
+#define CLP_CODE_NEW PyCode_NewWithPosOnlyArgs
+#endif
+    PyObject *locals = PyCode_GetVarnames(code), *cells = PyCode_GetCellvars(code);
+    PyObject *free = PyCode_GetFreevars(code), *copy = NULL;
+
+    if (locals != NULL && cells != NULL && free != NULL)
+        copy = (PyObject *)CLP_CODE_NEW(
+            code->co_argcount, code->co_posonlyargcount, code->co_kwonlyargcount,
+            (int)PyTuple_GET_SIZE(locals), parts->stack_size, code->co_flags, parts->code,
+            parts->constants, code->co_names, locals, free, cells, code->co_filename, code->co_name,
+            code->co_qualname, code->co_firstlineno, parts->locations, parts->exceptions);
+    Py_XDECREF(locals);
+    Py_XDECREF(cells);
+    Py_XDECREF(free);
+    return copy;
+#undef CLP_CODE_NEW
+}
+
+#endif
 
 /* ---- who is running ---- */
 

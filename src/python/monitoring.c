@@ -46,7 +46,7 @@ static bool on_top(const struct clp_thread *thread, const void *frame)
 static bool align(struct clp_recorder *recorder, struct clp_thread *thread, PyObject *code)
 {
     const void *frame = clp_compat_running_frame(PyThreadState_Get());
-    const struct clp_selected *selected = clp_recorder_selected(recorder, code);
+    const struct clp_selected *selected = clp_recorder_traced(recorder, code);
 
     return selected != NULL && clp_recorder_align(selected, thread, frame);
 }
@@ -83,7 +83,7 @@ static PyObject *on_instruction(PyObject *callable, PyObject *const *args, size_
                                 PyObject *names)
 {
     struct clp_recorder *recorder = RECORDER(callable);
-    const struct clp_selected *selected = clp_recorder_selected(recorder, args[0]);
+    const struct clp_selected *selected = clp_recorder_traced(recorder, args[0]);
     size_t unit = (size_t)clp_compat_small_int(args[1]) / 2;
 
     (void)nargs, (void)names;
@@ -91,7 +91,7 @@ static PyObject *on_instruction(PyObject *callable, PyObject *const *args, size_
         Py_RETURN_NONE;
     int32_t line = unit < selected->shape.unit_count ? selected->shape.starts[unit] : 0;
     if (line == 0)
-        return Py_NewRef(((struct state *)recorder->tracer_state)->disable);
+        return Py_NewRef(((struct state *)recorder->monitoring_state)->disable);
     struct clp_thread *thread = thread_in(recorder, args[0]);
     if (thread == NULL)
         Py_RETURN_NONE;
@@ -105,7 +105,7 @@ static PyObject *on_start(PyObject *callable, PyObject *const *args, size_t narg
                           PyObject *names)
 {
     struct clp_recorder *recorder = RECORDER(callable);
-    const struct clp_selected *selected = clp_recorder_selected(recorder, args[0]);
+    const struct clp_selected *selected = clp_recorder_traced(recorder, args[0]);
     struct clp_thread *thread = clp_recorder_thread(recorder);
 
     (void)nargs, (void)names;
@@ -117,7 +117,7 @@ static PyObject *on_start(PyObject *callable, PyObject *const *args, size_t narg
 /* The thread in which this body goes on, or NULL. */
 static struct clp_thread *resume(struct clp_recorder *recorder, PyObject *code)
 {
-    const struct clp_selected *selected = clp_recorder_selected(recorder, code);
+    const struct clp_selected *selected = clp_recorder_traced(recorder, code);
     struct clp_thread *thread = selected != NULL ? clp_recorder_thread(recorder) : NULL;
 
     if (thread != NULL)
@@ -153,7 +153,7 @@ static struct clp_thread *thread_leaving(struct clp_recorder *recorder, PyObject
 
     if (thread == NULL || on_top(thread, frame))
         return thread;
-    if (clp_recorder_selected(recorder, code) == NULL || !clp_engine_is_running(thread, frame))
+    if (clp_recorder_traced(recorder, code) == NULL || !clp_engine_is_running(thread, frame))
         return NULL;
     return align(recorder, thread, code) ? thread : NULL;
 }
@@ -298,13 +298,13 @@ static bool register_handlers(struct state *state, struct clp_recorder *recorder
 
 static void free_state(struct clp_recorder *recorder)
 {
-    struct state *state = recorder->tracer_state;
+    struct state *state = recorder->monitoring_state;
 
     Py_XDECREF(state->monitoring);
     Py_XDECREF(state->disable);
     Py_XDECREF(state->type);
     clp_mem_free(&recorder->mem, state, 1, sizeof *state);
-    recorder->tracer_state = NULL;
+    recorder->monitoring_state = NULL;
 }
 
 /* Freeing the id alone would leave the callbacks in place on 3.12 and 3.13. */
@@ -320,7 +320,7 @@ static bool unregister_handlers(const struct state *state)
 
 static void stop(struct clp_recorder *recorder)
 {
-    struct state *state = recorder->tracer_state;
+    struct state *state = recorder->monitoring_state;
     PyObject *type, *value, *trace;
 
     PyErr_Fetch(&type, &value, &trace);
@@ -339,7 +339,7 @@ static bool start(struct clp_recorder *recorder)
         PyErr_NoMemory();
         return false;
     }
-    recorder->tracer_state = state;
+    recorder->monitoring_state = state;
     state->monitoring = Py_XNewRef(PySys_GetObject("monitoring"));
     if (state->monitoring != NULL)
         state->disable = PyObject_GetAttrString(state->monitoring, "DISABLE");
@@ -356,13 +356,16 @@ static bool start(struct clp_recorder *recorder)
     return true;
 }
 
-static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
-                        struct clp_selected *selected)
+static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
+                                      struct clp_selected *selected, const char **reason)
 {
-    struct state *state = recorder->tracer_state;
+    struct state *state = recorder->monitoring_state;
     long events = selected->shape.starts != NULL ? state->instructions : state->lines;
 
-    return call(state, "set_local_events", "(iOl)", state->tool, code, events);
+    (void)reason;
+    return call(state, "set_local_events", "(iOl)", state->tool, code, events)
+               ? CLP_SELECTION_DONE
+               : CLP_SELECTION_FAILED;
 }
 
 const struct clp_tracer clp_tracer_monitoring = {

@@ -37,7 +37,9 @@ static bool note_opcode(struct clp_opcodes *opcodes, PyObject *jumps, PyObject *
     return true;
 }
 
-static bool note_all(struct clp_opcodes *opcodes, PyObject *map, PyObject *jumps)
+/* Calls visit(data, name, number) for all; stops when that is false. */
+static bool walk(PyObject *map, bool (*visit)(void *data, PyObject *name, PyObject *number),
+                 void *data)
 {
     PyObject *numbers = PyDict_New(); /* a copy: the map is no dict on 3.15 */
     PyObject *name, *number;
@@ -45,27 +47,110 @@ static bool note_all(struct clp_opcodes *opcodes, PyObject *map, PyObject *jumps
     bool done = numbers != NULL && PyDict_Update(numbers, map) == 0;
 
     while (done && PyDict_Next(numbers, &at, &name, &number))
-        done = note_opcode(opcodes, jumps, name, number);
+        done = visit(data, name, number);
     Py_XDECREF(numbers);
     return done;
 }
 
-bool clp_opcodes_read(struct clp_opcodes *opcodes)
+/* The interpreter's own module, which the program must not find loaded on our account. Owned. */
+static PyObject *load_module(void)
 {
     PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
     bool loaded = PyDict_GetItemString(modules, "opcode") != NULL;
     PyObject *module = PyImport_ImportModule("opcode");
+
+    if (module != NULL && !loaded && PyDict_DelItemString(modules, "opcode") != 0)
+        Py_CLEAR(module);
+    return module;
+}
+
+struct reading {
+    struct clp_opcodes *opcodes;
+    PyObject *jumps;
+};
+
+static bool read_one(void *data, PyObject *name, PyObject *number)
+{
+    const struct reading *reading = data;
+
+    return note_opcode(reading->opcodes, reading->jumps, name, number);
+}
+
+bool clp_opcodes_read(struct clp_opcodes *opcodes)
+{
+    PyObject *module = load_module();
     PyObject *map = module != NULL ? PyObject_GetAttrString(module, "opmap") : NULL;
     PyObject *jumps = map != NULL ? PyObject_GetAttrString(module, "hasjrel") : NULL;
+    struct reading reading = {opcodes, jumps};
 
     *opcodes = (struct clp_opcodes){.extended_arg = -1, .yield_value = -1, .end_async_for = -1};
-    bool done = jumps != NULL && note_all(opcodes, map, jumps);
-    if (done && !loaded)
-        done = PyDict_DelItemString(modules, "opcode") == 0;
+    bool done = jumps != NULL && walk(map, read_one, &reading);
     Py_XDECREF(jumps);
     Py_XDECREF(map);
     Py_XDECREF(module);
     return done;
+}
+
+/* ---- comparing ---- */
+
+struct comparison {
+    const struct clp_bytecode *bytecode;
+    PyObject *caches; /* by name since 3.13, by number before */
+    int known;        /* instructions that agreed */
+};
+
+/* What the interpreter alone writes into running code, and cache units. */
+static bool is_internal(const char *name)
+{
+    static const char *const names[] = {"CACHE", "RESERVED", "ENTER_EXECUTOR", "TRACE_RECORD"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i], name) == 0)
+            return true;
+    }
+    return strncmp(name, "INSTRUMENTED_", strlen("INSTRUMENTED_")) == 0;
+}
+
+/* Cache units of the instruction; 0 when nothing is listed. */
+static long caches_of(PyObject *caches, PyObject *name, PyObject *number)
+{
+    PyObject *count = PyObject_GetItem(caches, PyList_Check(caches) ? number : name);
+    long value = count != NULL ? PyLong_AsLong(count) : 0;
+
+    Py_XDECREF(count);
+    PyErr_Clear();
+    return value;
+}
+
+static bool compare_one(void *data, PyObject *name, PyObject *number)
+{
+    struct comparison *comparison = data;
+    const char *text = PyUnicode_AsUTF8(name);
+    long value = PyLong_AsLong(number);
+
+    if (text == NULL || (value == -1 && PyErr_Occurred()))
+        return false;
+    if (value < 0 || value > 255 || is_internal(text))
+        return true;
+    comparison->known++;
+    return clp_bytecode_agrees(comparison->bytecode, text, (int)value,
+                               (int)caches_of(comparison->caches, name, number));
+}
+
+bool clp_opcodes_agree(const struct clp_bytecode *bytecode)
+{
+    PyObject *module = load_module();
+    PyObject *map = module != NULL ? PyObject_GetAttrString(module, "opmap") : NULL;
+    PyObject *caches =
+        map != NULL ? PyObject_GetAttrString(module, "_inline_cache_entries") : NULL;
+    struct comparison comparison = {bytecode, caches, 0};
+    bool agree = caches != NULL && walk(map, compare_one, &comparison) &&
+                 comparison.known == clp_bytecode_count(bytecode);
+
+    Py_XDECREF(caches);
+    Py_XDECREF(map);
+    Py_XDECREF(module);
+    return agree;
 }
 
 #else

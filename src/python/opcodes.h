@@ -3,6 +3,7 @@
 #ifndef CLP_OPCODES_H
 #define CLP_OPCODES_H
 
+#include "../core/bytecode.h"
 #include "compat.h"
 
 struct clp_opcodes {
@@ -15,5 +16,9 @@ struct clp_opcodes {
 /* Reads them; the module is not left in sys.modules when it was not there before. False with an
  * exception set. Knows nothing of 3.10, where nobody needs to know: all fields are zero. */
 bool clp_opcodes_read(struct clp_opcodes *opcodes);
+
+/* Does the running interpreter have the instructions of this table, and no others in code? False
+ * without an exception when not, with one when it could not be asked. */
+bool clp_opcodes_agree(const struct clp_bytecode *bytecode);
 
 #endif

@@ -7,12 +7,30 @@
 
 __thread struct clp_thread *clp_thread_here;
 
-void clp_recorder_free_selected(void *data)
+struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, const void *code,
+                                               uint32_t function, const struct clp_shape *shape)
+{
+    struct clp_selected *selected = clp_mem_alloc(&recorder->mem, 1, sizeof *selected);
+
+    if (selected == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    *selected = (struct clp_selected){.recorder = recorder,
+                                      .code = code,
+                                      .function = function,
+                                      .holders = 1,
+                                      .shape = *shape};
+    return selected;
+}
+
+void clp_recorder_drop_selected(void *data)
 {
     struct clp_selected *selected = data;
 
-    if (selected == NULL)
+    if (selected == NULL || --selected->holders > 0)
         return;
+    Py_XDECREF(selected->copy);
     clp_shape_clear(&selected->shape, &selected->recorder->mem);
     clp_mem_free(&selected->recorder->mem, selected, 1, sizeof *selected);
 }
@@ -44,7 +62,7 @@ bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)
     }
     if (!clp_opcodes_read(&recorder->opcodes))
         return false;
-    recorder->code_slot = clp_compat_request_code_slot(clp_recorder_free_selected);
+    recorder->code_slot = clp_compat_request_code_slot(clp_recorder_drop_selected);
     if (recorder->code_slot < 0) {
         PyErr_SetString(PyExc_RuntimeError,
                         "clineprof: the interpreter has no room for data of code objects left");
@@ -104,15 +122,37 @@ static void note_code(struct clp_activation *activation, const struct clp_select
         activation->code = selected->code;
 }
 
+/* The activation, or NULL; the clock is still to be told when it may go on. */
+static struct clp_activation *enter(const struct clp_selected *selected,
+                                    struct clp_thread *thread, const void *frame,
+                                    struct clp_moment *moment)
+{
+    bool first = !clp_engine_has_block(thread, selected->function);
+    struct clp_activation *activation =
+        clp_engine_enter(thread, selected->function, frame, moment->now);
+
+    note_code(activation, selected);
+    if (CLP_UNLIKELY(first))
+        moment->still = clp_clock_read(&selected->recorder->clock) - moment->now;
+    return activation;
+}
+
 void clp_recorder_enter(const struct clp_selected *selected, struct clp_thread *thread,
                         const void *frame)
 {
     struct clp_moment moment = clp_recorder_begin(selected->recorder, thread);
-    bool first = !clp_engine_has_block(thread, selected->function);
 
-    note_code(clp_engine_enter(thread, selected->function, frame, moment.now), selected);
-    if (CLP_UNLIKELY(first))
-        moment.still = clp_clock_read(&selected->recorder->clock) - moment.now;
+    (void)enter(selected, thread, frame, &moment);
+    clp_recorder_end(thread, moment);
+}
+
+void clp_recorder_enter_line(const struct clp_selected *selected, struct clp_thread *thread,
+                             const void *frame, int32_t line)
+{
+    struct clp_moment moment = clp_recorder_begin(selected->recorder, thread);
+
+    if (enter(selected, thread, frame, &moment) != NULL)
+        clp_engine_line(thread, line, moment.now);
     clp_recorder_end(thread, moment);
 }
 

@@ -22,22 +22,38 @@ struct clp_recorder {
     struct clp_opcodes opcodes;
     Py_ssize_t code_slot;
     const struct clp_tracer *tracer;
-    void *tracer_state; /* the tracer's own */
+    const struct clp_tracer *fallback; /* takes what the tracer refuses; NULL until needed */
+    struct clp_refusal *refusals;      /* the newest first; owned */
+    void *probe_state, *monitoring_state, *settrace_state; /* each tracer's own */
     bool displaced;     /* another tool took the tracer's place; events are missing */
     double started;       /* seconds since 1970 */
     uint64_t start_nanos; /* CLOCK_MONOTONIC then */
 };
 
-/* Attached to a selected code object, through the recorder's code slot; freed with the code. */
+/* Attached to a selected code object, through the recorder's code slot. */
 struct clp_selected {
     struct clp_recorder *recorder; /* borrowed */
     const void *code;              /* identity of the code object this hangs on */
     uint32_t function;
+    uint32_t holders; /* the code object, and each probe that points here */
+    bool probed;      /* the code records itself, by its probes */
+    PyObject *copy;   /* owned: the code object with probes made of this one, or NULL */
     struct clp_shape shape;
 };
 
-/* Frees what hangs on a code object; NULL is nothing. */
-void clp_recorder_free_selected(void *selected);
+/* One that a code object may hold, for the function; NULL with an exception set. Takes *shape. */
+struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, const void *code,
+                                               uint32_t function, const struct clp_shape *shape);
+
+/* One holder less; the last one frees it. NULL is nothing. */
+void clp_recorder_drop_selected(void *selected);
+
+/* A function that the tracer could not take. */
+struct clp_refusal {
+    struct clp_refusal *next;
+    uint32_t function;
+    const char *reason; /* a constant */
+};
 
 /* The counters of the running thread, or NULL before its first event. The one global. */
 extern __thread struct clp_thread *clp_thread_here __attribute__((tls_model("initial-exec")));
@@ -69,6 +85,15 @@ static inline struct clp_selected *clp_recorder_selected(const struct clp_record
                                                          PyObject *code)
 {
     return clp_compat_code_data(code, recorder->code_slot);
+}
+
+/* The same, but for code that records itself. */
+static inline struct clp_selected *clp_recorder_traced(const struct clp_recorder *recorder,
+                                                       PyObject *code)
+{
+    struct clp_selected *selected = clp_recorder_selected(recorder, code);
+
+    return selected != NULL && !selected->probed ? selected : NULL;
 }
 
 /* Reads resident memory into the thread; returns the ticks since `now` that it took. */
@@ -106,6 +131,10 @@ static inline void clp_recorder_line(const struct clp_recorder *recorder,
     clp_engine_line(thread, line, moment.now);
     clp_recorder_end(thread, moment);
 }
+
+/* clp_recorder_enter, and the first line begins at once. */
+void clp_recorder_enter_line(const struct clp_selected *selected, struct clp_thread *thread,
+                             const void *frame, int32_t line);
 
 void clp_recorder_enter(const struct clp_selected *selected, struct clp_thread *thread,
                         const void *frame);

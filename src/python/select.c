@@ -22,7 +22,7 @@ static bool select_function(struct selection *selection, PyObject *function)
     if (name == NULL)
         return false;
     bool done =
-        clp_tracer_select(selection->recorder, (PyCodeObject *)code, name) &&
+        clp_tracer_select(selection->recorder, function, name) &&
         clp_texts_note(selection->texts, ((PyCodeObject *)code)->co_filename,
                        PyFunction_GetGlobals(function));
     Py_DECREF(name);

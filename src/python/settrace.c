@@ -86,7 +86,7 @@ static PyObject *run_selected(struct clp_thread *thread, const struct clp_select
 static PyObject *on_frame(PyThreadState *state, PyFrameObject *frame, int throws)
 {
     const struct clp_selected *selected =
-        clp_recorder_selected(hooked, (PyObject *)frame->f_code);
+        clp_recorder_traced(hooked, (PyObject *)frame->f_code);
     struct clp_thread *thread;
 
     if (CLP_LIKELY(selected == NULL) || (thread = clp_recorder_thread(hooked)) == NULL)
@@ -124,7 +124,7 @@ static const struct clp_selected *selected_of(const struct clp_recorder *recorde
     PyCodeObject *code = PyFrame_GetCode(frame);
 
     Py_DECREF(code); /* the frame holds it */
-    return clp_recorder_selected(recorder, (PyObject *)code);
+    return clp_recorder_traced(recorder, (PyObject *)code);
 }
 
 static void note_call(struct clp_recorder *recorder, PyFrameObject *frame)
@@ -227,9 +227,9 @@ static PyObject *trace_again(PyObject *self, PyObject *arguments)
     if (recorder == NULL ||
         !PyArg_ParseTuple(arguments, "O!OO", &PyFrame_Type, &frame, &event, &value))
         return NULL;
-    if (recorder->tracer_state == NULL || clp_recorder_thread(recorder) == NULL)
+    if (recorder->settrace_state == NULL || clp_recorder_thread(recorder) == NULL)
         Py_RETURN_NONE;
-    PyEval_SetTrace(on_event, recorder->tracer_state);
+    PyEval_SetTrace(on_event, recorder->settrace_state);
     if (PyUnicode_CompareWithASCIIString(event, "call") == 0)
         note_call(recorder, (PyFrameObject *)frame);
     Py_RETURN_NONE;
@@ -264,17 +264,17 @@ static bool start(struct clp_recorder *recorder)
         PyErr_NoMemory();
         return false;
     }
-    recorder->tracer_state = hook; /* owned */
+    recorder->settrace_state = hook; /* owned */
     PyEval_SetTrace(on_event, hook);
     return true;
 }
 
 static void stop(struct clp_recorder *recorder)
 {
-    PyObject *hook = recorder->tracer_state;
+    PyObject *hook = recorder->settrace_state;
 
     recorder->displaced = PyThreadState_Get()->c_tracefunc != on_event;
-    recorder->tracer_state = NULL;
+    recorder->settrace_state = NULL;
     if (!recorder->displaced)
         PyEval_SetTrace(NULL, NULL);
     if (!set_threading_hook(Py_None))
@@ -284,12 +284,14 @@ static void stop(struct clp_recorder *recorder)
 
 #endif
 
-static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
-                        struct clp_selected *selected)
+static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
+                                      struct clp_selected *selected, const char **reason)
 {
-    return PY_VERSION_HEX < 0x030C0000 ||
-           clp_shape_find_loops(&selected->shape, &recorder->mem, code,
-                                &recorder->opcodes);
+    (void)reason;
+    if (PY_VERSION_HEX >= 0x030C0000 &&
+        !clp_shape_find_loops(&selected->shape, &recorder->mem, code, &recorder->opcodes))
+        return CLP_SELECTION_FAILED;
+    return CLP_SELECTION_DONE;
 }
 
 const struct clp_tracer clp_tracer_settrace = {

@@ -3,6 +3,9 @@
 #include "calibrate.h"
 
 const struct clp_tracer *const clp_tracers[] = {
+#if CLP_HAS_PROBES
+    &clp_tracer_probe,
+#endif
 #if CLP_HAS_MONITORING
     &clp_tracer_monitoring,
 #endif
@@ -77,19 +80,27 @@ bool clp_tracer_start(struct clp_recorder *recorder, const char *name)
     return done;
 }
 
-void clp_tracer_stop(struct clp_recorder *recorder)
+static void stop_one(struct clp_recorder *recorder, const struct clp_tracer **tracer)
 {
-    if (recorder->tracer == NULL)
-        return;
-    recorder->tracer->stop(recorder);
-    recorder->tracer = NULL;
+    const struct clp_tracer *stopped = *tracer;
+
+    *tracer = NULL;
+    if (stopped != NULL)
+        stopped->stop(recorder);
 }
 
-static bool add_function(struct clp_recorder *recorder, PyCodeObject *code, PyObject *name,
-                         struct clp_selected *selected)
+void clp_tracer_stop(struct clp_recorder *recorder)
 {
-    PyObject *file_bytes = PyUnicode_AsEncodedString(code->co_filename, "utf-8",
-                                                     "backslashreplace");
+    stop_one(recorder, &recorder->tracer);
+    stop_one(recorder, &recorder->fallback);
+}
+
+/* ---- selecting ---- */
+
+static bool add_function(struct clp_recorder *recorder, PyCodeObject *code, PyObject *name,
+                         const struct clp_shape *shape, uint32_t *number)
+{
+    PyObject *file_bytes = PyUnicode_AsEncodedString(code->co_filename, "utf-8", "backslashreplace");
     PyObject *name_bytes = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
     bool done = false;
 
@@ -98,13 +109,12 @@ static bool add_function(struct clp_recorder *recorder, PyCodeObject *code, PyOb
             .file = PyBytes_AS_STRING(file_bytes),
             .name = PyBytes_AS_STRING(name_bytes),
             .first_line = code->co_firstlineno,
-            .lowest_line = selected->shape.lowest_line,
-            .line_count = selected->shape.line_count,
+            .lowest_line = shape->lowest_line,
+            .line_count = shape->line_count,
             .generator = (code->co_flags & CLP_SUSPENDS) != 0,
             .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
         };
-        done = clp_functions_add(&recorder->engine.functions, &wanted, &selected->function) ==
-               CLP_OK;
+        done = clp_functions_add(&recorder->engine.functions, &wanted, number) == CLP_OK;
         if (!done)
             PyErr_NoMemory();
     }
@@ -113,38 +123,86 @@ static bool add_function(struct clp_recorder *recorder, PyCodeObject *code, PyOb
     return done;
 }
 
-static struct clp_selected *new_selected(struct clp_recorder *recorder, PyCodeObject *code,
-                                         PyObject *name)
+/* Attached to the code object; NULL with an exception set. */
+static struct clp_selected *attach(struct clp_recorder *recorder, PyCodeObject *code,
+                                   PyObject *name)
 {
-    struct clp_selected *selected = clp_mem_alloc(&recorder->mem, 1, sizeof *selected);
+    struct clp_selected *selected = NULL;
+    struct clp_shape shape;
+    uint32_t number;
 
+    if (!clp_shape_init(&shape, &recorder->mem, code, &recorder->opcodes))
+        return NULL;
+    if (add_function(recorder, code, name, &shape, &number))
+        selected = clp_recorder_new_selected(recorder, code, number, &shape);
     if (selected == NULL) {
-        PyErr_NoMemory();
+        clp_shape_clear(&shape, &recorder->mem);
         return NULL;
     }
-    selected->recorder = recorder;
-    selected->code = code;
-    if (clp_shape_init(&selected->shape, &recorder->mem, code, &recorder->opcodes) &&
-        add_function(recorder, code, name, selected))
+    if (clp_compat_set_code_data((PyObject *)code, recorder->code_slot, selected) == 0)
         return selected;
-    clp_recorder_free_selected(selected);
+    clp_recorder_drop_selected(selected);
     return NULL;
 }
 
-bool clp_tracer_select(struct clp_recorder *recorder, PyCodeObject *code, PyObject *name)
+static bool note_refusal(struct clp_recorder *recorder, uint32_t function, const char *reason)
 {
+    struct clp_refusal *refusal = clp_mem_alloc(&recorder->mem, 1, sizeof *refusal);
+
+    if (refusal == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    *refusal = (struct clp_refusal){recorder->refusals, function, reason};
+    recorder->refusals = refusal;
+    return true;
+}
+
+/* The tracers behind the recorder's own, the first one that starts. */
+static bool start_fallback(struct clp_recorder *recorder)
+{
+    const struct clp_tracer *const *next = clp_tracers;
+
+    if (recorder->fallback != NULL)
+        return true;
+    while (*next != recorder->tracer)
+        next++;
+    PyErr_SetString(PyExc_RuntimeError, "no other tracer takes it");
+    while (*++next != NULL) {
+        PyErr_Clear();
+        if ((*next)->start(recorder)) {
+            recorder->fallback = *next;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
+                        struct clp_selected *selected)
+{
+    const char *reason = NULL, *further;
+    enum clp_selection outcome = recorder->tracer->select(recorder, code, selected, &reason);
+
+    if (outcome == CLP_SELECTION_REFUSED)
+        outcome = note_refusal(recorder, selected->function, reason) && start_fallback(recorder)
+                      ? recorder->fallback->select(recorder, code, selected, &further)
+                      : CLP_SELECTION_FAILED;
+    return outcome == CLP_SELECTION_DONE;
+}
+
+bool clp_tracer_select(struct clp_recorder *recorder, PyObject *function, PyObject *name)
+{
+    PyObject *code = PyFunction_GetCode(function); /* borrowed */
     struct clp_selected *selected;
 
     if (recorder->tracer == NULL) /* the run is over; finalisers and daemon threads go on */
         return true;
-    if (clp_recorder_selected(recorder, (PyObject *)code) != NULL)
-        return true;
-    selected = new_selected(recorder, code, name);
-    if (selected == NULL)
-        return false;
-    if (clp_compat_set_code_data((PyObject *)code, recorder->code_slot, selected) != 0) {
-        clp_recorder_free_selected(selected);
-        return false;
+    selected = clp_recorder_selected(recorder, code);
+    if (selected == NULL) {
+        selected = attach(recorder, (PyCodeObject *)code, name);
+        if (selected == NULL || !select_code(recorder, (PyCodeObject *)code, selected))
+            return false;
     }
-    return recorder->tracer->select(recorder, code, selected);
+    return recorder->tracer->install == NULL || recorder->tracer->install(function, selected);
 }

@@ -6,6 +6,13 @@
 
 #include "recorder.h"
 
+/* What became of a code object. */
+enum clp_selection {
+    CLP_SELECTION_FAILED,  /* an exception is set */
+    CLP_SELECTION_REFUSED, /* not one for this tracer; no exception */
+    CLP_SELECTION_DONE,
+};
+
 struct clp_tracer {
     const char *name;
 
@@ -17,15 +24,21 @@ struct clp_tracer {
      * tool has taken the tracer's place. */
     void (*stop)(struct clp_recorder *recorder);
 
-    /* The code object has just been given its clp_selected. False with an exception set. */
-    bool (*select)(struct clp_recorder *recorder, PyCodeObject *code,
-                   struct clp_selected *selected);
+    /* The code object has just been given its clp_selected. When refused, *reason is a constant. */
+    enum clp_selection (*select)(struct clp_recorder *recorder, PyCodeObject *code,
+                                 struct clp_selected *selected, const char **reason);
+
+    /* A function has this selected code. NULL: nothing is to be done to it. False with an exception
+     * set. */
+    bool (*install)(PyObject *function, const struct clp_selected *selected);
 };
 
-/* In order of preference; ended by NULL. Holds those that this interpreter has. The probe tracer
- * will stand first. */
+/* In order of preference; ended by NULL. Holds those that this interpreter has. */
 extern const struct clp_tracer *const clp_tracers[];
 
+#if CLP_HAS_PROBES
+extern const struct clp_tracer clp_tracer_probe;
+#endif
 extern const struct clp_tracer clp_tracer_settrace;
 #if CLP_HAS_MONITORING
 extern const struct clp_tracer clp_tracer_monitoring;
@@ -39,8 +52,9 @@ const struct clp_tracer *clp_tracer_named(const char *name);
 bool clp_tracer_start(struct clp_recorder *recorder, const char *name);
 void clp_tracer_stop(struct clp_recorder *recorder);
 
-/* Selects a code object: lines that begin in it are counted from now on. `name` is its qualified
- * name. Selecting again changes nothing. False with an exception set. */
-bool clp_tracer_select(struct clp_recorder *recorder, PyCodeObject *code, PyObject *name);
+/* Selects the function's code: lines that begin in it are counted from now on. `name` is its
+ * qualified name. Selecting again changes nothing. What the tracer refuses goes to the next one that
+ * takes it, and recorder->refusals tells of it. False with an exception set. */
+bool clp_tracer_select(struct clp_recorder *recorder, PyObject *function, PyObject *name);
 
 #endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/* The probe tracer: CPython 3.11 and newer.
+ *
+ * A selected function gets a copy of its code object in which probes stand (src/core/rewrite.h shows
+ * where). A probe is a constant of that code: an object whose negative is None, and taking it is the
+ * event. It knows its function and its line, so nothing is searched or hashed; the thread's state is
+ * one pointer of thread-local storage. Nothing else in the program is touched.
+ *
+ * The thread's stack of activations is kept by the probes themselves. Where one finds another
+ * function on top than its own (a return was lost because another tool's hook raised in it), the
+ * stack is aligned by the frame's identity. */
+#include "tracer.h"
+
+#if CLP_HAS_PROBES
+
+#include "../core/rewrite.h"
+
+struct probe {
+    PyObject_HEAD
+    struct clp_selected *selected; /* holds it */
+    int32_t line;
+};
+
+struct state {
+    struct clp_bytecode bytecode;
+    PyTypeObject *types[CLP_PROBE_KINDS]; /* owned */
+};
+
+static const struct clp_selected *selected_of(PyObject *probe)
+{
+    return ((struct probe *)probe)->selected;
+}
+
+static const void *running_frame(void)
+{
+    return clp_compat_running_frame(PyThreadState_Get());
+}
+
+/* ---- the events ---- */
+
+/* The calling thread; NULL when nothing is recorded any more, or there is no memory for it. */
+static struct clp_thread *recording_thread(const struct clp_selected *selected)
+{
+    return CLP_LIKELY(selected->recorder->tracer != NULL) ? clp_recorder_thread(selected->recorder)
+                                                          : NULL;
+}
+
+static bool on_top(const struct clp_thread *thread, const struct clp_selected *selected)
+{
+    return CLP_LIKELY(thread != NULL && thread->top->code == selected->code);
+}
+
+static void line_elsewhere(const struct probe *probe)
+{
+    struct clp_thread *thread = recording_thread(probe->selected);
+
+    if (thread != NULL && clp_recorder_align(probe->selected, thread, running_frame()))
+        clp_recorder_line(probe->selected->recorder, thread, probe->line);
+}
+
+static PyObject *on_line(PyObject *self)
+{
+    const struct probe *probe = (const struct probe *)self;
+    struct clp_thread *thread = clp_thread_here;
+
+    if (on_top(thread, probe->selected))
+        clp_recorder_line(clp_recorder_of(thread), thread, probe->line);
+    else
+        line_elsewhere(probe);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_enter(PyObject *self)
+{
+    struct clp_thread *thread = recording_thread(selected_of(self));
+
+    if (CLP_LIKELY(thread != NULL))
+        clp_recorder_enter(selected_of(self), thread, running_frame());
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_enter_line(PyObject *self)
+{
+    const struct probe *probe = (const struct probe *)self;
+    struct clp_thread *thread = recording_thread(probe->selected);
+
+    if (CLP_LIKELY(thread != NULL))
+        clp_recorder_enter_line(probe->selected, thread, running_frame(), probe->line);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_leave(PyObject *self)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    if (on_top(thread, selected_of(self)))
+        clp_recorder_leave(thread);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_suspend(PyObject *self)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    if (on_top(thread, selected_of(self)))
+        clp_recorder_suspend(thread);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_resume(PyObject *self)
+{
+    struct clp_thread *thread = recording_thread(selected_of(self));
+
+    if (CLP_LIKELY(thread != NULL))
+        clp_recorder_resume(selected_of(self), thread, running_frame());
+    Py_RETURN_NONE;
+}
+
+/* Where a delegation has ended. Was it by throw(), then 3.11 goes on here without any resumption. */
+static PyObject *on_resume_if(PyObject *self)
+{
+    struct clp_thread *thread = recording_thread(selected_of(self));
+
+    if (CLP_LIKELY(thread != NULL) && thread->top->frame != running_frame())
+        clp_recorder_resume(selected_of(self), thread, running_frame());
+    Py_RETURN_NONE;
+}
+
+/* ---- the types ---- */
+
+static void probe_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    clp_recorder_drop_selected(((struct probe *)self)->selected);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Code that is pickled by value works where there is no clineprof: its probes become zeros. */
+static PyObject *probe_reduce(PyObject *self, PyObject *nothing)
+{
+    (void)self, (void)nothing;
+    return Py_BuildValue("O()", &PyLong_Type);
+}
+
+static PyObject *probe_repr(PyObject *self)
+{
+    const struct clp_selected *selected = selected_of(self);
+
+    return PyUnicode_FromFormat("<%s of function %u>", Py_TYPE(self)->tp_name, selected->function);
+}
+
+static PyMethodDef probe_methods[] = {
+    {"__reduce__", probe_reduce, METH_NOARGS, "A plain 0 to whoever unpickles it."},
+    {NULL, NULL, 0, NULL},
+};
+
+static const struct {
+    const char *name;
+    unaryfunc event;
+} kinds[CLP_PROBE_KINDS] = {
+    [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter},
+    [CLP_PROBE_ENTER_LINE] = {"clineprof._core.EnterLineProbe", on_enter_line},
+    [CLP_PROBE_LINE] = {"clineprof._core.LineProbe", on_line},
+    [CLP_PROBE_LEAVE] = {"clineprof._core.LeaveProbe", on_leave},
+    [CLP_PROBE_SUSPEND] = {"clineprof._core.SuspendProbe", on_suspend},
+    [CLP_PROBE_RESUME] = {"clineprof._core.ResumeProbe", on_resume},
+    [CLP_PROBE_RESUME_IF] = {"clineprof._core.ResumeIfProbe", on_resume_if},
+};
+
+static PyTypeObject *make_type(enum clp_probe_kind kind)
+{
+    PyType_Slot slots[] = {
+        {Py_nb_negative, (void *)kinds[kind].event},
+        {Py_tp_dealloc, (void *)probe_free},
+        {Py_tp_repr, (void *)probe_repr},
+        {Py_tp_methods, probe_methods},
+        {0, NULL},
+    };
+    PyType_Spec spec = {
+        .name = kinds[kind].name,
+        .basicsize = sizeof(struct probe),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+        .slots = slots,
+    };
+
+    return (PyTypeObject *)PyType_FromSpec(&spec);
+}
+
+static PyObject *new_probe(const struct state *state, struct clp_selected *selected,
+                           struct clp_probe what)
+{
+    struct probe *probe = PyObject_New(struct probe, state->types[what.kind]);
+
+    if (probe == NULL)
+        return NULL;
+    selected->holders++;
+    probe->selected = selected;
+    probe->line = what.line;
+    return (PyObject *)probe;
+}
+
+/* ---- copies of code ---- */
+
+/* The constants of the code, and the probes behind them. */
+static PyObject *with_probes(const struct state *state, PyCodeObject *code,
+                             struct clp_selected *selected, const struct clp_rewritten *rewritten)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(code->co_consts);
+    PyObject *constants = PyTuple_New(count + (Py_ssize_t)rewritten->probe_count);
+
+    for (Py_ssize_t i = 0; constants != NULL && i < count; i++)
+        PyTuple_SET_ITEM(constants, i, Py_NewRef(PyTuple_GET_ITEM(code->co_consts, i)));
+    for (size_t i = 0; constants != NULL && i < rewritten->probe_count; i++) {
+        PyObject *probe = new_probe(state, selected, rewritten->probes[i]);
+        if (probe == NULL)
+            Py_CLEAR(constants);
+        else
+            PyTuple_SET_ITEM(constants, count + (Py_ssize_t)i, probe);
+    }
+    return constants;
+}
+
+static PyObject *bytes_of(const struct clp_buf *buf)
+{
+    return PyBytes_FromStringAndSize(clp_buf_text(buf), (Py_ssize_t)buf->used);
+}
+
+static PyObject *assemble(const struct state *state, PyCodeObject *code,
+                          struct clp_selected *selected, const struct clp_rewritten *rewritten)
+{
+    struct clp_code_parts parts = {
+        .code = bytes_of(&rewritten->code),
+        .constants = with_probes(state, code, selected, rewritten),
+        .locations = bytes_of(&rewritten->locations),
+        .exceptions = bytes_of(&rewritten->exceptions),
+        .stack_size = rewritten->stack_size,
+    };
+    PyObject *copy = NULL;
+
+    if (parts.code != NULL && parts.constants != NULL && parts.locations != NULL &&
+        parts.exceptions != NULL)
+        copy = clp_compat_copy_code(code, &parts);
+    Py_XDECREF(parts.code);
+    Py_XDECREF(parts.constants);
+    Py_XDECREF(parts.locations);
+    Py_XDECREF(parts.exceptions);
+    return copy;
+}
+
+/* The selected function of a copy; the copy takes it over once it exists. */
+static struct clp_selected *new_selected(const struct clp_selected *original)
+{
+    struct clp_shape shape = {.lowest_line = original->shape.lowest_line,
+                              .line_count = original->shape.line_count};
+    struct clp_selected *selected =
+        clp_recorder_new_selected(original->recorder, NULL, original->function, &shape);
+
+    if (selected != NULL)
+        selected->probed = true;
+    return selected;
+}
+
+static PyObject *make_copy(const struct state *state, PyCodeObject *code,
+                           const struct clp_selected *original,
+                           const struct clp_rewritten *rewritten)
+{
+    struct clp_selected *selected = new_selected(original);
+    PyObject *copy = selected != NULL ? assemble(state, code, selected, rewritten) : NULL;
+
+    if (copy != NULL) {
+        selected->code = copy;
+        if (clp_compat_set_code_data(copy, original->recorder->code_slot, selected) == 0)
+            return copy;
+        Py_DECREF(copy);
+    }
+    clp_recorder_drop_selected(selected);
+    return NULL;
+}
+
+static enum clp_selection rewrite(const struct state *state, PyCodeObject *code, PyObject *bytes,
+                                  struct clp_selected *selected, const char **reason)
+{
+    const struct clp_code old = {
+        .code = (const uint8_t *)PyBytes_AS_STRING(bytes),
+        .code_bytes = (size_t)PyBytes_GET_SIZE(bytes),
+        .exceptions = (const uint8_t *)PyBytes_AS_STRING(code->co_exceptiontable),
+        .exception_bytes = (size_t)PyBytes_GET_SIZE(code->co_exceptiontable),
+        .locations = (const uint8_t *)PyBytes_AS_STRING(code->co_linetable),
+        .location_bytes = (size_t)PyBytes_GET_SIZE(code->co_linetable),
+        .first_line = code->co_firstlineno,
+        .stack_size = code->co_stacksize,
+        .const_count = (uint32_t)PyTuple_GET_SIZE(code->co_consts),
+    };
+    struct clp_rewritten rewritten;
+
+    if (clp_rewrite(&rewritten, &selected->recorder->mem, &state->bytecode, &old, true, reason) !=
+        CLP_OK)
+        return CLP_SELECTION_REFUSED;
+    selected->copy = make_copy(state, code, selected, &rewritten);
+    clp_rewritten_clear(&rewritten);
+    return selected->copy != NULL ? CLP_SELECTION_DONE : CLP_SELECTION_FAILED;
+}
+
+static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
+                                      struct clp_selected *selected, const char **reason)
+{
+    PyObject *bytes = PyCode_GetCode(code);
+
+    if (bytes == NULL)
+        return CLP_SELECTION_FAILED;
+    enum clp_selection outcome = rewrite(recorder->probe_state, code, bytes, selected, reason);
+    Py_DECREF(bytes);
+    return outcome;
+}
+
+static bool install(PyObject *function, const struct clp_selected *selected)
+{
+    return selected->copy == NULL ||
+           PyObject_SetAttrString(function, "__code__", selected->copy) == 0;
+}
+
+/* ---- starting and stopping ---- */
+
+static void free_state(struct clp_recorder *recorder)
+{
+    struct state *state = recorder->probe_state;
+
+    for (size_t i = 0; i < CLP_PROBE_KINDS; i++)
+        Py_CLEAR(state->types[i]);
+    clp_mem_free(&recorder->mem, state, 1, sizeof *state);
+    recorder->probe_state = NULL;
+}
+
+static bool start(struct clp_recorder *recorder)
+{
+    struct state *state = clp_mem_alloc(&recorder->mem, 1, sizeof *state);
+
+    if (state == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    recorder->probe_state = state;
+    bool done = clp_bytecode_init(&state->bytecode, PY_MINOR_VERSION) &&
+                clp_opcodes_agree(&state->bytecode);
+    if (!done && !PyErr_Occurred())
+        PyErr_Format(PyExc_RuntimeError,
+                     "the instructions of this interpreter are not those of CPython %d.%d; use "
+                     "--tracer monitoring or settrace", PY_MAJOR_VERSION, PY_MINOR_VERSION);
+    for (size_t i = 0; done && i < CLP_PROBE_KINDS; i++)
+        done = (state->types[i] = make_type((enum clp_probe_kind)i)) != NULL;
+    if (!done)
+        free_state(recorder);
+    return done;
+}
+
+/* Probes that are still in code find no tracer and record nothing. */
+static void stop(struct clp_recorder *recorder)
+{
+    free_state(recorder);
+}
+
+const struct clp_tracer clp_tracer_probe = {
+    .name = "probe",
+    .start = start,
+    .stop = stop,
+    .select = select_code,
+    .install = install,
+};
+
+#endif
