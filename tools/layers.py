@@ -16,8 +16,8 @@ LAYERS = {
     "src/core": [
         "status mem buf hashmap version",
         "clock proc file thread pages",
-        "functions lines bytecode",
-        "engine decoded edges layout rewrite opcode_table",
+        "functions lines bytecode opcode_table",
+        "engine decoded edges layout rewrite",
         "profile snapshot wire live source",
         "report",
     ],

@@ -195,6 +195,9 @@ static inline int clp_compat_small_int(PyObject *number)
  * holds; since 3.14 a wider drift is stored. */
 #define CLP_LINE_EVENTS_SCAN (PY_VERSION_HEX < 0x030E0000)
 
+/* LINE events that only repeat the line which is running (see clp_shape_find_repeats). */
+#define CLP_LINE_EVENTS_REPEAT (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000)
+
 /* Where a frame stands when it is told of a jump: on the jump, or already where it leads. */
 #define CLP_JUMP_TOLD_AT_SOURCE (PY_VERSION_HEX >= 0x030D0000)
 

@@ -63,14 +63,25 @@ static struct clp_thread *thread_in(struct clp_recorder *recorder, PyObject *cod
     return thread != NULL && align(recorder, thread, code) ? thread : NULL;
 }
 
+/* Is the line running already, and does this event begin it anew? */
+static bool only_repeats(const struct clp_recorder *recorder, const struct clp_thread *thread,
+                         PyObject *code, int line)
+{
+    if (!CLP_LINE_EVENTS_REPEAT || CLP_LIKELY(clp_engine_current_line(thread) != line))
+        return false;
+    return clp_shape_repeats_at(&clp_recorder_traced(recorder, code)->shape,
+                                clp_compat_frame_offset(PyEval_GetFrame()));
+}
+
 static PyObject *on_line(PyObject *callable, PyObject *const *args, size_t nargs, PyObject *names)
 {
     struct clp_recorder *recorder = RECORDER(callable);
     struct clp_thread *thread = thread_in(recorder, args[0]);
+    int line = clp_compat_small_int(args[1]);
 
     (void)nargs, (void)names;
-    if (CLP_LIKELY(thread != NULL))
-        clp_recorder_line(recorder, thread, clp_compat_small_int(args[1]));
+    if (CLP_LIKELY(thread != NULL) && !only_repeats(recorder, thread, args[0], line))
+        clp_recorder_line(recorder, thread, line);
     Py_RETURN_NONE;
 }
 
@@ -363,6 +374,9 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
     long events = selected->shape.starts != NULL ? state->instructions : state->lines;
 
     (void)reason;
+    if (CLP_LINE_EVENTS_REPEAT && recorder->knows_bytecode &&
+        !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
+        return CLP_SELECTION_FAILED;
     return call(state, "set_local_events", "(iOl)", state->tool, code, events)
                ? CLP_SELECTION_DONE
                : CLP_SELECTION_FAILED;

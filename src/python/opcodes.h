@@ -17,8 +17,8 @@ struct clp_opcodes {
  * exception set. Knows nothing of 3.10, where nobody needs to know: all fields are zero. */
 bool clp_opcodes_read(struct clp_opcodes *opcodes);
 
-/* Does the running interpreter have the instructions of this table, and no others in code? False
- * without an exception when not, with one when it could not be asked. */
+/* Does the running interpreter have the instructions of this table, and no others in code? False,
+ * maybe with an exception set, when not or when it could not be asked. */
 bool clp_opcodes_agree(const struct clp_bytecode *bytecode);
 
 #endif

@@ -22,7 +22,6 @@ struct probe {
 };
 
 struct state {
-    struct clp_bytecode bytecode;
     PyTypeObject *types[CLP_PROBE_KINDS]; /* owned */
 };
 
@@ -282,20 +281,10 @@ static PyObject *make_copy(const struct state *state, PyCodeObject *code,
 static enum clp_selection rewrite(const struct state *state, PyCodeObject *code, PyObject *bytes,
                                   struct clp_selected *selected, const char **reason)
 {
-    const struct clp_code old = {
-        .code = (const uint8_t *)PyBytes_AS_STRING(bytes),
-        .code_bytes = (size_t)PyBytes_GET_SIZE(bytes),
-        .exceptions = (const uint8_t *)PyBytes_AS_STRING(code->co_exceptiontable),
-        .exception_bytes = (size_t)PyBytes_GET_SIZE(code->co_exceptiontable),
-        .locations = (const uint8_t *)PyBytes_AS_STRING(code->co_linetable),
-        .location_bytes = (size_t)PyBytes_GET_SIZE(code->co_linetable),
-        .first_line = code->co_firstlineno,
-        .stack_size = code->co_stacksize,
-        .const_count = (uint32_t)PyTuple_GET_SIZE(code->co_consts),
-    };
+    const struct clp_code old = clp_shape_code(code, bytes);
     struct clp_rewritten rewritten;
 
-    if (clp_rewrite(&rewritten, &selected->recorder->mem, &state->bytecode, &old, true, reason) !=
+    if (clp_rewrite(&rewritten, &selected->recorder->mem, &selected->recorder->bytecode, &old, true, reason) !=
         CLP_OK)
         return CLP_SELECTION_REFUSED;
     selected->copy = make_copy(state, code, selected, &rewritten);
@@ -342,9 +331,8 @@ static bool start(struct clp_recorder *recorder)
         return false;
     }
     recorder->probe_state = state;
-    bool done = clp_bytecode_init(&state->bytecode, PY_MINOR_VERSION) &&
-                clp_opcodes_agree(&state->bytecode);
-    if (!done && !PyErr_Occurred())
+    bool done = recorder->knows_bytecode;
+    if (!done)
         PyErr_Format(PyExc_RuntimeError,
                      "the instructions of this interpreter are not those of CPython %d.%d; use "
                      "--tracer monitoring or settrace", PY_MAJOR_VERSION, PY_MINOR_VERSION);

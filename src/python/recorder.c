@@ -62,6 +62,9 @@ bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)
     }
     if (!clp_opcodes_read(&recorder->opcodes))
         return false;
+    recorder->knows_bytecode = clp_bytecode_init(&recorder->bytecode, PY_MINOR_VERSION) &&
+                               clp_opcodes_agree(&recorder->bytecode);
+    PyErr_Clear();
     recorder->code_slot = clp_compat_request_code_slot(clp_recorder_drop_selected);
     if (recorder->code_slot < 0) {
         PyErr_SetString(PyExc_RuntimeError,

@@ -20,6 +20,8 @@ struct clp_recorder {
     struct clp_proc_check memory_check;
     struct clp_thread_hook thread_hook;
     struct clp_opcodes opcodes;
+    struct clp_bytecode bytecode; /* of this interpreter, where `knows_bytecode` */
+    bool knows_bytecode;
     Py_ssize_t code_slot;
     const struct clp_tracer *tracer;
     const struct clp_tracer *fallback; /* takes what the tracer refuses; NULL until needed */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading code objects through their public faces: co_lines(), co_code and co_exceptiontable. */
 #include "shape.h"
+#include "../core/edges.h"
 #include <limits.h>
 
 #define NO_LINE CLP_SHAPE_NO_LINE
@@ -355,10 +356,62 @@ bool clp_shape_find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeOb
     return done;
 }
 
+#if CLP_LINE_EVENTS_REPEAT
+
+static bool mark_repeats(struct clp_shape *shape, struct clp_mem *mem,
+                         const struct clp_decoded *decoded)
+{
+    struct clp_edges edges;
+    const char *reason;
+
+    shape->repeats = clp_mem_alloc(mem, shape->unit_count, sizeof *shape->repeats);
+    if (shape->repeats == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    if (clp_edges_init(&edges, decoded, &reason) != CLP_OK)
+        return true; /* strange code: what the interpreter says goes */
+    for (uint32_t i = 0; i < decoded->count; i++)
+        shape->repeats[decoded->items[i].at] = !clp_edges_begins(&edges, i);
+    clp_edges_clear(&edges);
+    return true;
+}
+
+bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                            const struct clp_bytecode *bytecode)
+{
+    PyObject *bytes = PyCode_GetCode(code);
+    struct clp_decoded decoded;
+    const char *reason;
+    bool done = true;
+
+    if (bytes == NULL)
+        return false;
+    struct clp_code parts = clp_shape_code(code, bytes);
+    if (clp_decoded_init(&decoded, mem, bytecode, &parts, &reason) == CLP_OK) {
+        done = mark_repeats(shape, mem, &decoded);
+        clp_decoded_clear(&decoded);
+    }
+    Py_DECREF(bytes);
+    return done;
+}
+
+#else
+
+bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                            const struct clp_bytecode *bytecode)
+{
+    (void)shape, (void)mem, (void)code, (void)bytecode;
+    return true;
+}
+
+#endif
+
 void clp_shape_clear(struct clp_shape *shape, struct clp_mem *mem)
 {
     clp_mem_free(mem, shape->starts, shape->unit_count, sizeof *shape->starts);
     clp_mem_free(mem, shape->yields, shape->unit_count, sizeof *shape->yields);
     clp_mem_free(mem, shape->loops, shape->unit_count, sizeof *shape->loops);
+    clp_mem_free(mem, shape->repeats, shape->unit_count, sizeof *shape->repeats);
     *shape = (struct clp_shape){.first_yield = INT_MAX};
 }

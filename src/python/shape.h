@@ -4,6 +4,7 @@
 #ifndef CLP_SHAPE_H
 #define CLP_SHAPE_H
 
+#include "../core/decoded.h"
 #include "../core/mem.h"
 #include "compat.h"
 #include "opcodes.h"
@@ -21,6 +22,9 @@ struct clp_shape {
     /* By code unit: would a frame stand here when it is told of a jump back within a line? NULL
      * before clp_shape_find_loops. */
     bool *loops;
+    /* By code unit: is a line event here, while its line is running, the interpreter's mistake? NULL
+     * when it makes none, and before clp_shape_find_repeats. */
+    bool *repeats;
 };
 
 #define CLP_SHAPE_NO_LINE (-1)
@@ -33,6 +37,29 @@ void clp_shape_clear(struct clp_shape *shape, struct clp_mem *mem);
 /* Fills `loops`, which only one tracer needs. False with an exception set. */
 bool clp_shape_find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
                           const struct clp_opcodes *opcodes);
+
+#if CLP_HAS_PROBES
+/* What the rewriter and its edges read of a code object; `bytes` is its co_code. Borrows both. */
+static inline struct clp_code clp_shape_code(const PyCodeObject *code, PyObject *bytes)
+{
+    return (struct clp_code){
+        .code = (const uint8_t *)PyBytes_AS_STRING(bytes),
+        .code_bytes = (size_t)PyBytes_GET_SIZE(bytes),
+        .exceptions = (const uint8_t *)PyBytes_AS_STRING(code->co_exceptiontable),
+        .exception_bytes = (size_t)PyBytes_GET_SIZE(code->co_exceptiontable),
+        .locations = (const uint8_t *)PyBytes_AS_STRING(code->co_linetable),
+        .location_bytes = (size_t)PyBytes_GET_SIZE(code->co_linetable),
+        .first_line = code->co_firstlineno,
+        .stack_size = code->co_stacksize,
+        .const_count = (uint32_t)PyTuple_GET_SIZE(code->co_consts),
+    };
+}
+#endif
+
+/* Fills `repeats`. 3.12 and 3.13 misread the instruction executed before: 3.12 behind an inlined
+ * call, both behind an `async for` in functions with wide gaps. False with an exception set. */
+bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
+                            const struct clp_bytecode *bytecode);
 
 static inline bool clp_shape_marked(const struct clp_shape *shape, const bool *marks, int offset)
 {
@@ -49,6 +76,11 @@ static inline bool clp_shape_yields_at(const struct clp_shape *shape, int offset
 static inline bool clp_shape_loops_at(const struct clp_shape *shape, int offset)
 {
     return clp_shape_marked(shape, shape->loops, offset);
+}
+
+static inline bool clp_shape_repeats_at(const struct clp_shape *shape, int offset)
+{
+    return clp_shape_marked(shape, shape->repeats, offset);
 }
 
 #endif

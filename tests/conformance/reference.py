@@ -10,6 +10,11 @@ these code objects. Two more events are watched but never counted: PY_START, for
 one-line functions only then; PY_RESUME, for without it LINE at a yield depends, since 3.13, on
 whether it was ever resumed before. Before 3.12, line events of sys.settrace are counted.
 
+3.12 and 3.13 misread the instruction executed before in two places and tell a line twice: behind an
+inlined call when a jump leads to the same place (`r = n and f(n)`), and in functions with wide gaps
+behind an `async for`. There every instruction is watched, and LINE counts only where the instruction
+before belongs to another line or resumed the body.
+
 OUT.json holds [file, first line, name, {line: hits}] for every function, also one that never ran.
 """
 
@@ -87,6 +92,41 @@ class Monitored(Selection):
         self.codes[id(code)][2][line] += 1
 
 
+class Watched(Monitored):
+    """3.12 and 3.13: knows the instruction executed before in every frame."""
+
+    def __init__(self):
+        super().__init__()
+        self.before = {}  # id of a frame -> line of its last instruction
+        self.lines = {}  # id of a code object -> line by offset
+
+    def start(self):
+        super().start()
+        monitoring, events = sys.monitoring, sys.monitoring.events
+        monitoring.register_callback(self.TOOL, events.INSTRUCTION, self.on_instruction)
+        for resumes in (events.PY_START, events.PY_RESUME, events.PY_THROW):
+            monitoring.register_callback(self.TOOL, resumes, self.on_resume)
+        monitoring.set_events(self.TOOL, events.PY_THROW)
+
+    def watch(self, code):
+        super().watch(code)
+        lines = self.lines[id(code)] = {}
+        for start, end, line in code.co_lines():
+            lines.update((offset, line) for offset in range(start, end, 2))
+        events = sys.monitoring.get_local_events(self.TOOL, code)
+        sys.monitoring.set_local_events(self.TOOL, code, events | sys.monitoring.events.INSTRUCTION)
+
+    def on_resume(self, code, *ignored):
+        self.before.pop(id(sys._getframe(1)), None)
+
+    def on_instruction(self, code, offset):
+        self.before[id(sys._getframe(1))] = self.lines[id(code)][offset]
+
+    def on_line(self, code, line):
+        if self.before.get(id(sys._getframe(1))) != line:
+            super().on_line(code, line)
+
+
 class Traced(Selection):
     def start(self):
         threading.settrace(self.on_call)
@@ -133,7 +173,10 @@ def write(selection, out):
 
 def main():
     out, script, *arguments = sys.argv[1:]
-    selection = Monitored() if sys.version_info >= (3, 12) else Traced()
+    if sys.version_info < (3, 12):
+        selection = Traced()
+    else:
+        selection = Watched() if sys.version_info < (3, 14) else Monitored()
     builtins.profile = selection.profile
     # registered first, it runs last: what the program does at its exit counts too
     atexit.register(write, selection, out)

@@ -184,11 +184,11 @@ static void count_far_code(const char *tracer)
     cr_assert(clp_tracer_start(&recorder, tracer));
     cr_assert_gt(recorder.engine.costs.line, 0, "calibration found no cost");
     cr_assert_eq(recorder.engine.functions.count, 0, "calibration left its functions behind");
-    cr_assert(clp_tracer_select(&recorder, code, name));
-    cr_assert(clp_tracer_select(&recorder, code, name), "selecting again is no error");
+    PyObject *function = PyFunction_New((PyObject *)code, globals);
+    cr_assert(clp_tracer_select(&recorder, function, name));
+    cr_assert(clp_tracer_select(&recorder, function, name), "selecting again is no error");
     cr_assert_eq(recorder.engine.functions.count, 1);
 
-    PyObject *function = PyFunction_New((PyObject *)code, globals);
     PyObject *result = PyObject_CallObject(function, numbers);
     cr_assert_eq(PyLong_AsLong(result), 6);
     cr_assert_eq(hits_of(&recorder, 2), 1);
@@ -213,6 +213,13 @@ Test(python_shape, settrace_counts)
 {
     count_far_code("settrace");
 }
+
+#if CLP_HAS_MONITORING
+Test(python_shape, monitoring_counts)
+{
+    count_far_code("monitoring");
+}
+#endif
 
 Test(python_shape, preferred_tracer_counts)
 {
