@@ -77,10 +77,10 @@ static void mark_targets(struct clp_edges *edges)
         mark(edges, decoded->ranges[i].handler);
 }
 
-/* On 3.11 whatever has a line may begin it. */
+/* On 3.11 whatever has a line may begin it, once the body is entered. */
 static void mark_all(struct clp_edges *edges)
 {
-    for (uint32_t i = 0; i < edges->decoded->count; i++)
+    for (uint32_t i = edges->decoded->entry + 1; i < edges->decoded->count; i++)
         mark(edges, i);
 }
 
