@@ -14,11 +14,18 @@ struct clp_suspended {
     uint64_t since;   /* the clock itself: it may resume in a thread with another standstill */
 };
 
+static void set_thread_costs(struct clp_thread *thread, const struct clp_costs *costs)
+{
+    thread->line_cost = costs->line;
+    thread->line_ticks = (int64_t)(costs->line / CLP_CORRECTION_ONE);
+    thread->leave_ticks = (int64_t)((costs->line + costs->leave.before) / CLP_CORRECTION_ONE);
+}
+
 void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs)
 {
     engine->costs = *costs;
     for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
-        thread->line_ticks = (int64_t)(costs->line / CLP_CORRECTION_ONE);
+        set_thread_costs(thread, costs);
 }
 
 void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_pages *pages)
@@ -56,7 +63,8 @@ static struct clp_thread *new_thread(struct clp_engine *engine)
         clp_mem_free(engine->mem, thread, 1, sizeof *thread);
         return NULL;
     }
-    thread->line_ticks = (int64_t)(engine->costs.line / CLP_CORRECTION_ONE);
+    set_thread_costs(thread, &engine->costs);
+    thread->last_room = thread->stack + thread->stack_room - 1;
     thread->outside.open = 1;
     thread->top = thread->stack;
     thread->top->cell = &thread->outside;
@@ -74,6 +82,7 @@ struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now
     thread->last = now;
     clp_engine_note_rss(thread, rss);
     thread->last_rss = rss;
+    thread->rss_span = engine->rss_span;
     thread->next = engine->threads;
     engine->threads = thread;
     return thread;
@@ -127,7 +136,6 @@ void clp_engine_reap(struct clp_engine *engine)
             thread->blocks[i] = NULL;
         }
         engine->ended->correction += thread->correction;
-        engine->ended->lines += thread->lines;
         engine->ended->stopped += thread->stopped;
         engine->ended->reads += thread->reads;
         *link = thread->next;
@@ -160,20 +168,23 @@ static struct clp_rss_cell *rss_cell(const struct clp_activation *top)
     return &top->block->rss[top->cell - top->block->cells];
 }
 
-/* The stay on top, which was one interval until now, becomes more than that. It began with its
- * line's event, whose cost its cell has counted with the hit; from now on the whole counts. */
-static void make_special(struct clp_thread *thread)
+/* What the line event of the stay on top cost, if it belongs to this activation. */
+static inline uint64_t own_cost(const struct clp_thread *thread)
+{
+    return on_line(thread) && !thread->top->continued ? thread->line_cost : 0;
+}
+
+/* The stay on top, which was one interval until now, becomes more than that. */
+static inline void make_special(struct clp_thread *thread)
 {
     struct clp_activation *top = thread->top;
-    uint64_t own = on_line(thread) ? thread->engine->costs.line : 0;
 
     if (top->special)
         return;
     top->special = true;
     top->start = thread->last;
-    top->start_correction = clp_engine_correction(thread) - own;
+    top->start_correction = thread->correction - own_cost(thread);
     top->start_rss = thread->last_rss;
-    top->cell->nested_correction -= (int64_t)own;
 }
 
 void clp_engine_note_rss(struct clp_thread *thread, int64_t rss)
@@ -184,38 +195,38 @@ void clp_engine_note_rss(struct clp_thread *thread, int64_t rss)
         make_special(thread);
 }
 
-/* Counts the interval since the last event, and the cost of what ends it, as self time of the line
- * on top, whose stay is special. */
-static void end_interval(struct clp_thread *thread, uint64_t at, uint64_t cost)
+/* Counts the interval since the last event as self time of the line on top. */
+static inline void end_interval(struct clp_thread *thread, uint64_t at)
 {
     struct clp_cell *cell = thread->top->cell;
     uint64_t ticks = at - thread->last;
 
     cell->self += ticks;
-    cell->nested -= (int64_t)ticks;
-    clp_engine_add_cost(thread, cost);
+    if (CLP_UNLIKELY(cell->open != 0))
+        cell->nested -= (int64_t)ticks;
     thread->last = at;
-    if (thread->rss != thread->last_rss && on_line(thread))
+    if (CLP_LIKELY(thread->rss == thread->last_rss))
+        return;
+    if (on_line(thread))
         rss_cell(thread->top)->self_increment += thread->rss - thread->last_rss;
     thread->last_rss = thread->rss;
 }
 
-/* The special stay on top ends: the whole of it counts, unless an outer execution of the line will
- * bring it. */
+/* The stay on top ends; what an outer execution of the line will bring does not count. */
 static void end_stay(struct clp_thread *thread)
 {
     struct clp_activation *top = thread->top;
     struct clp_cell *cell = top->cell;
-    uint64_t ticks = thread->last - top->start;
-    uint64_t correction = clp_engine_correction(thread) - top->start_correction;
 
+    make_special(thread);
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
-    if (cell->open != 0)
+    if (cell->open != 0) {
+        cell->nested_correction -= (int64_t)own_cost(thread);
         return;
-    cell->nested += (int64_t)ticks;
-    cell->nested_correction += (int64_t)correction;
-    correction /= CLP_CORRECTION_ONE;
+    }
+    uint64_t ticks = thread->last - top->start;
+    uint64_t correction = (thread->correction - top->start_correction) / CLP_CORRECTION_ONE;
     top->carried += ticks > correction ? ticks - correction : 0;
     if ((int64_t)top->carried > cell->max)
         cell->max = (int64_t)top->carried;
@@ -223,109 +234,157 @@ static void end_stay(struct clp_thread *thread)
         note_rss_change(rss_cell(top), thread->rss - top->start_rss);
 }
 
-static void begin_line(struct clp_thread *thread, struct clp_cell *cell)
+static inline void begin_line(struct clp_thread *thread, struct clp_cell *cell)
 {
-    thread->lines++;
+    struct clp_activation *top = thread->top;
+
+    thread->correction += thread->line_cost;
     cell->hits++;
-    thread->top->cell = cell;
-    thread->top->carried = 0;
+    top->cell = cell;
+    top->special = false;
+    top->continued = false;
+    top->carried = 0;
 }
 
 /* The first line takes what has passed, and grown, since the body was entered. */
-static void begin_first_line(struct clp_thread *thread, struct clp_cell *cell)
+static inline void begin_first_line(struct clp_thread *thread, struct clp_cell *cell)
 {
     struct clp_activation *top = thread->top;
     bool special = top->special;
 
     begin_line(thread, cell);
     cell->self_correction += top->entry_cost;
-    if (cell->open != 0) /* the outer execution has it in the whole that it brings */
+    if (CLP_UNLIKELY(cell->open != 0))
         cell->nested_correction -= (int64_t)top->entry_cost;
-    top->special = false;
-    if (special)
+    if (CLP_UNLIKELY(special))
         make_special(thread);
 }
 
-void clp_engine_line_special(struct clp_thread *thread, uint32_t index, uint64_t at)
+void clp_engine_line_special(struct clp_thread *thread, size_t place, uint64_t at)
 {
-    struct clp_cell *cell = &thread->top->block->cells[index];
+    struct clp_cell *cell = clp_block_cell(thread->top->block, place);
 
     if (!on_line(thread)) {
         begin_first_line(thread, cell);
         return;
     }
     make_special(thread);
-    end_interval(thread, at, 0);
+    end_interval(thread, at);
     end_stay(thread);
-    thread->top->special = false;
     begin_line(thread, cell);
 }
 
 /* ---- the stack ---- */
 
-static struct clp_activation *push(struct clp_thread *thread, struct clp_block *block,
-                                   const void *frame)
+static bool grow_stack(struct clp_thread *thread)
 {
-    size_t depth = (size_t)(thread->top - thread->stack) + 1;
+    size_t depth = (size_t)(thread->top - thread->stack);
 
-    if (CLP_UNLIKELY(depth == thread->stack_room)) {
-        if (clp_mem_grow(thread->engine->mem, (void **)&thread->stack, &thread->stack_room,
-                         depth * 2, sizeof(struct clp_activation)) != CLP_OK)
-            return NULL;
-        thread->top = thread->stack + depth - 1;
-    }
+    if (clp_mem_grow(thread->engine->mem, (void **)&thread->stack, &thread->stack_room,
+                     thread->stack_room * 2, sizeof(struct clp_activation)) != CLP_OK)
+        return lose(thread);
+    thread->top = thread->stack + depth;
+    thread->last_room = thread->stack + thread->stack_room - 1;
+    return true;
+}
+
+static inline struct clp_activation *push(struct clp_thread *thread, struct clp_block *block,
+                                          const void *frame)
+{
+    struct clp_activation *top;
+
+    if (CLP_UNLIKELY(thread->top == thread->last_room) && !grow_stack(thread))
+        return NULL;
     thread->top->cell->open++;
-    thread->top++;
-    *thread->top = (struct clp_activation){
-        .frame = frame, .block = block, .cell = &thread->outside, .entered = thread->last};
+    top = ++thread->top;
+    top->frame = frame;
+    top->block = block;
+    top->cell = &thread->outside;
+    top->special = top->off_line = top->continued = false;
+    top->code = NULL;
+    top->carried = 0;
+    top->suspended = NULL;
+    top->entered = thread->last;
     block->running++;
-    return thread->top;
+    return top;
 }
 
 /* Ends the interval on top, starts one for a body of the function above it. NULL: not recorded. */
-static struct clp_activation *go_in(struct clp_thread *thread, uint32_t function,
-                                    const void *frame, uint64_t now, struct clp_cost cost)
+static inline struct clp_activation *go_in(struct clp_thread *thread, uint32_t function,
+                                           const void *frame, uint64_t now, struct clp_cost cost)
 {
     struct clp_block *block;
     struct clp_activation *top;
 
     if (CLP_UNLIKELY(thread->broken))
         return NULL;
-    block = block_for(thread, function);
+    block = CLP_LIKELY(clp_engine_has_block(thread, function)) ? thread->blocks[function]
+                                                              : block_for(thread, function);
     if (CLP_UNLIKELY(block == NULL)) {
         lose(thread);
         return NULL;
     }
     make_special(thread);
-    end_interval(thread, now - thread->stopped, cost.before);
+    end_interval(thread, now - thread->stopped);
+    clp_engine_add_cost(thread, cost.before);
     top = push(thread, block, frame);
-    if (CLP_UNLIKELY(top == NULL)) {
-        lose(thread);
+    if (CLP_UNLIKELY(top == NULL))
         return NULL;
-    }
-    top->entered_correction = clp_engine_correction(thread);
+    top->entered_correction = thread->correction;
     top->entry_cost = cost.after; /* its line is not known yet */
     thread->correction += cost.after;
     return top;
 }
 
-/* Ends the interval and the stay of the body on top and takes it off. */
-static void go_out(struct clp_thread *thread, uint64_t now, struct clp_cost cost)
+static inline bool is_plain(const struct clp_thread *thread)
+{
+    return !thread->top->special && thread->top->cell->open == 0;
+}
+
+/* Ends the interval and the stay of the body on top. */
+static inline void end_body(struct clp_thread *thread, uint64_t at, uint64_t cost,
+                            int64_t plain_cost_ticks)
+{
+    struct clp_cell *cell = thread->top->cell;
+
+    if (CLP_UNLIKELY(!is_plain(thread))) {
+        make_special(thread);
+        end_interval(thread, at);
+        clp_engine_add_cost(thread, cost);
+        if (on_line(thread))
+            end_stay(thread);
+        return;
+    }
+    int64_t ticks = (int64_t)(at - thread->last);
+    cell->self += (uint64_t)ticks;
+    cell->self_correction += cost;
+    thread->correction += cost;
+    thread->last = at;
+    if (ticks - plain_cost_ticks > cell->max)
+        cell->max = ticks - plain_cost_ticks;
+    if (thread->usage > cell->usage)
+        cell->usage = thread->usage;
+}
+
+/* Takes the body on top, which has ended, off the stack: the whole of it is its caller's. */
+static inline void go_out(struct clp_thread *thread, uint64_t cost)
 {
     struct clp_activation *top = thread->top;
     struct clp_block *block = top->block;
+    struct clp_cell *caller = (top - 1)->cell;
+    uint64_t total = thread->last - top->entered;
+    uint64_t correction = thread->correction - top->entered_correction;
 
-    make_special(thread);
-    end_interval(thread, now - thread->stopped, cost.before);
-    if (on_line(thread))
-        end_stay(thread);
     if (--block->running == 0) {
-        block->total += thread->last - top->entered;
-        block->total_correction += clp_engine_correction(thread) - top->entered_correction;
+        block->total += total;
+        block->total_correction += correction;
+    }
+    if (--caller->open == 0) {
+        caller->nested += (int64_t)total;
+        caller->nested_correction += (int64_t)correction;
     }
     thread->top--;
-    thread->top->cell->open--;
-    clp_engine_add_cost(thread, cost.after);
+    clp_engine_add_cost(thread, cost);
 }
 
 /* ---- suspended bodies ---- */
@@ -373,43 +432,68 @@ static struct clp_suspended *new_suspended(struct clp_engine *engine, const void
 /* A body that begins or resumes is not running yet: if it is on top, its exit was not told. */
 static void drop_stale(struct clp_thread *thread, const void *frame, uint64_t now)
 {
-    if (CLP_UNLIKELY(thread->top->frame == frame))
+    if (CLP_UNLIKELY(thread->top->frame == frame && frame != NULL))
         clp_engine_leave(thread, now);
 }
 
-struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t function,
-                                        const void *frame, uint64_t now)
+static inline struct clp_activation *enter(struct clp_thread *thread, uint32_t function,
+                                           const void *frame, uint64_t now)
 {
     struct clp_engine *engine = thread->engine;
 
     /* a generator that was collected while suspended told nobody; its frame's address is used anew */
-    if (engine->functions.items[function].generator && engine->suspended.count != 0)
+    if (frame != NULL && engine->suspended.count != 0 &&
+        engine->functions.items[function].generator)
         forget_suspended(engine, frame);
     drop_stale(thread, frame, now);
     return go_in(thread, function, frame, now, engine->costs.enter);
 }
 
+struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t function,
+                                        const void *frame, uint64_t now)
+{
+    return enter(thread, function, frame, now);
+}
+
+struct clp_activation *clp_engine_enter_line(struct clp_thread *thread, uint32_t function,
+                                             const void *frame, int32_t line, uint64_t now)
+{
+    struct clp_activation *top = enter(thread, function, frame, now);
+
+    if (CLP_LIKELY(top != NULL)) {
+        uint32_t index = (uint32_t)line - (uint32_t)top->block->lowest_line;
+        if (CLP_LIKELY(index < top->block->line_count))
+            begin_first_line(thread, &top->block->cells[index]);
+    }
+    return top;
+}
+
 void clp_engine_leave(struct clp_thread *thread, uint64_t now)
 {
     struct clp_activation *top = thread->top;
+    const struct clp_costs *costs = &thread->engine->costs;
 
-    if (top == thread->stack)
+    if (CLP_UNLIKELY(top == thread->stack))
         return;
-    if (top->suspended != NULL)
+    if (CLP_UNLIKELY(top->suspended != NULL))
         forget_suspended(thread->engine, top->frame);
-    go_out(thread, now, thread->engine->costs.leave);
+    end_body(thread, now - thread->stopped, costs->leave.before, thread->leave_ticks);
+    go_out(thread, costs->leave.after);
 }
 
 void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
 {
     struct clp_activation *top = thread->top;
+    const struct clp_cost cost = thread->engine->costs.suspend;
     struct clp_suspended *record = top->suspended;
 
-    if (top == thread->stack)
+    if (CLP_UNLIKELY(top == thread->stack))
         return;
     if (record == NULL && (record = new_suspended(thread->engine, top->frame)) == NULL)
         lose(thread);
-    go_out(thread, now, thread->engine->costs.suspend);
+    make_special(thread);
+    end_body(thread, now - thread->stopped, cost.before, 0);
+    go_out(thread, cost.after);
     if (record == NULL)
         return;
     /* the popped activation is still there to be read: nothing has been pushed since */
@@ -444,10 +528,8 @@ static void take_up(struct clp_thread *thread, struct clp_suspended *record, uin
     thread->correction -= cost; /* go_in gave it to nobody */
     top->cell = &top->block->cells[record->line];
     top->carried = record->carried;
-    top->special = true;
-    top->start = thread->last;
-    top->start_correction = clp_engine_correction(thread);
-    top->start_rss = thread->last_rss;
+    top->continued = true;
+    make_special(thread);
     clp_engine_add_cost(thread, cost);
     if (thread->engine->functions.items[record->function].awaits)
         top->cell->await += now - record->since;

@@ -16,19 +16,18 @@
  * not begun has no cell of its own: its `cell` is the thread's `outside`, a bin.
  *
  * Time. Each thread has a clock that stops while memory is read (`stopped`). Every interval between
- * two events is `self` time of the line on top. The inclusive time of a line is that of its whole
- * stay, from its beginning to its end, and is known when it ends. `open` of a cell counts selected
- * callees entered from it: while it is not zero, an outer execution of the same line is still going
- * on and will bring the whole, so the inner ones add nothing.
+ * two events is `self` time of the line on top. Inclusive time is that and the whole of each callee
+ * entered from the line, added when the callee is left. `open` of a cell counts callees entered from
+ * it: while it is not zero, an outer execution of the same line is still going on and its callee
+ * brings the whole, so what the inner ones add to `self` they take off again from `nested`.
  *
  * Plain stays. Nearly every execution of a line is one interval: it calls nothing selected, memory
- * stays as it is. Then both times are the same number and the hot path adds it once. Whatever makes
- * a stay more than that sets `special`: from then on its intervals count as self time only, and the
- * end of the stay adds the whole.
+ * stays as it is. The hot path adds it once. Whatever makes a stay more than that sets `special` and
+ * keeps where it began: its largest time and its change of memory are known when it ends.
  *
  * Correction. What an event itself costs is known from calibration. A line event's cost belongs to
  * the line that it begins; of the other events, a part to the interval before and a part to the
- * one behind. The sum so far is running per thread, so a stay takes the difference between its end
+ * one behind. The sum so far is running per thread, so a callee takes the difference between its end
  * and its beginning, exactly as it does with time.
  *
  * Memory. The same two sums over resident bytes. A read is skipped when too little time has passed
@@ -69,6 +68,7 @@ struct clp_activation {
     bool special;          /* the stay is more than one interval; the start_.. below are set */
     bool off_line;    /* a tracer's, that sees instructions: the next one begins its line anew */
     const void *code; /* a tracer's: identity of the code that runs; NULL at first */
+    bool continued;   /* the stay was suspended; its line event belongs to an earlier activation */
     uint64_t start, start_correction;
     int64_t start_rss;
     uint64_t carried;                     /* ticks of this execution before a suspension */
@@ -81,17 +81,20 @@ struct clp_thread {
     struct clp_activation *top;
     uint64_t last;          /* the thread's last event, on its own clock */
     uint64_t stopped;       /* ticks its clock has stood still */
-    uint64_t lines;         /* line events so far */
-    int64_t line_ticks;     /* whole ticks of a line event's cost */
+    uint64_t correction;    /* of all events so far, 1/256 ticks */
+    uint64_t line_cost;     /* of a line event, 1/256 ticks */
+    int64_t line_ticks;     /* the same in whole ticks */
+    int64_t leave_ticks;    /* .. with that of the leaving which ends the line */
+    uint64_t rss_span;      /* the engine's */
     uint32_t usage;         /* resident size at the last read, in CLP_USAGE_UNIT bytes */
     bool broken;            /* out of memory once: records nothing more */
     volatile bool ended;    /* the system's thread is gone; may be reaped */
-    uint64_t correction;    /* of all events but the line events, 1/256 ticks */
     int64_t rss, last_rss;  /* resident bytes at the last read, and at the last event */
     struct clp_engine *engine;
     struct clp_block **blocks; /* by function number; NULL where it never ran here */
     size_t block_room;
     struct clp_activation *stack; /* [0] is the floor */
+    struct clp_activation *last_room; /* of the stack */
     size_t stack_room;
     struct clp_cell outside; /* `open` throughout, which keeps it off the hot path */
     uint64_t reads;
@@ -104,7 +107,7 @@ struct clp_engine {
     struct clp_pool pool;
     struct clp_costs costs;
     bool with_rss;
-    uint64_t rss_span; /* ticks below which no memory can have changed */
+    uint64_t rss_span; /* ticks below which no memory can have changed; set before any thread */
     struct clp_thread *threads;
     struct clp_thread *ended; /* counters of reaped threads; made when first needed */
     struct clp_hashmap suspended;
@@ -115,7 +118,7 @@ struct clp_engine {
 void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_pages *pages);
 void clp_engine_clear(struct clp_engine *engine);
 
-/* What events cost, from now on and for what is counted already. Zero until this is called. */
+/* What events cost; to be said before the first one. Zero until this is called. */
 void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs);
 
 /* Counters for a new thread, owned by the engine; NULL when there is no memory. `now` starts its
@@ -128,10 +131,15 @@ void clp_engine_reap(struct clp_engine *engine);
 /* Leaves everything that is still on the thread's stack, as if it returned now. */
 void clp_engine_unwind(struct clp_thread *thread, uint64_t now);
 
-/* A body of the function begins. Its activation, borrowed until the next event; NULL when it could
+/* A body of the function begins; `frame` may be NULL for one that is never suspended, if a tracer
+ * tells of each of its exits. Its activation, borrowed until the next event; NULL when it could
  * not be recorded. */
 struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t function,
                                         const void *frame, uint64_t now);
+
+/* A body of the function begins, and in it at once this line. */
+struct clp_activation *clp_engine_enter_line(struct clp_thread *thread, uint32_t function,
+                                             const void *frame, int32_t line, uint64_t now);
 
 /* The body on top is left for good, by return or by an exception. */
 void clp_engine_leave(struct clp_thread *thread, uint64_t now);
@@ -175,13 +183,7 @@ static inline bool clp_engine_has_block(const struct clp_thread *thread, uint32_
 
 static inline bool clp_engine_wants_rss(const struct clp_thread *thread, uint64_t now)
 {
-    return now - thread->stopped - thread->last >= thread->engine->rss_span;
-}
-
-/* The correction so far, in 1/256 ticks. */
-static inline uint64_t clp_engine_correction(const struct clp_thread *thread)
-{
-    return thread->lines * thread->engine->costs.line + thread->correction;
+    return now - thread->stopped - thread->last >= thread->rss_span;
 }
 
 /* Something that is no event of a selected function cost the program this much, in 1/256 ticks. */
@@ -191,7 +193,7 @@ static inline void clp_engine_add_cost(struct clp_thread *thread, uint64_t cost)
 
     thread->correction += cost;
     cell->self_correction += cost;
-    if (thread->top->special || cell->open != 0) /* whoever brings the whole brings this too */
+    if (cell->open != 0) /* the outer execution brings it in the whole of its callee */
         cell->nested_correction -= (int64_t)cost;
 }
 
@@ -209,23 +211,18 @@ static inline int32_t clp_engine_current_line(const struct clp_thread *thread)
 }
 
 /* clp_engine_line where the stay that ends is no plain one. */
-void clp_engine_line_special(struct clp_thread *thread, uint32_t index, uint64_t at);
+void clp_engine_line_special(struct clp_thread *thread, size_t place, uint64_t at);
 
-/* Line `line` of the file begins in the body on top, which the tracer has made sure is the running
- * one. A line that the function does not have is dropped. */
-static inline void clp_engine_line(struct clp_thread *thread, int32_t line, uint64_t now)
+/* The hot path: the line whose cell lies `place` bytes from the start of the function's block begins
+ * in the body on top, `at` on the thread's clock. False when nothing is done, because the stay that
+ * ends is no plain one. */
+static inline bool clp_engine_line_plain(struct clp_thread *thread, size_t place, uint64_t at)
 {
     struct clp_activation *top = thread->top;
     struct clp_cell *cell = top->cell;
-    uint32_t index = (uint32_t)line - (uint32_t)top->block->lowest_line;
-    uint64_t at = now - thread->stopped;
 
-    if (CLP_UNLIKELY(index >= top->block->line_count))
-        return;
-    if (CLP_UNLIKELY(top->special || cell->open != 0)) {
-        clp_engine_line_special(thread, index, at);
-        return;
-    }
+    if (CLP_UNLIKELY(top->special || cell->open != 0))
+        return false;
     int64_t ticks = (int64_t)(at - thread->last);
     cell->self += (uint64_t)ticks;
     if (ticks - thread->line_ticks > cell->max)
@@ -233,10 +230,23 @@ static inline void clp_engine_line(struct clp_thread *thread, int32_t line, uint
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
     thread->last = at;
-    thread->lines++;
-    cell = &top->block->cells[index];
+    thread->correction += thread->line_cost;
+    cell = clp_block_cell(top->block, place);
     cell->hits++;
     top->cell = cell;
+    return true;
+}
+
+/* Line `line` of the file begins in the body on top, which the tracer has made sure is the running
+ * one. A line that the function does not have is dropped. */
+static inline void clp_engine_line(struct clp_thread *thread, int32_t line, uint64_t now)
+{
+    uint32_t index = (uint32_t)line - (uint32_t)thread->top->block->lowest_line;
+    uint64_t at = now - thread->stopped;
+
+    if (CLP_LIKELY(index < thread->top->block->line_count) &&
+        CLP_UNLIKELY(!clp_engine_line_plain(thread, clp_block_place(index), at)))
+        clp_engine_line_special(thread, clp_block_place(index), at);
 }
 
 #endif

@@ -55,6 +55,17 @@ struct clp_block {
     _Alignas(64) struct clp_cell cells[];
 };
 
+/* Where the cell of a line lies in a block, in bytes; and the cell there. */
+static inline size_t clp_block_place(uint32_t index)
+{
+    return offsetof(struct clp_block, cells) + index * sizeof(struct clp_cell);
+}
+
+static inline struct clp_cell *clp_block_cell(struct clp_block *block, size_t place)
+{
+    return (struct clp_cell *)((char *)block + place);
+}
+
 /* Raw inclusive ticks of a line, and the corrections of both times; line_cost is that of one line
  * event, in 1/256 ticks. */
 static inline uint64_t clp_cell_time(const struct clp_cell *cell)

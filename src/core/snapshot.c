@@ -54,6 +54,7 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
             profile, into, sum->lowest_line + (int32_t)i, &measures);
         if (status != CLP_OK)
             return status;
+        profile->meta.events += cell->hits;
     }
     return CLP_OK;
 }
@@ -87,15 +88,14 @@ static clp_status add_function(const struct clp_engine *engine, struct clp_pool 
 }
 
 struct totals {
-    uint64_t correction, stopped, reads, events;
+    uint64_t correction, stopped, reads;
 };
 
 static void add_totals(struct totals *totals, const struct clp_thread *thread)
 {
     if (thread == NULL)
         return;
-    totals->correction += clp_engine_correction(thread);
-    totals->events += thread->lines;
+    totals->correction += thread->correction;
     totals->stopped += thread->stopped;
     totals->reads += thread->reads;
 }
@@ -112,7 +112,6 @@ static void fill_meta(const struct clp_engine *engine, double nanos_per_tick,
         (double)totals.correction / CLP_CORRECTION_ONE + (double)totals.stopped, nanos_per_tick);
     profile->meta.reads = totals.reads;
     profile->meta.has_memory = engine->with_rss;
-    profile->meta.events = totals.events;
 }
 
 clp_status clp_snapshot_take(const struct clp_engine *engine, double nanos_per_tick,

@@ -19,6 +19,7 @@ struct probe {
     PyObject_HEAD
     struct clp_selected *selected; /* holds it */
     int32_t line;
+    size_t place; /* of the line's cell in the function's block */
 };
 
 struct state {
@@ -30,72 +31,149 @@ static const struct clp_selected *selected_of(PyObject *probe)
     return ((struct probe *)probe)->selected;
 }
 
-static const void *running_frame(void)
+/* ---- the events ----
+ *
+ * Each comes in two forms, for the processor's counter and for the system's clock, so that an event
+ * does not have to ask which. What is rare is kept out of line: then the rest needs no stack. */
+
+#define RARE __attribute__((noinline, cold))
+#define INLINE inline __attribute__((always_inline))
+
+static INLINE uint64_t read_clock(bool counter)
 {
-    return clp_compat_running_frame(PyThreadState_Get());
+    return counter ? clp_clock_counter() : clp_clock_monotonic();
 }
 
-/* ---- the events ---- */
+/* Bodies that are never suspended need no identity: their probes tell of every exit. */
+static INLINE const void *frame_of(const struct clp_selected *selected)
+{
+    return selected->suspends ? clp_compat_running_frame(PyThreadState_Get()) : NULL;
+}
 
 /* The calling thread; NULL when nothing is recorded any more, or there is no memory for it. */
-static struct clp_thread *recording_thread(const struct clp_selected *selected)
+static INLINE struct clp_thread *recording_thread(const struct clp_selected *selected)
 {
     return CLP_LIKELY(selected->recorder->tracer != NULL) ? clp_recorder_thread(selected->recorder)
                                                           : NULL;
 }
 
-static bool on_top(const struct clp_thread *thread, const struct clp_selected *selected)
+static INLINE bool on_top(const struct clp_thread *thread, const struct clp_selected *selected)
 {
     return CLP_LIKELY(thread != NULL && thread->top->code == selected->code);
 }
 
-static void line_elsewhere(const struct probe *probe)
+RARE static PyObject *line_elsewhere(const struct probe *probe)
 {
     struct clp_thread *thread = recording_thread(probe->selected);
 
-    if (thread != NULL && clp_recorder_align(probe->selected, thread, running_frame()))
+    if (thread != NULL &&
+        clp_recorder_align(probe->selected, thread, frame_of(probe->selected)))
         clp_recorder_line(probe->selected->recorder, thread, probe->line);
+    Py_RETURN_NONE;
 }
 
-static PyObject *on_line(PyObject *self)
+RARE static PyObject *line_with_memory(const struct probe *probe, struct clp_thread *thread)
 {
-    const struct probe *probe = (const struct probe *)self;
+    clp_recorder_line(probe->selected->recorder, thread, probe->line);
+    Py_RETURN_NONE;
+}
+
+static __attribute__((noinline)) PyObject *line_special(const struct probe *probe,
+                                                        struct clp_thread *thread, uint64_t at)
+{
+    clp_engine_line_special(thread, probe->place, at);
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *begin_line(const struct probe *probe, bool counter)
+{
     struct clp_thread *thread = clp_thread_here;
 
-    if (on_top(thread, probe->selected))
-        clp_recorder_line(clp_recorder_of(thread), thread, probe->line);
+    if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
+        return line_elsewhere(probe);
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+        return line_with_memory(probe, thread);
+    uint64_t at = now - thread->stopped;
+    if (CLP_UNLIKELY(!clp_engine_line_plain(thread, probe->place, at)))
+        return line_special(probe, thread, at);
+    Py_RETURN_NONE;
+}
+
+/* Makes the thread and its counters, or reads memory. */
+RARE static PyObject *enter_slowly(const struct probe *probe, bool with_line)
+{
+    const struct clp_selected *selected = probe->selected;
+    struct clp_thread *thread = recording_thread(selected);
+
+    if (thread == NULL)
+        Py_RETURN_NONE;
+    if (with_line)
+        clp_recorder_enter_line(selected, thread, frame_of(selected), probe->line);
     else
-        line_elsewhere(probe);
+        clp_recorder_enter(selected, thread, frame_of(selected));
     Py_RETURN_NONE;
 }
 
-static PyObject *on_enter(PyObject *self)
+static INLINE PyObject *enter(const struct probe *probe, bool counter, bool with_line)
 {
-    struct clp_thread *thread = recording_thread(selected_of(self));
+    const struct clp_selected *selected = probe->selected;
+    struct clp_thread *thread = clp_thread_here;
+    struct clp_activation *activation;
 
-    if (CLP_LIKELY(thread != NULL))
-        clp_recorder_enter(selected_of(self), thread, running_frame());
+    if (CLP_UNLIKELY(thread == NULL || selected->recorder->tracer == NULL ||
+                     !clp_engine_has_block(thread, selected->function)))
+        return enter_slowly(probe, with_line);
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+        return enter_slowly(probe, with_line);
+    if (with_line)
+        activation = clp_engine_enter_line(thread, selected->function, frame_of(selected),
+                                           probe->line, now);
+    else
+        activation = clp_engine_enter(thread, selected->function, frame_of(selected), now);
+    if (CLP_LIKELY(activation != NULL))
+        activation->code = selected->code;
     Py_RETURN_NONE;
 }
 
-static PyObject *on_enter_line(PyObject *self)
+RARE static PyObject *leave_with_memory(struct clp_thread *thread)
 {
-    const struct probe *probe = (const struct probe *)self;
-    struct clp_thread *thread = recording_thread(probe->selected);
-
-    if (CLP_LIKELY(thread != NULL))
-        clp_recorder_enter_line(probe->selected, thread, running_frame(), probe->line);
+    clp_recorder_leave(thread);
     Py_RETURN_NONE;
 }
 
-static PyObject *on_leave(PyObject *self)
+static INLINE PyObject *leave(const struct probe *probe, bool counter)
 {
     struct clp_thread *thread = clp_thread_here;
 
-    if (on_top(thread, selected_of(self)))
-        clp_recorder_leave(thread);
+    if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
+        Py_RETURN_NONE;
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+        return leave_with_memory(thread);
+    clp_engine_leave(thread, now);
     Py_RETURN_NONE;
 }
+
+#define BOTH_CLOCKS(name, event)                                                  \
+    static PyObject *name##_counter(PyObject *self)                               \
+    {                                                                             \
+        const struct probe *probe = (const struct probe *)self;                   \
+        const bool counter = true;                                                \
+        return event;                                                             \
+    }                                                                             \
+    static PyObject *name##_system(PyObject *self)                                \
+    {                                                                             \
+        const struct probe *probe = (const struct probe *)self;                   \
+        const bool counter = false;                                               \
+        return event;                                                             \
+    }
+
+BOTH_CLOCKS(on_line, begin_line(probe, counter))
+BOTH_CLOCKS(on_enter, enter(probe, counter, false))
+BOTH_CLOCKS(on_enter_line, enter(probe, counter, true))
+BOTH_CLOCKS(on_leave, leave(probe, counter))
 
 static PyObject *on_suspend(PyObject *self)
 {
@@ -111,18 +189,18 @@ static PyObject *on_resume(PyObject *self)
     struct clp_thread *thread = recording_thread(selected_of(self));
 
     if (CLP_LIKELY(thread != NULL))
-        clp_recorder_resume(selected_of(self), thread, running_frame());
+        clp_recorder_resume(selected_of(self), thread, frame_of(selected_of(self)));
     Py_RETURN_NONE;
 }
 
 /* Where a delegation has ended. Was it by throw(), then 3.11 goes on here without any resumption. */
 static PyObject *on_resume_if(PyObject *self)
 {
-    struct clp_thread *thread = recording_thread(selected_of(self));
+    struct clp_thread *thread = clp_thread_here;
 
-    if (CLP_LIKELY(thread != NULL) && thread->top->frame != running_frame())
-        clp_recorder_resume(selected_of(self), thread, running_frame());
-    Py_RETURN_NONE;
+    if (CLP_LIKELY(thread != NULL && thread->top->frame == frame_of(selected_of(self))))
+        Py_RETURN_NONE;
+    return on_resume(self);
 }
 
 /* ---- the types ---- */
@@ -157,21 +235,23 @@ static PyMethodDef probe_methods[] = {
 
 static const struct {
     const char *name;
-    unaryfunc event;
+    unaryfunc with_counter, with_system_clock;
 } kinds[CLP_PROBE_KINDS] = {
-    [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter},
-    [CLP_PROBE_ENTER_LINE] = {"clineprof._core.EnterLineProbe", on_enter_line},
-    [CLP_PROBE_LINE] = {"clineprof._core.LineProbe", on_line},
-    [CLP_PROBE_LEAVE] = {"clineprof._core.LeaveProbe", on_leave},
-    [CLP_PROBE_SUSPEND] = {"clineprof._core.SuspendProbe", on_suspend},
-    [CLP_PROBE_RESUME] = {"clineprof._core.ResumeProbe", on_resume},
-    [CLP_PROBE_RESUME_IF] = {"clineprof._core.ResumeIfProbe", on_resume_if},
+    [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter_counter, on_enter_system},
+    [CLP_PROBE_ENTER_LINE] = {"clineprof._core.EnterLineProbe", on_enter_line_counter,
+                              on_enter_line_system},
+    [CLP_PROBE_LINE] = {"clineprof._core.LineProbe", on_line_counter, on_line_system},
+    [CLP_PROBE_LEAVE] = {"clineprof._core.LeaveProbe", on_leave_counter, on_leave_system},
+    [CLP_PROBE_SUSPEND] = {"clineprof._core.SuspendProbe", on_suspend, on_suspend},
+    [CLP_PROBE_RESUME] = {"clineprof._core.ResumeProbe", on_resume, on_resume},
+    [CLP_PROBE_RESUME_IF] = {"clineprof._core.ResumeIfProbe", on_resume_if, on_resume_if},
 };
 
-static PyTypeObject *make_type(enum clp_probe_kind kind)
+static PyTypeObject *make_type(enum clp_probe_kind kind, bool counter)
 {
+    unaryfunc event = counter ? kinds[kind].with_counter : kinds[kind].with_system_clock;
     PyType_Slot slots[] = {
-        {Py_nb_negative, (void *)kinds[kind].event},
+        {Py_nb_negative, (void *)event},
         {Py_tp_dealloc, (void *)probe_free},
         {Py_tp_repr, (void *)probe_repr},
         {Py_tp_methods, probe_methods},
@@ -197,6 +277,8 @@ static PyObject *new_probe(const struct state *state, struct clp_selected *selec
     selected->holders++;
     probe->selected = selected;
     probe->line = what.line;
+    probe->place =
+        clp_block_place((uint32_t)what.line - (uint32_t)selected->shape.lowest_line);
     return (PyObject *)probe;
 }
 
@@ -249,15 +331,17 @@ static PyObject *assemble(const struct state *state, PyCodeObject *code,
 }
 
 /* The selected function of a copy; the copy takes it over once it exists. */
-static struct clp_selected *new_selected(const struct clp_selected *original)
+static struct clp_selected *new_selected(const struct clp_selected *original, PyCodeObject *code)
 {
     struct clp_shape shape = {.lowest_line = original->shape.lowest_line,
                               .line_count = original->shape.line_count};
     struct clp_selected *selected =
         clp_recorder_new_selected(original->recorder, NULL, original->function, &shape);
 
-    if (selected != NULL)
+    if (selected != NULL) {
         selected->probed = true;
+        selected->suspends = (code->co_flags & CLP_SUSPENDS) != 0;
+    }
     return selected;
 }
 
@@ -265,7 +349,7 @@ static PyObject *make_copy(const struct state *state, PyCodeObject *code,
                            const struct clp_selected *original,
                            const struct clp_rewritten *rewritten)
 {
-    struct clp_selected *selected = new_selected(original);
+    struct clp_selected *selected = new_selected(original, code);
     PyObject *copy = selected != NULL ? assemble(state, code, selected, rewritten) : NULL;
 
     if (copy != NULL) {
@@ -337,7 +421,7 @@ static bool start(struct clp_recorder *recorder)
                      "the instructions of this interpreter are not those of CPython %d.%d; use "
                      "--tracer monitoring or settrace", PY_MAJOR_VERSION, PY_MINOR_VERSION);
     for (size_t i = 0; done && i < CLP_PROBE_KINDS; i++)
-        done = (state->types[i] = make_type((enum clp_probe_kind)i)) != NULL;
+        done = (state->types[i] = make_type((enum clp_probe_kind)i, recorder->clock.counter)) != NULL;
     if (!done)
         free_state(recorder);
     return done;

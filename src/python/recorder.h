@@ -39,6 +39,7 @@ struct clp_selected {
     uint32_t function;
     uint32_t holders; /* the code object, and each probe that points here */
     bool probed;      /* the code records itself, by its probes */
+    bool suspends;    /* generator or coroutine: its bodies are known by their frames */
     PyObject *copy;   /* owned: the code object with probes made of this one, or NULL */
     struct clp_shape shape;
 };

@@ -477,7 +477,7 @@ static void check_sums(struct run *run, const struct named_thread *named)
         }
     }
     compare(run, "all self time of a thread", (int64_t)self, (int64_t)(thread->last - named->born));
-    if (correction > clp_engine_correction(thread))
+    if (correction > thread->correction)
         fail(run, "more correction went to lines than there is");
 }
 

@@ -584,7 +584,7 @@ static void run_model(uint64_t seed)
             end_thread(&model, &model.threads[i]);
     }
     if (model.engine.ended != NULL) {
-        cr_assert_eq(clp_engine_correction(model.engine.ended), model.correction, "seed %lu", seed);
+        cr_assert_eq(model.engine.ended->correction, model.correction, "seed %lu", seed);
         for (int i = 0; i < FUNCTIONS; i++)
             compare_function(&model, seed, i);
     }
