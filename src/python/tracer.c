@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer.h"
 #include "calibrate.h"
+#include "shared.h"
 
 const struct clp_tracer *const clp_tracers[] = {
 #if CLP_HAS_PROBES
@@ -158,8 +159,7 @@ static bool note_refusal(struct clp_recorder *recorder, uint32_t function, const
     return true;
 }
 
-/* The tracers behind the recorder's own, the first one that starts. */
-static bool start_fallback(struct clp_recorder *recorder)
+bool clp_tracer_start_fallback(struct clp_recorder *recorder)
 {
     const struct clp_tracer *const *next = clp_tracers;
 
@@ -185,24 +185,33 @@ static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
     enum clp_selection outcome = recorder->tracer->select(recorder, code, selected, &reason);
 
     if (outcome == CLP_SELECTION_REFUSED)
-        outcome = note_refusal(recorder, selected->function, reason) && start_fallback(recorder)
+        outcome = note_refusal(recorder, selected->function, reason) && clp_tracer_start_fallback(recorder)
                       ? recorder->fallback->select(recorder, code, selected, &further)
                       : CLP_SELECTION_FAILED;
     return outcome == CLP_SELECTION_DONE;
 }
 
+static bool select_new(struct clp_recorder *recorder, PyObject *function, PyObject *name)
+{
+    PyObject *code = Py_NewRef(PyFunction_GetCode(function));
+    struct clp_selected *selected = attach(recorder, (PyCodeObject *)code, name);
+    bool done = selected != NULL && select_code(recorder, (PyCodeObject *)code, selected);
+
+    if (done && recorder->tracer->install != NULL)
+        done = recorder->tracer->install(function, selected) &&
+               clp_shared_select(recorder, (PyCodeObject *)code, selected);
+    Py_DECREF(code);
+    return done;
+}
+
 bool clp_tracer_select(struct clp_recorder *recorder, PyObject *function, PyObject *name)
 {
-    PyObject *code = PyFunction_GetCode(function); /* borrowed */
-    struct clp_selected *selected;
+    const struct clp_selected *selected;
 
     if (recorder->tracer == NULL) /* the run is over; finalisers and daemon threads go on */
         return true;
-    selected = clp_recorder_selected(recorder, code);
-    if (selected == NULL) {
-        selected = attach(recorder, (PyCodeObject *)code, name);
-        if (selected == NULL || !select_code(recorder, (PyCodeObject *)code, selected))
-            return false;
-    }
+    selected = clp_recorder_selected(recorder, PyFunction_GetCode(function));
+    if (selected == NULL)
+        return select_new(recorder, function, name);
     return recorder->tracer->install == NULL || recorder->tracer->install(function, selected);
 }

@@ -52,6 +52,10 @@ const struct clp_tracer *clp_tracer_named(const char *name);
 bool clp_tracer_start(struct clp_recorder *recorder, const char *name);
 void clp_tracer_stop(struct clp_recorder *recorder);
 
+/* Starts recorder->fallback, the first tracer behind the recorder's own that starts, unless it runs
+ * already. False with an exception set. */
+bool clp_tracer_start_fallback(struct clp_recorder *recorder);
+
 /* Selects the function's code: lines that begin in it are counted from now on. `name` is its
  * qualified name. Selecting again changes nothing. What the tracer refuses goes to the next one that
  * takes it, and recorder->refusals tells of it. False with an exception set. */
