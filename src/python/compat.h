@@ -85,6 +85,22 @@ static inline PyObject *clp_compat_copy_code(PyCodeObject *code, const struct cl
 #undef CLP_CODE_NEW
 }
 
+/* The same code with other constants. */
+static inline PyObject *clp_compat_with_constants(PyCodeObject *code, PyObject *constants)
+{
+    struct clp_code_parts parts = {
+        .code = PyCode_GetCode(code),
+        .constants = constants,
+        .locations = code->co_linetable,
+        .exceptions = code->co_exceptiontable,
+        .stack_size = code->co_stacksize,
+    };
+    PyObject *copy = parts.code != NULL ? clp_compat_copy_code(code, &parts) : NULL;
+
+    Py_XDECREF(parts.code);
+    return copy;
+}
+
 #endif
 
 /* ---- who is running ---- */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared.h"
 
+/* Functions within functions; the compiler allows 20 blocks. */
+#define DEEPEST 20
+
 /* Is the code a constant of this one, or of code that is? */
 static bool is_constant(PyObject *constants, PyCodeObject *code, int depth)
 {
@@ -31,15 +34,16 @@ static bool is_being_defined(PyCodeObject *code)
 #if CLP_HAS_MONITORING
 
 static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
-                             struct clp_selected *selected)
+                             struct clp_selected *selected, PyObject *names)
 {
     const char *reason;
 
+    (void)names;
     return clp_tracer_start_fallback(recorder) &&
            recorder->fallback->select(recorder, code, selected, &reason) == CLP_SELECTION_DONE;
 }
 
-#else
+#elif CLP_HAS_PROBES
 
 /* Owned list of whatever refers to the code. */
 static PyObject *holders_of(PyCodeObject *code)
@@ -52,8 +56,8 @@ static PyObject *holders_of(PyCodeObject *code)
     return holders;
 }
 
-static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
-                             struct clp_selected *selected)
+static bool select_holders(struct clp_recorder *recorder, PyCodeObject *code,
+                           struct clp_selected *selected)
 {
     PyObject *holders = holders_of(code);
     bool done = holders != NULL;
@@ -67,10 +71,102 @@ static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
     return done;
 }
 
+/* ---- functions to come ---- */
+
+static PyObject *replaced(PyObject *code, PyObject *old, PyObject *new);
+
+/* New constants with `new` in the place of `old`, however deep. */
+static PyObject *replaced_constants(PyObject *constants, PyObject *old, PyObject *new)
+{
+    PyObject *copy = PyTuple_New(PyTuple_GET_SIZE(constants));
+
+    for (Py_ssize_t i = 0; copy != NULL && i < PyTuple_GET_SIZE(constants); i++) {
+        PyObject *item = PyTuple_GET_ITEM(constants, i);
+        item = PyCode_Check(item) ? replaced(item, old, new) : Py_NewRef(item);
+        if (item == NULL)
+            Py_CLEAR(copy);
+        else
+            PyTuple_SET_ITEM(copy, i, item);
+    }
+    return copy;
+}
+
+/* `new` for `old`; a copy for code that has it among its constants; the same for other code. */
+static PyObject *replaced(PyObject *code, PyObject *old, PyObject *new)
+{
+    if (code == old)
+        return Py_NewRef(new);
+    if (!is_constant(((PyCodeObject *)code)->co_consts, (PyCodeObject *)old, DEEPEST))
+        return Py_NewRef(code);
+    PyObject *constants = replaced_constants(((PyCodeObject *)code)->co_consts, old, new);
+    PyObject *copy =
+        constants != NULL ? clp_compat_with_constants((PyCodeObject *)code, constants) : NULL;
+    Py_XDECREF(constants);
+    return copy;
+}
+
+/* A code object that was selected passes that on to its copy. */
+static bool pass_on(struct clp_recorder *recorder, PyObject *code, PyObject *copy)
+{
+    struct clp_selected *selected = clp_recorder_selected(recorder, code);
+
+    if (selected == NULL || copy == code)
+        return true;
+    if (clp_compat_set_code_data(copy, recorder->code_slot, selected) != 0)
+        return false;
+    selected->holders++;
+    return true;
+}
+
+/* The function at the top of the code's qualified name ("maker" of "maker.<locals>.made"), if the
+ * module still has it under that name. Borrowed, or NULL. */
+static PyObject *maker_of(PyCodeObject *code, PyObject *names)
+{
+    const char *path = PyUnicode_AsUTF8(code->co_qualname);
+    const char *end = path != NULL ? strstr(path, ".<locals>.") : NULL;
+    PyObject *name = end != NULL ? PyUnicode_FromStringAndSize(path, end - path) : NULL;
+    PyObject *maker = name != NULL ? PyDict_GetItemWithError(names, name) : NULL;
+
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return maker != NULL && PyFunction_Check(maker) ? maker : NULL;
+}
+
+/* What the maker makes from now on has the copy. */
+static bool select_future(struct clp_recorder *recorder, PyObject *maker, PyCodeObject *code,
+                          const struct clp_selected *selected)
+{
+    PyObject *old = PyFunction_GetCode(maker); /* borrowed */
+    PyObject *new = replaced(old, (PyObject *)code, selected->copy);
+    bool done = new != NULL && pass_on(recorder, old, new) &&
+                (new == old || PyObject_SetAttrString(maker, "__code__", new) == 0);
+
+    Py_XDECREF(new);
+    return done;
+}
+
+static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
+                             struct clp_selected *selected, PyObject *names)
+{
+    PyObject *maker = maker_of(code, names);
+
+    return select_holders(recorder, code, selected) &&
+           (maker == NULL || select_future(recorder, maker, code, selected));
+}
+
+#else
+
+static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
+                             struct clp_selected *selected, PyObject *names)
+{
+    (void)recorder, (void)code, (void)selected, (void)names;
+    return true;
+}
+
 #endif
 
 bool clp_shared_select(struct clp_recorder *recorder, PyCodeObject *code,
-                       struct clp_selected *selected)
+                       struct clp_selected *selected, PyObject *names)
 {
     Py_ssize_t known = 1; /* the caller's */
 
@@ -78,5 +174,5 @@ bool clp_shared_select(struct clp_recorder *recorder, PyCodeObject *code,
         return true;
     if (Py_REFCNT(code) > known && is_being_defined(code))
         known++;
-    return Py_REFCNT(code) <= known || select_elsewhere(recorder, code, selected);
+    return Py_REFCNT(code) <= known || select_elsewhere(recorder, code, selected, names);
 }

@@ -8,9 +8,9 @@
 
 /* Sees to it that the lines of `code`, whose function has got selected->copy, count wherever else it
  * runs. Where it can be watched (3.12 and newer) it is; on 3.11 the functions that have it get the
- * copy, and what runs already is not counted until it is called again. False with an exception
- * set. */
+ * copy, and so does the function that makes them, looked up in `names`, the module's; what runs
+ * already is not counted until it is called again. False with an exception set. */
 bool clp_shared_select(struct clp_recorder *recorder, PyCodeObject *code,
-                       struct clp_selected *selected);
+                       struct clp_selected *selected, PyObject *names);
 
 #endif

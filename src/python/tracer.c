@@ -199,7 +199,8 @@ static bool select_new(struct clp_recorder *recorder, PyObject *function, PyObje
 
     if (done && recorder->tracer->install != NULL)
         done = recorder->tracer->install(function, selected) &&
-               clp_shared_select(recorder, (PyCodeObject *)code, selected);
+               clp_shared_select(recorder, (PyCodeObject *)code, selected,
+                                 PyFunction_GetGlobals(function));
     Py_DECREF(code);
     return done;
 }
