@@ -118,18 +118,51 @@ static bool pass_on(struct clp_recorder *recorder, PyObject *code, PyObject *cop
     return true;
 }
 
-/* The function at the top of the code's qualified name ("maker" of "maker.<locals>.made"), if the
- * module still has it under that name. Borrowed, or NULL. */
+/* The function behind a class's member. Owned, or NULL. */
+static PyObject *function_of(PyObject *member)
+{
+    PyObject *function =
+        PyObject_TypeCheck(member, &PyClassMethod_Type) ||
+                PyObject_TypeCheck(member, &PyStaticMethod_Type)
+            ? PyObject_GetAttrString(member, "__func__")
+            : Py_NewRef(member);
+
+    if (function != NULL && !PyFunction_Check(function))
+        Py_CLEAR(function);
+    return function;
+}
+
+/* What a dotted name of the module means, found in the dicts of its classes. Owned, or NULL. */
+static PyObject *find_path(PyObject *names, PyObject *path)
+{
+    PyObject *words = PyObject_CallMethod(path, "split", "s", "."), *found = NULL;
+    PyObject *space = Py_NewRef(names);
+
+    for (Py_ssize_t i = 0; words != NULL && space != NULL && i < PyList_GET_SIZE(words); i++) {
+        Py_XDECREF(found);
+        found = Py_XNewRef(PyDict_GetItemWithError(space, PyList_GET_ITEM(words, i)));
+        Py_CLEAR(space);
+        if (found != NULL && PyType_Check(found))
+            space = clp_compat_class_dict(found);
+    }
+    Py_XDECREF(space);
+    Py_XDECREF(words);
+    return found;
+}
+
+/* The function at the top of the code's qualified name ("Class.maker" of
+ * "Class.maker.<locals>.made"), if the module still has it under that name. Owned, or NULL. */
 static PyObject *maker_of(PyCodeObject *code, PyObject *names)
 {
-    const char *path = PyUnicode_AsUTF8(code->co_qualname);
-    const char *end = path != NULL ? strstr(path, ".<locals>.") : NULL;
-    PyObject *name = end != NULL ? PyUnicode_FromStringAndSize(path, end - path) : NULL;
-    PyObject *maker = name != NULL ? PyDict_GetItemWithError(names, name) : NULL;
+    PyObject *words = PyObject_CallMethod(code->co_qualname, "split", "s", ".<locals>.");
+    PyObject *path = words != NULL && PyList_GET_SIZE(words) > 1 ? PyList_GET_ITEM(words, 0) : NULL;
+    PyObject *found = path != NULL ? find_path(names, path) : NULL;
+    PyObject *maker = found != NULL ? function_of(found) : NULL;
 
-    Py_XDECREF(name);
+    Py_XDECREF(words);
+    Py_XDECREF(found);
     PyErr_Clear();
-    return maker != NULL && PyFunction_Check(maker) ? maker : NULL;
+    return maker;
 }
 
 /* What the maker makes from now on has the copy. */
@@ -149,9 +182,11 @@ static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
                              struct clp_selected *selected, PyObject *names)
 {
     PyObject *maker = maker_of(code, names);
+    bool done = select_holders(recorder, code, selected) &&
+                (maker == NULL || select_future(recorder, maker, code, selected));
 
-    return select_holders(recorder, code, selected) &&
-           (maker == NULL || select_future(recorder, maker, code, selected));
+    Py_XDECREF(maker);
+    return done;
 }
 
 #else
