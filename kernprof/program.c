@@ -250,15 +250,24 @@ static PyObject *fail_from_file(const char *script, PyObject *names)
     return result;
 }
 
-static PyObject *run_source(const char *script, PyObject *file, const struct clp_buf *source)
+static PyObject *run_code(PyObject *code, PyObject *names, struct clp_program_hook hook)
+{
+    PyObject *prepared = hook.prepare(hook.data, code);
+    PyObject *result = prepared != NULL ? PyEval_EvalCode(prepared, names, names) : NULL;
+
+    Py_XDECREF(prepared);
+    return result;
+}
+
+static PyObject *run_source(const char *script, PyObject *file, const struct clp_buf *source,
+                            struct clp_program_hook hook)
 {
     PyObject *names = main_names(), *code = NULL, *result = NULL;
 
     if (names != NULL && set_main_file(names, file)) {
         if (memchr(clp_buf_text(source), 0, source->used) == NULL)
             code = Py_CompileStringObject(clp_buf_text(source), file, Py_file_input, NULL, -1);
-        result = code != NULL ? PyEval_EvalCode(code, names, names)
-                              : fail_from_file(script, names);
+        result = code != NULL ? run_code(code, names, hook) : fail_from_file(script, names);
     }
     Py_XDECREF(code);
     Py_XDECREF(names);
@@ -274,7 +283,7 @@ static void complain_missing(PyObject *file, int error)
 }
 
 /* NULL with an exception set, or without one when the file could not be read: *missing. */
-static PyObject *run_script(const char *script, bool *missing)
+static PyObject *run_script(const char *script, struct clp_program_hook hook, bool *missing)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf source;
@@ -289,7 +298,7 @@ static PyObject *run_script(const char *script, bool *missing)
         complain_missing(file, fault.os_error);
         *missing = true;
     } else {
-        result = run_source(script, file, &source);
+        result = run_source(script, file, &source, hook);
     }
     Py_XDECREF(file);
     clp_buf_clear(&source);
@@ -322,7 +331,7 @@ static int outcome_of_exception(void)
     return 130;
 }
 
-int clp_program_run(const struct clp_run_options *options)
+int clp_program_run(const struct clp_run_options *options, struct clp_program_hook hook)
 {
     PyThreadState *state = PyThreadState_Get();
     struct clp_hidden_frames hidden = clp_compat_hide_frames(state);
@@ -335,7 +344,7 @@ int clp_program_run(const struct clp_run_options *options)
     else if (is_importable(options->target))
         result = run_module("__main__", false);
     else
-        result = run_script(options->target, &missing);
+        result = run_script(options->target, hook, &missing);
     if (result == NULL)
         code = missing ? 2 : outcome_of_exception();
     Py_XDECREF(result);

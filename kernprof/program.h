@@ -14,9 +14,16 @@ bool clp_program_leave_folder(void);
 /* Prepares sys and __main__, after clp_program_leave_folder. False with an exception set. */
 bool clp_program_prepare(const struct clp_run_options *options);
 
+/* What is done to a script's code before it runs: returns the code to run, a new reference, or NULL
+ * with an exception set. */
+struct clp_program_hook {
+    PyObject *(*prepare)(void *data, PyObject *code);
+    void *data;
+};
+
 /* Runs it. An uncaught exception has been shown by sys.excepthook when this returns; SystemExit is
  * left set. Returns the exit code that python would have now: 0, 1, 2 (no such file), or 130 when
  * the program was interrupted and the interpreter will end by SIGINT; -1 with SystemExit set. */
-int clp_program_run(const struct clp_run_options *options);
+int clp_program_run(const struct clp_run_options *options, struct clp_program_hook hook);
 
 #endif

@@ -221,6 +221,21 @@ static void note_command(const struct run *run, struct clp_profile *profile)
     clp_buf_clear(&text);
 }
 
+static void say_refused(const struct clp_profile *profile, const struct clp_refusal *refusal)
+{
+    struct clp_mem mem = clp_mem_system();
+    const struct clp_profile_function *function = &profile->functions[refusal->function];
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "%s, %s:%d, cannot have probes: %s", function->name, function->file,
+                       (int)function->first_line, refusal->reason);
+    if (refusal->taken_by != NULL)
+        clp_buf_add_format(&text, "; tracer %s takes it", refusal->taken_by);
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
 /* -vv: how the profile was made. */
 static void say_more(const struct clp_profile *profile)
 {
@@ -243,6 +258,16 @@ static void say_more(const struct clp_profile *profile)
     clp_buf_clear(&text);
 }
 
+/* What no tracer took is always told. */
+static void say_all_refused(const struct run *run, const struct clp_profile *profile)
+{
+    for (const struct clp_refusal *refusal = clp_profiler_refusals(run->profiler); refusal != NULL;
+         refusal = refusal->next) {
+        if (refusal->taken_by == NULL || run->options.view > 1)
+            say_refused(profile, refusal);
+    }
+}
+
 static PyObject *finish(PyObject *capsule, PyObject *nothing)
 {
     struct run *run = PyCapsule_GetPointer(capsule, NULL);
@@ -261,6 +286,7 @@ static PyObject *finish(PyObject *capsule, PyObject *nothing)
         print_report(run, &profile);
     if (run->options.view > 1)
         say_more(&profile);
+    say_all_refused(run, &profile);
     say_if_nothing(run, &profile);
     clp_profile_clear(&profile);
     Py_RETURN_NONE;
@@ -398,13 +424,19 @@ static bool ready_to_run(struct run *run)
     return true;
 }
 
+static PyObject *prepare(void *profiler, PyObject *code)
+{
+    return clp_profiler_prepare(profiler, code);
+}
+
 static PyObject *run_program(struct run *run, PyObject *profiler_type)
 {
     if (!clp_program_leave_folder() || !start_profiler(run, profiler_type))
         return complain_of_exception(2);
     if (!clp_program_prepare(&run->options) || !call_at_exit(run))
         return complain_of_exception(1);
-    int code = clp_program_run(&run->options);
+    int code = clp_program_run(&run->options,
+                               (struct clp_program_hook){prepare, run->profiler});
     if (code < 0)
         return NULL; /* the program's own SystemExit */
     if (code == 0 || code == 130)

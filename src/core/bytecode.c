@@ -108,6 +108,9 @@ static void name_special(struct clp_bytecode *bytecode)
     bytecode->yield_value = number_of("YIELD_VALUE", minor);
     bytecode->send = number_of("SEND", minor);
     bytecode->for_iter = number_of("FOR_ITER", minor);
+    bytecode->load_name = number_of("LOAD_NAME", minor);
+    bytecode->load_global = number_of("LOAD_GLOBAL", minor);
+    bytecode->load_attr = number_of("LOAD_ATTR", minor);
     bytecode->end_for = number_of("END_FOR", minor);
     if (minor >= 14)
         bytecode->end_for_tail = number_of("POP_ITER", minor);

@@ -50,11 +50,12 @@ static INLINE const void *frame_of(const struct clp_selected *selected)
     return selected->suspends ? clp_compat_running_frame(PyThreadState_Get()) : NULL;
 }
 
-/* The calling thread; NULL when nothing is recorded any more, or there is no memory for it. */
+/* The calling thread; NULL when nothing is recorded (yet, or any more), or there is no memory. */
 static INLINE struct clp_thread *recording_thread(const struct clp_selected *selected)
 {
-    return CLP_LIKELY(selected->recorder->tracer != NULL) ? clp_recorder_thread(selected->recorder)
-                                                          : NULL;
+    return CLP_LIKELY(selected->recorder->tracer != NULL && selected->function != CLP_UNSELECTED)
+               ? clp_recorder_thread(selected->recorder)
+               : NULL;
 }
 
 static INLINE bool on_top(const struct clp_thread *thread, const struct clp_selected *selected)

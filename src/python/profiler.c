@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler.h"
 #include "../core/snapshot.h"
+#include "prepare.h"
 #include "select.h"
 #include "texts.h"
 #include "tracer.h"
@@ -160,6 +161,11 @@ PyObject *clp_profiler_make_type(PyObject *module)
     return PyType_FromModuleAndSpec(module, &profiler_spec, NULL);
 }
 
+PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code)
+{
+    return clp_prepare_code(cast(profiler)->recorder, code);
+}
+
 void clp_profiler_stop(PyObject *profiler)
 {
     clp_tracer_stop(cast(profiler)->recorder);
@@ -175,6 +181,11 @@ size_t clp_profiler_function_count(PyObject *profiler)
 bool clp_profiler_lost(PyObject *profiler)
 {
     return cast(profiler)->recorder->engine.lost;
+}
+
+const struct clp_refusal *clp_profiler_refusals(PyObject *profiler)
+{
+    return cast(profiler)->recorder->refusals;
 }
 
 bool clp_profiler_displaced(PyObject *profiler)

@@ -14,12 +14,18 @@ PyObject *clp_profiler_make_type(PyObject *module);
  * counts as if it ended now, so recording should have stopped. CLP_NO_MEMORY leaves a part. */
 clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile);
 
+/* clp_prepare_code for this profiler. */
+PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code);
+
 /* Ends recording; the counters stay. */
 void clp_profiler_stop(PyObject *profiler);
 
 /* Functions selected so far; whether some events were lost for want of memory. */
 size_t clp_profiler_function_count(PyObject *profiler);
 bool clp_profiler_lost(PyObject *profiler);
+
+/* The functions that the tracer refused, the newest first; borrowed, NULL when there are none. */
+const struct clp_refusal *clp_profiler_refusals(PyObject *profiler);
 
 /* After clp_profiler_stop: had another tool taken the tracer's place? */
 bool clp_profiler_displaced(PyObject *profiler);

@@ -32,6 +32,9 @@ struct clp_recorder {
     uint64_t start_nanos; /* CLOCK_MONOTONIC then */
 };
 
+/* The number of a function that has probes but is not selected. */
+#define CLP_UNSELECTED UINT32_MAX
+
 /* Attached to a selected code object, through the recorder's code slot. */
 struct clp_selected {
     struct clp_recorder *recorder; /* borrowed */
@@ -56,6 +59,7 @@ struct clp_refusal {
     struct clp_refusal *next;
     uint32_t function;
     const char *reason; /* a constant */
+    const char *taken_by; /* the tracer that took it instead; NULL when none did */
 };
 
 /* The counters of the running thread, or NULL before its first event. The one global. */

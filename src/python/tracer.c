@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer.h"
 #include "calibrate.h"
+#include "decorators.h"
 #include "shared.h"
 
 const struct clp_tracer *const clp_tracers[] = {
@@ -154,7 +155,7 @@ static bool note_refusal(struct clp_recorder *recorder, uint32_t function, const
         PyErr_NoMemory();
         return false;
     }
-    *refusal = (struct clp_refusal){recorder->refusals, function, reason};
+    *refusal = (struct clp_refusal){recorder->refusals, function, reason, NULL};
     recorder->refusals = refusal;
     return true;
 }
@@ -184,35 +185,80 @@ static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
     const char *reason = NULL, *further;
     enum clp_selection outcome = recorder->tracer->select(recorder, code, selected, &reason);
 
-    if (outcome == CLP_SELECTION_REFUSED)
-        outcome = note_refusal(recorder, selected->function, reason) && clp_tracer_start_fallback(recorder)
-                      ? recorder->fallback->select(recorder, code, selected, &further)
-                      : CLP_SELECTION_FAILED;
-    return outcome == CLP_SELECTION_DONE;
+    if (outcome != CLP_SELECTION_REFUSED)
+        return outcome == CLP_SELECTION_DONE;
+    if (!note_refusal(recorder, selected->function, reason) ||
+        !clp_tracer_start_fallback(recorder))
+        return false;
+    recorder->refusals->taken_by = recorder->fallback->name;
+    return recorder->fallback->select(recorder, code, selected, &further) == CLP_SELECTION_DONE;
+}
+
+/* Does a compiler take the function that is being defined, so that its code never runs? */
+static bool is_compiled(struct clp_recorder *recorder, PyCodeObject *code)
+{
+#if CLP_HAS_PROBES
+    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
+    PyCodeObject *definer = frame != NULL ? PyFrame_GetCode(frame) : NULL;
+    struct clp_decorators decorators;
+
+    if (definer == NULL)
+        return false;
+    clp_decorators_init(&decorators, recorder, definer);
+    bool compiled = clp_decorators_compiler_loaded() &&
+                    clp_decorators_have(&decorators, code, CLP_DECORATOR_COMPILES);
+    clp_decorators_clear(&decorators);
+    Py_DECREF(definer);
+    return compiled;
+#else
+    (void)recorder, (void)code;
+    return false;
+#endif
 }
 
 static bool select_new(struct clp_recorder *recorder, PyObject *function, PyObject *name)
 {
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));
     struct clp_selected *selected = attach(recorder, (PyCodeObject *)code, name);
-    bool done = selected != NULL && select_code(recorder, (PyCodeObject *)code, selected);
+    bool installs = recorder->tracer->install != NULL;
+    bool done = false;
 
-    if (done && recorder->tracer->install != NULL)
+    if (selected == NULL)
+        goto out;
+    if (installs && is_compiled(recorder, (PyCodeObject *)code)) {
+        done = note_refusal(recorder, selected->function,
+                            "a decorator of it hands it to a compiler; left alone");
+        goto out;
+    }
+    done = select_code(recorder, (PyCodeObject *)code, selected);
+    if (done && installs)
         done = recorder->tracer->install(function, selected) &&
                clp_shared_select(recorder, (PyCodeObject *)code, selected,
                                  PyFunction_GetGlobals(function));
+out:
     Py_DECREF(code);
     return done;
 }
 
+/* Code that got its probes before there were functions of it. */
+static bool select_prepared(struct clp_recorder *recorder, PyCodeObject *code, PyObject *name,
+                            struct clp_selected *selected)
+{
+    return selected->function != CLP_UNSELECTED ||
+           add_function(recorder, code, name, &selected->shape, &selected->function);
+}
+
 bool clp_tracer_select(struct clp_recorder *recorder, PyObject *function, PyObject *name)
 {
-    const struct clp_selected *selected;
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GetCode(function); /* borrowed */
+    struct clp_selected *selected;
 
     if (recorder->tracer == NULL) /* the run is over; finalisers and daemon threads go on */
         return true;
-    selected = clp_recorder_selected(recorder, PyFunction_GetCode(function));
+    selected = clp_recorder_selected(recorder, (PyObject *)code);
     if (selected == NULL)
         return select_new(recorder, function, name);
+    if (selected->probed)
+        return select_prepared(recorder, code, name, selected);
     return recorder->tracer->install == NULL || recorder->tracer->install(function, selected);
 }
