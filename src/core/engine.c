@@ -17,6 +17,8 @@ struct clp_suspended {
 static void set_thread_costs(struct clp_thread *thread, const struct clp_costs *costs)
 {
     thread->line_cost = costs->line;
+    thread->enter = costs->enter;
+    thread->leave = costs->leave;
     thread->line_ticks = (int64_t)(costs->line / CLP_CORRECTION_ONE);
     thread->leave_ticks = (int64_t)((costs->line + costs->leave.before) / CLP_CORRECTION_ONE);
 }
@@ -174,25 +176,12 @@ static inline uint64_t own_cost(const struct clp_thread *thread)
     return on_line(thread) && !thread->top->continued ? thread->line_cost : 0;
 }
 
-/* The stay on top, which was one interval until now, becomes more than that. */
-static inline void make_special(struct clp_thread *thread)
-{
-    struct clp_activation *top = thread->top;
-
-    if (top->special)
-        return;
-    top->special = true;
-    top->start = thread->last;
-    top->start_correction = thread->correction - own_cost(thread);
-    top->start_rss = thread->last_rss;
-}
-
 void clp_engine_note_rss(struct clp_thread *thread, int64_t rss)
 {
     thread->rss = rss;
     thread->usage = rss > 0 ? (uint32_t)(rss / CLP_USAGE_UNIT) : 0;
     if (rss != thread->last_rss)
-        make_special(thread);
+        clp_engine_make_special(thread);
 }
 
 /* Counts the interval since the last event as self time of the line on top. */
@@ -218,7 +207,7 @@ static void end_stay(struct clp_thread *thread)
     struct clp_activation *top = thread->top;
     struct clp_cell *cell = top->cell;
 
-    make_special(thread);
+    clp_engine_make_special(thread);
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
     if (cell->open != 0) {
@@ -257,7 +246,7 @@ static inline void begin_first_line(struct clp_thread *thread, struct clp_cell *
     if (CLP_UNLIKELY(cell->open != 0))
         cell->nested_correction -= (int64_t)top->entry_cost;
     if (CLP_UNLIKELY(special))
-        make_special(thread);
+        clp_engine_make_special(thread);
 }
 
 void clp_engine_line_special(struct clp_thread *thread, size_t place, uint64_t at)
@@ -268,7 +257,7 @@ void clp_engine_line_special(struct clp_thread *thread, size_t place, uint64_t a
         begin_first_line(thread, cell);
         return;
     }
-    make_special(thread);
+    clp_engine_make_special(thread);
     end_interval(thread, at);
     end_stay(thread);
     begin_line(thread, cell);
@@ -324,7 +313,7 @@ static inline struct clp_activation *go_in(struct clp_thread *thread, uint32_t f
         lose(thread);
         return NULL;
     }
-    make_special(thread);
+    clp_engine_make_special(thread);
     end_interval(thread, now - thread->stopped);
     clp_engine_add_cost(thread, cost.before);
     top = push(thread, block, frame);
@@ -348,7 +337,7 @@ static inline void end_body(struct clp_thread *thread, uint64_t at, uint64_t cos
     struct clp_cell *cell = thread->top->cell;
 
     if (CLP_UNLIKELY(!is_plain(thread))) {
-        make_special(thread);
+        clp_engine_make_special(thread);
         end_interval(thread, at);
         clp_engine_add_cost(thread, cost);
         if (on_line(thread))
@@ -366,24 +355,12 @@ static inline void end_body(struct clp_thread *thread, uint64_t at, uint64_t cos
         cell->usage = thread->usage;
 }
 
-/* Takes the body on top, which has ended, off the stack: the whole of it is its caller's. */
+/* Takes the body on top, which has ended, off the stack. */
 static inline void go_out(struct clp_thread *thread, uint64_t cost)
 {
-    struct clp_activation *top = thread->top;
-    struct clp_block *block = top->block;
-    struct clp_cell *caller = (top - 1)->cell;
-    uint64_t total = thread->last - top->entered;
-    uint64_t correction = thread->correction - top->entered_correction;
+    const struct clp_activation *left = thread->top--;
 
-    if (--block->running == 0) {
-        block->total += total;
-        block->total_correction += correction;
-    }
-    if (--caller->open == 0) {
-        caller->nested += (int64_t)total;
-        caller->nested_correction += (int64_t)correction;
-    }
-    thread->top--;
+    clp_engine_bring(thread, left, thread->correction);
     clp_engine_add_cost(thread, cost);
 }
 
@@ -491,7 +468,7 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
         return;
     if (record == NULL && (record = new_suspended(thread->engine, top->frame)) == NULL)
         lose(thread);
-    make_special(thread);
+    clp_engine_make_special(thread);
     end_body(thread, now - thread->stopped, cost.before, 0);
     go_out(thread, cost.after);
     if (record == NULL)
@@ -529,7 +506,7 @@ static void take_up(struct clp_thread *thread, struct clp_suspended *record, uin
     top->cell = &top->block->cells[record->line];
     top->carried = record->carried;
     top->continued = true;
-    make_special(thread);
+    clp_engine_make_special(thread);
     clp_engine_add_cost(thread, cost);
     if (thread->engine->functions.items[record->function].awaits)
         top->cell->await += now - record->since;

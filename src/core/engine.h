@@ -65,10 +65,10 @@ struct clp_activation {
     const void *frame; /* identity of the running body, never dereferenced */
     struct clp_block *block;
     struct clp_cell *cell; /* of the line being executed, or the thread's `outside` */
-    bool special;          /* the stay is more than one interval; the start_.. below are set */
-    bool off_line;    /* a tracer's, that sees instructions: the next one begins its line anew */
     const void *code; /* a tracer's: identity of the code that runs; NULL at first */
-    bool continued;   /* the stay was suspended; its line event belongs to an earlier activation */
+    bool special;   /* the stay is more than one interval; the start_.. below are set */
+    bool off_line;  /* a tracer's, that sees instructions: the next one begins its line anew */
+    bool continued; /* the stay was suspended; its line event belongs to an earlier activation */
     uint64_t start, start_correction;
     int64_t start_rss;
     uint64_t carried;                     /* ticks of this execution before a suspension */
@@ -85,7 +85,8 @@ struct clp_thread {
     uint64_t line_cost;     /* of a line event, 1/256 ticks */
     int64_t line_ticks;     /* the same in whole ticks */
     int64_t leave_ticks;    /* .. with that of the leaving which ends the line */
-    uint64_t rss_span;      /* the engine's */
+    struct clp_cost enter, leave; /* the engine's costs */
+    uint64_t rss_span;            /* the engine's */
     uint32_t usage;         /* resident size at the last read, in CLP_USAGE_UNIT bytes */
     bool broken;            /* out of memory once: records nothing more */
     volatile bool ended;    /* the system's thread is gone; may be reaped */
@@ -247,6 +248,110 @@ static inline void clp_engine_line(struct clp_thread *thread, int32_t line, uint
     if (CLP_LIKELY(index < thread->top->block->line_count) &&
         CLP_UNLIKELY(!clp_engine_line_plain(thread, clp_block_place(index), at)))
         clp_engine_line_special(thread, clp_block_place(index), at);
+}
+
+/* ---- entering and leaving, where nothing is out of the ordinary ----
+ *
+ * The same as clp_engine_enter_line and clp_engine_leave for bodies that are never suspended, in
+ * line, so that they cost no call. False when nothing is done: then those do it. */
+
+/* The stay on top, which was one interval until now, becomes more than that. */
+static inline void clp_engine_make_special(struct clp_thread *thread)
+{
+    struct clp_activation *top = thread->top;
+    bool own = top->cell != &thread->outside && !top->continued; /* its line event is part of it */
+
+    if (top->special)
+        return;
+    top->special = true;
+    top->start = thread->last;
+    top->start_correction = thread->correction - (own ? thread->line_cost : 0);
+    top->start_rss = thread->last_rss;
+}
+
+static inline __attribute__((always_inline)) bool clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block,
+                                          const void *code, size_t place, uint64_t at)
+{
+    const struct clp_cost cost = thread->enter;
+    struct clp_activation *top = thread->top;
+    struct clp_cell *caller = top->cell, *cell = clp_block_cell(block, place);
+    uint64_t ticks = at - thread->last;
+
+    if (CLP_UNLIKELY(top == thread->last_room || thread->rss != thread->last_rss))
+        return false;
+    clp_engine_make_special(thread);
+    caller->self += ticks;
+    caller->self_correction += cost.before;
+    if (caller->open++ != 0) {
+        caller->nested -= (int64_t)ticks;
+        caller->nested_correction -= (int64_t)cost.before;
+    }
+    thread->last = at;
+    uint64_t correction = thread->correction + cost.before;
+    thread->correction = correction + cost.after + thread->line_cost;
+    thread->top = ++top;
+    block->running++;
+    top->frame = NULL;
+    top->block = block;
+    top->cell = cell;
+    top->code = code;
+    top->special = top->off_line = top->continued = false;
+    top->carried = 0;
+    top->entered = at;
+    top->entered_correction = correction;
+    top->suspended = NULL;
+    cell->hits++;
+    cell->self_correction += cost.after;
+    if (cell->open != 0)
+        cell->nested_correction -= (int64_t)cost.after;
+    return true;
+}
+
+/* The body of `left`, which has just been taken off the stack, is a part of its caller's line. */
+static inline void clp_engine_bring(struct clp_thread *thread, const struct clp_activation *left,
+                                    uint64_t correction)
+{
+    struct clp_cell *caller = thread->top->cell;
+    uint64_t total = thread->last - left->entered;
+
+    correction -= left->entered_correction;
+    if (--left->block->running == 0) {
+        left->block->total += total;
+        left->block->total_correction += correction;
+    }
+    if (--caller->open == 0) {
+        caller->nested += (int64_t)total;
+        caller->nested_correction += (int64_t)correction;
+    }
+}
+
+static inline __attribute__((always_inline)) bool clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
+{
+    const struct clp_cost cost = thread->leave;
+    struct clp_activation *top = thread->top;
+    struct clp_cell *cell = top->cell, *caller = (top - 1)->cell;
+    int64_t ticks = (int64_t)(at - thread->last);
+
+    if (CLP_UNLIKELY(top->special || top->suspended != NULL || cell == &thread->outside))
+        return false;
+    cell->self += (uint64_t)ticks;
+    cell->self_correction += cost.before;
+    thread->last = at;
+    if (cell->open != 0) {
+        cell->nested -= ticks;
+        cell->nested_correction -= (int64_t)(cost.before + thread->line_cost);
+    } else if (ticks - thread->leave_ticks > cell->max) {
+        cell->max = ticks - thread->leave_ticks;
+    }
+    if (thread->usage > cell->usage)
+        cell->usage = thread->usage;
+    thread->top = top - 1;
+    clp_engine_bring(thread, top, thread->correction + cost.before);
+    thread->correction += cost.before + cost.after;
+    caller->self_correction += cost.after;
+    if (CLP_UNLIKELY(caller->open != 0))
+        caller->nested_correction -= (int64_t)cost.after;
+    return true;
 }
 
 #endif

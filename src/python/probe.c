@@ -101,8 +101,9 @@ static INLINE PyObject *begin_line(const struct probe *probe, bool counter)
     Py_RETURN_NONE;
 }
 
-/* Makes the thread and its counters, or reads memory. */
-RARE static PyObject *enter_slowly(const struct probe *probe, bool with_line)
+/* Whatever may happen: the thread's first event, the function's first entry, memory is to be read,
+ * a generator, recursion. */
+static __attribute__((noinline)) PyObject *enter_anyhow(const struct probe *probe, bool with_line)
 {
     const struct clp_selected *selected = probe->selected;
     struct clp_thread *thread = recording_thread(selected);
@@ -116,29 +117,24 @@ RARE static PyObject *enter_slowly(const struct probe *probe, bool with_line)
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *enter(const struct probe *probe, bool counter, bool with_line)
+static INLINE PyObject *enter_line(const struct probe *probe, bool counter)
 {
     const struct clp_selected *selected = probe->selected;
     struct clp_thread *thread = clp_thread_here;
-    struct clp_activation *activation;
 
-    if (CLP_UNLIKELY(thread == NULL || selected->recorder->tracer == NULL ||
+    if (CLP_UNLIKELY(thread == NULL || selected->suspends || selected->recorder->tracer == NULL ||
                      !clp_engine_has_block(thread, selected->function)))
-        return enter_slowly(probe, with_line);
+        return enter_anyhow(probe, true);
     uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
-        return enter_slowly(probe, with_line);
-    if (with_line)
-        activation = clp_engine_enter_line(thread, selected->function, frame_of(selected),
-                                           probe->line, now);
-    else
-        activation = clp_engine_enter(thread, selected->function, frame_of(selected), now);
-    if (CLP_LIKELY(activation != NULL))
-        activation->code = selected->code;
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now) ||
+                     !clp_engine_enter_plain(thread, thread->blocks[selected->function],
+                                             selected->code, probe->place,
+                                             now - thread->stopped)))
+        return enter_anyhow(probe, true);
     Py_RETURN_NONE;
 }
 
-RARE static PyObject *leave_with_memory(struct clp_thread *thread)
+static __attribute__((noinline)) PyObject *leave_anyhow(struct clp_thread *thread)
 {
     clp_recorder_leave(thread);
     Py_RETURN_NONE;
@@ -151,9 +147,9 @@ static INLINE PyObject *leave(const struct probe *probe, bool counter)
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
         Py_RETURN_NONE;
     uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
-        return leave_with_memory(thread);
-    clp_engine_leave(thread, now);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now) ||
+                     !clp_engine_leave_plain(thread, now - thread->stopped)))
+        return leave_anyhow(thread);
     Py_RETURN_NONE;
 }
 
@@ -172,9 +168,13 @@ static INLINE PyObject *leave(const struct probe *probe, bool counter)
     }
 
 BOTH_CLOCKS(on_line, begin_line(probe, counter))
-BOTH_CLOCKS(on_enter, enter(probe, counter, false))
-BOTH_CLOCKS(on_enter_line, enter(probe, counter, true))
+BOTH_CLOCKS(on_enter_line, enter_line(probe, counter))
 BOTH_CLOCKS(on_leave, leave(probe, counter))
+
+static PyObject *on_enter(PyObject *self)
+{
+    return enter_anyhow((const struct probe *)self, false);
+}
 
 static PyObject *on_suspend(PyObject *self)
 {
@@ -238,7 +238,7 @@ static const struct {
     const char *name;
     unaryfunc with_counter, with_system_clock;
 } kinds[CLP_PROBE_KINDS] = {
-    [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter_counter, on_enter_system},
+    [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter, on_enter},
     [CLP_PROBE_ENTER_LINE] = {"clineprof._core.EnterLineProbe", on_enter_line_counter,
                               on_enter_line_system},
     [CLP_PROBE_LINE] = {"clineprof._core.LineProbe", on_line_counter, on_line_system},
