@@ -41,8 +41,7 @@ static uint32_t goes_to(const struct clp_decoded *decoded, uint32_t from)
 
 static void mark(struct clp_edges *edges, uint32_t at)
 {
-    if (at < edges->decoded->count && !never_starts(edges->decoded, at) &&
-        edges->decoded->items[at].line != CLP_NO_LINE)
+    if (at < edges->decoded->count && edges->decoded->items[at].line != CLP_NO_LINE)
         edges->flags[at] |= CLP_EDGE_MARKED;
 }
 
@@ -60,7 +59,8 @@ static void mark_changes(struct clp_edges *edges)
     }
 }
 
-/* FOR_ITER and SEND mark the instruction behind the one they name. */
+/* Targets are marked whatever they are, and FOR_ITER and SEND mark the instruction behind the one
+ * they name; of handlers, all but END_ASYNC_FOR. */
 static void mark_targets(struct clp_edges *edges)
 {
     const struct clp_decoded *decoded = edges->decoded;
@@ -73,15 +73,19 @@ static void mark_targets(struct clp_edges *edges)
                         (opcode == decoded->bytecode->for_iter ||
                          opcode == decoded->bytecode->send));
     }
-    for (size_t i = 0; i < decoded->range_count; i++)
-        mark(edges, decoded->ranges[i].handler);
+    for (size_t i = 0; i < decoded->range_count; i++) {
+        if (!never_starts(decoded, decoded->ranges[i].handler))
+            mark(edges, decoded->ranges[i].handler);
+    }
 }
 
 /* On 3.11 whatever has a line may begin it, once the body is entered. */
 static void mark_all(struct clp_edges *edges)
 {
-    for (uint32_t i = edges->decoded->entry + 1; i < edges->decoded->count; i++)
-        mark(edges, i);
+    for (uint32_t i = edges->decoded->entry + 1; i < edges->decoded->count; i++) {
+        if (!never_starts(edges->decoded, i))
+            mark(edges, i);
+    }
 }
 
 /* ---- edges ---- */

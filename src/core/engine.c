@@ -7,6 +7,7 @@
 /* A body that is suspended, and where. */
 struct clp_suspended {
     struct clp_suspended *next_free;
+    const void *frame; /* the body's; NULL while the record is free */
     uint32_t function;
     uint32_t line;
     bool on_line;     /* had its first line begun? */
@@ -373,6 +374,7 @@ static uint64_t key_of(const void *frame)
 
 static void free_suspended(struct clp_engine *engine, struct clp_suspended *record)
 {
+    record->frame = NULL;
     record->next_free = engine->free_suspended;
     engine->free_suspended = record;
 }
@@ -401,6 +403,7 @@ static struct clp_suspended *new_suspended(struct clp_engine *engine, const void
         free_suspended(engine, record);
         return NULL;
     }
+    record->frame = frame;
     return record;
 }
 
@@ -481,16 +484,26 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
     record->since = now;
 }
 
-static struct clp_suspended *find_suspended(struct clp_engine *engine, uint32_t function,
+/* The record of a body of this function, or NULL. Most of the time it is the one that was asked for
+ * last: records are never given back to the system, so a stale one shows by its frame. */
+static struct clp_suspended *find_suspended(struct clp_thread *thread, uint32_t function,
                                             const void *frame)
 {
-    struct clp_suspended *record;
+    struct clp_block *block =
+        clp_engine_has_block(thread, function) ? thread->blocks[function] : NULL;
+    struct clp_suspended *record = block != NULL ? block->latest : NULL;
     uint64_t found;
 
-    if (!clp_hashmap_get(&engine->suspended, key_of(frame), &found))
+    if (record != NULL && record->frame == frame && record->function == function)
+        return record;
+    if (!clp_hashmap_get(&thread->engine->suspended, key_of(frame), &found))
         return NULL;
     record = (struct clp_suspended *)(uintptr_t)found;
-    return record->function == function ? record : NULL;
+    if (record->function != function)
+        return NULL;
+    if (block != NULL)
+        block->latest = record;
+    return record;
 }
 
 /* The body goes on at the line at which it was suspended. */
@@ -516,7 +529,7 @@ static void take_up(struct clp_thread *thread, struct clp_suspended *record, uin
 static struct clp_activation *go_on(struct clp_thread *thread, uint32_t function,
                                     const void *frame, uint64_t now, struct clp_cost cost)
 {
-    struct clp_suspended *record = find_suspended(thread->engine, function, frame);
+    struct clp_suspended *record = find_suspended(thread, function, frame);
 
     if (record == NULL)
         forget_suspended(thread->engine, frame); /* of another function: long gone */

@@ -52,6 +52,7 @@ struct clp_block {
     uint32_t running; /* activations of the function on this thread's stack */
     uint64_t total, total_correction;
     struct clp_rss_cell *rss; /* NULL when memory is not measured */
+    void *latest;             /* the engine's: its record of the body that resumed here last */
     _Alignas(64) struct clp_cell cells[];
 };
 
