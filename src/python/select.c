@@ -16,16 +16,15 @@ static bool select_inside(struct selection *selection, PyObject *object, int dep
 
 static bool select_function(struct selection *selection, PyObject *function)
 {
-    PyObject *code = PyFunction_GetCode(function);
+    /* held, because the tracer may give the function other code */
+    PyObject *code = Py_NewRef(PyFunction_GetCode(function));
     PyObject *name = PyObject_GetAttrString(function, "__qualname__");
+    bool done = name != NULL && clp_tracer_select(selection->recorder, function, name) &&
+                clp_texts_note(selection->texts, ((PyCodeObject *)code)->co_filename,
+                               PyFunction_GetGlobals(function));
 
-    if (name == NULL)
-        return false;
-    bool done =
-        clp_tracer_select(selection->recorder, function, name) &&
-        clp_texts_note(selection->texts, ((PyCodeObject *)code)->co_filename,
-                       PyFunction_GetGlobals(function));
-    Py_DECREF(name);
+    Py_XDECREF(name);
+    Py_DECREF(code);
     selection->found += done;
     return done;
 }
