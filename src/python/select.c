@@ -16,15 +16,15 @@ static bool select_inside(struct selection *selection, PyObject *object, int dep
 
 static bool select_function(struct selection *selection, PyObject *function)
 {
-    /* held, because the tracer may give the function other code */
-    PyObject *code = Py_NewRef(PyFunction_GetCode(function));
+    /* held, because the tracer may give the function other code; the code itself is not: whoever
+     * holds it makes it shared (shared.h) */
+    PyObject *file = Py_NewRef(((PyCodeObject *)PyFunction_GetCode(function))->co_filename);
     PyObject *name = PyObject_GetAttrString(function, "__qualname__");
     bool done = name != NULL && clp_tracer_select(selection->recorder, function, name) &&
-                clp_texts_note(selection->texts, ((PyCodeObject *)code)->co_filename,
-                               PyFunction_GetGlobals(function));
+                clp_texts_note(selection->texts, file, PyFunction_GetGlobals(function));
 
     Py_XDECREF(name);
-    Py_DECREF(code);
+    Py_DECREF(file);
     selection->found += done;
     return done;
 }
