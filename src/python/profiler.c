@@ -91,9 +91,21 @@ static bool warn_not_code(PyObject *object)
     return !failed;
 }
 
+/* What selecting takes is no line's: a function may define and select others. */
+static int select_untimed(struct profiler *self, PyObject *object)
+{
+    const struct clp_clock *clock = &self->recorder->clock;
+    uint64_t start = clp_clock_read(clock);
+    int found = clp_select_object(self->recorder, self->texts, object);
+
+    if (clp_thread_here != NULL)
+        clp_engine_stand_still(clp_thread_here, clp_clock_read(clock) - start);
+    return found;
+}
+
 static PyObject *profiler_select(PyObject *self, PyObject *object)
 {
-    int found = clp_select_object(cast(self)->recorder, cast(self)->texts, object);
+    int found = select_untimed(cast(self), object);
 
     if (found < 0 || (found == 0 && !warn_not_code(object)))
         return NULL;

@@ -20,14 +20,24 @@ static bool is_constant(PyObject *constants, PyCodeObject *code, int depth)
     return false;
 }
 
-/* The code that is making the selection holds the functions it defines, and those of its classes. */
+/* A decorator may stand between the selection and the code that defines the function. */
+#define FRAMES_BACK 4
+
+/* Is the function being defined now? Then its definer holds its code, or that of its class. */
 static bool is_being_defined(PyCodeObject *code)
 {
-    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
-    PyCodeObject *definer = frame != NULL ? PyFrame_GetCode(frame) : NULL;
-    bool found = definer != NULL && is_constant(definer->co_consts, code, 1);
+    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
+    bool found = false;
 
-    Py_XDECREF(definer);
+    for (int i = 0; frame != NULL && !found && i < FRAMES_BACK; i++) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        PyCodeObject *definer = PyFrame_GetCode(frame);
+        found = is_constant(definer->co_consts, code, 1);
+        Py_DECREF(definer);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    Py_XDECREF(frame);
     return found;
 }
 
