@@ -16,6 +16,7 @@ enum {
     CLP_OP_NO_NEXT = 16,   /* never goes on to the instruction behind it */
     CLP_OP_LEAVES = 32,    /* returns from the body */
     CLP_OP_NEVER_STARTS = 64, /* the interpreter lets no line begin here */
+    CLP_OP_TRIVIAL = 128,     /* pushes a value that is at hand: takes no time, calls nothing */
 };
 
 struct clp_bytecode {

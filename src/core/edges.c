@@ -128,9 +128,7 @@ static void note_fall(struct clp_edges *edges, uint32_t from, uint32_t to)
 
 static void note_jump(struct clp_edges *edges, bool counts, uint32_t to)
 {
-    edges->flags[to] |= CLP_EDGE_JUMPED;
-    if (counts)
-        edges->flags[to] |= CLP_EDGE_COUNTED;
+    edges->flags[to] |= CLP_EDGE_JUMPED | (counts ? CLP_EDGE_COUNTED : CLP_EDGE_UNCOUNTED);
 }
 
 static bool is_opcode(const struct clp_decoded *decoded, uint32_t at, uint8_t opcode)

@@ -13,6 +13,7 @@ enum {
     CLP_EDGE_FALL_COUNTS = 4, /* .. and a line begins then */
     CLP_EDGE_JUMPED = 8,      /* it is reached by a jump or an exception */
     CLP_EDGE_COUNTED = 16,    /* .. and a line begins after one of them */
+    CLP_EDGE_UNCOUNTED = 64,  /* it is reached by a jump or an exception that begins no line */
     CLP_EDGE_RETHROWN = 32,   /* an exception here may have been thrown into a suspended body */
 };
 

@@ -20,6 +20,7 @@ static void set_thread_costs(struct clp_thread *thread, const struct clp_costs *
     thread->line_cost = costs->line;
     thread->enter = costs->enter;
     thread->leave = costs->leave;
+    thread->last_line = costs->last_line;
     thread->line_ticks = (int64_t)(costs->line / CLP_CORRECTION_ONE);
     thread->leave_ticks = (int64_t)((costs->line + costs->leave.before) / CLP_CORRECTION_ONE);
 }
@@ -448,17 +449,28 @@ struct clp_activation *clp_engine_enter_line(struct clp_thread *thread, uint32_t
     return top;
 }
 
-void clp_engine_leave(struct clp_thread *thread, uint64_t now)
+static void leave(struct clp_thread *thread, uint64_t now, struct clp_cost cost,
+                  int64_t plain_cost_ticks)
 {
     struct clp_activation *top = thread->top;
-    const struct clp_costs *costs = &thread->engine->costs;
 
     if (CLP_UNLIKELY(top == thread->stack))
         return;
     if (CLP_UNLIKELY(top->suspended != NULL))
         forget_suspended(thread->engine, top->frame);
-    end_body(thread, now - thread->stopped, costs->leave.before, thread->leave_ticks);
-    go_out(thread, costs->leave.after);
+    end_body(thread, now - thread->stopped, cost.before, plain_cost_ticks);
+    go_out(thread, cost.after);
+}
+
+void clp_engine_leave(struct clp_thread *thread, uint64_t now)
+{
+    leave(thread, now, thread->leave, thread->leave_ticks);
+}
+
+void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now)
+{
+    clp_engine_line(thread, line, now);
+    leave(thread, now, (struct clp_cost){.after = thread->last_line}, thread->line_ticks);
 }
 
 void clp_engine_suspend(struct clp_thread *thread, uint64_t now)

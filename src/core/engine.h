@@ -58,6 +58,7 @@ struct clp_cost {
 struct clp_costs {
     uint64_t line; /* in whole: it belongs to the line that begins */
     struct clp_cost enter, leave, suspend, resume;
+    uint64_t last_line; /* beyond a line event: of one that leaves the body, too. Its caller's */
     uint64_t foreign; /* an event of a function that is not selected, in whole (settrace) */
 };
 
@@ -86,6 +87,7 @@ struct clp_thread {
     int64_t line_ticks;     /* the same in whole ticks */
     int64_t leave_ticks;    /* .. with that of the leaving which ends the line */
     struct clp_cost enter, leave; /* the engine's costs */
+    uint64_t last_line;
     uint64_t rss_span;            /* the engine's */
     uint32_t usage;         /* resident size at the last read, in CLP_USAGE_UNIT bytes */
     bool broken;            /* out of memory once: records nothing more */
@@ -144,6 +146,9 @@ struct clp_activation *clp_engine_enter_line(struct clp_thread *thread, uint32_t
 
 /* The body on top is left for good, by return or by an exception. */
 void clp_engine_leave(struct clp_thread *thread, uint64_t now);
+
+/* A line begins and the body on top is left, both at once. */
+void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now);
 
 /* The body on top yields or awaits. */
 void clp_engine_suspend(struct clp_thread *thread, uint64_t now);
@@ -269,8 +274,9 @@ static inline void clp_engine_make_special(struct clp_thread *thread)
     top->start_rss = thread->last_rss;
 }
 
-static inline __attribute__((always_inline)) bool clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block,
-                                          const void *code, size_t place, uint64_t at)
+static inline __attribute__((always_inline)) bool
+clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, const void *code,
+                       size_t place, uint64_t at)
 {
     const struct clp_cost cost = thread->enter;
     struct clp_activation *top = thread->top;
@@ -325,7 +331,8 @@ static inline void clp_engine_bring(struct clp_thread *thread, const struct clp_
     }
 }
 
-static inline __attribute__((always_inline)) bool clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
+static inline __attribute__((always_inline)) bool
+clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
 {
     const struct clp_cost cost = thread->leave;
     struct clp_activation *top = thread->top;
@@ -351,6 +358,28 @@ static inline __attribute__((always_inline)) bool clp_engine_leave_plain(struct 
     caller->self_correction += cost.after;
     if (CLP_UNLIKELY(caller->open != 0))
         caller->nested_correction -= (int64_t)cost.after;
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool
+clp_engine_last_line_plain(struct clp_thread *thread, size_t place, uint64_t at)
+{
+    const struct clp_activation *left = thread->top;
+    uint64_t cost = thread->last_line;
+
+    if (CLP_UNLIKELY(left->suspended != NULL || !clp_engine_line_plain(thread, place, at)))
+        return false;
+    struct clp_cell *cell = left->cell, *caller = (left - 1)->cell;
+    if (cell->open != 0) /* this execution, too, lies within the outer one */
+        cell->nested_correction -= (int64_t)thread->line_cost;
+    if (thread->usage > cell->usage)
+        cell->usage = thread->usage;
+    thread->top--;
+    clp_engine_bring(thread, left, thread->correction);
+    thread->correction += cost;
+    caller->self_correction += cost;
+    if (caller->open != 0)
+        caller->nested_correction -= (int64_t)cost;
     return true;
 }
 

@@ -49,6 +49,42 @@ static bool is_opcode(const struct clp_layout *layout, uint32_t at, uint8_t opco
     return layout->decoded->items[at].opcode == opcode;
 }
 
+/* The return that ends the line which begins here with nothing but values at hand, all of it reached
+ * by falling through the line's probe only, and no handler around it; or CLP_NOWHERE. */
+static uint32_t trivial_return(const struct clp_layout *layout, uint32_t at)
+{
+    const struct clp_decoded *decoded = layout->decoded;
+    int32_t line = decoded->items[at].line;
+    uint8_t flags = layout->edges->flags[at];
+
+    if ((flags & CLP_EDGE_UNCOUNTED) != 0 ||
+        (flags & (CLP_EDGE_FALLS | CLP_EDGE_FALL_COUNTS)) == CLP_EDGE_FALLS)
+        return CLP_NOWHERE;
+    for (uint32_t i = at; i < decoded->count; i++) {
+        if (decoded->items[i].line != line || decoded->items[i].range != CLP_NOWHERE ||
+            (i > at && (layout->edges->flags[i] & CLP_EDGE_JUMPED) != 0))
+            return CLP_NOWHERE;
+        if (clp_decoded_is(decoded, i, CLP_OP_LEAVES))
+            return i;
+        if (!clp_decoded_is(decoded, i, CLP_OP_TRIVIAL))
+            return CLP_NOWHERE;
+    }
+    return CLP_NOWHERE;
+}
+
+static clp_status plan_line(struct clp_layout *layout, uint32_t at)
+{
+    struct clp_place *place = &layout->places[at];
+    int32_t line = layout->decoded->items[at].line;
+    uint32_t end = trivial_return(layout, at);
+
+    if (end == CLP_NOWHERE)
+        return want(layout, CLP_PROBE_LINE, line, &place->line);
+    for (uint32_t i = at; i <= end; i++)
+        layout->places[i].left = true;
+    return want(layout, CLP_PROBE_LAST_LINE, line, &place->line);
+}
+
 /* The probe behind a RESUME, and the line that begins at this instruction. */
 static clp_status plan_front(struct clp_layout *layout, uint32_t at)
 {
@@ -62,7 +98,7 @@ static clp_status plan_front(struct clp_layout *layout, uint32_t at)
         return want(layout, CLP_PROBE_ENTER_LINE, line, &place->front);
     place->jumps_over =
         begins && (flags & (CLP_EDGE_FALLS | CLP_EDGE_FALL_COUNTS)) == CLP_EDGE_FALLS;
-    if (begins && want(layout, CLP_PROBE_LINE, line, &place->line) != CLP_OK)
+    if (begins && plan_line(layout, at) != CLP_OK)
         return CLP_NO_MEMORY;
     if (at == decoded->entry + 1)
         return want(layout, CLP_PROBE_ENTER, 0, &place->front);
@@ -83,7 +119,7 @@ static clp_status plan_behind(struct clp_layout *layout, uint32_t at)
 
     if (is_opcode(layout, at, decoded->bytecode->yield_value))
         status = want_unlined(layout, CLP_PROBE_SUSPEND);
-    else if (clp_decoded_is(decoded, at, CLP_OP_LEAVES))
+    else if (clp_decoded_is(decoded, at, CLP_OP_LEAVES) && !layout->places[at].left)
         status = want_unlined(layout, CLP_PROBE_LEAVE);
     if (status == CLP_OK && is_311(layout) && is_opcode(layout, at, decoded->bytecode->send))
         status = want_unlined(layout, CLP_PROBE_RESUME_IF);
@@ -132,7 +168,7 @@ struct clp_behind clp_layout_behind(const struct clp_layout *layout, uint32_t at
         behind.repeats_send =
             is_311(layout) && at > 0 && is_opcode(layout, at - 1, bytecode->send);
     }
-    if (clp_decoded_is(layout->decoded, at, CLP_OP_LEAVES))
+    if (clp_decoded_is(layout->decoded, at, CLP_OP_LEAVES) && !layout->places[at].left)
         behind.leave = clp_layout_constant(layout, CLP_PROBE_LEAVE, 0);
     return behind;
 }

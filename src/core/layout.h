@@ -19,6 +19,7 @@ struct clp_place {
     uint32_t front, line; /* constants, or CLP_NOWHERE */
     uint8_t prefixes;     /* of the instruction, now */
     bool jumps_over;
+    bool left; /* the body has been left already: a line that only returns */
 };
 
 /* Two blocks per range, and two for what lies in no range: where what was thrown into a suspended

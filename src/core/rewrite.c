@@ -159,7 +159,8 @@ static struct run run_of(const struct clp_layout *layout, uint32_t at)
                         layout->insert && clp_edge_throw_counts(layout->edges, at,
                                                                 decoded->ranges[range].handler));
     /* before the body is entered, and after it has been left, there is nothing to leave */
-    if (!layout->insert || at <= decoded->entry || clp_decoded_is(decoded, at, CLP_OP_LEAVES))
+    if (!layout->insert || at <= decoded->entry || clp_decoded_is(decoded, at, CLP_OP_LEAVES) ||
+        layout->places[at].left)
         return nothing;
     return leaving(layout);
 }

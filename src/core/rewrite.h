@@ -17,6 +17,8 @@
  *                         back: probe resume, RERAISE    to the handler that YIELD_VALUE had
  *                         out:  probe leave, RERAISE
  *
+ * A line that only returns a value at hand (`return x`) has one probe for both, line and leave.
+ *
  * A probe is three instructions: LOAD_CONST of the probe, UNARY_NEGATIVE, POP_TOP. They have the
  * location of the instruction behind them; the blocks at the end have none. Instructions are never
  * changed but for the distances of jumps. */
@@ -30,6 +32,7 @@ enum clp_probe_kind {
     CLP_PROBE_ENTER,
     CLP_PROBE_ENTER_LINE, /* enters, and the line begins */
     CLP_PROBE_LINE,
+    CLP_PROBE_LAST_LINE, /* the line begins, and as it only returns what is at hand the body is left */
     CLP_PROBE_LEAVE,
     CLP_PROBE_SUSPEND,
     CLP_PROBE_RESUME,

@@ -18,7 +18,7 @@
 #define CALLS 100        /* iterations of each program's loop */
 #define LINES_IN_LOOP 9  /* line events of one iteration of lines() */
 #define CALLEE_LINE 12   /* of the program below: pass */
-#define YIELD_LINE 18    /* yield */
+#define YIELD_LINE 21    /* yield */
 
 static const char program[] =
     "def lines(r):\n"
@@ -36,6 +36,9 @@ static const char program[] =
     "def calls(r, f):\n"
     "    for i in r:\n"
     "        f()\n"
+    "def quick():\n"
+    "    a = 1\n"
+    "    return a\n"
     "def source(r):\n"
     "    for i in r:\n"
     "        yield\n"
@@ -149,6 +152,7 @@ static struct clp_bare_times time_bare(const struct clp_recorder *recorder,
     return (struct clp_bare_times){
         .lines = time_call(recorder, get(bare, "lines"), numbers, NULL),
         .calls = time_call(recorder, get(bare, "calls"), numbers, get(bare, "callee")),
+        .quick_calls = time_call(recorder, get(bare, "calls"), numbers, get(bare, "quick")),
         .drains = time_call(recorder, get(bare, "drains"), numbers, get(bare, "source")),
     };
 }
@@ -185,6 +189,7 @@ static bool measure(const struct clp_recorder *recorder, const struct clp_calibr
     PyObject *bare = calibration->bare, *numbers = calibration->numbers;
     PyObject *lines = get(calibration->selected, "lines");
     PyObject *callee = get(calibration->selected, "callee");
+    PyObject *quick = get(calibration->selected, "quick");
     PyObject *source = get(calibration->selected, "source");
     const struct clp_bare_times *times = &calibration->times;
 
@@ -194,15 +199,20 @@ static bool measure(const struct clp_recorder *recorder, const struct clp_calibr
                             CALLS * LINES_IN_LOOP);
     uint64_t call = cost_of(time_call(recorder, get(bare, "calls"), numbers, callee),
                             times->calls, CALLS);
+    uint64_t quick_call = cost_of(time_call(recorder, get(bare, "calls"), numbers, quick),
+                                  times->quick_calls, CALLS);
     uint64_t pass = cost_of(time_call(recorder, get(bare, "drains"), numbers, source),
                             times->drains, CALLS);
 
-    /* the driving loops have two lines, foreign here; a call has one line more, a pass has two */
+    /* the driving loops have two lines, foreign here; a call has one line more, a quick call and a
+     * pass have two */
     call = less(call, line + 2 * foreign);
+    quick_call = less(quick_call, 2 * line + 2 * foreign);
     pass = less(pass, 2 * line + 2 * foreign);
     *costs = (struct clp_costs){.line = line, .foreign = foreign};
     split(call, less(measured(recorder, callee, CALLEE_LINE), line), line, &costs->enter,
           &costs->leave);
+    costs->last_line = less(quick_call, costs->enter.before + costs->enter.after);
     split(pass, less(measured(recorder, source, YIELD_LINE), line), line, &costs->resume,
           &costs->suspend);
     return !PyErr_Occurred();
@@ -213,6 +223,7 @@ bool clp_calibration_measure(const struct clp_calibration *calibration,
 {
     return select_named(recorder, calibration->selected, "lines") &&
            select_named(recorder, calibration->selected, "callee") &&
+           select_named(recorder, calibration->selected, "quick") &&
            select_named(recorder, calibration->selected, "source") &&
            measure(recorder, calibration, costs);
 }

@@ -7,7 +7,7 @@
 
 /* Ticks of the quickest of several runs. */
 struct clp_bare_times {
-    uint64_t lines, calls, drains;
+    uint64_t lines, calls, quick_calls, drains;
 };
 
 struct clp_calibration {

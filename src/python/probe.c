@@ -63,12 +63,20 @@ static INLINE bool on_top(const struct clp_thread *thread, const struct clp_sele
     return CLP_LIKELY(thread != NULL && thread->top->code == selected->code);
 }
 
+/* The thread with a body of the selected code on top, after another one was found there; or NULL. */
+RARE static struct clp_thread *aligned(const struct clp_selected *selected)
+{
+    struct clp_thread *thread = recording_thread(selected);
+
+    return thread != NULL && clp_recorder_align(selected, thread, frame_of(selected)) ? thread
+                                                                                       : NULL;
+}
+
 RARE static PyObject *line_elsewhere(const struct probe *probe)
 {
-    struct clp_thread *thread = recording_thread(probe->selected);
+    struct clp_thread *thread = aligned(probe->selected);
 
-    if (thread != NULL &&
-        clp_recorder_align(probe->selected, thread, frame_of(probe->selected)))
+    if (thread != NULL)
         clp_recorder_line(probe->selected->recorder, thread, probe->line);
     Py_RETURN_NONE;
 }
@@ -153,6 +161,28 @@ static INLINE PyObject *leave(const struct probe *probe, bool counter)
     Py_RETURN_NONE;
 }
 
+static __attribute__((noinline)) PyObject *last_line_anyhow(const struct probe *probe,
+                                                            struct clp_thread *thread)
+{
+    clp_recorder_last_line(thread, probe->line);
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *last_line(const struct probe *probe, bool counter)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    if (CLP_UNLIKELY(!on_top(thread, probe->selected))) {
+        thread = aligned(probe->selected);
+        return thread != NULL ? last_line_anyhow(probe, thread) : Py_NewRef(Py_None);
+    }
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now) ||
+                     !clp_engine_last_line_plain(thread, probe->place, now - thread->stopped)))
+        return last_line_anyhow(probe, thread);
+    Py_RETURN_NONE;
+}
+
 #define BOTH_CLOCKS(name, event)                                                  \
     static PyObject *name##_counter(PyObject *self)                               \
     {                                                                             \
@@ -169,6 +199,7 @@ static INLINE PyObject *leave(const struct probe *probe, bool counter)
 
 BOTH_CLOCKS(on_line, begin_line(probe, counter))
 BOTH_CLOCKS(on_enter_line, enter_line(probe, counter))
+BOTH_CLOCKS(on_last_line, last_line(probe, counter))
 BOTH_CLOCKS(on_leave, leave(probe, counter))
 
 static PyObject *on_enter(PyObject *self)
@@ -242,6 +273,8 @@ static const struct {
     [CLP_PROBE_ENTER_LINE] = {"clineprof._core.EnterLineProbe", on_enter_line_counter,
                               on_enter_line_system},
     [CLP_PROBE_LINE] = {"clineprof._core.LineProbe", on_line_counter, on_line_system},
+    [CLP_PROBE_LAST_LINE] = {"clineprof._core.LastLineProbe", on_last_line_counter,
+                             on_last_line_system},
     [CLP_PROBE_LEAVE] = {"clineprof._core.LeaveProbe", on_leave_counter, on_leave_system},
     [CLP_PROBE_SUSPEND] = {"clineprof._core.SuspendProbe", on_suspend, on_suspend},
     [CLP_PROBE_RESUME] = {"clineprof._core.ResumeProbe", on_resume, on_resume},

@@ -176,6 +176,14 @@ void clp_recorder_leave(struct clp_thread *thread)
     clp_recorder_end(thread, moment);
 }
 
+void clp_recorder_last_line(struct clp_thread *thread, int32_t line)
+{
+    struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
+
+    clp_engine_last_line(thread, line, moment.now);
+    clp_recorder_end(thread, moment);
+}
+
 void clp_recorder_suspend(struct clp_thread *thread)
 {
     struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);

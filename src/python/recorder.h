@@ -147,6 +147,7 @@ void clp_recorder_enter(const struct clp_selected *selected, struct clp_thread *
                         const void *frame);
 void clp_recorder_resume(const struct clp_selected *selected, struct clp_thread *thread,
                          const void *frame);
+void clp_recorder_last_line(struct clp_thread *thread, int32_t line);
 void clp_recorder_leave(struct clp_thread *thread);
 void clp_recorder_suspend(struct clp_thread *thread);
 
