@@ -331,6 +331,21 @@ static int outcome_of_exception(void)
     return 130;
 }
 
+/* The start-up code was off the stack when tools, or a fallback tracer, set events for all code; the
+ * interpreter must hear of it, for it looks up the events of whatever is left by an exception. */
+static void tell_monitoring(void)
+{
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed; NULL before 3.12 */
+    PyObject *type, *value, *trace;
+
+    if (monitoring == NULL)
+        return;
+    PyErr_Fetch(&type, &value, &trace);
+    Py_XDECREF(PyObject_CallMethod(monitoring, "restart_events", NULL));
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+}
+
 int clp_program_run(const struct clp_run_options *options, struct clp_program_hook hook)
 {
     PyThreadState *state = PyThreadState_Get();
@@ -349,5 +364,6 @@ int clp_program_run(const struct clp_run_options *options, struct clp_program_ho
         code = missing ? 2 : outcome_of_exception();
     Py_XDECREF(result);
     clp_compat_show_frames(state, hidden);
+    tell_monitoring();
     return code;
 }
