@@ -319,6 +319,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->own_bytes = meta->own_bytes != 0 ? meta->own_bytes : from->own_bytes;
     meta->wall = sum_uint64_t(meta->wall, from->wall);
     meta->overhead = sum_uint64_t(meta->overhead, from->overhead);
+    meta->overhead_error = sum_uint64_t(meta->overhead_error, from->overhead_error);
     meta->events = sum_uint64_t(meta->events, from->events);
     meta->reads = sum_uint64_t(meta->reads, from->reads);
     meta->has_memory |= from->has_memory;

@@ -75,7 +75,7 @@ struct clp_profile_function {
 };
 
 /* Strings may be NULL (unknown), numbers 0. Merging keeps the first profile's meta where it is
- * known, sums wall, overhead, events and reads, ors the flags and takes the coarser memory_step. */
+ * known, sums wall, overhead and its error, events and reads, ors the flags and takes the coarser memory_step. */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
@@ -84,6 +84,7 @@ struct clp_profile_meta {
     double start;         /* seconds since 1970 */
     uint64_t wall;        /* nanoseconds from start to snapshot */
     uint64_t overhead;    /* nanoseconds the profiler itself took, estimated */
+    uint64_t overhead_error; /* give or take this much; 0: not known */
     uint64_t events;      /* events the engine took */
     uint64_t reads;       /* times resident memory was read */
     uint64_t own_bytes;   /* the profiler's own memory, left out of every line */

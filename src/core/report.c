@@ -485,9 +485,11 @@ static void add_footer(struct report *report)
         clp_buf_add_text(out, ", tracer ");
         add_name(out, meta->tracer);
     }
-    clp_buf_add_format(out, ": %llu events cost about %.2g s, %s the lines; ",
-                       (unsigned long long)meta->events, (double)meta->overhead * 1e-9,
-                       report->options->raw_times ? "left in" : "taken off");
+    clp_buf_add_format(out, ": %llu events cost about %.2g s, ", (unsigned long long)meta->events,
+                       (double)meta->overhead * 1e-9);
+    if (meta->overhead_error != 0)
+        clp_buf_add_format(out, "give or take %.1g s, ", (double)meta->overhead_error * 1e-9);
+    clp_buf_add_format(out, "%s the lines; ", report->options->raw_times ? "left in" : "taken off");
     clp_buf_add_format(out, "resident memory read %llu times, ", (unsigned long long)meta->reads);
     if (meta->inexact_memory)
         clp_buf_add_format(out, "in steps of %llu bytes", (unsigned long long)meta->memory_step);

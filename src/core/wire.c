@@ -76,6 +76,7 @@ static const struct meta_field meta_fields[] = {
     META(start, META_SECONDS, "a finite number"),
     META(wall, META_TIME, "a time"),
     META(overhead, META_TIME, "a time"),
+    META(overhead_error, META_TIME, "a time"),
     META(events, META_COUNT, "a whole number"),
     META(reads, META_COUNT, "a whole number"),
     META(own_bytes, META_COUNT, "a whole number"),

@@ -10,17 +10,21 @@
  * A tracer that is called for all code slows the bare functions too, once it runs: that is the cost
  * of a foreign event.
  *
- * The code is compiled twice: selection belongs to a code object. */
+ * The code is compiled twice: selection belongs to a code object. All of it is measured twice: how
+ * far the results lie apart says how well the costs are known. */
 #include "calibrate.h"
+#include "prepare.h"
 #include "tracer.h"
 
 #define ROUNDS 7
 #define CALLS 100        /* iterations of each program's loop */
 #define LINES_IN_LOOP 9  /* line events of one iteration of lines() */
-#define CALLEE_LINE 12   /* of the program below: pass */
-#define YIELD_LINE 21    /* yield */
+#define CALLEE_LINE 16   /* of the program below: pass */
+#define YIELD_LINE 27    /* yield */
 
 static const char program[] =
+    "profile = lambda f: f\n" /* so that probes may be there before the functions are */
+    "@profile\n"
     "def lines(r):\n"
     "    for i in r:\n"
     "        a = 1\n"
@@ -31,14 +35,17 @@ static const char program[] =
     "        b = 6\n"
     "        a = 7\n"
     "        b = 8\n"
+    "@profile\n"
     "def callee():\n"
     "    pass\n"
     "def calls(r, f):\n"
     "    for i in r:\n"
     "        f()\n"
+    "@profile\n"
     "def quick():\n"
     "    a = 1\n"
     "    return a\n"
+    "@profile\n"
     "def source(r):\n"
     "    for i in r:\n"
     "        yield\n"
@@ -47,12 +54,14 @@ static const char program[] =
     "        pass\n";
 
 /* One copy of the program: its functions by name. Owned. */
-static PyObject *load(void)
+static PyObject *load(struct clp_recorder *recorder)
 {
     PyObject *names = PyDict_New();
-    PyObject *code = Py_CompileString(program, "<clineprof calibration>", Py_file_input);
+    PyObject *plain = Py_CompileString(program, "<clineprof calibration>", Py_file_input);
+    PyObject *code = plain != NULL ? clp_prepare_code(recorder, plain) : NULL;
     PyObject *result = NULL;
 
+    Py_XDECREF(plain);
     if (names != NULL && code != NULL &&
         PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) == 0)
         result = PyEval_EvalCode(code, names, names);
@@ -157,16 +166,13 @@ static struct clp_bare_times time_bare(const struct clp_recorder *recorder,
     };
 }
 
-bool clp_calibration_begin(struct clp_calibration *calibration,
-                           const struct clp_recorder *recorder)
+bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_recorder *recorder)
 {
     *calibration = (struct clp_calibration){
         .numbers = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS),
-        .bare = load(),
-        .selected = load(),
+        .bare = load(recorder),
     };
-    if (calibration->numbers != NULL && calibration->bare != NULL &&
-        calibration->selected != NULL)
+    if (calibration->numbers != NULL && calibration->bare != NULL)
         calibration->times = time_bare(recorder, calibration);
     if (!PyErr_Occurred())
         return true;
@@ -218,12 +224,36 @@ static bool measure(const struct clp_recorder *recorder, const struct clp_calibr
     return !PyErr_Occurred();
 }
 
-bool clp_calibration_measure(const struct clp_calibration *calibration,
-                             struct clp_recorder *recorder, struct clp_costs *costs)
+/* How far two estimates of the same costs lie apart, as a share of them. */
+static double spread(const struct clp_costs *one, const struct clp_costs *other)
 {
-    return select_named(recorder, calibration->selected, "lines") &&
-           select_named(recorder, calibration->selected, "callee") &&
-           select_named(recorder, calibration->selected, "quick") &&
-           select_named(recorder, calibration->selected, "source") &&
-           measure(recorder, calibration, costs);
+    double a = (double)(one->line + one->enter.before + one->enter.after + one->leave.before +
+                        one->leave.after);
+    double b = (double)(other->line + other->enter.before + other->enter.after +
+                        other->leave.before + other->leave.after);
+    double larger = a > b ? a : b, smaller = a > b ? b : a;
+
+    return larger > 0 ? (larger - smaller) / larger : 0;
+}
+
+bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_recorder *recorder,
+                             struct clp_costs *costs, double *error)
+{
+    struct clp_costs again;
+
+    calibration->selected = load(recorder);
+    if (calibration->selected == NULL)
+        return false;
+    bool done = select_named(recorder, calibration->selected, "lines") &&
+                select_named(recorder, calibration->selected, "callee") &&
+                select_named(recorder, calibration->selected, "quick") &&
+                select_named(recorder, calibration->selected, "source") &&
+                measure(recorder, calibration, costs) &&
+                measure(recorder, calibration, &again);
+    if (!done)
+        return false;
+    *error = spread(costs, &again);
+    if (again.line < costs->line)
+        *costs = again;
+    return true;
 }

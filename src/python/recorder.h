@@ -28,6 +28,7 @@ struct clp_recorder {
     struct clp_refusal *refusals;      /* the newest first; owned */
     void *probe_state, *monitoring_state, *settrace_state; /* each tracer's own */
     bool displaced;     /* another tool took the tracer's place; events are missing */
+    double cost_error;    /* the share of its events' cost by which that may be off */
     double started;       /* seconds since 1970 */
     uint64_t start_nanos; /* CLOCK_MONOTONIC then */
 };

@@ -56,13 +56,13 @@ static bool start_named(struct clp_recorder *recorder, const char *name)
 }
 
 static bool start_calibrated(struct clp_recorder *recorder, const char *name,
-                             const struct clp_calibration *calibration)
+                             struct clp_calibration *calibration)
 {
     struct clp_costs costs;
 
     if (!start_named(recorder, name))
         return false;
-    if (!clp_calibration_measure(calibration, recorder, &costs)) {
+    if (!clp_calibration_measure(calibration, recorder, &costs, &recorder->cost_error)) {
         clp_tracer_stop(recorder);
         return false;
     }

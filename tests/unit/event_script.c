@@ -26,7 +26,8 @@ struct run {
     struct named_thread threads[MAX_NAMED];
     struct named_thread *current;
     int64_t resident;
-    bool taken; /* the profile is there; no more events */
+    bool plainly; /* by the ways in line, where they apply */
+    bool taken;   /* the profile is there; no more events */
     const void *expected[MAX_EXPECTED]; /* lines and functions of the profile */
     size_t expected_count;
     char *words[MAX_WORDS + 1];
@@ -109,6 +110,8 @@ static const void *next_frame(struct run *run)
 {
     const char *word = next_word(run);
 
+    if (strcmp(word, "-") == 0)
+        return NULL;
     if (!isalpha((unsigned char)word[0]) || word[1] != 0)
         fail(run, "a frame is a letter");
     return (const void *)(uintptr_t)(4096 + 64 * (unsigned char)word[0]);
@@ -138,6 +141,7 @@ static void set_cost(struct run *run)
     const struct { const char *name; uint64_t *cost, *after; } table[] = {
         {"line", &costs.line, NULL},
         {"foreign", &costs.foreign, NULL},
+        {"last", &costs.last_line, NULL},
         {"enter", &costs.enter.before, &costs.enter.after},
         {"leave", &costs.leave.before, &costs.leave.after},
         {"suspend", &costs.suspend.before, &costs.suspend.after},
@@ -181,6 +185,40 @@ static void set_thread(struct run *run)
 
 /* ---- events ---- */
 
+static uint32_t index_of(const struct clp_block *block, int32_t line)
+{
+    return (uint32_t)line - (uint32_t)block->lowest_line;
+}
+
+/* The line that begins with the body; false when the way in line does not apply. */
+static bool enter_plainly(struct run *run, struct clp_thread *thread, uint32_t function,
+                          int32_t line, uint64_t now)
+{
+    if (!run->plainly || !clp_engine_has_block(thread, function))
+        return false;
+    struct clp_block *block = thread->blocks[function];
+    uint32_t index = index_of(block, line);
+    return index < block->line_count &&
+           clp_engine_enter_plain(thread, block, NULL, clp_block_place(index),
+                                  now - thread->stopped);
+}
+
+static void do_begin(struct run *run, struct clp_thread *thread, uint64_t now)
+{
+    uint32_t function = next_function(run);
+    const void *frame = next_frame(run);
+    int32_t line = (int32_t)next_number(run);
+
+    if (run->failed || (frame == NULL && enter_plainly(run, thread, function, line, now)))
+        return;
+    if (run->plainly) {
+        clp_engine_enter(thread, function, frame, now);
+        clp_engine_line(thread, line, now);
+    } else {
+        clp_engine_enter_line(thread, function, frame, line, now);
+    }
+}
+
 static void do_enter(struct run *run, struct clp_thread *thread, uint64_t now)
 {
     uint32_t function = next_function(run);
@@ -207,8 +245,19 @@ static void do_align(struct run *run, struct clp_thread *thread, uint64_t now)
     if (run->failed)
         return;
     if (clp_engine_align(thread, function, frame, now) != thread->top ||
-        thread->top->frame != frame || !clp_engine_is_running(thread, frame))
+        thread->top->frame != frame || !clp_engine_is_running(thread, frame) ||
+        thread->top->block->function != function)
         fail(run, "aligning did not put the frame on top");
+}
+
+static bool line_plainly(const struct run *run, struct clp_thread *thread, int32_t line,
+                         uint64_t now)
+{
+    const struct clp_block *block = thread->top->block;
+    uint32_t index = index_of(block, line);
+
+    return run->plainly && index < block->line_count &&
+           clp_engine_line_plain(thread, clp_block_place(index), now - thread->stopped);
 }
 
 static void do_line(struct run *run, struct clp_thread *thread, uint64_t now)
@@ -217,14 +266,29 @@ static void do_line(struct run *run, struct clp_thread *thread, uint64_t now)
 
     if (thread->top == thread->stack)
         fail(run, "a line, but nothing is on the stack");
-    else
+    else if (!line_plainly(run, thread, line, now))
         clp_engine_line(thread, line, now);
+}
+
+static void do_last(struct run *run, struct clp_thread *thread, uint64_t now)
+{
+    int32_t line = (int32_t)next_number(run);
+
+    if (thread->top == thread->stack) {
+        fail(run, "a last line, but nothing is on the stack");
+        return;
+    }
+    uint32_t index = index_of(thread->top->block, line);
+    if (!run->plainly || index >= thread->top->block->line_count ||
+        !clp_engine_last_line_plain(thread, clp_block_place(index), now - thread->stopped))
+        clp_engine_last_line(thread, line, now);
 }
 
 static void do_leave(struct run *run, struct clp_thread *thread, uint64_t now)
 {
-    (void)run;
-    clp_engine_leave(thread, now);
+    if (!run->plainly || thread->top == thread->stack ||
+        !clp_engine_leave_plain(thread, now - thread->stopped))
+        clp_engine_leave(thread, now);
 }
 
 static void do_suspend(struct run *run, struct clp_thread *thread, uint64_t now)
@@ -264,7 +328,8 @@ static const struct {
 } events[] = {
     {"enter", do_enter},     {"resume", do_resume},   {"align", do_align}, {"line", do_line},
     {"leave", do_leave},     {"suspend", do_suspend}, {"end", do_end},     {"reap", do_reap},
-    {"foreign", do_foreign}, {"unwind", do_unwind},
+    {"foreign", do_foreign}, {"unwind", do_unwind},   {"begin", do_begin},
+    {"last", do_last},
 };
 
 static struct clp_thread *current_thread(struct run *run, uint64_t now)
@@ -526,9 +591,10 @@ static void run_line(struct run *run)
         fail(run, "'%s' is not understood", run->words[run->word]);
 }
 
-bool event_script_run(const char *text, struct clp_mem *mem, char message[EVENT_SCRIPT_MESSAGE])
+bool event_script_run(const char *text, struct clp_mem *mem, bool plainly,
+                      char message[EVENT_SCRIPT_MESSAGE])
 {
-    struct run run = {.current = &run.threads[0], .message = message};
+    struct run run = {.current = &run.threads[0], .message = message, .plainly = plainly};
 
     snprintf(run.threads[0].name, sizeof run.threads[0].name, "main");
     clp_engine_init(&run.engine, mem, &run.pages);

@@ -4,7 +4,7 @@
  * `#` starts a comment:
  *
  *   function NAME LOWEST HIGHEST [generator] [awaits]    lines LOWEST to HIGHEST of the file
- *   cost line|foreign N       what an event costs, in 1/256 ticks
+ *   cost line|last|foreign N  what an event costs, in 1/256 ticks
  *   cost enter|leave|suspend|resume BEFORE AFTER
  *   memory [SPAN]             resident bytes are measured; no reading within SPAN ticks
  *   thread NAME               what follows happens in this thread; new at its first event
@@ -14,9 +14,10 @@
  *   expect overhead|reads|events|suspended|lost N
  *
  * EVENT is one of
- *   enter NAME FRAME | resume NAME FRAME | align NAME FRAME | line LINE | leave | suspend
- *   foreign | unwind | end (the thread is no more) | reap
- * FRAME is a letter; a number with a p behind it counts pages of 4096 bytes. `rss` is the resident
+ *   enter NAME FRAME | begin NAME FRAME LINE (enter, and the line begins) | line LINE
+ *   leave | last LINE (the line begins and only leaves) | suspend | resume NAME FRAME | align NAME FRAME | foreign | unwind
+ *   end (the thread is no more) | reap
+ * FRAME is a letter, or - for a body that is never suspended; a number with a p behind it counts pages of 4096 bytes. `rss` is the resident
  * size of the process from then on; the runner reads it when the engine wants it, as a tracer does.
  * `still` is how long the profiler works after the event.
  *
@@ -32,7 +33,9 @@
 
 #define EVENT_SCRIPT_MESSAGE 400
 
-/* False, with what is wrong in message, when something is not as expected. */
-bool event_script_run(const char *text, struct clp_mem *mem, char message[EVENT_SCRIPT_MESSAGE]);
+/* False, with what is wrong in message, when something is not as expected. `plainly`: lines, exits
+ * and `begin` take the engine's ways in line wherever these apply; the outcome must be the same. */
+bool event_script_run(const char *text, struct clp_mem *mem, bool plainly,
+                      char message[EVENT_SCRIPT_MESSAGE]);
 
 #endif

@@ -100,7 +100,8 @@ static inline bool test_same_meta(const struct clp_profile_meta *a,
 {
     return test_same_text(a->python, b->python) && test_same_text(a->tracer, b->tracer) &&
            test_same_text(a->command, b->command) && a->pid == b->pid && a->start == b->start &&
-           a->wall == b->wall && a->overhead == b->overhead && a->events == b->events &&
+           a->wall == b->wall && a->overhead == b->overhead &&
+           a->overhead_error == b->overhead_error && a->events == b->events &&
            a->reads == b->reads && a->own_bytes == b->own_bytes &&
            a->has_memory == b->has_memory && a->inexact_memory == b->inexact_memory &&
            a->memory_step == b->memory_step;

@@ -11,6 +11,7 @@
 
 struct fixture {
     char path[120];
+    bool plainly;
 };
 
 static void free_fixtures(struct criterion_test_params *params)
@@ -23,10 +24,12 @@ ParameterizedTestParameters(engine, keeps_to_the_script)
     glob_t found = {0};
 
     (void)glob("fixtures/events/*.txt", 0, NULL, &found);
-    struct fixture *fixtures = cr_calloc(found.gl_pathc + 1, sizeof *fixtures);
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        snprintf(fixtures[i].path, sizeof fixtures[i].path, "%s", found.gl_pathv[i]);
-    size_t count = found.gl_pathc;
+    size_t count = 2 * found.gl_pathc;
+    struct fixture *fixtures = cr_calloc(count + 1, sizeof *fixtures);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(fixtures[i].path, sizeof fixtures[i].path, "%s", found.gl_pathv[i / 2]);
+        fixtures[i].plainly = i % 2 != 0;
+    }
     globfree(&found);
     return cr_make_param_array(struct fixture, fixtures, count, free_fixtures);
 }
@@ -48,10 +51,10 @@ ParameterizedTest(struct fixture *fixture, engine, keeps_to_the_script)
     char message[EVENT_SCRIPT_MESSAGE] = "";
     struct test_mem test;
     char *text = read_text(fixture->path);
-    bool held = event_script_run(text, test_mem_init(&test, 0), message);
+    bool held = event_script_run(text, test_mem_init(&test, 0), fixture->plainly, message);
 
     free(text);
-    cr_assert(held, "%s, %s", fixture->path, message);
+    cr_assert(held, "%s%s, %s", fixture->path, fixture->plainly ? " (plainly)" : "", message);
     test_mem_check_empty(&test);
 }
 
@@ -60,9 +63,14 @@ ParameterizedTest(struct fixture *fixture, engine, keeps_to_the_script)
  * A random program of calls, recursion, generators and threads, with exits and resumptions that
  * nobody tells and addresses used again. The model goes through the whole stack at every event and
  * adds what has passed to each different line and function on it: measures by definition, with
- * nothing of the engine's bookkeeping. */
+ * nothing of the engine's bookkeeping.
+ *
+ * Entering, lines and leaving are told in each of the ways that the engine has for them, by chance.
+ * Those in line do nothing where they do not apply; then the others are told. Half the programs have
+ * few addresses, which are used again soon; some run deep. */
 
-enum { FUNCTIONS = 4, LINES = 3, THREADS = 3, FRAMES = 40, DEPTH = 30 };
+enum { FUNCTIONS = 4, LINES = 3, THREADS = 3, FRAMES = 40, DEPTH = 150 };
+enum { NO_FRAME = -1 }; /* of a body that is never suspended */
 
 struct cost_sum {
     uint64_t ticks, correction;
@@ -112,6 +120,15 @@ struct model {
     int64_t resident;
     uint64_t now, random;
     bool foreign; /* max leaves the cost of foreign events out */
+    bool deep;
+    int frames;
+    uint64_t *seen; /* by what */
+};
+
+/* How often a way in line applied, and what else the programs must have in them. */
+enum {
+    ENTERED, ENTERED_AGAIN, ENTERED_LATE, BEGAN, LEFT, LEFT_AGAIN, ENDED, ENDED_AGAIN, STACK_FULL,
+    RESUMED_OTHER, SEEN
 };
 
 static uint64_t pick(struct model *model, uint64_t count)
@@ -263,14 +280,21 @@ static void model_go_out(struct model *model, struct model_thread *thread, uint6
     pass(model, thread, 0, cost.after, 0);
 }
 
-static void model_leave(struct model *model, struct model_thread *thread, uint64_t now)
+static void model_go(struct model *model, struct model_thread *thread, uint64_t now,
+                     struct clp_cost cost)
 {
     struct model_body *top = top_of(thread);
 
     if (top->recorded)
         model->records[top->frame].valid = false;
-    model->taken[top->frame] = false;
-    model_go_out(model, thread, now, model->engine.costs.leave);
+    if (top->frame != NO_FRAME)
+        model->taken[top->frame] = false;
+    model_go_out(model, thread, now, cost);
+}
+
+static void model_leave(struct model *model, struct model_thread *thread, uint64_t now)
+{
+    model_go(model, thread, now, model->engine.costs.leave);
 }
 
 static void model_suspend(struct model *model, struct model_thread *thread)
@@ -303,7 +327,13 @@ static void model_resume(struct model *model, struct model_thread *thread, int f
 
 static const void *address(int frame)
 {
-    return (const void *)(uintptr_t)(4096 + 64 * frame);
+    return frame == NO_FRAME ? NULL : (const void *)(uintptr_t)(4096 + 64 * frame);
+}
+
+/* What a tracer would note of the function that runs. */
+static const void *code_of(int function)
+{
+    return (const void *)(uintptr_t)(64 * (function + 1));
 }
 
 static bool is_generator(const struct model *model, int function)
@@ -311,14 +341,18 @@ static bool is_generator(const struct model *model, int function)
     return model->engine.functions.items[function].generator;
 }
 
-/* A frame that nothing runs on; -1 when there is none. */
-static int free_frame(struct model *model)
+/* A frame that nothing runs on, if there is one. */
+static bool find_frame(struct model *model, int *frame)
 {
-    int frame = (int)pick(model, FRAMES);
+    *frame = (int)pick(model, (uint64_t)model->frames);
+    for (int i = 0; i < model->frames && model->taken[*frame]; i++)
+        *frame = (*frame + 1) % model->frames;
+    return !model->taken[*frame];
+}
 
-    for (int i = 0; i < FRAMES && model->taken[frame]; i++)
-        frame = (frame + 1) % FRAMES;
-    return model->taken[frame] ? -1 : frame;
+static int32_t file_line(int function, int index)
+{
+    return 10 * (function + 1) + index;
 }
 
 static void read_rss(struct model *model, struct model_thread *thread)
@@ -333,6 +367,23 @@ static void read_rss(struct model *model, struct model_thread *thread)
     }
 }
 
+/* The line, in line if that applies; a line that the function does not have has no place. */
+static void tell_line(struct model *model, struct model_thread *thread, int function, int index)
+{
+    struct clp_thread *told = thread->thread;
+    size_t place = clp_block_place((uint32_t)index);
+    uint64_t at = model->now - told->stopped;
+
+    if (index == LINES || pick(model, 2) == 0) {
+        clp_engine_line(told, file_line(function, index), model->now);
+        return;
+    }
+    if (clp_engine_line_plain(told, place, at))
+        model->seen[BEGAN]++;
+    else
+        clp_engine_line_special(told, place, at);
+}
+
 static void step_line(struct model *model, struct model_thread *thread)
 {
     int index = (int)pick(model, LINES + 1);
@@ -341,30 +392,120 @@ static void step_line(struct model *model, struct model_thread *thread)
     if (top == NULL)
         return;
     read_rss(model, thread);
-    clp_engine_line(thread->thread, 10 * (top->function + 1) + index, model->now);
+    tell_line(model, thread, top->function, index);
     if (index < LINES)
         model_line(model, thread, index);
 }
 
-static void step_enter(struct model *model, struct model_thread *thread)
+/* A body begins, and one of its lines. True if the way in line applied: then it has no frame. */
+static bool enter_plainly(struct model *model, struct model_thread *thread, int function, int index)
 {
-    int function = (int)pick(model, FUNCTIONS), frame = free_frame(model);
-    const struct model_body *top = top_of(thread);
-    bool stale = top != NULL && pick(model, 20) == 0; /* the exit of top was not told */
+    struct clp_thread *told = thread->thread;
 
-    if (thread->depth == DEPTH || (frame < 0 && !stale) ||
-        (top != NULL && top->line < 0 && model->engine.costs.line != 0))
+    if (is_generator(model, function) || !clp_engine_has_block(told, (uint32_t)function))
+        return false;
+    struct clp_block *block = told->blocks[function];
+    bool again = block->cells[index].open != 0, late = clp_engine_current_line(told) < 0;
+    if (!clp_engine_enter_plain(told, block, code_of(function), clp_block_place((uint32_t)index),
+                                model->now - told->stopped)) {
+        model->seen[STACK_FULL] += told->top == told->last_room;
+        return false;
+    }
+    model->seen[ENTERED]++;
+    model->seen[ENTERED_AGAIN] += again;
+    model->seen[ENTERED_LATE] += late;
+    return true;
+}
+
+static void enter_with_line(struct model *model, struct model_thread *thread, int function,
+                            int frame, int index)
+{
+    struct clp_thread *told = thread->thread;
+    uint32_t number = (uint32_t)function;
+
+    if (pick(model, 2) == 0) {
+        clp_engine_enter_line(told, number, address(frame), file_line(function, index), model->now);
         return;
-    frame = stale ? top->frame : frame;
-    read_rss(model, thread);
+    }
+    clp_engine_enter(told, number, address(frame), model->now);
+    tell_line(model, thread, function, index);
+}
+
+/* All that a tracer may ask about the body on top. */
+static void check_entered(const struct model_thread *thread, int function, int frame)
+{
+    const struct clp_activation *top = thread->thread->top;
+
+    cr_assert_eq(top->block, thread->thread->blocks[function]);
+    cr_assert_eq(top->frame, address(frame));
+    cr_assert(top->code == NULL || top->code == code_of(function));
+    cr_assert(!top->off_line && !top->continued && top->suspended == NULL);
+    cr_assert_eq(top->special, thread->thread->rss != thread->thread->last_rss);
+}
+
+/* The body that runs at `frame` on, with its first line unless index is -1. */
+static void model_enter(struct model *model, struct model_thread *thread, int function, int frame,
+                        int index)
+{
+    struct model_body body = {.frame = frame, .function = function, .line = -1};
+
+    if (frame != NO_FRAME)
+        model->taken[frame] = true;
+    model_go_in(model, thread, body, model->engine.costs.enter);
+    if (index >= 0 && index < LINES)
+        model_line(model, thread, index);
+}
+
+/* The exit of the body on top was not told, and another one begins at its address. */
+static void enter_over(struct model *model, struct model_thread *thread, int function)
+{
+    int frame = top_of(thread)->frame;
+
     clp_engine_enter(thread->thread, (uint32_t)function, address(frame), model->now);
     if (is_generator(model, function))
         model->records[frame].valid = false;
-    if (stale)
-        model_leave(model, thread, model->now);
-    model->taken[frame] = true;
-    model_go_in(model, thread, (struct model_body){.frame = frame, .function = function,
-                                                   .line = -1}, model->engine.costs.enter);
+    model_leave(model, thread, model->now);
+    model_enter(model, thread, function, frame, -1);
+}
+
+static void enter_new(struct model *model, struct model_thread *thread, int function)
+{
+    int index = (int)pick(model, LINES + 2) - 1; /* none, one, or one that is not there */
+    int frame = NO_FRAME;
+    bool known = (is_generator(model, function) || pick(model, 2) == 0);
+
+    if (known && !find_frame(model, &frame))
+        return;
+    read_rss(model, thread);
+    if (index < 0) {
+        clp_engine_enter(thread->thread, (uint32_t)function, address(frame), model->now);
+    } else if (index < LINES && pick(model, 2) == 0 &&
+               enter_plainly(model, thread, function, index)) {
+        frame = NO_FRAME;
+        cr_assert_eq(thread->thread->top->code, code_of(function));
+    } else {
+        enter_with_line(model, thread, function, frame, index);
+    }
+    if (is_generator(model, function))
+        model->records[frame].valid = false;
+    check_entered(thread, function, frame);
+    model_enter(model, thread, function, frame, index);
+}
+
+static void step_enter(struct model *model, struct model_thread *thread)
+{
+    int function = (int)pick(model, FUNCTIONS);
+    const struct model_body *top = top_of(thread);
+    bool without_line = top != NULL && top->line < 0;
+
+    if (thread->depth == DEPTH || (without_line && model->engine.costs.line != 0))
+        return;
+    if (top != NULL && top->frame != NO_FRAME && pick(model, 20) == 0) {
+        read_rss(model, thread);
+        enter_over(model, thread, function);
+    } else {
+        enter_new(model, thread, function);
+    }
 }
 
 static void step_leave(struct model *model, struct model_thread *thread)
@@ -372,8 +513,37 @@ static void step_leave(struct model *model, struct model_thread *thread)
     if (thread->depth == 0)
         return;
     read_rss(model, thread);
-    clp_engine_leave(thread->thread, model->now);
+    bool again = thread->thread->top->cell->open != 0;
+    if (pick(model, 2) == 0 &&
+        clp_engine_leave_plain(thread->thread, model->now - thread->thread->stopped))
+        model->seen[again ? LEFT_AGAIN : LEFT]++;
+    else
+        clp_engine_leave(thread->thread, model->now);
     model_leave(model, thread, model->now);
+    cr_assert_eq(thread->thread->top, thread->thread->stack + thread->depth);
+}
+
+/* A line that only leaves the body. */
+static void step_last_line(struct model *model, struct model_thread *thread)
+{
+    int index = (int)pick(model, LINES + 1);
+    struct clp_thread *told = thread->thread;
+    const struct model_body *top = top_of(thread);
+
+    if (top == NULL)
+        return;
+    read_rss(model, thread);
+    size_t place = clp_block_place((uint32_t)index);
+    bool again = index < LINES && told->top->block->cells[index].open != 0;
+    if (index < LINES && pick(model, 2) == 0 &&
+        clp_engine_last_line_plain(told, place, model->now - told->stopped))
+        model->seen[again ? ENDED_AGAIN : ENDED]++;
+    else
+        clp_engine_last_line(told, file_line(top->function, index), model->now);
+    if (index < LINES)
+        model_line(model, thread, index);
+    model_go(model, thread, model->now, (struct clp_cost){.after = model->engine.costs.last_line});
+    cr_assert_eq(told->top, told->stack + thread->depth);
 }
 
 static void step_suspend(struct model *model, struct model_thread *thread)
@@ -401,8 +571,10 @@ static void step_resume(struct model *model, struct model_thread *thread)
     model->suspended_count--;
     model->suspended[place] = model->suspended[model->suspended_count];
     model->suspended_function[place] = model->suspended_function[model->suspended_count];
-    if (pick(model, 6) == 0) /* gen is 2 and 3 */
+    if (pick(model, 6) == 0) { /* gen is 2 and 3 */
         function = 5 - function;
+        model->seen[RESUMED_OTHER]++;
+    }
     read_rss(model, thread);
     if (untold)
         cr_assert_eq(clp_engine_align(thread->thread, (uint32_t)function, address(frame),
@@ -420,12 +592,25 @@ static void step_collect(struct model *model)
         model->taken[model->suspended[--model->suspended_count]] = false;
 }
 
+/* Of the bodies of this function that have no frame: its depth. */
+static int innermost(const struct model_thread *thread, int function)
+{
+    int depth = thread->depth;
+
+    while (thread->stack[depth - 1].frame != NO_FRAME ||
+           thread->stack[depth - 1].function != function)
+        depth--;
+    return depth;
+}
+
 static void step_align(struct model *model, struct model_thread *thread)
 {
     if (thread->depth == 0)
         return;
     int depth = 1 + (int)pick(model, (uint64_t)thread->depth);
     const struct model_body *body = &thread->stack[depth - 1];
+    if (body->frame == NO_FRAME) /* known by nothing but its function: the innermost is meant */
+        depth = innermost(thread, body->function);
     read_rss(model, thread);
     cr_assert_eq(clp_engine_align(thread->thread, (uint32_t)body->function, address(body->frame),
                                   model->now), thread->thread->stack + depth);
@@ -461,30 +646,40 @@ static void end_thread(struct model *model, struct model_thread *thread)
     thread->thread = NULL;
 }
 
-static void step(struct model *model)
+static void step_somehow(struct model *model, struct model_thread *thread)
 {
-    struct model_thread *thread = &model->threads[pick(model, THREADS)];
-
-    model->now += pick(model, 4) == 0 ? pick(model, 1000) : pick(model, 20);
-    if (thread->thread == NULL)
-        start_thread(model, thread);
-    switch (pick(model, 20)) {
+    switch (pick(model, 21)) {
     case 0: case 1: case 2: step_enter(model, thread); break;
-    case 3: case 4: step_leave(model, thread); break;
+    case 3: step_leave(model, thread); break;
+    case 4: step_last_line(model, thread); break;
     case 5: case 6: step_suspend(model, thread); break;
     case 7: case 8: step_resume(model, thread); break;
     case 9: step_foreign(model, thread); break;
+    case 11: (pick(model, 2) == 0 ? step_leave : step_last_line)(model, thread); break;
     case 10:
         switch (pick(model, 12)) {
         case 0: step_align(model, thread); break;
         case 1: step_collect(model); break;
-        case 2: end_thread(model, thread); return;
+        case 2: end_thread(model, thread); break;
         default: break;
         }
         break;
     default: step_line(model, thread); break;
     }
-    if (pick(model, 4) == 0) {
+}
+
+static void step(struct model *model)
+{
+    struct model_thread *thread = &model->threads[pick(model, model->deep ? 1 : THREADS)];
+
+    model->now += pick(model, 4) == 0 ? pick(model, 1000) : pick(model, 20);
+    if (thread->thread == NULL)
+        start_thread(model, thread);
+    if (model->deep && pick(model, 2) == 0)
+        step_enter(model, thread);
+    else
+        step_somehow(model, thread);
+    if (thread->thread != NULL && pick(model, 4) == 0) {
         uint64_t still = pick(model, 50);
         clp_engine_stand_still(thread->thread, still);
         thread->stopped += still;
@@ -557,7 +752,8 @@ static struct clp_cost some_cost(struct model *model)
 
 static void set_up(struct model *model, struct clp_mem *mem, uint64_t seed)
 {
-    *model = (struct model){.random = seed, .now = 1000, .resident = 4096 * 100000};
+    *model = (struct model){.random = seed, .now = 1000, .resident = 4096 * 100000,
+                            .deep = seed % 16 == 5, .frames = seed % 10 < 5 ? 4 : FRAMES};
     clp_engine_init(&model->engine, mem, &model->pages);
     add_functions(model);
     model->engine.with_rss = seed % 3 != 0;
@@ -566,18 +762,20 @@ static void set_up(struct model *model, struct clp_mem *mem, uint64_t seed)
         return;
     struct clp_costs costs = {.line = 1 + pick(model, 5000), .enter = some_cost(model),
                               .leave = some_cost(model), .suspend = some_cost(model),
-                              .resume = some_cost(model), .foreign = pick(model, 5000)};
+                              .resume = some_cost(model), .foreign = pick(model, 5000),
+                              .last_line = pick(model, 5000)};
     clp_engine_set_costs(&model->engine, &costs);
     model->foreign = seed % 8 > 5;
 }
 
-static void run_model(uint64_t seed)
+static void run_model(uint64_t seed, uint64_t seen[SEEN])
 {
     struct test_mem test;
     static struct model model;
 
     set_up(&model, test_mem_init(&test, 0), seed);
-    for (int steps = (int)(20 + pick(&model, 400)); steps > 0; steps--)
+    model.seen = seen;
+    for (int steps = (int)(20 + pick(&model, model.deep ? 2000 : 400)); steps > 0; steps--)
         step(&model);
     for (int i = 0; i < THREADS; i++) {
         if (model.threads[i].thread != NULL)
@@ -595,8 +793,12 @@ static void run_model(uint64_t seed)
 
 Test(engine, agrees_with_the_model)
 {
+    uint64_t seen[SEEN] = {0};
+
     for (uint64_t seed = 0; seed < 3000; seed++)
-        run_model(seed);
+        run_model(seed, seen);
+    for (int i = 0; i < SEEN; i++)
+        cr_assert_gt(seen[i], 20, "what is numbered %d happened only %lu times", i, seen[i]);
 }
 
 /* ---- out of memory ---- */

@@ -205,6 +205,7 @@ static void fill_other(struct clp_profile *other)
     other->meta.start = 2.5;
     other->meta.wall = 20;
     other->meta.overhead = 200;
+    other->meta.overhead_error = 40;
     other->meta.events = 2000;
     other->meta.reads = 20000;
     other->meta.has_memory = true;
@@ -226,7 +227,7 @@ Test(profile, merging_joins_functions_lines_and_meta)
     cr_assert_eq(clp_profile_set_source(&profile, f, "kept\n", 5), CLP_OK);
     cr_assert_eq(clp_profile_set_text(&profile, &profile.meta.python, "3.12.1"), CLP_OK);
     profile.meta = (struct clp_profile_meta){.python = profile.meta.python, .pid = 1, .wall = 1,
-                                             .overhead = 2, .events = 3, .reads = 4,
+                                             .overhead = 2, .overhead_error = 1, .events = 3, .reads = 4,
                                              .inexact_memory = true, .memory_step = 16};
 
     cr_assert_eq(clp_profile_merge(&profile, &other), CLP_OK);
@@ -251,7 +252,7 @@ Test(profile, merging_joins_functions_lines_and_meta)
     cr_assert_eq(seen, f->line_count);
     cr_assert(test_same_function(&profile.functions[2], &other.functions[1]));
     struct clp_profile_meta meta = {.python = "3.12.1", .tracer = "probe", .pid = 1, .start = 2.5,
-                                    .wall = 21, .overhead = 202, .events = 2003, .reads = 20004,
+                                    .wall = 21, .overhead = 202, .overhead_error = 41, .events = 2003, .reads = 20004,
                                     .has_memory = true, .inexact_memory = true,
                                     .memory_step = 64};
     cr_assert(test_same_meta(&profile.meta, &meta));

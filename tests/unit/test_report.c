@@ -162,6 +162,7 @@ Test(report, with_memory)
     add_memory_function(&f);
     f.profile.meta.events = 1234567;
     f.profile.meta.overhead = 31000000;
+    f.profile.meta.overhead_error = 2000000;
     f.profile.meta.reads = 321;
     f.profile.meta.own_bytes = MIB / 4;
     cr_assert_eq(clp_profile_set_text(&f.profile, &f.profile.meta.tracer, "monitoring"), CLP_OK);
@@ -180,8 +181,8 @@ Test(report, with_memory)
              "      a = [0] * 10\n"
              "%-75s    # b\n"
              "    10         1          1.0      1.0     10.0   24.000 MiB -159.000 MiB      a\n\n"
-             "Profiled by clineprof, tracer monitoring: 1234567 events cost about 0.031 s, taken "
-             "off the lines; resident memory read 321 times, exact to the page, own 0.250 MiB left "
+             "Profiled by clineprof, tracer monitoring: 1234567 events cost about 0.031 s, give "
+             "or take 0.002 s, taken off the lines; resident memory read 321 times, exact to the page, own 0.250 MiB left "
              "out.\n",
              rule, "     7", "     9");
     cr_expect_str_eq(report(&f), expected, "%s", clp_buf_text(&f.out));

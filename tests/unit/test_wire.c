@@ -62,6 +62,7 @@ static void fill(struct clp_profile *to)
     to->meta.start = 1700000000.25;
     to->meta.wall = 5000000000;
     to->meta.overhead = 6;
+    to->meta.overhead_error = 5;
     to->meta.events = 7;
     to->meta.reads = 8;
     to->meta.own_bytes = 9;
@@ -168,9 +169,10 @@ Test(wire, writes_what_the_format_says)
         "\xa5" "lines" "\x83" "\xa4" "line" "\x92\x04\x05" "\xa4" "hits" "\x92\x01\x00"
         "\xa7" "largest" "\x92\x00\xff"
         "\xa6" "source" "\x91" "\x84" FUNCTION_KEY "\xa4" "text" "\xa3" "def"
-        "\xa4" "meta" "\x8b" "\xa6" "python" "\xa3" "3.9" "\xa3" "pid" "\x07"
+        "\xa4" "meta" "\x8c" "\xa6" "python" "\xa3" "3.9" "\xa3" "pid" "\x07"
         "\xa5" "start" "\xcb\x3f\xf8\x00\x00\x00\x00\x00\x00" "\xa4" "wall" "\x08"
-        "\xa8" "overhead" "\x09" "\xa6" "events" "\x0a" "\xa5" "reads" "\x0b"
+        "\xa8" "overhead" "\x09" "\xae" "overhead_error" "\x02" "\xa6" "events" "\x0a"
+        "\xa5" "reads" "\x0b"
         "\xa9" "own_bytes" "\x0c" "\xaa" "has_memory" "\xc3" "\xae" "inexact_memory" "\xc2"
         "\xab" "memory_step" "\x0d";
     struct clp_profile_function *f = add(&profile, "a.py", "f", 3);
@@ -185,7 +187,7 @@ Test(wire, writes_what_the_format_says)
     cr_assert_eq(clp_profile_set_text(&profile, &profile.meta.python, "3.9"), CLP_OK);
     profile.meta = (struct clp_profile_meta){
         .python = profile.meta.python, .pid = 7, .start = 1.5, .wall = 8, .overhead = 9,
-        .events = 10, .reads = 11, .own_bytes = 12, .has_memory = true, .memory_step = 13};
+        .overhead_error = 2, .events = 10, .reads = 11, .own_bytes = 12, .has_memory = true, .memory_step = 13};
     cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
     cr_assert_eq(out.used, sizeof expected - 1);
     cr_assert_eq(memcmp(out.bytes, expected, out.used), 0);
@@ -225,7 +227,8 @@ Test(wire, times_are_turned_into_nanoseconds)
         "\xa4" "self" "\x91\x03" "\xa8" "raw_self" "\x91\x04" "\xa5" "await" "\x91\x05"
         "\xa3" "max" "\x91\x06" "\xa3" "rss" "\x91\x07" "\xa5" "grown" "\x91\x08"
         "\xa8" "released" "\x91\x09" "\xae" "self_increment" "\x91\x0a" "\xa7" "largest" "\x91\x0b"
-        "\xa4" "meta" "\x88" "\xa4" "wall" "\x01" "\xa8" "overhead" "\x02" "\xa3" "pid" "\x03"
+        "\xa4" "meta" "\x89" "\xa4" "wall" "\x01" "\xa8" "overhead" "\x02" "\xae" "overhead_error"
+        "\x09" "\xa3" "pid" "\x03"
         "\xa5" "start" "\x04" "\xa6" "events" "\x05" "\xa5" "reads" "\x06"
         "\xa9" "own_bytes" "\x07" "\xab" "memory_step" "\x08";
     struct clp_measures expected = {1, 1000, 2000, 3000, 4000, 5000, 6000, 7, 8, 9, 10, 11};
@@ -234,7 +237,7 @@ Test(wire, times_are_turned_into_nanoseconds)
     cr_assert(test_same_measures(&profile.functions[0].lines[0].measures, &expected));
     cr_assert_eq(profile.functions[0].total, 2000);
     cr_assert_eq(profile.functions[0].raw_total, 3000);
-    struct clp_profile_meta meta = {.wall = 1000, .overhead = 2000, .pid = 3, .start = 4,
+    struct clp_profile_meta meta = {.wall = 1000, .overhead = 2000, .overhead_error = 9000, .pid = 3, .start = 4,
                                     .events = 5, .reads = 6, .own_bytes = 7, .memory_step = 8};
     cr_assert(test_same_meta(&profile.meta, &meta));
 }
