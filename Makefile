@@ -56,7 +56,8 @@ PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo check check-all unit layers bench install clean help print-sources FORCE
+.PHONY: all demo check check-all unit stdlib-check fuzz-rewrite layers bench install clean help \
+        print-sources FORCE
 
 all: $(MODULE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
 
@@ -115,6 +116,7 @@ HELPER_OBJECTS := $(TEST_HELPERS:%.c=$(OUT)/unit/%.o)
 TEST_BINARIES = $(CORE_BINARIES) $(PYTHON_BINARIES)
 VENV := build/venv/$(SOABI)-$(PYTHON_VERSION)
 TEST_NEEDS := pytest msgpack
+TEST_WISHES := numpy coverage cloudpickle
 
 $(OUT)/unit/tests/unit/%.o: tests/unit/%.c $(OUT)/flags | $(PER)/setup-check
 	$(call say,CC,$<)
@@ -143,8 +145,9 @@ $(PYTHON_BINARIES): $(PER)/unit/%: $(PER)/tests/unit/%.o $(HELPER_OBJECTS) $(PYT
 $(VENV)/ready: Makefile $(CONFIG) $(PER)/setup-check
 	$(call say,VENV,$(VENV))
 	@$(PYTHON_EXE) -m venv --clear $(VENV) && $(VENV)/bin/python -m pip install -q $(TEST_NEEDS)
-	@$(VENV)/bin/python -m pip install -q --only-binary :all: numpy >/dev/null 2>&1 || \
-	  echo "  numpy cannot be installed for $(PYTHON_EXE); tests that need it are skipped"
+	@for p in $(TEST_WISHES); do \
+	  $(VENV)/bin/python -m pip install -q --only-binary :all: $$p >/dev/null 2>&1 || \
+	  echo "  $$p cannot be installed for $(PYTHON_EXE); tests that need it are skipped"; done
 	@touch $@
 
 CHECK = $(PYTHON_EXE) tools/check.py --out $(OUT) --results $(PER)/results \
@@ -159,6 +162,13 @@ unit: $(TEST_BINARIES) $(FUZZERS) ## the C unit tests only
 
 check-all: ## `make check` with every interpreter found here
 	+@python3 tools/check_all.py "$(MAKE)"
+
+stdlib-check: all $(VENV)/ready ## the interpreter's own test suite; MODULES=, TRACER=probe
+	@$(VENV)/bin/python tools/stdlib_check.py --python $(PYTHON_EXE) --out $(OUT) --tracer $(or $(TRACER),probe) $(MODULES)
+
+fuzz-rewrite: all $(VENV)/ready ## random functions; FUNCTIONS=100000, SEED=, TRACER=probe
+	@$(VENV)/bin/python tools/fuzz_rewrite.py --tracer $(or $(TRACER),probe) \
+	  --functions $(or $(FUNCTIONS),100000) $(if $(SEED),--seed $(SEED))
 
 layers: ## do the arrows between the rooms run one way?
 	@$(firstword $(PYTHON_EXE) python3) tools/layers.py

@@ -46,7 +46,7 @@ static const struct option run_table[] = {
     {CLP_OPTION_SWITCH, 'z', false, "skip-zero", NULL,
      "leave functions that never ran out of the report", RUN(skip_zero)},
     {CLP_OPTION_TEXT, 0, false, "tracer", "NAME",
-     "auto (default), monitoring or settrace", RUN(tracer)},
+     "auto (default), probe, monitoring or settrace", RUN(tracer)},
     {CLP_OPTION_SWITCH, 0, true, "memory", NULL,
      "do not read memory: time only", RUN(no_memory)},
     {CLP_OPTION_TEXT, 0, false, "python", "PATH",

@@ -31,11 +31,11 @@ enum {
 /* What an instruction does, by its name; the rest goes on to the next one. */
 static const struct {
     const char *name;
-    uint8_t flags;
+    uint16_t flags;
 } kinds[] = {
-    {"JUMP_FORWARD", JUMP},
+    {"JUMP_FORWARD", JUMP | CLP_OP_QUIET},
     {"JUMP_BACKWARD", JUMP | CLP_OP_BACKWARD},
-    {"JUMP_BACKWARD_NO_INTERRUPT", JUMP | CLP_OP_BACKWARD},
+    {"JUMP_BACKWARD_NO_INTERRUPT", JUMP | CLP_OP_BACKWARD | CLP_OP_QUIET},
     {"POP_JUMP_IF_FALSE", BRANCH},
     {"POP_JUMP_IF_TRUE", BRANCH},
     {"POP_JUMP_IF_NONE", BRANCH},
@@ -56,17 +56,26 @@ static const struct {
     {"RETURN_CONST", CLP_OP_NO_NEXT | CLP_OP_LEAVES},
     {"RAISE_VARARGS", CLP_OP_NO_NEXT},
     {"RERAISE", CLP_OP_NO_NEXT},
-    {"LOAD_CONST", CLP_OP_TRIVIAL},
-    {"LOAD_SMALL_INT", CLP_OP_TRIVIAL},
+    {"LOAD_CONST", CLP_OP_TRIVIAL | CLP_OP_QUIET},
+    {"LOAD_SMALL_INT", CLP_OP_TRIVIAL | CLP_OP_QUIET},
+    {"POP_TOP", CLP_OP_QUIET},
+    {"POP_EXCEPT", CLP_OP_QUIET},
+    {"PUSH_EXC_INFO", CLP_OP_QUIET},
+    {"PUSH_NULL", CLP_OP_QUIET},
+    {"STORE_FAST", CLP_OP_QUIET},
+    {"COPY", CLP_OP_QUIET},
+    {"SWAP", CLP_OP_QUIET},
+    {"NOP", CLP_OP_QUIET},
+    {"NOT_TAKEN", CLP_OP_QUIET},
     {"LOAD_FAST", CLP_OP_TRIVIAL},
     {"LOAD_FAST_BORROW", CLP_OP_TRIVIAL},
     {"RESUME", CLP_OP_NEVER_STARTS},
-    {"END_FOR", CLP_OP_NEVER_STARTS},
-    {"END_SEND", CLP_OP_NEVER_STARTS},
-    {"POP_ITER", CLP_OP_NEVER_STARTS},
+    {"END_FOR", CLP_OP_NEVER_STARTS | CLP_OP_QUIET},
+    {"END_SEND", CLP_OP_NEVER_STARTS | CLP_OP_QUIET},
+    {"POP_ITER", CLP_OP_NEVER_STARTS | CLP_OP_QUIET},
 };
 
-static uint8_t kind_of(const char *name, int minor)
+static uint16_t kind_of(const char *name, int minor)
 {
     if (strcmp(name, "END_ASYNC_FOR") == 0) {
         if (minor >= 14)
@@ -132,7 +141,7 @@ bool clp_bytecode_init(struct clp_bytecode *bytecode, int minor)
         int number = rows[i].in[minor - FIRST_MINOR].number;
         if (number < 0)
             continue;
-        bytecode->op[number].flags = (uint8_t)(CLP_OP_KNOWN | kind_of(rows[i].name, minor));
+        bytecode->op[number].flags = (uint16_t)(CLP_OP_KNOWN | kind_of(rows[i].name, minor));
         bytecode->op[number].caches = rows[i].in[minor - FIRST_MINOR].caches;
     }
     name_special(bytecode);

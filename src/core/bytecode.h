@@ -17,12 +17,14 @@ enum {
     CLP_OP_LEAVES = 32,    /* returns from the body */
     CLP_OP_NEVER_STARTS = 64, /* the interpreter lets no line begin here */
     CLP_OP_TRIVIAL = 128,     /* pushes a value that is at hand: takes no time, calls nothing */
+    CLP_OP_QUIET = 256,       /* never raises */
 };
 
 struct clp_bytecode {
     int minor; /* of CPython 3 */
     struct {
-        uint8_t flags, caches;
+        uint16_t flags;
+        uint8_t caches;
     } op[256];
     uint8_t extended_arg, load_const, unary_negative, pop_top, jump_forward, reraise;
     uint8_t resume, yield_value, send, for_iter, load_name, load_global, load_attr;

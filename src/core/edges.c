@@ -109,14 +109,167 @@ bool clp_edge_counts(const struct clp_edges *edges, uint32_t from, uint32_t to)
     return decoded->items[from].opcode == decoded->bytecode->resume;
 }
 
+/* A RERAISE that puts the place of the exception back: that is then the instruction before. */
+static bool restores_place(const struct clp_decoded *decoded, uint32_t at)
+{
+    return decoded->items[at].opcode == decoded->bytecode->reraise &&
+           decoded->items[at].argument != 0;
+}
+
 /* Since 3.13 a body into which an exception is thrown stands at its RESUME already. */
 bool clp_edge_throw_counts(const struct clp_edges *edges, uint32_t from, uint32_t handler)
 {
     const struct clp_decoded *decoded = edges->decoded;
 
+    if (restores_place(decoded, from))
+        return (edges->flags[from] & CLP_EDGE_PLACE_COUNTS) != 0;
     if (minor_of(decoded) >= 13 && decoded->items[from].opcode == decoded->bytecode->yield_value)
         from++;
     return clp_edge_counts(edges, from, handler);
+}
+
+/* How far behind the start of a handler the RERAISE may be that ends it without handling: that of an
+ * `async with` is the longest way. */
+#define HANDLER_REACH 32
+
+uint32_t clp_edges_reraise_of(const struct clp_decoded *decoded, uint32_t handler)
+{
+    for (uint32_t i = handler; i < decoded->count && i < handler + HANDLER_REACH; i++) {
+        if (restores_place(decoded, i))
+            return i;
+        if (clp_decoded_is(decoded, i, CLP_OP_NO_NEXT))
+            return CLP_NOWHERE;
+    }
+    return CLP_NOWHERE;
+}
+
+/* Places from which an exception comes to a handler, by whether that begins its line. */
+struct tally {
+    size_t counting, others;
+};
+
+/* By RERAISE: the ranges whose handler it ends, a list. What it re-raises came from there. */
+struct sources {
+    uint32_t *first; /* by instruction */
+    uint32_t *next;  /* by range */
+};
+
+#define DEEPEST_HANDLER 8 /* handlers in handlers, of those that end in a RERAISE with the place */
+
+static void add_places(const struct clp_edges *edges, const struct sources *sources, uint32_t end,
+                       uint32_t handler, int depth, struct tally *tally);
+
+/* Adds an exception at `from` that arrives at the handler, be it by way of others. */
+static void add_place(const struct clp_edges *edges, const struct sources *sources, uint32_t from,
+                      uint32_t handler, int depth, struct tally *tally)
+{
+    if (clp_decoded_is(edges->decoded, from, CLP_OP_QUIET))
+        return;
+    if (restores_place(edges->decoded, from)) {
+        if (depth < DEEPEST_HANDLER)
+            add_places(edges, sources, from, handler, depth + 1, tally);
+    } else if (clp_edge_throw_counts(edges, from, handler)) {
+        tally->counting++;
+    } else {
+        tally->others++;
+    }
+}
+
+/* Adds all that the RERAISE `end` may re-raise. */
+static void add_places(const struct clp_edges *edges, const struct sources *sources, uint32_t end,
+                       uint32_t handler, int depth, struct tally *tally)
+{
+    for (uint32_t i = sources->first[end]; i != CLP_NOWHERE; i = sources->next[i]) {
+        const struct clp_range *range = &edges->decoded->ranges[i];
+        for (uint32_t from = range->first; from < range->past; from++)
+            add_place(edges, sources, from, handler, depth, tally);
+    }
+}
+
+static void find_sources(const struct clp_decoded *decoded, const struct sources *sources)
+{
+    for (size_t i = 0; i < decoded->count; i++)
+        sources->first[i] = CLP_NOWHERE;
+    for (uint32_t i = 0; i < decoded->range_count; i++) {
+        const struct clp_range *range = &decoded->ranges[i];
+        uint32_t end = range->lasti ? clp_edges_reraise_of(decoded, range->handler) : CLP_NOWHERE;
+        if (end == CLP_NOWHERE)
+            continue;
+        sources->next[i] = sources->first[end];
+        sources->first[end] = i;
+    }
+}
+
+/* Can the code from the handler's start to its RERAISE stand somewhere else as it is? */
+static bool can_be_twinned(const struct clp_decoded *decoded, const struct sources *sources,
+                           uint32_t end)
+{
+    uint32_t handler = decoded->ranges[sources->first[end]].handler;
+
+    for (uint32_t i = sources->first[end]; i != CLP_NOWHERE; i = sources->next[i]) {
+        if (decoded->ranges[i].handler != handler)
+            return false;
+    }
+    for (uint32_t i = handler; i < end; i++) {
+        if (!clp_decoded_is(decoded, i, CLP_OP_QUIET) || decoded->items[i].line != CLP_NO_LINE ||
+            decoded->items[i].target != CLP_NOWHERE)
+            return false;
+    }
+    return true;
+}
+
+/* Sends to the twin what begins the line. */
+static void split_sources(struct clp_edges *edges, const struct sources *sources, uint32_t end,
+                          uint32_t handler)
+{
+    edges->flags[end] |= CLP_EDGE_TWINNED;
+    for (uint32_t i = sources->first[end]; i != CLP_NOWHERE; i = sources->next[i]) {
+        const struct clp_range *range = &edges->decoded->ranges[i];
+        for (uint32_t from = range->first; from < range->past; from++) {
+            struct tally tally = {0};
+            add_place(edges, sources, from, handler, 0, &tally);
+            if (tally.counting > tally.others)
+                edges->flags[from] |= CLP_EDGE_TO_TWIN;
+        }
+    }
+}
+
+/* Nearly always all places are of one kind. Where not (a `with` of several managers on one line, one
+ * of whose exits raises), the clean-up between the two handlers is needed twice. */
+static void note_place(struct clp_edges *edges, const struct sources *sources, uint32_t end)
+{
+    const struct clp_decoded *decoded = edges->decoded;
+    struct tally tally = {0};
+
+    if (sources->first[end] == CLP_NOWHERE || decoded->items[end].range == CLP_NOWHERE)
+        return;
+    uint32_t handler = decoded->ranges[decoded->items[end].range].handler;
+    if ((edges->flags[handler] & CLP_EDGE_MARKED) == 0)
+        return; /* no line begins there */
+    add_places(edges, sources, end, handler, 0, &tally);
+    if (tally.counting != 0 && tally.others != 0 && can_be_twinned(decoded, sources, end))
+        split_sources(edges, sources, end, handler);
+    else if (tally.counting > tally.others)
+        edges->flags[end] |= CLP_EDGE_PLACE_COUNTS;
+}
+
+static clp_status note_places(struct clp_edges *edges)
+{
+    const struct clp_decoded *decoded = edges->decoded;
+    struct sources sources = {
+        .first = clp_mem_alloc(decoded->mem, decoded->count, sizeof *sources.first),
+        .next = clp_mem_alloc(decoded->mem, decoded->range_count, sizeof *sources.next),
+    };
+    bool done = sources.first != NULL && (sources.next != NULL || decoded->range_count == 0);
+
+    if (done) {
+        find_sources(decoded, &sources);
+        for (uint32_t i = 0; i < decoded->count; i++)
+            note_place(edges, &sources, i);
+    }
+    clp_mem_free(decoded->mem, sources.first, decoded->count, sizeof *sources.first);
+    clp_mem_free(decoded->mem, sources.next, decoded->range_count, sizeof *sources.next);
+    return done ? CLP_OK : CLP_NO_MEMORY;
 }
 
 static void note_fall(struct clp_edges *edges, uint32_t from, uint32_t to)
@@ -128,7 +281,8 @@ static void note_fall(struct clp_edges *edges, uint32_t from, uint32_t to)
 
 static void note_jump(struct clp_edges *edges, bool counts, uint32_t to)
 {
-    edges->flags[to] |= CLP_EDGE_JUMPED | (counts ? CLP_EDGE_COUNTED : CLP_EDGE_UNCOUNTED);
+    edges->flags[to] |=
+        (uint16_t)(CLP_EDGE_JUMPED | (counts ? CLP_EDGE_COUNTED : CLP_EDGE_UNCOUNTED));
 }
 
 static bool is_opcode(const struct clp_decoded *decoded, uint32_t at, uint8_t opcode)
@@ -172,6 +326,8 @@ static void note_edges_from(struct clp_edges *edges, uint32_t from)
     if (item->range != CLP_NOWHERE) {
         uint32_t handler = decoded->ranges[item->range].handler;
         note_jump(edges, clp_edge_throw_counts(edges, from, handler), handler);
+        if ((edges->flags[from] & CLP_EDGE_TWINNED) != 0)
+            note_jump(edges, true, handler);
     }
 }
 
@@ -206,6 +362,11 @@ clp_status clp_edges_init(struct clp_edges *edges, const struct clp_decoded *dec
     } else {
         mark_changes(edges);
         mark_targets(edges);
+    }
+    *reason = clp_status_text(CLP_NO_MEMORY);
+    if (note_places(edges) != CLP_OK) {
+        status = CLP_NO_MEMORY;
+        goto out;
     }
     for (uint32_t i = 0; i < decoded->count; i++) {
         *reason = "a loop in it has no end";

@@ -14,12 +14,15 @@ enum {
     CLP_EDGE_JUMPED = 8,      /* it is reached by a jump or an exception */
     CLP_EDGE_COUNTED = 16,    /* .. and a line begins after one of them */
     CLP_EDGE_UNCOUNTED = 64,  /* it is reached by a jump or an exception that begins no line */
+    CLP_EDGE_PLACE_COUNTS = 128, /* a RERAISE that restores a place: its handler's line begins */
+    CLP_EDGE_TWINNED = 256, /* .. or does not: the code from the handler's start to it is needed twice */
+    CLP_EDGE_TO_TWIN = 512, /* what is raised here and re-raised there begins the line */
     CLP_EDGE_RETHROWN = 32,   /* an exception here may have been thrown into a suspended body */
 };
 
 struct clp_edges {
     const struct clp_decoded *decoded; /* borrowed */
-    uint8_t *flags;                    /* by instruction; owned */
+    uint16_t *flags;                   /* by instruction; owned */
 };
 
 /* CLP_NO_MEMORY, or CLP_UNSUPPORTED with *reason where a line would begin between instructions that
@@ -33,6 +36,10 @@ bool clp_edge_counts(const struct clp_edges *edges, uint32_t from, uint32_t to);
 
 /* The same when an exception takes it from `from` to its handler. */
 bool clp_edge_throw_counts(const struct clp_edges *edges, uint32_t from, uint32_t handler);
+
+/* The RERAISE with the place of the exception to which this handler falls through; CLP_NOWHERE when it
+ * has none near. */
+uint32_t clp_edges_reraise_of(const struct clp_decoded *decoded, uint32_t handler);
 
 /* Does a line begin at this instruction, whichever way it is reached? */
 static inline bool clp_edges_begins(const struct clp_edges *edges, uint32_t at)

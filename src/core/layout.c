@@ -55,7 +55,7 @@ static uint32_t trivial_return(const struct clp_layout *layout, uint32_t at)
 {
     const struct clp_decoded *decoded = layout->decoded;
     int32_t line = decoded->items[at].line;
-    uint8_t flags = layout->edges->flags[at];
+    uint16_t flags = layout->edges->flags[at];
 
     if ((flags & CLP_EDGE_UNCOUNTED) != 0 ||
         (flags & (CLP_EDGE_FALLS | CLP_EDGE_FALL_COUNTS)) == CLP_EDGE_FALLS)
@@ -90,7 +90,7 @@ static clp_status plan_front(struct clp_layout *layout, uint32_t at)
 {
     const struct clp_decoded *decoded = layout->decoded;
     struct clp_place *place = &layout->places[at];
-    uint8_t flags = layout->edges->flags[at];
+    uint16_t flags = layout->edges->flags[at];
     bool begins = clp_edges_begins(layout->edges, at);
     int32_t line = decoded->items[at].line;
 
@@ -259,6 +259,25 @@ uint32_t clp_layout_handler(const struct clp_layout *layout, uint32_t range, boo
     return counts ? place->counting : place->plain;
 }
 
+uint32_t clp_layout_twin_first(const struct clp_layout *layout, uint32_t end)
+{
+    uint32_t first = end;
+
+    /* right back to the handler's start: all before the RERAISE is quiet and of no line */
+    while (first > 0 && (layout->edges->flags[first] & CLP_EDGE_JUMPED) == 0)
+        first--;
+    return first;
+}
+
+uint32_t clp_layout_twin_units(const struct clp_layout *layout, uint32_t end)
+{
+    uint32_t units = 0;
+
+    for (uint32_t i = clp_layout_twin_first(layout, end); i <= end; i++)
+        units += layout->decoded->items[i].prefixes + clp_decoded_body(layout->decoded, i);
+    return units;
+}
+
 static size_t back_count(const struct clp_layout *layout)
 {
     return (layout->decoded->range_count + 1) * CLP_BACK_BLOCKS;
@@ -274,6 +293,12 @@ static void lay_out_blocks(struct clp_layout *layout)
             continue;
         layout->backs[i] = at;
         at += clp_layout_probe_units(resume) + 1;
+    }
+    for (uint32_t i = 0; layout->insert && i < layout->decoded->count; i++) {
+        if ((layout->edges->flags[i] & CLP_EDGE_TWINNED) == 0)
+            continue;
+        layout->places[i].twin = at;
+        at += clp_layout_twin_units(layout, i);
     }
     layout->leave_block = at;
     if (layout->insert)

@@ -17,6 +17,7 @@
 struct clp_place {
     uint32_t block, counting, plain, self;
     uint32_t front, line; /* constants, or CLP_NOWHERE */
+    uint32_t twin;        /* where the second copy of the clean-up ended by this RERAISE begins */
     uint8_t prefixes;     /* of the instruction, now */
     bool jumps_over;
     bool left; /* the body has been left already: a line that only returns */
@@ -73,6 +74,10 @@ uint32_t clp_layout_destination(const struct clp_layout *layout, uint32_t from);
 
 /* The slot in `backs` of exceptions thrown in at this instruction. */
 uint32_t clp_layout_back(const struct clp_layout *layout, uint32_t at);
+
+/* The first instruction of the clean-up that this RERAISE ends; and units of a second copy of it. */
+uint32_t clp_layout_twin_first(const struct clp_layout *layout, uint32_t end);
+uint32_t clp_layout_twin_units(const struct clp_layout *layout, uint32_t end);
 
 /* Where an exception raised at `from` finds its handler, for a range that has one. */
 uint32_t clp_layout_handler(const struct clp_layout *layout, uint32_t range, bool counts);

@@ -71,6 +71,19 @@ static void add_place(const struct clp_layout *layout, uint32_t at, struct clp_b
     clp_buf_add_repeated(code, 0, ((size_t)body - 1) * 2);
 }
 
+/* The second copy of the clean-up that this RERAISE ends. */
+static void add_twin(const struct clp_layout *layout, uint32_t end, struct clp_buf *code)
+{
+    if ((layout->edges->flags[end] & CLP_EDGE_TWINNED) == 0)
+        return;
+    for (uint32_t i = clp_layout_twin_first(layout, end); i <= end; i++) {
+        const struct clp_instruction *item = &layout->decoded->items[i];
+        add_instruction(code, layout->decoded->bytecode, item->opcode, item->argument,
+                        item->prefixes);
+        clp_buf_add_repeated(code, 0, ((size_t)clp_decoded_body(layout->decoded, i) - 1) * 2);
+    }
+}
+
 static void add_code(const struct clp_layout *layout, struct clp_buf *code)
 {
     const struct clp_bytecode *bytecode = layout->decoded->bytecode;
@@ -84,6 +97,8 @@ static void add_code(const struct clp_layout *layout, struct clp_buf *code)
         add_probe(code, bytecode, resume);
         add_unit(code, bytecode->reraise, 1);
     }
+    for (uint32_t i = 0; layout->insert && i < layout->decoded->count; i++)
+        add_twin(layout, i, code);
     if (layout->insert) {
         add_probe(code, bytecode, clp_layout_constant(layout, CLP_PROBE_LEAVE, 0));
         add_unit(code, bytecode->reraise, 1);
@@ -154,6 +169,12 @@ static struct run run_of(const struct clp_layout *layout, uint32_t at)
         run.depth = range != CLP_NOWHERE ? decoded->ranges[range].depth : 0;
         return run;
     }
+    if (layout->insert && (layout->edges->flags[at] & CLP_EDGE_TO_TWIN) != 0) {
+        run = in_range(layout, range, false);
+        run.handler = layout->places[clp_edges_reraise_of(decoded, decoded->ranges[range].handler)]
+                          .twin;
+        return run;
+    }
     if (range != CLP_NOWHERE)
         return in_range(layout, range,
                         layout->insert && clp_edge_throw_counts(layout->edges, at,
@@ -190,6 +211,18 @@ static void add_back_runs(const struct clp_layout *layout, struct clp_buf *table
     }
 }
 
+static void add_twin_runs(const struct clp_layout *layout, struct clp_buf *table)
+{
+    for (uint32_t i = 0; i < layout->decoded->count; i++) {
+        if ((layout->edges->flags[i] & CLP_EDGE_TWINNED) == 0)
+            continue;
+        struct run run = in_range(layout, layout->decoded->items[i].range, true);
+        run.start = layout->places[i].twin;
+        run.end = run.start + clp_layout_twin_units(layout, i);
+        add_run(table, &run);
+    }
+}
+
 static void add_exceptions(const struct clp_layout *layout, struct clp_buf *table)
 {
     struct run run = {.handler = CLP_NOWHERE};
@@ -204,8 +237,10 @@ static void add_exceptions(const struct clp_layout *layout, struct clp_buf *tabl
     }
     run.end = layout->end;
     add_run(table, &run);
-    if (layout->insert)
-        add_back_runs(layout, table);
+    if (!layout->insert)
+        return;
+    add_back_runs(layout, table);
+    add_twin_runs(layout, table);
 }
 
 static int32_t needed_stack(const struct clp_layout *layout)

@@ -161,4 +161,10 @@ bool clp_opcodes_read(struct clp_opcodes *opcodes)
     return true;
 }
 
+bool clp_opcodes_agree(const struct clp_bytecode *bytecode)
+{
+    (void)bytecode;
+    return false;
+}
+
 #endif

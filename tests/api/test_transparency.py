@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: MIT
+"""A program cannot tell that it is profiled: every program in fixtures/transparency prints what it
+sees of itself, under each tracer the same as under plain python, byte for byte, and its hits are
+those of the reference counter. Its asserts hold either way."""
+
+import functools
+import re
+import sys
+
+import pytest
+from harness import (
+    BUILD,
+    CKERNPROF,
+    FIXTURES,
+    SANITIZED,
+    Profile,
+    differences,
+    own_messages_removed,
+    reference,
+    run,
+    run_python,
+)
+
+pytestmark = pytest.mark.once  # each test here runs with every tracer by itself
+
+PROGRAMS = FIXTURES / "transparency"
+STATUS = {"tracebacks": 1, "interruptions": 7}  # what they end with; the others: 0
+# sets of strings print in the same order, caches do not tell the second run from the first
+STEADY = {"PYTHONHASHSEED": "0"}
+# What the tracers may count differently, and why:
+UNCOUNTED = {
+    # a copy of profiled code still has its probes, where there are any; other tracers lose it.
+    # types.coroutine makes such copies
+    "objects": {"old_coroutine"},
+    "suspending": {"bare_yield"},
+    "copies": {"by_value", "generator_by_value", "copied", "renamed"},
+    "collected": {"simple"},
+    # the frame that selects its own function: sys.settrace hears of it at its next call only
+    ("suspending", "settrace"): {"profiled_late.<locals>.itself"},
+}
+
+
+def tracers():
+    """Those that the interpreter under test has."""
+    ask = "import clineprof._core as core; print(*core.tracers())"
+    ended = run_python(["-c", ask], ".", env={"PYTHONPATH": str(BUILD / "python")})
+    assert ended.code == 0, ended.err
+    return ended.out.split()
+
+
+TRACERS = tracers()
+every_tracer = pytest.mark.parametrize("tracer", TRACERS)
+
+
+def profiled(tracer, arguments, folder, **options):
+    """Runs a program with this tracer, through the launcher."""
+    command = [CKERNPROF, "--python", sys.executable, "--tracer", tracer, "-l"]
+    return run([*command, *arguments], folder, **steady(options))
+
+
+def bare(arguments, folder, **options):
+    return run_python(arguments, folder, **steady(options))
+
+
+def steady(options):
+    return {**options, "env": {**STEADY, **options.get("env", {})}}
+
+
+def without_addresses(text):
+    return re.sub(r"0x[0-9a-fA-F]+", "0x..", text)
+
+
+def assert_same(ours, theirs):
+    """Both printed and ended alike. The first line that differs is named first."""
+    ours_out = own_messages_removed(ours.out)
+    for found, expected in ((ours.err, theirs.err), (ours_out, theirs.out)):
+        found, expected = without_addresses(found), without_addresses(expected)
+        for line, expected_line in zip(found.splitlines(), expected.splitlines()):
+            assert line == expected_line
+        assert found == expected
+    assert ours.code == theirs.code
+
+
+@pytest.fixture(scope="module")
+def run_bare(tmp_path_factory):
+    """run_bare(name, ..): what this program does under plain python, run once for all tracers."""
+    folder = tmp_path_factory.mktemp("bare")
+    return functools.cache(lambda name, *more: bare([PROGRAMS / f"{name}.py", *more], folder))
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory):
+    """counted(name, ..): the hits of this program according to the reference counter."""
+    folder = tmp_path_factory.mktemp("reference")
+    return functools.cache(
+        lambda name, *more: reference(PROGRAMS / f"{name}.py", folder, more, **steady({}))[0]
+    )
+
+
+NAMES = [
+    "objects",
+    "introspection",
+    "tracebacks",
+    "frames",
+    "suspending",
+    "interruptions",
+    "classes",
+    "copies",
+    "collected",
+]
+
+
+def compare(name, tracer, ours, theirs, expected):
+    """A run under the profiler, one under plain python, and the hits of the reference counter."""
+    if SANITIZED and name == "collected":
+        pytest.skip("AddressSanitizer keeps freed memory")
+    assert theirs.code == STATUS.get(name, 0), theirs.err
+    assert_same(ours, theirs)
+    assert ours.profile().meta["tracer"] == tracer
+    left_out = UNCOUNTED.get(name, set()) | UNCOUNTED.get((name, tracer), set())
+
+    def comparable(hits):
+        return {key: lines for key, lines in hits.items() if key[2] not in left_out}
+
+    assert comparable(expected), "nothing is counted"
+    found = differences(comparable(ours.profile().hits()), comparable(expected))
+    assert "\n".join(found) == ""
+
+
+@every_tracer
+@pytest.mark.parametrize("name", NAMES)
+def test_program(name, tracer, tmp_path, run_bare, counted):
+    ours = profiled(tracer, [PROGRAMS / f"{name}.py"], tmp_path)
+    compare(name, tracer, ours, run_bare(name), counted(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_program_that_is_not_the_script(name, tmp_path, run_bare, counted):
+    """With the preferred tracer, which may read the script before it runs, but not other code."""
+    program = PROGRAMS / f"{name}.py"
+    ours = profiled(TRACERS[0], [PROGRAMS / "runs.py", program], tmp_path)
+    compare(name, TRACERS[0], ours, run_bare("runs", program), counted("runs", program))
+
+
+@every_tracer
+def test_introspection_of_decorated_functions(tracer, script, tmp_path):
+    """That program selects its functions while they exist; here they are decorated."""
+    text = (PROGRAMS / "introspection.py").read_text()
+    path = script(re.sub(r"^(?=(async )?def |@decorators)", "@profile\n", text, flags=re.M))
+    theirs = bare([path], tmp_path)
+    assert (theirs.code, theirs.err) == (0, "") and len(theirs.out.splitlines()) > 300
+    assert_same(profiled(tracer, [path], tmp_path), theirs)
+
+
+@every_tracer
+def test_timer(tracer, tmp_path, run_bare):
+    """Where it comes is chance: only what ran undisturbed is counted exactly. The reference counter
+    would lose its own events here."""
+    ours = profiled(tracer, [PROGRAMS / "timers.py"], tmp_path)
+    assert_same(ours, run_bare("timers"))
+    hits = Profile.measure(ours.profile().function("steady"), "hits")
+    assert list(hits.values()) == [100, 400, 300, 100]
+
+
+@every_tracer
+def test_recursion(tracer, tmp_path, run_bare):
+    """The reference counter, itself in Python, would run out of levels sooner."""
+    ours = profiled(tracer, [PROGRAMS / "recursion.py"], tmp_path)
+    assert_same(ours, run_bare("recursion"))
+    hits = Profile.measure(ours.profile().function("down"), "hits")
+    assert list(hits.values()) == [3 * 21 + 2 * 5001, 3 * 20 + 2 * 5000, 3 + 2]
+
+
+THROWS = """
+def generator(n):
+    yield n
+if "profile" in dir(__builtins__): profile(generator)
+try:
+    generator(1).throw(LookupError)
+except LookupError as error:
+    step = error.__traceback__.tb_next
+    print(step.tb_lineno, step.tb_frame.f_lineno)
+list(generator(1))
+"""
+
+
+@pytest.mark.parametrize(
+    "tracer",
+    # 3.15 forgets the line when anything watches the function, be it sys.monitoring or sys.settrace
+    [tracer for tracer in TRACERS if tracer == "probe" or sys.version_info < (3, 15)],
+)
+def test_line_of_a_generator_that_never_began(tracer, script, tmp_path):
+    path = script(THROWS)
+    expected = bare([path], tmp_path)
+    assert expected.out.split()[0] == "2"
+    assert_same(profiled(tracer, [path], tmp_path), expected)
+
+
+READS_CODE = """
+import io, pickle, types
+make_code = types.CodeType
+code, generator = pickle.load(open("code.pickle", "rb"))
+print(types.FunctionType(code, globals())(4), list(types.FunctionType(generator, globals())(2)))
+print(code.co_name, code.co_varnames, code.co_firstlineno, code.co_consts[0])
+"""
+
+
+@every_tracer
+def test_code_pickled_by_value_is_read_where_there_is_no_clineprof(tracer, tmp_path, run_bare):
+    ours = profiled(tracer, [PROGRAMS / "copies.py"], tmp_path)
+    theirs = run_bare("copies")
+    assert (ours.code, ours.err) == (0, "")
+    read, expected = (bare(["-c", READS_CODE], ended.folder) for ended in (ours, theirs))
+    assert_same(read, expected)
+    assert expected.out.startswith("([0, 2, 4") and expected.code == 0
+
+
+MARSHALS = """
+import marshal
+@profile
+def function(n):
+    return n + 1
+print(function(1))
+text = marshal.dumps(function.__code__)
+print(type(function)(marshal.loads(text), {})(2))
+"""
+
+
+@every_tracer
+def test_marshal(tracer, script, tmp_path):
+    """marshal knows no hook: code with probes in it is refused, as documented, never written."""
+    ours = profiled(tracer, [script(MARSHALS)], tmp_path)
+    if tracer == "probe":
+        assert own_messages_removed(ours.out) == "2\n" and ours.code == 1
+        assert ours.err.endswith("\nValueError: unmarshallable object\n")
+    else:
+        assert (own_messages_removed(ours.out), ours.err, ours.code) == ("2\n3\n", "", 0)
+
+
+@every_tracer
+def test_compiled_modules_are_untouched(tracer, script, tmp_path):
+    """The cached bytecode of an imported module with profiled functions is that of plain python."""
+    script("@profile\ndef function(n):\n    return [n\n for n in range(n)]\n", "imported.py")
+    path = script("import imported; print(imported.function(2), imported.__spec__.cached[-4:])\n")
+    plain = script(
+        "import builtins; builtins.profile = lambda f: f\nimport imported\n", "plain.py"
+    )
+    written = []
+    for name in "ours", "theirs", "again":
+        cache = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path / name)}
+        if name == "theirs":
+            ended = bare([plain], tmp_path, env=cache)
+        else:  # the last time it is there already: the profiler works on loaded code as well
+            cache["PYTHONPYCACHEPREFIX"] = str(tmp_path / ("ours" if name == "ours" else "theirs"))
+            ended = profiled(tracer, [path], tmp_path, env=cache)
+            assert own_messages_removed(ended.out) == "[0, 1] .pyc\n"
+            assert sum(ended.profile().hits().popitem()[1].values()) >= 3
+        assert (ended.code, ended.err) == (0, "")
+        [found] = (tmp_path / cache["PYTHONPYCACHEPREFIX"]).rglob("imported*.pyc")
+        written.append(found.read_bytes())
+    assert written[0] == written[1] == written[2]
+
+
+CLOUDPICKLES = """
+import cloudpickle, builtins
+if not hasattr(builtins, "profile"): builtins.profile = lambda function: function
+@profile
+def function(n):
+    inner = lambda m: [n, m]
+    try:
+        return inner(1) + inner(2)
+    finally:
+        n = 0
+class Thing:
+    @profile
+    def method(self):
+        return function(5)
+    @property
+    @profile
+    def value(self):
+        yield from self.method()
+print(function(3), list(Thing().value))
+text = cloudpickle.dumps((function, Thing, function(4)))
+open("cloud.pickle", "wb").write(text)
+again, Again, _ = cloudpickle.loads(text)
+print(again(3), list(Again().value), again.__name__, again.__qualname__, again.__module__)
+"""
+READS_CLOUD = """
+import pickle
+function, Thing, result = pickle.load(open("cloud.pickle", "rb"))
+print(function(6), list(Thing().value), result)
+"""
+
+
+@every_tracer
+def test_cloudpickle(tracer, script, tmp_path):
+    pytest.importorskip("cloudpickle", reason="cloudpickle, which pickles by value, is not here")
+    path = script(CLOUDPICKLES)
+    ours, expected = profiled(tracer, [path], tmp_path), bare([path], tmp_path)
+    assert_same(ours, expected)
+    assert expected.code == 0, expected.err
+    profiled(tracer, [path], tmp_path)  # the pickle that is read was written under the profiler
+    read = bare(["-c", READS_CLOUD], tmp_path)
+    assert (read.err, read.out) == ("", "[6, 1, 6, 2] [5, 1, 5, 2] [4, 1, 4, 2]\n")
