@@ -128,17 +128,21 @@ bool clp_edge_throw_counts(const struct clp_edges *edges, uint32_t from, uint32_
     return clp_edge_counts(edges, from, handler);
 }
 
-/* How far behind the start of a handler the RERAISE may be that ends it without handling: that of an
- * `async with` is the longest way. */
+/* Instructions from the start of a handler to the RERAISE that ends it without handling: those of an
+ * `async with` are the most. */
 #define HANDLER_REACH 32
 
 uint32_t clp_edges_reraise_of(const struct clp_decoded *decoded, uint32_t handler)
 {
-    for (uint32_t i = handler; i < decoded->count && i < handler + HANDLER_REACH; i++) {
+    uint32_t i = handler;
+
+    for (int steps = 0; steps < HANDLER_REACH && i < decoded->count; steps++) {
         if (restores_place(decoded, i))
             return i;
         if (clp_decoded_is(decoded, i, CLP_OP_NO_NEXT))
             return CLP_NOWHERE;
+        /* what is awaited there ends at some time */
+        i = decoded->items[i].opcode == decoded->bytecode->send ? decoded->items[i].target : i + 1;
     }
     return CLP_NOWHERE;
 }
