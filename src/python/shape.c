@@ -358,6 +358,20 @@ bool clp_shape_find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeOb
 
 #if CLP_LINE_EVENTS_REPEAT
 
+/* Does a line that is running begin anew behind one of its yields? Instructions do not show that. */
+static bool begins_resumed(const struct clp_edges *edges)
+{
+    const struct clp_decoded *decoded = edges->decoded;
+
+    for (uint32_t i = decoded->entry + 2; i < decoded->count; i++) {
+        if ((edges->flags[i] & CLP_EDGE_FALL_COUNTS) != 0 &&
+            decoded->items[i - 1].opcode == decoded->bytecode->resume &&
+            decoded->items[i - 1].line == decoded->items[i].line)
+            return true;
+    }
+    return false;
+}
+
 static bool mark_repeats(struct clp_shape *shape, struct clp_mem *mem,
                          const struct clp_decoded *decoded)
 {
@@ -373,6 +387,10 @@ static bool mark_repeats(struct clp_shape *shape, struct clp_mem *mem,
         return true; /* strange code: what the interpreter says goes */
     for (uint32_t i = 0; i < decoded->count; i++)
         shape->repeats[decoded->items[i].at] = !clp_edges_begins(&edges, i);
+    if (begins_resumed(&edges)) {
+        clp_mem_free(mem, shape->starts, shape->unit_count, sizeof *shape->starts);
+        shape->starts = NULL;
+    }
     clp_edges_clear(&edges);
     return true;
 }
