@@ -14,8 +14,6 @@ static void note_name(struct clp_opcodes *opcodes, const char *name, long number
         opcodes->extended_arg = (int)number;
     if (strcmp(name, "YIELD_VALUE") == 0)
         opcodes->yield_value = (int)number;
-    if (strcmp(name, "END_ASYNC_FOR") == 0)
-        opcodes->end_async_for = (int)number;
     if (strcmp(name, "CACHE") == 0)
         opcodes->cache = (int)number;
 }
@@ -83,7 +81,7 @@ bool clp_opcodes_read(struct clp_opcodes *opcodes)
     PyObject *jumps = map != NULL ? PyObject_GetAttrString(module, "hasjrel") : NULL;
     struct reading reading = {opcodes, jumps};
 
-    *opcodes = (struct clp_opcodes){.extended_arg = -1, .yield_value = -1, .end_async_for = -1};
+    *opcodes = (struct clp_opcodes){.extended_arg = -1, .yield_value = -1};
     bool done = jumps != NULL && walk(map, read_one, &reading);
     Py_XDECREF(jumps);
     Py_XDECREF(map);

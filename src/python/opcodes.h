@@ -10,7 +10,7 @@ struct clp_opcodes {
     signed char jump[256];  /* 1 forward, -1 backward, 0 none */
     bool never_starts[256]; /* a line never begins here, whatever its line */
     bool resumes[256];      /* RESUME */
-    int extended_arg, yield_value, end_async_for, cache;
+    int extended_arg, yield_value, cache;
 };
 
 /* Reads them; the module is not left in sys.modules when it was not there before. False with an

@@ -233,17 +233,8 @@ static bool fill_loops(struct clp_shape *shape, struct clp_mem *mem, const struc
     return true;
 }
 
-static bool has_opcode(const unsigned char *bytes, size_t units, int opcode)
-{
-    for (size_t i = 0; i < units; i++) {
-        if (bytes[i * 2] == opcode)
-            return true;
-    }
-    return false;
-}
-
-/* Functions with an `async for` keep LINE events whatever they cost: behind END_ASYNC_FOR a line
- * may begin that no instruction event shows. */
+/* Bodies that suspend keep LINE events whatever they cost: what begins a line behind a resumption, and
+ * behind an `async for`, instructions do not show. */
 static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
                               const struct clp_opcodes *opcodes, const struct unit_lines *units)
 {
@@ -259,7 +250,7 @@ static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCo
     const unsigned char *text = (const unsigned char *)PyBytes_AS_STRING(bytes);
     if (suspends)
         done = fill_yields(shape, mem, opcodes, text);
-    if (scans && done && !has_opcode(text, units->count, opcodes->end_async_for))
+    else
         done = fill_starts(shape, mem, code, opcodes, text, units);
     Py_DECREF(bytes);
     return done;
@@ -358,20 +349,6 @@ bool clp_shape_find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeOb
 
 #if CLP_LINE_EVENTS_REPEAT
 
-/* Does a line that is running begin anew behind one of its yields? Instructions do not show that. */
-static bool begins_resumed(const struct clp_edges *edges)
-{
-    const struct clp_decoded *decoded = edges->decoded;
-
-    for (uint32_t i = decoded->entry + 2; i < decoded->count; i++) {
-        if ((edges->flags[i] & CLP_EDGE_FALL_COUNTS) != 0 &&
-            decoded->items[i - 1].opcode == decoded->bytecode->resume &&
-            decoded->items[i - 1].line == decoded->items[i].line)
-            return true;
-    }
-    return false;
-}
-
 static bool mark_repeats(struct clp_shape *shape, struct clp_mem *mem,
                          const struct clp_decoded *decoded)
 {
@@ -387,10 +364,6 @@ static bool mark_repeats(struct clp_shape *shape, struct clp_mem *mem,
         return true; /* strange code: what the interpreter says goes */
     for (uint32_t i = 0; i < decoded->count; i++)
         shape->repeats[decoded->items[i].at] = !clp_edges_begins(&edges, i);
-    if (begins_resumed(&edges)) {
-        clp_mem_free(mem, shape->starts, shape->unit_count, sizeof *shape->starts);
-        shape->starts = NULL;
-    }
     clp_edges_clear(&edges);
     return true;
 }

@@ -56,7 +56,7 @@ static inline struct clp_code clp_shape_code(const PyCodeObject *code, PyObject 
 }
 #endif
 
-/* Fills `repeats`, and takes `starts` away again where it cannot serve. 3.12 and 3.13 misread the instruction executed before: 3.12 behind an inlined
+/* Fills `repeats`. 3.12 and 3.13 misread the instruction executed before: 3.12 behind an inlined
  * call, both behind an `async for` in functions with wide gaps. False with an exception set. */
 bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
                             const struct clp_bytecode *bytecode);
