@@ -374,6 +374,7 @@ static struct clp_selected *new_selected(const struct clp_selected *original, Py
 
     if (selected != NULL) {
         selected->probed = true;
+        selected->original = Py_NewRef((PyObject *)code);
         selected->suspends = (code->co_flags & CLP_SUSPENDS) != 0;
     }
     return selected;

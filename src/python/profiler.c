@@ -125,6 +125,17 @@ static PyObject *profiler_call(PyObject *self, PyObject *arguments, PyObject *ke
     return profiler_select(self, object);
 }
 
+static PyObject *profiler_remove(PyObject *self, PyObject *function)
+{
+    if (!PyFunction_Check(function)) {
+        PyErr_SetString(PyExc_TypeError, "remove_function() takes a Python function");
+        return NULL;
+    }
+    if (!clp_tracer_remove(cast(self)->recorder, function))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 /* Selected functions are measured wherever they run, so switching on and off around a part of the
  * program, which line_profiler needs, has nothing to do here. */
 static PyObject *profiler_nothing(PyObject *self, PyObject *arguments)
@@ -142,6 +153,8 @@ static PyObject *profiler_with(PyObject *self, PyObject *arguments)
 static PyMethodDef profiler_methods[] = {
     {"add_function", profiler_select, METH_O,
      "add_function(function)\n--\n\nSelects the function's code; the same as calling the profiler."},
+    {"remove_function", profiler_remove, METH_O,
+     "remove_function(function)\n--\n\nTakes the function off; it gets its original code back."},
     {"enable", profiler_nothing, METH_NOARGS, "Selected functions are always measured."},
     {"disable", profiler_nothing, METH_NOARGS, "Selected functions are always measured."},
     {"enable_by_count", profiler_nothing, METH_NOARGS, "As enable()."},

@@ -31,6 +31,7 @@ void clp_recorder_drop_selected(void *data)
     if (selected == NULL || --selected->holders > 0)
         return;
     Py_XDECREF(selected->copy);
+    Py_XDECREF(selected->original);
     clp_shape_clear(&selected->shape, &selected->recorder->mem);
     clp_mem_free(&selected->recorder->mem, selected, 1, sizeof *selected);
 }

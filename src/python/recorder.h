@@ -44,7 +44,9 @@ struct clp_selected {
     uint32_t holders; /* the code object, and each probe that points here */
     bool probed;      /* the code records itself, by its probes */
     bool suspends;    /* generator or coroutine: its bodies are known by their frames */
-    PyObject *copy;   /* owned: the code object with probes made of this one, or NULL */
+    /* Owned, both: the code object with probes made of this one; the one that this was made of. The
+     * two hold each other until the end, as the next function of the same code needs the copy. */
+    PyObject *copy, *original;
     struct clp_shape shape;
 };
 

@@ -262,3 +262,17 @@ bool clp_tracer_select(struct clp_recorder *recorder, PyObject *function, PyObje
         return select_prepared(recorder, code, name, selected);
     return recorder->tracer->install == NULL || recorder->tracer->install(function, selected);
 }
+
+bool clp_tracer_remove(struct clp_recorder *recorder, PyObject *function)
+{
+    PyObject *code = PyFunction_GetCode(function); /* borrowed */
+    const struct clp_selected *selected = clp_recorder_selected(recorder, code);
+
+    if (selected == NULL)
+        return true;
+    code = Py_NewRef(selected->original != NULL ? selected->original : code);
+    bool done = PyObject_SetAttrString(function, "__code__", code) == 0 &&
+                clp_compat_set_code_data(code, recorder->code_slot, NULL) == 0;
+    Py_DECREF(code);
+    return done;
+}

@@ -61,4 +61,8 @@ bool clp_tracer_start_fallback(struct clp_recorder *recorder);
  * takes it, and recorder->refusals tells of it. False with an exception set. */
 bool clp_tracer_select(struct clp_recorder *recorder, PyObject *function, PyObject *name);
 
+/* Takes a function off: it gets its own code back and is not counted from its next call on; what was
+ * counted stays. False with an exception set. */
+bool clp_tracer_remove(struct clp_recorder *recorder, PyObject *function);
+
 #endif
