@@ -213,7 +213,7 @@ static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
 bool clp_shared_select(struct clp_recorder *recorder, PyCodeObject *code,
                        struct clp_selected *selected, PyObject *names)
 {
-    Py_ssize_t known = 1; /* the caller's */
+    Py_ssize_t known = 2; /* the caller's, and the copy's, which keeps it for later */
 
     if (selected->copy == NULL)
         return true;
