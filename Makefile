@@ -142,6 +142,13 @@ $(PYTHON_BINARIES): $(PER)/unit/%: $(PER)/tests/unit/%.o $(HELPER_OBJECTS) $(PYT
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ -lcriterion $(MSGPACK_LIBS) $(PYTHON_EMBED)
 
+# The rewriter for tests/conformance/test_rewrite.py, which calls it from Python.
+REWRITE_LIBRARY := $(OUT)/conformance/rewrite_library.so
+$(REWRITE_LIBRARY): tests/conformance/rewrite_library.c $(CORE_LIBRARY)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(QUOTED) -shared $(LDFLAGS) -o $@ $^
+
 $(VENV)/ready: Makefile $(CONFIG) $(PER)/setup-check
 	$(call say,VENV,$(VENV))
 	@$(PYTHON_EXE) -m venv --clear $(VENV) && $(VENV)/bin/python -m pip install -q $(TEST_NEEDS)
@@ -154,7 +161,7 @@ CHECK = $(PYTHON_EXE) tools/check.py --out $(OUT) --results $(PER)/results \
   $(if $(SANITIZER),--sanitizer $(SANITIZER)) \
   $(foreach t,$(filter-out $(RUN_TESTS),$(TESTS)),--skip $(t)) $(TEST_BINARIES:%=--unit %)
 
-check: all layers $(TEST_BINARIES) $(FUZZERS) $(VENV)/ready ## all tests; SANITIZER=address|undefined
+check: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready ## all tests; SANITIZER=address|undefined
 	@$(CHECK) --venv $(VENV)/bin/python
 
 unit: $(TEST_BINARIES) $(FUZZERS) ## the C unit tests only

@@ -32,6 +32,11 @@ BIG_EVERY = 10  # one batch in so many has a function that is very long
 QUIET = {"PYTHONWARNINGS": "ignore"}  # leaving a finally block is warned of since 3.14
 
 
+# Since 3.15, where a frame that suspends was left by an exception reads differently in a program that
+# is monitored or traced; then what programs print of that is not compared.
+TRUE_TO_FRAMES = sys.version_info < (3, 15)
+
+
 class Problem(NamedTuple):
     sort: str  # "hits", or which run did something else than the bare one
     name: str  # of the generated function; empty when it cannot be told
@@ -57,13 +62,15 @@ def compare(functions, folder):
     if bare.code or bare.err:
         raise RuntimeError(f"a program does not run at all:\n{bare.err}")
     expected, counted = h.reference(script, folder, env=QUIET, timeout=SECONDS)
-    # What it prints is not compared: being watched changes line numbers of frames on 3.15.
-    problems = ended_unlike(bare, counted, bare.out, "reference")
+    problems = ended_unlike(bare, counted, counted.out if TRUE_TO_FRAMES else bare.out, "reference")
     try:
         ours = h.run_ckernprof(["-l", script], folder, env=QUIET, timeout=SECONDS)
     except subprocess.TimeoutExpired:
         return [Problem("profiled", "", f"profiled, it runs for more than {SECONDS} s")], expected
-    problems += ended_unlike(bare, ours, h.own_messages_removed(ours.out), "profiled")
+    out = h.own_messages_removed(ours.out)
+    if not TRUE_TO_FRAMES and h.TRACER in ("monitoring", "settrace"):
+        out = bare.out
+    problems += ended_unlike(bare, ours, out, "profiled")
     if list(script.parent.glob("*.lprof")):
         owner = owners(functions)
         for line in h.differences(ours.profile().hits(), expected):

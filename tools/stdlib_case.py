@@ -9,9 +9,11 @@ to it as well: the test modules are compiled with `profile` as the innermost dec
 and around every lambda, in all three cases alike. HOW.json tells which tests are left out, and for
 which functions the reference takes the slow, exact counter that 3.12 and 3.13 need.
 
-OUT.json gets each test's outcome; OUT.json.hits what the reference counted.
+OUT.json gets each test's outcome and the functions selected before the tests, OUT.json.hits what the
+reference counted.
 """
 
+import _thread
 import ast
 import atexit
 import builtins
@@ -33,10 +35,13 @@ REFERENCE = os.path.join(
 )
 # what ckernprof's process has loaded: tests look through all modules
 OURS = "clineprof", "clineprof._boot", "clineprof._core"
-# what sets trace functions
+# what sets trace functions, or starts threads that have none
 TRACING = [(sys, name) for name in (
     "settrace", "setprofile", "_settraceallthreads", "_setprofileallthreads")]
-TRACING.append((getattr(sys, "monitoring", None), "register_callback"))
+if sys.version_info >= (3, 12):
+    TRACING.append((sys.monitoring, "register_callback"))
+else:
+    TRACING += [(_thread, "start_new_thread"), (_thread, "start_new")]
 # parts of the test package that are tools and not tests
 TOOLS = "test.support", "test.libregrtest"
 # a `profile` that returns its function and, like ckernprof's, is not written in Python
@@ -209,9 +214,8 @@ def note_tracing(outcomes):
 
     def watched(function):
         def noting(*arguments):
-            # doctest only puts back what it found
-            caller = sys._getframe(1).f_globals.get("__name__")
-            if outcomes.running is not None and caller != "doctest":
+            # threads begin, and some tests end, with setting what is there already
+            if outcomes.running is not None and arguments[-1:] != (trace,):
                 outcomes.note(outcomes.running, "traces")
             return function(*arguments)
 
@@ -292,19 +296,21 @@ def main():
         "tracer": lambda: builtins.profile,
     }[case]()
     prepare(libraries)
-    suite = without(unittest.defaultTestLoader.loadTestsFromName("test." + name), how["left out"])
-    for function in functions(libraries):
-        profile(function)  # noqa: F821
-    del function
     outcomes = Outcomes()
-    level_stack()
     if case == "reference":
         note_tracing(outcomes)
+    suite = without(unittest.defaultTestLoader.loadTestsFromName("test." + name), how["left out"])
+    selected = []
+    for function in functions(libraries):
+        selected.append(identity(function))
+        profile(function)  # noqa: F821
+    del function
+    level_stack()
     suite.run(outcomes)
     del suite, shaken
     gc.collect()
     with open(out, "w", encoding="utf-8") as stream:
-        json.dump(outcomes.found, stream)
+        json.dump({"outcomes": outcomes.found, "selected": selected}, stream)
 
 
 if __name__ == "__main__":

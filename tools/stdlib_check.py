@@ -189,7 +189,6 @@ test_symtable
 test_syntax             -
 test_sys_setprofile     -
 test_sys_settrace       -
-test_tarfile
 test_tempfile
 test_textwrap
 test_threading
@@ -217,7 +216,6 @@ test_userstring         collections
 test_utf8source         -
 test_uuid
 test_wave
-test_weakref            weakref _weakrefset
 test_weakset            _weakrefset
 test_with               -
 test_wsgiref            wsgiref
@@ -235,6 +233,7 @@ MAY_DIFFER = {
     "test.test_peepholer.*": "compares bytecode",
     "test.test_patma.TestSourceLocations.*": "looks through bytecode",
     "test.test_monitoring.*": "counts instructions and jumps, and all events while others are on",
+    "test.test_coroutines.*.test_for_2": "counts references to a constant; 3.11: a copy has one too",
     "test.test_inspect.*.test_builtins_have_signatures": "`profile` is a builtin then",
 }
 
@@ -248,9 +247,21 @@ REFERENCE_BLIND = {
     "*.test_super_deep": "the same, within C",
     "*.testClassCallRecursionLimit": "a call that is watched takes fewer levels",
     "test.test_inspect.*.test_sys_module_has_signatures": "the functions that set traces are wrapped",
+    "*.test_threading_local_clear_race": "3.11: its threads have no trace function",
     "*.test_cycle_through_dict": "goes through all objects",
     "*.test_missing_lineno_shows_as_none": "a copy of probed code has its probes",
 }
+
+# Functions whose hits are not compared, by pattern of file:name, each with its reason.
+NOT_COMPARED = {
+    "*/asyncio/base_events.py:BaseEventLoop._run_once": "as often as the clock lets it",
+    "*/asyncio/base_events.py:BaseEventLoop.run_forever": "the same",
+    "*/asyncio/base_events.py:BaseEventLoop.time": "the same",
+    "*/asyncio/events.py:TimerHandle.*": "the same",
+    "*/asyncio/selector_events.py:BaseSelectorEventLoop._process_events": "the same",
+    "*/python3.1[01]/threading.py:*": "the reference sees a new thread only after these have begun",
+}
+
 
 def table():
     """{test module: modules it is about}"""
@@ -305,6 +316,8 @@ class Runs:
 
     def __init__(self, wanted, test):
         self.wanted, self.test = wanted, test
+        self.libraries = self.there(libraries_of(test))
+        self.selected = None
 
     def bare(self, **how):
         return self.case("bare", lambda top: [self.wanted.python], **how)[0]
@@ -326,12 +339,21 @@ class Runs:
             folder, out, told = top / "work", top / "outcomes.json", top / "how.json"
             folder.mkdir()
             told.write_text(json.dumps(how), "utf-8")
-            words = [CASE, kind, self.test, out, told, *self.there(libraries_of(self.test))]
+            words = [CASE, kind, self.test, out, told, *self.libraries]
             try:
                 run([*start(top), *words], folder, self.wanted.timeout, environment)
-                return json.loads(out.read_text("utf-8")), self.hits(top, kind)
+                found = json.loads(out.read_text("utf-8"))
+                self.compare_selection(found["selected"])
+                return found["outcomes"], self.hits(top, kind)
             except (Failed, OSError) as error:
                 raise Failed(f"{kind}: {error}") from None
+
+    def compare_selection(self, selected):
+        """Every run must have selected the same functions."""
+        selected = set(map(tuple, selected))
+        if self.selected not in (None, selected):
+            raise Failed(f"selected other functions: {sorted(selected ^ self.selected)[:SHOWN]}")
+        self.selected = selected
 
     def there(self, libraries):
         """Those this version of Python has."""
@@ -385,7 +407,8 @@ class Verdict:
 
     def judge_tests(self):
         self.left_out = unlike(self.bare, self.watched)
-        self.left_out |= {test for test in self.bare if matches(test, {**MAY_DIFFER, **REFERENCE_BLIND})}
+        self.left_out |= {test for test in self.bare if matches(test, MAY_DIFFER)}
+        self.left_out |= {test for test in self.bare if matches(test, REFERENCE_BLIND)}
         self.tests = unlike(self.bare, plain(self.traced))
         if self.tests:
             bare = plain(self.runs.bare(**SHAKEN))
@@ -400,6 +423,8 @@ class Verdict:
             _, self.reference = self.runs.reference(**how)
             _, self.ours = self.runs.tracer(**how)
         self.functions = unlike(self.reference, self.ours)
+        self.keep("functions", {key for key in self.functions
+                                if not matches(f"{key[0]}:{key[2]}", NOT_COMPARED)})
         exact = {}
         for shaken in SHAKEN, SHAKEN_MORE:
             if self.functions:
@@ -494,13 +519,13 @@ def check(wanted, test, report):
 
 
 def there(python, tests):
-    """Those of the tests that the interpreter has; None when it has no test suite."""
+    """Those of the tests that the interpreter has."""
     ask = ("import sys, os, test; import test.support; print(*[n for n in sys.argv[1:] if "
            "any(os.path.exists(os.path.join(p, *n.split('.')) + e) for p in test.__path__ "
            "for e in ('.py', '/__init__.py'))])")
     done = subprocess.run([python, "-c", ask, *tests], capture_output=True, text=True,
                           env=clean_environment())
-    return None if done.returncode else done.stdout.split()
+    return done.stdout.split()
 
 
 def arguments():
@@ -520,9 +545,11 @@ def main():
     wanted = arguments()
     tests = there(wanted.python, wanted.modules or table())
     if not tests:
-        print(f"{wanted.python} comes without a test suite"
-              if tests is None else f"{wanted.python} has none of these test modules")
+        print(f"{wanted.python} has none of these test modules; Debian's python3 comes without its "
+              "test suite")
         return 2
+    # some tests interrupt themselves, which a job in the background would hand down as ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     report = Report()
     with concurrent.futures.ThreadPoolExecutor(wanted.jobs) as pool:
         for _ in pool.map(lambda test: check(wanted, test, report), tests):

@@ -98,6 +98,8 @@ static clp_status find_targets(struct clp_decoded *decoded, const char **reason)
         bool backward = clp_decoded_is(decoded, i, CLP_OP_BACKWARD);
         if (item->argument > (backward ? next : decoded->units - next))
             return refuse(reason, "a jump leads out of the code");
+        if (backward && item->argument == 0)
+            return refuse(reason, "a jump backward leads forward");
         item->target = instruction_at(decoded, backward ? next - item->argument
                                                         : next + item->argument);
         if (item->target == CLP_NOWHERE)
@@ -301,7 +303,8 @@ clp_status clp_decoded_init(struct clp_decoded *decoded, struct clp_mem *mem,
                             const char **reason)
 {
     *decoded = (struct clp_decoded){.bytecode = bytecode, .code = code, .mem = mem};
-    if (code->code_bytes / 2 > MOST_UNITS) {
+    if (code->code_bytes / 2 > MOST_UNITS || code->const_count > MOST_UNITS ||
+        code->stack_size > (int32_t)MOST_UNITS) {
         *reason = "it is too large";
         return CLP_TOO_LARGE;
     }

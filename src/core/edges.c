@@ -30,7 +30,7 @@ static uint32_t goes_to(const struct clp_decoded *decoded, uint32_t from)
     uint32_t target = decoded->items[from].target;
 
     if (decoded->items[from].opcode != bytecode->for_iter || bytecode->end_for == 0 ||
-        decoded->items[target].opcode != bytecode->end_for)
+        clp_decoded_first_opcode(decoded, target) != bytecode->end_for)
         return target;
     target++;
     if (bytecode->skips_tail && target < decoded->count &&
@@ -345,9 +345,14 @@ static bool splits_loop_end(const struct clp_edges *edges, uint32_t at)
            is_opcode(edges->decoded, at, bytecode->end_for_tail);
 }
 
-static bool goes_past_end(const struct clp_decoded *decoded, uint32_t at)
+/* The interpreter goes on behind the END_FOR (3.13: and the POP_TOP) without looking whether there
+ * is one. */
+static bool lacks_end(const struct clp_decoded *decoded, uint32_t at)
 {
-    return clp_decoded_is(decoded, at, CLP_OP_GOES) && goes_to(decoded, at) >= decoded->count;
+    const struct clp_bytecode *bytecode = decoded->bytecode;
+
+    return bytecode->end_for != 0 && is_opcode(decoded, at, bytecode->for_iter) &&
+           goes_to(decoded, at) != decoded->items[at].target + 1 + bytecode->skips_tail;
 }
 
 clp_status clp_edges_init(struct clp_edges *edges, const struct clp_decoded *decoded,
@@ -374,7 +379,7 @@ clp_status clp_edges_init(struct clp_edges *edges, const struct clp_decoded *dec
     }
     for (uint32_t i = 0; i < decoded->count; i++) {
         *reason = "a loop in it has no end";
-        if (goes_past_end(decoded, i))
+        if (lacks_end(decoded, i))
             goto out;
         note_edges_from(edges, i);
     }

@@ -49,6 +49,23 @@ static bool is_opcode(const struct clp_layout *layout, uint32_t at, uint8_t opco
     return layout->decoded->items[at].opcode == opcode;
 }
 
+static bool is_311(const struct clp_layout *layout)
+{
+    return layout->decoded->bytecode->minor == 11;
+}
+
+/* Is this instruction where a SEND goes when its delegate has ended? */
+static bool ends_send(const struct clp_layout *layout, uint32_t at)
+{
+    const struct clp_decoded *decoded = layout->decoded;
+
+    /* 3.11 has the loop around SEND end right before, and nothing else leads there backwards */
+    if (!is_311(layout) || at == 0 || !clp_decoded_is(decoded, at - 1, CLP_OP_BACKWARD))
+        return false;
+    uint32_t loop = decoded->items[at - 1].target;
+    return is_opcode(layout, loop, decoded->bytecode->send) && decoded->items[loop].target == at;
+}
+
 /* The return that ends the line which begins here with nothing but values at hand, all of it reached
  * by falling through the line's probe only, and no handler around it; or CLP_NOWHERE. */
 static uint32_t trivial_return(const struct clp_layout *layout, uint32_t at)
@@ -57,7 +74,7 @@ static uint32_t trivial_return(const struct clp_layout *layout, uint32_t at)
     int32_t line = decoded->items[at].line;
     uint16_t flags = layout->edges->flags[at];
 
-    if ((flags & CLP_EDGE_UNCOUNTED) != 0 ||
+    if ((flags & CLP_EDGE_UNCOUNTED) != 0 || ends_send(layout, at) ||
         (flags & (CLP_EDGE_FALLS | CLP_EDGE_FALL_COUNTS)) == CLP_EDGE_FALLS)
         return CLP_NOWHERE;
     for (uint32_t i = at; i < decoded->count; i++) {
@@ -107,11 +124,6 @@ static clp_status plan_front(struct clp_layout *layout, uint32_t at)
     return CLP_OK;
 }
 
-static bool is_311(const struct clp_layout *layout)
-{
-    return layout->decoded->bytecode->minor == 11;
-}
-
 static clp_status plan_behind(struct clp_layout *layout, uint32_t at)
 {
     const struct clp_decoded *decoded = layout->decoded;
@@ -140,18 +152,6 @@ static clp_status plan(struct clp_layout *layout)
             status = plan_behind(layout, i);
     }
     return status;
-}
-
-/* Is this instruction where a SEND goes when its delegate has ended? */
-static bool ends_send(const struct clp_layout *layout, uint32_t at)
-{
-    const struct clp_decoded *decoded = layout->decoded;
-
-    /* 3.11 has the loop around SEND end right before, and nothing else leads there backwards */
-    if (!is_311(layout) || at == 0 || !clp_decoded_is(decoded, at - 1, CLP_OP_BACKWARD))
-        return false;
-    uint32_t loop = decoded->items[at - 1].target;
-    return is_opcode(layout, loop, decoded->bytecode->send) && decoded->items[loop].target == at;
 }
 
 struct clp_behind clp_layout_behind(const struct clp_layout *layout, uint32_t at)
@@ -261,12 +261,15 @@ uint32_t clp_layout_handler(const struct clp_layout *layout, uint32_t range, boo
 
 uint32_t clp_layout_twin_first(const struct clp_layout *layout, uint32_t end)
 {
-    uint32_t first = end;
+    const struct clp_decoded *decoded = layout->decoded;
 
-    /* right back to the handler's start: all before the RERAISE is quiet and of no line */
-    while (first > 0 && (layout->edges->flags[first] & CLP_EDGE_JUMPED) == 0)
-        first--;
-    return first;
+    /* all that is re-raised there comes by one handler */
+    for (size_t i = 0; i < decoded->range_count; i++) {
+        const struct clp_range *range = &decoded->ranges[i];
+        if (range->lasti && clp_edges_reraise_of(decoded, range->handler) == end)
+            return range->handler;
+    }
+    return end;
 }
 
 uint32_t clp_layout_twin_units(const struct clp_layout *layout, uint32_t end)

@@ -15,6 +15,7 @@ from fuzz_rewrite import compare  # noqa: E402
 from generate import BIG, big_function, function  # noqa: E402
 
 SEED = 2024
+pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning")
 
 # Opcodes that stand in no function: of modules, classes' own, the compiler's and the interpreter's.
 NOT_IN_FUNCTIONS = set(
@@ -26,8 +27,6 @@ NOT_IN_FUNCTIONS = set(
     LOAD_CONST_IMMORTAL LOAD_CONST_MORTAL SETUP_ANNOTATIONS ASYNC_GEN_WRAP
     """.split()
 )
-# ... and such as none of the templates needs.
-NOT_MADE = {"MatMult", "Pow", "RShift", "GtE", "UAdd"}
 
 
 @pytest.mark.parametrize("first", range(0, 1000, 250))
@@ -42,7 +41,7 @@ def test_big(what, tmp_path):
     problems, expected = compare([big_function(SEED, what)], tmp_path)
     assert problems == []
     [lines] = [lines for key, lines in expected.items() if key[2] == f"big_{what}"]
-    assert max(lines) - min(lines) > 4000
+    assert max(lines) - min(lines) > 2000
 
 
 @pytest.mark.once
@@ -87,7 +86,7 @@ def test_all_that_can_be_compiled_is_there():
             opcodes |= {dis.opname[op] for op in code.co_code[::2]}
         nodes |= {type(node).__name__ for node in ast.walk(ast.parse(text))}
     assert {name for name in dis.opmap if "INSTRUMENTED" not in name} - opcodes - NOT_IN_FUNCTIONS == set()
-    assert syntax() - nodes - NOT_MADE == set()
+    assert syntax() - nodes == set()
 
 
 def codes_in(code):

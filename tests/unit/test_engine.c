@@ -668,6 +668,15 @@ static void step_somehow(struct model *model, struct model_thread *thread)
     }
 }
 
+static void check_records(const struct model *model)
+{
+    size_t valid = 0;
+
+    for (int i = 0; i < FRAMES; i++)
+        valid += model->records[i].valid;
+    cr_assert_eq(model->engine.suspended.count, valid);
+}
+
 static void step(struct model *model)
 {
     struct model_thread *thread = &model->threads[pick(model, model->deep ? 1 : THREADS)];
@@ -679,6 +688,7 @@ static void step(struct model *model)
         step_enter(model, thread);
     else
         step_somehow(model, thread);
+    check_records(model);
     if (thread->thread != NULL && pick(model, 4) == 0) {
         uint64_t still = pick(model, 50);
         clp_engine_stand_still(thread->thread, still);

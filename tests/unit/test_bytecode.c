@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers themselves are compared with each interpreter's own whenever the probe tracer starts;
+ * here it is about what is said of them. */
+#include "made_code.h"
+
+enum { FIRST = 11, LAST = 15 };
+
+static struct clp_bytecode bytecode;
+
+#define NAME(name, n11, c11, n12, c12, n13, c13, n14, c14, n15, c15) \
+    {#name, {n11, n12, n13, n14, n15}},
+static const struct {
+    const char *name;
+    int numbers[LAST - FIRST + 1];
+} names[] = {CLP_OPCODE_TABLE(NAME)};
+#undef NAME
+
+/* Calls `check` for every instruction of every version. */
+static void each(void (*check)(int minor, const char *name, uint8_t opcode))
+{
+    for (int minor = FIRST; minor <= LAST; minor++) {
+        cr_assert(clp_bytecode_init(&bytecode, minor));
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            if (names[i].numbers[minor - FIRST] >= 0)
+                check(minor, names[i].name, (uint8_t)names[i].numbers[minor - FIRST]);
+        }
+    }
+}
+
+static bool starts(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static bool has(uint8_t opcode, int flags)
+{
+    return clp_bytecode_is(&bytecode, opcode, flags);
+}
+
+Test(bytecode, versions_that_are_known)
+{
+    cr_assert_not(clp_bytecode_init(&bytecode, FIRST - 1));
+    cr_assert_eq(clp_bytecode_count(&bytecode), 0);
+    cr_assert_not(clp_bytecode_init(&bytecode, LAST + 1));
+    cr_assert_eq(clp_bytecode_count(&bytecode), 0);
+    for (int minor = FIRST; minor <= LAST; minor++) {
+        cr_assert(clp_bytecode_init(&bytecode, minor));
+        cr_assert_eq(bytecode.minor, minor);
+    }
+}
+
+/* Counted in each interpreter's opcode.opmap, without CACHE, RESERVED and what only a running
+ * interpreter writes. */
+Test(bytecode, counts)
+{
+    static const int counts[] = {109, 109, 116, 119, 118};
+
+    for (int minor = FIRST; minor <= LAST; minor++) {
+        cr_assert(clp_bytecode_init(&bytecode, minor));
+        cr_assert_eq(clp_bytecode_count(&bytecode), counts[minor - FIRST], "3.%d has %d", minor,
+                     clp_bytecode_count(&bytecode));
+    }
+}
+
+static int seen[256];
+
+static void check_number(int minor, const char *name, uint8_t opcode)
+{
+    cr_assert_neq(opcode, 0, "%s is a cache", name);
+    cr_assert_lt(opcode, 233, "3.%d: %s is a number of instrumented code", minor, name);
+    cr_assert_neq(seen[opcode], minor, "3.%d: %s has the number of another", minor, name);
+    cr_assert(has(opcode, CLP_OP_KNOWN));
+    cr_assert_leq(bytecode.op[opcode].caches, 10);
+    seen[opcode] = minor;
+}
+
+Test(bytecode, every_number_stands_for_one_instruction)
+{
+    each(check_number);
+}
+
+Test(bytecode, what_is_not_in_the_table_is_not_known)
+{
+    /* of 3.12: CACHE, INSTRUMENTED_CALL, INSTRUMENTED_LINE; of 3.13 and 3.14: RESERVED */
+    static const struct {
+        int minor;
+        uint8_t opcode;
+    } unknown[] = {{11, 0}, {12, 0}, {13, 0}, {14, 0}, {15, 0}, {12, 240}, {12, 254}, {13, 17},
+                   {13, 254}, {14, 17}, {14, 254}, {14, 255}, {15, 17}, {15, 253}, {15, 255},
+                   {11, 255}, {11, 3}, {11, 177}};
+
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        cr_assert(clp_bytecode_init(&bytecode, unknown[i].minor));
+        cr_assert_eq(bytecode.op[unknown[i].opcode].flags, 0, "3.%d: %d", unknown[i].minor,
+                     unknown[i].opcode);
+        cr_assert_eq(bytecode.op[unknown[i].opcode].caches, 0);
+    }
+}
+
+/* ---- what instructions do, by their names ---- */
+
+static void check_jump(int minor, const char *name, uint8_t opcode)
+{
+    bool names_place = strcmp(name, "END_ASYNC_FOR") == 0 && minor >= 14;
+    bool jumps = strstr(name, "JUMP") != NULL || strcmp(name, "FOR_ITER") == 0 ||
+                 strcmp(name, "SEND") == 0;
+
+    cr_assert_eq(has(opcode, CLP_OP_TARGET), jumps || names_place, "3.%d: %s", minor, name);
+    cr_assert_eq(has(opcode, CLP_OP_GOES), jumps, "3.%d: %s", minor, name);
+    cr_assert_eq(has(opcode, CLP_OP_BACKWARD), strstr(name, "BACKWARD") != NULL || names_place,
+                 "3.%d: %s", minor, name);
+}
+
+Test(bytecode, jumps)
+{
+    each(check_jump);
+}
+
+static void check_end(int minor, const char *name, uint8_t opcode)
+{
+    bool leaves = strcmp(name, "RETURN_VALUE") == 0 || strcmp(name, "RETURN_CONST") == 0;
+    bool jumps = starts(name, "JUMP_") && strstr(name, "_OR_POP") == NULL;
+    bool raises = strcmp(name, "RAISE_VARARGS") == 0 || strcmp(name, "RERAISE") == 0;
+
+    cr_assert_eq(has(opcode, CLP_OP_LEAVES), leaves, "3.%d: %s", minor, name);
+    cr_assert_eq(has(opcode, CLP_OP_NO_NEXT), leaves || jumps || raises, "3.%d: %s", minor, name);
+}
+
+Test(bytecode, what_never_goes_on)
+{
+    each(check_end);
+}
+
+static void check_start(int minor, const char *name, uint8_t opcode)
+{
+    bool never = strcmp(name, "RESUME") == 0 || strcmp(name, "END_FOR") == 0 ||
+                 strcmp(name, "END_SEND") == 0 || strcmp(name, "POP_ITER") == 0 ||
+                 (strcmp(name, "END_ASYNC_FOR") == 0 && minor >= 12);
+
+    cr_assert_eq(has(opcode, CLP_OP_NEVER_STARTS), never, "3.%d: %s", minor, name);
+}
+
+Test(bytecode, where_no_line_begins)
+{
+    each(check_start);
+}
+
+/* Whatever could call something, or come back somewhere else, must not be among them. */
+static void check_trivial(int minor, const char *name, uint8_t opcode)
+{
+    bool trivial = strcmp(name, "LOAD_CONST") == 0 || strcmp(name, "LOAD_SMALL_INT") == 0 ||
+                   strcmp(name, "LOAD_FAST") == 0 || strcmp(name, "LOAD_FAST_BORROW") == 0;
+
+    cr_assert_eq(has(opcode, CLP_OP_TRIVIAL), trivial, "3.%d: %s", minor, name);
+}
+
+Test(bytecode, what_only_pushes_a_value)
+{
+    each(check_trivial);
+}
+
+/* An exception at one of these would be taken for one that cannot be. */
+static void check_quiet(int minor, const char *name, uint8_t opcode)
+{
+    static const char *const quiet[] = {
+        "JUMP_FORWARD", "JUMP_BACKWARD_NO_INTERRUPT", "LOAD_CONST", "LOAD_SMALL_INT", "POP_TOP",
+        "POP_EXCEPT", "PUSH_EXC_INFO", "PUSH_NULL", "STORE_FAST", "COPY", "SWAP", "NOP",
+        "NOT_TAKEN", "END_FOR", "END_SEND", "POP_ITER",
+    };
+    bool expected = false;
+
+    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
+        expected |= strcmp(name, quiet[i]) == 0;
+    cr_assert_eq(has(opcode, CLP_OP_QUIET), expected, "3.%d: %s", minor, name);
+}
+
+Test(bytecode, what_never_raises)
+{
+    each(check_quiet);
+}
+
+/* ---- those with a part to play ---- */
+
+static void check_special(int minor, const char *name, uint8_t opcode)
+{
+    const struct {
+        const char *name;
+        uint8_t number;
+    } special[] = {
+        {"EXTENDED_ARG", bytecode.extended_arg}, {"LOAD_CONST", bytecode.load_const},
+        {"UNARY_NEGATIVE", bytecode.unary_negative}, {"POP_TOP", bytecode.pop_top},
+        {"JUMP_FORWARD", bytecode.jump_forward}, {"RERAISE", bytecode.reraise},
+        {"RESUME", bytecode.resume}, {"YIELD_VALUE", bytecode.yield_value},
+        {"SEND", bytecode.send}, {"FOR_ITER", bytecode.for_iter},
+        {"LOAD_NAME", bytecode.load_name}, {"LOAD_GLOBAL", bytecode.load_global},
+        {"LOAD_ATTR", bytecode.load_attr}, {"END_FOR", bytecode.end_for},
+    };
+
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        if (strcmp(special[i].name, name) == 0)
+            cr_assert_eq(special[i].number, opcode, "3.%d: %s", minor, name);
+        else
+            cr_assert_neq(special[i].number, opcode, "3.%d: %s is not %s", minor, name,
+                          special[i].name);
+    }
+}
+
+Test(bytecode, instructions_with_a_name_of_their_own)
+{
+    each(check_special);
+}
+
+/* What is put into code must have no cache and no target. */
+Test(bytecode, probes_are_made_of_plain_instructions)
+{
+    for (int minor = FIRST; minor <= LAST; minor++) {
+        cr_assert(clp_bytecode_init(&bytecode, minor));
+        const uint8_t plain[] = {bytecode.extended_arg, bytecode.load_const,
+                                 bytecode.unary_negative, bytecode.pop_top, bytecode.reraise};
+        for (size_t i = 0; i < sizeof plain; i++) {
+            cr_assert(has(plain[i], CLP_OP_KNOWN));
+            cr_assert_not(has(plain[i], CLP_OP_TARGET));
+            cr_assert_eq(bytecode.op[plain[i]].caches, 0);
+        }
+        cr_assert_eq(bytecode.op[bytecode.jump_forward].caches, 0);
+    }
+}
+
+Test(bytecode, ends_of_loops)
+{
+    static const char *const tails[] = {"", "", "POP_TOP", "POP_ITER", "POP_ITER"};
+
+    for (int minor = FIRST; minor <= LAST; minor++) {
+        cr_assert(clp_bytecode_init(&bytecode, minor));
+        cr_assert_str_eq(made_name(minor, bytecode.end_for), minor == 11 ? "" : "END_FOR");
+        cr_assert_str_eq(made_name(minor, bytecode.end_for_tail), tails[minor - FIRST]);
+        cr_assert_eq(bytecode.skips_tail, minor == 13);
+    }
+}
+
+/* ---- comparing with an interpreter ---- */
+
+Test(bytecode, agrees_with_what_it_knows_only)
+{
+    cr_assert(clp_bytecode_init(&bytecode, 12));
+    cr_assert(clp_bytecode_agrees(&bytecode, "LOAD_ATTR", 106, 9));
+    cr_assert_not(clp_bytecode_agrees(&bytecode, "LOAD_ATTR", 107, 9));
+    cr_assert_not(clp_bytecode_agrees(&bytecode, "LOAD_ATTR", 106, 8));
+    cr_assert_not(clp_bytecode_agrees(&bytecode, "LOAD_ATTRIBUTE", 106, 9));
+    cr_assert_not(clp_bytecode_agrees(&bytecode, "LOAD_METHOD", 160, 10), "that is of 3.11");
+    cr_assert(clp_bytecode_init(&bytecode, 15));
+    cr_assert(clp_bytecode_agrees(&bytecode, "RESUME", 128, 1));
+    cr_assert_not(clp_bytecode_agrees(&bytecode, "RESUME", 128, 0), "that is of 3.14");
+}
