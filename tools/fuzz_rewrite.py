@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Functions made by chance, by the thousand: counted by the profiler as by the reference, doing what
-they do without either. `make fuzz-rewrite` runs it; it needs msgpack.
+"""Functions made by chance, by the thousand: counted by the profiler as by the reference, doing
+what they do without either. `make fuzz-rewrite` runs it; it needs msgpack.
 
     fuzz_rewrite.py [--functions N] [--seed N] [--tracer NAME] [--first N]
 
@@ -32,8 +32,8 @@ BIG_EVERY = 10  # one batch in so many has a function that is very long
 QUIET = {"PYTHONWARNINGS": "ignore"}  # leaving a finally block is warned of since 3.14
 
 
-# Since 3.15, where a frame that suspends was left by an exception reads differently in a program that
-# is monitored or traced; then what programs print of that is not compared.
+# Since 3.15, where an exception left a frame that can be suspended reads differently in a program
+# that is monitored or traced; what such programs print is not compared.
 TRUE_TO_FRAMES = sys.version_info < (3, 15)
 
 
@@ -62,7 +62,8 @@ def compare(functions, folder):
     if bare.code or bare.err:
         raise RuntimeError(f"a program does not run at all:\n{bare.err}")
     expected, counted = h.reference(script, folder, env=QUIET, timeout=SECONDS)
-    problems = ended_unlike(bare, counted, counted.out if TRUE_TO_FRAMES else bare.out, "reference")
+    out = counted.out if TRUE_TO_FRAMES else bare.out
+    problems = ended_unlike(bare, counted, out, "reference", functions)
     try:
         ours = h.run_ckernprof(["-l", script], folder, env=QUIET, timeout=SECONDS)
     except subprocess.TimeoutExpired:
@@ -70,7 +71,7 @@ def compare(functions, folder):
     out = h.own_messages_removed(ours.out)
     if not TRUE_TO_FRAMES and h.TRACER in ("monitoring", "settrace"):
         out = bare.out
-    problems += ended_unlike(bare, ours, out, "profiled")
+    problems += ended_unlike(bare, ours, out, "profiled", functions)
     if list(script.parent.glob("*.lprof")):
         owner = owners(functions)
         for line in h.differences(ours.profile().hits(), expected):
@@ -81,18 +82,21 @@ def compare(functions, folder):
     return problems, expected
 
 
-def ended_unlike(bare, other, out, what):
+def ended_unlike(bare, other, out, what, functions):
     """What one run of a program printed, and how it ended, against another."""
+    alone = functions[0].name if len(functions) == 1 else ""
     problems = []
     for number, (ours, theirs) in enumerate(zip(out.split("\n"), bare.out.split("\n"))):
         if ours != theirs:
-            name = theirs.partition(" ")[0]
-            problems.append(Problem(what, name, f"{what} it says {ours!r}, bare {theirs!r} (line {number})"))
+            name = alone or theirs.partition(" ")[0]
+            text = f"{what} it says {ours!r}, bare {theirs!r} (line {number})"
+            problems.append(Problem(what, name, text))
     if (other.code, other.err) != (bare.code, bare.err):
-        name = problems[-1].name if problems else ""
-        problems.append(Problem(what, name, f"{what} it ends with {other.code}:\n{other.err[-2000:]}"))
+        name = problems[-1].name if problems else alone
+        text = f"{what} it ends with {other.code}:\n{other.err[-2000:]}"
+        problems.append(Problem(what, name, text))
     elif not problems and out != bare.out:
-        problems.append(Problem(what, "", f"{what} it prints {len(out)} characters, not {len(bare.out)}"))
+        problems.append(Problem(what, "", f"{what} it does not print as much as bare, or more"))
     return problems
 
 
@@ -124,7 +128,7 @@ def smaller(lines):
         yield lines[:start] + lines[end:]
         yield lines[:start] + [" " * depths[start] + "pass"] + lines[end:]
         if end > start + 1:
-            inside = [line[4:] if line.startswith("    ") else line for line in lines[start + 1 : end]]
+            inside = [line.replace("    ", "", 1) for line in lines[start + 1 : end]]
             yield lines[:start] + inside + lines[end:]
 
 
@@ -140,7 +144,7 @@ def fails(function, folder, what):
 
 
 def cut_down(function, folder, what, seconds):
-    """The smallest function found, within so many seconds, that still has a problem of this sort."""
+    """The smallest function found in so many seconds that still has a problem of this sort."""
     until = time.monotonic() + seconds
     lines = function.text.rstrip("\n").split("\n")
     found = True
@@ -161,8 +165,9 @@ def batch_of(seed, first, count):
     functions = [generate.function(seed, first + k) for k in range(count)]
     number = first // BATCH
     if number % BIG_EVERY == BIG_EVERY - 1:
-        names = list(generate.BIG)
-        functions.append(generate.big_function(seed + number, names[number // BIG_EVERY % len(names)]))
+        kinds = list(generate.BIG)
+        kind = kinds[number // BIG_EVERY % len(kinds)]
+        functions.append(generate.big_function(seed + number, kind))
     return functions
 
 

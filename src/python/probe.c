@@ -403,9 +403,11 @@ static enum clp_selection rewrite(const struct state *state, PyCodeObject *code,
     const struct clp_code old = clp_shape_code(code, bytes);
     struct clp_rewritten rewritten;
 
-    if (clp_rewrite(&rewritten, &selected->recorder->mem, &selected->recorder->bytecode, &old, true, reason) !=
-        CLP_OK)
+    if (clp_rewrite(&rewritten, &selected->recorder->mem, &selected->recorder->bytecode, &old, true,
+                    reason) != CLP_OK) {
+        selected->refused = true;
         return CLP_SELECTION_REFUSED;
+    }
     selected->copy = make_copy(state, code, selected, &rewritten);
     clp_rewritten_clear(&rewritten);
     return selected->copy != NULL ? CLP_SELECTION_DONE : CLP_SELECTION_FAILED;
@@ -423,10 +425,21 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
     return outcome;
 }
 
-static bool install(PyObject *function, const struct clp_selected *selected)
+static bool install(PyObject *function, struct clp_selected *selected)
 {
-    return selected->copy == NULL ||
-           PyObject_SetAttrString(function, "__code__", selected->copy) == 0;
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GetCode(function); /* borrowed */
+    const char *reason;
+
+    if (selected->refused)
+        return true;
+    if (selected->copy != NULL) /* held by functions that live */
+        return PyObject_SetAttrString(function, "__code__", selected->copy) == 0;
+    if (select_code(selected->recorder, code, selected, &reason) != CLP_SELECTION_DONE)
+        return false;
+    PyObject *copy = selected->copy;
+    bool done = PyObject_SetAttrString(function, "__code__", copy) == 0;
+    Py_DECREF(copy); /* the function holds it; without one it goes, and selected->copy with it */
+    return done;
 }
 
 /* ---- starting and stopping ---- */

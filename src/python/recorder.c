@@ -24,13 +24,24 @@ struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, co
     return selected;
 }
 
+void clp_recorder_code_gone(void *data)
+{
+    const struct clp_selected *selected = data;
+    struct clp_selected *from = NULL;
+
+    if (selected != NULL && selected->original != NULL)
+        from = clp_recorder_selected(selected->recorder, selected->original);
+    if (from != NULL && from->copy == selected->code)
+        from->copy = NULL;
+    clp_recorder_drop_selected(data);
+}
+
 void clp_recorder_drop_selected(void *data)
 {
     struct clp_selected *selected = data;
 
     if (selected == NULL || --selected->holders > 0)
         return;
-    Py_XDECREF(selected->copy);
     Py_XDECREF(selected->original);
     clp_shape_clear(&selected->shape, &selected->recorder->mem);
     clp_mem_free(&selected->recorder->mem, selected, 1, sizeof *selected);
@@ -66,7 +77,7 @@ bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)
     recorder->knows_bytecode = clp_bytecode_init(&recorder->bytecode, PY_MINOR_VERSION) &&
                                clp_opcodes_agree(&recorder->bytecode);
     PyErr_Clear();
-    recorder->code_slot = clp_compat_request_code_slot(clp_recorder_drop_selected);
+    recorder->code_slot = clp_compat_request_code_slot(clp_recorder_code_gone);
     if (recorder->code_slot < 0) {
         PyErr_SetString(PyExc_RuntimeError,
                         "clineprof: the interpreter has no room for data of code objects left");

@@ -44,15 +44,18 @@ struct clp_selected {
     uint32_t holders; /* the code object, and each probe that points here */
     bool probed;      /* the code records itself, by its probes */
     bool suspends;    /* generator or coroutine: its bodies are known by their frames */
-    /* Owned, both: the code object with probes made of this one; the one that this was made of. The
-     * two hold each other until the end, as the next function of the same code needs the copy. */
-    PyObject *copy, *original;
+    PyObject *copy;     /* borrowed: the code object with probes made of this one, while it lives */
+    PyObject *original; /* owned: the code object that this one was made of, or NULL */
+    bool refused;       /* it cannot have probes */
     struct clp_shape shape;
 };
 
 /* One that a code object may hold, for the function; NULL with an exception set. Takes *shape. */
 struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, const void *code,
                                                uint32_t function, const struct clp_shape *shape);
+
+/* The code object on which this hangs is going. NULL is nothing. */
+void clp_recorder_code_gone(void *selected);
 
 /* One holder less; the last one frees it. NULL is nothing. */
 void clp_recorder_drop_selected(void *selected);

@@ -221,6 +221,7 @@ static bool select_new(struct clp_recorder *recorder, PyObject *function, PyObje
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));
     struct clp_selected *selected = attach(recorder, (PyCodeObject *)code, name);
     bool installs = recorder->tracer->install != NULL;
+    PyObject *copy = NULL; /* owned until the function holds it */
     bool done = false;
 
     if (selected == NULL)
@@ -231,11 +232,13 @@ static bool select_new(struct clp_recorder *recorder, PyObject *function, PyObje
         goto out;
     }
     done = select_code(recorder, (PyCodeObject *)code, selected);
+    copy = selected->copy;
     if (done && installs)
         done = recorder->tracer->install(function, selected) &&
                clp_shared_select(recorder, (PyCodeObject *)code, selected,
                                  PyFunction_GetGlobals(function));
 out:
+    Py_XDECREF(copy);
     Py_DECREF(code);
     return done;
 }

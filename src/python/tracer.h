@@ -24,13 +24,14 @@ struct clp_tracer {
      * tool has taken the tracer's place. */
     void (*stop)(struct clp_recorder *recorder);
 
-    /* The code object has just been given its clp_selected. When refused, *reason is a constant. */
+    /* The code object has just been given its clp_selected. When refused, *reason is a constant.
+     * A tracer that installs leaves selected->copy, and the caller a reference to it. */
     enum clp_selection (*select)(struct clp_recorder *recorder, PyCodeObject *code,
                                  struct clp_selected *selected, const char **reason);
 
     /* A function has this selected code. NULL: nothing is to be done to it. False with an exception
      * set. */
-    bool (*install)(PyObject *function, const struct clp_selected *selected);
+    bool (*install)(PyObject *function, struct clp_selected *selected);
 };
 
 /* In order of preference; ended by NULL. Holds those that this interpreter has. */

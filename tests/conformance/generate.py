@@ -50,9 +50,9 @@ NOTES = []
 # that has no value is told of as on the line before, where two instructions were made one.
 FORGETS = sys.version_info < (3, 12)
 
-# Since 3.13, closing a generator may clear its frame without running it, unless some tool watches
-# for exceptions: when the objects in it die then depends on who watches what.
-FORGOES = sys.version_info >= (3, 13)
+# When the objects in a frame die can depend on who watches: since 3.13 closing a generator may
+# clear its frame without running it, and on 3.10 tracing keeps frames.
+UNSURE = not (3, 11) <= sys.version_info < (3, 13)
 DEAD = []
 
 
@@ -74,8 +74,8 @@ class Meta(type):
 
 class Dies:
     def __init__(self, n): self.n = n
-    @profile
-    def __del__(self): DEAD.append(self.n) if FORGOES else note(f"dead {self.n}")
+    def __del__(self): DEAD.append(self.n) if UNSURE else note(f"dead {self.n}")
+    if sys.version_info >= (3, 12): __del__ = profile(__del__)  # else lost to tracing
 
 
 class Point(metaclass=Meta):
@@ -337,8 +337,9 @@ def main():
         run(function, kind, rounds, zlib.crc32(name.encode()))
         gc.collect()
         note(sorted(DEAD)); DEAD.clear()
-        if len(FUNCTIONS) > 1 and name not in sys.argv: print(name, zlib.crc32(repr(NOTES).encode()), flush=True)
-        else: print(name, *NOTES, sep="\\n", flush=True)
+        shown_whole = len(FUNCTIONS) == 1 or name in sys.argv
+        print(name, *(NOTES if shown_whole else [zlib.crc32(repr(NOTES).encode())]),
+              sep="\\n" if shown_whole else " ", flush=True)
 
 
 main()
@@ -347,7 +348,8 @@ main()
 
 def table(*versions):
     """Templates, one a line, of those (version, text) that this interpreter understands."""
-    return [line for since, text in versions if VERSION >= since for line in text.split("\n") if line]
+    texts = [text for since, text in versions if VERSION >= since]
+    return [line for text in texts for line in text.split("\n") if line]
 
 
 def blocks(*versions):
@@ -1334,7 +1336,7 @@ except Odd as error:
 
 USES = {
     "plain": """
-x += $f($e % 4) or 0
+x += $f(($e) % 4) or 0
 
 x += ($f(n) or 0) if $c else $e
 
@@ -1349,7 +1351,7 @@ x += sum($f($1) or 0 for $1 in range(2))
 note($f(n % 3,$b ))
 """,
     "generator": """
-for $1 in $f($e % 4): y += $1 or 1
+for $1 in $f(($e) % 4): y += $1 or 1
 
 for $1 in $f(n):
     $loop
@@ -1372,7 +1374,7 @@ $1, *$2 = through(guarded($f(n))), n
 note([*$f(n)] == [])
 """,
     "coroutine": """
-x += spin($f($e % 4))
+x += spin($f(($e) % 4))
 
 $1 = $f(n)
 try:
@@ -1385,7 +1387,7 @@ $1.close()
 $f(1).close()
 """,
     "asyncgen": """
-x += spin(collect($f($e % 4)))
+x += spin(collect($f(($e) % 4)))
 
 $1 = $f(n)
 try:
@@ -1399,13 +1401,13 @@ spin($1.aclose())
 
 ASYNC_USES = {
     "coroutine": """
-x += (await $f($e % 4)) or 0
+x += (await $f(($e) % 4)) or 0
 
 try: x += await $f(n) or 0
 except Odd: where()
 """,
     "asyncgen": """
-async for $1 in $f($e % 4): y += 1
+async for $1 in $f(($e) % 4): y += 1
 
 async for $1 in $f(n):
     $loop
@@ -1597,9 +1599,8 @@ class Writer:
     def leaving(self, place):
         ways = [self.pick(RAISING)]
         if not place.star:
-            ways.append(
-                self.pick(("return", "return x", "return $e")) if place.kind != "asyncgen" else "return"
-            )
+            valued = place.kind != "asyncgen"
+            ways.append("return" + self.pick(("", " x", " $e")) * valued)
         if place.loop:
             ways += ["continue", "break"] * 2
         way = self.fill(self.pick(ways), place, {})
@@ -1728,8 +1729,8 @@ def on_one_line(chance, name):
         parts += writer.simple(place)[1]
     parts.append("return" + " x" * (kind != "asyncgen"))
     keyword = "async def" if kind in ("coroutine", "asyncgen") else "def"
-    line = "; ".join("global G" if "G" in part and "G =" in part else part for part in parts)
-    return kind, ["@profile", f"{keyword} {name}(n): " + line.replace("G +=", "x +=")]
+    parts = ["global G"] * writer.globals + parts
+    return kind, ["@profile", f"{keyword} {name}(n): " + "; ".join(parts)]
 
 
 def near(chance, limit):
@@ -1815,7 +1816,8 @@ def deep(chance, name):
     texts = ["@profile", f"def {name}(n):", "    x = n"]
     depth = 1
     for k in range(17):
-        head = chance.choice(("for i in range(1 + (n == 2)):", "with Quiet(n):", "try:", "while True:"))
+        heads = "for i in range(1 + (n == 2)):", "with Quiet(n):", "try:", "while True:"
+        head = chance.choice(heads)
         texts.append("    " * depth + head)
         depth += 1
         if head == "try:":
@@ -1854,10 +1856,11 @@ def long_jumps(chance, name, limit=256):
             texts.append(f"            with Quiet(2):\n                if x % 5: raise Odd({k})")
             texts.append(f"            if x % 89 == {k % 89}: raise Odd")
         if k % 199 == 198:
-            texts.append("            while x > 90:\n                x -= 10\n                if x == 95: break")
+            texts += ["            while x > 90:", "                x -= 10"]
+            texts += ["                if x == 95: break"]
         if k % 31 == 30:
-            texts.append({"plain": "            pass", "generator": "            yield x",
-                          "coroutine": "            await later(x)"}[kind])
+            pauses = {"plain": "pass", "generator": "yield x", "coroutine": "await later(x)"}
+            texts.append("            " + pauses[kind])
     texts += ["        except Odd:", "            x += 1", "        finally:", "            x += 2"]
     return kind, texts + ["    else: x += 1", "    return x"]
 
@@ -1871,7 +1874,7 @@ def wide_gap(chance, name, limit=256):
         "    while x < 5:",
         f"        x += 1{lines}",
         f"        same(x,{lines}n)",
-        f"    return x{lines} if x else n".replace(lines, "\\\n"),
+        "    return x\\\n if x else n",
     ]
 
 
@@ -1879,7 +1882,7 @@ def big(function, limit):
     return lambda chance, name: function(chance, name, limit)
 
 
-LONG = [many_constants, many_names, many_locals, many_things, deep, long_jumps, long_jumps, wide_gap]
+LONG = [many_constants, many_names, many_locals, many_things, deep, long_jumps, wide_gap]
 BIG = {
     "constants": big(many_constants, 65536),
     "names": big(many_names, 65536),
