@@ -242,8 +242,9 @@ def main():
             if task.result():
                 wrong += 1
                 print(task.result(), flush=True)
-            if done % (25 * BATCH) < BATCH or done == wanted.functions:
+            if done % (25 * BATCH) < BATCH and done < wanted.functions:
                 print(f"{done} functions, {wrong} batches with differences", flush=True)
+    print(f"{done} functions, {wrong} batches with differences", flush=True)
     return 1 if wrong else 0
 
 

@@ -260,7 +260,7 @@ NOT_COMPARED = {
     "*/asyncio/events.py:TimerHandle.*": "the same",
     "*/asyncio/selector_events.py:BaseSelectorEventLoop._process_events": "the same",
     "*/asyncio/unix_events.py:_UnixSelectorEventLoop._process_self_data": "the same",
-    "*/inspect.py:getclosurevars": "3.15: goes through bytecode",
+    "*/inspect.py:getclosurevars": "3.14+: goes through bytecode",
     "*/python3.1[01]/threading.py:*": "the reference sees a new thread only after these have begun",
 }
 

@@ -83,38 +83,6 @@ static bool select_holders(struct clp_recorder *recorder, PyCodeObject *code,
 
 /* ---- functions to come ---- */
 
-static PyObject *replaced(PyObject *code, PyObject *old, PyObject *new);
-
-/* New constants with `new` in the place of `old`, however deep. */
-static PyObject *replaced_constants(PyObject *constants, PyObject *old, PyObject *new)
-{
-    PyObject *copy = PyTuple_New(PyTuple_GET_SIZE(constants));
-
-    for (Py_ssize_t i = 0; copy != NULL && i < PyTuple_GET_SIZE(constants); i++) {
-        PyObject *item = PyTuple_GET_ITEM(constants, i);
-        item = PyCode_Check(item) ? replaced(item, old, new) : Py_NewRef(item);
-        if (item == NULL)
-            Py_CLEAR(copy);
-        else
-            PyTuple_SET_ITEM(copy, i, item);
-    }
-    return copy;
-}
-
-/* `new` for `old`; a copy for code that has it among its constants; the same for other code. */
-static PyObject *replaced(PyObject *code, PyObject *old, PyObject *new)
-{
-    if (code == old)
-        return Py_NewRef(new);
-    if (!is_constant(((PyCodeObject *)code)->co_consts, (PyCodeObject *)old, DEEPEST))
-        return Py_NewRef(code);
-    PyObject *constants = replaced_constants(((PyCodeObject *)code)->co_consts, old, new);
-    PyObject *copy =
-        constants != NULL ? clp_compat_with_constants((PyCodeObject *)code, constants) : NULL;
-    Py_XDECREF(constants);
-    return copy;
-}
-
 /* A code object that was selected passes that on to its copy. */
 static bool pass_on(struct clp_recorder *recorder, PyObject *code, PyObject *copy)
 {
@@ -126,6 +94,43 @@ static bool pass_on(struct clp_recorder *recorder, PyObject *code, PyObject *cop
         return false;
     selected->holders++;
     return true;
+}
+
+static PyObject *replaced(struct clp_recorder *recorder, PyObject *code, PyObject *old,
+                          PyObject *new);
+
+/* New constants with `new` in the place of `old`, however deep. */
+static PyObject *replaced_constants(struct clp_recorder *recorder, PyObject *constants,
+                                    PyObject *old, PyObject *new)
+{
+    PyObject *copy = PyTuple_New(PyTuple_GET_SIZE(constants));
+
+    for (Py_ssize_t i = 0; copy != NULL && i < PyTuple_GET_SIZE(constants); i++) {
+        PyObject *item = PyTuple_GET_ITEM(constants, i);
+        item = PyCode_Check(item) ? replaced(recorder, item, old, new) : Py_NewRef(item);
+        if (item == NULL)
+            Py_CLEAR(copy);
+        else
+            PyTuple_SET_ITEM(copy, i, item);
+    }
+    return copy;
+}
+
+/* `new` for `old`; a copy for code that has it among its constants; the same for other code. */
+static PyObject *replaced(struct clp_recorder *recorder, PyObject *code, PyObject *old,
+                          PyObject *new)
+{
+    if (code == old)
+        return Py_NewRef(new);
+    if (!is_constant(((PyCodeObject *)code)->co_consts, (PyCodeObject *)old, DEEPEST))
+        return Py_NewRef(code);
+    PyObject *constants = replaced_constants(recorder, ((PyCodeObject *)code)->co_consts, old, new);
+    PyObject *copy =
+        constants != NULL ? clp_compat_with_constants((PyCodeObject *)code, constants) : NULL;
+    Py_XDECREF(constants);
+    if (copy != NULL && !pass_on(recorder, code, copy))
+        Py_CLEAR(copy);
+    return copy;
 }
 
 /* The function behind a class's member. Owned, or NULL. */
@@ -180,8 +185,8 @@ static bool select_future(struct clp_recorder *recorder, PyObject *maker, PyCode
                           const struct clp_selected *selected)
 {
     PyObject *old = PyFunction_GetCode(maker); /* borrowed */
-    PyObject *new = replaced(old, (PyObject *)code, selected->copy);
-    bool done = new != NULL && pass_on(recorder, old, new) &&
+    PyObject *new = replaced(recorder, old, (PyObject *)code, selected->copy);
+    bool done = new != NULL &&
                 (new == old || PyObject_SetAttrString(maker, "__code__", new) == 0);
 
     Py_XDECREF(new);

@@ -1467,28 +1467,23 @@ def test_sudden_end(call, script, tmp_path):
 @pytest.mark.parametrize("way", ["trace", *(["monitoring"] if FALLBACK == "monitoring" else [])])
 def test_an_exception_at_every_instruction(way, tmp_path):
     """Also between the three instructions of a probe, and where a body is left: later hits are
-    right. How many instructions there were is nobody's business; hits are compared with those of a
-    run that goes on a little longer."""
+    right. What is counted meanwhile depends on where the instructions lie; so hits are compared with
+    those of a run that goes on for longer."""
     path = PROGRAMS / "at_every_instruction.py"
-    found = []
+    found, expected = {}, {}
     for times in "3", "103":
         ended = probed([path, way, times], tmp_path)
         assert (ended.err, ended.code) == ("", 0)
-        assert own_messages_removed(ended.out) == "True\n" * 4 + "8 3 [5, 0, 1] 2\n" * int(times)
-        found.append(ended.profile().hits())
-    more = {
-        key[2]: [n - found[0][key][line] for line, n in lines.items() if n != found[0][key][line]]
-        for key, lines in found[1].items()
-    }
-    assert more == {
-        "leaf": [400, 400],
-        "generator": [200, 200, 200, 200],
-        "caller": [100, 400, 300, 300, 300, 100, 100 + 0, 100],
-        "recursive": [400, 100, 300],
-        "coroutine": [100, 100, 100],
-        "Context.__aenter__": [100],
-        "Context.__aexit__": [100],
-    }
+        assert own_messages_removed(ended.out) == "True\n" + "10 3 [5, 0, 1] 2\n" * int(times)
+        found[times] = ended.profile().hits()
+        expected[times], _ = reference(path, tmp_path, ["none", times])
+    more, expected_more = (
+        {key: {n: hits["103"][key][n] - hits["3"][key].get(n, 0) for n in hits["103"][key]}
+         for key in hits["103"]}
+        for hits in (found, expected)
+    )
+    assert len(without_zeros(expected_more)) == 7
+    assert "\n".join(differences(more, expected_more)) == ""
 
 
 DROPPED = """
@@ -1507,13 +1502,11 @@ before = sys.getallocatedblocks()
 for i in range(1000):
     once()
 gc.collect()
-print("kept a piece each" if sys.getallocatedblocks() - before > 500 else "gave all back")
+# the interpreter's cache of attributes may hold some names
+print("kept" if sys.getallocatedblocks() - before > 3000 else "gave all back")
 """
 
 
-@pytest.mark.xfail(
-    strict=True, reason="code and its copy with probes hold each other: neither ever goes"
-)
 def test_code_that_is_made_and_dropped(script, tmp_path):
     path = script(BARE + DROPPED)
     assert run_python([path], tmp_path).out == "gave all back\n"
