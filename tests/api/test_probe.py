@@ -1513,3 +1513,98 @@ def test_code_that_is_made_and_dropped(script, tmp_path):
     ours = probed([path], tmp_path)
     assert hits(ours, "f") == [1020, 1020] and hits(ours, "g") == [1020]
     assert own_messages_removed(ours.out) == "gave all back\n"
+
+
+COPIED_TWICE = """
+import types
+@profile
+def generator(n):
+    for i in range(n):
+        yield i
+types.coroutine(generator)  # gives it a copy of its code
+profile(generator)
+print(generator(3).send(None))
+"""
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a copy of code that has probes gets them once more, and counts twice"
+)
+def test_a_copy_of_selected_code_is_selected(agrees):
+    agrees(COPIED_TWICE)
+
+
+ADDRESS_AGAIN = """
+import gc, sys, types
+def make(name, body):
+    names = {"hook": lambda: hook()}
+    text = f"def {name}(n):\\n    x = n\\n    hook()\\n{body}    return x + 1\\n"
+    exec(compile(text, name, "exec"), names)
+    return names.pop(name)
+hook = lambda: None
+LINES = 12
+A = profile(make("A", "    x = 7\\n" * LINES))
+size, address = sys.getsizeof(A.__code__), id(A.__code__)
+A2 = types.FunctionType(A.__code__.replace(co_name="A2"), A.__globals__)
+fillers = {k: make("B", "    " + "x = 5; " * k + "\\n") for k in range(1, 60)}
+overhead = sys.getsizeof(profile(make("B", "    x = 5; x = 5\\n")).__code__) - sys.getsizeof(make("B", "    x = 5; x = 5\\n").__code__)
+fits = [k for k, f in fillers.items() if (sys.getsizeof(f.__code__) + overhead + 15) // 16 == (size + 15) // 16]
+ready = [make("B", "    " + "x = 5; " * k + "\\n") for k in fits for i in range(100)]
+del A
+gc.collect()
+B = None
+for f in ready:
+    profile(f)
+    if id(f.__code__) == address:
+        B = f
+        break
+print("the same address" if B else "other addresses")
+if B:
+    jumped = []
+    def local(frame, event, arg):
+        if event == "line" and not jumped and frame.f_lineno == frame.f_code.co_firstlineno + 3:
+            jumped.append(1)
+            frame.f_lineno = frame.f_code.co_firstlineno + 1
+        return local
+    def hook():
+        global hook
+        hook = lambda: None
+        sys.settrace(lambda f, e, a: local if f.f_code is B.__code__ else None)
+        B(1)
+        sys.settrace(None)
+    A2(1)
+"""
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="bodies are known by the address of their code, which a copy of it may outlive: hits are "
+    "written beyond the counters of the function that has the address now",
+)
+def test_an_address_that_is_used_again(script, tmp_path):
+    """A has gone, but not a copy of its code. B has the address of its code, and leaves an activation
+    behind by a jump to its start while the copy runs."""
+    ours = probed([script(BARE + ADDRESS_AGAIN)], tmp_path)
+    assert (ours.code, ours.err) == (0, "")
+    assert ours.out.startswith("the same address\n")
+    assert hits(ours, "A") == [1] * 15
+
+
+FAR_FROM_FIRST = """
+def version(lines):
+    "Functions of the same name at the same place, each longer or shorter than the one before."
+    names = {"profile": profile}
+    text = "@profile\\ndef f(n):\\n" + "    x = n\\n" * lines + "    return x\\n"
+    exec(compile(text, "made", "exec"), names)
+    return names["f"]
+for lines in 1, 5, 3000, 2, 10_000, 1:
+    print(version(lines)(lines))
+"""
+
+
+def test_functions_of_one_name_and_many_lengths(script, tmp_path):
+    path = script(BARE + FAR_FROM_FIRST)
+    ours = probed([path], tmp_path)
+    assert_same(ours, run_python([path], tmp_path))
+    assert hits(ours, "f")[:10] == [6, 6, 4, 3, 3, 3, 2, 2, 2, 2]
+    assert len(hits(ours, "f")) == 10_001

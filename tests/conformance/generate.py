@@ -50,10 +50,10 @@ NOTES = []
 # that has no value is told of as on the line before, where two instructions were made one.
 FORGETS = sys.version_info < (3, 12)
 
-# When the objects in a frame die can depend on who watches: since 3.13 closing a generator may
-# clear its frame without running it, and on 3.10 tracing keeps frames.
+# When the objects in a frame die can depend on who watches: since 3.13 a generator that is closed
+# outside of any try statement does not run, unless any tool monitors anything; and on 3.10 tracing
+# keeps frames. What is written down then is the same, but not its order.
 UNSURE = not (3, 11) <= sys.version_info < (3, 13)
-DEAD = []
 
 
 def note(thing):
@@ -74,7 +74,7 @@ class Meta(type):
 
 class Dies:
     def __init__(self, n): self.n = n
-    def __del__(self): DEAD.append(self.n) if UNSURE else note(f"dead {self.n}")
+    def __del__(self): note(f"dead {self.n}")
     if sys.version_info >= (3, 12): __del__ = profile(__del__)  # else lost to tracing
 
 
@@ -336,7 +336,7 @@ def main():
         NOTES.clear()
         run(function, kind, rounds, zlib.crc32(name.encode()))
         gc.collect()
-        note(sorted(DEAD)); DEAD.clear()
+        if UNSURE: NOTES.sort(key=repr)
         shown_whole = len(FUNCTIONS) == 1 or name in sys.argv
         print(name, *(NOTES if shown_whole else [zlib.crc32(repr(NOTES).encode())]),
               sep="\\n" if shown_whole else " ", flush=True)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rewriter as a shared library that Python can load, for test_rewrite.py. One result at a time. */
+/* The rewriter as a shared library that Python loads, for test_rewrite.py. One result at a time. */
 #include "rewrite.h"
 
 #define API __attribute__((visibility("default")))

@@ -139,6 +139,10 @@ def standard_library():
             yield from code_objects(module)
 
 
+def has_tests():
+    return pathlib.Path(sysconfig.get_path("stdlib"), "test", "test_grammar.py").exists()
+
+
 FUZZED_MODULES = ["asyncio/tasks.py", "contextlib.py", "dataclasses.py", "typing.py", "zipfile.py"]
 
 
@@ -340,5 +344,6 @@ def entry_at(entries, offset):
 def fuzz_input(code, flags=0, fail_at=0):
     """A code object as tests/fuzz/fuzz_rewrite.c reads it."""
     old = unchanged(code)
-    numbers = (code.co_firstlineno % 65536, old.stack_size, len(code.co_consts), len(old.code), len(old.exceptions))
-    return bytes([MINOR - 11, flags, fail_at]) + struct.pack("<5H", *numbers) + b"".join(old[:3])
+    numbers = (code.co_firstlineno % 65536, old.stack_size, len(code.co_consts))
+    sizes = (len(old.code), len(old.exceptions))
+    return bytes([MINOR - 11, flags, fail_at]) + struct.pack("<5H", *numbers, *sizes) + b"".join(old[:3])

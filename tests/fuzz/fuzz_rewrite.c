@@ -191,16 +191,15 @@ static uint32_t body_of(const struct made *made, const struct clp_bytecode *byte
     return made->prefixes[i] + 1u + bytecode->op[made->opcode[i]].caches;
 }
 
-/* Where the jump goes: somewhere before or behind it, as it must. */
+/* How far the jump leads: somewhere before or behind it, as it must. */
 static uint32_t distance(const struct made *made, const struct clp_bytecode *bytecode, uint32_t i)
 {
     uint32_t next = made->at[i] + body_of(made, bytecode, i);
+    uint32_t before = i + 1, behind = made->count - before;
 
     if (is(bytecode, made, i, CLP_OP_BACKWARD))
-        return next - made->at[made->argument[i] % (i + 1)];
-    if (i + 1 == made->count)
-        return 0;
-    return made->at[i + 1 + made->argument[i] % (made->count - i - 1)] - next;
+        return next - made->at[made->argument[i] * before / 256];
+    return behind == 0 ? 0 : made->at[before + made->argument[i] * behind / 256] - next;
 }
 
 static void write_code(struct made *made, const struct clp_bytecode *bytecode,
@@ -445,7 +444,8 @@ static void check_exhausted(struct trial *trial, uint32_t from, uint32_t end)
 static void check_jump(struct trial *trial, uint32_t from)
 {
     const struct clp_bytecode *bytecode = &trial->bytecode;
-    uint32_t to = trial->old.items[from].target, arrives = trial->new.items[trial->new_of[from]].target;
+    uint32_t to = trial->old.items[from].target;
+    uint32_t arrives = trial->new.items[trial->new_of[from]].target;
 
     if (to == CLP_NOWHERE)
         return;
@@ -526,9 +526,10 @@ static void check_unhandled(struct trial *trial, uint32_t from)
     uint32_t range = trial->new.items[trial->new_of[from]].range;
     bool rethrown = (trial->edges.flags[from] & CLP_EDGE_RETHROWN) != 0;
     size_t place = 0;
+    bool outside = from <= trial->old.entry || trial->layout.places[from].left ||
+                   clp_decoded_is(&trial->old, from, CLP_OP_LEAVES);
 
-    if (!rethrown && (from <= trial->old.entry || clp_decoded_is(&trial->old, from, CLP_OP_LEAVES) ||
-                      trial->layout.places[from].left)) {
+    if (!rethrown && outside) {
         require(range == CLP_NOWHERE, "left where nothing has been entered");
         return;
     }
@@ -568,10 +569,35 @@ static void match(struct trial *trial)
     }
 }
 
+/* Room for a probe on top of it all, and for one in the blocks at the end. */
+static void check_stack(const struct trial *trial)
+{
+    require(trial->out.stack_size > trial->code.stack_size, "no room for a probe");
+    for (size_t i = 0; i < trial->new.range_count; i++)
+        require(trial->out.stack_size >= (int32_t)trial->new.ranges[i].depth + 3,
+                "no room for what is re-raised");
+}
+
+/* 3.11 expects a SEND before its YIELD_VALUE, and goes to the instruction before its target. */
+static void check_delegation(const struct trial *trial, uint32_t yield)
+{
+    const struct clp_instruction *old = &trial->old.items[yield];
+
+    if (trial->bytecode.minor != 11 || yield == 0 || old->opcode != trial->bytecode.yield_value ||
+        old[-1].opcode != trial->bytecode.send)
+        return;
+    const struct clp_instruction *send = &trial->new.items[trial->new_of[yield] - 1];
+    require(send->opcode == trial->bytecode.send && send->prefixes == 0, "a SEND is missing");
+    require(trial->old_of[send->target - 1] == old[-1].target - 1,
+            "what a delegate raises is raised somewhere else");
+}
+
 static void check_ways(struct trial *trial)
 {
     match(trial);
+    check_stack(trial);
     for (uint32_t i = 0; i < trial->old.count; i++) {
+        check_delegation(trial, i);
         check_fall(trial, i);
         check_jump(trial, i);
         if (trial->old.items[i].range != CLP_NOWHERE)
@@ -598,11 +624,12 @@ static struct clp_code as_code(const struct trial *trial, const struct clp_rewri
 
 static bool same_buf(const struct clp_buf *one, const struct clp_buf *other)
 {
-    return one->used == other->used && memcmp(clp_buf_text(one), clp_buf_text(other), one->used) == 0;
+    return one->used == other->used &&
+           memcmp(clp_buf_text(one), clp_buf_text(other), one->used) == 0;
 }
 
 /* What the rewriter has written goes through it unchanged. (Where lines begin is asked even when
- * nothing is put in, and made up code with a probe in it may have one begin within a loop's end.) */
+ * nothing is put in; in made up code with probes one may begin within a loop's end.) */
 static void check_stable(struct trial *trial)
 {
     const char *reason;

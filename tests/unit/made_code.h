@@ -234,7 +234,7 @@ static inline void made_write_code(struct made *made, const struct made_statemen
     }
 }
 
-/* One entry per instruction (or more where it has more than eight units): no columns, or nothing. */
+/* An entry per instruction (more where it has over eight units): without columns, or nothing. */
 static inline void made_write_location(struct made *made, const struct made_statement *statement,
                                        int32_t *line)
 {

@@ -313,8 +313,8 @@ Test(edges, thrown_into_a_suspended_body)
 Test(edges, only_suspensions_can_be_thrown_into)
 {
     for (int minor = 11; minor <= 15; minor++) {
-        take(minor, "y: YIELD_VALUE 1 @1; e: RESUME 0; x: NOP; z: YIELD_VALUE 1; n: NOP; r: RESUME 1;"
-                    "RETURN_VALUE");
+        take(minor, "y: YIELD_VALUE 1 @1; e: RESUME 0; x: NOP; z: YIELD_VALUE 1; n: NOP;"
+                    "r: RESUME 1; RETURN_VALUE");
         cr_assert_not(has("e", CLP_EDGE_RETHROWN), "the entry is no resumption");
         cr_assert_not(has("z", CLP_EDGE_RETHROWN), "no RESUME follows");
         cr_assert_not(has("r", CLP_EDGE_RETHROWN), "no YIELD_VALUE is before it");
@@ -376,8 +376,8 @@ Test(edges, without_its_place_it_comes_from_the_reraise)
 /* Only what can raise is a place: the NOP is none, and nothing else stands on another line. */
 Test(edges, what_never_raises_is_no_place)
 {
-    take(12, "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; NOP @3; b: RETURN_VALUE; c: COPY 3 @-; d: RERAISE 1;"
-             "h: PUSH_EXC_INFO @2; e: RERAISE 0; .try a b c 1 lasti; .try c h h 0");
+    take(12, "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; NOP @3; b: RETURN_VALUE; c: COPY 3 @-;"
+             "d: RERAISE 1; h: PUSH_EXC_INFO @2; e: RERAISE 0; .try a b c 1 lasti; .try c h h 0");
     cr_assert_not(has("d", CLP_EDGE_PLACE_COUNTS));
     cr_assert_not(has("d", CLP_EDGE_TWINNED));
 }
@@ -406,13 +406,13 @@ Test(edges, places_of_both_kinds_need_the_clean_up_twice)
 /* What raises or has a line cannot stand there twice: then it is as most places say. */
 Test(edges, a_clean_up_that_may_raise_is_not_doubled)
 {
-    take(12, "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; LOAD_GLOBAL 0 @2; LOAD_GLOBAL 0 @5; b: RETURN_VALUE;"
-             "c: LOAD_GLOBAL 0 @-; d: RERAISE 1; h: PUSH_EXC_INFO @5; RERAISE 0;"
+    take(12, "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; LOAD_GLOBAL 0 @2; LOAD_GLOBAL 0 @5;"
+             "b: RETURN_VALUE; c: LOAD_GLOBAL 0 @-; d: RERAISE 1; h: PUSH_EXC_INFO @5; RERAISE 0;"
              ".try a b c 1 lasti; .try c h h 0");
     cr_assert_not(has("d", CLP_EDGE_TWINNED));
     cr_assert(has("d", CLP_EDGE_PLACE_COUNTS));
-    take(12, "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; LOAD_GLOBAL 0 @5; LOAD_GLOBAL 0 @5; b: RETURN_VALUE;"
-             "c: NOP @6; d: RERAISE 1 @-; h: PUSH_EXC_INFO @5; RERAISE 0;"
+    take(12, "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; LOAD_GLOBAL 0 @5; LOAD_GLOBAL 0 @5;"
+             "b: RETURN_VALUE; c: NOP @6; d: RERAISE 1 @-; h: PUSH_EXC_INFO @5; RERAISE 0;"
              ".try a b c 1 lasti; .try c h h 0");
     cr_assert_not(has("d", CLP_EDGE_TWINNED));
     cr_assert_not(has("d", CLP_EDGE_PLACE_COUNTS));

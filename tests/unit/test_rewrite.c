@@ -142,7 +142,8 @@ Test(rewrite, nothing_put_in_changes_nothing)
         made_init(&before, minor,
                   "RESUME 0 +2 @1; a: LOAD_CONST 3 +1 @2; b: NOP @-; c: LOAD_GLOBAL 1 +3 @7;"
                   "JUMP_FORWARD >d +1; NOP x9 @6; d: LOAD_ATTR 300 @9; JUMP_BACKWARD >b +3;"
-                  "e: RERAISE 1 @-; .try a b e 0 lasti; .try b c e 0 lasti; .try c d d 70; .stack 5");
+                  "e: RERAISE 1 @-; .try a b e 0 lasti; .try b c e 0 lasti; .try c d d 70;"
+                  ".stack 5");
         check_unchanged();
     }
 }
@@ -505,8 +506,8 @@ Test(rewrite, a_clean_up_stands_there_twice)
 {
     for (int minor = 11; minor <= 15; minor++)
         check(minor,
-              "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; n: LOAD_GLOBAL 0 @5; b: RETURN_VALUE; c: COPY 3 @-;"
-              "POP_EXCEPT; RERAISE 1; h: PUSH_EXC_INFO @5; RERAISE 0;"
+              "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; n: LOAD_GLOBAL 0 @5; b: RETURN_VALUE;"
+              "c: COPY 3 @-; POP_EXCEPT; RERAISE 1; h: PUSH_EXC_INFO @5; RERAISE 0;"
               ".try a b c 1 lasti; .try c h h 0",
               "RESUME 0 @1; a: !enterline 2 @2; LOAD_GLOBAL 0; n: !line 5 @5; LOAD_GLOBAL 0;"
               "b: !leave; RETURN_VALUE; c: COPY 3 @-; POP_EXCEPT; r: RERAISE 1; h: !line 5 @5;"
@@ -558,12 +559,12 @@ Test(rewrite, a_jump_grows_a_prefix)
 {
     check(12,
           "RESUME 0 @1; LOAD_FAST 0 @2; POP_JUMP_IF_TRUE >f; NOP x253 @3; f: NOP @4; RETURN_VALUE",
-          "RESUME 0 @1; s: !enterline 2 @2; LOAD_FAST 0; POP_JUMP_IF_TRUE 256; !line 3 @3; NOP x253;"
-          "!line 4 @4; NOP; r: !leave; RETURN_VALUE;" OUT ".try s r out 0 lasti");
+          "RESUME 0 @1; s: !enterline 2 @2; LOAD_FAST 0; POP_JUMP_IF_TRUE 256; !line 3 @3;"
+          "NOP x253; !line 4 @4; NOP; r: !leave; RETURN_VALUE;" OUT ".try s r out 0 lasti");
     check(12,
           "RESUME 0 @1; LOAD_FAST 0 @2; POP_JUMP_IF_TRUE >f; NOP x252 @3; f: NOP @4; RETURN_VALUE",
-          "RESUME 0 @1; s: !enterline 2 @2; LOAD_FAST 0; POP_JUMP_IF_TRUE 255; !line 3 @3; NOP x252;"
-          "!line 4 @4; NOP; r: !leave; RETURN_VALUE;" OUT ".try s r out 0 lasti");
+          "RESUME 0 @1; s: !enterline 2 @2; LOAD_FAST 0; POP_JUMP_IF_TRUE 255; !line 3 @3;"
+          "NOP x252; !line 4 @4; NOP; r: !leave; RETURN_VALUE;" OUT ".try s r out 0 lasti");
 }
 
 Test(rewrite, a_jump_grows_a_second_prefix)
@@ -708,13 +709,14 @@ Test(rewrite, a_location_of_a_long_instruction)
     cr_assert(same_bytes(&out.locations, expected, sizeof expected));
 }
 
-/* An entry that ends between an instruction and its cache ends there still, when a prefix is new. */
+/* An entry that ends between an instruction and its cache still does when a prefix is new. */
 Test(rewrite, a_location_that_ends_within_a_jump_that_grows)
 {
     static int32_t lines[MADE_UNITS];
 
     made_init(&before, 13,
-              "RESUME 0 @1; LOAD_FAST 0 @2; POP_JUMP_IF_TRUE >f; NOP x253 @3; f: NOP; RETURN_VALUE");
+              "RESUME 0 @1; LOAD_FAST 0 @2; POP_JUMP_IF_TRUE >f; NOP x253 @3; f: NOP;"
+              "RETURN_VALUE");
     /* the entries of RESUME, LOAD_FAST and the jump are two bytes each; 1, 1 and 2 units */
     before.locations[4] = 0xe8;                       /* the jump without its cache */
     memmove(before.locations + 7, before.locations + 6, before.view.location_bytes - 6);
@@ -782,8 +784,8 @@ Test(rewrite, delegations_of_3_11_that_are_laid_out_otherwise_are_refused)
     refuse_delegation("RESUME 0 @1; NOP @2; l: SEND >d; YIELD_VALUE; RESUME 2; NOP x250;"
                       "YIELD_VALUE; RESUME 2; JUMP_BACKWARD_NO_INTERRUPT >l; d: RETURN_VALUE");
     /* it goes on behind a line's probe */
-    refuse_delegation("RESUME 0 @1; LOAD_FAST 0 @5; POP_JUMP_FORWARD_IF_TRUE >d; NOP @2; l: SEND >d;"
-                      "YIELD_VALUE; RESUME 2; JUMP_BACKWARD_NO_INTERRUPT >l; d: RETURN_VALUE");
+    refuse_delegation("RESUME 0 @1; LOAD_FAST 0 @5; POP_JUMP_FORWARD_IF_TRUE >d; NOP @2;"
+                      "l: SEND >d; YIELD_VALUE; RESUME 2; JUMP_BACKWARD_NO_INTERRUPT >l; d: RETURN_VALUE");
 }
 
 /* ---- memory ---- */
