@@ -228,8 +228,10 @@ static void say_refused(const struct clp_profile *profile, const struct clp_refu
     struct clp_buf text;
 
     clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "%s, %s:%d, cannot have probes: %s", function->name, function->file,
-                       (int)function->first_line, refusal->reason);
+    clp_buf_add_format(&text, "%s, %s:%d, %s: %s", function->name, function->file,
+                       (int)function->first_line,
+                       refusal->taken_by != NULL ? "cannot have probes" : "is left alone",
+                       refusal->reason);
     if (refusal->taken_by != NULL)
         clp_buf_add_format(&text, "; tracer %s takes it", refusal->taken_by);
     clp_words_complain(me, clp_buf_text(&text));

@@ -292,7 +292,7 @@ static inline struct clp_activation *push(struct clp_thread *thread, struct clp_
     top->block = block;
     top->cell = &thread->outside;
     top->special = top->off_line = top->continued = false;
-    top->code = NULL;
+    top->code = 0;
     top->carried = 0;
     top->suspended = NULL;
     top->entered = thread->last;

@@ -66,7 +66,7 @@ struct clp_activation {
     const void *frame; /* identity of the running body, never dereferenced */
     struct clp_block *block;
     struct clp_cell *cell; /* of the line being executed, or the thread's `outside` */
-    const void *code; /* a tracer's: identity of the code that runs; NULL at first */
+    uint64_t code;  /* a tracer's: identity of the code that runs; 0 at first */
     bool special;   /* the stay is more than one interval; the start_.. below are set */
     bool off_line;  /* a tracer's, that sees instructions: the next one begins its line anew */
     bool continued; /* the stay was suspended; its line event belongs to an earlier activation */
@@ -275,7 +275,7 @@ static inline void clp_engine_make_special(struct clp_thread *thread)
 }
 
 static inline __attribute__((always_inline)) bool
-clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, const void *code,
+clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint64_t code,
                        size_t place, uint64_t at)
 {
     const struct clp_cost cost = thread->enter;

@@ -58,7 +58,7 @@ static struct clp_thread *thread_in(struct clp_recorder *recorder, PyObject *cod
 {
     struct clp_thread *thread = clp_recorder_thread(recorder);
 
-    if (CLP_LIKELY(thread != NULL && thread->top->code == code))
+    if (CLP_LIKELY(thread != NULL && thread->top->code == (uintptr_t)code))
         return thread;
     return thread != NULL && align(recorder, thread, code) ? thread : NULL;
 }

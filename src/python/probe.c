@@ -60,7 +60,7 @@ static INLINE struct clp_thread *recording_thread(const struct clp_selected *sel
 
 static INLINE bool on_top(const struct clp_thread *thread, const struct clp_selected *selected)
 {
-    return CLP_LIKELY(thread != NULL && thread->top->code == selected->code);
+    return CLP_LIKELY(thread != NULL && thread->top->code == selected->identity);
 }
 
 /* The thread with a body of the selected code on top, after another one was found there; or NULL. */
@@ -136,7 +136,7 @@ static INLINE PyObject *enter_line(const struct probe *probe, bool counter)
     uint64_t now = read_clock(counter);
     if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now) ||
                      !clp_engine_enter_plain(thread, thread->blocks[selected->function],
-                                             selected->code, probe->place,
+                                             selected->identity, probe->place,
                                              now - thread->stopped)))
         return enter_anyhow(probe, true);
     Py_RETURN_NONE;
@@ -364,7 +364,9 @@ static PyObject *assemble(const struct state *state, PyCodeObject *code,
     return copy;
 }
 
-/* The selected function of a copy; the copy takes it over once it exists. */
+/* The selected function of a copy; the copy takes it over once it exists. Its probes may outlive it,
+ * in a copy that somebody else makes, and another code object may get its address: only a body
+ * whose block is the right one may count as theirs. */
 static struct clp_selected *new_selected(const struct clp_selected *original, PyCodeObject *code)
 {
     struct clp_shape shape = {.lowest_line = original->shape.lowest_line,
@@ -374,6 +376,7 @@ static struct clp_selected *new_selected(const struct clp_selected *original, Py
 
     if (selected != NULL) {
         selected->probed = true;
+        selected->identity = ++original->recorder->copies << 1 | 1;
         selected->original = Py_NewRef((PyObject *)code);
         selected->suspends = (code->co_flags & CLP_SUSPENDS) != 0;
     }
@@ -442,6 +445,15 @@ static bool install(PyObject *function, struct clp_selected *selected)
     return done;
 }
 
+/* Probes are the last of the constants. */
+static struct clp_selected *owner(PyCodeObject *code)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(code->co_consts);
+    PyObject *last = count > 0 ? PyTuple_GET_ITEM(code->co_consts, count - 1) : Py_None;
+
+    return Py_TYPE(last)->tp_dealloc == probe_free ? ((struct probe *)last)->selected : NULL;
+}
+
 /* ---- starting and stopping ---- */
 
 static void free_state(struct clp_recorder *recorder)
@@ -487,6 +499,7 @@ const struct clp_tracer clp_tracer_probe = {
     .stop = stop,
     .select = select_code,
     .install = install,
+    .owner = owner,
 };
 
 #endif

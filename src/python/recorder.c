@@ -18,6 +18,7 @@ struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, co
     }
     *selected = (struct clp_selected){.recorder = recorder,
                                       .code = code,
+                                      .identity = (uintptr_t)code,
                                       .function = function,
                                       .holders = 1,
                                       .shape = *shape};
@@ -134,7 +135,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
 static void note_code(struct clp_activation *activation, const struct clp_selected *selected)
 {
     if (activation != NULL)
-        activation->code = selected->code;
+        activation->code = selected->identity;
 }
 
 /* The activation, or NULL; the clock is still to be told when it may go on. */

@@ -23,6 +23,7 @@ struct clp_recorder {
     struct clp_bytecode bytecode; /* of this interpreter, where `knows_bytecode` */
     bool knows_bytecode;
     Py_ssize_t code_slot;
+    uint64_t copies; /* made so far */
     const struct clp_tracer *tracer;
     const struct clp_tracer *fallback; /* takes what the tracer refuses; NULL until needed */
     struct clp_refusal *refusals;      /* the newest first; owned */
@@ -39,7 +40,8 @@ struct clp_recorder {
 /* Attached to a selected code object, through the recorder's code slot. */
 struct clp_selected {
     struct clp_recorder *recorder; /* borrowed */
-    const void *code;              /* identity of the code object this hangs on */
+    const void *code;              /* the code object this hangs on, never dereferenced */
+    uint64_t identity;             /* of that code: its address, or odd and never used again */
     uint32_t function;
     uint32_t holders; /* the code object, and each probe that points here */
     bool probed;      /* the code records itself, by its probes */
@@ -47,6 +49,7 @@ struct clp_selected {
     PyObject *copy;     /* borrowed: the code object with probes made of this one, while it lives */
     PyObject *original; /* owned: the code object that this one was made of, or NULL */
     bool refused;       /* it cannot have probes */
+    bool left_alone;    /* no tracer may have it */
     struct clp_shape shape;
 };
 
@@ -100,13 +103,13 @@ static inline struct clp_selected *clp_recorder_selected(const struct clp_record
     return clp_compat_code_data(code, recorder->code_slot);
 }
 
-/* The same, but for code that records itself. */
+/* The same, but for code that needs somebody to record it. */
 static inline struct clp_selected *clp_recorder_traced(const struct clp_recorder *recorder,
                                                        PyObject *code)
 {
     struct clp_selected *selected = clp_recorder_selected(recorder, code);
 
-    return selected != NULL && !selected->probed ? selected : NULL;
+    return selected != NULL && !selected->probed && !selected->left_alone ? selected : NULL;
 }
 
 /* Reads resident memory into the thread; returns the ticks since `now` that it took. */

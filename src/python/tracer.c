@@ -125,15 +125,61 @@ static bool add_function(struct clp_recorder *recorder, PyCodeObject *code, PyOb
     return done;
 }
 
+/* Every line between a function's first and last has a counter in each thread. */
+#define MOST_LINES (1u << 20)
+
+/* Why no tracer may have the code, or NULL. Traced, damaged tables make the interpreter itself write
+ * beyond its arrays. */
+static const char *damage_of(struct clp_recorder *recorder, PyCodeObject *code)
+{
+    const char *reason = NULL;
+#if CLP_HAS_PROBES
+    struct clp_decoded decoded;
+    PyObject *bytes = recorder->knows_bytecode ? PyCode_GetCode(code) : NULL;
+
+    if (bytes != NULL) {
+        struct clp_code parts = clp_shape_code(code, bytes);
+        clp_status status = clp_decoded_init(&decoded, &recorder->mem, &recorder->bytecode, &parts,
+                                             &reason);
+        if (status == CLP_OK)
+            clp_decoded_clear(&decoded);
+        if (status != CLP_CORRUPT)
+            reason = NULL;
+    }
+    Py_XDECREF(bytes);
+    PyErr_Clear();
+#else
+    (void)recorder, (void)code;
+#endif
+    return reason;
+}
+
+/* The shape of code that must be left alone is its first line. */
+static bool read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_shape *shape,
+                       const char **damage)
+{
+    *damage = damage_of(recorder, code);
+    if (*damage == NULL) {
+        if (!clp_shape_init(shape, &recorder->mem, code, &recorder->opcodes))
+            return false;
+        if (shape->line_count <= MOST_LINES)
+            return true;
+        *damage = "its lines are too far apart";
+        clp_shape_clear(shape, &recorder->mem);
+    }
+    *shape = (struct clp_shape){.lowest_line = code->co_firstlineno, .line_count = 1};
+    return true;
+}
+
 /* Attached to the code object; NULL with an exception set. */
 static struct clp_selected *attach(struct clp_recorder *recorder, PyCodeObject *code,
-                                   PyObject *name)
+                                   PyObject *name, const char **damage)
 {
     struct clp_selected *selected = NULL;
     struct clp_shape shape;
     uint32_t number;
 
-    if (!clp_shape_init(&shape, &recorder->mem, code, &recorder->opcodes))
+    if (!read_shape(recorder, code, &shape, damage))
         return NULL;
     if (add_function(recorder, code, name, &shape, &number))
         selected = clp_recorder_new_selected(recorder, code, number, &shape);
@@ -216,19 +262,28 @@ static bool is_compiled(struct clp_recorder *recorder, PyCodeObject *code)
 #endif
 }
 
+static bool leave_alone(struct clp_recorder *recorder, struct clp_selected *selected,
+                        const char *reason)
+{
+    selected->refused = selected->left_alone = true;
+    return note_refusal(recorder, selected->function, reason);
+}
+
 static bool select_new(struct clp_recorder *recorder, PyObject *function, PyObject *name)
 {
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));
-    struct clp_selected *selected = attach(recorder, (PyCodeObject *)code, name);
+    const char *damage = NULL;
+    struct clp_selected *selected = attach(recorder, (PyCodeObject *)code, name, &damage);
     bool installs = recorder->tracer->install != NULL;
     PyObject *copy = NULL; /* owned until the function holds it */
     bool done = false;
 
     if (selected == NULL)
         goto out;
-    if (installs && is_compiled(recorder, (PyCodeObject *)code)) {
-        done = note_refusal(recorder, selected->function,
-                            "a decorator of it hands it to a compiler; left alone");
+    if (damage == NULL && installs && is_compiled(recorder, (PyCodeObject *)code))
+        damage = "a decorator of it hands it to a compiler";
+    if (damage != NULL) {
+        done = leave_alone(recorder, selected, damage);
         goto out;
     }
     done = select_code(recorder, (PyCodeObject *)code, selected);
@@ -241,6 +296,20 @@ out:
     Py_XDECREF(copy);
     Py_DECREF(code);
     return done;
+}
+
+/* Code that somebody made of code with probes has them, too. Borrowed, or NULL: with an exception
+ * set, or because there are none. */
+static struct clp_selected *adopt(struct clp_recorder *recorder, PyCodeObject *code)
+{
+    struct clp_selected *selected =
+        recorder->tracer->owner != NULL ? recorder->tracer->owner(code) : NULL;
+
+    if (selected == NULL ||
+        clp_compat_set_code_data((PyObject *)code, recorder->code_slot, selected) != 0)
+        return NULL;
+    selected->holders++;
+    return selected;
 }
 
 /* Code that got its probes before there were functions of it. */
@@ -260,7 +329,9 @@ bool clp_tracer_select(struct clp_recorder *recorder, PyObject *function, PyObje
         return true;
     selected = clp_recorder_selected(recorder, (PyObject *)code);
     if (selected == NULL)
-        return select_new(recorder, function, name);
+        selected = adopt(recorder, code);
+    if (selected == NULL)
+        return !PyErr_Occurred() && select_new(recorder, function, name);
     if (selected->probed)
         return select_prepared(recorder, code, name, selected);
     return recorder->tracer->install == NULL || recorder->tracer->install(function, selected);
@@ -271,8 +342,8 @@ bool clp_tracer_remove(struct clp_recorder *recorder, PyObject *function)
     PyObject *code = PyFunction_GetCode(function); /* borrowed */
     const struct clp_selected *selected = clp_recorder_selected(recorder, code);
 
-    if (selected == NULL)
-        return true;
+    if (selected == NULL || (selected->probed && selected->code != code))
+        return true; /* of somebody's copy there is no code without probes */
     code = Py_NewRef(selected->original != NULL ? selected->original : code);
     bool done = PyObject_SetAttrString(function, "__code__", code) == 0 &&
                 clp_compat_set_code_data(code, recorder->code_slot, NULL) == 0;

@@ -32,6 +32,10 @@ struct clp_tracer {
     /* A function has this selected code. NULL: nothing is to be done to it. False with an exception
      * set. */
     bool (*install)(PyObject *function, struct clp_selected *selected);
+
+    /* Whose probes are in this code, which somebody else made of code with probes? Borrowed, or
+     * NULL. Only where there is install. */
+    struct clp_selected *(*owner)(PyCodeObject *code);
 };
 
 /* In order of preference; ended by NULL. Holds those that this interpreter has. */

@@ -199,7 +199,7 @@ static bool enter_plainly(struct run *run, struct clp_thread *thread, uint32_t f
     struct clp_block *block = thread->blocks[function];
     uint32_t index = index_of(block, line);
     return index < block->line_count &&
-           clp_engine_enter_plain(thread, block, NULL, clp_block_place(index),
+           clp_engine_enter_plain(thread, block, 0, clp_block_place(index),
                                   now - thread->stopped);
 }
 
