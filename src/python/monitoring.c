@@ -382,6 +382,38 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
                : CLP_SELECTION_FAILED;
 }
 
+/* ---- beside other tools ---- */
+
+#define TOOLS 6
+
+/* Owned; NULL when nobody has the id, or with an exception set. */
+static PyObject *local_events(PyObject *monitoring, int tool, PyObject *code)
+{
+    PyObject *name = PyObject_CallMethod(monitoring, "get_tool", "i", tool);
+    PyObject *events = NULL;
+
+    if (name != NULL && name != Py_None)
+        events = PyObject_CallMethod(monitoring, "get_local_events", "iO", tool, code);
+    Py_XDECREF(name);
+    return events;
+}
+
+bool clp_tracer_carry(const struct clp_recorder *recorder, PyObject *from, PyObject *to)
+{
+    const struct state *state = recorder->monitoring_state;
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+
+    for (int tool = 0; monitoring != NULL && tool < TOOLS && !PyErr_Occurred(); tool++) {
+        if (state != NULL && state->tool == tool)
+            continue;
+        PyObject *events = local_events(monitoring, tool, from);
+        if (events != NULL && PyObject_IsTrue(events) == 1)
+            Py_XDECREF(PyObject_CallMethod(monitoring, "set_local_events", "iOO", tool, to, events));
+        Py_XDECREF(events);
+    }
+    return !PyErr_Occurred();
+}
+
 const struct clp_tracer clp_tracer_monitoring = {
     .name = "monitoring",
     .start = start,

@@ -390,14 +390,16 @@ static PyObject *make_copy(const struct state *state, PyCodeObject *code,
     struct clp_selected *selected = new_selected(original, code);
     PyObject *copy = selected != NULL ? assemble(state, code, selected, rewritten) : NULL;
 
-    if (copy != NULL) {
-        selected->code = copy;
-        if (clp_compat_set_code_data(copy, original->recorder->code_slot, selected) == 0)
-            return copy;
-        Py_DECREF(copy);
+    if (copy == NULL ||
+        clp_compat_set_code_data(copy, original->recorder->code_slot, selected) != 0) {
+        Py_XDECREF(copy);
+        clp_recorder_drop_selected(selected);
+        return NULL;
     }
-    clp_recorder_drop_selected(selected);
-    return NULL;
+    selected->code = copy;
+    if (!clp_tracer_carry(original->recorder, (PyObject *)code, copy))
+        Py_CLEAR(copy);
+    return copy;
 }
 
 static enum clp_selection rewrite(const struct state *state, PyCodeObject *code, PyObject *bytes,

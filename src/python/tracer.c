@@ -344,9 +344,10 @@ bool clp_tracer_remove(struct clp_recorder *recorder, PyObject *function)
 
     if (selected == NULL || (selected->probed && selected->code != code))
         return true; /* of somebody's copy there is no code without probes */
-    code = Py_NewRef(selected->original != NULL ? selected->original : code);
-    bool done = PyObject_SetAttrString(function, "__code__", code) == 0 &&
-                clp_compat_set_code_data(code, recorder->code_slot, NULL) == 0;
-    Py_DECREF(code);
+    PyObject *own = Py_NewRef(selected->original != NULL ? selected->original : code);
+    bool done = (own == code || clp_tracer_carry(recorder, code, own)) &&
+                PyObject_SetAttrString(function, "__code__", own) == 0 &&
+                clp_compat_set_code_data(own, recorder->code_slot, NULL) == 0;
+    Py_DECREF(own);
     return done;
 }

@@ -52,6 +52,19 @@ extern const struct clp_tracer clp_tracer_monitoring;
 /* The tracer of this name; NULL when there is none here. */
 const struct clp_tracer *clp_tracer_named(const char *name);
 
+/* What other tools watch in one code object, through sys.monitoring, they watch in the other, too.
+ * False with an exception set. */
+#if CLP_HAS_MONITORING
+bool clp_tracer_carry(const struct clp_recorder *recorder, PyObject *from, PyObject *to);
+#else
+static inline bool clp_tracer_carry(const struct clp_recorder *recorder, PyObject *from,
+                                    PyObject *to)
+{
+    (void)recorder, (void)from, (void)to;
+    return true;
+}
+#endif
+
 /* Starts the named tracer, or for NULL and "auto" the first that starts, and measures what its
  * events cost. False with an exception set. */
 bool clp_tracer_start(struct clp_recorder *recorder, const char *name);

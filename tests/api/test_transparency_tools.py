@@ -61,8 +61,7 @@ if MONITORING:
 EVENT_CASES = [
     pytest.param(tracer, kind, order, id=f"{tracer}-{kind}-{order}")
     for tracer, kind, order in itertools.product(TRACERS, KINDS, ["before", "after"])
-    # the events of single functions can be asked for only when their code stays as it is
-    if not (kind.endswith("-local") and order == "before") and not told_apart(tracer, kind)
+    if not told_apart(tracer, kind)
 ]
 
 
