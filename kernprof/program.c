@@ -250,9 +250,11 @@ static PyObject *fail_from_file(const char *script, PyObject *names)
     return result;
 }
 
+/* Takes the code: were it held while its copy runs, all code within it would seem shared. */
 static PyObject *run_code(PyObject *code, PyObject *names, struct clp_program_hook hook)
 {
     PyObject *prepared = hook.prepare(hook.data, code);
+    Py_DECREF(code);
     PyObject *result = prepared != NULL ? PyEval_EvalCode(prepared, names, names) : NULL;
 
     Py_XDECREF(prepared);
@@ -269,7 +271,6 @@ static PyObject *run_source(const char *script, PyObject *file, const struct clp
             code = Py_CompileStringObject(clp_buf_text(source), file, Py_file_input, NULL, -1);
         result = code != NULL ? run_code(code, names, hook) : fail_from_file(script, names);
     }
-    Py_XDECREF(code);
     Py_XDECREF(names);
     return result;
 }

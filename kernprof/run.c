@@ -7,6 +7,7 @@
 #include "../src/core/version.h"
 #include "../src/core/wire.h"
 #include "../src/python/profiler.h"
+#include "imports.h"
 #include "options.h"
 #include "program.h"
 #include "words.h"
@@ -435,7 +436,8 @@ static PyObject *run_program(struct run *run, PyObject *profiler_type)
 {
     if (!clp_program_leave_folder() || !start_profiler(run, profiler_type))
         return complain_of_exception(2);
-    if (!clp_program_prepare(&run->options) || !call_at_exit(run))
+    if (!clp_program_prepare(&run->options) || !clp_imports_prepare(run->profiler) ||
+        !call_at_exit(run))
         return complain_of_exception(1);
     int code = clp_program_run(&run->options,
                                (struct clp_program_hook){prepare, run->profiler});

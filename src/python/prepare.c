@@ -54,11 +54,27 @@ static PyObject *prepared_constants(struct clp_recorder *recorder, PyCodeObject 
     return constants;
 }
 
+/* Most code says nothing of `profile`, and neither does code within it. */
+static bool mentions_profile(const PyCodeObject *code)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names); i++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_names, i), "profile") == 0)
+            return true;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
+        PyObject *item = PyTuple_GET_ITEM(code->co_consts, i);
+        if (PyCode_Check(item) && mentions_profile((PyCodeObject *)item))
+            return true;
+    }
+    return false;
+}
+
 PyObject *clp_prepare_code(struct clp_recorder *recorder, PyObject *code)
 {
     bool changed = false;
 
-    if (recorder->tracer == NULL || recorder->tracer->install == NULL)
+    if (recorder->tracer == NULL || recorder->tracer->install == NULL ||
+        !mentions_profile((PyCodeObject *)code))
         return Py_NewRef(code);
     struct clp_decorators decorators;
     clp_decorators_init(&decorators, recorder, (PyCodeObject *)code);

@@ -29,9 +29,9 @@ BARE = "import builtins; profile = getattr(builtins, 'profile', lambda function:
 on_311 = sys.version_info < (3, 12)
 
 
-def probed(arguments, folder, *options):
+def probed(arguments, folder, *options, env=()):
     command = [CKERNPROF, "--python", sys.executable, "--tracer", "probe", "-l", *options]
-    return run([*command, *arguments], folder, env={"PYTHONFAULTHANDLER": "1"})
+    return run([*command, *arguments], folder, env={"PYTHONFAULTHANDLER": "1", **dict(env)})
 
 
 def gap(program, reason, where=on_311):
@@ -39,15 +39,30 @@ def gap(program, reason, where=on_311):
     return pytest.param(program, marks=pytest.mark.xfail(where, strict=True, reason=reason))
 
 
-def check(program, script, tmp_path, imported=False):
-    """As a script, or as a module that a script imports: its code is not looked at beforehand."""
+IMPORTS = """
+import importlib.machinery, importlib.util, sys
+class Loader(importlib.machinery.SourceFileLoader):
+    def get_code(self, name):
+        return self.source_to_code(self.get_data(self.path), self.path)
+if sys.argv[1] == "loaded":
+    spec = importlib.util.spec_from_loader("program", Loader("program", sys.argv[2]))
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+else:
+    import program
+"""
+
+
+def command_of(way, path, script):
+    """As a script; as a module that a script imports; as one that comes from a loader of its own, so
+    that its code is not looked at beforehand."""
+    return [path] if way == "script" else [script(IMPORTS, "main.py"), way, path]
+
+
+def check(program, script, tmp_path, way="script"):
     path = script(BARE + program)
-    if imported:
-        command = [script("import program\n", "main.py")]
-    else:
-        command = [path]
+    command = command_of(way, path, script)
     theirs = run_python(command, tmp_path)
-    expected, _ = reference(command[0], tmp_path)
+    expected, _ = reference(command[0], tmp_path, command[1:])
     ours = probed(command, tmp_path)
     assert theirs.code == 0, theirs.err
     assert (ours.err, ours.code) == (theirs.err, 0)
@@ -58,7 +73,7 @@ def check(program, script, tmp_path, imported=False):
     return ours
 
 
-both_ways = pytest.mark.parametrize("imported", [False, True], ids=["script", "module"])
+every_way = pytest.mark.parametrize("way", ["script", "module", "loaded"])
 
 RUNNING = "3.11: what runs already is not counted until it is called again"
 NOT_FOUND = "3.11: functions to come of a factory that is not found by its name are not counted"
@@ -266,13 +281,13 @@ print(factory(False)(1), factory(True)(2), factory(False)(3), factory(True)(4))
 """
 
 
-@both_ways
+@every_way
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_all_count(name, imported, script, tmp_path):
-    check(PROGRAMS[name], script, tmp_path, imported)
+def test_all_count(name, way, script, tmp_path):
+    check(PROGRAMS[name], script, tmp_path, way)
 
 
-@both_ways
+@every_way
 @pytest.mark.parametrize(
     "program",
     [
@@ -283,8 +298,8 @@ def test_all_count(name, imported, script, tmp_path):
     ],
     ids=["suspended", "unnamed", "coming", "some"],
 )
-def test_known_gaps(program, imported, script, tmp_path):
-    check(program, script, tmp_path, imported)
+def test_known_gaps(program, way, script, tmp_path):
+    check(program, script, tmp_path, way)
 
 
 def test_equal_code_is_not_the_same_code(script, tmp_path):
@@ -337,12 +352,10 @@ print(profile(other)(), watchers())
 
 
 @pytest.mark.skipif(on_311, reason="nothing can be watched there")
-@both_ways
-def test_other_tracers_start_when_code_is_shared(imported, script, tmp_path):
+@every_way
+def test_other_tracers_start_when_code_is_shared(way, script, tmp_path):
     """.. and not before: where a function is defined and selected, nothing else has its code."""
-    script(DEFINES)
-    script("import program\n", "main.py")
-    ended = probed([tmp_path / ("main.py" if imported else "program.py")], tmp_path)
+    ended = probed(command_of(way, script(DEFINES), script), tmp_path)
     assert ended.code == 0, ended.err
     assert own_messages_removed(ended.out).splitlines() == [
         "1 2 2 3 4 5",
@@ -352,10 +365,38 @@ def test_other_tracers_start_when_code_is_shared(imported, script, tmp_path):
 
 
 @pytest.mark.skipif(on_311, reason="nothing can be watched there")
-@pytest.mark.xfail(strict=True, reason="a script's code is held twice while it runs, once as it was")
 def test_functions_that_a_script_selects_by_a_call(script, tmp_path):
     path = script(
         "import sys\n@profile\ndef f(): return 1\ng = profile(lambda: 2)\n"
         "print(f(), g(), sys.monitoring.get_tool(4))\n"
     )
     assert probed([path], tmp_path).out.startswith("1 2 None\n")
+
+
+MODULE = """
+import marshal, pathlib
+@profile
+def f(n):
+    return n + 1
+def inner(code):
+    return next(item for item in code.co_consts if getattr(item, "co_name", "") == "f")
+def has_probes(code):
+    return any("Probe" in repr(item) for item in code.co_consts)
+own = __spec__.loader.get_code(__spec__.name)
+cache = marshal.loads(pathlib.Path(__spec__.cached).read_bytes()[16:])
+print(__name__, f(1), has_probes(f.__code__), has_probes(inner(own)), has_probes(inner(cache)))
+"""
+
+
+@pytest.mark.parametrize("way", ["imported", "from its cache", "-m"])
+def test_modules_are_prepared_before_they_run(way, script, tmp_path):
+    """.. so that their functions are made with probes; what is cached has none."""
+    script(BARE + MODULE, "module.py")
+    main = script("import module", "main.py")
+    arguments, cached = ["-m", "module"] if way == "-m" else [main], {"PYTHONDONTWRITEBYTECODE": ""}
+    if way == "from its cache":
+        probed([main], tmp_path, env=cached)
+    ended = probed(arguments, tmp_path, "-o", "out.lprof", env=cached)
+    assert (ended.code, ended.err) == (0, "")
+    name = "__main__" if way == "-m" else "module"
+    assert ended.out.splitlines()[0] == f"{name} 2 True True False"
