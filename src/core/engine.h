@@ -86,6 +86,7 @@ struct clp_thread {
     uint64_t line_cost;     /* of a line event, 1/256 ticks */
     int64_t line_ticks;     /* the same in whole ticks */
     int64_t leave_ticks;    /* .. with that of the leaving which ends the line */
+    int64_t suspend_ticks;  /* .. of the suspension */
     struct clp_cost enter, leave; /* the engine's costs */
     uint64_t last_line;
     uint64_t rss_span;            /* the engine's */

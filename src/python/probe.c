@@ -183,6 +183,47 @@ static INLINE PyObject *last_line(const struct probe *probe, bool counter)
     Py_RETURN_NONE;
 }
 
+static INLINE PyObject *suspend(const struct probe *probe, bool counter)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
+        Py_RETURN_NONE;
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+        clp_recorder_suspend(thread);
+    else
+        clp_engine_suspend(thread, now);
+    Py_RETURN_NONE;
+}
+
+static __attribute__((noinline)) PyObject *resume_anyhow(const struct clp_selected *selected)
+{
+    struct clp_thread *thread = recording_thread(selected);
+
+    if (thread != NULL)
+        clp_recorder_resume(selected, thread, frame_of(selected));
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *resume(const struct probe *probe, bool counter)
+{
+    const struct clp_selected *selected = probe->selected;
+    struct clp_thread *thread = clp_thread_here;
+
+    if (CLP_UNLIKELY(thread == NULL || selected->recorder->tracer == NULL ||
+                     selected->function == CLP_UNSELECTED))
+        return resume_anyhow(selected);
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+        return resume_anyhow(selected);
+    const void *frame = clp_compat_running_frame(PyThreadState_Get());
+    struct clp_activation *top = clp_engine_resume(thread, selected->function, frame, now);
+    if (CLP_LIKELY(top != NULL))
+        top->code = selected->identity;
+    Py_RETURN_NONE;
+}
+
 #define BOTH_CLOCKS(name, event)                                                  \
     static PyObject *name##_counter(PyObject *self)                               \
     {                                                                             \
@@ -201,38 +242,23 @@ BOTH_CLOCKS(on_line, begin_line(probe, counter))
 BOTH_CLOCKS(on_enter_line, enter_line(probe, counter))
 BOTH_CLOCKS(on_last_line, last_line(probe, counter))
 BOTH_CLOCKS(on_leave, leave(probe, counter))
+BOTH_CLOCKS(on_suspend, suspend(probe, counter))
+BOTH_CLOCKS(on_resume, resume(probe, counter))
 
 static PyObject *on_enter(PyObject *self)
 {
     return enter_anyhow((const struct probe *)self, false);
 }
 
-static PyObject *on_suspend(PyObject *self)
-{
-    struct clp_thread *thread = clp_thread_here;
-
-    if (on_top(thread, selected_of(self)))
-        clp_recorder_suspend(thread);
-    Py_RETURN_NONE;
-}
-
-static PyObject *on_resume(PyObject *self)
-{
-    struct clp_thread *thread = recording_thread(selected_of(self));
-
-    if (CLP_LIKELY(thread != NULL))
-        clp_recorder_resume(selected_of(self), thread, frame_of(selected_of(self)));
-    Py_RETURN_NONE;
-}
-
 /* Where a delegation has ended. Was it by throw(), then 3.11 goes on here without any resumption. */
 static PyObject *on_resume_if(PyObject *self)
 {
+    const struct clp_selected *selected = selected_of(self);
     struct clp_thread *thread = clp_thread_here;
 
-    if (CLP_LIKELY(thread != NULL && thread->top->frame == frame_of(selected_of(self))))
+    if (CLP_LIKELY(thread != NULL && thread->top->frame == frame_of(selected)))
         Py_RETURN_NONE;
-    return on_resume(self);
+    return resume_anyhow(selected);
 }
 
 /* ---- the types ---- */
@@ -276,8 +302,9 @@ static const struct {
     [CLP_PROBE_LAST_LINE] = {"clineprof._core.LastLineProbe", on_last_line_counter,
                              on_last_line_system},
     [CLP_PROBE_LEAVE] = {"clineprof._core.LeaveProbe", on_leave_counter, on_leave_system},
-    [CLP_PROBE_SUSPEND] = {"clineprof._core.SuspendProbe", on_suspend, on_suspend},
-    [CLP_PROBE_RESUME] = {"clineprof._core.ResumeProbe", on_resume, on_resume},
+    [CLP_PROBE_SUSPEND] = {"clineprof._core.SuspendProbe", on_suspend_counter,
+                           on_suspend_system},
+    [CLP_PROBE_RESUME] = {"clineprof._core.ResumeProbe", on_resume_counter, on_resume_system},
     [CLP_PROBE_RESUME_IF] = {"clineprof._core.ResumeIfProbe", on_resume_if, on_resume_if},
 };
 
