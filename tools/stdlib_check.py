@@ -262,6 +262,7 @@ NOT_COMPARED = {
     "*/asyncio/events.py:TimerHandle.*": "the same",
     "*/asyncio/selector_events.py:BaseSelectorEventLoop._process_events": "the same",
     "*/asyncio/unix_events.py:_UnixSelectorEventLoop._process_self_data": "the same",
+    "*/test/lock_tests.py:Bunch.__exit__": "the same",
     "*/queue.py:Queue._qsize": "as often as a thread finds the queue full or empty",
     "*/inspect.py:getclosurevars": "3.14+: goes through bytecode",
     "*/python3.1[01]/threading.py:*": "the reference sees a new thread only after these have begun",

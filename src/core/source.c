@@ -76,14 +76,29 @@ static const char *behind_line_end(const char *at, const char *end)
     return at + (*at == '\r' && end - at > 1 && at[1] == '\n' ? 2 : 1);
 }
 
+/* A piece at a time: a text without either byte would be searched to its end for each line. */
+#define PIECE 256
+
+static const char *line_end_from(const char *at, const char *end)
+{
+    while (at < end) {
+        size_t piece = end - at < PIECE ? (size_t)(end - at) : PIECE;
+        const char *feed = memchr(at, '\n', piece);
+        const char *behind = feed != NULL ? feed : at + piece;
+        const char *carriage = memchr(at, '\r', (size_t)(behind - at));
+        if (carriage != NULL || feed != NULL)
+            return carriage != NULL ? carriage : feed;
+        at = behind;
+    }
+    return end;
+}
+
 int clp_source_next_line(struct clp_span *rest, struct clp_span *line)
 {
     if (rest->bytes == 0)
         return 0;
     const char *end = rest->text + rest->bytes;
-    const char *at = rest->text;
-    while (at < end && !is_line_end(*at))
-        at++;
+    const char *at = line_end_from(rest->text, end);
     *line = (struct clp_span){rest->text, (size_t)(at - rest->text)};
     if (at < end)
         at = behind_line_end(at, end);

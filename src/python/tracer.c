@@ -244,15 +244,14 @@ static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
 static bool is_compiled(struct clp_recorder *recorder, PyCodeObject *code)
 {
 #if CLP_HAS_PROBES
-    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
+    PyFrameObject *frame = clp_decorators_compiler_loaded() ? PyEval_GetFrame() : NULL; /* borrowed */
     PyCodeObject *definer = frame != NULL ? PyFrame_GetCode(frame) : NULL;
     struct clp_decorators decorators;
 
     if (definer == NULL)
         return false;
     clp_decorators_init(&decorators, recorder, definer);
-    bool compiled = clp_decorators_compiler_loaded() &&
-                    clp_decorators_have(&decorators, code, CLP_DECORATOR_COMPILES);
+    bool compiled = clp_decorators_have(&decorators, code, CLP_DECORATOR_COMPILES);
     clp_decorators_clear(&decorators);
     Py_DECREF(definer);
     return compiled;
