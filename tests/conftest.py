@@ -3,9 +3,14 @@
 CLINEPROF_TEST_CKERNPROF the launcher; the interpreter under test is the one that runs pytest."""
 
 import pathlib
+import signal
 import sys
 
 import pytest
+
+# Programs under test are interrupted. A shell that started this behind `&` had SIGINT ignored, and
+# what is ignored stays so in all that is started from here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
