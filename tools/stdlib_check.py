@@ -249,6 +249,7 @@ REFERENCE_BLIND = {
     "test.test_inspect.*.test_sys_module_has_signatures": "the functions that set traces are wrapped",
     "*.test_threading_local_clear_race": "3.11: its threads have no trace function",
     "test.test_with.InterruptDuringEnter.*": "the reference's own callback is interrupted",
+    "*.test_taskgroup_25": "sleeps of 10 ms race with sleeps of 15 ms",
     "test.test_tomllib.*_recursion_limit": "nests as deep as the frames above it leave room",
     "*.test_cycle_through_dict": "goes through all objects",
     "*.test_missing_lineno_shows_as_none": "a copy of probed code has its probes",
