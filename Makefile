@@ -33,9 +33,10 @@ $(PER)/setup-check: tools/setup.sh $(CONFIG)
 	@CC='$(CC)' sh tools/setup.sh check $(PYTHON_EXE) >$@.new && mv $@.new $@
 
 # ---- sources and flags -----------------------------------------------------------------------
-CORE := $(sort $(wildcard src/core/*.c)) kernprof/options.c
+CORE_KERNPROF := kernprof/option.c kernprof/options.c
+CORE := $(sort $(wildcard src/core/*.c)) $(CORE_KERNPROF)
 WITH_PYTHON := $(sort $(wildcard src/python/*.c) \
-                 $(filter-out kernprof/ckernprof.c kernprof/options.c,$(wildcard kernprof/*.c)))
+                 $(filter-out kernprof/ckernprof.c $(CORE_KERNPROF),$(wildcard kernprof/*.c)))
 PACKAGE := $(patsubst src/%,%,$(shell find src/clineprof -type f ! -path '*/__pycache__/*'))
 TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 TEST_HELPERS := $(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c))

@@ -150,42 +150,50 @@ static bool find_python(struct launch *launch)
 }
 
 /* Prints what the options ask the launcher itself for. True when that was all. */
-static bool answer(struct launch *launch, bool help, bool version,
-                   void (*help_of)(const char *, struct clp_buf *))
+static bool answer(struct launch *launch, void (*answer_of)(const char *, struct clp_buf *))
 {
     struct clp_buf text;
 
-    if (!help && !version)
+    if (answer_of == NULL)
         return false;
     clp_buf_init(&text, &launch->mem);
-    if (help)
-        help_of(launch->program, &text);
-    else
-        clp_buf_add_format(&text, "%s %s\n", launch->program, CLP_VERSION);
+    answer_of(launch->program, &text);
     fputs(clp_buf_text(&text), stdout);
     clp_buf_clear(&text);
     return true;
+}
+
+static void add_version(const char *program, struct clp_buf *out)
+{
+    clp_buf_add_format(out, "%s %s\n", program, CLP_VERSION);
 }
 
 /* Reads the options of argv, which it may reorder. True with *status set when the launcher is
  * done. */
 static bool read_options(struct launch *launch, int argc, char **argv, int *status)
 {
-    struct clp_run_options run = {0};
-    struct clp_view_options view = {0};
+    struct clp_run_options run;
+    struct clp_view_options view;
     struct clp_buf error;
     bool viewing = strcmp(launch->kind, "view") == 0;
     bool done = true;
 
     clp_buf_init(&error, &launch->mem);
+    clp_run_options_init(&run);
+    clp_view_options_init(&view);
     if (!(viewing ? clp_view_options_parse(argc, argv, &view, &error)
                   : clp_run_options_parse(argc, argv, &run, &error)))
         *status = fail(launch, "%s", clp_buf_text(&error));
     else if (viewing)
-        done = answer(launch, view.help, view.version, clp_view_options_help);
+        done = answer(launch, view.help ? clp_view_options_help
+                              : view.page ? clp_view_options_page
+                              : view.version ? add_version : NULL);
     else
-        done = answer(launch, run.help, run.version, clp_run_options_help);
+        done = answer(launch, run.help ? clp_run_options_help
+                              : run.page ? clp_run_options_page
+                              : run.version ? add_version : NULL);
     launch->wanted = run.python;
+    clp_run_options_clear(&run, &launch->mem);
     clp_buf_clear(&error);
     return done;
 }

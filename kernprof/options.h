@@ -1,34 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-/* The command lines of ckernprof and of the viewer: one table each, from which parsing and --help
- * both come. Plain C: the launcher uses the same table to find --python before any interpreter
- * runs. A new option is a row. */
+/* The command lines of ckernprof and of the viewer: one table each, from which parsing, --help,
+ * config files and docs/options.md all come. Plain C: the launcher uses the same table to find
+ * --python before any interpreter runs. A new option is a row and a field. */
 #ifndef CLP_OPTIONS_H
 #define CLP_OPTIONS_H
 
 #include "../src/core/buf.h"
 #include "../src/core/status.h"
+#include "option.h"
 #include <stdbool.h>
 
 enum clp_target_kind {
     CLP_TARGET_NONE,   /* no program was named */
     CLP_TARGET_SCRIPT, /* a path */
-    CLP_TARGET_MODULE  /* -m */
+    CLP_TARGET_MODULE, /* -m */
+    CLP_TARGET_CODE,   /* -c */
+    CLP_TARGET_STDIN   /* - */
 };
 
-/* What ckernprof was asked to do. Strings are borrowed from argv. */
+/* What ckernprof was asked to do. Strings are borrowed from argv, lists are owned. */
 struct clp_run_options {
     bool line_by_line;    /* -l */
     bool builtin;         /* -b; -l implies it */
-    int view;             /* -v, counted */
+    const char *setup;    /* -s; NULL: none */
+    struct clp_text_list prof_mod; /* -p, cut at commas */
+    struct clp_text_list include, exclude;
+    bool no_preimports;   /* --no-preimports */
+    bool prof_imports;    /* --prof-imports */
+    int verbosity;        /* -v less -q, counted */
+    bool rich;            /* -r */
     bool skip_zero;       /* -z */
+    bool summarize;       /* --summarize */
+    double output_interval; /* -i, seconds; 0: off */
     bool no_memory;       /* --no-memory */
-    bool help, version;   /* -h, -V */
+    bool help, version, page; /* -h, -V, --help-page */
     double unit;          /* -u, seconds; default 1e-6 */
     const char *outfile;  /* -o; NULL: <basename>.lprof in the working directory */
     const char *tracer;   /* --tracer; NULL: auto */
+    const char *config;   /* --config; NULL: search */
+    bool no_config;       /* --no-config; wins over --config */
     const char *python;   /* --python; NULL: search */
+    const char *module, *code; /* of -m and -c; the target too */
     enum clp_target_kind target_kind;
-    const char *target;   /* the script's path or the module's name */
+    const char *target;   /* the script's path, the module's name, the code or "-" */
     char **program_argv;  /* borrowed: argv from the element that holds the target on. With the
                            * module joined to its option (-mMODULE) [0] is not just the target */
     int program_argc;
@@ -36,27 +50,45 @@ struct clp_run_options {
 
 struct clp_view_options {
     double unit;              /* -u */
+    bool rich;                /* -r */
     bool skip_zero;           /* -z */
     bool sort;                /* -t */
     bool summarize;           /* -m */
     bool no_memory;           /* --no-memory */
     bool raw_times;           /* --raw-times */
-    bool help, version;
+    const char *config;       /* -c; NULL: search */
+    bool no_config;           /* --no-config */
+    bool help, version, page;
     char **files;             /* borrowed: in argv, which is put in order for it */
     int file_count;
 };
 
+/* The defaults; settings of a config file come next (clp_option_set), then the command line. */
+void clp_run_options_init(struct clp_run_options *options);
+void clp_view_options_init(struct clp_view_options *options);
+
+/* Frees the lists; `mem` is the allocator of the `error` they were parsed with. */
+void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem);
+
 /* Parses argv[1..argc). False and one line in `error` (without a line end, and without the
  * program's name, which the caller puts before it) when it cannot: the program then exits 2.
- * Option parsing ends at the script, at -m MODULE, or at "--". */
+ * Option parsing ends at the script, at -m MODULE, -c CODE, or at "--". */
 bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *options,
                            struct clp_buf *error);
-void clp_run_options_help(const char *program, struct clp_buf *out);
 
 /* The same for the viewer. Options may stand between the files, as argparse lets them; the files'
  * names are exchanged to the front of argv[1..). */
 bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *options,
                             struct clp_buf *error);
+
+/* For config files. */
+struct clp_option_table clp_run_options_table(void);
+struct clp_option_table clp_view_options_table(void);
+
+/* What --help prints, and the same table for docs/options.md. */
+void clp_run_options_help(const char *program, struct clp_buf *out);
+void clp_run_options_page(const char *program, struct clp_buf *out);
 void clp_view_options_help(const char *program, struct clp_buf *out);
+void clp_view_options_page(const char *program, struct clp_buf *out);
 
 #endif

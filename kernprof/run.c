@@ -128,7 +128,7 @@ static void say_written(const struct run *run, const char *path)
     path = seen_from_here(path);
     clp_buf_init(&text, &mem);
     clp_buf_add_format(&text, "Wrote profile results to '%s'\n", path);
-    if (run->options.view == 0) {
+    if (run->options.verbosity <= 0) {
         clp_buf_add_text(&text, "Inspect results with:\n");
         add_viewer(run, &text);
         clp_buf_add_text(&text, path[0] == '-' ? " -mt ./" : " -mt ");
@@ -266,7 +266,7 @@ static void say_all_refused(const struct run *run, const struct clp_profile *pro
 {
     for (const struct clp_refusal *refusal = clp_profiler_refusals(run->profiler); refusal != NULL;
          refusal = refusal->next) {
-        if (refusal->taken_by == NULL || run->options.view > 1)
+        if (refusal->taken_by == NULL || run->options.verbosity > 1)
             say_refused(profile, refusal);
     }
 }
@@ -285,9 +285,9 @@ static PyObject *finish(PyObject *capsule, PyObject *nothing)
         clp_words_complain(me, "out of memory; the profile holds only a part");
     note_command(run, &profile);
     write_profile(run, &profile);
-    if (run->options.view > 0)
+    if (run->options.verbosity > 0)
         print_report(run, &profile);
-    if (run->options.view > 1)
+    if (run->options.verbosity > 1)
         say_more(&profile);
     say_all_refused(run, &profile);
     say_if_nothing(run, &profile);
@@ -456,6 +456,7 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
     if (run == NULL)
         return PyErr_NoMemory();
     run->mem = clp_mem_system();
+    clp_run_options_init(&run->options);
     run->process = getpid();
     clp_buf_init(&run->outfile, &run->mem);
     clp_buf_init(&run->found_script, &run->mem);

@@ -106,6 +106,7 @@ static int main_of(const struct clp_words *words, struct clp_mem *mem)
     int code = 0;
 
     clp_buf_init(&text, mem);
+    clp_view_options_init(&options);
     if (!clp_view_options_parse(words->count, words->items, &options, &text)) {
         clp_words_complain(me, clp_buf_text(&text));
         code = 2;

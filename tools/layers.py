@@ -23,10 +23,10 @@ LAYERS = {
     ],
 }
 # The rest has few layers and many files: what is not named has the layer after the folder. The
-# module calls the C main of kernprof, so the two share a layer; options knows the core only.
+# module calls the C main of kernprof, so the two share a layer; the options know the core only.
 OTHERS = {
     "src/python": (6, {"profiler": 7, "module": 7}),
-    "kernprof": (7, {"options": 5, "ckernprof": 8}),
+    "kernprof": (7, {"option": 5, "options": 5, "ckernprof": 8}),
 }
 
 SYSTEM = re.compile(r"#\s*include\s*<(sys/|linux/|asm/|(unistd|time|pthread|fcntl|sched|signal|dirent"

@@ -32,6 +32,7 @@ static struct clp_run_options run(struct line *line, const char *text)
     struct clp_run_options options;
 
     cut(line, "/usr/bin/ckernprof", text);
+    clp_run_options_init(&options);
     cr_expect(clp_run_options_parse(line->argc, line->argv, &options, &line->out), "%s: %s", text,
               clp_buf_text(&line->out));
     cr_expect_eq(line->out.used, 0);
@@ -43,6 +44,7 @@ static struct clp_view_options view(struct line *line, const char *text)
     struct clp_view_options options;
 
     cut(line, "clineprof", text);
+    clp_view_options_init(&options);
     cr_expect(clp_view_options_parse(line->argc, line->argv, &options, &line->out), "%s: %s", text,
               clp_buf_text(&line->out));
     return options;
@@ -54,11 +56,14 @@ static void refuse(const char *text, const char *message)
     struct line line;
 
     cut(&line, "/usr/bin/ckernprof", text);
+    clp_run_options_init(&options);
     cr_expect_not(clp_run_options_parse(line.argc, line.argv, &options, &line.out), "%s", text);
     char whole[512];
     snprintf(whole, sizeof whole, "%s; see ckernprof --help", message);
     cr_expect_str_eq(clp_buf_text(&line.out), whole, "%s: %s", text, clp_buf_text(&line.out));
+    clp_run_options_clear(&options, &line.mem);
     clp_buf_clear(&line.out);
+    cr_expect_eq(line.mem.bytes, 0, "%s", text);
 }
 
 Test(options, defaults)
@@ -66,8 +71,11 @@ Test(options, defaults)
     struct line line;
     struct clp_run_options o = run(&line, "");
 
-    cr_expect(!o.line_by_line && !o.builtin && !o.skip_zero && !o.no_memory && o.view == 0);
-    cr_expect(!o.help && !o.version && o.unit == 1e-6);
+    cr_expect(!o.line_by_line && !o.builtin && !o.skip_zero && !o.no_memory && o.verbosity == 0);
+    cr_expect(!o.help && !o.version && !o.page && o.unit == 1e-6);
+    cr_expect(!o.no_preimports && !o.prof_imports && !o.rich && !o.summarize && !o.no_config);
+    cr_expect(o.prof_mod.items == NULL && o.include.items == NULL && o.exclude.items == NULL);
+    cr_expect(o.setup == NULL && o.config == NULL && o.output_interval == 0);
     cr_expect(o.outfile == NULL && o.tracer == NULL && o.python == NULL && o.target == NULL);
     cr_expect(o.target_kind == CLP_TARGET_NONE && o.program_argc == 0);
 }
@@ -80,6 +88,8 @@ Test(options, survives_an_empty_argv)
     char *none[] = {NULL};
 
     cut(&line, "x", "");
+    clp_run_options_init(&o);
+    clp_view_options_init(&v);
     cr_expect(clp_run_options_parse(0, none, &o, &line.out));
     cr_expect_eq(o.target_kind, CLP_TARGET_NONE);
     cr_expect(clp_view_options_parse(0, none, &v, &line.out));
@@ -93,14 +103,14 @@ Test(options, every_option)
                                           "--no-memory --python /bin/py s.py");
 
     cr_expect(o.line_by_line && o.builtin && o.skip_zero && o.no_memory);
-    cr_expect_eq(o.view, 2);
+    cr_expect_eq(o.verbosity, 2);
     cr_expect_eq(o.unit, 1e-3);
     cr_expect_str_eq(o.outfile, "a.lprof");
     cr_expect_str_eq(o.tracer, "settrace");
     cr_expect_str_eq(o.python, "/bin/py");
     o = run(&line, "--line-by-line --builtin --view --skip-zero --unit 1 --outfile=a=b "
-                   "--tracer=x --memory --python=p s.py");
-    cr_expect(o.line_by_line && o.builtin && o.skip_zero && !o.no_memory && o.view == 1);
+                   "--tracer=x --memory rss --python=p s.py");
+    cr_expect(o.line_by_line && o.builtin && o.skip_zero && !o.no_memory && o.verbosity == 1);
     cr_expect_eq(o.unit, 1);
     cr_expect_str_eq(o.outfile, "a=b");
 }
@@ -120,7 +130,7 @@ Test(options, short_ones_join)
     struct line line;
     struct clp_run_options o = run(&line, "-lvvz s.py");
 
-    cr_expect(o.line_by_line && o.skip_zero && o.view == 2);
+    cr_expect(o.line_by_line && o.skip_zero && o.verbosity == 2);
     cr_expect_str_eq(run(&line, "-lo out.lprof s.py").outfile, "out.lprof");
     cr_expect_str_eq(run(&line, "-loout.lprof s.py").outfile, "out.lprof");
     cr_expect_str_eq(run(&line, "-o=out.lprof s.py").outfile, "out.lprof");
@@ -152,7 +162,11 @@ Test(options, parsing_ends_at_the_program)
     check_target("-lm mod -h", CLP_TARGET_MODULE, "mod", 2);
     check_target("-lmmod -h", CLP_TARGET_MODULE, "mod", 2);
     check_target("-m mod -- x", CLP_TARGET_MODULE, "mod", 3);
-    check_target("- x", CLP_TARGET_SCRIPT, "-", 2);
+    check_target("-c code -h x", CLP_TARGET_CODE, "code", 3);
+    check_target("-lc code", CLP_TARGET_CODE, "code", 1);
+    check_target("-lvccode -c", CLP_TARGET_CODE, "code", 2);
+    check_target("- x", CLP_TARGET_STDIN, "-", 2);
+    check_target("-l -- - -x", CLP_TARGET_STDIN, "-", 2);
     check_target("'' x", CLP_TARGET_SCRIPT, "", 2);
     struct line line;
     cr_expect_eq(run(&line, "-l --").target_kind, CLP_TARGET_NONE);
@@ -194,19 +208,197 @@ Test(options, a_switch_takes_no_next_word)
     check_target("--skip-zero no", CLP_TARGET_SCRIPT, "no", 1);
 }
 
+Test(options, memory_takes_a_mode)
+{
+    struct line line;
+
+    cr_expect(run(&line, "--memory off s.py").no_memory);
+    cr_expect(run(&line, "--memory=no s.py").no_memory);
+    cr_expect_not(run(&line, "--no-memory --memory rss s.py").no_memory);
+    cr_expect_not(run(&line, "--no-memory --memory=Yes s.py").no_memory);
+    refuse("--memory s.py", "option '--memory' needs rss or off, not 's.py'");
+    refuse("--no-memory=rss", "option '--no-memory' takes no value");
+}
+
+Test(options, quiet_counts_down)
+{
+    struct line line;
+
+    cr_expect_eq(run(&line, "-q s.py").verbosity, -1);
+    cr_expect_eq(run(&line, "-qqq s.py").verbosity, -3);
+    cr_expect_eq(run(&line, "-vqvv --quiet --verbose --view s.py").verbosity, 3);
+}
+
+static void check_period(const char *text, double seconds, const char *target)
+{
+    struct line line;
+    struct clp_run_options o = run(&line, text);
+
+    cr_expect_eq(o.output_interval, seconds, "%s: %g", text, o.output_interval);
+    cr_expect_str_eq(o.target, target, "%s", text);
+}
+
+Test(options, period)
+{
+    check_period("-i s.py", 1, "s.py");
+    check_period("-li s.py", 1, "s.py");
+    check_period("-i2 s.py", 2, "s.py");
+    check_period("-i=2.5 s.py", 2.5, "s.py");
+    check_period("-i 2 s.py", 2, "s.py");
+    check_period("-li .5 s.py", .5, "s.py");
+    check_period("--output-interval s.py", 1, "s.py");
+    check_period("--output-interval=2 s.py", 2, "s.py");
+    check_period("--output-interval 2 s.py", 2, "s.py");
+    check_period("-i -- 2", 1, "2");
+    check_period("-i -i0 s.py", 0, "s.py");
+    check_period("-ivl s.py", 1, "s.py");
+    struct line line;
+    cr_expect_eq(run(&line, "-ivl s.py").verbosity, 1);
+    refuse("-i2x s.py", "option '-i' needs a number of seconds, 0 or more, not '2x'");
+    refuse("-i=-1 s.py", "option '-i' needs a number of seconds, 0 or more, not '-1'");
+    refuse("--output-interval= s.py",
+           "option '--output-interval' needs a number of seconds, 0 or more, not ''");
+}
+
+static void check_targets(const char *text, const char *const *wanted)
+{
+    struct line line;
+    struct clp_run_options o = run(&line, text);
+    size_t i = 0;
+
+    for (; wanted[i] != NULL; i++) {
+        cr_assert_lt(i, o.prof_mod.count, "%s", text);
+        cr_expect_str_eq(o.prof_mod.items[i], wanted[i], "%s", text);
+    }
+    cr_expect_eq(o.prof_mod.count, i, "%s", text);
+    cr_expect(i == 0 ? o.prof_mod.items == NULL : o.prof_mod.items[i] == NULL, "%s", text);
+    clp_run_options_clear(&o, &line.mem);
+    cr_expect_eq(line.mem.bytes, 0);
+}
+
+#define TEXTS(...) ((const char *const[]){__VA_ARGS__ NULL})
+
+Test(options, targets_of_selection)
+{
+    check_targets("-p a s.py", TEXTS("a", ));
+    check_targets("-pa,b.c -l -p d --prof-mod=e,,f, s.py", TEXTS("a", "b.c", "d", "e", "f", ));
+    check_targets("-p a -p '' s.py", TEXTS());
+    check_targets("-p a,b --prof-mod= -p c s.py", TEXTS("c", ));
+    check_targets("-p , s.py", TEXTS());
+}
+
+Test(options, patterns_keep_their_commas)
+{
+    struct line line;
+    struct clp_run_options o = run(&line, "--include a,b --include c --exclude=*x s.py");
+
+    cr_assert(o.include.count == 2 && o.exclude.count == 1);
+    cr_expect_str_eq(o.include.items[0], "a,b");
+    cr_expect_str_eq(o.include.items[1], "c");
+    cr_expect_str_eq(o.exclude.items[0], "*x");
+    clp_run_options_clear(&o, &line.mem);
+    cr_expect_eq(line.mem.bytes, 0);
+}
+
+Test(options, the_rest_of_them)
+{
+    struct line line;
+    struct clp_run_options o = run(&line, "-s set.py --no-preimports --prof-imports -r --summarize "
+                                          "--config a.toml --no-config s.py");
+
+    cr_expect_str_eq(o.setup, "set.py");
+    cr_expect(o.no_preimports && o.prof_imports && o.rich && o.summarize && o.no_config);
+    cr_expect_str_eq(o.config, "a.toml");
+    cr_expect_not(run(&line, "--no-preimports --preimports=yes s.py").no_preimports);
+    refuse("--no-config=x", "option '--no-config' takes no value");
+    refuse("--no-no-config", "unknown option '--no-no-config'");
+}
+
+/* ---- config files ---- */
+
+static bool set(struct clp_run_options *o, struct clp_buf *error, const char *key,
+                enum clp_setting_type type, const char *value)
+{
+    struct clp_setting setting = {.key = key, .type = type, .value = value};
+
+    return clp_option_set(clp_run_options_table(), &setting, o, "ckernprof", error);
+}
+
+Test(options, settings)
+{
+    struct line line;
+    struct clp_run_options o;
+
+    cut(&line, "x", "");
+    clp_run_options_init(&o);
+    cr_expect(set(&o, &line.out, "line-by-line", CLP_SETTING_BOOL, "true"));
+    cr_expect(set(&o, &line.out, "skip_zero", CLP_SETTING_BOOL, "yes"));
+    cr_expect(set(&o, &line.out, "preimports", CLP_SETTING_BOOL, "false"));
+    cr_expect(set(&o, &line.out, "memory", CLP_SETTING_TEXT, "off"));
+    cr_expect(set(&o, &line.out, "unit", CLP_SETTING_WHOLE, "1"));
+    cr_expect(set(&o, &line.out, "output_interval", CLP_SETTING_NUMBER, "2.5"));
+    cr_expect(set(&o, &line.out, "outfile", CLP_SETTING_TEXT, "x"));
+    cr_expect(set(&o, &line.out, "setup", CLP_SETTING_TEXT, ""));
+    cr_expect(set(&o, &line.out, "verbose", CLP_SETTING_WHOLE, "3"));
+    cr_expect(set(&o, &line.out, "quiet", CLP_SETTING_BOOL, "true"));
+    cr_expect(set(&o, &line.out, "prof-mod", CLP_SETTING_TEXT, "a,b"));
+    cr_expect_str_empty(clp_buf_text(&line.out));
+    cr_expect(o.line_by_line && o.skip_zero && o.no_preimports && o.no_memory && o.unit == 1);
+    cr_expect(o.output_interval == 2.5 && o.verbosity == 2 && o.setup == NULL);
+    cr_expect_eq(o.prof_mod.count, 2);
+    cr_expect_str_eq(o.outfile, "x");
+    clp_run_options_clear(&o, &line.mem);
+}
+
+static void refuse_setting(const char *key, enum clp_setting_type type, const char *value,
+                           const char *message)
+{
+    struct line line;
+    struct clp_run_options o;
+
+    cut(&line, "x", "");
+    clp_run_options_init(&o);
+    cr_expect_not(set(&o, &line.out, key, type, value), "%s", key);
+    char whole[512];
+    snprintf(whole, sizeof whole, "%s; see ckernprof --help", message);
+    cr_expect_str_eq(clp_buf_text(&line.out), whole, "%s", clp_buf_text(&line.out));
+    clp_buf_clear(&line.out);
+}
+
+Test(options, settings_that_are_wrong)
+{
+    refuse_setting("viev", CLP_SETTING_BOOL, "true", "unknown key 'viev' (did you mean view?)");
+    refuse_setting("x", CLP_SETTING_BOOL, "true", "unknown key 'x'");
+    refuse_setting("no-rich", CLP_SETTING_BOOL, "true", "unknown key 'no-rich'");
+    refuse_setting("help-page", CLP_SETTING_BOOL, "true", "unknown key 'help-page'");
+    refuse_setting("python", CLP_SETTING_TEXT, "x",
+                   "key 'python' can only be an option on the command line");
+    refuse_setting("rich", CLP_SETTING_TEXT, "x", "key 'rich' needs true or false, not 'x'");
+    refuse_setting("unit", CLP_SETTING_TEXT, "x", "key 'unit' needs a number, not 'x'");
+    refuse_setting("unit", CLP_SETTING_WHOLE, "0",
+                   "key 'unit' needs a number above 0, such as 1e-3, not '0'");
+    refuse_setting("view", CLP_SETTING_NUMBER, "1.5", "key 'view' needs a whole number, not '1.5'");
+    refuse_setting("view", CLP_SETTING_WHOLE, "99", "key 'view' needs a small number, not '99'");
+    refuse_setting("memory", CLP_SETTING_TEXT, "most", "key 'memory' needs rss or off, not 'most'");
+    refuse_setting("outfile", CLP_SETTING_BOOL, "true",
+                   "key 'outfile' needs a text in quotes, not 'true'");
+    refuse_setting("prof_mod", CLP_SETTING_WHOLE, "1",
+                   "key 'prof_mod' needs texts in quotes, not '1'");
+}
+
 Test(options, unambiguous_beginnings)
 {
     struct line line;
 
     cr_expect(run(&line, "--line s.py").line_by_line);
-    cr_expect_eq(run(&line, "--vi s.py").view, 1);
-    cr_expect_str_eq(run(&line, "--out=x s.py").outfile, "x");
+    cr_expect_eq(run(&line, "--vi s.py").verbosity, 1);
+    cr_expect_str_eq(run(&line, "--outf=x s.py").outfile, "x");
     cr_expect(run(&line, "--no-m s.py").no_memory);
-    cr_expect(run(&line, "--s s.py").skip_zero);
+    cr_expect(run(&line, "--sk s.py").skip_zero);
     cr_expect(run(&line, "--h").help);
-    refuse("--v s.py", "option '--v' could be --view, --version");
-    refuse("--no s.py",
-           "option '--no' could be --no-line-by-line, --no-builtin, --no-skip-zero, --no-memory");
+    refuse("--ve s.py", "option '--ve' could be --verbose, --version");
+    refuse("--no-pr s.py", "option '--no-pr' could be --no-preimports, --no-prof-imports");
+    refuse("--help-pag", "unknown option '--help-pag'");
 }
 
 Test(options, unknown_options)
@@ -237,6 +429,11 @@ Test(options, values_that_lack)
     refuse("--tracer=", "option '--tracer' needs a NAME");
     refuse("-m", "option '-m' needs a MODULE");
     refuse("-m -l", "option '-m' needs a MODULE");
+    refuse("-c", "option '-c' needs a CODE");
+    refuse("-s", "option '-s' needs a FILE");
+    refuse("-p", "option '-p' needs a TARGET");
+    refuse("--memory", "option '--memory' needs a MODE");
+    refuse("--include ''", "option '--include' needs a PATTERN");
     refuse("-u", "option '-u' needs a UNIT");
     refuse("--view=2 s.py", "option '--view' takes no value");
     refuse("--help=x", "option '--help' takes no value");
@@ -331,6 +528,19 @@ static void check_help(const char *text, const char *usage)
     }
 }
 
+Test(options, page)
+{
+    struct line line;
+
+    cut(&line, "x", "");
+    clp_run_options_page("ckernprof", &line.out);
+    const char *text = clp_buf_text(&line.out);
+    cr_expect_not_null(strstr(text, "\n| `-v`, `--view`, `--verbose` |  | print"), "%s", text);
+    cr_expect_not_null(strstr(text, "\n| `-u UNIT`, `--unit UNIT` | 1e-6 | unit"), "%s", text);
+    cr_expect_not_null(strstr(text, "\n| `--no-preimports`, `--preimports` | no | do"), "%s", text);
+    clp_buf_clear(&line.out);
+}
+
 Test(options, help)
 {
     struct line line;
@@ -339,11 +549,14 @@ Test(options, help)
     clp_run_options_help("ckernprof", &line.out);
     const char *text = clp_buf_text(&line.out);
     check_help(text, "usage: ckernprof [options] script [args ...]\n"
-                     "       ckernprof [options] -m module [args ...]\n\n");
-    cr_expect_not_null(strstr(text, "\n  -l, --line-by-line  profile line by line"), "%s", text);
-    cr_expect_not_null(strstr(text, "\n  -o, --outfile FILE  where"), "%s", text);
-    cr_expect_not_null(strstr(text, "\n      --no-memory     do not"), "%s", text);
-    cr_expect_not_null(strstr(text, "\n  -m MODULE           run a module"), "%s", text);
+                     "       ckernprof [options] -m module [args ...]\n"
+                     "       ckernprof [options] -c code [args ...]\n"
+                     "       ckernprof [options] - [args ...]\n\n");
+    cr_expect_null(strstr(text, "help-page"));
+    cr_expect_not_null(strstr(text, "\n  -l, --line-by-line         profile line by line"), "%s", text);
+    cr_expect_not_null(strstr(text, "\n  -o, --outfile FILE         where"), "%s", text);
+    cr_expect_not_null(strstr(text, "\n      --no-preimports        do not"), "%s", text);
+    cr_expect_not_null(strstr(text, "\n  -m MODULE                  run a module"), "%s", text);
     clp_buf_clear(&line.out);
     clp_view_options_help("clineprof", &line.out);
     check_help(clp_buf_text(&line.out), "usage: clineprof [options] profile.lprof [profile.lprof");
