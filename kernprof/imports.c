@@ -1,27 +1,148 @@
 /* SPDX-License-Identifier: MIT */
 /* The import system and runpy take a module's code from its loader's get_code, which writes the cache
- * by itself. SourceLoader is the one base of the loaders of source files; a program's own loaders that
- * go another way import as they always do. */
+ * by itself. Loaders of source files, of compiled files and of archives are wrapped; a program's own
+ * that go another way import as they always do. */
 #include "imports.h"
 #include "../src/python/profiler.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* Stands in the place of SourceLoader.get_code. Not a built-in function, of whose calls cProfile and
+/* ---- choosing ---- */
+
+struct choice {
+    struct clp_targets *targets;
+    struct clp_candidate candidate;
+};
+
+static bool chooses(void *data, PyCodeObject *code, const char *name)
+{
+    struct choice *choice = data;
+
+    (void)code;
+    choice->candidate.name = name;
+    return clp_targets_select(choice->targets, &choice->candidate);
+}
+
+/* The path of a file of Python's, resolved; NULL when there is none. */
+static const char *resolve(PyObject *file, char resolved[PATH_MAX])
+{
+    PyObject *path = NULL;
+    const char *found = NULL;
+
+    if (PyUnicode_FSConverter(file, &path))
+        found = realpath(PyBytes_AS_STRING(path), resolved);
+    PyErr_Clear();
+    Py_XDECREF(path);
+    return found;
+}
+
+static char *copied(struct clp_mem *mem, const char *text)
+{
+    return text != NULL ? clp_mem_copy_text(mem, text, strlen(text)) : NULL;
+}
+
+/* Without memory the module is not remembered, and its functions' target not told. */
+static void remember(struct clp_imports *imports, PyObject *file,
+                     const struct clp_candidate *candidate)
+{
+    struct clp_mem *mem = imports->targets.mem;
+    const char *code_file = PyUnicode_AsUTF8(file);
+
+    PyErr_Clear();
+    if (code_file == NULL ||
+        (imports->seen_count == imports->seen_room &&
+         clp_mem_grow(mem, (void **)&imports->seen, &imports->seen_room,
+                      imports->seen_room * 2 + 16, sizeof *imports->seen) != CLP_OK))
+        return;
+    imports->seen[imports->seen_count++] = (struct clp_seen_module){
+        .code_file = copied(mem, code_file),
+        .file = copied(mem, candidate->file),
+        .name = copied(mem, candidate->module),
+    };
+}
+
+const struct clp_target *clp_imports_target_of(const struct clp_imports *imports, const char *file,
+                                               const char *name)
+{
+    for (size_t i = 0; i < imports->seen_count; i++) {
+        const struct clp_seen_module *seen = &imports->seen[i];
+        if (seen->code_file == NULL || seen->name == NULL || strcmp(seen->code_file, file) != 0)
+            continue;
+        const struct clp_candidate candidate = {seen->name, seen->file, name};
+        const struct clp_target *target = clp_targets_find(&imports->targets, &candidate);
+        if (target != NULL)
+            return target;
+    }
+    return NULL;
+}
+
+/* False when nothing in the module can be chosen. */
+static bool begin_choice(struct choice *choice, struct clp_imports *imports, const char *module,
+                         PyObject *file, char resolved[PATH_MAX])
+{
+    choice->targets = &imports->targets;
+    choice->candidate = (struct clp_candidate){.module = module};
+    if (imports->targets.count == 0)
+        return false;
+    choice->candidate.file = resolve(file, resolved);
+    if (clp_targets_find(choice->targets, &choice->candidate) == NULL)
+        return false;
+    remember(imports, file, &choice->candidate);
+    return true;
+}
+
+PyObject *clp_imports_code(struct clp_imports *imports, PyObject *code, const char *module,
+                           PyObject *globals)
+{
+    PyObject *file = ((PyCodeObject *)code)->co_filename; /* borrowed */
+    char resolved[PATH_MAX];
+    struct choice choice;
+    const struct clp_chooser chooser = {chooses, &choice};
+    bool may_choose = begin_choice(&choice, imports, module, file, resolved);
+
+    return clp_profiler_prepare(imports->profiler, code, may_choose ? &chooser : NULL, globals);
+}
+
+/* ---- modules to come ---- */
+
+/* Stands in the place of a loader's get_code. Not a built-in function, of whose calls cProfile and
  * others are told. */
 struct wrapper {
     PyObject_HEAD
-    PyObject *profiler, *get_code; /* owned */
+    struct clp_imports *imports; /* borrowed */
+    PyObject *get_code;          /* owned: as it was */
 };
 
+/* What tells where the module's source is, where it is no file. */
+static PyObject *globals_of(PyObject *loader, PyObject *name)
+{
+    return Py_BuildValue("{sOsO}", "__loader__", loader, "__name__", name);
+}
+
+/* Takes the code. */
+static PyObject *selected_in(struct clp_imports *imports, PyObject *code, PyObject *loader,
+                             PyObject *name)
+{
+    const char *module = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    PyObject *globals = module != NULL ? globals_of(loader, name) : NULL;
+    PyObject *result = globals != NULL ? clp_imports_code(imports, code, module, globals) : NULL;
+
+    Py_XDECREF(globals);
+    Py_DECREF(code);
+    return result;
+}
+
+/* get_code(loader, name) */
 static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
     const struct wrapper *wrapper = (const struct wrapper *)self;
     PyObject *code = PyObject_Call(wrapper->get_code, arguments, keywords);
 
-    if (code == NULL || !PyCode_Check(code))
+    if (code == NULL || !PyCode_Check(code) || PyTuple_GET_SIZE(arguments) != 2)
         return code;
-    PyObject *prepared = clp_profiler_prepare(wrapper->profiler, code);
-    Py_DECREF(code);
-    return prepared;
+    return selected_in(wrapper->imports, code, PyTuple_GET_ITEM(arguments, 0),
+                       PyTuple_GET_ITEM(arguments, 1));
 }
 
 static PyObject *bind(PyObject *self, PyObject *loader, PyObject *type)
@@ -34,7 +155,6 @@ static void free_wrapper(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
 
-    Py_XDECREF(((struct wrapper *)self)->profiler);
     Py_XDECREF(((struct wrapper *)self)->get_code);
     type->tp_free(self);
     Py_DECREF(type);
@@ -55,7 +175,7 @@ static PyType_Spec spec = {
 };
 
 /* Takes get_code. */
-static PyObject *wrap(PyObject *profiler, PyObject *get_code)
+static PyObject *wrap(struct clp_imports *imports, PyObject *get_code)
 {
     PyObject *type = PyType_FromSpec(&spec);
     struct wrapper *wrapper = NULL;
@@ -63,7 +183,7 @@ static PyObject *wrap(PyObject *profiler, PyObject *get_code)
     if (type != NULL)
         wrapper = PyObject_New(struct wrapper, (PyTypeObject *)type);
     if (wrapper != NULL) {
-        wrapper->profiler = Py_NewRef(profiler);
+        wrapper->imports = imports;
         wrapper->get_code = Py_NewRef(get_code);
     }
     Py_XDECREF(type);
@@ -71,16 +191,75 @@ static PyObject *wrap(PyObject *profiler, PyObject *get_code)
     return (PyObject *)wrapper;
 }
 
-bool clp_imports_prepare(PyObject *profiler)
+/* Puts a wrapper into the place of the class's get_code. */
+static bool wrap_class(struct clp_imports *imports, const char *module, const char *class)
 {
-    PyObject *importlib = PyImport_ImportModule("_frozen_importlib_external");
-    PyObject *loader = importlib != NULL ? PyObject_GetAttrString(importlib, "SourceLoader") : NULL;
+    PyObject *holder = PyImport_ImportModule(module);
+    PyObject *loader = holder != NULL ? PyObject_GetAttrString(holder, class) : NULL;
     PyObject *get_code = loader != NULL ? PyObject_GetAttrString(loader, "get_code") : NULL;
-    PyObject *wrapper = get_code != NULL ? wrap(profiler, get_code) : NULL;
+    PyObject *wrapper = get_code != NULL ? wrap(imports, get_code) : NULL;
     bool done = wrapper != NULL && PyObject_SetAttrString(loader, "get_code", wrapper) == 0;
 
-    Py_XDECREF(importlib);
+    Py_XDECREF(holder);
     Py_XDECREF(loader);
     Py_XDECREF(wrapper);
+    return done;
+}
+
+bool clp_imports_watch(struct clp_imports *imports)
+{
+    return wrap_class(imports, "_frozen_importlib_external", "SourceLoader") &&
+           wrap_class(imports, "_frozen_importlib_external", "SourcelessFileLoader") &&
+           wrap_class(imports, "zipimport", "zipimporter");
+}
+
+/* ---- modules that are loaded ---- */
+
+static PyObject *functions_of(PyObject *module)
+{
+    PyObject *helper = PyImport_ImportModule("clineprof._targets");
+    PyObject *functions =
+        helper != NULL ? PyObject_CallMethod(helper, "functions_of", "O", module) : NULL;
+
+    Py_XDECREF(helper);
+    return functions;
+}
+
+static bool select_in_loaded(struct clp_imports *imports, PyObject *module, const char *name)
+{
+    PyObject *file = PyObject_GetAttrString(module, "__file__"), *functions = NULL;
+    char resolved[PATH_MAX];
+    struct choice choice;
+    const struct clp_chooser chooser = {chooses, &choice};
+    bool done = true;
+
+    PyErr_Clear();
+    if (file != NULL && begin_choice(&choice, imports, name, file, resolved)) {
+        functions = functions_of(module);
+        done = functions != NULL;
+    }
+    for (Py_ssize_t i = 0; functions != NULL && done && i < PyList_GET_SIZE(functions); i++)
+        done = clp_profiler_prepare_function(imports->profiler, PyList_GET_ITEM(functions, i),
+                                             &chooser);
+    Py_XDECREF(functions);
+    Py_XDECREF(file);
+    return done;
+}
+
+bool clp_imports_select_loaded(struct clp_imports *imports)
+{
+    PyObject *modules = PyDict_Items(PyImport_GetModuleDict());
+    bool done = modules != NULL;
+
+    for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(modules); i++) {
+        PyObject *name = PyTuple_GET_ITEM(PyList_GET_ITEM(modules, i), 0);
+        PyObject *module = PyTuple_GET_ITEM(PyList_GET_ITEM(modules, i), 1);
+        const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+        if (text == NULL)
+            PyErr_Clear();
+        else if (PyModule_Check(module) && strcmp(text, "__main__") != 0)
+            done = select_in_loaded(imports, module, text);
+    }
+    Py_XDECREF(modules);
     return done;
 }

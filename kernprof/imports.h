@@ -1,13 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* Modules on their way from the loader to their execution. */
+/* Modules on their way from the loader to their execution: what -p names in them is selected, and
+ * functions that are decorated with `profile` get their probes. */
 #ifndef CLP_IMPORTS_H
 #define CLP_IMPORTS_H
 
 #include "../src/python/compat.h"
+#include "targets.h"
 
-/* From now on clp_profiler_prepare sees the code of each module that comes from a source file or its
- * cache, before it runs, and what it returns runs instead. The caches themselves stay as they are.
- * False with an exception set. */
-bool clp_imports_prepare(PyObject *profiler);
+/* A module in which something may have been selected. Texts are owned. */
+struct clp_seen_module {
+    char *code_file; /* as its code objects have it */
+    char *file;      /* resolved; or NULL */
+    char *name;
+};
+
+struct clp_imports {
+    PyObject *profiler;         /* borrowed */
+    struct clp_targets targets; /* owned */
+    struct clp_seen_module *seen; /* owned */
+    size_t seen_count, seen_room;
+};
+
+/* From now on the code of each module that comes from a file or an archive goes through
+ * clp_imports_code before it runs. The caches themselves stay as they are. *imports must stay where it
+ * is. False with an exception set. */
+bool clp_imports_watch(struct clp_imports *imports);
+
+/* The code to run in the place of this one, a module's: a new reference, or NULL with an exception set.
+ * `module` is its dotted name; `globals` as for clp_profiler_prepare. */
+PyObject *clp_imports_code(struct clp_imports *imports, PyObject *code, const char *module,
+                           PyObject *globals);
+
+/* The target that selected the function, named as in its code; NULL: none did. Borrowed. */
+const struct clp_target *clp_imports_target_of(const struct clp_imports *imports, const char *file,
+                                               const char *name);
+
+/* Selects what the targets name in modules that are loaded already. False with an exception set. */
+bool clp_imports_select_loaded(struct clp_imports *imports);
 
 #endif

@@ -7,7 +7,7 @@
 #include "../src/core/version.h"
 #include "../src/core/wire.h"
 #include "../src/python/profiler.h"
-#include "imports.h"
+#include "chosen.h"
 #include "options.h"
 #include "program.h"
 #include "words.h"
@@ -26,6 +26,7 @@ struct run {
     struct clp_buf outfile;
     struct clp_buf found_script; /* the target's path when PATH led to it */
     PyObject *profiler;          /* owned */
+    struct clp_chosen chosen;
     pid_t process;               /* a fork's copy of the atexit function has nothing to write */
 };
 
@@ -192,11 +193,14 @@ static void print_report(const struct run *run, const struct clp_profile *profil
 
 static void say_if_nothing(const struct run *run, const struct clp_profile *profile)
 {
+    bool by_target = run->options.prof_mod.count != 0;
+
     if (clp_profiler_function_count(run->profiler) == 0)
-        clp_words_complain(me, "nothing was profiled: no @profile was reached; put @profile "
-                               "above a function that the program runs");
+        clp_words_complain(me, by_target ? "nothing was profiled: no target of -p was reached"
+                                         : "nothing was profiled: no @profile was reached; put "
+                                           "@profile above a function that the program runs");
     else if (profile->meta.events == 0)
-        clp_words_complain(me, "nothing was profiled: no function marked with @profile was called");
+        clp_words_complain(me, "nothing was profiled: no selected function was called");
     if (clp_profiler_lost(run->profiler))
         clp_words_complain(me, "memory ran out while profiling; some counts are missing");
     if (clp_profiler_displaced(run->profiler))
@@ -239,8 +243,31 @@ static void say_refused(const struct clp_profile *profile, const struct clp_refu
     clp_buf_clear(&text);
 }
 
+/* The tracer that took the function. */
+static const char *tracer_of(const struct run *run, const struct clp_profile *profile,
+                             uint32_t number)
+{
+    for (const struct clp_refusal *refusal = clp_profiler_refusals(run->profiler); refusal != NULL;
+         refusal = refusal->next) {
+        if (refusal->function == number)
+            return refusal->taken_by != NULL ? refusal->taken_by : "none";
+    }
+    return profile->meta.tracer;
+}
+
+static void add_selected(struct clp_buf *text, const struct run *run,
+                         const struct clp_profile *profile, uint32_t number)
+{
+    const struct clp_profile_function *function = &profile->functions[number];
+    const char *target = clp_chosen_by(&run->chosen, function->file, function->name);
+
+    clp_buf_add_format(text, "selected %s, %s:%d, by %s%s, tracer %s", function->name,
+                       function->file, (int)function->first_line, target != NULL ? "-p " : "",
+                       target != NULL ? target : "@profile", tracer_of(run, profile, number));
+}
+
 /* -vv: how the profile was made. */
-static void say_more(const struct clp_profile *profile)
+static void say_more(const struct run *run, const struct clp_profile *profile)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf text;
@@ -252,10 +279,8 @@ static void say_more(const struct clp_profile *profile)
                        (double)profile->meta.overhead * 1e-9, (double)profile->meta.wall * 1e-9);
     clp_words_complain(me, clp_buf_text(&text));
     for (size_t i = 0; i < profile->function_count; i++) {
-        const struct clp_profile_function *function = &profile->functions[i];
         clp_buf_clear(&text);
-        clp_buf_add_format(&text, "selected %s, %s:%d", function->name, function->file,
-                           (int)function->first_line);
+        add_selected(&text, run, profile, (uint32_t)i);
         clp_words_complain(me, clp_buf_text(&text));
     }
     clp_buf_clear(&text);
@@ -288,8 +313,9 @@ static PyObject *finish(PyObject *capsule, PyObject *nothing)
     if (run->options.verbosity > 0)
         print_report(run, &profile);
     if (run->options.verbosity > 1)
-        say_more(&profile);
+        say_more(run, &profile);
     say_all_refused(run, &profile);
+    clp_chosen_end(&run->chosen);
     say_if_nothing(run, &profile);
     clp_profile_clear(&profile);
     Py_RETURN_NONE;
@@ -427,20 +453,20 @@ static bool ready_to_run(struct run *run)
     return true;
 }
 
-static PyObject *prepare(void *profiler, PyObject *code)
+static PyObject *prepare(void *chosen, PyObject *code)
 {
-    return clp_profiler_prepare(profiler, code);
+    return clp_chosen_script(chosen, code);
 }
 
 static PyObject *run_program(struct run *run, PyObject *profiler_type)
 {
     if (!clp_program_leave_folder() || !start_profiler(run, profiler_type))
         return complain_of_exception(2);
-    if (!clp_program_prepare(&run->options) || !clp_imports_prepare(run->profiler) ||
-        !call_at_exit(run))
+    if (!clp_program_prepare(&run->options) || !call_at_exit(run) ||
+        !clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler))
         return complain_of_exception(1);
     int code = clp_program_run(&run->options,
-                               (struct clp_program_hook){prepare, run->profiler});
+                               (struct clp_program_hook){prepare, &run->chosen});
     if (code < 0)
         return NULL; /* the program's own SystemExit */
     if (code == 0 || code == 130)

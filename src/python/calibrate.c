@@ -59,7 +59,7 @@ static PyObject *load(struct clp_recorder *recorder)
 {
     PyObject *names = PyDict_New();
     PyObject *plain = Py_CompileString(program, "<clineprof calibration>", Py_file_input);
-    PyObject *code = plain != NULL ? clp_prepare_code(recorder, plain) : NULL;
+    PyObject *code = plain != NULL ? clp_prepare_code(recorder, plain, NULL) : NULL;
     PyObject *result = NULL;
 
     Py_XDECREF(plain);

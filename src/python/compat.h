@@ -101,6 +101,22 @@ static inline PyObject *clp_compat_with_constants(PyCodeObject *code, PyObject *
     return copy;
 }
 
+#else
+
+static inline PyObject *clp_compat_with_constants(PyCodeObject *code, PyObject *constants)
+{
+    PyObject *replace = PyObject_GetAttrString((PyObject *)code, "replace");
+    PyObject *none = PyTuple_New(0), *named = Py_BuildValue("{sO}", "co_consts", constants);
+    PyObject *copy = replace != NULL && none != NULL && named != NULL
+                         ? PyObject_Call(replace, none, named)
+                         : NULL;
+
+    Py_XDECREF(replace);
+    Py_XDECREF(none);
+    Py_XDECREF(named);
+    return copy;
+}
+
 #endif
 
 /* ---- who is running ---- */

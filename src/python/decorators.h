@@ -36,5 +36,38 @@ bool clp_decorators_have(const struct clp_decorators *decorators, PyCodeObject *
 /* Has the program imported one of these compilers? The names of their decorators are common. */
 bool clp_decorators_compiler_loaded(void);
 
+#else
+
+/* Only probes need to know. */
+struct clp_decorators {
+    size_t count;
+};
+
+enum clp_decorator { CLP_DECORATOR_PROFILE, CLP_DECORATOR_COMPILES };
+
+static inline void clp_decorators_init(struct clp_decorators *decorators,
+                                       struct clp_recorder *recorder, PyCodeObject *definer)
+{
+    (void)recorder, (void)definer;
+    *decorators = (struct clp_decorators){0};
+}
+
+static inline void clp_decorators_clear(struct clp_decorators *decorators)
+{
+    (void)decorators;
+}
+
+static inline bool clp_decorators_have(const struct clp_decorators *decorators, PyCodeObject *code,
+                                       enum clp_decorator what)
+{
+    (void)decorators, (void)code, (void)what;
+    return false;
+}
+
+static inline bool clp_decorators_compiler_loaded(void)
+{
+    return false;
+}
+
 #endif
 #endif

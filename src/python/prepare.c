@@ -2,56 +2,48 @@
 #include "prepare.h"
 #include "decorators.h"
 
-#if CLP_HAS_PROBES
+struct preparation {
+    struct clp_recorder *recorder;
+    const struct clp_chooser *chooser; /* or NULL */
+};
 
-/* The code with probes that nobody has selected yet; the same when the tracer refuses it. */
-static PyObject *with_probes(struct clp_recorder *recorder, PyObject *code)
+/* ---- names ---- */
+
+#if PY_VERSION_HEX < 0x030B0000
+
+/* 3.10 tells functions their qualified names, not code. */
+static PyObject *qualified_name(PyCodeObject *code, PyCodeObject *within, PyObject *name_within)
 {
-    struct clp_selected original = {.recorder = recorder, .function = CLP_UNSELECTED};
-    const char *reason;
-
-    if (!clp_shape_init(&original.shape, &recorder->mem, (PyCodeObject *)code, &recorder->opcodes))
-        return NULL;
-    enum clp_selection outcome =
-        recorder->tracer->select(recorder, (PyCodeObject *)code, &original, &reason);
-    clp_shape_clear(&original.shape, &recorder->mem);
-    if (outcome == CLP_SELECTION_REFUSED)
-        return Py_NewRef(code);
-    return original.copy;
+    if (within == NULL)
+        return Py_NewRef(code->co_name);
+    if ((within->co_flags & CO_OPTIMIZED) != 0)
+        return PyUnicode_FromFormat("%U.<locals>.%U", name_within, code->co_name);
+    if (PyUnicode_CompareWithASCIIString(name_within, "<module>") == 0)
+        return Py_NewRef(code->co_name);
+    return PyUnicode_FromFormat("%U.%U", name_within, code->co_name);
 }
 
-static PyObject *prepared(struct clp_recorder *recorder, const struct clp_decorators *decorators,
-                          PyObject *item)
-{
-    PyObject *inner = clp_prepare_code(recorder, item);
+#else
 
-    if (inner == NULL || (((PyCodeObject *)inner)->co_flags & CO_OPTIMIZED) == 0 ||
-        !clp_decorators_have(decorators, (PyCodeObject *)item, CLP_DECORATOR_PROFILE) ||
-        clp_decorators_have(decorators, (PyCodeObject *)item, CLP_DECORATOR_COMPILES))
-        return inner;
-    PyObject *copy = with_probes(recorder, inner);
-    Py_DECREF(inner);
-    return copy;
+static PyObject *qualified_name(PyCodeObject *code, PyCodeObject *within, PyObject *name_within)
+{
+    (void)within, (void)name_within;
+    return Py_NewRef(code->co_qualname);
 }
 
-/* New constants; *changed when they differ. */
-static PyObject *prepared_constants(struct clp_recorder *recorder, PyCodeObject *code,
-                                    const struct clp_decorators *decorators, bool *changed)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(code->co_consts);
-    PyObject *constants = PyTuple_New(count);
+#endif
 
-    for (Py_ssize_t i = 0; constants != NULL && i < count; i++) {
-        PyObject *item = PyTuple_GET_ITEM(code->co_consts, i);
-        PyObject *new =
-            PyCode_Check(item) ? prepared(recorder, decorators, item) : Py_NewRef(item);
-        *changed |= new != item;
-        if (new == NULL)
-            Py_CLEAR(constants);
-        else
-            PyTuple_SET_ITEM(constants, i, new);
-    }
-    return constants;
+/* ---- what is to be done ---- */
+
+static bool chooses(const struct preparation *preparation, PyCodeObject *code, PyObject *name)
+{
+    const struct clp_chooser *chooser = preparation->chooser;
+    const char *text = chooser != NULL ? PyUnicode_AsUTF8(name) : NULL;
+
+    if (text != NULL)
+        return chooser->chooses(chooser->data, code, text);
+    PyErr_Clear(); /* a name with half a surrogate pair is nobody's */
+    return false;
 }
 
 /* Most code says nothing of `profile`, and neither does code within it. */
@@ -69,18 +61,119 @@ static bool mentions_profile(const PyCodeObject *code)
     return false;
 }
 
-PyObject *clp_prepare_code(struct clp_recorder *recorder, PyObject *code)
+/* Has nobody anything to do with this code, nor with code within it? */
+static bool is_untouched(const struct preparation *preparation, PyCodeObject *code)
+{
+    return preparation->chooser == NULL &&
+           (preparation->recorder->tracer->install == NULL || !mentions_profile(code));
+}
+
+/* The code with probes that nobody has selected yet; the same when the tracer refuses it. Takes the
+ * code. */
+static PyObject *with_probes(struct clp_recorder *recorder, PyObject *code)
+{
+    struct clp_selected original = {.recorder = recorder, .function = CLP_UNSELECTED};
+    const char *reason;
+
+    if (!clp_shape_init(&original.shape, &recorder->mem, (PyCodeObject *)code, &recorder->opcodes)) {
+        Py_DECREF(code);
+        return NULL;
+    }
+    enum clp_selection outcome =
+        recorder->tracer->select(recorder, (PyCodeObject *)code, &original, &reason);
+    clp_shape_clear(&original.shape, &recorder->mem);
+    if (outcome == CLP_SELECTION_REFUSED)
+        return code;
+    Py_DECREF(code);
+    return original.copy;
+}
+
+static bool is_decorated(const struct clp_decorators *decorators, PyCodeObject *code)
+{
+    return (code->co_flags & CO_OPTIMIZED) != 0 &&
+           clp_decorators_have(decorators, code, CLP_DECORATOR_PROFILE);
+}
+
+enum treatment { LEAVE, PROBE, SELECT };
+
+/* Functions for a compiler are left to it. */
+static enum treatment treatment_of(const struct preparation *preparation, PyCodeObject *code,
+                                   PyObject *name, const struct clp_decorators *decorators)
+{
+    if (clp_decorators_have(decorators, code, CLP_DECORATOR_COMPILES))
+        return LEAVE;
+    if (chooses(preparation, code, name))
+        return SELECT;
+    return preparation->recorder->tracer->install != NULL && is_decorated(decorators, code) ? PROBE
+                                                                                            : LEAVE;
+}
+
+static PyObject *prepared(const struct preparation *preparation, PyObject *code, PyObject *name);
+
+/* The code as it is to run, and all code within it. Owned. */
+static PyObject *treated(const struct preparation *preparation, PyObject *code, PyObject *name,
+                         const struct clp_decorators *decorators)
+{
+    struct clp_recorder *recorder = preparation->recorder;
+    enum treatment treatment = treatment_of(preparation, (PyCodeObject *)code, name, decorators);
+
+    if (treatment == SELECT && !clp_tracer_number_code(recorder, code, name))
+        return NULL;
+    PyObject *inner = prepared(preparation, code, name);
+    if (inner == NULL || treatment == LEAVE)
+        return inner;
+    if (treatment == PROBE)
+        return with_probes(recorder, inner);
+    PyObject *selected = clp_tracer_select_code(recorder, inner, name);
+    Py_DECREF(inner);
+    return selected;
+}
+
+/* ---- code and the code within it ---- */
+
+/* A constant of `code`. Owned. */
+static PyObject *prepared_constant(const struct preparation *preparation, PyObject *item,
+                                   PyCodeObject *code, PyObject *name,
+                                   const struct clp_decorators *decorators)
+{
+    if (!PyCode_Check(item))
+        return Py_NewRef(item);
+    PyObject *item_name = qualified_name((PyCodeObject *)item, code, name);
+    PyObject *new = item_name != NULL ? treated(preparation, item, item_name, decorators) : NULL;
+    Py_XDECREF(item_name);
+    return new;
+}
+
+/* New constants; *changed when they differ. */
+static PyObject *prepared_constants(const struct preparation *preparation, PyCodeObject *code,
+                                    PyObject *name, bool *changed)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(code->co_consts);
+    PyObject *constants = PyTuple_New(count);
+    struct clp_decorators decorators;
+
+    clp_decorators_init(&decorators, preparation->recorder, code);
+    for (Py_ssize_t i = 0; constants != NULL && i < count; i++) {
+        PyObject *item = PyTuple_GET_ITEM(code->co_consts, i);
+        PyObject *new = prepared_constant(preparation, item, code, name, &decorators);
+        *changed |= new != item;
+        if (new == NULL)
+            Py_CLEAR(constants);
+        else
+            PyTuple_SET_ITEM(constants, i, new);
+    }
+    clp_decorators_clear(&decorators);
+    return constants;
+}
+
+/* The code with all code within it treated, but not itself. Owned. */
+static PyObject *prepared(const struct preparation *preparation, PyObject *code, PyObject *name)
 {
     bool changed = false;
 
-    if (recorder->tracer == NULL || recorder->tracer->install == NULL ||
-        !mentions_profile((PyCodeObject *)code))
+    if (is_untouched(preparation, (PyCodeObject *)code))
         return Py_NewRef(code);
-    struct clp_decorators decorators;
-    clp_decorators_init(&decorators, recorder, (PyCodeObject *)code);
-    PyObject *constants =
-        prepared_constants(recorder, (PyCodeObject *)code, &decorators, &changed);
-    clp_decorators_clear(&decorators);
+    PyObject *constants = prepared_constants(preparation, (PyCodeObject *)code, name, &changed);
     PyObject *copy = constants == NULL ? NULL
                      : changed ? clp_compat_with_constants((PyCodeObject *)code, constants)
                                : Py_NewRef(code);
@@ -88,12 +181,42 @@ PyObject *clp_prepare_code(struct clp_recorder *recorder, PyObject *code)
     return copy;
 }
 
-#else
-
-PyObject *clp_prepare_code(struct clp_recorder *recorder, PyObject *code)
+PyObject *clp_prepare_code(struct clp_recorder *recorder, PyObject *code,
+                           const struct clp_chooser *chooser)
 {
-    (void)recorder;
-    return Py_NewRef(code);
+    const struct preparation preparation = {recorder, chooser};
+    const struct clp_decorators nothing = {0};
+
+    if (recorder->tracer == NULL)
+        return Py_NewRef(code);
+    PyObject *name = qualified_name((PyCodeObject *)code, NULL, NULL);
+    PyObject *new = name != NULL ? treated(&preparation, code, name, &nothing) : NULL;
+    Py_XDECREF(name);
+    return new;
 }
 
-#endif
+bool clp_prepare_function(struct clp_recorder *recorder, PyObject *function,
+                          const struct clp_chooser *chooser)
+{
+    const struct preparation preparation = {recorder, chooser};
+    PyObject *code = Py_NewRef(PyFunction_GetCode(function));
+    PyObject *name = PyObject_GetAttrString(function, "__qualname__");
+    PyObject *new = NULL;
+    bool done = false;
+
+    if (recorder->tracer == NULL)
+        done = true;
+    else if (name != NULL && PyUnicode_Check(name))
+        new = prepared(&preparation, code, name);
+    if (new != NULL)
+        done = new == code || PyObject_SetAttrString(function, "__code__", new) == 0;
+    if (done && new != NULL && chooses(&preparation, (PyCodeObject *)code, name)) {
+        Py_CLEAR(code); /* whoever holds it makes it shared (shared.h) */
+        Py_CLEAR(new);
+        done = clp_tracer_select(recorder, function, name);
+    }
+    Py_XDECREF(new);
+    Py_XDECREF(name);
+    Py_XDECREF(code);
+    return done;
+}

@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Code that is about to run gets its probes before there are functions of it: since 3.13 a function
- * whose code is exchanged afterwards is called more slowly for good. */
+/* Code that is about to run is selected, or gets its probes, before there are functions of it: since
+ * 3.13 a function whose code is exchanged afterwards is called more slowly for good, and module and
+ * class bodies are never functions at all. */
 #ifndef CLP_PREPARE_H
 #define CLP_PREPARE_H
 
 #include "tracer.h"
 
-/* The code to run in the place of this one, a new reference: functions in it that are decorated with
- * `profile` have probes already, which record nothing until they are selected. The same code where
- * there is nothing to do; NULL with an exception set. */
-PyObject *clp_prepare_code(struct clp_recorder *recorder, PyObject *code);
+/* Which code of a module is selected. */
+struct clp_chooser {
+    /* Is the code with this qualified name ("Class.method", "f.<locals>.g", "<module>")? */
+    bool (*chooses)(void *data, PyCodeObject *code, const char *name);
+    void *data;
+};
+
+/* The code to run in the place of this one, a module's, a new reference: what the chooser chooses in
+ * it is selected, and functions that are decorated with `profile` have probes, which record nothing
+ * until they are selected. Without a chooser (NULL) only the latter. The same code where there is
+ * nothing to do; NULL with an exception set. */
+PyObject *clp_prepare_code(struct clp_recorder *recorder, PyObject *code,
+                           const struct clp_chooser *chooser);
+
+/* The same for a function that exists, and all code within it. False with an exception set. */
+bool clp_prepare_function(struct clp_recorder *recorder, PyObject *function,
+                          const struct clp_chooser *chooser);
 
 #endif

@@ -92,14 +92,18 @@ static bool warn_not_code(PyObject *object)
 }
 
 /* What selecting takes is no line's: a function may define and select others. */
+static void stand_still_since(const struct profiler *self, uint64_t start)
+{
+    if (clp_thread_here != NULL)
+        clp_engine_stand_still(clp_thread_here, clp_clock_read(&self->recorder->clock) - start);
+}
+
 static int select_untimed(struct profiler *self, PyObject *object)
 {
-    const struct clp_clock *clock = &self->recorder->clock;
-    uint64_t start = clp_clock_read(clock);
+    uint64_t start = clp_clock_read(&self->recorder->clock);
     int found = clp_select_object(self->recorder, self->texts, object);
 
-    if (clp_thread_here != NULL)
-        clp_engine_stand_still(clp_thread_here, clp_clock_read(clock) - start);
+    stand_still_since(self, start);
     return found;
 }
 
@@ -186,9 +190,34 @@ PyObject *clp_profiler_make_type(PyObject *module)
     return PyType_FromModuleAndSpec(module, &profiler_spec, NULL);
 }
 
-PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code)
+PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,
+                               const struct clp_chooser *chooser, PyObject *globals)
 {
-    return clp_prepare_code(cast(profiler)->recorder, code);
+    const struct profiler *self = cast(profiler);
+    struct clp_functions *functions = &self->recorder->engine.functions;
+    size_t before = functions->count;
+    uint64_t start = clp_clock_read(&self->recorder->clock);
+    PyObject *prepared = clp_prepare_code(self->recorder, code, chooser);
+
+    if (prepared != NULL && functions->count != before &&
+        !clp_texts_note(self->texts, ((PyCodeObject *)code)->co_filename, globals))
+        Py_CLEAR(prepared);
+    stand_still_since(self, start);
+    return prepared;
+}
+
+bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
+                                   const struct clp_chooser *chooser)
+{
+    const struct profiler *self = cast(profiler);
+    PyObject *file = Py_NewRef(((PyCodeObject *)PyFunction_GetCode(function))->co_filename);
+    uint64_t start = clp_clock_read(&self->recorder->clock);
+    bool done = clp_prepare_function(self->recorder, function, chooser) &&
+                clp_texts_note(self->texts, file, PyFunction_GetGlobals(function));
+
+    stand_still_since(self, start);
+    Py_DECREF(file);
+    return done;
 }
 
 void clp_profiler_stop(PyObject *profiler)

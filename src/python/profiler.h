@@ -5,7 +5,7 @@
 #define CLP_PROFILER_H
 
 #include "../core/profile.h"
-#include "recorder.h"
+#include "prepare.h"
 
 /* Owned type object, or NULL with an exception set. */
 PyObject *clp_profiler_make_type(PyObject *module);
@@ -14,8 +14,13 @@ PyObject *clp_profiler_make_type(PyObject *module);
  * counts as if it ended now, so recording should have stopped. CLP_NO_MEMORY leaves a part. */
 clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile);
 
-/* clp_prepare_code for this profiler. */
-PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code);
+/* clp_prepare_code for this profiler. `globals` lead to the module's source where it is no file. */
+PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,
+                               const struct clp_chooser *chooser, PyObject *globals);
+
+/* clp_prepare_function likewise. */
+bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
+                                   const struct clp_chooser *chooser);
 
 /* Ends recording; the counters stay. */
 void clp_profiler_stop(PyObject *profiler);

@@ -243,7 +243,6 @@ static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
 /* Does a compiler take the function that is being defined, so that its code never runs? */
 static bool is_compiled(struct clp_recorder *recorder, PyCodeObject *code)
 {
-#if CLP_HAS_PROBES
     PyFrameObject *frame = clp_decorators_compiler_loaded() ? PyEval_GetFrame() : NULL; /* borrowed */
     PyCodeObject *definer = frame != NULL ? PyFrame_GetCode(frame) : NULL;
     struct clp_decorators decorators;
@@ -255,10 +254,6 @@ static bool is_compiled(struct clp_recorder *recorder, PyCodeObject *code)
     clp_decorators_clear(&decorators);
     Py_DECREF(definer);
     return compiled;
-#else
-    (void)recorder, (void)code;
-    return false;
-#endif
 }
 
 static bool leave_alone(struct clp_recorder *recorder, struct clp_selected *selected,
@@ -295,6 +290,35 @@ out:
     Py_XDECREF(copy);
     Py_DECREF(code);
     return done;
+}
+
+bool clp_tracer_number_code(struct clp_recorder *recorder, PyObject *code, PyObject *name)
+{
+    struct clp_shape shape;
+    const char *damage;
+    uint32_t number;
+
+    if (!read_shape(recorder, (PyCodeObject *)code, &shape, &damage))
+        return false;
+    bool done = add_function(recorder, (PyCodeObject *)code, name, &shape, &number);
+    clp_shape_clear(&shape, &recorder->mem);
+    return done;
+}
+
+PyObject *clp_tracer_select_code(struct clp_recorder *recorder, PyObject *code, PyObject *name)
+{
+    const char *damage = NULL;
+    struct clp_selected *selected = clp_recorder_selected(recorder, code);
+
+    if (selected != NULL)
+        return Py_NewRef(code);
+    selected = attach(recorder, (PyCodeObject *)code, name, &damage);
+    if (selected == NULL)
+        return NULL;
+    if (!(damage != NULL ? leave_alone(recorder, selected, damage)
+                         : select_code(recorder, (PyCodeObject *)code, selected)))
+        return NULL;
+    return selected->copy != NULL ? selected->copy : Py_NewRef(code); /* the copy is the caller's */
 }
 
 /* Code that somebody made of code with probes has them, too. Borrowed, or NULL: with an exception

@@ -79,6 +79,12 @@ bool clp_tracer_start_fallback(struct clp_recorder *recorder);
  * takes it, and recorder->refusals tells of it. False with an exception set. */
 bool clp_tracer_select(struct clp_recorder *recorder, PyObject *function, PyObject *name);
 
+/* The same for code of which there are no functions yet: the code to use in its place, a new reference;
+ * NULL with an exception set. Its number is given by the one before, so that functions within others
+ * come behind them. */
+bool clp_tracer_number_code(struct clp_recorder *recorder, PyObject *code, PyObject *name);
+PyObject *clp_tracer_select_code(struct clp_recorder *recorder, PyObject *code, PyObject *name);
+
 /* Takes a function off: it gets its own code back and is not counted from its next call on; what was
  * counted stays. False with an exception set. */
 bool clp_tracer_remove(struct clp_recorder *recorder, PyObject *function);

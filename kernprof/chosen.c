@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "chosen.h"
+#include "../src/core/file.h"
+#include "../src/python/profiler.h"
+#include "words.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char me[] = "ckernprof";
+
+/* clineprof._targets.NAME(text): owned; None on any failure, which is nobody's business here. */
+static PyObject *ask(const char *name, const char *text)
+{
+    PyObject *helper = PyImport_ImportModule("clineprof._targets");
+    PyObject *answer = helper != NULL ? PyObject_CallMethod(helper, name, "s", text) : NULL;
+
+    Py_XDECREF(helper);
+    if (answer != NULL)
+        return answer;
+    PyErr_Clear();
+    return Py_NewRef(Py_None);
+}
+
+static void warn(const struct clp_chosen *chosen, const char *target, const char *what,
+                 PyObject *more)
+{
+    const char *text = more != Py_None && PyUnicode_Check(more) ? PyUnicode_AsUTF8(more) : NULL;
+    struct clp_buf line;
+
+    PyErr_Clear();
+    clp_buf_init(&line, chosen->mem);
+    clp_buf_add_format(&line, "-p %s: ", target);
+    clp_buf_add_format(&line, what, text != NULL ? text : "");
+    clp_words_complain(me, clp_buf_text(&line));
+    clp_buf_clear(&line);
+}
+
+/* ---- the targets ---- */
+
+static bool is_path(const char *text)
+{
+    size_t bytes = strlen(text);
+
+    return strchr(text, '/') != NULL || (bytes > 3 && strcmp(text + bytes - 3, ".py") == 0);
+}
+
+static bool same_file(const char *one, const char *other)
+{
+    char one_resolved[PATH_MAX], other_resolved[PATH_MAX];
+
+    return realpath(one, one_resolved) != NULL && realpath(other, other_resolved) != NULL &&
+           strcmp(one_resolved, other_resolved) == 0;
+}
+
+static bool has_script(const struct clp_run_options *options)
+{
+    for (size_t i = 0; i < options->prof_mod.count; i++) {
+        if (options->target_kind == CLP_TARGET_SCRIPT &&
+            same_file(options->prof_mod.items[i], options->target))
+            return true;
+    }
+    return false;
+}
+
+/* The names that the script imports. Owned; None when they cannot be had. */
+static PyObject *imports_of(struct clp_mem *mem, const char *script)
+{
+    struct clp_buf source;
+    struct clp_fault fault;
+    PyObject *names = NULL;
+
+    clp_buf_init(&source, mem);
+    if (clp_file_read(script, SIZE_MAX, &source, &fault) == CLP_OK)
+        names = ask("imported_by", clp_buf_text(&source));
+    clp_buf_clear(&source);
+    return names != NULL ? names : Py_NewRef(Py_None);
+}
+
+static PyObject *all_texts(struct clp_mem *mem, const struct clp_run_options *options)
+{
+    PyObject *texts = PyList_New(0);
+
+    for (size_t i = 0; texts != NULL && i < options->prof_mod.count; i++) {
+        PyObject *text = PyUnicode_DecodeFSDefault(options->prof_mod.items[i]);
+        if (text == NULL || PyList_Append(texts, text) != 0)
+            Py_CLEAR(texts);
+        Py_XDECREF(text);
+    }
+    if (texts != NULL && options->prof_imports && has_script(options)) {
+        PyObject *imported = imports_of(mem, options->target);
+        if (PyList_Check(imported) &&
+            PyList_SetSlice(texts, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, imported) != 0)
+            Py_CLEAR(texts);
+        Py_DECREF(imported);
+    }
+    return texts;
+}
+
+static bool init_targets(struct clp_chosen *chosen, const struct clp_run_options *options)
+{
+    struct clp_targets *targets = &chosen->imports.targets;
+    size_t count = (size_t)PyList_GET_SIZE(chosen->texts);
+    const char **items = clp_mem_alloc(chosen->mem, count + 1, sizeof *items);
+    bool done = items != NULL;
+
+    for (size_t i = 0; done && i < count; i++)
+        done = (items[i] = PyUnicode_AsUTF8(PyList_GET_ITEM(chosen->texts, (Py_ssize_t)i))) !=
+               NULL;
+    if (done && clp_targets_init(targets, chosen->mem, items, count) == CLP_OK) {
+        for (size_t i = options->prof_mod.count; i < count; i++)
+            targets->items[i].settled = true; /* found among the script's imports */
+        targets->included = options->include.items;
+        targets->excluded = options->exclude.items;
+    } else if (!PyErr_Occurred()) {
+        PyErr_NoMemory();
+    }
+    clp_mem_free(chosen->mem, items, count + 1, sizeof *items);
+    return !PyErr_Occurred();
+}
+
+/* A script's file is a module by that name, so that `-p script.function` finds it. */
+static void name_script(struct clp_buf *name, const struct clp_run_options *options)
+{
+    const char *slash = strrchr(options->target, '/');
+    const char *file = slash != NULL ? slash + 1 : options->target;
+    size_t bytes = strlen(file);
+
+    if (bytes > 3 && strcmp(file + bytes - 3, ".py") == 0)
+        bytes -= 3;
+    clp_buf_add(name, file, bytes);
+}
+
+/* ---- imports before the run ---- */
+
+/* runpy warns of a module that is run and was imported before; and what is in the script is there. */
+static bool is_in_program(const struct clp_chosen *chosen, const char *text,
+                          const struct clp_run_options *options)
+{
+    const char *name = options->target_kind == CLP_TARGET_MODULE ? options->target
+                                                                 : clp_buf_text(&chosen->script);
+    size_t bytes = strlen(name);
+
+    return strncmp(text, name, bytes) == 0 && (text[bytes] == 0 || text[bytes] == '.');
+}
+
+static void import_targets(struct clp_chosen *chosen,
+                           const struct clp_run_options *options)
+{
+    for (size_t i = 0; i < options->prof_mod.count; i++) {
+        const char *text = options->prof_mod.items[i];
+        if (is_path(text) || is_in_program(chosen, text, options))
+            continue;
+        PyObject *failure = ask("preimport", text);
+        if (failure != Py_None) {
+            warn(chosen, text, "cannot be imported before the program runs: %s", failure);
+            chosen->imports.targets.items[i].settled = true;
+        }
+        Py_DECREF(failure);
+    }
+}
+
+/* ---- from the beginning to the end ---- */
+
+bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
+                         const struct clp_run_options *options, PyObject *profiler)
+{
+    *chosen = (struct clp_chosen){.mem = mem, .imports.profiler = profiler};
+    clp_buf_init(&chosen->script, mem);
+    if (options->target_kind == CLP_TARGET_SCRIPT)
+        name_script(&chosen->script, options);
+    chosen->texts = all_texts(mem, options);
+    if (chosen->texts == NULL || !init_targets(chosen, options) ||
+        !clp_imports_watch(&chosen->imports))
+        return false;
+    if (chosen->imports.targets.count == 0)
+        return true;
+    if (!clp_imports_select_loaded(&chosen->imports))
+        return false;
+    if (!options->no_preimports)
+        import_targets(chosen, options);
+    return true;
+}
+
+PyObject *clp_chosen_script(struct clp_chosen *chosen, PyObject *code)
+{
+    return clp_imports_code(&chosen->imports, code, clp_buf_text(&chosen->script), NULL);
+}
+
+const char *clp_chosen_by(const struct clp_chosen *chosen, const char *file, const char *name)
+{
+    const struct clp_target *target = clp_imports_target_of(&chosen->imports, file, name);
+
+    return target != NULL ? target->text : NULL;
+}
+
+void clp_chosen_end(const struct clp_chosen *chosen)
+{
+    const struct clp_targets *targets = &chosen->imports.targets;
+
+    for (size_t i = 0; i < targets->count; i++) {
+        const char *text = targets->items[i].text;
+        if (targets->items[i].matched != 0 || targets->items[i].settled)
+            continue;
+        PyObject *nearest = ask("nearest", text);
+        warn(chosen, text, nearest != Py_None ? "no Python code of that name ran; did you mean %s?"
+                                              : "no Python code of that name ran", nearest);
+        Py_DECREF(nearest);
+    }
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "targets.h"
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PACKAGE_ONLY ".__init__"
+
+static clp_status init_target(struct clp_target *target, struct clp_mem *mem, const char *text)
+{
+    char resolved[PATH_MAX];
+    size_t bytes = strlen(text), ending = strlen(PACKAGE_ONLY);
+
+    *target = (struct clp_target){.text = text, .name_bytes = bytes};
+    if (bytes > ending && strcmp(text + bytes - ending, PACKAGE_ONLY) == 0) {
+        target->name_bytes = bytes - ending;
+        target->stops = true;
+    }
+    if (realpath(text, resolved) == NULL)
+        return CLP_OK;
+    target->path = clp_mem_copy_text(mem, resolved, strlen(resolved));
+    return target->path != NULL ? CLP_OK : CLP_NO_MEMORY;
+}
+
+clp_status clp_targets_init(struct clp_targets *targets, struct clp_mem *mem,
+                            const char *const *texts, size_t count)
+{
+    *targets = (struct clp_targets){.mem = mem};
+    targets->items = clp_mem_alloc(mem, count, sizeof *targets->items);
+    if (targets->items == NULL)
+        return count == 0 ? CLP_OK : CLP_NO_MEMORY;
+    targets->count = count;
+    for (size_t i = 0; i < count; i++) {
+        if (init_target(&targets->items[i], mem, texts[i]) != CLP_OK) {
+            clp_targets_clear(targets);
+            return CLP_NO_MEMORY;
+        }
+    }
+    return CLP_OK;
+}
+
+void clp_targets_clear(struct clp_targets *targets)
+{
+    for (size_t i = 0; i < targets->count; i++)
+        clp_mem_free_text(targets->mem, targets->items[i].path);
+    clp_mem_free(targets->mem, targets->items, targets->count, sizeof *targets->items);
+    *targets = (struct clp_targets){.mem = targets->mem};
+}
+
+/* What follows `text` behind its beginning text[0..bytes): "" when that is all of it, ".." behind a
+ * dot; NULL when it begins otherwise. */
+static const char *behind(const char *text, const char *beginning, size_t bytes, char between)
+{
+    if (strncmp(text, beginning, bytes) != 0)
+        return NULL;
+    if (text[bytes] == 0)
+        return text + bytes;
+    return text[bytes] == between ? text + bytes + 1 : NULL;
+}
+
+static bool matches_path(const struct clp_target *target, const char *file)
+{
+    return target->path != NULL && file != NULL &&
+           behind(file, target->path, strlen(target->path), '/') != NULL;
+}
+
+/* The object `wanted` ("Class.method") or anything within it. */
+static bool matches_object(const char *wanted, const char *name)
+{
+    return name == NULL || behind(name, wanted, strlen(wanted), '.') != NULL;
+}
+
+static bool matches_name(const struct clp_target *target, const struct clp_candidate *candidate)
+{
+    const char *module = candidate->module;
+    const char *within = behind(module, target->text, target->name_bytes, '.');
+
+    if (within != NULL)
+        return *within == 0 || !target->stops;
+    const char *object = behind(target->text, module, strlen(module), '.');
+    return object != NULL && !target->stops && matches_object(object, candidate->name);
+}
+
+static bool is_listed(char **patterns, const struct clp_candidate *candidate)
+{
+    for (; *patterns != NULL; patterns++) {
+        if ((candidate->file != NULL && fnmatch(*patterns, candidate->file, 0) == 0) ||
+            (candidate->name != NULL && fnmatch(*patterns, candidate->name, 0) == 0))
+            return true;
+    }
+    return false;
+}
+
+static bool is_wanted(const struct clp_targets *targets, const struct clp_candidate *candidate)
+{
+    return candidate->name == NULL ||
+           ((targets->included == NULL || is_listed(targets->included, candidate)) &&
+            (targets->excluded == NULL || !is_listed(targets->excluded, candidate)));
+}
+
+static bool matches(const struct clp_target *target, const struct clp_candidate *candidate)
+{
+    return matches_path(target, candidate->file) || matches_name(target, candidate);
+}
+
+const struct clp_target *clp_targets_find(const struct clp_targets *targets,
+                                          const struct clp_candidate *candidate)
+{
+    if (!is_wanted(targets, candidate))
+        return NULL;
+    for (size_t i = 0; i < targets->count; i++) {
+        if (matches(&targets->items[i], candidate))
+            return &targets->items[i];
+    }
+    return NULL;
+}
+
+bool clp_targets_select(struct clp_targets *targets, const struct clp_candidate *candidate)
+{
+    bool selected = false;
+
+    for (size_t i = 0; i < targets->count && is_wanted(targets, candidate); i++) {
+        bool matched = matches(&targets->items[i], candidate);
+        targets->items[i].matched += matched;
+        selected |= matched;
+    }
+    return selected;
+}

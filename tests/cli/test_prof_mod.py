@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: MIT
+"""-p: functions are selected by the name of what they are in, without a decorator."""
+
+import re
+import sys
+
+import pytest
+from harness import own_messages_removed, run_ckernprof, run_python
+
+FILES = {
+    "pkg/__init__.py": """\
+from .mod import Class
+def top(): return 1
+""",
+    "pkg/mod.py": """\
+import functools
+class Class:
+    attribute = 2
+    def method(self):
+        return [i for i in range(3)]
+    @property
+    def prop(self): return 5
+    @staticmethod
+    def stat():
+        return (lambda: 7)()
+    @classmethod
+    def cls(cls):
+        def inner(): return 8
+        return inner()
+@functools.lru_cache
+def cached(n):
+    return n
+def generator():
+    yield 1
+""",
+    "pkg/sub/__init__.py": "def deep(): return 9\n",
+    "other.py": "print('other is imported')\ndef helper(): return 3\n",
+    "main.py": """\
+import pkg, pkg.mod
+def f():
+    from pkg.sub import deep
+    return deep() + pkg.top()
+thing = pkg.Class()
+print(thing.method(), thing.prop, thing.stat(), thing.cls(), pkg.mod.cached(1), f())
+print(list(pkg.mod.generator()))
+""",
+}
+COMPREHENSION = {"Class.method.<locals>.<listcomp>"} if sys.version_info < (3, 12) else set()
+CLASS = {
+    "Class", "Class.method", "Class.prop", "Class.stat", "Class.stat.<locals>.<lambda>", "Class.cls",
+    "Class.cls.<locals>.inner", *COMPREHENSION,
+}  # fmt: skip
+MOD = {"pkg/mod.py": {"<module>", "cached", "generator", *CLASS}}
+PKG = {"pkg/__init__.py": {"<module>", "top"}}
+SUB = {"pkg/sub/__init__.py": {"<module>", "deep"}}
+MAIN = {"main.py": {"<module>", "f"}}
+
+
+@pytest.fixture
+def program(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def selected(ended, folder):
+    """{file: names of its functions that have hits}"""
+    found = {}
+    for (file, _, name), lines in ended.profile().hits().items():
+        if any(lines.values()):
+            found.setdefault(file.removeprefix(f"{folder}/"), set()).add(name)
+    return found
+
+
+def complaints(ended):
+    return [line for line in ended.err.splitlines() if line.startswith("ckernprof: ")]
+
+
+def profiled(folder, targets, *options, program=("main.py",), **more):
+    """Runs it with these targets: it must do what it does without."""
+    ended = run_ckernprof(["-l", "-p", targets, *options, *program], folder, **more)
+    theirs = run_python([*program], folder)
+    assert (own_messages_removed(ended.out), ended.code) == (theirs.out, theirs.code), ended.err
+    return ended
+
+
+@pytest.mark.parametrize(
+    "targets, expected",
+    {
+        "pkg": PKG | MOD | SUB,
+        "pkg.__init__": PKG,
+        "pkg.mod": MOD,
+        "pkg.mod.Class": {"pkg/mod.py": CLASS},
+        "pkg.mod.Class.cls": {"pkg/mod.py": {"Class.cls", "Class.cls.<locals>.inner"}},
+        "pkg.mod.cached": {"pkg/mod.py": {"cached"}},
+        "pkg.sub,pkg.top": {"pkg/__init__.py": {"top"}} | SUB,
+        "main": MAIN,
+        "main.f": {"main.py": {"f"}},
+        "main.py": MAIN,
+        "./main.py,pkg/mod.py": MAIN | MOD,
+        "pkg/": PKG | MOD | SUB,
+        ".": MAIN | PKG | MOD | SUB,
+    }.items(),
+    ids=str,
+)
+@pytest.mark.parametrize("imports", ["--preimports", "--no-preimports"])
+def test_targets(targets, expected, imports, program):
+    ended = profiled(program, targets, imports)
+    assert selected(ended, program) == expected
+    assert ended.err == ""
+
+
+def test_hits_of_bodies(program):
+    """Bodies of modules and classes are no functions. Lines with decorators begin twice since 3.11."""
+    twice = 2 if sys.version_info >= (3, 11) else 1
+    ended = profiled(program, "pkg.mod")
+    lines = {key[2]: hits for key, hits in ended.profile().hits().items()}
+    assert {1: 1, 2: 1, 15: twice, 16: twice, 18: 1}.items() == lines["<module>"].items()
+    assert {3: 1, 4: 1, 6: twice, 8: twice, 11: twice}.items() <= lines["Class"].items()
+    assert lines["Class.method"] == {5: 1}
+
+
+def test_the_order_is_that_of_the_file(program):
+    names = [key[2] for key in profiled(program, "pkg.mod.Class").profile().functions]
+    assert [name for name in names if "<" not in name] == [
+        "Class", "Class.method", "Class.prop", "Class.stat", "Class.cls",
+    ]  # fmt: skip
+
+
+def test_repeated_and_cleared(program):
+    ended = run_ckernprof(["-l", "-p", "pkg", "-p", "", "-p", "main.f", "-p", "pkg.top", "main.py"], program)
+    assert selected(ended, program) == {"main.py": {"f"}, "pkg/__init__.py": {"top"}}
+
+
+def test_a_module_that_is_run(program):
+    """runpy warns of a module that was imported before."""
+    (program / "pkg" / "run.py").write_text(
+        "class Runs:\n    def go(self): return 1\nif __name__ == '__main__':\n    print(Runs().go())\n"
+    )
+    ended = profiled(program, "pkg.run.Runs", program=("-m", "pkg.run"))
+    assert selected(ended, program) == {"pkg/run.py": {"Runs", "Runs.go"}}
+    assert ended.err == ""
+
+
+LOADED = """\
+import os.path, sys
+join = os.path.join
+print(os.path.join("a", "b"), join is os.path.join)
+"""
+
+
+def test_modules_that_are_loaded_already(program):
+    """The interpreter imports posixpath itself, before it runs anything of ours; since 3.11 as a frozen
+    module."""
+    (program / "main.py").write_text(LOADED)
+    ended = profiled(program, "posixpath.join")
+    [(file, names)] = selected(ended, program).items()
+    assert re.search(r"posixpath(\.py|>)$", file) and names == {"join"}
+
+
+TRANSPARENT = """\
+import inspect, pickle, traceback
+import pkg.mod
+from pkg.mod import Class, cached
+print(inspect.signature(Class.method), pickle.loads(pickle.dumps(Class)) is Class)
+print(type(Class.__dict__["stat"]).__name__, hasattr(Class.method, "__wrapped__"))
+print(cached.cache_info(), cached.__wrapped__.__name__, inspect.getsource(Class.cls))
+try:
+    Class().method(1)
+except TypeError:
+    traceback.print_exc()
+try:
+    Class.cls.__func__(None).bit_count(3)
+except TypeError as error:
+    print(error, [frame.lineno for frame in traceback.extract_tb(error.__traceback__)])
+"""
+
+
+def test_the_program_sees_nothing(program):
+    (program / "main.py").write_text(TRANSPARENT)
+    ended = profiled(program, "pkg,main")
+    assert ended.err == run_python(["main.py"], program).err
+
+
+AT_RUN_TIME = """\
+import importlib, types
+def makes(n):
+    def made(): return n
+    return made
+print([makes(n)() for n in range(3)])
+late = importlib.import_module("other")
+print(late.helper(), importlib.reload(late).helper())
+class Late:
+    def method(self): return 1
+print(Late().method(), types.FunctionType(makes.__code__, {})(2)())
+"""
+
+
+def test_what_is_made_and_imported_at_run_time(program):
+    (program / "main.py").write_text(AT_RUN_TIME)
+    ended = profiled(program, "main,other", "--no-preimports")
+    lines = {key[2]: hits for key, hits in ended.profile().hits().items()}
+    assert lines["makes"] == {3: 4, 4: 4} and lines["makes.<locals>.made"] == {3: 4}
+    assert lines["helper"] == {2: 2} and lines["Late.method"] == {9: 1}
+
+
+def test_with_decorators_of_ours(program):
+    (program / "main.py").write_text("@profile\ndef f(): return 1\nprint(f())\n")
+    ended = run_ckernprof(["-l", "-p", "main.f", "main.py"], program)
+    assert {key[2]: hits for key, hits in ended.profile().hits().items()} == {"f": {2: 1}}
+
+
+# ---- imports before the run --------------------------------------------------------------------
+
+
+def test_targets_are_imported_before_the_run(program):
+    """.. or not: `other` prints a line, and the program never imports it."""
+    before = run_ckernprof(["-l", "-p", "other", "main.py"], program)
+    assert before.out.startswith("other is imported\n")
+    assert selected(before, program) == {"other.py": {"<module>"}}
+    without = profiled(program, "other,main", "--no-preimports")
+    assert selected(without, program) == MAIN
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    {
+        "1 / 0": "ZeroDivisionError('division by zero')",
+        "import nothing_of_the_kind": "ModuleNotFoundError(\"No module named 'nothing_of_the_kind'\")",
+        "raise SystemExit(3)": "SystemExit(3)",
+        "def (": "SyntaxError(",
+    }.items(),
+)
+def test_a_target_that_cannot_be_imported(text, told, program):
+    (program / "other.py").write_text(text + "\n")
+    ended = profiled(program, "other.helper,main.f")
+    assert [line for line in complaints(ended) if "imported" in line] == [
+        line for line in complaints(ended)
+        if line.startswith(f"ckernprof: -p other.helper: cannot be imported before the program runs: {told}")
+    ] != []
+    assert selected(ended, program) == {"main.py": {"f"}}
+
+
+def test_what_the_script_imports(program):
+    (program / "main.py").write_text(
+        "import pkg.sub\nfrom other import helper\nprint(helper(), pkg.sub.deep(), pkg.top())\n"
+    )
+    ended = run_ckernprof(["-l", "-p", "main.py", "--prof-imports", "main.py"], program)
+    expected = {"main.py": {"<module>"}, "other.py": {"helper"}} | SUB
+    assert selected(ended, program) == expected
+    without = run_ckernprof(["-l", "-p", "main.py", "main.py"], program)
+    assert selected(without, program) == {"main.py": {"<module>"}}
+
+
+# ---- less of it --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    {
+        ("--include", "Class.*"): {"pkg/mod.py": CLASS - {"Class"}},
+        ("--exclude", "*.<locals>.*", "--exclude", "<module>", "--exclude", "*/sub/*"): {
+            "pkg/__init__.py": {"top"},
+            "pkg/mod.py": {name for name in MOD["pkg/mod.py"] if "<" not in name},
+        },
+        ("--include", "*/pkg/__init__.py", "--exclude", "top"): {"pkg/__init__.py": {"<module>"}},
+    }.items(),
+    ids=str,
+)
+def test_patterns(options, expected, program):
+    assert selected(profiled(program, "pkg", *options), program) == expected
+
+
+# ---- what matches nothing ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "target, nearest",
+    {
+        "pkg.mod.Clas": "pkg.mod.Class",
+        "pkg.mod.Class.metod": "pkg.mod.Class.method",
+        "pkg.mood": "pkg.mod",
+        "othr": "other",
+        "mian.py": "main.py",
+        "qqqqqqqqqqqqqqqqqqqqqqqq": None,
+    }.items(),
+)
+def test_a_target_that_matches_nothing(target, nearest, program):
+    ended = profiled(program, f"{target},main.f")
+    told = f"ckernprof: -p {target}: no Python code of that name ran"
+    assert complaints(ended) == [told + (f"; did you mean {nearest}?" if nearest else "")]
+    assert selected(ended, program) == {"main.py": {"f"}}
+
+
+def test_what_was_selected_is_told(program):
+    ended = run_ckernprof(["-l", "-p", "pkg.top,main.f", "-vv", "main.py"], program)
+    told = [line for line in complaints(ended) if "selected" in line and "main.py" in line]
+    assert re.fullmatch(r"ckernprof: selected f, .*main\.py:2, by -p main\.f, tracer \w+", told[-1])
