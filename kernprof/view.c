@@ -74,7 +74,7 @@ static bool print_report(const struct clp_view_options *view, const struct clp_p
 
     options.unit = view->unit;
     options.skip_zero = view->skip_zero;
-    options.sort_by_time = view->sort;
+    options.order = view->sort ? CLP_REPORT_BY_TIME : CLP_REPORT_BY_ORDER;
     options.summarize = view->summarize;
     options.no_memory = view->no_memory;
     options.raw_times = view->raw_times;

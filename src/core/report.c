@@ -17,38 +17,47 @@
 
 #define CLP_REPORT_CELL 24 /* bytes: the longest is "17592186044416.000 MiB" */
 
-enum column {
-    CLP_COLUMN_LINE,
-    CLP_COLUMN_HITS,
-    CLP_COLUMN_TIME,
-    CLP_COLUMN_PER_HIT,
-    CLP_COLUMN_PERCENT,
-    CLP_COLUMN_RSS,
-    CLP_COLUMN_INCREMENT,
-    CLP_COLUMN_COUNT
+enum format { CLP_FORMAT_COUNT, CLP_FORMAT_TICKS, CLP_FORMAT_PER_HIT, CLP_FORMAT_PERCENT,
+              CLP_FORMAT_BYTES };
+
+enum value {
+#define CLP_MEASURE_VALUE(name, type, merge) CLP_VALUE_##name,
+    CLP_MEASURE_TABLE(CLP_MEASURE_VALUE)
+#undef CLP_MEASURE_VALUE
+    CLP_VALUE_increment
 };
 
-static const struct {
-    const char *title;
+static const struct column {
+    const char *name, *title;
     size_t width;
-} columns[CLP_COLUMN_COUNT] = {
-    {"Line #", 6},  {"Hits", 9},       {"Time", 12},      {"Per Hit", 8},
-    {"% Time", 8},  {"Mem usage", 12}, {"Increment", 12},
+    enum format format;
+    enum value value;
+} columns[] = {
+#define CLP_REPORT_COLUMN(name, title, width, format, value) \
+    {name, title, width, CLP_FORMAT_##format, CLP_VALUE_##value},
+    CLP_REPORT_COLUMN_TABLE(CLP_REPORT_COLUMN)
+#undef CLP_REPORT_COLUMN
 };
+
+#define COLUMN_COUNT (sizeof columns / sizeof *columns)
+
+static const char line_title[] = "Line #";
 
 struct cell {
     char text[CLP_REPORT_CELL];
 };
 
 struct row {
-    struct cell cells[CLP_COLUMN_COUNT];
+    struct cell cells[CLP_REPORT_MAX_COLUMNS];
 };
 
 struct report {
     const struct clp_profile *profile;
     const struct clp_report_options *options;
     struct clp_buf *out;
-    size_t columns;   /* how many of the table above are shown */
+    unsigned char columns[CLP_REPORT_MAX_COLUMNS]; /* shown: places in the table above */
+    size_t column_count;
+    bool memory;      /* is any of them of memory? Then the table is not line_profiler's */
     double scalar;    /* units of the Time column in a nanosecond */
     size_t folder;    /* bytes of options->folder without a slash at its end */
     int64_t blanks_left;
@@ -59,6 +68,43 @@ struct report {
 struct clp_report_options clp_report_defaults(void)
 {
     return (struct clp_report_options){.unit = 1e-6};
+}
+
+const char *clp_report_set_columns(struct clp_report_options *options, const char *names,
+                                   size_t *bytes)
+{
+    unsigned char found[CLP_REPORT_MAX_COLUMNS];
+    size_t count = 0;
+
+    for (;; names += *bytes + 1) {
+        size_t at = 0;
+        *bytes = strcspn(names, ",");
+        while (at < COLUMN_COUNT && (strncmp(columns[at].name, names, *bytes) != 0 ||
+                                     columns[at].name[*bytes] != 0))
+            at++;
+        if (at == COLUMN_COUNT)
+            return names;
+        if (count == CLP_REPORT_MAX_COLUMNS)
+            return "";
+        found[count++] = (unsigned char)at;
+        if (names[*bytes] == 0)
+            break;
+    }
+    memcpy(options->columns, found, count);
+    options->column_count = count;
+    return NULL;
+}
+
+enum clp_report_order clp_report_order_named(const char *name)
+{
+#define CLP_REPORT_ORDER_TEXT(order, text) text,
+    static const char *const texts[] = {CLP_REPORT_ORDER_TABLE(CLP_REPORT_ORDER_TEXT)};
+#undef CLP_REPORT_ORDER_TEXT
+    unsigned at = 0;
+
+    while (at < CLP_REPORT_ORDERS && strcmp(texts[at], name) != 0)
+        at++;
+    return (enum clp_report_order)at;
 }
 
 /* ---- text of the program ---- */
@@ -231,42 +277,67 @@ static void set_memory(struct cell *cell, double amount)
     memcpy(cell->text + bytes, " MiB", sizeof " MiB");
 }
 
-static void set_hits(struct cell *cell, uint64_t hits)
+static void set_hits(struct cell *cell, uint64_t hits, size_t width)
 {
-    if (put_digits(cell->text, hits) > columns[CLP_COLUMN_HITS].width)
+    if (put_digits(cell->text, hits) > width)
         snprintf(cell->text, sizeof cell->text, "%g", (double)hits);
+}
+
+static double value_of(const struct report *report, const struct clp_measures *measures,
+                       enum value value)
+{
+    if (report->options->raw_times && value == CLP_VALUE_time)
+        value = CLP_VALUE_raw_time;
+    if (report->options->raw_times && value == CLP_VALUE_self)
+        value = CLP_VALUE_raw_self;
+    switch (value) {
+#define CLP_MEASURE_CASE(name, type, merge) \
+    case CLP_VALUE_##name:                  \
+        return (double)measures->name;
+        CLP_MEASURE_TABLE(CLP_MEASURE_CASE)
+#undef CLP_MEASURE_CASE
+    case CLP_VALUE_increment:
+        return (double)clp_measures_increment(measures);
+    }
+    return 0;
+}
+
+/* Cells stay empty where the measure was not taken, or came in with a profile without it. */
+static void set_cell(const struct report *report, const struct column *column,
+                     const struct clp_measures *measures, double total, struct cell *cell)
+{
+    double value = value_of(report, measures, column->value);
+    double hits = (double)measures->hits;
+
+    if (column->format == CLP_FORMAT_COUNT)
+        set_hits(cell, measures->hits, column->width);
+    else if (column->format == CLP_FORMAT_TICKS)
+        set_number(cell, value * report->scalar, column->width);
+    else if (column->format == CLP_FORMAT_PER_HIT && hits != 0)
+        set_number(cell, value * report->scalar / hits, column->width);
+    else if (column->format == CLP_FORMAT_PERCENT && total != 0)
+        set_number(cell, share(value, total), column->width);
+    else if (column->format == CLP_FORMAT_BYTES && measures->rss != 0)
+        set_memory(cell, value);
 }
 
 static void set_row(const struct report *report, const struct clp_profile_line *line,
                     uint64_t total, struct row *row)
 {
     const struct clp_measures *measures = &line->measures;
-    double time = (double)line_time(report, measures);
 
     *row = (struct row){0};
-    if (measures->hits == 0 && time == 0)
+    if (measures->hits == 0 && line_time(report, measures) == 0)
         return; /* never executed */
-    set_hits(&row->cells[CLP_COLUMN_HITS], measures->hits);
-    set_number(&row->cells[CLP_COLUMN_TIME], time * report->scalar,
-               columns[CLP_COLUMN_TIME].width);
-    if (measures->hits != 0)
-        set_number(&row->cells[CLP_COLUMN_PER_HIT],
-                   time * report->scalar / (double)measures->hits,
-                   columns[CLP_COLUMN_PER_HIT].width);
-    if (total != 0)
-        set_number(&row->cells[CLP_COLUMN_PERCENT], share(time, (double)total),
-                   columns[CLP_COLUMN_PERCENT].width);
-    if (measures->rss == 0)
-        return; /* not read, or from a profile without memory that was merged in */
-    set_memory(&row->cells[CLP_COLUMN_RSS], (double)measures->rss);
-    set_memory(&row->cells[CLP_COLUMN_INCREMENT], (double)clp_measures_increment(measures));
+    for (size_t i = 0; i < report->column_count; i++)
+        set_cell(report, &columns[report->columns[i]], measures, (double)total, &row->cells[i]);
 }
 
 /* ---- the table ---- */
 
 struct table {
     const struct clp_profile_function *function;
-    size_t widths[CLP_COLUMN_COUNT];
+    size_t line_width, widths[CLP_REPORT_MAX_COLUMNS];
     size_t next;       /* the first of function->lines not yet shown */
     int64_t line;      /* the next row's line number */
 };
@@ -290,8 +361,9 @@ static clp_status set_rows(struct report *report, const struct clp_profile_funct
 
 static void set_widths(const struct report *report, struct table *table)
 {
-    for (size_t column = 0; column < report->columns; column++) {
-        table->widths[column] = columns[column].width;
+    table->line_width = strlen(line_title);
+    for (size_t column = 0; column < report->column_count; column++) {
+        table->widths[column] = columns[report->columns[column]].width;
         for (size_t i = 0; i < table->function->line_count; i++) {
             size_t bytes = strlen(report->rows[i].cells[column].text);
             if (bytes > table->widths[column])
@@ -300,13 +372,10 @@ static void set_widths(const struct report *report, struct table *table)
     }
 }
 
-static void add_cell(struct report *report, const struct table *table, size_t column,
-                     const char *text)
+static void add_cell(struct report *report, size_t width, const char *text)
 {
-    size_t bytes = strlen(text), width = table->widths[column];
+    size_t bytes = strlen(text);
 
-    if (column != 0)
-        clp_buf_add(report->out, " ", 1);
     if (bytes < width)
         clp_buf_add_repeated(report->out, ' ', width - bytes);
     clp_buf_add(report->out, text, bytes);
@@ -316,8 +385,9 @@ static void add_header(struct report *report, const struct table *table)
 {
     size_t start = report->out->used;
 
-    for (size_t column = 0; column < report->columns; column++)
-        add_cell(report, table, column, columns[column].title);
+    add_cell(report, table->line_width, line_title);
+    for (size_t column = 0; column < report->column_count; column++)
+        add_cell(report, table->widths[column] + 1, columns[report->columns[column]].title);
     clp_buf_add_text(report->out, "  Line Contents");
     size_t bytes = report->out->used - start;
     clp_buf_add_text(report->out, "\n");
@@ -334,9 +404,9 @@ static void add_row(struct report *report, struct table *table, struct clp_span 
     if (table->next < function->line_count && function->lines[table->next].line == table->line)
         row = &report->rows[table->next++];
     snprintf(number, sizeof number, "%lld", (long long)table->line++);
-    add_cell(report, table, CLP_COLUMN_LINE, number);
-    for (size_t column = CLP_COLUMN_LINE + 1; column < report->columns; column++)
-        add_cell(report, table, column, row == NULL ? "" : row->cells[column].text);
+    add_cell(report, table->line_width, number);
+    for (size_t column = 0; column < report->column_count; column++)
+        add_cell(report, table->widths[column] + 1, row == NULL ? "" : row->cells[column].text);
     clp_buf_add(report->out, "  ", 2);
     add_shown(report->out, contents.text, contents.bytes);
     clp_buf_add(report->out, "\n", 1);
@@ -394,7 +464,7 @@ static void add_place(struct report *report, const struct clp_profile_function *
 {
     bool has_source = function->source != NULL;
 
-    if (has_source || report->columns == CLP_COLUMN_COUNT) {
+    if (has_source || report->memory) {
         clp_buf_add_text(report->out, "File: ");
         add_file(report, function->file);
         clp_buf_add_text(report->out, "\nFunction: ");
@@ -435,26 +505,71 @@ static clp_status add_function(struct report *report, const struct clp_profile_f
 
 struct place {
     uint64_t total;
+    double key;
+    const char *name; /* as a key; or NULL */
     size_t index;
 };
 
-/* Ascending time; equal ones stay in selection order. */
+/* Ascending; equal ones stay in selection order. */
 static int compare_places(const void *left, const void *right)
 {
     const struct place *a = left, *b = right;
+    int names = a->name != NULL ? strcmp(a->name, b->name) : 0;
 
-    if (a->total != b->total)
-        return a->total < b->total ? -1 : 1;
+    if (names != 0)
+        return names;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
     return a->index < b->index ? -1 : 1;
+}
+
+/* Of all lines the sum, of resident sizes the largest. */
+static double key_of_lines(const struct report *report,
+                           const struct clp_profile_function *function, enum value value)
+{
+    double key = 0;
+
+    for (size_t i = 0; i < function->line_count; i++) {
+        double at_line = value_of(report, &function->lines[i].measures, value);
+        if (value != CLP_VALUE_rss)
+            key += at_line;
+        else if (at_line > key)
+            key = at_line;
+    }
+    return key;
+}
+
+static double key_of(const struct report *report, const struct clp_profile_function *function,
+                     uint64_t total)
+{
+    switch (report->options->order) {
+    case CLP_REPORT_BY_TIME:
+        return (double)total;
+    case CLP_REPORT_BY_SELF:
+        return key_of_lines(report, function, CLP_VALUE_self);
+    case CLP_REPORT_BY_MEM:
+        return key_of_lines(report, function, CLP_VALUE_rss);
+    case CLP_REPORT_BY_INCREMENT:
+        return key_of_lines(report, function, CLP_VALUE_increment);
+    case CLP_REPORT_BY_HITS:
+        return key_of_lines(report, function, CLP_VALUE_hits);
+    default:
+        return 0;
+    }
 }
 
 static void set_order(const struct report *report, struct place *order)
 {
     const struct clp_profile *profile = report->profile;
 
-    for (size_t i = 0; i < profile->function_count; i++)
-        order[i] = (struct place){total_time(report, &profile->functions[i]), i};
-    if (report->options->sort_by_time && profile->function_count > 1)
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct clp_profile_function *function = &profile->functions[i];
+        uint64_t total = total_time(report, function);
+        bool by_name = report->options->order == CLP_REPORT_BY_NAME;
+        order[i] = (struct place){total, key_of(report, function, total),
+                                  by_name ? function->name : NULL, i};
+    }
+    if (profile->function_count > 1)
         qsort(order, profile->function_count, sizeof *order, compare_places);
 }
 
@@ -513,7 +628,7 @@ static clp_status add_report(struct report *report)
         status = add_function(report, &profile->functions[order[i].index]);
     if (report->options->summarize)
         add_summary(report, order);
-    if (report->columns == CLP_COLUMN_COUNT)
+    if (report->memory)
         add_footer(report);
     clp_mem_free(report->out->mem, order, profile->function_count, sizeof *order);
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
@@ -528,19 +643,39 @@ static size_t folder_bytes(const char *folder)
     return bytes;
 }
 
+static bool is_of_memory(const struct report *report, size_t place)
+{
+    return columns[report->columns[place]].format == CLP_FORMAT_BYTES;
+}
+
+static void choose_columns(struct report *report)
+{
+    const struct clp_report_options *options = report->options;
+    bool memory = report->profile->meta.has_memory && !options->no_memory;
+
+    report->column_count = options->column_count;
+    memcpy(report->columns, options->columns, sizeof report->columns);
+    if (report->column_count == 0) {
+        report->column_count = memory ? CLP_REPORT_MEMORY_COLUMNS : CLP_REPORT_PLAIN_COLUMNS;
+        for (size_t i = 0; i < report->column_count; i++)
+            report->columns[i] = (unsigned char)i;
+    }
+    for (size_t i = 0; i < report->column_count; i++)
+        report->memory |= is_of_memory(report, i);
+}
+
 clp_status clp_report_text(const struct clp_profile *profile,
                            const struct clp_report_options *options, struct clp_buf *out)
 {
-    bool memory = profile->meta.has_memory && !options->no_memory;
     struct report report = {
         .profile = profile,
         .options = options,
         .out = out,
-        .columns = memory ? CLP_COLUMN_COUNT : CLP_COLUMN_RSS,
         .scalar = 1e-9 / options->unit,
         .folder = folder_bytes(options->folder),
         .blanks_left = CLP_REPORT_MAX_BLANKS,
     };
+    choose_columns(&report);
     /* The profiled program may have set a locale that writes 0,9 for 0.9. */
     locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     locale_t before = plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;

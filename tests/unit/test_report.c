@@ -104,7 +104,8 @@ static void read_case_line(struct fixture *f, const char *text)
     } else if (sscanf(text, "%d %llu %llu", &line, &hits, &nanos) == 3) {
         add_line(f, line, (struct clp_measures){.hits = hits, .time = nanos});
     } else if (sscanf(text, "unit %lf", &f->options.unit) != 1) {
-        f->options.sort_by_time |= strcmp(text, "sort\n") == 0;
+        if (strcmp(text, "sort\n") == 0)
+            f->options.order = CLP_REPORT_BY_TIME;
         f->options.summarize |= strcmp(text, "summarize\n") == 0;
         f->options.skip_zero |= strcmp(text, "skip-zero\n") == 0;
     }
@@ -324,7 +325,7 @@ Test(report, order)
     }
     const char *text = report(&f);
     cr_expect_lt(strstr(text, "f07"), strstr(text, "f40"));
-    f.options.sort_by_time = true;
+    f.options.order = CLP_REPORT_BY_TIME;
     text = report(&f);
     for (int32_t i = 1; i < 40; i++) {
         char one[] = {'f', (char)('0' + i / 10), (char)('0' + i % 10), 0};
@@ -334,6 +335,76 @@ Test(report, order)
     }
     cr_expect_gt(strstr(text, "f07"), strstr(text, "f40"));
     finish(&f);
+}
+
+/* Two functions, each the larger one in some respects. */
+Test(report, order_by_each_key)
+{
+    static const struct {
+        const char *key, *last;
+    } cases[] = {{"order", "small"}, {"time", "small"}, {"self", "big"}, {"mem", "small"},
+                 {"increment", "big"}, {"hits", "small"}, {"name", "small"}};
+    struct fixture f;
+
+    start(&f);
+    f.profile.meta.has_memory = true;
+    add_function(&f, "a.py", 1, "big", "x\n");
+    f.function->total = 5;
+    add_line(&f, 1, (struct clp_measures){.hits = 1, .self = 9, .time = 9, .rss = 7, .grown = 80});
+    add_line(&f, 2, (struct clp_measures){.hits = 1, .rss = 7});
+    add_function(&f, "a.py", 9, "small", "x\n");
+    f.function->total = 6;
+    add_line(&f, 9, (struct clp_measures){.hits = 3, .self = 8, .time = 8, .rss = 9, .grown = 90,
+                                          .released = 20});
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        f.options.order = clp_report_order_named(cases[i].key);
+        const char *text = report(&f);
+        bool small_last = strstr(text, "Function: big") < strstr(text, "Function: small");
+        cr_expect_eq(small_last, strcmp(cases[i].last, "small") == 0, "%s", cases[i].key);
+    }
+    cr_expect_eq(clp_report_order_named("times"), CLP_REPORT_ORDERS);
+    finish(&f);
+}
+
+Test(report, columns_that_are_asked_for)
+{
+    struct fixture f;
+    size_t bytes;
+
+    start(&f);
+    f.profile.meta.has_memory = true;
+    add_function(&f, "a.py", 3, "f", "x\n");
+    f.function->total = 4000000;
+    add_line(&f, 3, (struct clp_measures){.hits = 2, .time = 3000000, .self = 1000000,
+                                          .max = 2500000, .await = 7000, .rss = 4 << 20,
+                                          .grown = 3 << 20, .released = 1 << 20,
+                                          .self_increment = -(1 << 20), .largest = 5 << 20});
+    cr_assert_null(clp_report_set_columns(
+        &f.options, "self,hits,self-per-hit,self-percent,await,max,grown,released,self-increment,"
+                    "largest", &bytes));
+    check_contains(report(&f),
+                   "Line #         Self      Hits Self/Hit   % Self        Await          Max"
+                   "        Grown     Released   Self incr.      Largest  Line Contents\n");
+    check_contains(report(&f),
+                   "     3       1000.0         2    500.0     25.0          7.0       2500.0"
+                   "    3.000 MiB    1.000 MiB   -1.000 MiB    5.000 MiB  x\n");
+    finish(&f);
+}
+
+Test(report, columns_there_are_not)
+{
+    struct clp_report_options options = clp_report_defaults();
+    size_t bytes;
+
+    const char *bad = clp_report_set_columns(&options, "hits,tim,self", &bytes);
+    cr_assert_not_null(bad);
+    cr_expect(bytes == 3 && strncmp(bad, "tim,", 4) == 0);
+    bad = clp_report_set_columns(&options, "hits,", &bytes);
+    cr_expect(bad != NULL && bytes == 0);
+    bad = clp_report_set_columns(&options, "hits,hits,hits,hits,hits,hits,hits,hits,hits,hits,"
+                                           "hits,hits,hits,hits,hits,hits,hits", &bytes);
+    cr_expect_str_eq(bad, "");
+    cr_expect_eq(options.column_count, 0);
 }
 
 Test(report, empty)
