@@ -39,6 +39,12 @@ static const struct clp_option run_rows[] = {
      .help = "leave functions that never ran out of the report"},
     {CLP_OPTION_SWITCH, 0, "summarize", .field = RUN(summarize),
      .help = "a line per function at the end of the report"},
+    {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .field = RUN(columns),
+     .help = "columns of the report: hits,time,self,.."},
+    {CLP_OPTION_SWITCH, 0, "self", .field = RUN(self),
+     .help = "also show what is without selected callees"},
+    {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .field = RUN(sort_by),
+     .help = "time, self, mem, increment, hits, name"},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
      .field = RUN(output_interval), .help = "save every N seconds; bare: 1"},
     {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .field = RUN(tracer),
@@ -74,6 +80,12 @@ static const struct clp_option view_rows[] = {
      .help = "by ascending total time: the slowest stands last"},
     {CLP_OPTION_SWITCH, 'm', "summarize", .field = VIEW(summarize),
      .help = "a line per function at the end"},
+    {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .field = VIEW(columns),
+     .help = "columns of the report: hits,time,self,.."},
+    {CLP_OPTION_SWITCH, 0, "self", .field = VIEW(self),
+     .help = "also show what is without selected callees"},
+    {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .field = VIEW(sort_by),
+     .help = "time, self, mem, increment, hits, name"},
     {CLP_OPTION_SWITCH, 0, "memory", .inverted = true, .field = VIEW(no_memory),
      .help = "leave the memory columns out"},
     {CLP_OPTION_SWITCH, 0, "raw-times", .field = VIEW(raw_times),
@@ -99,6 +111,40 @@ struct clp_option_table clp_run_options_table(void)
 struct clp_option_table clp_view_options_table(void)
 {
     return TABLE(view_rows);
+}
+
+/* ---- what both show ---- */
+
+static bool complain_of_column(const char *name, size_t bytes, struct clp_buf *error)
+{
+    if (*name == 0 && bytes != 0) {
+        clp_buf_add_format(error, "option '--columns' takes at most %d columns",
+                           CLP_REPORT_MAX_COLUMNS);
+        return false;
+    }
+    clp_buf_add_text(error, "option '--columns' needs some of ");
+    clp_report_add_columns(error);
+    clp_buf_add_format(error, ", not '%.*s'", (int)bytes, name);
+    return false;
+}
+
+bool clp_report_options_set(struct clp_report_options *report, const char *columns, bool self,
+                            const char *sort_by, struct clp_buf *error)
+{
+    size_t bytes;
+    const char *bad = columns != NULL ? clp_report_set_columns(report, columns, &bytes) : NULL;
+
+    if (bad != NULL)
+        return complain_of_column(bad, bytes, error);
+    report->self = self;
+    if (sort_by == NULL)
+        return true;
+    report->order = clp_report_order_named(sort_by);
+    if (report->order != CLP_REPORT_ORDERS)
+        return true;
+    clp_buf_add_format(error, "option '--sort-by' needs order, time, self, mem, increment, hits or "
+                              "name, not '%s'", sort_by);
+    return false;
 }
 
 /* ---- ckernprof ---- */
@@ -134,7 +180,10 @@ bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *option
     struct clp_option_parser parser =
         clp_option_start(clp_run_options_table(), argc, argv, options, error);
 
-    if (!clp_option_parse(&parser))
+    struct clp_report_options report = clp_report_defaults();
+
+    if (!clp_option_parse(&parser) ||
+        !clp_report_options_set(&report, options->columns, options->self, options->sort_by, error))
         return false;
     options->builtin = options->builtin || options->line_by_line;
     if (options->help || options->version || options->page || parser.at >= argc)
@@ -169,11 +218,14 @@ bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *opti
     struct clp_option_parser parser =
         clp_option_start(clp_view_options_table(), argc, argv, options, error);
 
+    struct clp_report_options report = clp_report_defaults();
+
     if (argc > 1)
         options->files = argv + 1;
     while (clp_option_parse(&parser)) {
         if (parser.at >= argc || options->help || options->version || options->page)
-            return true;
+            return clp_report_options_set(&report, options->columns, options->self,
+                                          options->sort_by, error);
         keep_file(&parser, options);
     }
     return false;

@@ -8,6 +8,7 @@
 #include "../src/core/buf.h"
 #include "../src/core/status.h"
 #include "option.h"
+#include "../src/core/report.h"
 #include <stdbool.h>
 
 enum clp_target_kind {
@@ -32,6 +33,9 @@ struct clp_run_options {
     bool skip_zero;       /* -z */
     bool summarize;       /* --summarize */
     double output_interval; /* -i, seconds; 0: off */
+    const char *columns;  /* --columns; NULL: the usual ones */
+    bool self;            /* --self */
+    const char *sort_by;  /* --sort-by; NULL: order of selection */
     bool no_memory;       /* --no-memory */
     bool help, version, page; /* -h, -V, --help-page */
     double unit;          /* -u, seconds; default 1e-6 */
@@ -54,6 +58,9 @@ struct clp_view_options {
     bool skip_zero;           /* -z */
     bool sort;                /* -t */
     bool summarize;           /* -m */
+    const char *columns;      /* --columns; NULL: the usual ones */
+    bool self;                /* --self */
+    const char *sort_by;      /* --sort-by; NULL: order of selection */
     bool no_memory;           /* --no-memory */
     bool raw_times;           /* --raw-times */
     const char *config;       /* -c; NULL: search */
@@ -66,6 +73,11 @@ struct clp_view_options {
 /* The defaults; settings of a config file come next (clp_option_set), then the command line. */
 void clp_run_options_init(struct clp_run_options *options);
 void clp_view_options_init(struct clp_view_options *options);
+
+/* What both commands' options say of the report. False and one line in `error` when they cannot be
+ * meant; parsing has asked this already. */
+bool clp_report_options_set(struct clp_report_options *report, const char *columns, bool self,
+                            const char *sort_by, struct clp_buf *error);
 
 /* Frees the lists; `mem` is the allocator of the `error` they were parsed with. */
 void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem);

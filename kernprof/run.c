@@ -182,9 +182,11 @@ static void print_report(const struct run *run, const struct clp_profile *profil
     struct clp_buf text;
 
     options.unit = run->options.unit;
+    clp_buf_init(&text, &mem);
     options.skip_zero = run->options.skip_zero;
     options.folder = getcwd(folder, sizeof folder);
-    clp_buf_init(&text, &mem);
+    (void)clp_report_options_set(&options, run->options.columns, run->options.self,
+                                 run->options.sort_by, &text);
     if (clp_report_text(profile, &options, &text) != CLP_OK)
         clp_words_complain(me, "out of memory; the report is not complete");
     clp_words_print(1, clp_buf_text(&text));

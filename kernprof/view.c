@@ -72,14 +72,15 @@ static bool print_report(const struct clp_view_options *view, const struct clp_p
     char folder[PATH_MAX];
     struct clp_buf text;
 
+    clp_buf_init(&text, profile->mem);
     options.unit = view->unit;
     options.skip_zero = view->skip_zero;
     options.order = view->sort ? CLP_REPORT_BY_TIME : CLP_REPORT_BY_ORDER;
+    (void)clp_report_options_set(&options, view->columns, view->self, view->sort_by, &text);
     options.summarize = view->summarize;
     options.no_memory = view->no_memory;
     options.raw_times = view->raw_times;
     options.folder = getcwd(folder, sizeof folder);
-    clp_buf_init(&text, profile->mem);
     bool done = clp_report_text(profile, &options, &text) == CLP_OK;
     if (done)
         clp_words_print(1, clp_buf_text(&text));

@@ -95,6 +95,12 @@ const char *clp_report_set_columns(struct clp_report_options *options, const cha
     return NULL;
 }
 
+void clp_report_add_columns(struct clp_buf *out)
+{
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        clp_buf_add_format(out, "%s%s", i == 0 ? "" : ",", columns[i].name);
+}
+
 enum clp_report_order clp_report_order_named(const char *name)
 {
 #define CLP_REPORT_ORDER_TEXT(order, text) text,
@@ -648,18 +654,25 @@ static bool is_of_memory(const struct report *report, size_t place)
     return columns[report->columns[place]].format == CLP_FORMAT_BYTES;
 }
 
+/* By --self, and with memory. */
+static const char *const usual_columns[2][2] = {
+    {"hits,time,per-hit,percent", "hits,time,per-hit,percent,mem,increment"},
+    {"hits,time,per-hit,percent,self,self-percent",
+     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment"},
+};
+
 static void choose_columns(struct report *report)
 {
     const struct clp_report_options *options = report->options;
     bool memory = report->profile->meta.has_memory && !options->no_memory;
 
-    report->column_count = options->column_count;
-    memcpy(report->columns, options->columns, sizeof report->columns);
-    if (report->column_count == 0) {
-        report->column_count = memory ? CLP_REPORT_MEMORY_COLUMNS : CLP_REPORT_PLAIN_COLUMNS;
-        for (size_t i = 0; i < report->column_count; i++)
-            report->columns[i] = (unsigned char)i;
-    }
+    struct clp_report_options usual = *options;
+    size_t bytes;
+
+    if (usual.column_count == 0)
+        (void)clp_report_set_columns(&usual, usual_columns[options->self][memory], &bytes);
+    report->column_count = usual.column_count;
+    memcpy(report->columns, usual.columns, sizeof report->columns);
     for (size_t i = 0; i < report->column_count; i++)
         report->memory |= is_of_memory(report, i);
 }

@@ -28,9 +28,6 @@
     X("self-increment", "Self incr.", 12, BYTES, self_increment)         \
     X("largest", "Largest", 12, BYTES, largest)
 
-/* In this order where no columns are asked for: the first four, and the next two with memory. */
-#define CLP_REPORT_PLAIN_COLUMNS 4
-#define CLP_REPORT_MEMORY_COLUMNS 6
 #define CLP_REPORT_MAX_COLUMNS 16
 
 /* By what functions are sorted: all ascending, so that what matters stands last, near the prompt. */
@@ -53,6 +50,7 @@ struct clp_report_options {
     enum clp_report_order order;
     unsigned char columns[CLP_REPORT_MAX_COLUMNS]; /* places in the table above */
     size_t column_count;   /* 0: the usual ones */
+    bool self;             /* to the usual ones those without selected callees */
     bool summarize;        /* -m: a line per function at the end */
     bool no_memory;        /* the plain table although the profile has memory */
     bool raw_times;        /* as the clock saw them, the profiler's own cost left in */
@@ -66,6 +64,9 @@ struct clp_report_options clp_report_defaults(void);
  * was. */
 const char *clp_report_set_columns(struct clp_report_options *options, const char *names,
                                    size_t *bytes);
+
+/* Appends the names of all columns, with commas between. */
+void clp_report_add_columns(struct clp_buf *out);
 
 /* The order of this name; CLP_REPORT_ORDERS when there is none. */
 enum clp_report_order clp_report_order_named(const char *name);

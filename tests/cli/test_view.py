@@ -264,3 +264,76 @@ def test_closed_pipe_is_no_crash(made):
     )
     assert (ended.out, ended.code) == ("Timer unit: 1e-06 s\n", 0)
     assert "Traceback" not in ended.err
+
+
+# ---- columns and order ----
+
+
+def header_and_rows(report, function):
+    """The titles of a function's table, and the words of its rows that ran."""
+    table = report[report.index(f"Function: {function} at line") :].split("\n\n")[1].splitlines()
+    titles = table[0].removesuffix("  Line Contents").split("  ")
+    return [title.strip() for title in titles if title], [row.split() for row in table[2:]]
+
+
+def test_columns(made):
+    titles, rows = header_and_rows(view(made, "--columns", "max,hits", "one.lprof"), "quick")
+    assert titles == ["Line #", "Max", "Hits"]
+    assert [row[2] for row in rows if len(row) > 2 and row[2].isdigit()] == ["1", "11", "10", "1"]
+    again, _ = header_and_rows(
+        run_ckernprof(["-l", "-v", "--columns=hits", "-o", "x.lprof", "program.py"], made).out, "slow"
+    )
+    assert again == ["Line #", "Hits"]
+    (made / "x.lprof").unlink()
+
+
+CALLS = """
+@profile
+def inner():
+    return sum(range(20_000))
+
+@profile
+def outer():
+    return inner()
+
+outer()
+"""
+
+
+def test_self(script, tmp_path):
+    run_ckernprof(["-l", "-o", "x.lprof", script(CALLS)], tmp_path)
+    report = run_viewer(["--self", "--no-memory", "x.lprof"], tmp_path).out
+    titles, rows = header_and_rows(report, "outer")
+    assert titles == ["Line #", "Hits", "Time", "Per Hit", "% Time", "Self", "% Self"]
+    [(line, hits, time, _, _, own, share, *_)] = [row for row in rows if row[1] == "1"]
+    assert float(own) < float(time) / 2 and float(share) < 50
+    with_memory = run_viewer(["--self", "x.lprof"], tmp_path).out
+    assert "Increment   Self incr.  Line Contents" in with_memory
+
+
+@pytest.mark.parametrize(
+    "key, order",
+    {"order": "slow quick idle", "time": "idle quick slow", "name": "idle quick slow",
+     "hits": "idle slow quick"}.items(),
+)  # fmt: skip
+def test_sort_by(key, order, made):
+    shown = re.findall(r"^Function: (\w+)", view(made, "--sort-by", key, "one.lprof"), re.M)
+    assert " ".join(shown) == order
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    {
+        ("--columns", "hits,tims"): "option '--columns' needs some of hits,time,",
+        ("--columns", ",".join(["hits"] * 17)): "option '--columns' takes at most 16 columns",
+        ("--sort-by", "size"): "option '--sort-by' needs order, time,",
+    }.items(),
+)
+def test_columns_and_keys_there_are_not(words, told, script, tmp_path):
+    """Said before the program runs."""
+    for ended in (
+        run_viewer([*words, "x.lprof"], tmp_path),
+        run_ckernprof(["-l", *words, script("print('ran')\n")], tmp_path),
+    ):
+        assert (ended.code, ended.out) == (2, "") and ended.err.count("\n") == 1
+        assert told in ended.err
