@@ -39,6 +39,8 @@ static const struct clp_option run_rows[] = {
      .help = "leave functions that never ran out of the report"},
     {CLP_OPTION_SWITCH, 0, "summarize", .field = RUN(summarize),
      .help = "a line per function at the end of the report"},
+    {CLP_OPTION_SWITCH, 0, "by-statement", .field = RUN(by_statement),
+     .help = "a statement over several lines counts as one line"},
     {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .field = RUN(columns),
      .help = "columns of the report: hits,time,self,.."},
     {CLP_OPTION_SWITCH, 0, "self", .field = RUN(self),

@@ -35,6 +35,7 @@ struct clp_run_options {
     double output_interval; /* -i, seconds; 0: off */
     const char *columns;  /* --columns; NULL: the usual ones */
     bool self;            /* --self */
+    bool by_statement;    /* --by-statement */
     const char *sort_by;  /* --sort-by; NULL: order of selection */
     bool no_memory;       /* --no-memory */
     bool help, version, page; /* -h, -V, --help-page */

@@ -426,8 +426,9 @@ static bool start_profiler(struct run *run, PyObject *profiler_type)
     const struct clp_run_options *options = &run->options;
     PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
 
-    run->profiler = PyObject_CallFunction(profiler_type, "zO", options->tracer,
-                                          options->no_memory ? Py_False : Py_True);
+    run->profiler = PyObject_CallFunction(profiler_type, "zOO", options->tracer,
+                                          options->no_memory ? Py_False : Py_True,
+                                          options->by_statement ? Py_True : Py_False);
     return run->profiler != NULL && builtins != NULL &&
            PyDict_SetItemString(builtins, "profile", run->profiler) == 0;
 }

@@ -256,6 +256,19 @@ bool clp_location_read(const uint8_t **at, const uint8_t *end, struct clp_locati
     return true;
 }
 
+/* A lambda's code may lie within a statement that begins above it. */
+static int32_t line_of_statement(const struct clp_code *code, int32_t line)
+{
+    const struct clp_statements *statements = &code->statements;
+
+    if (line < 0 || (size_t)line >= statements->count)
+        return line;
+    int32_t start = statements->starts[line];
+    if (start > line || start < code->first_line)
+        return line < code->first_line ? line : code->first_line;
+    return start;
+}
+
 /* Gives every instruction the line of its first unit. */
 static clp_status read_lines(struct clp_decoded *decoded, const char **reason)
 {
@@ -274,7 +287,8 @@ static clp_status read_lines(struct clp_decoded *decoded, const char **reason)
             return refuse(reason, "its line table names a line that cannot be");
         unit += location.units;
         for (; next < decoded->count && decoded->items[next].at < unit; next++)
-            decoded->items[next].line = location.has_line ? (int32_t)line : CLP_NO_LINE;
+            decoded->items[next].line =
+                location.has_line ? line_of_statement(decoded->code, (int32_t)line) : CLP_NO_LINE;
         if (unit > decoded->units)
             break;
     }

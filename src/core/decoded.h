@@ -12,12 +12,19 @@
 #include <stdint.h>
 
 /* What a code object holds, as the interpreter keeps it. Borrowed. */
+/* By line, from line 0: the line on which its statement begins. */
+struct clp_statements {
+    const int32_t *starts;
+    size_t count;
+};
+
 struct clp_code {
     const uint8_t *code, *exceptions, *locations;
     size_t code_bytes, exception_bytes, location_bytes;
     int32_t first_line;
     int32_t stack_size; /* in values */
     uint32_t const_count;
+    struct clp_statements statements; /* borrowed; with any, an instruction's line is its statement's */
 };
 
 #define CLP_NO_LINE (-1)

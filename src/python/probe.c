@@ -9,6 +9,7 @@
  * The thread's stack of activations is kept by the probes themselves. Where one finds another
  * function on top than its own (a return was lost because another tool's hook raised in it), the
  * stack is aligned by the frame's identity. */
+#include "statements.h"
 #include "tracer.h"
 
 #if CLP_HAS_PROBES
@@ -432,9 +433,12 @@ static PyObject *make_copy(const struct state *state, PyCodeObject *code,
 static enum clp_selection rewrite(const struct state *state, PyCodeObject *code, PyObject *bytes,
                                   struct clp_selected *selected, const char **reason)
 {
-    const struct clp_code old = clp_shape_code(code, bytes);
+    struct clp_code old = clp_shape_code(code, bytes);
     struct clp_rewritten rewritten;
+    PyObject *statements = selected->recorder->statements;
 
+    if (statements != NULL && !clp_statements_of(statements, code, &old.statements))
+        return CLP_SELECTION_FAILED;
     if (clp_rewrite(&rewritten, &selected->recorder->mem, &selected->recorder->bytecode, &old, true,
                     reason) != CLP_OK) {
         selected->refused = true;

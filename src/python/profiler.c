@@ -3,6 +3,7 @@
 #include "../core/snapshot.h"
 #include "prepare.h"
 #include "select.h"
+#include "statements.h"
 #include "texts.h"
 #include "tracer.h"
 #include <unistd.h>
@@ -19,7 +20,20 @@ static struct profiler *cast(PyObject *object)
     return (struct profiler *)object;
 }
 
-static bool set_up(struct profiler *self, const char *tracer, bool memory)
+/* Statements are found where the probes are put in. */
+static bool set_up_statements(struct clp_recorder *recorder)
+{
+    if (recorder->tracer->install == NULL) {
+        PyErr_Format(PyExc_ValueError,
+                     "--by-statement needs the probe tracer (CPython 3.11 and newer), not %s",
+                     recorder->tracer->name);
+        return false;
+    }
+    recorder->statements = clp_statements_start();
+    return recorder->statements != NULL;
+}
+
+static bool set_up(struct profiler *self, const char *tracer, bool memory, bool by_statement)
 {
     const char *refusal = clp_compat_refusal();
 
@@ -36,19 +50,20 @@ static bool set_up(struct profiler *self, const char *tracer, bool memory)
     if (!clp_recorder_init(self->recorder, memory) || !clp_tracer_start(self->recorder, tracer))
         return false;
     self->tracer_name = self->recorder->tracer->name;
-    return true;
+    return !by_statement || set_up_statements(self->recorder);
 }
 
 static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"tracer", "memory", NULL};
+    static char *names[] = {"tracer", "memory", "by_statement", NULL};
     const char *tracer = NULL;
-    int memory = 1;
+    int memory = 1, by_statement = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zp:Profiler", names, &tracer, &memory))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zpp:Profiler", names, &tracer, &memory,
+                                     &by_statement))
         return NULL;
     PyObject *self = type->tp_alloc(type, 0);
-    if (self != NULL && !set_up(cast(self), tracer, memory))
+    if (self != NULL && !set_up(cast(self), tracer, memory, by_statement))
         Py_CLEAR(self);
     return self;
 }
@@ -58,13 +73,18 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject 
 static void profiler_free(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    PyObject *error, *value, *trace; /* why it was not made */
 
+    PyErr_Fetch(&error, &value, &trace);
     PyObject_GC_UnTrack(self);
     if (cast(self)->recorder != NULL)
         clp_tracer_stop(cast(self)->recorder);
     Py_CLEAR(cast(self)->texts);
+    if (cast(self)->recorder != NULL)
+        Py_CLEAR(cast(self)->recorder->statements);
     type->tp_free(self);
     Py_DECREF(type);
+    PyErr_Restore(error, value, trace);
 }
 
 static int profiler_traverse(PyObject *self, visitproc visit, void *arg)

@@ -24,6 +24,7 @@ struct clp_recorder {
     bool knows_bytecode;
     Py_ssize_t code_slot;
     uint64_t copies; /* made so far */
+    PyObject *statements; /* owned: statements.h's helper; NULL: lines count by themselves */
     const struct clp_tracer *tracer;
     const struct clp_tracer *fallback; /* takes what the tracer refuses; NULL until needed */
     struct clp_refusal *refusals;      /* the newest first; owned */

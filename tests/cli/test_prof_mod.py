@@ -227,7 +227,7 @@ def test_targets_are_imported_before_the_run(program):
     "text, told",
     {
         "1 / 0": "ZeroDivisionError('division by zero')",
-        "import nothing_of_the_kind": "ModuleNotFoundError(\"No module named 'nothing_of_the_kind'\")",
+        "import nothing_of_the_kind": "ModuleNotFoundError(\"No module named 'nothing_of_the_kind'\"",
         "raise SystemExit(3)": "SystemExit(3)",
         "def (": "SyntaxError(",
     }.items(),
