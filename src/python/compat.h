@@ -230,6 +230,10 @@ static inline int clp_compat_small_int(PyObject *number)
 /* LINE events that only repeat the line which is running (see clp_shape_find_repeats). */
 #define CLP_LINE_EVENTS_REPEAT (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000)
 
+/* Trace functions are told of lines that sys.monitoring's LINE does not have: behind the end of a loop
+ * within a comprehension, which is stepped through only when jumps are watched. */
+#define CLP_TRACE_EVENTS_STRAY (PY_VERSION_HEX >= 0x030E0000)
+
 /* Where a frame stands when it is told of a jump: on the jump, or already where it leads. */
 #define CLP_JUMP_TOLD_AT_SOURCE (PY_VERSION_HEX >= 0x030D0000)
 

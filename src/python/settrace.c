@@ -156,16 +156,20 @@ static bool suspends(const struct clp_recorder *recorder, PyFrameObject *frame,
            clp_shape_yields_at(&selected->shape, clp_compat_frame_offset(frame));
 }
 
-/* Since 3.12: is this event only a jump back to the line that was running already, or a repetition
- * that LINE events have too? */
-static bool only_repeats(const struct clp_recorder *recorder, const struct clp_thread *thread,
-                         PyFrameObject *frame, int line)
+/* Since 3.12: is this event only a jump back to the line that was running already, or one where no
+ * line begins? */
+static bool begins_nothing(const struct clp_recorder *recorder, const struct clp_thread *thread,
+                           PyFrameObject *frame, int line)
 {
-    if (PY_VERSION_HEX < 0x030C0000 || CLP_LIKELY(clp_engine_current_line(thread) != line))
+    bool runs = clp_engine_current_line(thread) == line;
+
+    if (PY_VERSION_HEX < 0x030C0000 || (!runs && !CLP_TRACE_EVENTS_STRAY))
         return false;
     const struct clp_shape *shape = &selected_of(recorder, frame)->shape;
     int offset = clp_compat_frame_offset(frame);
-    return clp_shape_loops_at(shape, offset) || clp_shape_repeats_at(shape, offset);
+    if (runs && clp_shape_loops_at(shape, offset))
+        return true;
+    return runs != CLP_TRACE_EVENTS_STRAY && clp_shape_repeats_at(shape, offset);
 }
 
 static void note_line(struct clp_recorder *recorder, struct clp_thread *thread,
@@ -173,7 +177,7 @@ static void note_line(struct clp_recorder *recorder, struct clp_thread *thread,
 {
     int line = PyFrame_GetLineNumber(frame);
 
-    if (!only_repeats(recorder, thread, frame, line))
+    if (!begins_nothing(recorder, thread, frame, line))
         clp_recorder_line(recorder, thread, line);
 }
 
@@ -293,7 +297,7 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
     if (PY_VERSION_HEX >= 0x030C0000 &&
         !clp_shape_find_loops(&selected->shape, &recorder->mem, code, &recorder->opcodes))
         return CLP_SELECTION_FAILED;
-    if (CLP_LINE_EVENTS_REPEAT && recorder->knows_bytecode &&
+    if (PY_VERSION_HEX >= 0x030C0000 && recorder->knows_bytecode &&
         !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
         return CLP_SELECTION_FAILED;
     return CLP_SELECTION_DONE;

@@ -347,7 +347,7 @@ bool clp_shape_find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeOb
     return done;
 }
 
-#if CLP_LINE_EVENTS_REPEAT
+#if CLP_LINE_EVENTS_REPEAT || CLP_TRACE_EVENTS_STRAY
 
 static bool mark_repeats(struct clp_shape *shape, struct clp_mem *mem,
                          const struct clp_decoded *decoded)
