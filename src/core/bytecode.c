@@ -115,6 +115,8 @@ static void name_special(struct clp_bytecode *bytecode)
     bytecode->load_const = number_of("LOAD_CONST", minor);
     bytecode->unary_negative = number_of("UNARY_NEGATIVE", minor);
     bytecode->pop_top = number_of("POP_TOP", minor);
+    bytecode->copy = number_of("COPY", minor);
+    bytecode->binary_op = number_of("BINARY_OP", minor);
     bytecode->jump_forward = number_of("JUMP_FORWARD", minor);
     bytecode->reraise = number_of("RERAISE", minor);
     bytecode->resume = number_of("RESUME", minor);

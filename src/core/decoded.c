@@ -257,15 +257,14 @@ bool clp_location_read(const uint8_t **at, const uint8_t *end, struct clp_locati
 }
 
 /* A lambda's code may lie within a statement that begins above it. */
-static int32_t line_of_statement(const struct clp_code *code, int32_t line)
+int32_t clp_statements_line(const struct clp_statements *statements, int32_t first_line,
+                            int32_t line)
 {
-    const struct clp_statements *statements = &code->statements;
-
     if (line < 0 || (size_t)line >= statements->count)
         return line;
     int32_t start = statements->starts[line];
-    if (start > line || start < code->first_line)
-        return line < code->first_line ? line : code->first_line;
+    if (start > line || start < first_line)
+        return line < first_line ? line : first_line;
     return start;
 }
 
@@ -288,7 +287,9 @@ static clp_status read_lines(struct clp_decoded *decoded, const char **reason)
         unit += location.units;
         for (; next < decoded->count && decoded->items[next].at < unit; next++)
             decoded->items[next].line =
-                location.has_line ? line_of_statement(decoded->code, (int32_t)line) : CLP_NO_LINE;
+                location.has_line ? clp_statements_line(&decoded->code->statements,
+                                                        decoded->code->first_line, (int32_t)line)
+                                  : CLP_NO_LINE;
         if (unit > decoded->units)
             break;
     }

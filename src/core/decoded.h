@@ -18,6 +18,10 @@ struct clp_statements {
     size_t count;
 };
 
+/* The line on which the statement of this line begins; not before first_line, the code's. */
+int32_t clp_statements_line(const struct clp_statements *statements, int32_t first_line,
+                            int32_t line);
+
 struct clp_code {
     const uint8_t *code, *exceptions, *locations;
     size_t code_bytes, exception_bytes, location_bytes;

@@ -204,42 +204,8 @@ static void find_sources(const struct clp_decoded *decoded, const struct sources
     }
 }
 
-/* Can the code from the handler's start to its RERAISE stand somewhere else as it is? */
-static bool can_be_twinned(const struct clp_decoded *decoded, const struct sources *sources,
-                           uint32_t end)
-{
-    uint32_t handler = decoded->ranges[sources->first[end]].handler;
-
-    for (uint32_t i = sources->first[end]; i != CLP_NOWHERE; i = sources->next[i]) {
-        if (decoded->ranges[i].handler != handler)
-            return false;
-    }
-    for (uint32_t i = handler; i < end; i++) {
-        if (!clp_decoded_is(decoded, i, CLP_OP_QUIET) || decoded->items[i].line != CLP_NO_LINE ||
-            decoded->items[i].target != CLP_NOWHERE)
-            return false;
-    }
-    return true;
-}
-
-/* Sends to the twin what begins the line. */
-static void split_sources(struct clp_edges *edges, const struct sources *sources, uint32_t end,
-                          uint32_t handler)
-{
-    edges->flags[end] |= CLP_EDGE_TWINNED;
-    for (uint32_t i = sources->first[end]; i != CLP_NOWHERE; i = sources->next[i]) {
-        const struct clp_range *range = &edges->decoded->ranges[i];
-        for (uint32_t from = range->first; from < range->past; from++) {
-            struct tally tally = {0};
-            add_place(edges, sources, from, handler, 0, &tally);
-            if (tally.counting > tally.others)
-                edges->flags[from] |= CLP_EDGE_TO_TWIN;
-        }
-    }
-}
-
-/* Nearly always all places are of one kind. Where not (a `with` of several managers on one line, one
- * of whose exits raises), the clean-up between the two handlers is needed twice. */
+/* Nearly always all places are of one kind. Where not (a `with` of several managers on one line), the
+ * place itself is asked, on its way to the handler. */
 static void note_place(struct clp_edges *edges, const struct sources *sources, uint32_t end)
 {
     const struct clp_decoded *decoded = edges->decoded;
@@ -251,10 +217,12 @@ static void note_place(struct clp_edges *edges, const struct sources *sources, u
     if ((edges->flags[handler] & CLP_EDGE_MARKED) == 0)
         return; /* no line begins there */
     add_places(edges, sources, end, handler, 0, &tally);
-    if (tally.counting != 0 && tally.others != 0 && can_be_twinned(decoded, sources, end))
-        split_sources(edges, sources, end, handler);
-    else if (tally.counting > tally.others)
+    if (tally.counting != 0 && tally.others != 0) {
+        edges->flags[end] |= CLP_EDGE_PLACE_ASKED;
+        edges->flags[handler] |= CLP_EDGE_MAY_COUNT;
+    } else if (tally.counting != 0) {
         edges->flags[end] |= CLP_EDGE_PLACE_COUNTS;
+    }
 }
 
 static clp_status note_places(struct clp_edges *edges)
@@ -330,8 +298,6 @@ static void note_edges_from(struct clp_edges *edges, uint32_t from)
     if (item->range != CLP_NOWHERE) {
         uint32_t handler = decoded->ranges[item->range].handler;
         note_jump(edges, clp_edge_throw_counts(edges, from, handler), handler);
-        if ((edges->flags[from] & CLP_EDGE_TWINNED) != 0)
-            note_jump(edges, true, handler);
     }
 }
 

@@ -15,8 +15,8 @@ enum {
     CLP_EDGE_COUNTED = 16,    /* .. and a line begins after one of them */
     CLP_EDGE_UNCOUNTED = 64,  /* it is reached by a jump or an exception that begins no line */
     CLP_EDGE_PLACE_COUNTS = 128, /* a RERAISE that restores a place: its handler's line begins */
-    CLP_EDGE_TWINNED = 256, /* .. or does not: the code from the handler's start to it is needed twice */
-    CLP_EDGE_TO_TWIN = 512, /* what is raised here and re-raised there begins the line */
+    CLP_EDGE_PLACE_ASKED = 256,  /* .. or does not: it depends on the place */
+    CLP_EDGE_MAY_COUNT = 512,    /* .. and this is the handler */
     CLP_EDGE_RETHROWN = 32,   /* an exception here may have been thrown into a suspended body */
 };
 
@@ -45,6 +45,12 @@ uint32_t clp_edges_reraise_of(const struct clp_decoded *decoded, uint32_t handle
 static inline bool clp_edges_begins(const struct clp_edges *edges, uint32_t at)
 {
     return (edges->flags[at] & (CLP_EDGE_FALL_COUNTS | CLP_EDGE_COUNTED)) != 0;
+}
+
+/* .. or may one begin, as the place of a re-raised exception has it? */
+static inline bool clp_edges_may_begin(const struct clp_edges *edges, uint32_t at)
+{
+    return clp_edges_begins(edges, at) || (edges->flags[at] & CLP_EDGE_MAY_COUNT) != 0;
 }
 
 #endif

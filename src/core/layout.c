@@ -139,6 +139,12 @@ static clp_status plan_behind(struct clp_layout *layout, uint32_t at)
         layout->backs[clp_layout_back(layout, at)] = 0;
         status = want_unlined(layout, CLP_PROBE_RESUME);
     }
+    if (status == CLP_OK && (layout->edges->flags[at] & CLP_EDGE_PLACE_ASKED) != 0) {
+        uint32_t range = decoded->items[at].range, constant;
+        layout->asks[range] = 0;
+        status = want(layout, CLP_PROBE_LINE_ASKED,
+                      decoded->items[decoded->ranges[range].handler].line, &constant);
+    }
     return status;
 }
 
@@ -259,26 +265,20 @@ uint32_t clp_layout_handler(const struct clp_layout *layout, uint32_t range, boo
     return counts ? place->counting : place->plain;
 }
 
-uint32_t clp_layout_twin_first(const struct clp_layout *layout, uint32_t end)
+uint32_t clp_layout_ask_units(const struct clp_layout *layout, uint32_t constant)
+{
+    const struct clp_bytecode *bytecode = layout->decoded->bytecode;
+
+    /* COPY, then the probe, with another operator, and RERAISE */
+    return 1 + clp_layout_probe_units(constant) + bytecode->op[bytecode->binary_op].caches + 1;
+}
+
+uint32_t clp_layout_ask_constant(const struct clp_layout *layout, uint32_t range)
 {
     const struct clp_decoded *decoded = layout->decoded;
 
-    /* all that is re-raised there comes by one handler */
-    for (size_t i = 0; i < decoded->range_count; i++) {
-        const struct clp_range *range = &decoded->ranges[i];
-        if (range->lasti && clp_edges_reraise_of(decoded, range->handler) == end)
-            return range->handler;
-    }
-    return end;
-}
-
-uint32_t clp_layout_twin_units(const struct clp_layout *layout, uint32_t end)
-{
-    uint32_t units = 0;
-
-    for (uint32_t i = clp_layout_twin_first(layout, end); i <= end; i++)
-        units += layout->decoded->items[i].prefixes + clp_decoded_body(layout->decoded, i);
-    return units;
+    return clp_layout_constant(layout, CLP_PROBE_LINE_ASKED,
+                               decoded->items[decoded->ranges[range].handler].line);
 }
 
 static size_t back_count(const struct clp_layout *layout)
@@ -297,11 +297,11 @@ static void lay_out_blocks(struct clp_layout *layout)
         layout->backs[i] = at;
         at += clp_layout_probe_units(resume) + 1;
     }
-    for (uint32_t i = 0; layout->insert && i < layout->decoded->count; i++) {
-        if ((layout->edges->flags[i] & CLP_EDGE_TWINNED) == 0)
+    for (uint32_t i = 0; i < layout->decoded->range_count; i++) {
+        if (layout->asks[i] == CLP_NOWHERE)
             continue;
-        layout->places[i].twin = at;
-        at += clp_layout_twin_units(layout, i);
+        layout->asks[i] = at;
+        at += clp_layout_ask_units(layout, clp_layout_ask_constant(layout, i));
     }
     layout->leave_block = at;
     if (layout->insert)
@@ -338,7 +338,9 @@ static clp_status allocate(struct clp_layout *layout)
 
     layout->places = clp_mem_alloc(decoded->mem, decoded->count, sizeof *layout->places);
     layout->backs = clp_mem_alloc(decoded->mem, back_count(layout), sizeof *layout->backs);
-    if (layout->places == NULL || layout->backs == NULL)
+    layout->asks = clp_mem_alloc(decoded->mem, decoded->range_count, sizeof *layout->asks);
+    if (layout->places == NULL || layout->backs == NULL ||
+        (layout->asks == NULL && decoded->range_count != 0))
         return CLP_NO_MEMORY;
     for (uint32_t i = 0; i < decoded->count; i++) {
         layout->places[i].front = layout->places[i].line = CLP_NOWHERE;
@@ -346,6 +348,8 @@ static clp_status allocate(struct clp_layout *layout)
     }
     for (size_t i = 0; i < back_count(layout); i++)
         layout->backs[i] = CLP_NOWHERE;
+    for (size_t i = 0; i < decoded->range_count; i++)
+        layout->asks[i] = CLP_NOWHERE;
     return CLP_OK;
 }
 
@@ -380,7 +384,8 @@ void clp_layout_clear(struct clp_layout *layout)
 
     clp_mem_free(mem, layout->places, layout->decoded->count, sizeof *layout->places);
     clp_mem_free(mem, layout->backs, back_count(layout), sizeof *layout->backs);
+    clp_mem_free(mem, layout->asks, layout->decoded->range_count, sizeof *layout->asks);
     clp_hashmap_clear(&layout->constants);
     layout->places = NULL;
-    layout->backs = NULL;
+    layout->backs = layout->asks = NULL;
 }

@@ -17,7 +17,6 @@
 struct clp_place {
     uint32_t block, counting, plain, self;
     uint32_t front, line; /* constants, or CLP_NOWHERE */
-    uint32_t twin;        /* where the second copy of the clean-up ended by this RERAISE begins */
     uint8_t prefixes;     /* of the instruction, now */
     bool jumps_over;
     bool left; /* the body has been left already: a line that only returns */
@@ -33,6 +32,7 @@ struct clp_layout {
     struct clp_rewritten *out;         /* borrowed; takes the probes */
     struct clp_place *places;          /* by instruction; owned */
     uint32_t *backs;                   /* see clp_layout_back; owned. CLP_NOWHERE: not needed */
+    uint32_t *asks; /* by range: where a re-raised exception is asked for its place; likewise */
     struct clp_hashmap constants;      /* of the probes, by kind and line */
     uint32_t end;                      /* of the code that was there before */
     uint32_t leave_block;              /* address of the block `out` */
@@ -75,9 +75,11 @@ uint32_t clp_layout_destination(const struct clp_layout *layout, uint32_t from);
 /* The slot in `backs` of exceptions thrown in at this instruction. */
 uint32_t clp_layout_back(const struct clp_layout *layout, uint32_t at);
 
-/* The first instruction of the clean-up that this RERAISE ends; and units of a second copy of it. */
-uint32_t clp_layout_twin_first(const struct clp_layout *layout, uint32_t end);
-uint32_t clp_layout_twin_units(const struct clp_layout *layout, uint32_t end);
+/* Units of the block that asks, with this constant. */
+uint32_t clp_layout_ask_units(const struct clp_layout *layout, uint32_t constant);
+
+/* The constant of the probe that asks on the way to the range's handler. */
+uint32_t clp_layout_ask_constant(const struct clp_layout *layout, uint32_t range);
 
 /* Where an exception raised at `from` finds its handler, for a range that has one. */
 uint32_t clp_layout_handler(const struct clp_layout *layout, uint32_t range, bool counts);

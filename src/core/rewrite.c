@@ -71,17 +71,18 @@ static void add_place(const struct clp_layout *layout, uint32_t at, struct clp_b
     clp_buf_add_repeated(code, 0, ((size_t)body - 1) * 2);
 }
 
-/* The second copy of the clean-up that this RERAISE ends. */
-static void add_twin(const struct clp_layout *layout, uint32_t end, struct clp_buf *code)
+/* The place is on the stack below the exception; it and the probe are operands of one addition. */
+static void add_ask(const struct clp_layout *layout, uint32_t range, struct clp_buf *code)
 {
-    if ((layout->edges->flags[end] & CLP_EDGE_TWINNED) == 0)
-        return;
-    for (uint32_t i = clp_layout_twin_first(layout, end); i <= end; i++) {
-        const struct clp_instruction *item = &layout->decoded->items[i];
-        add_instruction(code, layout->decoded->bytecode, item->opcode, item->argument,
-                        item->prefixes);
-        clp_buf_add_repeated(code, 0, ((size_t)clp_decoded_body(layout->decoded, i) - 1) * 2);
-    }
+    const struct clp_bytecode *bytecode = layout->decoded->bytecode;
+    uint32_t constant = clp_layout_ask_constant(layout, range);
+
+    add_unit(code, bytecode->copy, 2);
+    add_instruction(code, bytecode, bytecode->load_const, constant, clp_layout_prefixes(constant));
+    add_unit(code, bytecode->binary_op, 0);
+    clp_buf_add_repeated(code, 0, (size_t)bytecode->op[bytecode->binary_op].caches * 2);
+    add_unit(code, bytecode->pop_top, 0);
+    add_unit(code, bytecode->reraise, 1);
 }
 
 static void add_code(const struct clp_layout *layout, struct clp_buf *code)
@@ -97,8 +98,10 @@ static void add_code(const struct clp_layout *layout, struct clp_buf *code)
         add_probe(code, bytecode, resume);
         add_unit(code, bytecode->reraise, 1);
     }
-    for (uint32_t i = 0; layout->insert && i < layout->decoded->count; i++)
-        add_twin(layout, i, code);
+    for (uint32_t i = 0; i < layout->decoded->range_count; i++) {
+        if (layout->asks[i] != CLP_NOWHERE)
+            add_ask(layout, i, code);
+    }
     if (layout->insert) {
         add_probe(code, bytecode, clp_layout_constant(layout, CLP_PROBE_LEAVE, 0));
         add_unit(code, bytecode->reraise, 1);
@@ -169,10 +172,10 @@ static struct run run_of(const struct clp_layout *layout, uint32_t at)
         run.depth = range != CLP_NOWHERE ? decoded->ranges[range].depth : 0;
         return run;
     }
-    if (layout->insert && (layout->edges->flags[at] & CLP_EDGE_TO_TWIN) != 0) {
+    if (layout->insert && (layout->edges->flags[at] & CLP_EDGE_PLACE_ASKED) != 0) {
         run = in_range(layout, range, false);
-        run.handler = layout->places[clp_edges_reraise_of(decoded, decoded->ranges[range].handler)]
-                          .twin;
+        run.handler = layout->asks[range];
+        run.lasti = true;
         return run;
     }
     if (range != CLP_NOWHERE)
@@ -211,14 +214,15 @@ static void add_back_runs(const struct clp_layout *layout, struct clp_buf *table
     }
 }
 
-static void add_twin_runs(const struct clp_layout *layout, struct clp_buf *table)
+static void add_ask_runs(const struct clp_layout *layout, struct clp_buf *table)
 {
-    for (uint32_t i = 0; i < layout->decoded->count; i++) {
-        if ((layout->edges->flags[i] & CLP_EDGE_TWINNED) == 0)
+    for (uint32_t i = 0; i < layout->decoded->range_count; i++) {
+        if (layout->asks[i] == CLP_NOWHERE)
             continue;
-        struct run run = in_range(layout, layout->decoded->items[i].range, true);
-        run.start = layout->places[i].twin;
-        run.end = run.start + clp_layout_twin_units(layout, i);
+        struct run run = in_range(layout, i, false);
+        run.start = layout->asks[i];
+        run.end =
+            run.start + clp_layout_ask_units(layout, clp_layout_ask_constant(layout, i));
         add_run(table, &run);
     }
 }
@@ -240,19 +244,21 @@ static void add_exceptions(const struct clp_layout *layout, struct clp_buf *tabl
     if (!layout->insert)
         return;
     add_back_runs(layout, table);
-    add_twin_runs(layout, table);
+    add_ask_runs(layout, table);
 }
 
 static int32_t needed_stack(const struct clp_layout *layout)
 {
-    /* a probe; and in the blocks at the end above it the exception and where it happened */
+    /* a probe; and in the blocks at the end above it the exception and where it happened, which is
+     * there twice when it is asked */
     uint32_t most = 3;
 
     if (!layout->insert)
         return layout->decoded->code->stack_size;
     for (size_t i = 0; i < layout->decoded->range_count; i++) {
-        if (layout->decoded->ranges[i].depth + 3 > most)
-            most = layout->decoded->ranges[i].depth + 3;
+        uint32_t needed = layout->decoded->ranges[i].depth + 3 + (layout->asks[i] != CLP_NOWHERE);
+        if (needed > most)
+            most = needed;
     }
     int32_t with_probe = layout->decoded->code->stack_size + 1;
     return with_probe > (int32_t)most ? with_probe : (int32_t)most;

@@ -225,6 +225,36 @@ static INLINE PyObject *resume(const struct probe *probe, bool counter)
     Py_RETURN_NONE;
 }
 
+/* The line of a place in the code that runs: what the interpreter takes for the one executed before
+ * the handler. */
+static int line_of_place(const struct clp_recorder *recorder, PyObject *place)
+{
+    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
+    PyCodeObject *code = frame != NULL ? PyFrame_GetCode(frame) : NULL;
+    struct clp_statements statements = {0};
+    long unit = PyLong_AsLong(place);
+
+    if (code == NULL)
+        return CLP_NO_LINE;
+    int line = PyCode_Addr2Line(code, (int)unit * 2);
+    if (recorder->statements != NULL && clp_statements_of(recorder->statements, code, &statements))
+        line = clp_statements_line(&statements, code->co_firstlineno, line);
+    PyErr_Clear();
+    Py_DECREF(code);
+    return line;
+}
+
+static PyObject *on_asked_line(PyObject *place, PyObject *self)
+{
+    const struct probe *probe = (const struct probe *)self;
+    struct clp_thread *thread = clp_thread_here;
+
+    if (line_of_place(probe->selected->recorder, place) == probe->line)
+        Py_RETURN_NONE;
+    return on_top(thread, probe->selected) ? line_with_memory(probe, thread)
+                                           : line_elsewhere(probe);
+}
+
 #define BOTH_CLOCKS(name, event)                                                  \
     static PyObject *name##_counter(PyObject *self)                               \
     {                                                                             \
@@ -294,7 +324,7 @@ static PyMethodDef probe_methods[] = {
 
 static const struct {
     const char *name;
-    unaryfunc with_counter, with_system_clock;
+    unaryfunc with_counter, with_system_clock; /* the negative; NULL: the sum with a place */
 } kinds[CLP_PROBE_KINDS] = {
     [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter, on_enter},
     [CLP_PROBE_ENTER_LINE] = {"clineprof._core.EnterLineProbe", on_enter_line_counter,
@@ -307,13 +337,15 @@ static const struct {
                            on_suspend_system},
     [CLP_PROBE_RESUME] = {"clineprof._core.ResumeProbe", on_resume_counter, on_resume_system},
     [CLP_PROBE_RESUME_IF] = {"clineprof._core.ResumeIfProbe", on_resume_if, on_resume_if},
+    [CLP_PROBE_LINE_ASKED] = {"clineprof._core.AskedLineProbe", NULL, NULL},
 };
 
 static PyTypeObject *make_type(enum clp_probe_kind kind, bool counter)
 {
     unaryfunc event = counter ? kinds[kind].with_counter : kinds[kind].with_system_clock;
     PyType_Slot slots[] = {
-        {Py_nb_negative, (void *)event},
+        {event != NULL ? Py_nb_negative : Py_nb_add,
+         event != NULL ? (void *)event : (void *)on_asked_line},
         {Py_tp_dealloc, (void *)probe_free},
         {Py_tp_repr, (void *)probe_repr},
         {Py_tp_methods, probe_methods},

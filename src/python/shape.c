@@ -363,7 +363,7 @@ static bool mark_repeats(struct clp_shape *shape, struct clp_mem *mem,
     if (clp_edges_init(&edges, decoded, &reason) != CLP_OK)
         return true; /* strange code: what the interpreter says goes */
     for (uint32_t i = 0; i < decoded->count; i++)
-        shape->repeats[decoded->items[i].at] = !clp_edges_begins(&edges, i);
+        shape->repeats[decoded->items[i].at] = !clp_edges_may_begin(&edges, i);
     clp_edges_clear(&edges);
     return true;
 }

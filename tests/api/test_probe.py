@@ -1575,3 +1575,42 @@ def test_functions_of_one_name_and_many_lengths(script, tmp_path):
     assert_same(ours, run_python([path], tmp_path))
     assert hits(ours, "f")[:10] == [6, 6, 4, 3, 3, 3, 2, 2, 2, 2]
     assert len(hits(ours, "f")) == 10_001
+
+
+MANAGERS = """
+class Manager:
+    def __init__(self, swallows): self.swallows = swallows
+    def __enter__(self): return self
+    def __exit__(self, *error): return self.swallows
+@profile
+def three(a, b, c):
+    with Manager(a) as x, Manager(b), Manager(c) as y:
+        raise ValueError
+@profile
+def four(a, b, c):
+    with Manager(a), Manager(b), Manager(c), Manager(
+            1 / (a + b + c) > 2) as y:
+        int("x")
+@profile
+def nested(a, b, c):
+    with Manager(a), Manager(b):
+        with Manager(c), Manager(0), Manager(0): raise KeyError
+@profile
+async def awaits(a, b, c):
+    async with Async(a), Async(b) as x, Async(c), Async(a * b): raise OSError
+class Async(Manager):
+    async def __aenter__(self): return self
+    async def __aexit__(self, *error): return self.swallows
+for mask in range(8):
+    for function in three, four, nested, awaits:
+        try:
+            done = function(mask & 1, mask & 2, mask & 4)
+            done and done.send(None)
+        except (Exception, StopIteration) as error:
+            print(mask, function.__name__, type(error).__name__)
+"""
+
+
+def test_managers_on_one_line(agrees):
+    """What one exit lets through begins the line again in the next, if it was raised on another."""
+    agrees(MANAGERS)

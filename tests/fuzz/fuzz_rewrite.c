@@ -325,9 +325,13 @@ static uint32_t arrive(struct trial *trial, uint32_t at)
 
     while (trial->old_of[at] == CLP_NOWHERE) {
         const struct clp_instruction *item = &trial->new.items[at];
+        bool asks = item->opcode == bytecode->copy;
+        if (asks)
+            require((item++)->argument == 2 && item->opcode == bytecode->load_const, "no place");
+        at += asks;
         if (item->opcode == bytecode->load_const) {
             take_probe(trial, item->argument);
-            require(item[1].opcode == bytecode->unary_negative &&
+            require(item[1].opcode == (asks ? bytecode->binary_op : bytecode->unary_negative) &&
                         item[2].opcode == bytecode->pop_top, "half a probe");
             at += 3;
         } else if (item->opcode == bytecode->jump_forward) {
@@ -466,29 +470,6 @@ static bool same_range(const struct clp_range *one, const struct clp_range *othe
     return one->depth == other->depth && one->lasti == other->lasti;
 }
 
-/* A second copy of a clean-up: as the first one, but what it re-raises begins a line. */
-static void check_twin(struct trial *trial, uint32_t from, uint32_t at)
-{
-    uint32_t handler = trial->old.ranges[trial->old.items[from].range].handler;
-    uint32_t end = clp_edges_reraise_of(&trial->old, handler), range = trial->old.items[end].range;
-    size_t place = 0;
-
-    for (uint32_t i = handler; i <= end; i++, at++) {
-        const struct clp_instruction *old = &trial->old.items[i], *new = &trial->new.items[at];
-        require(new->opcode == old->opcode && new->argument == old->argument &&
-                    new->line == CLP_NO_LINE, "a copy is none");
-        require(new->range != CLP_NOWHERE &&
-                    same_range(&trial->new.ranges[new->range], &trial->old.ranges[range]),
-                "a copy lost its handler");
-    }
-    uint32_t outer = trial->old.ranges[range].handler;
-    trial->event_count = 0;
-    require(arrive(trial, trial->new.ranges[trial->new.items[at - 1].range].handler) == outer,
-            "a copy has another handler");
-    expect(trial, &place, CLP_PROBE_LINE, trial->old.items[outer].line);
-    expect_rest(trial, place, outer);
-}
-
 /* Of an exception at an instruction that has a handler. */
 static void check_handled(struct trial *trial, uint32_t from)
 {
@@ -498,22 +479,22 @@ static void check_handled(struct trial *trial, uint32_t from)
 
     require(range != CLP_NOWHERE, "a handler was lost");
     const struct clp_range *new = &trial->new.ranges[range];
-    if ((trial->edges.flags[from] & CLP_EDGE_RETHROWN) != 0) {
+    bool rethrown = (trial->edges.flags[from] & CLP_EDGE_RETHROWN) != 0;
+    bool asked = !rethrown && (trial->edges.flags[from] & CLP_EDGE_PLACE_ASKED) != 0;
+    if (rethrown || asked) {
         require(new->depth == old->depth && new->lasti, "the stack is cut elsewhere");
-        uint32_t reraise = new->handler + 3;
+        uint32_t reraise = new->handler + (asked ? 4 : 3);
         range = trial->new.items[reraise].range;
         require(range != CLP_NOWHERE, "a handler was lost behind a resumption");
         require(trial->new.items[reraise].argument == 1, "the place is lost");
     }
     require(same_range(&trial->new.ranges[range], old), "a handler finds another stack");
-    if ((trial->edges.flags[from] & (CLP_EDGE_RETHROWN | CLP_EDGE_TO_TWIN)) == CLP_EDGE_TO_TWIN) {
-        check_twin(trial, from, new->handler);
-        return;
-    }
     trial->event_count = 0;
     require(arrive(trial, new->handler) == old->handler, "another handler");
-    if ((trial->edges.flags[from] & CLP_EDGE_RETHROWN) != 0)
+    if (rethrown)
         expect(trial, &place, CLP_PROBE_RESUME, 0);
+    else if (asked)
+        expect(trial, &place, CLP_PROBE_LINE_ASKED, trial->old.items[old->handler].line);
     if (clp_edge_throw_counts(&trial->edges, from, old->handler))
         expect(trial, &place, CLP_PROBE_LINE, trial->old.items[old->handler].line);
     expect_rest(trial, place, old->handler);

@@ -7,7 +7,7 @@
  *                                `@-` is no line
  *     NOP x300                   the same, 300 times
  *     NOP 1 +2                   with two EXTENDED_ARG more than it needs
- *     !line 7                    a probe: three instructions
+ *     !line 7                    a probe: three instructions; !asked 7 adds instead of negating
  *     .try a b h 2 lasti         an entry of the exception table: from a to before b, handled at h
  *     .consts 3   .stack 4   .first 5
  *
@@ -27,7 +27,7 @@ struct made_statement {
     uint8_t opcode, prefixes, more_prefixes;
     uint32_t argument, times, at;
     int32_t line;
-    bool probe;
+    bool probe, asked;
 };
 
 struct made_range {
@@ -83,6 +83,7 @@ static inline uint32_t made_probe(const struct made *made, const char *kind, int
         [CLP_PROBE_LINE] = "line",       [CLP_PROBE_LAST_LINE] = "lastline",
         [CLP_PROBE_LEAVE] = "leave",     [CLP_PROBE_SUSPEND] = "suspend",
         [CLP_PROBE_RESUME] = "resume",   [CLP_PROBE_RESUME_IF] = "resumeif",
+        [CLP_PROBE_LINE_ASKED] = "asked",
     };
 
     for (size_t i = 0; made->rewritten != NULL && i < made->rewritten->probe_count; i++) {
@@ -117,6 +118,7 @@ static inline void made_read_probe(struct made *made, struct made_statement *sta
                                    const char *kind, int32_t line)
 {
     statement->probe = true;
+    statement->asked = strcmp(kind, "asked") == 0;
     statement->opcode = made_opcode(made, "LOAD_CONST");
     statement->argument = made_probe(made, kind, line);
 }
@@ -166,7 +168,8 @@ static inline void made_read_statement(struct made *made, char *text)
 
 static inline uint32_t made_body(const struct made *made, const struct made_statement *statement)
 {
-    return 1u + made->bytecode.op[statement->opcode].caches + (statement->probe ? 2 : 0);
+    return 1u + made->bytecode.op[statement->opcode].caches + (statement->probe ? 2 : 0) +
+           (statement->asked ? made->bytecode.op[made_opcode(made, "BINARY_OP")].caches : 0u);
 }
 
 static inline uint32_t made_address(const struct made *made, const char *label)
@@ -218,6 +221,15 @@ static inline void made_unit(struct made *made, uint8_t opcode, uint32_t argumen
     made->code[made->view.code_bytes++] = (uint8_t)argument;
 }
 
+static inline void made_operator(struct made *made, bool asked)
+{
+    uint8_t opcode = made_opcode(made, asked ? "BINARY_OP" : "UNARY_NEGATIVE");
+
+    made_unit(made, opcode, 0);
+    for (uint8_t cache = 0; cache < made->bytecode.op[opcode].caches; cache++)
+        made_unit(made, 0, 0);
+}
+
 static inline void made_write_code(struct made *made, const struct made_statement *statement)
 {
     for (uint32_t time = 0; time < statement->times; time++) {
@@ -228,7 +240,7 @@ static inline void made_write_code(struct made *made, const struct made_statemen
         for (uint8_t cache = 0; cache < made->bytecode.op[statement->opcode].caches; cache++)
             made_unit(made, 0, 0);
         if (statement->probe) {
-            made_unit(made, made_opcode(made, "UNARY_NEGATIVE"), 0);
+            made_operator(made, statement->asked);
             made_unit(made, made_opcode(made, "POP_TOP"), 0);
         }
     }

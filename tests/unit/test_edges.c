@@ -359,7 +359,7 @@ Test(edges, what_is_raised_again_comes_from_its_place)
                     ".try a b c 1 lasti; .try c h h 0");
         cr_assert(throw_counts("d", "h"), "3.%d", minor);
         cr_assert(has("d", CLP_EDGE_PLACE_COUNTS));
-        cr_assert_not(has("d", CLP_EDGE_TWINNED));
+        cr_assert_not(has("d", CLP_EDGE_PLACE_ASKED));
     }
 }
 
@@ -379,10 +379,10 @@ Test(edges, what_never_raises_is_no_place)
     take(12, "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; NOP @3; b: RETURN_VALUE; c: COPY 3 @-;"
              "d: RERAISE 1; h: PUSH_EXC_INFO @2; e: RERAISE 0; .try a b c 1 lasti; .try c h h 0");
     cr_assert_not(has("d", CLP_EDGE_PLACE_COUNTS));
-    cr_assert_not(has("d", CLP_EDGE_TWINNED));
+    cr_assert_not(has("d", CLP_EDGE_PLACE_ASKED));
 }
 
-Test(edges, places_of_both_kinds_need_the_clean_up_twice)
+Test(edges, places_of_both_kinds_are_asked)
 {
     static const char both[] =
         "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; n: LOAD_GLOBAL 0 @5; m: NOP @2; b: RETURN_VALUE;"
@@ -391,31 +391,16 @@ Test(edges, places_of_both_kinds_need_the_clean_up_twice)
 
     for (int minor = 11; minor <= 15; minor++) {
         take(minor, both);
-        cr_assert(has("d", CLP_EDGE_TWINNED));
-        cr_assert(has("a", CLP_EDGE_TO_TWIN));
-        cr_assert_not(has("n", CLP_EDGE_TO_TWIN));
-        cr_assert_not(has("m", CLP_EDGE_TO_TWIN));
-        cr_assert(has("h", CLP_EDGE_COUNTED), "by the second copy");
+        cr_assert(has("d", CLP_EDGE_PLACE_ASKED));
+        cr_assert_not(has("d", CLP_EDGE_PLACE_COUNTS));
         cr_assert(has("h", CLP_EDGE_UNCOUNTED));
-        cr_assert_not(throw_counts("d", "h"), "the first copy begins no line");
+        cr_assert_not(throw_counts("d", "h"), "not by itself");
+        cr_assert(has("h", CLP_EDGE_MAY_COUNT));
+        cr_assert(clp_edges_may_begin(&edges, at("h")));
+        cr_assert_not(clp_edges_may_begin(&edges, at("c")));
         cr_assert_eq(clp_edges_reraise_of(&decoded, at("c")), at("d"));
         cr_assert_eq(clp_edges_reraise_of(&decoded, at("h")), CLP_NOWHERE);
     }
-}
-
-/* What raises or has a line cannot stand there twice: then it is as most places say. */
-Test(edges, a_clean_up_that_may_raise_is_not_doubled)
-{
-    take(12, "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; LOAD_GLOBAL 0 @2; LOAD_GLOBAL 0 @5;"
-             "b: RETURN_VALUE; c: LOAD_GLOBAL 0 @-; d: RERAISE 1; h: PUSH_EXC_INFO @5; RERAISE 0;"
-             ".try a b c 1 lasti; .try c h h 0");
-    cr_assert_not(has("d", CLP_EDGE_TWINNED));
-    cr_assert(has("d", CLP_EDGE_PLACE_COUNTS));
-    take(12, "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; LOAD_GLOBAL 0 @5; LOAD_GLOBAL 0 @5;"
-             "b: RETURN_VALUE; c: NOP @6; d: RERAISE 1 @-; h: PUSH_EXC_INFO @5; RERAISE 0;"
-             ".try a b c 1 lasti; .try c h h 0");
-    cr_assert_not(has("d", CLP_EDGE_TWINNED));
-    cr_assert_not(has("d", CLP_EDGE_PLACE_COUNTS));
 }
 
 /* Raised at 2, by way of two clean-ups. */

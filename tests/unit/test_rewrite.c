@@ -501,8 +501,8 @@ Test(rewrite, ranges_are_split_by_what_begins_the_handlers_line)
               ".try h out out 0 lasti; .stack 7");
 }
 
-/* Of two places that come to `h` by way of `c`, one begins its line: it goes by a second copy. */
-Test(rewrite, a_clean_up_stands_there_twice)
+/* Raised again from both kinds of places: it goes by a block that asks where it was. */
+Test(rewrite, a_place_is_asked)
 {
     for (int minor = 11; minor <= 15; minor++)
         check(minor,
@@ -511,23 +511,9 @@ Test(rewrite, a_clean_up_stands_there_twice)
               ".try a b c 1 lasti; .try c h h 0",
               "RESUME 0 @1; a: !enterline 2 @2; LOAD_GLOBAL 0; n: !line 5 @5; LOAD_GLOBAL 0;"
               "b: !leave; RETURN_VALUE; c: COPY 3 @-; POP_EXCEPT; r: RERAISE 1; h: !line 5 @5;"
-              "p: PUSH_EXC_INFO; RERAISE 0; t: COPY 3 @-; POP_EXCEPT; RERAISE 1;" OUT
-              ".try a n t 1 lasti; .try n b c 1 lasti; .try c r h 0; .try r h p 0;"
-              ".try h t out 0 lasti; .try t out h 0");
-}
-
-/* Someone else jumps into the clean-up; its copy is whole all the same. */
-Test(rewrite, a_clean_up_that_is_jumped_into_is_copied_whole)
-{
-    check(12,
-          "RESUME 0 @1; a: LOAD_GLOBAL 0 @2; n: LOAD_GLOBAL 0 @5; b: JUMP_FORWARD >m @-;"
-          "c: COPY 3 @-; m: POP_EXCEPT; RERAISE 1; h: PUSH_EXC_INFO @5; RERAISE 0;"
-          ".try a b c 1 lasti; .try c h h 0",
-          "RESUME 0 @1; a: !enterline 2 @2; LOAD_GLOBAL 0; n: !line 5 @5; LOAD_GLOBAL 0;"
-          "b: JUMP_FORWARD >m @-; c: COPY 3 @-; m: POP_EXCEPT; r: RERAISE 1; h: !line 5 @5;"
-          "p: PUSH_EXC_INFO; RERAISE 0; t: COPY 3 @-; POP_EXCEPT; RERAISE 1; o: !leave; RERAISE 1;"
-          ".try a n t 1 lasti; .try n b c 1 lasti; .try b c o 0 lasti; .try c r h 0; .try r h p 0;"
-          ".try h t o 0 lasti; .try t o h 0");
+              "p: PUSH_EXC_INFO; RERAISE 0; t: COPY 2 @-; !asked 5; RERAISE 1;" OUT
+              ".try a b c 1 lasti; .try c r h 0; .try r h t 0 lasti;"
+              ".try h t out 0 lasti; .try t out p 0");
 }
 
 Test(rewrite, ranges_side_by_side_stay_apart)
