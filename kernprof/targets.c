@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "targets.h"
 #include <fnmatch.h>
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PACKAGE_ONLY ".__init__"
+
+bool clp_targets_resolve(const char *path, char resolved[PATH_MAX])
+{
+    char start[PATH_MAX];
+    size_t bytes = strlen(path), found;
+
+    if (bytes >= sizeof start)
+        return false;
+    memcpy(start, path, bytes + 1);
+    while (realpath(start, resolved) == NULL) {
+        char *slash = strrchr(start, '/');
+        if (slash == NULL || slash == start)
+            return false;
+        *slash = 0;
+    }
+    found = strlen(resolved);
+    return snprintf(resolved + found, PATH_MAX - found, "%s", path + strlen(start)) <
+           (int)(PATH_MAX - found);
+}
 
 static clp_status init_target(struct clp_target *target, struct clp_mem *mem, const char *text)
 {
@@ -17,9 +36,11 @@ static clp_status init_target(struct clp_target *target, struct clp_mem *mem, co
         target->name_bytes = bytes - ending;
         target->stops = true;
     }
-    if (realpath(text, resolved) == NULL)
+    if (!clp_targets_resolve(text, resolved))
         return CLP_OK;
-    target->path = clp_mem_copy_text(mem, resolved, strlen(resolved));
+    for (bytes = strlen(resolved); bytes > 0 && resolved[bytes - 1] == '/';)
+        bytes--;
+    target->path = clp_mem_copy_text(mem, resolved, bytes); /* "" for the root */
     return target->path != NULL ? CLP_OK : CLP_NO_MEMORY;
 }
 

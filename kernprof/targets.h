@@ -7,6 +7,7 @@
 
 #include "../src/core/mem.h"
 #include "../src/core/status.h"
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -39,6 +40,10 @@ struct clp_candidate {
 clp_status clp_targets_init(struct clp_targets *targets, struct clp_mem *mem,
                             const char *const *texts, size_t count);
 void clp_targets_clear(struct clp_targets *targets);
+
+/* The path resolved. Of what is not on the disk itself (a member of an archive, the source that a .pyc
+ * names) as much as is. False when none of it is. */
+bool clp_targets_resolve(const char *path, char resolved[PATH_MAX]);
 
 /* The first target that selects it; NULL when none does. Borrowed. */
 const struct clp_target *clp_targets_find(const struct clp_targets *targets,
