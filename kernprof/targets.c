@@ -21,14 +21,18 @@ bool clp_targets_resolve(const char *path, char resolved[PATH_MAX])
             return false;
         *slash = 0;
     }
-    found = strlen(resolved);
-    return snprintf(resolved + found, PATH_MAX - found, "%s", path + strlen(start)) <
-           (int)(PATH_MAX - found);
+    found = strcmp(resolved, "/") == 0 ? 0 : strlen(resolved);
+    if (found + strlen(path + strlen(start)) >= PATH_MAX)
+        return false;
+    strcpy(resolved + found, path + strlen(start));
+    for (found = strlen(resolved); found > 0 && resolved[found - 1] == '/'; found--)
+        resolved[found - 1] = 0;
+    return true;
 }
 
 static clp_status init_target(struct clp_target *target, struct clp_mem *mem, const char *text)
 {
-    char resolved[PATH_MAX];
+    char from_here[PATH_MAX], resolved[PATH_MAX];
     size_t bytes = strlen(text), ending = strlen(PACKAGE_ONLY);
 
     *target = (struct clp_target){.text = text, .name_bytes = bytes};
@@ -36,11 +40,11 @@ static clp_status init_target(struct clp_target *target, struct clp_mem *mem, co
         target->name_bytes = bytes - ending;
         target->stops = true;
     }
-    if (!clp_targets_resolve(text, resolved))
+    /* the program may make the file, and change directory, only later */
+    if (snprintf(from_here, PATH_MAX, "%s%s", text[0] == '/' ? "" : "./", text) >= PATH_MAX ||
+        !clp_targets_resolve(from_here, resolved))
         return CLP_OK;
-    for (bytes = strlen(resolved); bytes > 0 && resolved[bytes - 1] == '/';)
-        bytes--;
-    target->path = clp_mem_copy_text(mem, resolved, bytes); /* "" for the root */
+    target->path = clp_mem_copy_text(mem, resolved, strlen(resolved));
     return target->path != NULL ? CLP_OK : CLP_NO_MEMORY;
 }
 

@@ -155,6 +155,24 @@ def test_frozen_modules(tmp_path):
     assert complaints(ended) == []
 
 
+def test_a_file_that_the_program_makes(tmp_path):
+    """In a folder that it makes, and from which it goes away."""
+    text = """\
+import os, sys
+os.mkdir("new")
+open("new/late.py", "w").write("def f():\\n    return 9\\n")
+sys.path.insert(0, os.path.abspath("new"))
+os.chdir("/")
+import late
+print(late.f())
+os.remove(late.__file__)
+os.rmdir(os.path.dirname(late.__file__))
+"""
+    write(tmp_path, {"main.py": text})
+    ended = profiled(tmp_path, "new/late.py")
+    assert selected(ended, tmp_path) == {"new/late.py": {"<module>", "f"}}
+
+
 # ---- names -------------------------------------------------------------------------------------
 
 GLOBALS = """\
