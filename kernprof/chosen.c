@@ -9,17 +9,33 @@
 
 static const char me[] = "ckernprof";
 
-/* clineprof._targets.NAME(text): owned; None on any failure, which is nobody's business here. */
-static PyObject *ask(const char *name, const char *text)
+/* clineprof._targets.NAME(what): owned; None on any failure, which is nobody's business here. Takes
+ * what it is about. */
+static PyObject *ask(const char *name, PyObject *what)
 {
-    PyObject *helper = PyImport_ImportModule("clineprof._targets");
-    PyObject *answer = helper != NULL ? PyObject_CallMethod(helper, name, "s", text) : NULL;
+    PyObject *helper = what != NULL ? PyImport_ImportModule("clineprof._targets") : NULL;
+    PyObject *answer = helper != NULL ? PyObject_CallMethod(helper, name, "O", what) : NULL;
 
+    Py_XDECREF(what);
     Py_XDECREF(helper);
     if (answer != NULL)
         return answer;
     PyErr_Clear();
     return Py_NewRef(Py_None);
+}
+
+/* On one line whatever it is, and without power over a terminal. */
+static void complain_shown(const struct clp_chosen *chosen, const char *text)
+{
+    struct clp_buf line;
+
+    clp_buf_init(&line, chosen->mem);
+    for (; *text != 0; text++) {
+        bool plain = (unsigned char)*text >= ' ' && *text != 127;
+        clp_buf_add_format(&line, plain ? "%c" : "\\x%02x", *text);
+    }
+    clp_words_complain(me, clp_buf_text(&line));
+    clp_buf_clear(&line);
 }
 
 static void warn(const struct clp_chosen *chosen, const char *target, const char *what,
@@ -32,7 +48,7 @@ static void warn(const struct clp_chosen *chosen, const char *target, const char
     clp_buf_init(&line, chosen->mem);
     clp_buf_add_format(&line, "-p %s: ", target);
     clp_buf_add_format(&line, what, text != NULL ? text : "");
-    clp_words_complain(me, clp_buf_text(&line));
+    complain_shown(chosen, clp_buf_text(&line));
     clp_buf_clear(&line);
 }
 
@@ -72,43 +88,39 @@ static PyObject *imports_of(struct clp_mem *mem, const char *script)
 
     clp_buf_init(&source, mem);
     if (clp_file_read(script, SIZE_MAX, &source, &fault) == CLP_OK)
-        names = ask("imported_by", clp_buf_text(&source));
+        names = ask("imported_by", PyBytes_FromStringAndSize(clp_buf_text(&source),
+                                                             (Py_ssize_t)source.used));
     clp_buf_clear(&source);
     return names != NULL ? names : Py_NewRef(Py_None);
 }
 
-static PyObject *all_texts(struct clp_mem *mem, const struct clp_run_options *options)
+/* Owned list; NULL with an exception set. */
+static PyObject *imported_names(struct clp_mem *mem, const struct clp_run_options *options)
 {
-    PyObject *texts = PyList_New(0);
+    PyObject *names = options->prof_imports && has_script(options)
+                          ? imports_of(mem, options->target)
+                          : Py_NewRef(Py_None);
 
-    for (size_t i = 0; texts != NULL && i < options->prof_mod.count; i++) {
-        PyObject *text = PyUnicode_DecodeFSDefault(options->prof_mod.items[i]);
-        if (text == NULL || PyList_Append(texts, text) != 0)
-            Py_CLEAR(texts);
-        Py_XDECREF(text);
-    }
-    if (texts != NULL && options->prof_imports && has_script(options)) {
-        PyObject *imported = imports_of(mem, options->target);
-        if (PyList_Check(imported) &&
-            PyList_SetSlice(texts, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, imported) != 0)
-            Py_CLEAR(texts);
-        Py_DECREF(imported);
-    }
-    return texts;
+    if (!PyList_Check(names))
+        Py_SETREF(names, PyList_New(0));
+    return names;
 }
 
 static bool init_targets(struct clp_chosen *chosen, const struct clp_run_options *options)
 {
     struct clp_targets *targets = &chosen->imports.targets;
-    size_t count = (size_t)PyList_GET_SIZE(chosen->texts);
+    size_t given = options->prof_mod.count;
+    size_t count = given + (size_t)PyList_GET_SIZE(chosen->imported);
     const char **items = clp_mem_alloc(chosen->mem, count + 1, sizeof *items);
     bool done = items != NULL;
 
-    for (size_t i = 0; done && i < count; i++)
-        done = (items[i] = PyUnicode_AsUTF8(PyList_GET_ITEM(chosen->texts, (Py_ssize_t)i))) !=
-               NULL;
+    for (size_t i = 0; done && i < given; i++)
+        items[i] = options->prof_mod.items[i];
+    for (size_t i = given; done && i < count; i++)
+        done = (items[i] = PyUnicode_AsUTF8(PyList_GET_ITEM(chosen->imported,
+                                                            (Py_ssize_t)(i - given)))) != NULL;
     if (done && clp_targets_init(targets, chosen->mem, items, count) == CLP_OK) {
-        for (size_t i = options->prof_mod.count; i < count; i++)
+        for (size_t i = given; i < count; i++)
             targets->items[i].settled = true; /* found among the script's imports */
         targets->included = options->include.items;
         targets->excluded = options->exclude.items;
@@ -151,7 +163,7 @@ static void import_targets(struct clp_chosen *chosen,
         const char *text = options->prof_mod.items[i];
         if (is_path(text) || is_in_program(chosen, text, options))
             continue;
-        PyObject *failure = ask("preimport", text);
+        PyObject *failure = ask("preimport", PyUnicode_DecodeFSDefault(text));
         if (failure != Py_None) {
             warn(chosen, text, "cannot be imported before the program runs: %s", failure);
             chosen->imports.targets.items[i].settled = true;
@@ -169,22 +181,23 @@ bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
     clp_buf_init(&chosen->script, mem);
     if (options->target_kind == CLP_TARGET_SCRIPT)
         name_script(&chosen->script, options);
-    chosen->texts = all_texts(mem, options);
-    if (chosen->texts == NULL || !init_targets(chosen, options) ||
+    chosen->imported = imported_names(mem, options);
+    if (chosen->imported == NULL || !init_targets(chosen, options) ||
         !clp_imports_watch(&chosen->imports))
         return false;
     if (chosen->imports.targets.count == 0)
         return true;
     if (!clp_imports_select_loaded(&chosen->imports))
         return false;
-    if (!options->no_preimports)
-        import_targets(chosen, options);
-    return true;
+    if (options->no_preimports)
+        return true;
+    import_targets(chosen, options);
+    return clp_imports_select_loaded(&chosen->imports); /* frozen ones, or a loader's of its own kind */
 }
 
 PyObject *clp_chosen_script(struct clp_chosen *chosen, PyObject *code)
 {
-    return clp_imports_code(&chosen->imports, code, clp_buf_text(&chosen->script), NULL);
+    return clp_imports_code(&chosen->imports, code, clp_buf_text(&chosen->script));
 }
 
 const char *clp_chosen_by(const struct clp_chosen *chosen, const char *file, const char *name)
@@ -202,7 +215,7 @@ void clp_chosen_end(const struct clp_chosen *chosen)
         const char *text = targets->items[i].text;
         if (targets->items[i].matched != 0 || targets->items[i].settled)
             continue;
-        PyObject *nearest = ask("nearest", text);
+        PyObject *nearest = ask("nearest", PyUnicode_DecodeFSDefault(text));
         warn(chosen, text, nearest != Py_None ? "no Python code of that name ran; did you mean %s?"
                                               : "no Python code of that name ran", nearest);
         Py_DECREF(nearest);

@@ -10,7 +10,7 @@ struct clp_chosen {
     struct clp_imports imports;
     struct clp_mem *mem;     /* borrowed */
     struct clp_buf script;   /* the module name of a script: its file's without .py */
-    PyObject *texts;         /* owned list of str: all targets, those of --prof-imports included */
+    PyObject *imported;      /* owned list of str: the targets that --prof-imports adds */
 };
 
 /* Before the program runs, with sys.path as it will find it: imports the targets if that is wanted and

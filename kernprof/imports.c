@@ -4,7 +4,6 @@
  * that go another way import as they always do. */
 #include "imports.h"
 #include "../src/python/profiler.h"
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +30,7 @@ static const char *resolve(PyObject *file, char resolved[PATH_MAX])
     const char *found = NULL;
 
     if (PyUnicode_FSConverter(file, &path))
-        found = realpath(PyBytes_AS_STRING(path), resolved);
+        found = clp_targets_resolve(PyBytes_AS_STRING(path), resolved) ? resolved : NULL;
     PyErr_Clear();
     Py_XDECREF(path);
     return found;
@@ -40,6 +39,15 @@ static const char *resolve(PyObject *file, char resolved[PATH_MAX])
 static char *copied(struct clp_mem *mem, const char *text)
 {
     return text != NULL ? clp_mem_copy_text(mem, text, strlen(text)) : NULL;
+}
+
+static bool is_seen(const struct clp_imports *imports, const char *name)
+{
+    for (size_t i = 0; i < imports->seen_count; i++) {
+        if (imports->seen[i].name != NULL && strcmp(imports->seen[i].name, name) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* Without memory the module is not remembered, and its functions' target not told. */
@@ -77,31 +85,44 @@ const struct clp_target *clp_imports_target_of(const struct clp_imports *imports
     return NULL;
 }
 
-/* False when nothing in the module can be chosen. */
+/* What the profiler itself runs is no part of the program, wherever it lies. */
+static bool is_own(const char *module)
+{
+    return strncmp(module, "clineprof", 9) == 0 && (module[9] == 0 || module[9] == '.');
+}
+
+/* False when nothing in the module can be chosen. `file` is where it lies, `code_file` what its code
+ * says. */
 static bool begin_choice(struct choice *choice, struct clp_imports *imports, const char *module,
-                         PyObject *file, char resolved[PATH_MAX])
+                         PyObject *file, PyObject *code_file, char resolved[PATH_MAX])
 {
     choice->targets = &imports->targets;
     choice->candidate = (struct clp_candidate){.module = module};
-    if (imports->targets.count == 0)
+    if (imports->targets.count == 0 || is_own(module))
         return false;
     choice->candidate.file = resolve(file, resolved);
     if (clp_targets_find(choice->targets, &choice->candidate) == NULL)
         return false;
-    remember(imports, file, &choice->candidate);
+    remember(imports, code_file, &choice->candidate);
     return true;
 }
 
-PyObject *clp_imports_code(struct clp_imports *imports, PyObject *code, const char *module,
-                           PyObject *globals)
+static PyObject *code_selected(struct clp_imports *imports, PyObject *code, const char *module,
+                               PyObject *file, PyObject *globals)
 {
-    PyObject *file = ((PyCodeObject *)code)->co_filename; /* borrowed */
+    PyObject *code_file = ((PyCodeObject *)code)->co_filename; /* borrowed */
     char resolved[PATH_MAX];
     struct choice choice;
     const struct clp_chooser chooser = {chooses, &choice};
-    bool may_choose = begin_choice(&choice, imports, module, file, resolved);
+    bool may_choose = begin_choice(&choice, imports, module, file != NULL ? file : code_file,
+                                   code_file, resolved);
 
     return clp_profiler_prepare(imports->profiler, code, may_choose ? &chooser : NULL, globals);
+}
+
+PyObject *clp_imports_code(struct clp_imports *imports, PyObject *code, const char *module)
+{
+    return code_selected(imports, code, module, NULL, NULL);
 }
 
 /* ---- modules to come ---- */
@@ -120,14 +141,34 @@ static PyObject *globals_of(PyObject *loader, PyObject *name)
     return Py_BuildValue("{sOsO}", "__loader__", loader, "__name__", name);
 }
 
-/* Takes the code. */
+/* The path of the module's file, which is not always what its code says: a .pyc may come from
+ * elsewhere. Owned; NULL when the loader has none. */
+static PyObject *file_of(PyObject *loader)
+{
+    PyObject *path = PyObject_GetAttrString(loader, "path");
+
+    if (path != NULL && !PyUnicode_Check(path))
+        Py_CLEAR(path);
+    PyErr_Clear();
+    return path;
+}
+
+/* Takes the code. The name is in the encoding of the command line, where it may be no UTF-8. */
 static PyObject *selected_in(struct clp_imports *imports, PyObject *code, PyObject *loader,
                              PyObject *name)
 {
-    const char *module = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    PyObject *globals = module != NULL ? globals_of(loader, name) : NULL;
-    PyObject *result = globals != NULL ? clp_imports_code(imports, code, module, globals) : NULL;
+    PyObject *module = PyUnicode_Check(name) ? PyUnicode_EncodeFSDefault(name) : NULL;
 
+    if (module == NULL) {
+        PyErr_Clear(); /* whatever the loader made of it */
+        return code;
+    }
+    PyObject *file = file_of(loader), *globals = globals_of(loader, name);
+    PyObject *result = globals != NULL ? code_selected(imports, code, PyBytes_AS_STRING(module),
+                                                       file, globals)
+                                       : NULL;
+    Py_DECREF(module);
+    Py_XDECREF(file);
     Py_XDECREF(globals);
     Py_DECREF(code);
     return result;
@@ -151,6 +192,12 @@ static PyObject *bind(PyObject *self, PyObject *loader, PyObject *type)
     return loader != NULL ? PyMethod_New(self, loader) : Py_NewRef(self);
 }
 
+/* Its name, its signature and all else that a program may ask of it are the function's. */
+static PyObject *get_attribute(PyObject *self, PyObject *name)
+{
+    return PyObject_GetAttr(((const struct wrapper *)self)->get_code, name);
+}
+
 static void free_wrapper(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
@@ -163,6 +210,7 @@ static void free_wrapper(PyObject *self)
 static PyType_Slot slots[] = {
     {Py_tp_call, call},
     {Py_tp_descr_get, bind},
+    {Py_tp_getattro, get_attribute},
     {Py_tp_dealloc, free_wrapper},
     {0, NULL},
 };
@@ -215,11 +263,11 @@ bool clp_imports_watch(struct clp_imports *imports)
 
 /* ---- modules that are loaded ---- */
 
-static PyObject *functions_of(PyObject *module)
+static PyObject *functions_of(PyObject *module, const char *name)
 {
     PyObject *helper = PyImport_ImportModule("clineprof._targets");
     PyObject *functions =
-        helper != NULL ? PyObject_CallMethod(helper, "functions_of", "O", module) : NULL;
+        helper != NULL ? PyObject_CallMethod(helper, "functions_of", "Os", module, name) : NULL;
 
     Py_XDECREF(helper);
     return functions;
@@ -227,16 +275,17 @@ static PyObject *functions_of(PyObject *module)
 
 static bool select_in_loaded(struct clp_imports *imports, PyObject *module, const char *name)
 {
-    PyObject *file = PyObject_GetAttrString(module, "__file__"), *functions = NULL;
+    PyObject *file = PyDict_GetItemString(PyModule_GetDict(module), "__file__"); /* borrowed */
+    PyObject *functions = NULL;
     char resolved[PATH_MAX];
     struct choice choice;
     const struct clp_chooser chooser = {chooses, &choice};
     bool done = true;
 
-    PyErr_Clear();
-    if (file != NULL && begin_choice(&choice, imports, name, file, resolved)) {
-        functions = functions_of(module);
-        done = functions != NULL;
+    Py_XINCREF(file);
+    if (file != NULL && begin_choice(&choice, imports, name, file, file, resolved)) {
+        functions = functions_of(module, name);
+        PyErr_Clear(); /* a module full of traps: that nothing in it is selected is told at the end */
     }
     for (Py_ssize_t i = 0; functions != NULL && done && i < PyList_GET_SIZE(functions); i++)
         done = clp_profiler_prepare_function(imports->profiler, PyList_GET_ITEM(functions, i),
@@ -257,7 +306,8 @@ bool clp_imports_select_loaded(struct clp_imports *imports)
         const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
         if (text == NULL)
             PyErr_Clear();
-        else if (PyModule_Check(module) && strcmp(text, "__main__") != 0)
+        else if (PyModule_CheckExact(module) && strcmp(text, "__main__") != 0 &&
+                 !is_seen(imports, text))
             done = select_in_loaded(imports, module, text);
     }
     Py_XDECREF(modules);

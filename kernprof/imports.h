@@ -21,21 +21,21 @@ struct clp_imports {
     size_t seen_count, seen_room;
 };
 
-/* From now on the code of each module that comes from a file or an archive goes through
- * clp_imports_code before it runs. The caches themselves stay as they are. *imports must stay where it
+/* From now on what the targets name in the code of each module that comes from a file or an archive is
+ * selected before it runs. The caches themselves stay as they are. *imports must stay where it
  * is. False with an exception set. */
 bool clp_imports_watch(struct clp_imports *imports);
 
-/* The code to run in the place of this one, a module's: a new reference, or NULL with an exception set.
- * `module` is its dotted name; `globals` as for clp_profiler_prepare. */
-PyObject *clp_imports_code(struct clp_imports *imports, PyObject *code, const char *module,
-                           PyObject *globals);
+/* The code to run in the place of this one, a script's: a new reference, or NULL with an exception set.
+ * `module` is the name it goes by. */
+PyObject *clp_imports_code(struct clp_imports *imports, PyObject *code, const char *module);
 
 /* The target that selected the function, named as in its code; NULL: none did. Borrowed. */
 const struct clp_target *clp_imports_target_of(const struct clp_imports *imports, const char *file,
                                                const char *name);
 
-/* Selects what the targets name in modules that are loaded already. False with an exception set. */
+/* Selects what the targets name in modules that are loaded already, and whose code has not been through
+ * clp_imports_code. False with an exception set. */
 bool clp_imports_select_loaded(struct clp_imports *imports);
 
 #endif

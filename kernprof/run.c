@@ -210,6 +210,20 @@ static void say_if_nothing(const struct run *run, const struct clp_profile *prof
                                "that is missing");
 }
 
+/* A profile holds UTF-8, whatever a command line is. */
+static void add_readable_word(struct clp_buf *out, const char *word)
+{
+    PyObject *text = PyUnicode_DecodeFSDefault(word);
+    PyObject *bytes =
+        text != NULL ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
+
+    if (bytes != NULL)
+        add_word(out, PyBytes_AS_STRING(bytes));
+    PyErr_Clear();
+    Py_XDECREF(text);
+    Py_XDECREF(bytes);
+}
+
 /* The program's own command line, into the profile. Best effort: it is only told to readers. */
 static void note_command(const struct run *run, struct clp_profile *profile)
 {
@@ -222,7 +236,7 @@ static void note_command(const struct run *run, struct clp_profile *profile)
     for (int i = 0; i < run->options.program_argc; i++) {
         if (i > 0)
             clp_buf_add_text(&text, " ");
-        add_word(&text, run->options.program_argv[i]);
+        add_readable_word(&text, run->options.program_argv[i]);
     }
     (void)clp_profile_set_text(profile, &profile->meta.command, clp_buf_text(&text));
     clp_buf_clear(&text);

@@ -1,15 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 #include "targets.h"
 #include <fnmatch.h>
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PACKAGE_ONLY ".__init__"
 
+bool clp_targets_resolve(const char *path, char resolved[PATH_MAX])
+{
+    char start[PATH_MAX];
+    size_t bytes = strlen(path), found;
+
+    if (bytes >= sizeof start)
+        return false;
+    memcpy(start, path, bytes + 1);
+    while (realpath(start, resolved) == NULL) {
+        char *slash = strrchr(start, '/');
+        if (slash == NULL || slash == start)
+            return false;
+        *slash = 0;
+    }
+    found = strcmp(resolved, "/") == 0 ? 0 : strlen(resolved);
+    if (found + strlen(path + strlen(start)) >= PATH_MAX)
+        return false;
+    strcpy(resolved + found, path + strlen(start));
+    for (found = strlen(resolved); found > 0 && resolved[found - 1] == '/'; found--)
+        resolved[found - 1] = 0;
+    return true;
+}
+
 static clp_status init_target(struct clp_target *target, struct clp_mem *mem, const char *text)
 {
-    char resolved[PATH_MAX];
+    char from_here[PATH_MAX], resolved[PATH_MAX];
     size_t bytes = strlen(text), ending = strlen(PACKAGE_ONLY);
 
     *target = (struct clp_target){.text = text, .name_bytes = bytes};
@@ -17,7 +40,9 @@ static clp_status init_target(struct clp_target *target, struct clp_mem *mem, co
         target->name_bytes = bytes - ending;
         target->stops = true;
     }
-    if (realpath(text, resolved) == NULL)
+    /* the program may make the file, and change directory, only later */
+    if (snprintf(from_here, PATH_MAX, "%s%s", text[0] == '/' ? "" : "./", text) >= PATH_MAX ||
+        !clp_targets_resolve(from_here, resolved))
         return CLP_OK;
     target->path = clp_mem_copy_text(mem, resolved, strlen(resolved));
     return target->path != NULL ? CLP_OK : CLP_NO_MEMORY;

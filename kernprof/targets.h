@@ -7,12 +7,13 @@
 
 #include "../src/core/mem.h"
 #include "../src/core/status.h"
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct clp_target {
     const char *text;  /* borrowed: as it was given */
-    char *path;        /* owned: resolved, when the text names a file or folder, too; or NULL */
+    char *path;        /* owned: what the text names if it is a file or folder; or NULL */
     size_t name_bytes; /* of the text that count: a package's .__init__ is left out */
     bool stops;        /* at the package, and does not go on to the modules in it */
     size_t matched;    /* code objects so far */
@@ -34,11 +35,15 @@ struct clp_candidate {
     const char *name;   /* qualified; NULL: is there anything in the module at all? */
 };
 
-/* One target for each text. Those that name something on the disk are resolved now, for the program
- * may change directory. CLP_NO_MEMORY leaves nothing behind. */
+/* One target for each text. What they name on the disk is resolved now, for the program may change
+ * directory. CLP_NO_MEMORY leaves nothing behind. */
 clp_status clp_targets_init(struct clp_targets *targets, struct clp_mem *mem,
                             const char *const *texts, size_t count);
 void clp_targets_clear(struct clp_targets *targets);
+
+/* The path resolved, without a slash at its end: the root is "". Of what is not on the disk itself (a
+ * member of an archive, the source that a .pyc names) as much as is. False when none of it is. */
+bool clp_targets_resolve(const char *path, char resolved[PATH_MAX]);
 
 /* The first target that selects it; NULL when none does. Borrowed. */
 const struct clp_target *clp_targets_find(const struct clp_targets *targets,

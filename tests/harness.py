@@ -174,3 +174,30 @@ def differences(found, expected):
 def own_messages_removed(text):
     """Standard output without the two messages of ckernprof at the end."""
     return re.sub(r"Wrote profile results to '.*'\nInspect results with:\n.*\n\Z", "", text)
+
+
+# ---- -p ----------------------------------------------------------------------------------------
+
+
+def selected(ended, folder):
+    """{file: names of its functions that have hits}"""
+    found = {}
+    for (file, _, name), lines in ended.profile().hits().items():
+        if any(lines.values()):
+            found.setdefault(file.removeprefix(f"{folder}/"), set()).add(name)
+    return found
+
+
+def complaints(ended):
+    return [line for line in ended.err.splitlines() if line.startswith("ckernprof: ")]
+
+
+def profiled(folder, targets, *options, program=("main.py",), **more):
+    """Runs it with these targets: it must do what it does without."""
+    ended = run_ckernprof(["-l", "-p", targets, *options, *program], folder, **more)
+    theirs = run_python([*program], folder, **more)
+    assert (own_messages_removed(ended.out), ended.code) == (theirs.out, theirs.code), ended.err
+    assert [line for line in ended.err.splitlines() if line not in complaints(ended)] == (
+        theirs.err.splitlines()
+    )
+    return ended

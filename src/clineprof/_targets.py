@@ -1,28 +1,37 @@
 # SPDX-License-Identifier: MIT
 """What -p needs to know of modules: functions that are there already, names that exist, imports.
 
-Imports no more than it must, and that late: the program's own folder is on sys.path by now, with an
-ast.py of its own, perhaps.
+The program's own folder is on sys.path by now, with an ast.py of its own, perhaps: what is imported
+is asked of stdlib(). And the program's objects may do anything when they are asked for an attribute:
+types are compared, and dicts read, without asking them.
 """
 import sys
 
+FUNCTION, MODULE = type(lambda: 0), type(sys)
+PARSE_ONLY = 0x400  # PyCF_ONLY_AST
+dict_of = type.__dict__["__dict__"].__get__
+home_of = type.__dict__["__module__"].__get__
 
-def functions_of(module):
-    """The functions whose code is the module's own, also within its classes and decorators, in the
-    order in which they are found."""
-    files = getattr(module, "__file__", None), f"<frozen {module.__name__}>"
+
+def is_class(thing):
+    return issubclass(type(thing), type)
+
+
+def functions_of(module, name):
+    """The functions whose code is the module's own, also within classes and decorators that it names,
+    in the order in which they are found."""
+    own_name = vars(module).get("__name__")  # os.path is posixpath
+    files = vars(module)["__file__"], f"<frozen {name}>", f"<frozen {own_name}>"
     found, seen = [], set()
     waiting = list(vars(module).values())
-    while waiting:
-        thing = waiting.pop(0)
+    for thing in waiting:
         if id(thing) in seen:
             continue
         seen.add(id(thing))
-        code = getattr(thing, "__code__", None) if type(thing).__name__ == "function" else None
-        if code is not None and code.co_filename in files:
+        if type(thing) is FUNCTION and thing.__code__.co_filename in files:
             found.append(thing)
-        elif isinstance(thing, type) and thing.__module__ == module.__name__:
-            waiting.extend(vars(thing).values())
+        elif is_class(thing):
+            waiting.extend(dict_of(thing).values())
         for name in ("__wrapped__", "__func__", "fget", "fset", "fdel", "func"):
             inner = getattr_static(thing, name)
             if inner is not None:
@@ -32,16 +41,19 @@ def functions_of(module):
 
 def getattr_static(thing, name):
     """Only of what cannot have a __getattr__ of somebody's own."""
-    if type(thing).__module__ not in ("builtins", "functools"):
+    try:
+        home = home_of(type(thing))
+    except AttributeError:
         return None
-    return getattr(thing, name, None)
+    safe = type(home) is str and home in ("builtins", "functools")
+    return getattr(thing, name, None) if safe else None
 
 
 def preimport(target):
     """Imports the module that a dotted target names, or the one in which it names something. Returns
     what kept it from being imported, or None."""
     name = target.removesuffix(".__init__")
-    while True:
+    while "" not in name.split("."):
         try:
             __import__(name)
             return None
@@ -53,28 +65,52 @@ def preimport(target):
         except BaseException as error:  # also a module that exits
             return repr(error)
         name, _, _ = name.rpartition(".")
-        if not name:
-            return None  # whether it names anything at all is said at the end
+    return None  # whether it names anything at all is said at the end
 
 
 def imported_by(source):
     """The dotted names that a program's import statements name, wherever they stand."""
-    import ast
-
-    names = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
+    names, waiting = [], [parsed(source)]
+    for node in waiting:
+        for field in node._fields:
+            value = getattr(node, field, None)
+            waiting += [inner for inner in (value if type(value) is list else [value])
+                        if hasattr(inner, "_fields")]
+        if type(node).__name__ == "Import":
             names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        elif type(node).__name__ == "ImportFrom" and node.module and not node.level:
             names += [node.module if alias.name == "*" else f"{node.module}.{alias.name}"
                       for alias in node.names]
     return list(dict.fromkeys(names))
 
 
+def parsed(source):
+    """Without the warnings, which come when it is compiled to be run."""
+    import _warnings
+
+    filters = sys.modules.get("warnings", _warnings).filters
+    filters.insert(0, ("ignore", None, Warning, None, 0))
+    try:
+        return compile(source, "<script>", "exec", PARSE_ONLY, True)
+    finally:
+        del filters[0]
+
+
+def stdlib(name):
+    """A module of Python's own, whatever there is of that name in the program's folders."""
+    import os
+
+    path = sys.path
+    sys.path = [os.path.dirname(os.__file__)]
+    try:
+        return __import__(name)
+    finally:
+        sys.path = path
+
+
 def nearest(target):
     """The name that exists and is most like this one; None when none is like it."""
-    import difflib
-
+    difflib = stdlib("difflib")
     candidates = files_beside(target) if "/" in target or target.endswith(".py") else names_like(target)
     head = target.partition(".")[0]
     for wanted in target, head:
@@ -87,28 +123,40 @@ def files_beside(target):
     import os
 
     folder = os.path.dirname(target)
+    return [os.path.join(folder, name) for name in names_within(folder)]
+
+
+def modules_in(folder):
+    for name in names_within(folder):
+        head, dot, ending = name.partition(".")
+        if head.isidentifier() and (not dot or ending == "py" or ending.endswith("so")):
+            yield head
+
+
+def names_within(folder):
+    import os
+
     try:
-        return [os.path.join(folder, name) for name in os.listdir(folder or ".")]
-    except OSError:
+        return os.listdir(folder or ".")
+    except (OSError, TypeError, ValueError):
         return []
 
 
 def names_like(target):
     """Modules that are loaded or could be, and what is in the one that the target begins with."""
-    import pkgutil
-
     module = target
     while module and module not in sys.modules:
         module, _, _ = module.rpartition(".")
     names = set(sys.modules)
-    names.update(info.name for info in pkgutil.iter_modules())
-    if module:
+    for folder in sys.path:
+        names.update(modules_in(folder))
+    if module and type(sys.modules[module]) is MODULE:
         names.update(names_in(sys.modules[module], module))
     return sorted(names)
 
 
 def names_in(thing, name, depth=2):
-    for inner, value in list(vars(thing).items()):
+    for inner, value in list((dict_of if is_class(thing) else vars)(thing).items()):
         yield f"{name}.{inner}"
-        if depth and isinstance(value, type):
+        if depth and is_class(value):
             yield from names_in(value, f"{name}.{inner}", depth - 1)

@@ -105,7 +105,7 @@ static bool has_such_names(PyObject *names)
 void clp_decorators_init(struct clp_decorators *decorators, struct clp_recorder *recorder,
                          PyCodeObject *definer)
 {
-    *decorators = (struct clp_decorators){.recorder = recorder};
+    *decorators = (struct clp_decorators){.recorder = recorder, .definer = definer};
     if (has_such_names(definer->co_names))
         with_decoded(recorder, definer, read_definer, decorators);
 }
@@ -131,19 +131,53 @@ static void find_body(void *data, PyCodeObject *code, const struct clp_decoded *
     *line = code->co_firstlineno;
 }
 
+struct def {
+    PyCodeObject *code; /* borrowed */
+    int32_t line;
+};
+
+/* The line of the `def`, where the definer loads the code. */
+static void find_def(void *data, PyCodeObject *definer, const struct clp_decoded *decoded)
+{
+    struct def *def = data;
+
+    for (uint32_t i = 0; i < decoded->count; i++) {
+        const struct clp_instruction *item = &decoded->items[i];
+        if (item->opcode == decoded->bytecode->load_const &&
+            item->argument < (uint32_t)PyTuple_GET_SIZE(definer->co_consts) &&
+            PyTuple_GET_ITEM(definer->co_consts, (Py_ssize_t)item->argument) ==
+                (PyObject *)def->code)
+            def->line = item->line;
+    }
+}
+
+/* Is there such a use from the code's first line up to, and without, this one? */
+static bool stands_before(const struct clp_decorators *decorators, const PyCodeObject *code,
+                          int32_t end, enum clp_decorator what)
+{
+    for (size_t i = 0; i < decorators->count; i++) {
+        const struct clp_decorator_use *use = &decorators->uses[i];
+        if (use->what == what && use->line >= code->co_firstlineno && use->line < end)
+            return true;
+    }
+    return false;
+}
+
 bool clp_decorators_have(const struct clp_decorators *decorators, PyCodeObject *code,
                          enum clp_decorator what)
 {
     int32_t body = code->co_firstlineno;
 
-    if (decorators->count > 0)
-        with_decoded(decorators->recorder, code, find_body, &body);
-    for (size_t i = 0; i < decorators->count; i++) {
-        const struct clp_decorator_use *use = &decorators->uses[i];
-        if (use->what == what && use->line >= code->co_firstlineno && use->line < body)
-            return true;
-    }
-    return false;
+    if (decorators->count == 0)
+        return false;
+    with_decoded(decorators->recorder, code, find_body, &body);
+    if (!stands_before(decorators, code, body, what))
+        return false;
+    if (what != CLP_DECORATOR_COMPILES)
+        return true;
+    struct def def = {code, body};
+    with_decoded(decorators->recorder, decorators->definer, find_def, &def);
+    return stands_before(decorators, code, def.line, what); /* re.compile() may be a default */
 }
 
 #endif

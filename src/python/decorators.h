@@ -17,6 +17,7 @@ enum clp_decorator {
 /* Where a code object loads such names. */
 struct clp_decorators {
     struct clp_recorder *recorder; /* borrowed */
+    PyCodeObject *definer;         /* borrowed */
     struct clp_decorator_use {
         int32_t line;
         enum clp_decorator what;

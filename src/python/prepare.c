@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "prepare.h"
 #include "decorators.h"
+#if PY_VERSION_HEX < 0x030B0000
+#include <opcode.h>
+#endif
 
 struct preparation {
     struct clp_recorder *recorder;
@@ -11,10 +14,28 @@ struct preparation {
 
 #if PY_VERSION_HEX < 0x030B0000
 
+/* Does the code declare the name global? What it defines by that name is the module's. */
+static bool declares_global(PyCodeObject *code, PyObject *name)
+{
+    const unsigned char *bytes = (const unsigned char *)PyBytes_AS_STRING(code->co_code);
+    Py_ssize_t count = PyTuple_GET_SIZE(code->co_names), argument = 0;
+
+    for (Py_ssize_t i = 0; i + 1 < PyBytes_GET_SIZE(code->co_code); i += 2) {
+        argument = argument << 8 | bytes[i + 1];
+        if (bytes[i] == EXTENDED_ARG)
+            continue;
+        if (bytes[i] == STORE_GLOBAL && argument < count &&
+            PyUnicode_Compare(PyTuple_GET_ITEM(code->co_names, argument), name) == 0)
+            return true;
+        argument = 0;
+    }
+    return false;
+}
+
 /* 3.10 tells functions their qualified names, not code. */
 static PyObject *qualified_name(PyCodeObject *code, PyCodeObject *within, PyObject *name_within)
 {
-    if (within == NULL)
+    if (within == NULL || declares_global(within, code->co_name))
         return Py_NewRef(code->co_name);
     if ((within->co_flags & CO_OPTIMIZED) != 0)
         return PyUnicode_FromFormat("%U.<locals>.%U", name_within, code->co_name);
@@ -94,18 +115,19 @@ static bool is_decorated(const struct clp_decorators *decorators, PyCodeObject *
            clp_decorators_have(decorators, code, CLP_DECORATOR_PROFILE);
 }
 
-enum treatment { LEAVE, PROBE, SELECT };
+enum treatment { LEAVE, LEAVE_CHOSEN, PROBE, SELECT };
 
-/* Functions for a compiler are left to it. */
+/* Functions for a compiler are left to it, as they are. */
 static enum treatment treatment_of(const struct preparation *preparation, PyCodeObject *code,
                                    PyObject *name, const struct clp_decorators *decorators)
 {
+    bool chosen = chooses(preparation, code, name);
+
+    if (preparation->recorder->tracer->install == NULL)
+        return chosen ? SELECT : LEAVE;
     if (clp_decorators_have(decorators, code, CLP_DECORATOR_COMPILES))
-        return LEAVE;
-    if (chooses(preparation, code, name))
-        return SELECT;
-    return preparation->recorder->tracer->install != NULL && is_decorated(decorators, code) ? PROBE
-                                                                                            : LEAVE;
+        return chosen ? LEAVE_CHOSEN : LEAVE;
+    return chosen ? SELECT : is_decorated(decorators, code) ? PROBE : LEAVE;
 }
 
 static PyObject *prepared(const struct preparation *preparation, PyObject *code, PyObject *name);
@@ -119,8 +141,10 @@ static PyObject *treated(const struct preparation *preparation, PyObject *code, 
 
     if (treatment == SELECT && !clp_tracer_number_code(recorder, code, name))
         return NULL;
+    if (treatment == LEAVE_CHOSEN && !clp_tracer_leave_compiled(recorder, code, name))
+        return NULL;
     PyObject *inner = prepared(preparation, code, name);
-    if (inner == NULL || treatment == LEAVE)
+    if (inner == NULL || treatment == LEAVE || treatment == LEAVE_CHOSEN)
         return inner;
     if (treatment == PROBE)
         return with_probes(recorder, inner);

@@ -256,6 +256,8 @@ static bool is_compiled(struct clp_recorder *recorder, PyCodeObject *code)
     return compiled;
 }
 
+static const char compiled[] = "a decorator of it hands it to a compiler";
+
 static bool leave_alone(struct clp_recorder *recorder, struct clp_selected *selected,
                         const char *reason)
 {
@@ -275,7 +277,7 @@ static bool select_new(struct clp_recorder *recorder, PyObject *function, PyObje
     if (selected == NULL)
         goto out;
     if (damage == NULL && installs && is_compiled(recorder, (PyCodeObject *)code))
-        damage = "a decorator of it hands it to a compiler";
+        damage = compiled;
     if (damage != NULL) {
         done = leave_alone(recorder, selected, damage);
         goto out;
@@ -290,6 +292,16 @@ out:
     Py_XDECREF(copy);
     Py_DECREF(code);
     return done;
+}
+
+bool clp_tracer_leave_compiled(struct clp_recorder *recorder, PyObject *code, PyObject *name)
+{
+    const char *damage = NULL;
+
+    if (clp_recorder_selected(recorder, code) != NULL)
+        return true;
+    struct clp_selected *selected = attach(recorder, (PyCodeObject *)code, name, &damage);
+    return selected != NULL && leave_alone(recorder, selected, damage != NULL ? damage : compiled);
 }
 
 bool clp_tracer_number_code(struct clp_recorder *recorder, PyObject *code, PyObject *name)

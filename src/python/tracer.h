@@ -85,6 +85,10 @@ bool clp_tracer_select(struct clp_recorder *recorder, PyObject *function, PyObje
 bool clp_tracer_number_code(struct clp_recorder *recorder, PyObject *code, PyObject *name);
 PyObject *clp_tracer_select_code(struct clp_recorder *recorder, PyObject *code, PyObject *name);
 
+/* Code that is chosen but goes to a compiler stays as it is, and recorder->refusals tells of it. False
+ * with an exception set. */
+bool clp_tracer_leave_compiled(struct clp_recorder *recorder, PyObject *code, PyObject *name);
+
 /* Takes a function off: it gets its own code back and is not counted from its next call on; what was
  * counted stays. False with an exception set. */
 bool clp_tracer_remove(struct clp_recorder *recorder, PyObject *function);

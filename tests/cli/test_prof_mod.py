@@ -5,7 +5,7 @@ import re
 import sys
 
 import pytest
-from harness import own_messages_removed, run_ckernprof, run_python
+from harness import complaints, profiled, run_ckernprof, run_python, selected
 
 FILES = {
     "pkg/__init__.py": """\
@@ -62,27 +62,6 @@ def program(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     return tmp_path
-
-
-def selected(ended, folder):
-    """{file: names of its functions that have hits}"""
-    found = {}
-    for (file, _, name), lines in ended.profile().hits().items():
-        if any(lines.values()):
-            found.setdefault(file.removeprefix(f"{folder}/"), set()).add(name)
-    return found
-
-
-def complaints(ended):
-    return [line for line in ended.err.splitlines() if line.startswith("ckernprof: ")]
-
-
-def profiled(folder, targets, *options, program=("main.py",), **more):
-    """Runs it with these targets: it must do what it does without."""
-    ended = run_ckernprof(["-l", "-p", targets, *options, *program], folder, **more)
-    theirs = run_python([*program], folder)
-    assert (own_messages_removed(ended.out), ended.code) == (theirs.out, theirs.code), ended.err
-    return ended
 
 
 @pytest.mark.parametrize(
