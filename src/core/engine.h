@@ -78,7 +78,10 @@ struct clp_activation {
     struct clp_suspended *suspended;      /* its record of an earlier suspension, or NULL */
 };
 
+/* A thread and its stack come from the pool: whoever reads its chunks when the process is gone finds
+ * the lines that were being executed. */
 struct clp_thread {
+    struct clp_area area;
     struct clp_activation *top;
     uint64_t last;          /* the thread's last event, on its own clock */
     uint64_t stopped;       /* ticks its clock has stood still */
@@ -104,6 +107,9 @@ struct clp_thread {
     uint64_t reads;
     struct clp_thread *next;
 };
+
+/* The area of a stack; its activations start on the next cache line. */
+#define CLP_STACK_HEAD 64
 
 struct clp_engine {
     struct clp_mem *mem; /* borrowed */
