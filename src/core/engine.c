@@ -289,16 +289,18 @@ void clp_engine_line_special(struct clp_thread *thread, size_t place, uint64_t a
 
 /* ---- the stack ---- */
 
-static bool grow_stack(struct clp_thread *thread)
+bool clp_engine_reserve(struct clp_thread *thread, size_t room)
 {
     size_t depth = (size_t)(thread->top - thread->stack);
-    struct clp_activation *old = thread->stack;
-    struct clp_activation *stack = new_stack(thread->engine, thread->stack_room * 2);
+    struct clp_activation *old = thread->stack, *stack;
 
+    if (room <= thread->stack_room)
+        return true;
+    stack = new_stack(thread->engine, room);
     if (stack == NULL)
-        return lose(thread);
+        return false;
     memcpy(stack, old, thread->stack_room * sizeof *stack);
-    thread->stack_room *= 2;
+    thread->stack_room = room;
     thread->stack = stack;
     thread->top = stack + depth;
     thread->last_room = stack + thread->stack_room - 1;
@@ -311,8 +313,11 @@ static INLINE struct clp_activation *push(struct clp_thread *thread, struct clp_
 {
     struct clp_activation *top;
 
-    if (CLP_UNLIKELY(thread->top == thread->last_room) && !grow_stack(thread))
+    if (CLP_UNLIKELY(thread->top == thread->last_room) &&
+        !clp_engine_reserve(thread, thread->stack_room * 2)) {
+        lose(thread);
         return NULL;
+    }
     thread->top->cell->open++;
     top = ++thread->top;
     top->frame = frame;

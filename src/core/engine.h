@@ -135,6 +135,10 @@ void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *cos
  * clock, `rss` is the resident size then (0 without memory). */
 struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now, int64_t rss);
 
+/* Makes the thread's stack hold `room` activations, the floor among them. False: no memory, and all
+ * is as it was. */
+bool clp_engine_reserve(struct clp_thread *thread, size_t room);
+
 /* Merges the counters of threads that have ended into engine->ended and frees them. */
 void clp_engine_reap(struct clp_engine *engine);
 

@@ -171,6 +171,11 @@ clp_status clp_pages_open(struct clp_pages *pages, struct clp_mem *mem, const ch
     return CLP_OK;
 }
 
+void clp_pages_remove(const char *path)
+{
+    unlink(path);
+}
+
 bool clp_pages_in_file(const struct clp_pages *pages)
 {
     return pages->path != NULL;

@@ -46,6 +46,9 @@ void clp_pages_unmap(struct clp_pages *pages, void *block, size_t mapped);
 clp_status clp_pages_open(struct clp_pages *pages, struct clp_mem *mem, const char *path,
                           struct clp_fault *fault);
 
+/* Takes the file's name away; what is mapped stays. */
+void clp_pages_remove(const char *path);
+
 /* Does memory still come from the file? */
 bool clp_pages_in_file(const struct clp_pages *pages);
 

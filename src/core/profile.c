@@ -233,6 +233,25 @@ clp_status clp_profile_set_source(struct clp_profile *profile,
     return CLP_OK;
 }
 
+static int32_t last_line(const struct clp_profile_function *function)
+{
+    if (function->line_count == 0)
+        return function->first_line;
+    return function->lines[function->line_count - 1].line;
+}
+
+clp_status clp_profile_cut_source(struct clp_profile *profile,
+                                  struct clp_profile_function *function, struct clp_span text)
+{
+    int32_t end = clp_source_block_end(text, function->first_line);
+    struct clp_span lines;
+
+    if (end < last_line(function))
+        end = last_line(function);
+    lines = clp_source_lines(text, function->first_line, end);
+    return clp_profile_set_source(profile, function, lines.text, lines.bytes);
+}
+
 clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const char *value)
 {
     char *copy = NULL;
@@ -280,6 +299,7 @@ static clp_status merge_lines(struct clp_mem *mem, struct clp_profile_function *
         } else if (i > 0 && into->lines[i - 1].line == other->line) {
             into->lines[--out] = into->lines[--i];
             clp_measures_merge(&into->lines[out].measures, &other->measures);
+            into->lines[out].running |= other->running;
             j--;
         } else {
             into->lines[--out] = *other;

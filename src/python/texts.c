@@ -156,25 +156,6 @@ bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals)
     return done;
 }
 
-static int32_t last_line(const struct clp_profile_function *function)
-{
-    if (function->line_count == 0)
-        return function->first_line;
-    return function->lines[function->line_count - 1].line;
-}
-
-static clp_status fill_function(struct clp_profile *profile, struct clp_profile_function *function,
-                                struct clp_span text)
-{
-    int32_t end = clp_source_block_end(text, function->first_line);
-    struct clp_span lines;
-
-    if (end < last_line(function))
-        end = last_line(function);
-    lines = clp_source_lines(text, function->first_line, end);
-    return clp_profile_set_source(profile, function, lines.text, lines.bytes);
-}
-
 clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile)
 {
     clp_status status = CLP_OK;
@@ -184,9 +165,9 @@ clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile)
         PyObject *text = PyDict_GetItemString(texts, function->file); /* borrowed */
         if (text == NULL || !PyBytes_Check(text))
             continue;
-        status = fill_function(profile, function,
-                               (struct clp_span){PyBytes_AS_STRING(text),
-                                                 (size_t)PyBytes_GET_SIZE(text)});
+        status = clp_profile_cut_source(profile, function,
+                                        (struct clp_span){PyBytes_AS_STRING(text),
+                                                          (size_t)PyBytes_GET_SIZE(text)});
     }
     return status;
 }
