@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The viewer: reads profiles, sums them, prints the report. */
 #include "../src/core/file.h"
+#include "../src/core/live.h"
 #include "../src/core/report.h"
 #include "../src/core/version.h"
 #include "../src/core/wire.h"
+#include "commands.h"
 #include "options.h"
+#include "recover.h"
 #include "run.h"
 #include "words.h"
+#include <errno.h>
 #include <limits.h>
 #include <unistd.h>
 
@@ -14,8 +18,20 @@ static const char me[] = "clineprof";
 
 #define LARGEST_PROFILE ((size_t)1 << 31)
 
-/* "clineprof: NAME: reason at byte N" */
-static void complain_file(const char *path, const struct clp_fault *fault, struct clp_mem *mem)
+/* A missing profile may be one of a run that was killed. */
+static void add_live_hint(const char *path, struct clp_buf *text)
+{
+    struct clp_buf live;
+
+    clp_buf_init(&live, text->mem);
+    clp_buf_add_format(&live, "%s.live", path);
+    if (access(clp_buf_text(&live), F_OK) == 0)
+        clp_buf_add_format(text, "; its run has not ended, what it recorded is in %s",
+                           clp_buf_text(&live));
+    clp_buf_clear(&live);
+}
+
+void clp_view_complain(const char *path, const struct clp_fault *fault, struct clp_mem *mem)
 {
     struct clp_buf text;
 
@@ -27,8 +43,36 @@ static void complain_file(const char *path, const struct clp_fault *fault, struc
         clp_buf_add_format(&text, " at byte %llu", (unsigned long long)fault->offset);
     if (fault->reason != NULL)
         clp_buf_add_format(&text, ": %s", fault->reason);
+    if (fault->os_error == ENOENT)
+        add_live_hint(path, &text);
     clp_words_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
+}
+
+void clp_view_describe_live(const char *path, const struct clp_live_about *about,
+                            struct clp_buf *out)
+{
+    clp_buf_add_format(out, "%s: process %llu %s", path, (unsigned long long)about->pid,
+                       about->running ? "is still running" : "did not end by itself");
+    if (about->incomplete)
+        clp_buf_add_text(out, "; the file could not grow, later functions are missing");
+    clp_buf_add_text(out, "; > marks lines that were being executed");
+}
+
+static clp_status read_live(const char *path, struct clp_profile *profile, struct clp_fault *fault)
+{
+    struct clp_live_about about;
+    struct clp_buf text;
+
+    clp_status status = clp_live_read(path, profile, &about, fault);
+    if (status != CLP_OK)
+        return status;
+    clp_buf_init(&text, profile->mem);
+    clp_view_describe_live(path, &about, &text);
+    clp_buf_add_text(&text, "\n\n");
+    clp_words_print(1, clp_buf_text(&text));
+    clp_buf_clear(&text);
+    return CLP_OK;
 }
 
 static clp_status read_profile(const char *path, struct clp_profile *profile,
@@ -40,7 +84,9 @@ static clp_status read_profile(const char *path, struct clp_profile *profile,
     *fault = (struct clp_fault){0};
     clp_buf_init(&bytes, profile->mem);
     status = clp_file_read(path, LARGEST_PROFILE, &bytes, fault);
-    if (status == CLP_OK)
+    if (status == CLP_OK && clp_live_is(clp_buf_text(&bytes), bytes.used))
+        status = read_live(path, profile, fault);
+    else if (status == CLP_OK)
         status = clp_wire_decode(clp_buf_text(&bytes), bytes.used, profile, fault);
     clp_buf_clear(&bytes);
     fault->status = status;
@@ -60,7 +106,7 @@ static bool read_all(const struct clp_view_options *options, struct clp_profile 
         if (done)
             done = (fault.status = clp_profile_merge(sum, &one)) == CLP_OK;
         if (!done)
-            complain_file(options->files[i], &fault, sum->mem);
+            clp_view_complain(options->files[i], &fault, sum->mem);
         clp_profile_clear(&one);
     }
     return done;
@@ -134,7 +180,9 @@ PyObject *clp_view_main(PyObject *list)
 
     if (!clp_words_init(&words, list))
         return NULL;
-    int code = main_of(&words, &mem);
+    int code = clp_command_is(words.count, words.items, CLP_COMMAND_RECOVER)
+                   ? clp_recover_main(words.count, words.items, &mem)
+                   : main_of(&words, &mem);
     clp_words_clear(&words);
     return clp_words_exit(code);
 }

@@ -62,7 +62,7 @@ clp_status clp_live_open(struct clp_live *live, struct clp_pages *pages, struct 
         *fault = (struct clp_fault){.status = CLP_IO, .os_error = pages->error};
         if (header != NULL)
             clp_pages_unmap(pages, header, mapped);
-        clp_pages_remove(path);
+        clp_pages_remove(pages, path);
         return CLP_IO;
     }
     fill_header(header, start, mapped);

@@ -16,6 +16,7 @@
 #ifndef CLP_LIVE_H
 #define CLP_LIVE_H
 
+#include "buf.h"
 #include "clock.h"
 #include "engine.h"
 #include "pages.h"
@@ -104,8 +105,9 @@ bool clp_live_is(const char *bytes, size_t count);
 clp_status clp_live_read(const char *path, struct clp_profile *profile,
                          struct clp_live_about *about, struct clp_fault *fault);
 
-/* The same from bytes; `now` is the clock, 0 when the process is gone. */
-clp_status clp_live_decode(const char *bytes, size_t count, uint64_t now,
+/* The same from bytes; `now` is the clock, 0 when the process is gone. What the reader needs
+ * meanwhile is counted in `pages`. */
+clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp_pages *pages,
                            struct clp_profile *profile, struct clp_live_about *about,
                            struct clp_fault *fault);
 

@@ -40,7 +40,7 @@ struct list {
 struct reader {
     struct clp_mem *mem;
     struct clp_fault *fault;
-    struct clp_pages pages;
+    struct clp_pages *pages; /* borrowed */
     char *bytes; /* the copy */
     size_t count, mapped;
     const struct clp_live_header *header;
@@ -638,7 +638,7 @@ static clp_status make_profile(struct reader *reader, struct clp_profile *profil
     unwind_all(reader);
     if (!add_sums(reader))
         return CLP_NO_MEMORY;
-    clp_status status = clp_snapshot_take(&reader->engine, rate, profile);
+    clp_status status = clp_snapshot_take_with(&reader->engine, reader->pages, rate, profile);
     drop_sums(&reader->engine);
     if (status == CLP_OK)
         status = mark_in_flight(reader, profile);
@@ -682,24 +682,25 @@ static void clear_reader(struct reader *reader)
     clear_list(reader, &reader->in_flight, sizeof(struct in_flight));
     clp_engine_clear(&reader->engine);
     if (reader->bytes != NULL)
-        clp_pages_unmap(&reader->pages, reader->bytes, reader->mapped);
+        clp_pages_unmap(reader->pages, reader->bytes, reader->mapped);
 }
 
-clp_status clp_live_decode(const char *bytes, size_t count, uint64_t now,
+clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp_pages *pages,
                            struct clp_profile *profile, struct clp_live_about *about,
                            struct clp_fault *fault)
 {
     struct clp_mem *mem = profile->mem;
-    struct reader reader = {.mem = mem, .fault = fault, .count = count};
+    size_t count = bytes->used;
+    struct reader reader = {.mem = mem, .fault = fault, .pages = pages, .count = count};
 
     *fault = (struct clp_fault){.status = CLP_OK};
     reader.activations_left = count / sizeof(struct clp_activation);
-    clp_engine_init(&reader.engine, mem, &reader.pages);
+    clp_engine_init(&reader.engine, mem, pages);
     /* aligned as the process had it, and open to change */
-    reader.bytes = clp_pages_map(&reader.pages, count + sizeof *reader.header, &reader.mapped);
+    reader.bytes = clp_pages_map(pages, count + sizeof *reader.header, &reader.mapped);
     if (reader.bytes == NULL)
         return no_memory(&reader);
-    memcpy(reader.bytes, bytes, count);
+    memcpy(reader.bytes, clp_buf_text(bytes), count);
     reader.header = (const void *)reader.bytes;
     clp_status status = read_all(&reader, now, profile);
     if (status == CLP_OK)
@@ -718,6 +719,7 @@ static clp_status decode_file(const struct clp_buf *bytes, const char *path,
                               struct clp_fault *fault)
 {
     struct clp_live_header header = {0};
+    struct clp_pages pages = {0};
     bool running = false;
     uint64_t now = 0;
 
@@ -730,7 +732,7 @@ static clp_status decode_file(const struct clp_buf *bytes, const char *path,
         now = clp_clock_read(&clock);
     }
     clp_status status =
-        clp_live_decode(clp_buf_text(bytes), bytes->used, now, profile, about, fault);
+        clp_live_decode(bytes, now, &pages, profile, about, fault);
     if (status == CLP_OK)
         about->running = running;
     return status;

@@ -171,9 +171,12 @@ clp_status clp_pages_open(struct clp_pages *pages, struct clp_mem *mem, const ch
     return CLP_OK;
 }
 
-void clp_pages_remove(const char *path)
+void clp_pages_remove(const struct clp_pages *pages, const char *path)
 {
-    unlink(path);
+    struct stat about;
+
+    if (lstat(path, &about) == 0 && about.st_dev == pages->device && about.st_ino == pages->inode)
+        unlink(path);
 }
 
 bool clp_pages_in_file(const struct clp_pages *pages)
@@ -197,7 +200,7 @@ void *clp_pages_map(struct clp_pages *pages, size_t bytes, size_t *mapped)
         block = map_memory(size, MAP_POPULATE);
     if (block == NULL)
         return NULL;
-    pages->bytes += size;
+    __atomic_fetch_add(&pages->bytes, size, __ATOMIC_RELAXED);
     *mapped = size;
     return block;
 }
@@ -218,7 +221,7 @@ void clp_pages_unmap(struct clp_pages *pages, void *block, size_t mapped)
 {
     forget_piece(pages, block);
     munmap(block, mapped);
-    pages->bytes -= mapped;
+    __atomic_fetch_sub(&pages->bytes, mapped, __ATOMIC_RELAXED);
 }
 
 /* ---- around a fork ---- */

@@ -24,7 +24,7 @@ struct clp_piece {
 };
 
 struct clp_pages {
-    uint64_t bytes; /* mapped and resident now */
+    uint64_t bytes; /* mapped and resident now; another thread may look */
     /* the rest only with a file */
     struct clp_mem *mem; /* borrowed */
     char *path;          /* owned; NULL: no file, or it cannot grow any more */
@@ -46,8 +46,8 @@ void clp_pages_unmap(struct clp_pages *pages, void *block, size_t mapped);
 clp_status clp_pages_open(struct clp_pages *pages, struct clp_mem *mem, const char *path,
                           struct clp_fault *fault);
 
-/* Takes the file's name away; what is mapped stays. */
-void clp_pages_remove(const char *path);
+/* Takes the file away if it is still the one at `path`; what is mapped stays. */
+void clp_pages_remove(const struct clp_pages *pages, const char *path);
 
 /* Does memory still come from the file? */
 bool clp_pages_in_file(const struct clp_pages *pages);

@@ -195,12 +195,11 @@ bool clp_proc_maps(uint64_t pid, const char *path)
 
 void clp_proc_boot(char *text, size_t room)
 {
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t count = file >= 0 ? read(file, text, room - 1) : 0;
 
-    text[0] = 0;
-    if (file == NULL)
-        return;
-    if (fgets(text, (int)room, file) != NULL)
-        text[strcspn(text, "\n")] = 0;
-    fclose(file);
+    text[count > 0 ? count : 0] = 0;
+    text[strcspn(text, "\n")] = 0;
+    if (file >= 0)
+        close(file);
 }

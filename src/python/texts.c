@@ -139,6 +139,29 @@ static bool is_special(PyObject *file_name)
     return special;
 }
 
+/* The live file hangs on a key that no file has. */
+bool clp_texts_set_live(PyObject *texts, struct clp_live *live)
+{
+    PyObject *capsule = PyCapsule_New(live, NULL, NULL);
+    bool done = capsule != NULL && PyDict_SetItem(texts, Py_None, capsule) == 0;
+
+    Py_XDECREF(capsule);
+    return done;
+}
+
+static void tell_live(PyObject *texts, PyObject *file_name, PyObject *text)
+{
+    PyObject *capsule = PyDict_GetItem(texts, Py_None); /* borrowed */
+    PyObject *name =
+        capsule != NULL ? PyUnicode_AsEncodedString(file_name, "utf-8", "backslashreplace") : NULL;
+
+    if (name != NULL)
+        clp_live_note_text(PyCapsule_GetPointer(capsule, NULL), PyBytes_AS_STRING(name),
+                           PyBytes_AS_STRING(text), (size_t)PyBytes_GET_SIZE(text));
+    PyErr_Clear();
+    Py_XDECREF(name);
+}
+
 bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals)
 {
     if (PyDict_GetItemWithError(texts, file_name) != NULL)
@@ -152,6 +175,8 @@ bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals)
     if (PyErr_Occurred())
         return false;
     bool done = PyDict_SetItem(texts, file_name, text != NULL ? text : Py_None) == 0;
+    if (done && text != NULL)
+        tell_live(texts, file_name, text);
     Py_XDECREF(text);
     return done;
 }
