@@ -88,7 +88,7 @@ static bool recover(const char *file, const char *outfile, struct clp_mem *mem)
 
     clp_profile_init(&profile, mem);
     clp_buf_init(&text, mem);
-    bool done = clp_live_read(file, &profile, &about, &fault) == CLP_OK;
+    bool done = clp_live_read(file, NULL, &profile, &about, &fault) == CLP_OK;
     if (!done)
         clp_view_complain(file, &fault, mem);
     done = done && write_profile(&profile, outfile);

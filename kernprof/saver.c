@@ -8,21 +8,6 @@
 #include <time.h>
 
 #define STACK_BYTES ((size_t)256 * 1024)
-#define LARGEST_FILE ((size_t)1 << 36)
-
-static clp_status read_profile(struct clp_saver *saver, struct clp_profile *profile,
-                               struct clp_fault *fault)
-{
-    struct clp_live_about about;
-    struct clp_buf bytes;
-
-    clp_buf_init(&bytes, profile->mem);
-    clp_status status = clp_file_read(saver->live_path, LARGEST_FILE, &bytes, fault);
-    if (status == CLP_OK)
-        status = clp_live_decode(&bytes, clp_clock_read(saver->clock), &saver->pages, profile,
-                                 &about, fault);
-    return status;
-}
 
 static clp_status write_profile(struct clp_saver *saver, const struct clp_profile *profile,
                                 struct clp_fault *fault)
@@ -37,12 +22,14 @@ static clp_status write_profile(struct clp_saver *saver, const struct clp_profil
 
 static void save(struct clp_saver *saver)
 {
+    const struct clp_live_self self = {saver->clock, &saver->pages};
     struct clp_fault fault = {0};
+    struct clp_live_about about;
     struct clp_profile profile;
 
     clp_arena_reset(&saver->arena);
     clp_profile_init(&profile, &saver->arena.mem);
-    clp_status status = read_profile(saver, &profile, &fault);
+    clp_status status = clp_live_read(saver->live_path, &self, &profile, &about, &fault);
     if (status == CLP_OK)
         status = write_profile(saver, &profile, &fault);
     saver->error = status == CLP_OK ? 0 : fault.os_error != 0 ? fault.os_error : ENOMEM;

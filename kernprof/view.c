@@ -18,17 +18,15 @@ static const char me[] = "clineprof";
 
 #define LARGEST_PROFILE ((size_t)1 << 31)
 
-/* A missing profile may be one of a run that was killed. */
-static void add_live_hint(const char *path, struct clp_buf *text)
+static bool has_live(const char *path, struct clp_mem *mem)
 {
     struct clp_buf live;
 
-    clp_buf_init(&live, text->mem);
+    clp_buf_init(&live, mem);
     clp_buf_add_format(&live, "%s.live", path);
-    if (access(clp_buf_text(&live), F_OK) == 0)
-        clp_buf_add_format(text, "; its run has not ended, what it recorded is in %s",
-                           clp_buf_text(&live));
+    bool found = !live.failed && access(clp_buf_text(&live), F_OK) == 0;
     clp_buf_clear(&live);
+    return found;
 }
 
 void clp_view_complain(const char *path, const struct clp_fault *fault, struct clp_mem *mem)
@@ -43,8 +41,8 @@ void clp_view_complain(const char *path, const struct clp_fault *fault, struct c
         clp_buf_add_format(&text, " at byte %llu", (unsigned long long)fault->offset);
     if (fault->reason != NULL)
         clp_buf_add_format(&text, ": %s", fault->reason);
-    if (fault->os_error == ENOENT)
-        add_live_hint(path, &text);
+    if (fault->os_error == ENOENT && has_live(path, mem))
+        clp_buf_add_format(&text, "; its run has not ended, what it recorded is in %s.live", path);
     clp_words_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
@@ -64,7 +62,7 @@ static clp_status read_live(const char *path, struct clp_profile *profile, struc
     struct clp_live_about about;
     struct clp_buf text;
 
-    clp_status status = clp_live_read(path, profile, &about, fault);
+    clp_status status = clp_live_read(path, NULL, profile, &about, fault);
     if (status != CLP_OK)
         return status;
     clp_buf_init(&text, profile->mem);
@@ -73,6 +71,20 @@ static clp_status read_live(const char *path, struct clp_profile *profile, struc
     clp_words_print(1, clp_buf_text(&text));
     clp_buf_clear(&text);
     return CLP_OK;
+}
+
+/* A profile older than one thinks: the run that was to replace it was killed, or still runs. */
+static void say_if_older(const char *path, struct clp_mem *mem)
+{
+    struct clp_buf text;
+
+    if (!has_live(path, mem))
+        return;
+    clp_buf_init(&text, mem);
+    clp_buf_add_format(&text, "%s: a later run has not ended, what it recorded is in %s.live", path,
+                       path);
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
 }
 
 static clp_status read_profile(const char *path, struct clp_profile *profile,
@@ -89,6 +101,8 @@ static clp_status read_profile(const char *path, struct clp_profile *profile,
     else if (status == CLP_OK)
         status = clp_wire_decode(clp_buf_text(&bytes), bytes.used, profile, fault);
     clp_buf_clear(&bytes);
+    if (status == CLP_OK)
+        say_if_older(path, profile->mem);
     fault->status = status;
     return status;
 }

@@ -94,16 +94,24 @@ int clp_live_error(const struct clp_live *live);
 struct clp_live_about {
     uint64_t pid;
     bool running;    /* the process still has the file */
+    bool torn;       /* it went on while the file was copied: stacks and counters disagree */
     bool incomplete; /* the file could not grow */
 };
 
 /* Do these bytes start a live file? */
 bool clp_live_is(const char *bytes, size_t count);
 
-/* Reads the file into an initialised, empty profile, the lines in flight marked. On failure the
- * profile is empty again and *fault says where and why. */
-clp_status clp_live_read(const char *path, struct clp_profile *profile,
-                         struct clp_live_about *about, struct clp_fault *fault);
+/* A process that reads its own file. */
+struct clp_live_self {
+    const struct clp_clock *clock;
+    struct clp_pages *pages; /* what the reader needs meanwhile is counted here */
+};
+
+/* Reads the file into an initialised, empty profile, the lines in flight marked. `self` is NULL for
+ * another process's file. On failure the profile is empty again and *fault says where and why. */
+clp_status clp_live_read(const char *path, const struct clp_live_self *self,
+                         struct clp_profile *profile, struct clp_live_about *about,
+                         struct clp_fault *fault);
 
 /* The same from bytes; `now` is the clock, 0 when the process is gone. What the reader needs
  * meanwhile is counted in `pages`. */

@@ -15,6 +15,9 @@
 /* Counters of a damaged file are kept so far below the ends of their types that sums do not reach
  * them. */
 #define LARGEST_COUNT ((int64_t)1 << 56)
+/* A process that goes on may enter and leave functions while its file is copied. What that does to
+ * the sums is small nearly always; a second copy is better. */
+#define COPIES 3
 
 struct place {
     const struct clp_chunk *chunk; /* in the copy */
@@ -51,6 +54,7 @@ struct reader {
     const char *command;
     struct clp_engine engine;
     size_t activations_left; /* the file cannot hold more */
+    bool torn;
     uint64_t end;            /* the clock's reading at which it ends what was running */
 };
 
@@ -290,10 +294,8 @@ static void limit_count(uint64_t *value)
         *value = (uint64_t)LARGEST_COUNT;
 }
 
-/* `open` is counted anew from the stacks, so that the two agree. */
 static void tidy_cell(struct clp_cell *cell)
 {
-    cell->open = 0;
     limit_count(&cell->hits);
     limit_count(&cell->self);
     limit(&cell->nested);
@@ -326,7 +328,6 @@ static clp_status take_block(struct reader *reader, struct clp_area *area, size_
     if (slot == NULL)
         return no_memory(reader);
     *slot = block;
-    block->running = 0;
     block->latest = NULL;
     block->rss = with_rss ? (struct clp_rss_cell *)(block->cells + block->line_count) : NULL;
     limit_count(&block->total);
@@ -401,7 +402,6 @@ static bool revive(struct reader *reader, struct clp_thread *thread,
 
     if (block == NULL)
         return false;
-    thread->top->cell->open++;
     *++thread->top = (struct clp_activation){
         .block = block,
         .cell = find_cell(thread, block, from),
@@ -419,7 +419,6 @@ static bool revive(struct reader *reader, struct clp_thread *thread,
     limit_count(&thread->top->carried);
     if (!reader->engine.with_rss)
         thread->top->start_rss = thread->rss;
-    block->running++;
     return true;
 }
 
@@ -498,6 +497,39 @@ static void tidy_costs(struct clp_costs *costs)
 }
 
 _Static_assert(sizeof(struct clp_costs) % sizeof(uint64_t) == 0, "costs are numbers");
+
+/* `open` and `running` are counted anew from the stacks, so that they agree whatever was copied
+ * first. */
+static void forget_open(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->blocks.count; i++) {
+        struct clp_block *block = ((struct clp_block **)reader->blocks.items)[i];
+        for (uint32_t j = 0; j < block->line_count; j++) {
+            reader->torn |= block->cells[j].open != 0;
+            block->cells[j].open = 0;
+        }
+        block->running = 0;
+    }
+}
+
+static void count_open(struct reader *reader, int32_t by)
+{
+    for (struct clp_thread *thread = reader->engine.threads; thread != NULL; thread = thread->next) {
+        for (struct clp_activation *at = thread->stack; at != thread->top; at++) {
+            at->cell->open += (uint32_t)by;
+            at[1].block->running += (uint32_t)by;
+        }
+    }
+}
+
+static void settle_open(struct reader *reader)
+{
+    count_open(reader, -1); /* nothing is left of what the process counted, or the copy is torn */
+    forget_open(reader);
+    for (struct clp_thread *thread = reader->engine.threads; thread != NULL; thread = thread->next)
+        thread->outside.open = 1;
+    count_open(reader, 1);
+}
 
 static void unwind_all(struct reader *reader)
 {
@@ -635,6 +667,7 @@ static clp_status make_profile(struct reader *reader, struct clp_profile *profil
 {
     double rate = rate_of(reader->header);
 
+    settle_open(reader);
     unwind_all(reader);
     if (!add_sums(reader))
         return CLP_NO_MEMORY;
@@ -705,7 +738,8 @@ clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp
     clp_status status = read_all(&reader, now, profile);
     if (status == CLP_OK)
         *about = (struct clp_live_about){.pid = reader.header->pid,
-                                         .incomplete = reader.header->incomplete != 0};
+                                         .incomplete = reader.header->incomplete != 0,
+                                         .torn = reader.torn};
     clear_reader(&reader);
     if (status != CLP_OK) {
         clp_profile_clear(profile);
@@ -714,40 +748,60 @@ clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp
     return status;
 }
 
-static clp_status decode_file(const struct clp_buf *bytes, const char *path,
-                              struct clp_profile *profile, struct clp_live_about *about,
-                              struct clp_fault *fault)
+/* What the header says of a process that may still live. */
+static void look_up_process(const char *path, const struct clp_buf *bytes,
+                            struct clp_live_about *about, uint64_t *now)
 {
-    struct clp_live_header header = {0};
-    struct clp_pages pages = {0};
-    bool running = false;
-    uint64_t now = 0;
+    struct clp_live_header header;
 
-    if (bytes->used >= sizeof header) {
-        memcpy(&header, clp_buf_text(bytes), sizeof header);
-        running = clp_proc_maps(header.pid, path);
-    }
-    if (running && is_ended(header.boot, sizeof header.boot) && same_boot(&header)) {
+    if (bytes->used < sizeof header)
+        return;
+    memcpy(&header, clp_buf_text(bytes), sizeof header);
+    about->running = clp_proc_maps(header.pid, path);
+    if (about->running && is_ended(header.boot, sizeof header.boot) && same_boot(&header)) {
         const struct clp_clock clock = clock_of(&header);
-        now = clp_clock_read(&clock);
+        *now = clp_clock_read(&clock);
     }
-    clp_status status =
-        clp_live_decode(bytes, now, &pages, profile, about, fault);
-    if (status == CLP_OK)
-        about->running = running;
-    return status;
 }
 
-clp_status clp_live_read(const char *path, struct clp_profile *profile,
-                         struct clp_live_about *about, struct clp_fault *fault)
+static clp_status read_once(const char *path, const struct clp_live_self *self,
+                            struct clp_profile *profile, struct clp_live_about *about,
+                            struct clp_fault *fault)
 {
+    struct clp_live_about process = {.running = self != NULL};
+    struct clp_pages pages = {0};
     struct clp_buf bytes;
+    uint64_t now = 0;
 
     clp_buf_init(&bytes, profile->mem);
     clp_status status = clp_file_read(path, LARGEST_FILE, &bytes, fault);
+    if (status == CLP_OK && self != NULL)
+        now = clp_clock_read(self->clock);
+    else if (status == CLP_OK)
+        look_up_process(path, &bytes, &process, &now);
     if (status == CLP_OK)
-        status = decode_file(&bytes, path, profile, about, fault);
+        status = clp_live_decode(&bytes, now, self != NULL ? self->pages : &pages, profile, about,
+                                 fault);
+    about->running = process.running;
     clp_buf_clear(&bytes);
+    return status;
+}
+
+clp_status clp_live_read(const char *path, const struct clp_live_self *self,
+                         struct clp_profile *profile, struct clp_live_about *about,
+                         struct clp_fault *fault)
+{
+    struct clp_mem *mem = profile->mem;
+    clp_status status;
+
+    for (int i = 1;; i++) {
+        *about = (struct clp_live_about){0};
+        status = read_once(path, self, profile, about, fault);
+        if (status != CLP_OK || !about->running || !about->torn || i == COPIES)
+            break;
+        clp_profile_clear(profile);
+        clp_profile_init(profile, mem);
+    }
     fault->status = status;
     return status;
 }

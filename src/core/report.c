@@ -416,7 +416,7 @@ static void add_row(struct report *report, struct table *table, struct clp_span 
     add_cell(report, table->line_width, number);
     for (size_t column = 0; column < report->column_count; column++)
         add_cell(report, table->widths[column] + 1, row == NULL ? "" : row->cells[column].text);
-    clp_buf_add(report->out, running ? "> " : "  ", 2);
+    clp_buf_add(report->out, running ? " >" : "  ", 2);
     add_shown(report->out, contents.text, contents.bytes);
     clp_buf_add(report->out, "\n", 1);
 }
