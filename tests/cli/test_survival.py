@@ -512,15 +512,19 @@ def small_disk(tmp_path):
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+def fill(disk):
+    with open(disk / "filler", "wb", buffering=0) as filler:
+        try:
+            while filler.write(b"x" * 4096):
+                pass
+        except OSError:
+            pass
+
+
 def test_a_full_disk_costs_one_line_and_nothing_else(small_disk, tmp_path):
     disk = small_disk(64)
     script = write(tmp_path, COUNTS)
-    with open(disk / "filler", "wb") as filler:
-        try:
-            while filler.write(b"x" * 4096):
-                filler.flush()
-        except OSError:
-            pass
+    fill(disk)
     ended = run_ckernprof(["-l", "-o", disk / "out.lprof", script, "go"], tmp_path)
     assert ended.code == 0
     first = ended.err.splitlines()[0]
