@@ -631,18 +631,32 @@ static clp_status fill_meta(const struct reader *reader, double rate, struct clp
     return status;
 }
 
+static const struct text *find_text(const struct reader *reader, const char *file)
+{
+    const struct text *texts = reader->texts.items;
+
+    for (size_t i = 0; i < reader->texts.count; i++) {
+        if (strcmp(texts[i].file, file) == 0)
+            return &texts[i];
+    }
+    return NULL;
+}
+
 static clp_status fill_texts(const struct reader *reader, struct clp_profile *profile)
 {
+    struct clp_source_walk walk = {0};
+    const struct text *text = NULL;
     clp_status status = CLP_OK;
 
-    for (size_t i = 0; i < profile->function_count; i++) {
+    for (size_t i = 0; i < profile->function_count && status == CLP_OK; i++) {
         struct clp_profile_function *function = &profile->functions[i];
-        for (size_t j = 0; j < reader->texts.count && status == CLP_OK; j++) {
-            const struct text *text = (const struct text *)reader->texts.items + j;
-            if (strcmp(text->file, function->file) == 0)
-                status = clp_profile_cut_source(profile, function,
-                                                (struct clp_span){text->text, text->bytes});
+        if (text == NULL || strcmp(text->file, function->file) != 0) {
+            text = find_text(reader, function->file);
+            if (text == NULL)
+                continue;
+            walk = (struct clp_source_walk){.text = {text->text, text->bytes}};
         }
+        status = clp_profile_cut_source(profile, function, &walk);
     }
     return status;
 }

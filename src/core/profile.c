@@ -241,14 +241,17 @@ static int32_t last_line(const struct clp_profile_function *function)
 }
 
 clp_status clp_profile_cut_source(struct clp_profile *profile,
-                                  struct clp_profile_function *function, struct clp_span text)
+                                  struct clp_profile_function *function,
+                                  struct clp_source_walk *walk)
 {
-    int32_t end = clp_source_block_end(text, function->first_line);
+    int32_t base = function->first_line > 1 ? function->first_line - 1 : 0, end;
     struct clp_span lines;
 
+    clp_source_walk_to(walk, base + 1);
+    end = base + clp_source_block_end(walk->rest, function->first_line - base);
     if (end < last_line(function))
         end = last_line(function);
-    lines = clp_source_lines(text, function->first_line, end);
+    lines = clp_source_lines(walk->rest, function->first_line - base, end - base);
     return clp_profile_set_source(profile, function, lines.text, lines.bytes);
 }
 

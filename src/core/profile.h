@@ -122,9 +122,10 @@ clp_status clp_profile_set_source(struct clp_profile *profile,
                                   size_t bytes);
 
 /* The same from the text of its whole file: the function's block, and any line beyond that has
- * measures. */
+ * measures. The walk is for the next function of the file. */
 clp_status clp_profile_cut_source(struct clp_profile *profile,
-                                  struct clp_profile_function *function, struct clp_span text);
+                                  struct clp_profile_function *function,
+                                  struct clp_source_walk *walk);
 
 /* Replaces *text, one of the strings of profile->meta, by a copy (NULL clears it). */
 clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const char *value);

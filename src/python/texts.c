@@ -183,6 +183,7 @@ bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals)
 
 clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile)
 {
+    struct clp_source_walk walk = {0};
     clp_status status = CLP_OK;
 
     for (size_t i = 0; i < profile->function_count && status == CLP_OK; i++) {
@@ -190,9 +191,10 @@ clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile)
         PyObject *text = PyDict_GetItemString(texts, function->file); /* borrowed */
         if (text == NULL || !PyBytes_Check(text))
             continue;
-        status = clp_profile_cut_source(profile, function,
-                                        (struct clp_span){PyBytes_AS_STRING(text),
-                                                          (size_t)PyBytes_GET_SIZE(text)});
+        if (walk.text.text != PyBytes_AS_STRING(text))
+            walk = (struct clp_source_walk){
+                .text = {PyBytes_AS_STRING(text), (size_t)PyBytes_GET_SIZE(text)}};
+        status = clp_profile_cut_source(profile, function, &walk);
     }
     return status;
 }
