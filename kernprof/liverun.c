@@ -198,9 +198,12 @@ void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
         complain(program, "'%s' could not grow: %s; had the program been killed, a part of its "
                           "profile would have been lost",
                  clp_buf_text(&run->path), strerror(clp_live_error(run->live)));
-    if (written)
+    if (written) {
+        forked = NULL;
         clp_pages_remove(run->live->pages, clp_buf_text(&run->path));
-    else
+        clp_pages_close(run->live->pages);
+    } else {
         complain(program, "what was recorded is in '%s', which clineprof shows",
                  clp_buf_text(&run->path));
+    }
 }

@@ -44,7 +44,6 @@ static void *map_in_file(struct clp_live *live, size_t bytes, size_t *mapped)
     if (block == NULL || clp_pages_in_file(live->pages))
         return block;
     clp_pages_unmap(live->pages, block, *mapped);
-    live->header->incomplete = 1;
     return NULL;
 }
 
@@ -66,6 +65,7 @@ clp_status clp_live_open(struct clp_live *live, struct clp_pages *pages, struct 
         return CLP_IO;
     }
     fill_header(header, start, mapped);
+    pages->full = &header->incomplete;
     *live = (struct clp_live){.pages = pages, .header = header};
     return CLP_OK;
 }

@@ -125,6 +125,8 @@ static void *map_piece(struct clp_pages *pages, size_t size)
         errno = ENOMEM;
     }
     if (block == NULL) {
+        if (pages->full != NULL)
+            *pages->full = 1;
         leave_file(pages, errno);
     } else {
         pages->file_bytes += size;
@@ -177,6 +179,16 @@ void clp_pages_remove(const struct clp_pages *pages, const char *path)
 
     if (lstat(path, &about) == 0 && about.st_dev == pages->device && about.st_ino == pages->inode)
         unlink(path);
+}
+
+void clp_pages_close(struct clp_pages *pages)
+{
+    for (size_t i = 0; i < pages->piece_count; i++)
+        munmap(pages->pieces[i].twin, pages->pieces[i].bytes);
+    clp_mem_free(pages->mem, pages->pieces, pages->piece_room, sizeof *pages->pieces);
+    pages->pieces = NULL;
+    pages->piece_count = pages->piece_room = 0;
+    leave_file(pages, pages->error);
 }
 
 bool clp_pages_in_file(const struct clp_pages *pages)

@@ -31,7 +31,8 @@ struct clp_pages {
     uint64_t device, inode, file_bytes;
     struct clp_piece *pieces; /* mapped ones */
     size_t piece_count, piece_room;
-    int error; /* errno of the growth that failed */
+    int error;      /* errno of the growth that failed */
+    uint32_t *full; /* borrowed, or NULL: becomes 1 then */
 };
 
 /* At least `bytes` bytes, rounded up to whole pages; *mapped is the size they came to. NULL when
@@ -48,6 +49,9 @@ clp_status clp_pages_open(struct clp_pages *pages, struct clp_mem *mem, const ch
 
 /* Takes the file away if it is still the one at `path`; what is mapped stays. */
 void clp_pages_remove(const struct clp_pages *pages, const char *path);
+
+/* The file is done with: it grows no more, and a child of a fork may share what is mapped. */
+void clp_pages_close(struct clp_pages *pages);
 
 /* Does memory still come from the file? */
 bool clp_pages_in_file(const struct clp_pages *pages);
