@@ -4,7 +4,7 @@
  *
  *   struct clp_live_header   one page
  *   chunk  chunk  chunk ..   struct clp_chunk, then what its kind says:
- *     CLP_CHUNK_AREAS          blocks of counters, threads, stacks: the engine's own memory (lines.h)
+ *     CLP_CHUNK_AREAS          blocks of counters, threads, stacks: the engine's own (lines.h)
  *     CLP_CHUNK_RECORDS        selected functions in the order of their numbers, and source text
  *
  * Pointers in the file are the process's addresses; each chunk says where it was mapped. Whatever

@@ -15,6 +15,7 @@
 /* Counters of a damaged file are kept so far below the ends of their types that sums do not reach
  * them. */
 #define LARGEST_COUNT ((int64_t)1 << 56)
+#define LARGEST_CORRECTION ((int64_t)1 << 60)
 /* A process that goes on may enter and leave functions while its file is copied. What that does to
  * the sums is small nearly always; a second copy is better. */
 #define COPIES 3
@@ -280,12 +281,17 @@ static clp_status each_area(struct reader *reader, enum clp_area_kind kind,
 
 /* ---- blocks ---- */
 
+static void limit_to(int64_t *value, int64_t largest)
+{
+    if (*value > largest)
+        *value = largest;
+    if (*value < -largest)
+        *value = -largest;
+}
+
 static void limit(int64_t *value)
 {
-    if (*value > LARGEST_COUNT)
-        *value = LARGEST_COUNT;
-    if (*value < -LARGEST_COUNT)
-        *value = -LARGEST_COUNT;
+    limit_to(value, LARGEST_COUNT);
 }
 
 static void limit_count(uint64_t *value)
@@ -294,12 +300,19 @@ static void limit_count(uint64_t *value)
         *value = (uint64_t)LARGEST_COUNT;
 }
 
+static void limit_correction(uint64_t *value)
+{
+    if (*value > (uint64_t)LARGEST_CORRECTION)
+        *value = (uint64_t)LARGEST_CORRECTION;
+}
+
 static void tidy_cell(struct clp_cell *cell)
 {
     limit_count(&cell->hits);
     limit_count(&cell->self);
+    limit_correction(&cell->self_correction);
     limit(&cell->nested);
-    limit(&cell->nested_correction);
+    limit_to(&cell->nested_correction, LARGEST_CORRECTION);
     limit(&cell->max);
     limit_count(&cell->await);
 }
@@ -310,6 +323,17 @@ static void tidy_rss(struct clp_rss_cell *rss)
     limit(&rss->released);
     limit(&rss->self_increment);
     limit(&rss->largest);
+}
+
+static void tidy_block(struct clp_block *block)
+{
+    limit_count(&block->total);
+    limit_correction(&block->total_correction);
+    for (uint32_t i = 0; i < block->line_count; i++) {
+        tidy_cell(&block->cells[i]);
+        if (block->rss != NULL)
+            tidy_rss(&block->rss[i]);
+    }
 }
 
 static clp_status take_block(struct reader *reader, struct clp_area *area, size_t bytes)
@@ -330,12 +354,7 @@ static clp_status take_block(struct reader *reader, struct clp_area *area, size_
     *slot = block;
     block->latest = NULL;
     block->rss = with_rss ? (struct clp_rss_cell *)(block->cells + block->line_count) : NULL;
-    limit_count(&block->total);
-    for (uint32_t i = 0; i < block->line_count; i++) {
-        tidy_cell(&block->cells[i]);
-        if (with_rss)
-            tidy_rss(&block->rss[i]);
-    }
+    tidy_block(block);
     return CLP_OK;
 }
 
@@ -368,7 +387,8 @@ static struct clp_block *find_block(const struct reader *reader, const void *poi
     struct clp_block **found =
         at == NULL || reader->blocks.count == 0
             ? NULL
-            : bsearch(at, reader->blocks.items, reader->blocks.count, sizeof *found, compare_blocks);
+            : bsearch(at, reader->blocks.items, reader->blocks.count, sizeof *found,
+                      compare_blocks);
 
     return found != NULL ? *found : NULL;
 }
@@ -394,6 +414,17 @@ static bool is_set(const bool *flag)
     return byte != 0;
 }
 
+/* A reading of a clock that now stands at `now`, and not too long ago. */
+static uint64_t earlier(uint64_t value, uint64_t now)
+{
+    return now - value <= (uint64_t)LARGEST_COUNT ? value : now;
+}
+
+static uint64_t earlier_correction(uint64_t value, uint64_t now)
+{
+    return now - value <= (uint64_t)LARGEST_CORRECTION ? value : now;
+}
+
 /* Puts the activation on the thread's stack; false when it is none. */
 static bool revive(struct reader *reader, struct clp_thread *thread,
                    const struct clp_activation *from)
@@ -407,16 +438,17 @@ static bool revive(struct reader *reader, struct clp_thread *thread,
         .cell = find_cell(thread, block, from),
         .special = is_set(&from->special),
         .continued = is_set(&from->continued),
-        .start = from->start,
-        .start_correction = from->start_correction,
+        .start = earlier(from->start, thread->last),
+        .start_correction = earlier_correction(from->start_correction, thread->correction),
         .start_rss = from->start_rss,
         .carried = from->carried,
-        .entered = from->entered,
-        .entered_correction = from->entered_correction,
+        .entered = earlier(from->entered, thread->last),
+        .entered_correction = earlier_correction(from->entered_correction, thread->correction),
         .entry_cost = from->entry_cost,
     };
     limit(&thread->top->start_rss);
     limit_count(&thread->top->carried);
+    limit_count(&thread->top->entry_cost);
     if (!reader->engine.with_rss)
         thread->top->start_rss = thread->rss;
     return true;
@@ -514,7 +546,8 @@ static void forget_open(struct reader *reader)
 
 static void count_open(struct reader *reader, int32_t by)
 {
-    for (struct clp_thread *thread = reader->engine.threads; thread != NULL; thread = thread->next) {
+    for (struct clp_thread *thread = reader->engine.threads; thread != NULL;
+         thread = thread->next) {
         for (struct clp_activation *at = thread->stack; at != thread->top; at++) {
             at->cell->open += (uint32_t)by;
             at[1].block->running += (uint32_t)by;
@@ -533,8 +566,11 @@ static void settle_open(struct reader *reader)
 
 static void unwind_all(struct reader *reader)
 {
-    for (struct clp_thread *thread = reader->engine.threads; thread != NULL; thread = thread->next)
+    for (struct clp_thread *thread = reader->engine.threads; thread != NULL;
+         thread = thread->next) {
+        thread->last = earlier(thread->last, reader->end - thread->stopped);
         clp_engine_unwind(thread, reader->end);
+    }
 }
 
 /* ---- the profile ---- */
@@ -542,6 +578,7 @@ static void unwind_all(struct reader *reader)
 /* The copy of a process that runs on may hold a callee's time twice or not at all. */
 static void settle(struct clp_block *block)
 {
+    tidy_block(block);
     for (uint32_t i = 0; i < block->line_count; i++) {
         struct clp_cell *cell = &block->cells[i];
         if ((int64_t)clp_cell_time(cell) < 0)
@@ -599,7 +636,7 @@ static bool same_boot(const struct clp_live_header *header)
     return boot[0] != 0 && strcmp(boot, header->boot) == 0;
 }
 
-/* As long as the machine has not started anew, its two clocks tell the ratio better every second. */
+/* While the machine has not started anew, its two clocks tell the ratio better every second. */
 static double rate_of(const struct clp_live_header *header)
 {
     struct clp_clock clock = clock_of(header);
