@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define CLP_COMMAND_RECOVER "recover"
+#define CLP_COMMAND_TOP "top"
 
 static inline bool clp_command_is(int argc, char **argv, const char *command)
 {
@@ -16,7 +17,8 @@ static inline bool clp_command_is(int argc, char **argv, const char *command)
 
 static inline bool clp_command_is_any(int argc, char **argv)
 {
-    return clp_command_is(argc, argv, CLP_COMMAND_RECOVER);
+    return clp_command_is(argc, argv, CLP_COMMAND_RECOVER) ||
+           clp_command_is(argc, argv, CLP_COMMAND_TOP);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include "options.h"
 #include "recover.h"
 #include "run.h"
+#include "top.h"
 #include "words.h"
 #include <errno.h>
 #include <limits.h>
@@ -194,9 +195,13 @@ PyObject *clp_view_main(PyObject *list)
 
     if (!clp_words_init(&words, list))
         return NULL;
-    int code = clp_command_is(words.count, words.items, CLP_COMMAND_RECOVER)
-                   ? clp_recover_main(words.count, words.items, &mem)
-                   : main_of(&words, &mem);
+    int code;
+    if (clp_command_is(words.count, words.items, CLP_COMMAND_RECOVER))
+        code = clp_recover_main(words.count, words.items, &mem);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_TOP))
+        code = clp_top_main(words.count, words.items, &mem);
+    else
+        code = main_of(&words, &mem);
     clp_words_clear(&words);
     return clp_words_exit(code);
 }

@@ -179,6 +179,11 @@ static void add_shown(struct clp_buf *out, const char *text, size_t bytes)
     }
 }
 
+void clp_report_add_shown(struct clp_buf *out, const char *text, size_t bytes)
+{
+    add_shown(out, text, bytes);
+}
+
 static void add_name(struct clp_buf *out, const char *name)
 {
     add_shown(out, name, strlen(name));

@@ -2,12 +2,17 @@
 """Runs that do not end by themselves: killed, crashed, replaced, forked, out of disk. Programs are
 really killed; what they print before they die is compared with what the live file holds."""
 
+import fcntl
 import os
+import pty
 import random
 import re
+import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 import pytest
@@ -788,3 +793,157 @@ def test_interval_saves_that_fail_are_told_once(tmp_path):
     path = re.search(r"Wrote profile results to '(.*)'", ended.out).group(1)
     assert Profile(path).line("f", 4)["hits"] == 1
     os.unlink(path)
+
+
+# ---- top ----
+
+
+class Screen:
+    """`clineprof top` in a terminal of its own."""
+
+    def __init__(self, live, rows=12, columns=120):
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(live.parent)
+            environment = clean_environment()
+            command = [str(part) for part in [*viewer_command(), "top", live.name]]
+            os.execve(command[0], command, environment)
+        fcntl.ioctl(
+            self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0)
+        )
+        self.text = ""
+
+    def read(self):
+        """All that has come so far."""
+        try:
+            while select.select([self.terminal], [], [], 0.05)[0]:
+                more = os.read(self.terminal, 65536).decode("utf-8", "replace")
+                if not more:
+                    break
+                self.text += more
+        except OSError:
+            pass
+        return self.text
+
+    def pictures(self):
+        return self.read().split("\x1b[H")[1:]
+
+    def wait(self, text, after=0):
+        """The first picture behind the first `after` ones that has this text."""
+        return wait_for(
+            lambda: next((one for one in self.pictures()[after:] if text in one), None)
+        )
+
+    def press(self, keys):
+        os.write(self.terminal, keys.encode())
+
+    def gone(self):
+        self.read()
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if pid:
+            self.status = status
+        return pid
+
+    def code(self):
+        wait_for(self.gone)
+        os.close(self.terminal)
+        return os.waitstatus_to_exitcode(self.status)
+
+
+def test_top_shows_a_running_program_and_obeys_keys(tmp_path):
+    script = write(tmp_path, TICKS)
+    process = start([script, "60"], tmp_path)
+    live = tmp_path / "prog.py.lprof.live"
+    try:
+        wait_for(lambda: live.exists() and "# call" in run_viewer([live.name], tmp_path).out)
+        screen = Screen(live)
+        first = screen.wait("is running")
+        rows = [row for row in first.split("\r\n") if "prog.py:" in row]
+        assert str(process.pid) in first and "\x1b[7m    Time s" in first
+        times = [float(row.split()[1]) for row in rows]
+        assert times == sorted(times, reverse=True)
+        assert "main" in rows[0] and " >prog.py" in rows[0] and "tick(1)  # call" in rows[0]
+        later = screen.wait("is running", after=2)  # it is drawn anew by itself
+        assert later != first
+        screen.press("h")
+        by_hits = screen.wait("\x1b[7m        Hits")
+        hits = [int(row.split()[0]) for row in by_hits.split("\r\n") if "prog.py:" in row]
+        assert hits == sorted(hits, reverse=True) and len(hits) > 4
+        screen.press("\x1b[C")
+        before = len(screen.pictures())
+        screen.wait("\x1b[7m    Time s", after=before - 1)
+        screen.press("<")
+        screen.wait("\x1b[7m        Hits", after=before)
+        screen.press("q")
+        assert screen.code() == 0
+        assert screen.text.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_top_goes_on_when_the_program_is_killed(script, live):
+    process = start([script, "wait"], script.parent)
+    try:
+        process.stdout.readline()
+        screen = Screen(live)
+        screen.wait("is running")
+    finally:
+        process.kill()
+        process.communicate()
+    screen.wait("has ended")
+    screen.press("\x03")
+    assert screen.code() == 0
+
+
+def test_top_ends_with_a_run_that_ends(tmp_path):
+    script = write(tmp_path, TICKS)
+    process = start([script, "2"], tmp_path)
+    live = tmp_path / "prog.py.lprof.live"
+    wait_for(live.exists)
+    screen = Screen(live)
+    screen.wait("is running")
+    assert process.wait(30) == 0
+    process.communicate()
+    assert screen.code() == 0 and "the run has ended by itself" in screen.text
+
+
+def test_top_gives_the_terminal_back_when_it_is_ended(script, live):
+    run_ckernprof(["-l", script, "kill"], script.parent)
+    screen = Screen(live)
+    screen.wait("has ended")
+    os.kill(screen.pid, signal.SIGTERM)
+    assert screen.code() == 0 and screen.text.endswith("\x1b[?1049l")
+
+
+def test_top_shows_no_control_characters_of_the_program(tmp_path):
+    script = write(tmp_path, "import os\n@profile\ndef f():\n    a = '\x1b[2J'; os._exit(0)\nf()\n")
+    run_ckernprof(["-l", script], tmp_path)
+    screen = Screen(tmp_path / "prog.py.lprof.live")
+    picture = screen.wait("has ended")
+    screen.press("q")
+    assert screen.code() == 0
+    assert "\\x1b[2J" in picture and "\x1b[2J" not in picture
+
+
+@pytest.mark.parametrize(
+    "arguments, code, said",
+    [
+        ([], 2, "one live file"),
+        (["a", "b"], 2, "one live file"),
+        (["--what"], 2, "one live file"),
+        (["missing.live"], 1, "No such file"),
+        (["prog.py"], 1, "not a clineprof profile"),
+        (["prog.py.lprof.live"], 2, "needs a terminal"),
+    ],
+)
+def test_top_refuses_in_one_line(arguments, code, said, script):
+    run_ckernprof(["-l", script, "kill"], script.parent)
+    ended = run_viewer(["top", *arguments], script.parent)
+    assert ended.code == code and said in ended.err and ended.out == ""
+    assert ended.err.startswith("clineprof: ") and len(ended.err.splitlines()) == 1
+
+
+def test_top_has_help(tmp_path):
+    ended = run_viewer(["top", "--help"], tmp_path)
+    assert ended.code == 0 and ended.out.startswith("usage: clineprof top")
