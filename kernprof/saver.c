@@ -75,6 +75,7 @@ static bool get_ready(struct clp_saver *saver)
     saver->stack = clp_pages_map(&saver->pages, STACK_BYTES, &saver->stack_bytes);
     if (saver->stack == NULL)
         return false;
+    saver->pages.keeps = true; /* steady sizes are on no line */
     clp_arena_init(&saver->arena, &saver->pages);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

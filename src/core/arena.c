@@ -17,9 +17,11 @@ static bool fits(const struct clp_arena_part *part, size_t bytes)
 
 static struct clp_arena_part *new_part(struct clp_arena *arena, size_t bytes)
 {
-    size_t wanted = ALIGNED(sizeof(struct clp_arena_part)) + bytes, mapped;
-    struct clp_arena_part *part =
-        clp_pages_map(arena->pages, wanted > PART_BYTES ? wanted : PART_BYTES, &mapped);
+    size_t wanted = ALIGNED(sizeof(struct clp_arena_part)) + bytes, room = PART_BYTES, mapped;
+
+    while (room < wanted) /* the work may be a little larger every time */
+        room *= 2;
+    struct clp_arena_part *part = clp_pages_map(arena->pages, room, &mapped);
 
     if (part != NULL)
         *part = (struct clp_arena_part){.room = mapped,
@@ -43,7 +45,7 @@ static void *take(struct clp_arena *arena, size_t bytes)
 {
     struct clp_arena_part *part;
 
-    if (bytes > SIZE_MAX / 2)
+    if (bytes > SIZE_MAX / 4)
         return NULL;
     part = part_for(arena, ALIGNED(bytes));
     if (part == NULL)

@@ -46,7 +46,9 @@ struct reader {
     struct clp_fault *fault;
     struct clp_pages *pages; /* borrowed */
     char *bytes; /* the copy */
-    size_t count, mapped;
+    size_t count;
+    void *room; /* that the copy lies in */
+    size_t room_bytes;
     const struct clp_live_header *header;
     struct list places;    /* struct place */
     struct list texts;     /* struct text */
@@ -765,8 +767,22 @@ static void clear_reader(struct reader *reader)
     clear_list(reader, &reader->blocks, sizeof(struct clp_block *));
     clear_list(reader, &reader->in_flight, sizeof(struct in_flight));
     clp_engine_clear(&reader->engine);
-    if (reader->bytes != NULL)
-        clp_pages_unmap(reader->pages, reader->bytes, reader->mapped);
+    clp_mem_free(reader->mem, reader->room, reader->room_bytes, 1);
+}
+
+/* Aligned as the process had it, and open to change; a header can be read in any case. */
+static bool make_copy(struct reader *reader, const struct clp_buf *bytes)
+{
+    const size_t line = 64;
+
+    reader->room_bytes = bytes->used + sizeof *reader->header + line;
+    reader->room = clp_mem_alloc(reader->mem, reader->room_bytes, 1);
+    if (reader->room == NULL)
+        return false;
+    reader->bytes = (char *)reader->room + (line - (uintptr_t)reader->room % line);
+    memcpy(reader->bytes, clp_buf_text(bytes), bytes->used);
+    reader->header = (const void *)reader->bytes;
+    return true;
 }
 
 clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp_pages *pages,
@@ -780,12 +796,8 @@ clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp
     *fault = (struct clp_fault){.status = CLP_OK};
     reader.activations_left = count / sizeof(struct clp_activation);
     clp_engine_init(&reader.engine, mem, pages);
-    /* aligned as the process had it, and open to change */
-    reader.bytes = clp_pages_map(pages, count + sizeof *reader.header, &reader.mapped);
-    if (reader.bytes == NULL)
+    if (!make_copy(&reader, bytes))
         return no_memory(&reader);
-    memcpy(reader.bytes, clp_buf_text(bytes), count);
-    reader.header = (const void *)reader.bytes;
     clp_status status = read_all(&reader, now, profile);
     if (status == CLP_OK)
         *about = (struct clp_live_about){.pid = reader.header->pid,

@@ -198,6 +198,31 @@ bool clp_pages_in_file(const struct clp_pages *pages)
 
 /* ---- memory ---- */
 
+struct clp_kept {
+    struct clp_kept *next;
+    size_t mapped;
+};
+
+static void keep(struct clp_pages *pages, void *block, size_t mapped)
+{
+    struct clp_kept *kept = block;
+
+    *kept = (struct clp_kept){pages->kept, mapped};
+    pages->kept = kept;
+}
+
+static void *take_kept(struct clp_pages *pages, size_t size)
+{
+    for (struct clp_kept **link = &pages->kept; *link != NULL; link = &(*link)->next) {
+        struct clp_kept *kept = *link;
+        if (kept->mapped != size)
+            continue;
+        *link = kept->next;
+        return memset(kept, 0, size);
+    }
+    return NULL;
+}
+
 void *clp_pages_map(struct clp_pages *pages, size_t bytes, size_t *mapped)
 {
     size_t page = page_bytes();
@@ -206,6 +231,10 @@ void *clp_pages_map(struct clp_pages *pages, size_t bytes, size_t *mapped)
     if (bytes > SIZE_MAX - page)
         return NULL;
     size_t size = (bytes + page - 1) / page * page;
+    if ((block = take_kept(pages, size)) != NULL) {
+        *mapped = size;
+        return block;
+    }
     if (pages->path != NULL)
         block = map_piece(pages, size);
     if (block == NULL)
@@ -231,6 +260,10 @@ static void forget_piece(struct clp_pages *pages, const void *block)
 
 void clp_pages_unmap(struct clp_pages *pages, void *block, size_t mapped)
 {
+    if (pages->keeps) {
+        keep(pages, block, mapped);
+        return;
+    }
     forget_piece(pages, block);
     munmap(block, mapped);
     __atomic_fetch_sub(&pages->bytes, mapped, __ATOMIC_RELAXED);

@@ -25,6 +25,8 @@ struct clp_piece {
 
 struct clp_pages {
     uint64_t bytes; /* mapped and resident now; another thread may look */
+    bool keeps;     /* what is given back stays, for the next that wants as much */
+    struct clp_kept *kept;
     /* the rest only with a file */
     struct clp_mem *mem; /* borrowed */
     char *path;          /* owned; NULL: no file, or it cannot grow any more */

@@ -494,3 +494,21 @@ Test(live, an_arena_starts_anew_with_the_pages_it_has)
         clp_arena_reset(&arena);
     }
 }
+
+Test(live, pages_that_are_kept_serve_the_next_of_their_size)
+{
+    struct clp_pages pages = {.keeps = true};
+    size_t one, two;
+    char *first = clp_pages_map(&pages, 5000, &one), *second = clp_pages_map(&pages, 9000, &two);
+    uint64_t bytes = pages.bytes;
+
+    memset(first, 1, one);
+    memset(second, 1, two);
+    clp_pages_unmap(&pages, first, one);
+    clp_pages_unmap(&pages, second, two);
+    cr_assert_eq(clp_pages_map(&pages, 5001, &one), first);
+    for (size_t i = 0; i < one; i++)
+        cr_assert_eq(first[i], 0);
+    cr_assert_neq(clp_pages_map(&pages, 5002, &one), second);
+    cr_assert_eq(pages.bytes, bytes + one);
+}
