@@ -11,6 +11,7 @@
 #include "../src/core/buf.h"
 #include "../src/core/mem.h"
 #include "../src/core/version.h"
+#include "commands.h"
 #include "options.h"
 #include <errno.h>
 #include <limits.h>
@@ -234,7 +235,9 @@ static bool read_copy(struct launch *launch, int argc, char **argv, int *status)
         return true;
     }
     memcpy(copy, argv, (size_t)argc * sizeof *copy);
-    bool done = read_options(launch, argc, copy, status);
+    bool viewing = strcmp(launch->kind, "view") == 0;
+    bool done = !(viewing && clp_command_is_any(argc, argv)) &&
+                read_options(launch, argc, copy, status);
     clp_mem_free(&launch->mem, copy, room, sizeof *copy);
     return done;
 }

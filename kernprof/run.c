@@ -8,6 +8,7 @@
 #include "../src/core/wire.h"
 #include "../src/python/profiler.h"
 #include "chosen.h"
+#include "liverun.h"
 #include "options.h"
 #include "program.h"
 #include "words.h"
@@ -27,6 +28,7 @@ struct run {
     struct clp_buf found_script; /* the target's path when PATH led to it */
     PyObject *profiler;          /* owned */
     struct clp_chosen chosen;
+    struct clp_liverun live;
     pid_t process;               /* a fork's copy of the atexit function has nothing to write */
 };
 
@@ -141,37 +143,43 @@ static void say_written(const struct run *run, const char *path)
 }
 
 /* A run is not lost because its folder went away: the temporary folder takes the profile. */
-static void write_elsewhere(const struct run *run, const struct clp_buf *bytes)
+static bool write_elsewhere(const struct run *run, const struct clp_buf *bytes)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_fault fault;
     struct clp_buf path;
 
     clp_buf_init(&path, &mem);
-    if (clp_file_write_temporary(me, clp_buf_text(bytes), bytes->used, &path, &fault) == CLP_OK)
+    bool written =
+        clp_file_write_temporary(me, clp_buf_text(bytes), bytes->used, &path, &fault) == CLP_OK;
+    if (written)
         say_written(run, clp_buf_text(&path));
     else
         complain_fault("cannot write a profile to the temporary folder", "", &fault);
     clp_buf_clear(&path);
+    return written;
 }
 
-static void write_profile(const struct run *run, const struct clp_profile *profile)
+static bool write_profile(const struct run *run, const struct clp_profile *profile)
 {
     struct clp_mem mem = clp_mem_system();
     const char *path = clp_buf_text(&run->outfile);
     struct clp_fault fault;
     struct clp_buf bytes;
+    bool written = false;
 
     clp_buf_init(&bytes, &mem);
     if (clp_wire_encode(profile, &bytes) != CLP_OK) {
         clp_words_complain(me, "out of memory; the profile is not written");
     } else if (clp_file_write(path, clp_buf_text(&bytes), bytes.used, &fault) == CLP_OK) {
         say_written(run, path);
+        written = true;
     } else {
         complain_fault("cannot write the profile to", path, &fault);
-        write_elsewhere(run, &bytes);
+        written = write_elsewhere(run, &bytes);
     }
     clp_buf_clear(&bytes);
+    return written;
 }
 
 static void print_report(const struct run *run, const struct clp_profile *profile)
@@ -224,20 +232,26 @@ static void add_readable_word(struct clp_buf *out, const char *word)
     Py_XDECREF(bytes);
 }
 
-/* The program's own command line, into the profile. Best effort: it is only told to readers. */
+/* The program's own command line, for readers. */
+static void add_command(const struct run *run, struct clp_buf *text)
+{
+    if (run->options.target_kind == CLP_TARGET_MODULE)
+        clp_buf_add_text(text, "-m ");
+    for (int i = 0; i < run->options.program_argc; i++) {
+        if (i > 0)
+            clp_buf_add_text(text, " ");
+        add_readable_word(text, run->options.program_argv[i]);
+    }
+}
+
+/* Best effort: it is only told to readers. */
 static void note_command(const struct run *run, struct clp_profile *profile)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf text;
 
     clp_buf_init(&text, &mem);
-    if (run->options.target_kind == CLP_TARGET_MODULE)
-        clp_buf_add_text(&text, "-m ");
-    for (int i = 0; i < run->options.program_argc; i++) {
-        if (i > 0)
-            clp_buf_add_text(&text, " ");
-        add_readable_word(&text, run->options.program_argv[i]);
-    }
+    add_command(run, &text);
     (void)clp_profile_set_text(profile, &profile->meta.command, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
@@ -321,11 +335,12 @@ static PyObject *finish(PyObject *capsule, PyObject *nothing)
     if (run == NULL || run->process != getpid())
         Py_RETURN_NONE;
     clp_profiler_stop(run->profiler);
+    clp_liverun_stop_saves(&run->live, me);
     clp_profile_init(&profile, &run->mem);
     if (clp_profiler_snapshot(run->profiler, &profile) != CLP_OK)
         clp_words_complain(me, "out of memory; the profile holds only a part");
     note_command(run, &profile);
-    write_profile(run, &profile);
+    clp_liverun_end(&run->live, me, write_profile(run, &profile));
     if (run->options.verbosity > 0)
         print_report(run, &profile);
     if (run->options.verbosity > 1)
@@ -447,6 +462,22 @@ static bool start_profiler(struct run *run, PyObject *profiler_type)
            PyDict_SetItemString(builtins, "profile", run->profiler) == 0;
 }
 
+static void begin_live(struct run *run)
+{
+    struct clp_buf command;
+
+    clp_buf_init(&command, &run->mem);
+    add_command(run, &command);
+    clp_liverun_begin(&run->live, run->profiler,
+                      &(struct clp_liverun_wish){
+                          .program = me,
+                          .outfile = clp_buf_text(&run->outfile),
+                          .command = clp_buf_text(&command),
+                          .save_interval = run->options.output_interval,
+                      });
+    clp_buf_clear(&command);
+}
+
 /* NULL with SystemExit set when there is nothing to run. */
 static bool ready_to_run(struct run *run)
 {
@@ -479,8 +510,10 @@ static PyObject *run_program(struct run *run, PyObject *profiler_type)
 {
     if (!clp_program_leave_folder() || !start_profiler(run, profiler_type))
         return complain_of_exception(2);
-    if (!clp_program_prepare(&run->options) || !call_at_exit(run) ||
-        !clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler))
+    if (!clp_program_prepare(&run->options) || !call_at_exit(run))
+        return complain_of_exception(1);
+    begin_live(run);
+    if (!clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler))
         return complain_of_exception(1);
     int code = clp_program_run(&run->options,
                                (struct clp_program_hook){prepare, &run->chosen});
@@ -502,6 +535,7 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
     clp_run_options_init(&run->options);
     run->process = getpid();
     clp_buf_init(&run->outfile, &run->mem);
+    clp_buf_init(&run->live.path, &run->mem);
     clp_buf_init(&run->found_script, &run->mem);
     if (!clp_words_init(&run->words, words))
         return NULL;

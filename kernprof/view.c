@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The viewer: reads profiles, sums them, prints the report. */
 #include "../src/core/file.h"
+#include "../src/core/live.h"
 #include "../src/core/report.h"
 #include "../src/core/version.h"
 #include "../src/core/wire.h"
+#include "commands.h"
 #include "options.h"
+#include "recover.h"
 #include "run.h"
+#include "top.h"
 #include "words.h"
+#include <errno.h>
 #include <limits.h>
 #include <unistd.h>
 
@@ -14,8 +19,18 @@ static const char me[] = "clineprof";
 
 #define LARGEST_PROFILE ((size_t)1 << 31)
 
-/* "clineprof: NAME: reason at byte N" */
-static void complain_file(const char *path, const struct clp_fault *fault, struct clp_mem *mem)
+static bool has_live(const char *path, struct clp_mem *mem)
+{
+    struct clp_buf live;
+
+    clp_buf_init(&live, mem);
+    clp_buf_add_format(&live, "%s.live", path);
+    bool found = !live.failed && access(clp_buf_text(&live), F_OK) == 0;
+    clp_buf_clear(&live);
+    return found;
+}
+
+void clp_view_complain(const char *path, const struct clp_fault *fault, struct clp_mem *mem)
 {
     struct clp_buf text;
 
@@ -27,6 +42,48 @@ static void complain_file(const char *path, const struct clp_fault *fault, struc
         clp_buf_add_format(&text, " at byte %llu", (unsigned long long)fault->offset);
     if (fault->reason != NULL)
         clp_buf_add_format(&text, ": %s", fault->reason);
+    if (fault->os_error == ENOENT && has_live(path, mem))
+        clp_buf_add_format(&text, "; its run has not ended, what it recorded is in %s.live", path);
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+void clp_view_describe_live(const char *path, const struct clp_live_about *about,
+                            struct clp_buf *out)
+{
+    clp_buf_add_format(out, "%s: process %llu %s", path, (unsigned long long)about->pid,
+                       about->running ? "is still running" : "did not end by itself");
+    if (about->incomplete)
+        clp_buf_add_text(out, "; the file could not grow, later functions are missing");
+    clp_buf_add_text(out, "; > marks lines that were being executed");
+}
+
+static clp_status read_live(const char *path, struct clp_profile *profile, struct clp_fault *fault)
+{
+    struct clp_live_about about;
+    struct clp_buf text;
+
+    clp_status status = clp_live_read(path, NULL, profile, &about, fault);
+    if (status != CLP_OK)
+        return status;
+    clp_buf_init(&text, profile->mem);
+    clp_view_describe_live(path, &about, &text);
+    clp_buf_add_text(&text, "\n\n");
+    clp_words_print(1, clp_buf_text(&text));
+    clp_buf_clear(&text);
+    return CLP_OK;
+}
+
+/* A profile older than one thinks: the run that was to replace it was killed, or still runs. */
+static void say_if_older(const char *path, struct clp_mem *mem)
+{
+    struct clp_buf text;
+
+    if (!has_live(path, mem))
+        return;
+    clp_buf_init(&text, mem);
+    clp_buf_add_format(&text, "%s: a later run has not ended, what it recorded is in %s.live", path,
+                       path);
     clp_words_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
@@ -40,9 +97,13 @@ static clp_status read_profile(const char *path, struct clp_profile *profile,
     *fault = (struct clp_fault){0};
     clp_buf_init(&bytes, profile->mem);
     status = clp_file_read(path, LARGEST_PROFILE, &bytes, fault);
-    if (status == CLP_OK)
+    if (status == CLP_OK && clp_live_is(clp_buf_text(&bytes), bytes.used))
+        status = read_live(path, profile, fault);
+    else if (status == CLP_OK)
         status = clp_wire_decode(clp_buf_text(&bytes), bytes.used, profile, fault);
     clp_buf_clear(&bytes);
+    if (status == CLP_OK)
+        say_if_older(path, profile->mem);
     fault->status = status;
     return status;
 }
@@ -60,7 +121,7 @@ static bool read_all(const struct clp_view_options *options, struct clp_profile 
         if (done)
             done = (fault.status = clp_profile_merge(sum, &one)) == CLP_OK;
         if (!done)
-            complain_file(options->files[i], &fault, sum->mem);
+            clp_view_complain(options->files[i], &fault, sum->mem);
         clp_profile_clear(&one);
     }
     return done;
@@ -134,7 +195,13 @@ PyObject *clp_view_main(PyObject *list)
 
     if (!clp_words_init(&words, list))
         return NULL;
-    int code = main_of(&words, &mem);
+    int code;
+    if (clp_command_is(words.count, words.items, CLP_COMMAND_RECOVER))
+        code = clp_recover_main(words.count, words.items, &mem);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_TOP))
+        code = clp_top_main(words.count, words.items, &mem);
+    else
+        code = main_of(&words, &mem);
     clp_words_clear(&words);
     return clp_words_exit(code);
 }

@@ -15,10 +15,10 @@ import sys
 LAYERS = {
     "src/core": [
         "status mem buf hashmap version",
-        "clock proc file thread pages",
+        "clock proc file thread pages arena",
         "functions lines bytecode opcode_table",
         "engine decoded edges layout rewrite",
-        "profile snapshot wire live source",
+        "profile snapshot wire live live_reader source",
         "report",
     ],
 }

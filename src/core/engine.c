@@ -43,36 +43,54 @@ void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_
 
 /* ---- threads ---- */
 
+static struct clp_activation *new_stack(struct clp_engine *engine, size_t room)
+{
+    struct clp_area *area =
+        clp_pool_take(&engine->pool, CLP_STACK_HEAD + room * sizeof(struct clp_activation));
+
+    if (area == NULL)
+        return NULL;
+    clp_area_set_kind(area, CLP_AREA_STACK);
+    return (struct clp_activation *)((char *)area + CLP_STACK_HEAD);
+}
+
+static void free_stack(struct clp_engine *engine, struct clp_activation *stack)
+{
+    clp_pool_give(&engine->pool, (char *)stack - CLP_STACK_HEAD);
+}
+
 static void free_thread(struct clp_thread *thread)
 {
-    struct clp_mem *mem = thread->engine->mem;
+    struct clp_engine *engine = thread->engine;
 
     for (size_t i = 0; i < thread->block_room; i++) {
         if (thread->blocks[i] != NULL)
-            clp_block_free(&thread->engine->pool, thread->blocks[i]);
+            clp_block_free(&engine->pool, thread->blocks[i]);
     }
-    clp_mem_free(mem, thread->blocks, thread->block_room, sizeof(struct clp_block *));
-    clp_mem_free(mem, thread->stack, thread->stack_room, sizeof(struct clp_activation));
-    clp_mem_free(mem, thread, 1, sizeof *thread);
+    clp_mem_free(engine->mem, thread->blocks, thread->block_room, sizeof(struct clp_block *));
+    free_stack(engine, thread->stack);
+    clp_pool_give(&engine->pool, thread);
 }
 
 static struct clp_thread *new_thread(struct clp_engine *engine)
 {
-    struct clp_thread *thread = clp_mem_alloc(engine->mem, 1, sizeof *thread);
+    struct clp_thread *thread = clp_pool_take(&engine->pool, sizeof *thread);
 
     if (thread == NULL)
         return NULL;
     thread->engine = engine;
-    if (clp_mem_grow(engine->mem, (void **)&thread->stack, &thread->stack_room, FIRST_STACK_ROOM,
-                     sizeof(struct clp_activation)) != CLP_OK) {
-        clp_mem_free(engine->mem, thread, 1, sizeof *thread);
+    thread->stack = new_stack(engine, FIRST_STACK_ROOM);
+    if (thread->stack == NULL) {
+        clp_pool_give(&engine->pool, thread);
         return NULL;
     }
+    thread->stack_room = FIRST_STACK_ROOM;
     set_thread_costs(thread, &engine->costs);
     thread->last_room = thread->stack + thread->stack_room - 1;
     thread->outside.open = 1;
     thread->top = thread->stack;
     thread->top->cell = &thread->outside;
+    clp_area_set_kind(&thread->area, CLP_AREA_THREAD);
     return thread;
 }
 
@@ -271,15 +289,22 @@ void clp_engine_line_special(struct clp_thread *thread, size_t place, uint64_t a
 
 /* ---- the stack ---- */
 
-static bool grow_stack(struct clp_thread *thread)
+bool clp_engine_reserve(struct clp_thread *thread, size_t room)
 {
     size_t depth = (size_t)(thread->top - thread->stack);
+    struct clp_activation *old = thread->stack, *stack;
 
-    if (clp_mem_grow(thread->engine->mem, (void **)&thread->stack, &thread->stack_room,
-                     thread->stack_room * 2, sizeof(struct clp_activation)) != CLP_OK)
-        return lose(thread);
-    thread->top = thread->stack + depth;
-    thread->last_room = thread->stack + thread->stack_room - 1;
+    if (room <= thread->stack_room)
+        return true;
+    stack = new_stack(thread->engine, room);
+    if (stack == NULL)
+        return false;
+    memcpy(stack, old, thread->stack_room * sizeof *stack);
+    thread->stack_room = room;
+    thread->stack = stack;
+    thread->top = stack + depth;
+    thread->last_room = stack + thread->stack_room - 1;
+    free_stack(thread->engine, old);
     return true;
 }
 
@@ -288,8 +313,11 @@ static INLINE struct clp_activation *push(struct clp_thread *thread, struct clp_
 {
     struct clp_activation *top;
 
-    if (CLP_UNLIKELY(thread->top == thread->last_room) && !grow_stack(thread))
+    if (CLP_UNLIKELY(thread->top == thread->last_room) &&
+        !clp_engine_reserve(thread, thread->stack_room * 2)) {
+        lose(thread);
         return NULL;
+    }
     thread->top->cell->open++;
     top = ++thread->top;
     top->frame = frame;

@@ -78,7 +78,10 @@ struct clp_activation {
     struct clp_suspended *suspended;      /* its record of an earlier suspension, or NULL */
 };
 
+/* A thread and its stack come from the pool: whoever reads its chunks when the process is gone finds
+ * the lines that were being executed. */
 struct clp_thread {
+    struct clp_area area;
     struct clp_activation *top;
     uint64_t last;          /* the thread's last event, on its own clock */
     uint64_t stopped;       /* ticks its clock has stood still */
@@ -105,6 +108,9 @@ struct clp_thread {
     struct clp_thread *next;
 };
 
+/* The area of a stack; its activations start on the next cache line. */
+#define CLP_STACK_HEAD 64
+
 struct clp_engine {
     struct clp_mem *mem; /* borrowed */
     struct clp_functions functions;
@@ -128,6 +134,10 @@ void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *cos
 /* Counters for a new thread, owned by the engine; NULL when there is no memory. `now` starts its
  * clock, `rss` is the resident size then (0 without memory). */
 struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now, int64_t rss);
+
+/* Makes the thread's stack hold `room` activations, the floor among them. False: no memory, and all
+ * is as it was. */
+bool clp_engine_reserve(struct clp_thread *thread, size_t room);
 
 /* Merges the counters of threads that have ended into engine->ended and frees them. */
 void clp_engine_reap(struct clp_engine *engine);

@@ -51,6 +51,8 @@ static clp_status append(struct clp_functions *functions, const struct clp_funct
         return CLP_NO_MEMORY;
     }
     functions->items[functions->count++] = copy;
+    if (functions->added != NULL)
+        functions->added(functions->listener, &copy);
     return CLP_OK;
 }
 

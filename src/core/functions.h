@@ -28,6 +28,8 @@ struct clp_functions {
     struct clp_function *items;
     size_t count, room;
     struct clp_hashmap index;
+    void (*added)(void *listener, const struct clp_function *function); /* NULL: nobody listens */
+    void *listener; /* borrowed; told of each new entry, in the order of their numbers */
 };
 
 void clp_functions_init(struct clp_functions *functions, struct clp_mem *mem);

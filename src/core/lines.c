@@ -4,13 +4,6 @@
 
 #define CHUNK_BYTES ((size_t)256 * 1024)
 
-/* The head of every mapped chunk; blocks follow it. */
-struct clp_chunk {
-    struct clp_chunk *next;
-    size_t mapped;
-    char pad[48]; /* so that blocks start on a cache line */
-};
-
 _Static_assert(sizeof(struct clp_cell) == 64, "a cell fills one cache line");
 _Static_assert(sizeof(struct clp_chunk) == 64, "blocks start on a cache line");
 
@@ -41,6 +34,8 @@ static bool add_chunk(struct clp_pool *pool, size_t bytes)
         return false;
     chunk->next = pool->chunks;
     chunk->mapped = mapped;
+    chunk->address = (uintptr_t)chunk;
+    __atomic_store_n(&chunk->kind, (uint32_t)CLP_CHUNK_AREAS, __ATOMIC_RELEASE);
     pool->chunks = chunk;
     pool->free_bytes = (char *)(chunk + 1);
     pool->free_count = mapped - sizeof *chunk;
@@ -49,33 +44,58 @@ static bool add_chunk(struct clp_pool *pool, size_t bytes)
 
 static unsigned class_of(size_t bytes)
 {
-    unsigned class = 6;
+    unsigned class = CLP_POOL_LEAST_CLASS;
 
     while (class < CLP_POOL_CLASSES - 1 && ((size_t)1 << class) < bytes)
         class++;
     return class;
 }
 
-static void *take(struct clp_pool *pool, size_t bytes)
+/* Where a free area keeps its place in the list of those of its size. */
+static void **next_free(void *area)
+{
+    return (void **)((struct clp_area *)area + 1);
+}
+
+static void *take_recycled(struct clp_pool *pool, unsigned class, size_t bytes)
+{
+    void *area = pool->recycled[class];
+
+    if (area == NULL)
+        return NULL;
+    pool->recycled[class] = *next_free(area);
+    memset((struct clp_area *)area + 1, 0, bytes - sizeof(struct clp_area));
+    return area;
+}
+
+void *clp_pool_take(struct clp_pool *pool, size_t bytes)
 {
     unsigned class = class_of(bytes);
     size_t rounded = (size_t)1 << class;
-    void *block = pool->recycled[class];
+    struct clp_area *area = take_recycled(pool, class, bytes);
 
-    if (block != NULL) {
-        pool->recycled[class] = *(void **)block;
-        memset(block, 0, bytes);
-        return block;
-    }
-    if (pool->free_count < rounded && !add_chunk(pool, rounded))
+    if (area != NULL)
+        return area;
+    if (rounded < bytes || (pool->free_count < rounded && !add_chunk(pool, rounded)))
         return NULL;
-    block = pool->free_bytes;
+    area = (struct clp_area *)pool->free_bytes;
     pool->free_bytes += rounded;
     pool->free_count -= rounded;
-    return block;
+    area->class = class;
+    clp_area_set_kind(area, CLP_AREA_FREE);
+    return area;
 }
 
-static size_t block_bytes(uint32_t line_count, bool with_rss)
+void clp_pool_give(struct clp_pool *pool, void *area)
+{
+    unsigned class = ((struct clp_area *)area)->class;
+
+    clp_area_set_kind(area, CLP_AREA_FREE);
+    *next_free(area) = pool->recycled[class];
+    pool->recycled[class] = area;
+}
+
+size_t clp_block_bytes(uint32_t line_count, bool with_rss)
 {
     size_t bytes = sizeof(struct clp_block) + line_count * sizeof(struct clp_cell);
 
@@ -85,7 +105,7 @@ static size_t block_bytes(uint32_t line_count, bool with_rss)
 struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function *function,
                                 uint32_t number, bool with_rss)
 {
-    struct clp_block *block = take(pool, block_bytes(function->line_count, with_rss));
+    struct clp_block *block = clp_pool_take(pool, clp_block_bytes(function->line_count, with_rss));
 
     if (block == NULL)
         return NULL;
@@ -94,15 +114,13 @@ struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function
     block->line_count = function->line_count;
     if (with_rss)
         block->rss = (struct clp_rss_cell *)(block->cells + block->line_count);
+    clp_area_set_kind(&block->area, CLP_AREA_BLOCK);
     return block;
 }
 
 void clp_block_free(struct clp_pool *pool, struct clp_block *block)
 {
-    unsigned class = class_of(block_bytes(block->line_count, block->rss != NULL));
-
-    *(void **)block = pool->recycled[class];
-    pool->recycled[class] = block;
+    clp_pool_give(pool, block);
 }
 
 static void merge_cell(struct clp_cell *into, const struct clp_cell *from)

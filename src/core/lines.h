@@ -7,7 +7,15 @@
  *              rss[line_count]      memory, only when it is measured
  *
  * Blocks never move and come zeroed from chunks of mapped pages; a block given back is kept for
- * the next of its size. */
+ * the next of its size.
+ *
+ * The pool serves whatever else must be readable when the process is gone: threads and their
+ * stacks. Chunks may be pieces of a file, so both they and what lies in them say what they are:
+ * a reader walks a chunk from one area to the next.
+ *
+ *   chunk ---> struct clp_chunk  area  area  area ..  zeroes
+ *              area: struct clp_area, what it holds, up to 2^class bytes
+ */
 #ifndef CLP_LINES_H
 #define CLP_LINES_H
 
@@ -45,7 +53,34 @@ struct clp_rss_cell {
     int64_t largest; /* single change, by magnitude */
 };
 
+enum clp_area_kind {
+    CLP_AREA_NONE, /* never used; nothing behind it in the chunk is */
+    CLP_AREA_FREE,
+    CLP_AREA_BLOCK,
+    CLP_AREA_THREAD,
+    CLP_AREA_STACK
+};
+
+/* The start of everything that the pool gives. */
+struct clp_area {
+    uint32_t kind;
+    uint32_t class; /* it takes 2^class bytes */
+};
+
+enum clp_chunk_kind { CLP_CHUNK_AREAS = 1, CLP_CHUNK_RECORDS };
+
+/* The head of every chunk; its contents follow. */
+struct clp_chunk {
+    struct clp_chunk *next;
+    size_t mapped;    /* head and contents, whole pages */
+    uint64_t address; /* where it is mapped: what pointers to it in the file count from */
+    uint64_t used;    /* of records: bytes behind the head that are complete */
+    uint32_t kind;    /* written last */
+    char pad[28];     /* contents start on a cache line */
+};
+
 struct clp_block {
+    struct clp_area area;
     uint32_t function;
     int32_t lowest_line; /* the line of cells[0] */
     uint32_t line_count;
@@ -84,6 +119,7 @@ static inline uint64_t clp_cell_time_correction(const struct clp_cell *cell, uin
     return clp_cell_self_correction(cell, line_cost) + (uint64_t)cell->nested_correction;
 }
 
+#define CLP_POOL_LEAST_CLASS 6
 #define CLP_POOL_CLASSES 40
 
 struct clp_pool {
@@ -98,6 +134,20 @@ void clp_pool_init(struct clp_pool *pool, struct clp_pages *pages);
 
 /* Gives every chunk back to the system; all blocks are gone. */
 void clp_pool_clear(struct clp_pool *pool);
+
+/* At least `bytes` bytes, those of its struct clp_area counted; zeroed but for that, which says
+ * CLP_AREA_FREE until clp_area_set_kind; NULL when there is no memory. */
+void *clp_pool_take(struct clp_pool *pool, size_t bytes);
+void clp_pool_give(struct clp_pool *pool, void *area);
+
+/* What the area holds, when it is complete. */
+static inline void clp_area_set_kind(struct clp_area *area, enum clp_area_kind kind)
+{
+    __atomic_store_n(&area->kind, (uint32_t)kind, __ATOMIC_RELEASE);
+}
+
+/* Bytes of a block. */
+size_t clp_block_bytes(uint32_t line_count, bool with_rss);
 
 /* A zeroed block for this function, the one with that number; NULL when there is no memory. */
 struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function *function,

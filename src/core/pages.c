@@ -1,26 +1,311 @@
 /* SPDX-License-Identifier: MIT */
 #include "pages.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void *no_map(void *block)
+{
+    return block == MAP_FAILED ? NULL : block;
+}
+
+static void *map_memory(size_t size, int more)
+{
+    return no_map(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | more, -1,
+                       0));
+}
+
+/* ---- a file ---- */
+
+/* A file larger than the limit is answered by a signal, which may kill. */
+static bool is_beyond_limit(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           bytes > limit.rlim_cur;
+}
+
+/* 0 or errno. */
+static int allocate(int file, uint64_t start, size_t size)
+{
+    int error;
+
+    if (is_beyond_limit(start + size))
+        return EFBIG;
+    do
+        error = posix_fallocate(file, (off_t)start, (off_t)size);
+    while (error == EINTR);
+    return error;
+}
+
+/* The file that was made and no other: the program may have put something in its place. */
+static int reopen(const struct clp_pages *pages)
+{
+    int file = open(pages->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    struct stat about;
+
+    if (file < 0)
+        return -1;
+    if (fstat(file, &about) == 0 && about.st_dev == pages->device && about.st_ino == pages->inode)
+        return file;
+    close(file);
+    errno = ESTALE;
+    return -1;
+}
+
+/* Populating a shared mapping only reads it, and the first write to each page would still take a
+ * fault, in the program's time. */
+static void touch(char *block, size_t size)
+{
+    for (size_t at = 0; at < size; at += page_bytes())
+        *(volatile char *)(block + at) = 0;
+}
+
+static void *map_at_end(struct clp_pages *pages, size_t size)
+{
+    int file = reopen(pages);
+    void *block = NULL;
+
+    if (file < 0)
+        return NULL;
+    int error = allocate(file, pages->file_bytes, size);
+    if (error == 0) {
+        block = no_map(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file,
+                            (off_t)pages->file_bytes));
+        error = errno;
+    }
+    close(file);
+    errno = error;
+    return block;
+}
+
+static bool add_piece(struct clp_pages *pages, void *block, size_t size)
+{
+    void *pieces = pages->pieces;
+
+    if (pages->piece_count == pages->piece_room) {
+        if (clp_mem_grow(pages->mem, &pieces, &pages->piece_room, pages->piece_room * 2 + 16,
+                         sizeof *pages->pieces) != CLP_OK)
+            return false;
+        pages->pieces = pieces;
+    }
+    void *twin = map_memory(size, MAP_NORESERVE);
+    if (twin == NULL)
+        return false;
+    pages->pieces[pages->piece_count++] = (struct clp_piece){block, twin, size};
+    return true;
+}
+
+static void leave_file(struct clp_pages *pages, int error)
+{
+    clp_mem_free_text(pages->mem, pages->path);
+    pages->path = NULL;
+    pages->error = error;
+}
+
+/* The file's next `size` bytes; NULL when it cannot grow, now or ever again. */
+static void *map_piece(struct clp_pages *pages, size_t size)
+{
+    int kept = errno; /* the program's errno is not ours to change */
+    char *block = map_at_end(pages, size);
+
+    if (block != NULL && !add_piece(pages, block, size)) {
+        munmap(block, size);
+        block = NULL;
+        errno = ENOMEM;
+    }
+    if (block == NULL) {
+        if (pages->full != NULL)
+            *pages->full = 1;
+        leave_file(pages, errno);
+    } else {
+        pages->file_bytes += size;
+        touch(block, size);
+    }
+    errno = kept;
+    return block;
+}
+
+static clp_status make_file(struct clp_pages *pages, const char *path, struct clp_fault *fault)
+{
+    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    struct stat about;
+
+    if (file < 0 || fstat(file, &about) != 0) {
+        *fault = (struct clp_fault){.status = CLP_IO, .os_error = errno};
+        if (file >= 0)
+            close(file);
+        return CLP_IO;
+    }
+    close(file);
+    pages->device = about.st_dev;
+    pages->inode = about.st_ino;
+    pages->file_bytes = 0;
+    return CLP_OK;
+}
+
+clp_status clp_pages_open(struct clp_pages *pages, struct clp_mem *mem, const char *path,
+                          struct clp_fault *fault)
+{
+    char *copy = clp_mem_copy_text(mem, path, strlen(path));
+
+    if (copy == NULL) {
+        *fault = (struct clp_fault){.status = CLP_NO_MEMORY};
+        return CLP_NO_MEMORY;
+    }
+    clp_status status = make_file(pages, path, fault);
+    if (status != CLP_OK) {
+        clp_mem_free_text(mem, copy);
+        return status;
+    }
+    pages->mem = mem;
+    pages->path = copy;
+    return CLP_OK;
+}
+
+void clp_pages_remove(const struct clp_pages *pages, const char *path)
+{
+    struct stat about;
+
+    if (lstat(path, &about) == 0 && about.st_dev == pages->device && about.st_ino == pages->inode)
+        unlink(path);
+}
+
+void clp_pages_close(struct clp_pages *pages)
+{
+    for (size_t i = 0; i < pages->piece_count; i++)
+        munmap(pages->pieces[i].twin, pages->pieces[i].bytes);
+    clp_mem_free(pages->mem, pages->pieces, pages->piece_room, sizeof *pages->pieces);
+    pages->pieces = NULL;
+    pages->piece_count = pages->piece_room = 0;
+    leave_file(pages, pages->error);
+}
+
+bool clp_pages_in_file(const struct clp_pages *pages)
+{
+    return pages->path != NULL;
+}
+
+/* ---- memory ---- */
+
+struct clp_kept {
+    struct clp_kept *next;
+    size_t mapped;
+};
+
+static void keep(struct clp_pages *pages, void *block, size_t mapped)
+{
+    struct clp_kept *kept = block;
+
+    *kept = (struct clp_kept){pages->kept, mapped};
+    pages->kept = kept;
+}
+
+static void *take_kept(struct clp_pages *pages, size_t size)
+{
+    for (struct clp_kept **link = &pages->kept; *link != NULL; link = &(*link)->next) {
+        struct clp_kept *kept = *link;
+        if (kept->mapped != size)
+            continue;
+        *link = kept->next;
+        return memset(kept, 0, size);
+    }
+    return NULL;
+}
 
 void *clp_pages_map(struct clp_pages *pages, size_t bytes, size_t *mapped)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = page_bytes();
+    void *block = NULL;
 
     if (bytes > SIZE_MAX - page)
         return NULL;
     size_t size = (bytes + page - 1) / page * page;
-    void *block = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (block == MAP_FAILED)
+    if ((block = take_kept(pages, size)) != NULL) {
+        *mapped = size;
+        return block;
+    }
+    if (pages->path != NULL)
+        block = map_piece(pages, size);
+    if (block == NULL)
+        block = map_memory(size, MAP_POPULATE);
+    if (block == NULL)
         return NULL;
-    pages->bytes += size;
+    __atomic_fetch_add(&pages->bytes, size, __ATOMIC_RELAXED);
     *mapped = size;
     return block;
 }
 
+static void forget_piece(struct clp_pages *pages, const void *block)
+{
+    for (size_t i = 0; i < pages->piece_count; i++) {
+        struct clp_piece *piece = &pages->pieces[i];
+        if (piece->address != block)
+            continue;
+        munmap(piece->twin, piece->bytes);
+        *piece = pages->pieces[--pages->piece_count];
+        return;
+    }
+}
+
 void clp_pages_unmap(struct clp_pages *pages, void *block, size_t mapped)
 {
+    if (pages->keeps) {
+        keep(pages, block, mapped);
+        return;
+    }
+    forget_piece(pages, block);
     munmap(block, mapped);
-    pages->bytes -= mapped;
+    __atomic_fetch_sub(&pages->bytes, mapped, __ATOMIC_RELAXED);
+}
+
+/* ---- around a fork ---- */
+
+void clp_pages_fork_prepare(struct clp_pages *pages)
+{
+    for (size_t i = 0; i < pages->piece_count; i++)
+        memcpy(pages->pieces[i].twin, pages->pieces[i].address, pages->pieces[i].bytes);
+}
+
+void clp_pages_fork_parent(struct clp_pages *pages)
+{
+    int kept = errno;
+
+    for (size_t i = 0; i < pages->piece_count; i++)
+        madvise(pages->pieces[i].twin, pages->pieces[i].bytes, MADV_DONTNEED);
+    errno = kept;
+}
+
+static void replace_by_twin(const struct clp_piece *piece)
+{
+    void *moved = mremap(piece->twin, piece->bytes, piece->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                         piece->address);
+
+    if (moved != MAP_FAILED)
+        return;
+    moved = mmap(piece->address, piece->bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (moved != MAP_FAILED)
+        memcpy(piece->address, piece->twin, piece->bytes);
+}
+
+void clp_pages_fork_child(struct clp_pages *pages)
+{
+    int kept = errno;
+
+    for (size_t i = 0; i < pages->piece_count; i++)
+        replace_by_twin(&pages->pieces[i]);
+    pages->piece_count = 0;
+    pages->path = NULL; /* left to the system: the parent's allocator may be locked */
+    errno = kept;
 }

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "status.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct clp_proc {
@@ -39,6 +40,13 @@ uint64_t clp_proc_peak(void);
 /* Touches a few dozen fresh pages one at a time and looks whether the counter follows. Kernels 6.2
  * to 6.16-rc5 keep changes back per processor and do not. */
 struct clp_proc_check clp_proc_check(const struct clp_proc *proc, const struct clp_clock *clock);
+
+/* Is there a process of that number that has this file mapped to write to it? Where the system will
+ * not tell, a process of that number is taken for the one. */
+bool clp_proc_maps(uint64_t pid, const char *path);
+
+/* A text that names this start of the machine; "" when unknown. */
+void clp_proc_boot(char *text, size_t room);
 
 /* Parses the text of statm, "size resident shared ..", in pages. False when it is not that. */
 bool clp_proc_parse(const char *text, uint64_t *resident_pages, uint64_t *shared_pages);

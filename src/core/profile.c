@@ -233,6 +233,28 @@ clp_status clp_profile_set_source(struct clp_profile *profile,
     return CLP_OK;
 }
 
+static int32_t last_line(const struct clp_profile_function *function)
+{
+    if (function->line_count == 0)
+        return function->first_line;
+    return function->lines[function->line_count - 1].line;
+}
+
+clp_status clp_profile_cut_source(struct clp_profile *profile,
+                                  struct clp_profile_function *function,
+                                  struct clp_source_walk *walk)
+{
+    int32_t base = function->first_line > 1 ? function->first_line - 1 : 0, end;
+    struct clp_span lines;
+
+    clp_source_walk_to(walk, base + 1);
+    end = base + clp_source_block_end(walk->rest, function->first_line - base);
+    if (end < last_line(function))
+        end = last_line(function);
+    lines = clp_source_lines(walk->rest, function->first_line - base, end - base);
+    return clp_profile_set_source(profile, function, lines.text, lines.bytes);
+}
+
 clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const char *value)
 {
     char *copy = NULL;
@@ -280,6 +302,7 @@ static clp_status merge_lines(struct clp_mem *mem, struct clp_profile_function *
         } else if (i > 0 && into->lines[i - 1].line == other->line) {
             into->lines[--out] = into->lines[--i];
             clp_measures_merge(&into->lines[out].measures, &other->measures);
+            into->lines[out].running |= other->running;
             j--;
         } else {
             into->lines[--out] = *other;

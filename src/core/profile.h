@@ -18,6 +18,7 @@
 
 #include "hashmap.h"
 #include "mem.h"
+#include "source.h"
 #include "status.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,6 +61,7 @@ struct clp_measures {
 struct clp_profile_line {
     int32_t line; /* 1-based line number in the file */
     struct clp_measures measures;
+    bool running; /* being executed when the profile was taken, of a run that had not ended */
 };
 
 struct clp_profile_function {
@@ -118,6 +120,12 @@ clp_status clp_profile_add_line(struct clp_profile *profile, struct clp_profile_
 clp_status clp_profile_set_source(struct clp_profile *profile,
                                   struct clp_profile_function *function, const char *text,
                                   size_t bytes);
+
+/* The same from the text of its whole file: the function's block, and any line beyond that has
+ * measures. The walk is for the next function of the file. */
+clp_status clp_profile_cut_source(struct clp_profile *profile,
+                                  struct clp_profile_function *function,
+                                  struct clp_source_walk *walk);
 
 /* Replaces *text, one of the strings of profile->meta, by a copy (NULL clears it). */
 clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const char *value);

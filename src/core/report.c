@@ -179,6 +179,11 @@ static void add_shown(struct clp_buf *out, const char *text, size_t bytes)
     }
 }
 
+void clp_report_add_shown(struct clp_buf *out, const char *text, size_t bytes)
+{
+    add_shown(out, text, bytes);
+}
+
 static void add_name(struct clp_buf *out, const char *name)
 {
     add_shown(out, name, strlen(name));
@@ -405,15 +410,18 @@ static void add_row(struct report *report, struct table *table, struct clp_span 
 {
     const struct clp_profile_function *function = table->function;
     const struct row *row = NULL;
+    bool running = false;
     char number[CLP_REPORT_CELL];
 
-    if (table->next < function->line_count && function->lines[table->next].line == table->line)
+    if (table->next < function->line_count && function->lines[table->next].line == table->line) {
+        running = function->lines[table->next].running;
         row = &report->rows[table->next++];
+    }
     snprintf(number, sizeof number, "%lld", (long long)table->line++);
     add_cell(report, table->line_width, number);
     for (size_t column = 0; column < report->column_count; column++)
         add_cell(report, table->widths[column] + 1, row == NULL ? "" : row->cells[column].text);
-    clp_buf_add(report->out, "  ", 2);
+    clp_buf_add(report->out, running ? " >" : "  ", 2);
     add_shown(report->out, contents.text, contents.bytes);
     clp_buf_add(report->out, "\n", 1);
 }

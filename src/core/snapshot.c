@@ -118,10 +118,17 @@ clp_status clp_snapshot_take(const struct clp_engine *engine, double nanos_per_t
                              struct clp_profile *profile)
 {
     struct clp_pages pages = {0};
+
+    return clp_snapshot_take_with(engine, &pages, nanos_per_tick, profile);
+}
+
+clp_status clp_snapshot_take_with(const struct clp_engine *engine, struct clp_pages *pages,
+                                  double nanos_per_tick, struct clp_profile *profile)
+{
     struct clp_pool pool; /* the sums' own, so that taking a snapshot leaves the engine alone */
     clp_status status = CLP_OK;
 
-    clp_pool_init(&pool, &pages);
+    clp_pool_init(&pool, pages);
     for (uint32_t i = 0; i < engine->functions.count && status == CLP_OK; i++)
         status = add_function(engine, &pool, i, nanos_per_tick, profile);
     fill_meta(engine, nanos_per_tick, profile);

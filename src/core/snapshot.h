@@ -14,4 +14,8 @@
 clp_status clp_snapshot_take(const struct clp_engine *engine, double nanos_per_tick,
                              struct clp_profile *profile);
 
+/* The same, the memory it needs meanwhile counted in `pages`. */
+clp_status clp_snapshot_take_with(const struct clp_engine *engine, struct clp_pages *pages,
+                                  double nanos_per_tick, struct clp_profile *profile);
+
 #endif

@@ -124,6 +124,18 @@ static struct clp_span behind_lines(struct clp_span text, int32_t count)
     return text;
 }
 
+void clp_source_walk_to(struct clp_source_walk *walk, int32_t line)
+{
+    struct clp_span passed;
+
+    if (walk->line == 0 || walk->line > line) {
+        walk->rest = walk->text;
+        walk->line = 1;
+    }
+    while (walk->line < line && clp_source_next_line(&walk->rest, &passed))
+        walk->line++;
+}
+
 struct clp_span clp_source_lines(struct clp_span text, int32_t first, int32_t last)
 {
     int32_t before = first > 1 ? first - 1 : 0;

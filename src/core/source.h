@@ -22,6 +22,17 @@ int clp_source_next_line(struct clp_span *rest, struct clp_span *line);
  * where the file is shorter. */
 struct clp_span clp_source_lines(struct clp_span text, int32_t first, int32_t last);
 
+/* A text, and where one of its lines starts: functions are mostly asked for in the order in which
+ * they stand there. Start with the text alone. */
+struct clp_source_walk {
+    struct clp_span text;
+    struct clp_span rest; /* from `line` on */
+    int32_t line;         /* 0: nowhere yet */
+};
+
+/* Sets walk->rest to the text from this line on (1-based). */
+void clp_source_walk_to(struct clp_source_walk *walk, int32_t line);
+
 /* The last line of the block that starts at line `first`: of a def, class, lambda or decorator
  * there, with decorators, a signature over several lines, strings, brackets, continuations and
  * nested blocks; trailing blank lines and comments left out. The same line as inspect.getblock

@@ -33,6 +33,13 @@ static bool set_up_statements(struct clp_recorder *recorder)
     return recorder->statements != NULL;
 }
 
+/* "3.12.1" */
+static void add_version(char *text, size_t room)
+{
+    (void)snprintf(text, room, "%.20s", Py_GetVersion());
+    text[strcspn(text, " ")] = 0;
+}
+
 static bool set_up(struct profiler *self, const char *tracer, bool memory, bool by_statement)
 {
     const char *refusal = clp_compat_refusal();
@@ -240,6 +247,67 @@ bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
     return done;
 }
 
+static void start_header(const struct profiler *self, struct clp_live_header *header)
+{
+    const struct clp_recorder *recorder = self->recorder;
+
+    *header = (struct clp_live_header){
+        .pid = (uint64_t)getpid(),
+        .start = recorder->started,
+        .start_nanos = recorder->start_nanos,
+        .counter = recorder->clock.counter,
+        .with_rss = recorder->engine.with_rss,
+        .rough_nanos = recorder->clock.rough_nanos,
+        .start_ticks = recorder->clock.start_ticks,
+        .clock_nanos = recorder->clock.start_nanos,
+        .costs = recorder->engine.costs,
+        .cost_error = recorder->cost_error,
+    };
+    if (recorder->engine.with_rss && !recorder->memory_check.exact)
+        header->memory_step = recorder->memory_check.step;
+    clp_proc_boot(header->boot, sizeof header->boot);
+    add_version(header->python, sizeof header->python);
+    (void)snprintf(header->tracer, sizeof header->tracer, "%s", self->tracer_name);
+}
+
+clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char *command,
+                                struct clp_fault *fault)
+{
+    struct profiler *self = cast(profiler);
+    struct clp_recorder *recorder = self->recorder;
+    const struct clp_costs costs = recorder->engine.costs;
+    struct clp_live_header header;
+
+    start_header(self, &header);
+    clp_status status = clp_live_open(&recorder->live, &recorder->pages, &recorder->mem, path,
+                                      &header, fault);
+    if (status != CLP_OK)
+        return status;
+    clp_live_note_command(&recorder->live, command);
+    clp_recorder_forget(recorder); /* the calling thread's counters move into the file */
+    clp_engine_set_costs(&recorder->engine, &costs);
+    recorder->engine.functions.added = clp_live_note_function;
+    recorder->engine.functions.listener = &recorder->live;
+    if (!clp_texts_set_live(self->texts, &recorder->live))
+        PyErr_Clear(); /* its reader shows the numbers without source */
+    return CLP_OK;
+}
+
+struct clp_live *clp_profiler_live(PyObject *profiler)
+{
+    return &cast(profiler)->recorder->live;
+}
+
+const struct clp_clock *clp_profiler_clock(PyObject *profiler)
+{
+    return &cast(profiler)->recorder->clock;
+}
+
+void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages)
+{
+    cast(profiler)->recorder->helper = pages;
+}
+
 void clp_profiler_stop(PyObject *profiler)
 {
     clp_tracer_stop(cast(profiler)->recorder);
@@ -282,8 +350,7 @@ static clp_status fill_meta(const struct profiler *self, struct clp_profile *pro
     struct clp_profile_meta *meta = &profile->meta;
     char version[32];
 
-    (void)snprintf(version, sizeof version, "%.20s", Py_GetVersion());
-    version[strcspn(version, " ")] = 0;
+    add_version(version, sizeof version);
     meta->pid = (uint64_t)getpid();
     meta->start = recorder->started;
     meta->wall = clp_clock_monotonic() - recorder->start_nanos;

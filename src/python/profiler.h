@@ -14,6 +14,20 @@ PyObject *clp_profiler_make_type(PyObject *module);
  * counts as if it ended now, so recording should have stopped. CLP_NO_MEMORY leaves a part. */
 clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile);
 
+/* Records into a live file (core/live.h) from now on; before anything was selected. On failure the
+ * profiler is as it was. */
+clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char *command,
+                                struct clp_fault *fault);
+
+/* The profiler's live file, borrowed; its `pages` are NULL when there is none. */
+struct clp_live *clp_profiler_live(PyObject *profiler);
+
+/* The clock that live files of this profiler are read by. */
+const struct clp_clock *clp_profiler_clock(PyObject *profiler);
+
+/* Memory that a helper thread uses; what is in it is no line's. Borrowed for good. */
+void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages);
+
 /* clp_prepare_code for this profiler. `globals` lead to the module's source where it is no file. */
 PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,
                                const struct clp_chooser *chooser, PyObject *globals);

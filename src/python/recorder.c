@@ -92,13 +92,22 @@ bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)
     return true;
 }
 
+static uint64_t own_bytes(const struct clp_recorder *recorder)
+{
+    uint64_t helper = recorder->helper != NULL
+                          ? __atomic_load_n(&recorder->helper->bytes, __ATOMIC_RELAXED)
+                          : 0;
+
+    return recorder->pages.bytes + helper;
+}
+
 static int64_t own_rss(const struct clp_recorder *recorder, int64_t otherwise)
 {
     struct clp_resident now;
 
     if (!recorder->engine.with_rss || clp_proc_read(&recorder->proc, &now) != CLP_OK)
         return otherwise;
-    return (int64_t)now.resident - (int64_t)recorder->pages.bytes;
+    return (int64_t)now.resident - (int64_t)own_bytes(recorder);
 }
 
 uint64_t clp_recorder_read_rss(const struct clp_recorder *recorder, struct clp_thread *thread,

@@ -6,6 +6,7 @@
 
 #include "../core/clock.h"
 #include "../core/engine.h"
+#include "../core/live.h"
 #include "../core/proc.h"
 #include "../core/thread.h"
 #include "compat.h"
@@ -15,6 +16,8 @@ struct clp_recorder {
     struct clp_engine engine; /* first: a thread's engine is its recorder */
     struct clp_mem mem;
     struct clp_pages pages;
+    struct clp_live live;
+    const struct clp_pages *helper; /* borrowed: a helper thread's memory; NULL: there is none */
     struct clp_clock clock;
     struct clp_proc proc;
     struct clp_proc_check memory_check;

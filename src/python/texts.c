@@ -139,6 +139,29 @@ static bool is_special(PyObject *file_name)
     return special;
 }
 
+/* The live file hangs on a key that no file has. */
+bool clp_texts_set_live(PyObject *texts, struct clp_live *live)
+{
+    PyObject *capsule = PyCapsule_New(live, NULL, NULL);
+    bool done = capsule != NULL && PyDict_SetItem(texts, Py_None, capsule) == 0;
+
+    Py_XDECREF(capsule);
+    return done;
+}
+
+static void tell_live(PyObject *texts, PyObject *file_name, PyObject *text)
+{
+    PyObject *capsule = PyDict_GetItem(texts, Py_None); /* borrowed */
+    PyObject *name =
+        capsule != NULL ? PyUnicode_AsEncodedString(file_name, "utf-8", "backslashreplace") : NULL;
+
+    if (name != NULL)
+        clp_live_note_text(PyCapsule_GetPointer(capsule, NULL), PyBytes_AS_STRING(name),
+                           PyBytes_AS_STRING(text), (size_t)PyBytes_GET_SIZE(text));
+    PyErr_Clear();
+    Py_XDECREF(name);
+}
+
 bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals)
 {
     if (PyDict_GetItemWithError(texts, file_name) != NULL)
@@ -152,31 +175,15 @@ bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals)
     if (PyErr_Occurred())
         return false;
     bool done = PyDict_SetItem(texts, file_name, text != NULL ? text : Py_None) == 0;
+    if (done && text != NULL)
+        tell_live(texts, file_name, text);
     Py_XDECREF(text);
     return done;
 }
 
-static int32_t last_line(const struct clp_profile_function *function)
-{
-    if (function->line_count == 0)
-        return function->first_line;
-    return function->lines[function->line_count - 1].line;
-}
-
-static clp_status fill_function(struct clp_profile *profile, struct clp_profile_function *function,
-                                struct clp_span text)
-{
-    int32_t end = clp_source_block_end(text, function->first_line);
-    struct clp_span lines;
-
-    if (end < last_line(function))
-        end = last_line(function);
-    lines = clp_source_lines(text, function->first_line, end);
-    return clp_profile_set_source(profile, function, lines.text, lines.bytes);
-}
-
 clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile)
 {
+    struct clp_source_walk walk = {0};
     clp_status status = CLP_OK;
 
     for (size_t i = 0; i < profile->function_count && status == CLP_OK; i++) {
@@ -184,9 +191,10 @@ clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile)
         PyObject *text = PyDict_GetItemString(texts, function->file); /* borrowed */
         if (text == NULL || !PyBytes_Check(text))
             continue;
-        status = fill_function(profile, function,
-                               (struct clp_span){PyBytes_AS_STRING(text),
-                                                 (size_t)PyBytes_GET_SIZE(text)});
+        if (walk.text.text != PyBytes_AS_STRING(text))
+            walk = (struct clp_source_walk){
+                .text = {PyBytes_AS_STRING(text), (size_t)PyBytes_GET_SIZE(text)}};
+        status = clp_profile_cut_source(profile, function, &walk);
     }
     return status;
 }

@@ -4,6 +4,7 @@
 #ifndef CLP_TEXTS_H
 #define CLP_TEXTS_H
 
+#include "../core/live.h"
 #include "../core/profile.h"
 #include "compat.h"
 
@@ -11,6 +12,10 @@
  * in these globals (zip files) has it. A file that cannot be had is remembered as None. Imports
  * nothing. False with an exception set only when memory ran out. */
 bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals);
+
+/* From now on each new text goes to the live file, too; `live` must outlive the texts. False with an
+ * exception set. */
+bool clp_texts_set_live(PyObject *texts, struct clp_live *live);
 
 /* Gives every function of the profile its lines. CLP_NO_MEMORY: some have none. */
 clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile);

@@ -124,7 +124,7 @@ def test_probing_leaves_an_old_profile_alone(script, tmp_path):
     (tmp_path / "x.lprof").write_text("old")
     run_ckernprof(["-l", "-o", "x.lprof", path], tmp_path)
     assert (tmp_path / "x.lprof").read_text() == "old"
-    assert sorted(os.listdir(tmp_path)) == ["program.py", "x.lprof"]
+    assert sorted(os.listdir(tmp_path)) == ["program.py", "x.lprof", "x.lprof.live"]
 
 
 def test_folder_removed_by_the_program(script, tmp_path):

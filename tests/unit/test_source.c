@@ -210,3 +210,19 @@ Test(source, a_text_cut_off_anywhere)
         free(copy);
     }
 }
+
+Test(source, walks_to_lines_in_any_order)
+{
+    const char *text = "one\ntwo\r\nthree\rfour";
+    const char *const starts[] = {"one", "two", "three", "four", ""};
+    struct clp_source_walk walk = {.text = {text, strlen(text)}};
+
+    for (int from = 1; from <= 5; from++) {
+        for (int to = 1; to <= 5; to++) {
+            clp_source_walk_to(&walk, from);
+            clp_source_walk_to(&walk, to);
+            cr_expect_eq(strncmp(walk.rest.text, starts[to - 1], strlen(starts[to - 1])), 0);
+            cr_expect_eq(walk.rest.bytes == 0, to == 5);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The live file of a run (core/live.h), from its start to its end, and what a fork does with it. */
+#ifndef CLP_LIVERUN_H
+#define CLP_LIVERUN_H
+
+#include "../src/core/buf.h"
+#include "../src/core/live.h"
+#include "../src/python/compat.h"
+#include "saver.h"
+#include <sys/types.h>
+
+struct clp_liverun {
+    struct clp_live *live; /* borrowed; NULL: there is no live file */
+    struct clp_buf path;
+    struct clp_saver saver;
+    pid_t process; /* whose file it is */
+};
+
+struct clp_liverun_wish {
+    const char *program;  /* for messages */
+    const char *outfile;  /* absolute; the live file lies beside it */
+    const char *command;  /* the program's command line, for readers */
+    double save_interval; /* seconds; 0: no saves while the program runs */
+};
+
+/* Once in a process, before anything is selected. What cannot be had is complained about in one
+ * line, and the run goes on without. `run` and the outfile's name must live as long as the
+ * process. */
+void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
+                       const struct clp_liverun_wish *wish);
+
+/* No saves any more; before the profile is written. */
+void clp_liverun_stop_saves(struct clp_liverun *run, const char *program);
+
+/* Takes the live file away when the profile is safely written; else it stays, and its name is
+ * told. */
+void clp_liverun_end(struct clp_liverun *run, const char *program, bool written);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* The writing half; live_reader.c reads. */
+#include "live.h"
+#include <string.h>
+
+#define LOG_BYTES ((size_t)64 * 1024)
+#define ALIGNED(bytes) (((bytes) + 7) / 8 * 8)
+
+uint64_t clp_live_layout(void)
+{
+    const size_t sizes[] = {sizeof(struct clp_live_header), sizeof(struct clp_chunk),
+                            sizeof(struct clp_block),       sizeof(struct clp_cell),
+                            sizeof(struct clp_rss_cell),    sizeof(struct clp_thread),
+                            sizeof(struct clp_activation),  offsetof(struct clp_thread, outside),
+                            sizeof(void *)};
+    uint64_t hash = 0;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        hash = hash * 1000003 + sizes[i];
+    return hash;
+}
+
+static void fill_header(struct clp_live_header *header, const struct clp_live_header *start,
+                        size_t bytes)
+{
+    *header = *start;
+    memset(header->magic, 0, sizeof header->magic);
+    header->version = CLP_LIVE_VERSION;
+    header->byte_order = CLP_LIVE_BYTE_ORDER;
+    header->layout = clp_live_layout();
+    header->bytes = bytes;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(header->magic, CLP_LIVE_MAGIC, sizeof header->magic);
+}
+
+/* Only where it is in the file is a chunk of any use here. */
+static void *map_in_file(struct clp_live *live, size_t bytes, size_t *mapped)
+{
+    void *block;
+
+    if (!clp_pages_in_file(live->pages))
+        return NULL;
+    block = clp_pages_map(live->pages, bytes, mapped);
+    if (block == NULL || clp_pages_in_file(live->pages))
+        return block;
+    clp_pages_unmap(live->pages, block, *mapped);
+    return NULL;
+}
+
+clp_status clp_live_open(struct clp_live *live, struct clp_pages *pages, struct clp_mem *mem,
+                         const char *path, const struct clp_live_header *start,
+                         struct clp_fault *fault)
+{
+    size_t mapped;
+    clp_status status = clp_pages_open(pages, mem, path, fault);
+
+    if (status != CLP_OK)
+        return status;
+    struct clp_live_header *header = clp_pages_map(pages, sizeof *header, &mapped);
+    if (header == NULL || !clp_pages_in_file(pages)) {
+        *fault = (struct clp_fault){.status = CLP_IO, .os_error = pages->error};
+        if (header != NULL)
+            clp_pages_unmap(pages, header, mapped);
+        clp_pages_remove(pages, path);
+        return CLP_IO;
+    }
+    fill_header(header, start, mapped);
+    pages->full = &header->incomplete;
+    *live = (struct clp_live){.pages = pages, .header = header};
+    return CLP_OK;
+}
+
+int clp_live_error(const struct clp_live *live)
+{
+    return live->pages != NULL ? live->pages->error : 0;
+}
+
+/* ---- records ---- */
+
+static struct clp_chunk *new_log(struct clp_live *live, size_t bytes)
+{
+    size_t mapped;
+    struct clp_chunk *chunk = map_in_file(live, sizeof *chunk + bytes, &mapped);
+
+    if (chunk == NULL)
+        return NULL;
+    chunk->mapped = mapped;
+    chunk->address = (uintptr_t)chunk;
+    __atomic_store_n(&chunk->kind, (uint32_t)CLP_CHUNK_RECORDS, __ATOMIC_RELEASE);
+    return chunk;
+}
+
+struct part {
+    const void *bytes;
+    size_t count;
+};
+
+#define PARTS 3
+
+static void put(struct clp_chunk *chunk, struct clp_live_record record,
+                const struct part parts[PARTS])
+{
+    char *at = (char *)(chunk + 1) + chunk->used;
+    size_t whole = ALIGNED(sizeof record + record.bytes);
+
+    memcpy(at, &record, sizeof record);
+    at += sizeof record;
+    for (int i = 0; i < PARTS; i++) {
+        if (parts[i].count != 0)
+            memcpy(at, parts[i].bytes, parts[i].count);
+        at += parts[i].count;
+    }
+    __atomic_store_n(&chunk->used, chunk->used + whole, __ATOMIC_RELEASE);
+}
+
+/* A large record has a chunk of its own, which need not stay in memory. */
+static void add_large(struct clp_live *live, struct clp_live_record record,
+                      const struct part parts[PARTS])
+{
+    struct clp_chunk *chunk = new_log(live, ALIGNED(sizeof record + record.bytes));
+
+    if (chunk == NULL)
+        return;
+    put(chunk, record, parts);
+    clp_pages_unmap(live->pages, chunk, chunk->mapped);
+}
+
+static void add_record(struct clp_live *live, struct clp_live_record record,
+                       const struct part parts[PARTS])
+{
+    size_t whole;
+
+    if (live->pages == NULL || !clp_pages_in_file(live->pages))
+        return; /* functions must not be left out in the middle: their numbers count */
+    for (int i = 0; i < PARTS; i++)
+        record.bytes += parts[i].count;
+    whole = ALIGNED(sizeof record + record.bytes);
+    if (whole > LOG_BYTES / 4) {
+        add_large(live, record, parts);
+        return;
+    }
+    if (live->log == NULL || live->log->mapped - sizeof *live->log - live->log->used < whole)
+        live->log = new_log(live, LOG_BYTES - sizeof *live->log);
+    if (live->log != NULL)
+        put(live->log, record, parts);
+}
+
+void clp_live_note_function(void *live, const struct clp_function *function)
+{
+    const struct clp_live_function facts = {
+        .first_line = function->first_line,
+        .lowest_line = function->lowest_line,
+        .line_count = function->line_count,
+        .generator = function->generator,
+    };
+    const struct part parts[PARTS] = {{&facts, sizeof facts},
+                                      {function->file, strlen(function->file) + 1},
+                                      {function->name, strlen(function->name) + 1}};
+
+    add_record(live, (struct clp_live_record){.kind = CLP_LIVE_FUNCTION}, parts);
+}
+
+void clp_live_note_text(struct clp_live *live, const char *file, const char *text, size_t bytes)
+{
+    const struct part parts[PARTS] = {{file, strlen(file) + 1}, {text, bytes}, {NULL, 0}};
+
+    add_record(live, (struct clp_live_record){.kind = CLP_LIVE_TEXT,
+                                              .head = (uint32_t)strlen(file) + 1},
+               parts);
+}
+
+void clp_live_note_command(struct clp_live *live, const char *command)
+{
+    const struct part parts[PARTS] = {{command, strlen(command) + 1}, {NULL, 0}, {NULL, 0}};
+
+    add_record(live, (struct clp_live_record){.kind = CLP_LIVE_COMMAND}, parts);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* The live file: what a run has recorded so far, in a mapped file beside the output, so that
+ * nothing has to be written when the process dies, however it dies.
+ *
+ *   struct clp_live_header   one page
+ *   chunk  chunk  chunk ..   struct clp_chunk, then what its kind says:
+ *     CLP_CHUNK_AREAS          blocks of counters, threads, stacks: the engine's own (lines.h)
+ *     CLP_CHUNK_RECORDS        selected functions in the order of their numbers, and source text
+ *
+ * Pointers in the file are the process's addresses; each chunk says where it was mapped. Whatever
+ * is complete is published last (a kind, a count), so a file is readable at every moment.
+ *
+ * The reader works on a copy. It trusts nothing in it: every size, place and pointer is checked
+ * against the file before it is used. What was running counts as if it ended with the last event,
+ * or now while the process lives. */
+#ifndef CLP_LIVE_H
+#define CLP_LIVE_H
+
+#include "buf.h"
+#include "clock.h"
+#include "engine.h"
+#include "pages.h"
+#include "profile.h"
+
+#define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
+#define CLP_LIVE_VERSION 1
+#define CLP_LIVE_BYTE_ORDER 0x01020304u
+
+/* Texts are ended by 0. */
+struct clp_live_header {
+    char magic[8]; /* written last */
+    uint32_t version, byte_order;
+    uint64_t layout; /* of the structures in the chunks */
+    uint64_t bytes;  /* of the header */
+    uint64_t pid;
+    double start;         /* seconds since 1970 */
+    uint64_t start_nanos; /* CLOCK_MONOTONIC then */
+    uint32_t counter;     /* the clock's fields */
+    uint32_t with_rss;
+    double rough_nanos;
+    uint64_t start_ticks, clock_nanos;
+    struct clp_costs costs;
+    double cost_error;
+    uint64_t memory_step; /* 0: exact to the page */
+    uint32_t incomplete;  /* the file could not grow */
+    uint32_t unused;
+    char boot[40];        /* which start of the machine the clock's readings belong to */
+    char python[32], tracer[16];
+};
+
+enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMAND };
+
+/* Its bytes follow, then zeroes up to a multiple of 8.
+ *   function   struct clp_live_function, file, 0, name, 0
+ *   text       file, 0, the text
+ *   command    the program's command line, 0 */
+struct clp_live_record {
+    uint32_t kind;
+    uint32_t head; /* of a text: bytes of the file's name */
+    uint64_t bytes;
+};
+
+struct clp_live_function {
+    int32_t first_line, lowest_line;
+    uint32_t line_count, generator;
+};
+
+/* ---- writing ---- */
+
+struct clp_live {
+    struct clp_pages *pages;        /* borrowed; NULL: there is no file */
+    struct clp_live_header *header; /* mapped */
+    struct clp_chunk *log;          /* the chunk that takes records; NULL: they end here */
+};
+
+/* Makes the file and has the pages of the engine come from it: before anything is selected or
+ * recorded. *start is its header; magic, version and sizes are filled in. On failure there is no
+ * file, and memory is as it was. */
+clp_status clp_live_open(struct clp_live *live, struct clp_pages *pages, struct clp_mem *mem,
+                         const char *path, const struct clp_live_header *start,
+                         struct clp_fault *fault);
+
+/* Each selected function, in the order of their numbers; texts and command at any time. `live` is
+ * a struct clp_live. */
+void clp_live_note_function(void *live, const struct clp_function *function);
+void clp_live_note_text(struct clp_live *live, const char *file, const char *text, size_t bytes);
+void clp_live_note_command(struct clp_live *live, const char *command);
+
+/* Could the file not grow? It then lacks what was recorded later. errno of the reason, or 0. */
+int clp_live_error(const struct clp_live *live);
+
+/* ---- reading ---- */
+
+struct clp_live_about {
+    uint64_t pid;
+    bool running;    /* the process still has the file */
+    bool torn;       /* it went on while the file was copied: stacks and counters disagree */
+    bool incomplete; /* the file could not grow */
+};
+
+/* Do these bytes start a live file? */
+bool clp_live_is(const char *bytes, size_t count);
+
+/* A process that reads its own file. */
+struct clp_live_self {
+    const struct clp_clock *clock;
+    struct clp_pages *pages; /* what the reader needs meanwhile is counted here */
+};
+
+/* Reads the file into an initialised, empty profile, the lines in flight marked. `self` is NULL for
+ * another process's file. On failure the profile is empty again and *fault says where and why. */
+clp_status clp_live_read(const char *path, const struct clp_live_self *self,
+                         struct clp_profile *profile, struct clp_live_about *about,
+                         struct clp_fault *fault);
+
+/* The same from bytes; `now` is the clock, 0 when the process is gone. What the reader needs
+ * meanwhile is counted in `pages`. */
+clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp_pages *pages,
+                           struct clp_profile *profile, struct clp_live_about *about,
+                           struct clp_fault *fault);
+
+/* What `layout` must be. */
+uint64_t clp_live_layout(void);
+
+#endif

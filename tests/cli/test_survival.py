@@ -1,0 +1,949 @@
+# SPDX-License-Identifier: MIT
+"""Runs that do not end by themselves: killed, crashed, replaced, forked, out of disk. Programs are
+really killed; what they print before they die is compared with what the live file holds."""
+
+import fcntl
+import os
+import pty
+import random
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+from harness import (
+    Profile,
+    ckernprof,
+    clean_environment,
+    line_of,
+    run,
+    run_ckernprof,
+    run_viewer,
+    viewer_command,
+)
+
+COUNTS = """\
+import os, signal, sys, time
+
+calls = turns = 0
+
+@profile
+def inner(n):
+    global calls
+    calls += 1  # calls
+    for i in range(n):
+        global turns
+        turns += 1  # turns
+
+@profile
+def outer(how):
+    for j in range(50):
+        inner(j % 7)
+    print(calls, turns, flush=True)
+    end(how)  # in flight
+
+def end(how):
+    if how == "exit":
+        os._exit(3)
+    if how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "term":
+        os.kill(os.getpid(), signal.SIGTERM)
+    if how == "crash":
+        import ctypes
+        ctypes.string_at(0)
+    if how == "wait":
+        time.sleep(60)
+    if how == "raise":
+        raise KeyError(how)
+    if how.isdigit():
+        sys.exit(int(how))
+
+outer(sys.argv[1])
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    (tmp_path / "prog.py").write_text(COUNTS, "utf-8")
+    return tmp_path / "prog.py"
+
+
+@pytest.fixture
+def live(tmp_path):
+    return tmp_path / "prog.py.lprof.live"
+
+
+def write(folder, text, name="prog.py"):
+    (folder / name).write_text(text, "utf-8")
+    return folder / name
+
+
+def start(arguments, folder, **options):
+    """A ckernprof that goes on in the background."""
+    return subprocess.Popen(
+        [str(part) for part in [*ckernprof("-l"), *arguments]],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+        **options,
+    )
+
+
+def wait_for(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError("it did not happen")
+
+
+def recovered(live, to="out.lprof"):
+    ended = run_viewer(["recover", live.name, "-o", to], live.parent)
+    assert ended.code == 0, ended.err
+    return Profile(live.parent / to)
+
+
+def check_counts(profile, script, printed):
+    calls, turns = map(int, printed.split())
+    assert profile.line("inner", line_of(script, "# calls"))["hits"] == calls
+    assert profile.line("inner", line_of(script, "# turns"))["hits"] == turns
+    assert profile.line("outer", line_of(script, "inner(j % 7)"))["hits"] == 50
+    assert profile.line("outer", line_of(script, "# in flight"))["hits"] == 1
+
+
+def marked_lines(text):
+    """Numbers of the lines that the report marks as being executed."""
+    return [int(row.split()[0]) for row in text.splitlines() if re.match(r" *\d+ .*  ?>  ", row)]
+
+
+# ---- dying ----
+
+
+@pytest.mark.parametrize(
+    "how, code",
+    [
+        ("exit", 3),
+        ("kill", -signal.SIGKILL),
+        ("term", -signal.SIGTERM),
+        ("crash", -signal.SIGSEGV),
+    ],
+)
+def test_a_run_that_dies_leaves_all_it_counted(how, code, script, live):
+    ended = run_ckernprof(["-l", script, how], script.parent)
+    assert ended.code == code, ended.err
+    assert not (script.parent / "prog.py.lprof").exists()
+    check_counts(recovered(live), script, ended.out)
+    shown = run_viewer([live.name], script.parent)
+    assert shown.code == 0 and "did not end by itself" in shown.out
+    assert marked_lines(shown.out) == [line_of(script, "# in flight")]
+    assert "turns += 1  # turns" in shown.out
+
+
+@pytest.mark.parametrize("how, code", [("go", 0), ("7", 7), ("raise", 1)])
+def test_a_run_that_ends_leaves_only_its_profile(how, code, script):
+    ended = run_ckernprof(["-l", script, how], script.parent)
+    assert ended.code == code, ended.err
+    assert sorted(path.name for path in script.parent.iterdir()) == ["prog.py", "prog.py.lprof"]
+    check_counts(ended.profile(), script, ended.out.splitlines()[0])
+
+
+def test_what_is_recovered_equals_what_would_have_been_written(script, live):
+    whole = run_ckernprof(["-l", "-o", "whole.lprof", script, "go"], script.parent).profile(
+        "whole.lprof"
+    )
+    run_ckernprof(["-l", script, "kill"], script.parent)
+    part = recovered(live)
+    whole_hits, part_hits = whole.hits(), part.hits()
+    assert whole_hits == part_hits
+    assert whole.raw["source"] == part.raw["source"]
+    same = ("python", "tracer", "has_memory", "inexact_memory")
+    assert [whole.meta.get(name) for name in same] == [part.meta.get(name) for name in same]
+    assert part.meta["command"].endswith("prog.py kill")
+
+
+def test_times_in_the_live_file_are_those_of_the_clock(tmp_path):
+    script = write(
+        tmp_path,
+        "import os, time\n"
+        "@profile\n"
+        "def wait():\n"
+        "    time.sleep(0.2)  # waits\n"
+        "@profile\n"
+        "def f():\n"
+        "    wait()  # calls\n"
+        "    os._exit(0)\n"
+        "f()\n",
+    )
+    run_ckernprof(["-l", script], tmp_path)
+    profile = recovered(tmp_path / "prog.py.lprof.live")
+    for name, mark in (("wait", "# waits"), ("f", "# calls")):
+        assert 0.2e9 <= profile.line(name, line_of(script, mark))["time"] < 5e9
+    assert 0.2e9 <= profile.function("f")["total"] < 5e9
+
+
+def test_the_open_time_of_lines_in_flight_counts(tmp_path):
+    script = write(
+        tmp_path,
+        "import os, time\n"
+        "@profile\n"
+        "def inner():\n"
+        "    time.sleep(0.2)\n"
+        "    os._exit(0)  # last\n"
+        "@profile\n"
+        "def f(n):\n"
+        "    if n:\n"
+        "        return f(n - 1)  # calls\n"
+        "    inner()\n"
+        "f(100)\n",
+    )
+    run_ckernprof(["-l", script], tmp_path)
+    live = tmp_path / "prog.py.lprof.live"
+    call = recovered(live).line("f", line_of(script, "# calls"))
+    assert call["hits"] == 100 and 0.2e9 <= call["time"] < 5e9
+    assert marked_lines(run_viewer([live.name], tmp_path).out) == [
+        line_of(script, "# last"),
+        line_of(script, "# calls"),
+        line_of(script, "    inner()"),
+    ]
+
+
+def test_threads_and_suspended_bodies_are_in_it(tmp_path):
+    script = write(
+        tmp_path,
+        "import asyncio, os, threading\n"
+        "@profile\n"
+        "def work(n):\n"
+        "    for i in range(n):\n"
+        "        i + 1  # work\n"
+        "    if n == 30:\n"
+        "        event.wait()  # waits\n"
+        "@profile\n"
+        "def numbers():\n"
+        "    while True:\n"
+        "        yield 1  # yields\n"
+        "@profile\n"
+        "async def task():\n"
+        "    await asyncio.sleep(0.01)  # awaits\n"
+        "    os._exit(0)\n"
+        "event = threading.Event()\n"
+        "for n in (10, 20, 30):\n"
+        "    thread = threading.Thread(target=work, args=(n,), daemon=True)\n"
+        "    thread.start()\n"
+        "    if n != 30:\n"
+        "        thread.join()\n"
+        "made = numbers()\n"
+        "for i in range(5):\n"
+        "    next(made)\n"
+        "import time; time.sleep(0.2)\n"
+        "asyncio.run(task())\n",
+    )
+    run_ckernprof(["-l", script], tmp_path)
+    live = tmp_path / "prog.py.lprof.live"
+    profile = recovered(live)
+    assert profile.line("work", line_of(script, "# work"))["hits"] == 60
+    assert profile.line("numbers", line_of(script, "# yields"))["hits"] == 5
+    assert profile.line("task", line_of(script, "# awaits"))["await"] >= 5e6
+    marked = marked_lines(run_viewer([live.name], tmp_path).out)
+    assert line_of(script, "# waits") in marked and line_of(script, "# yields") not in marked
+
+
+def test_many_functions_and_deep_stacks_fit(tmp_path):
+    text = ["import os, sys", "sys.setrecursionlimit(20000)"]
+    for i in range(2000):
+        text += ["@profile", f"def f{i}(a):", "    b = a", "    return b"]
+    text += ["@profile", "def deep(n):", "    if n:", "        deep(n - 1)", "    os._exit(0)"]
+    text += ["for f in list(globals().values()):"]
+    text += ["    if getattr(f, '__name__', '')[:1] == 'f': f(1)", "deep(5000)"]
+    script = write(tmp_path, "\n".join(text) + "\n")
+    ended = run_ckernprof(["-l", script], tmp_path)
+    assert ended.code == 0, ended.err
+    profile = recovered(tmp_path / "prog.py.lprof.live")
+    assert len(profile.functions) == 2001
+    assert all(sum(hits.values()) == 2 for key, hits in profile.hits().items() if key[2][0] == "f")
+    assert profile.line("deep", line_of(script, "    if n:"))["hits"] == 5001
+
+
+def test_source_that_the_program_deletes_is_shown(tmp_path):
+    script = write(
+        tmp_path,
+        "import os\n@profile\ndef gone():\n    os.unlink(__file__)\n    os._exit(0)\ngone()\n",
+    )
+    run_ckernprof(["-l", script], tmp_path)
+    assert not script.exists()
+    assert "os.unlink(__file__)" in run_viewer(["prog.py.lprof.live"], tmp_path).out
+
+
+def test_a_program_that_changes_folder_and_closes_all_files(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    script = write(
+        tmp_path,
+        "import os\n"
+        "os.chdir('elsewhere')\n"
+        "os.closerange(3, 300)\n"
+        "own = [open(f'own{i}', 'w') for i in range(300)]\n"
+        + "".join(f"@profile\ndef f{i}():\n    a = 1\n" for i in range(500))
+        + "for i in range(500):\n    globals()[f'f{i}']()\n"
+        "os._exit(0)\n",
+    )
+    run_ckernprof(["-l", script], tmp_path)
+    assert all(path.stat().st_size == 0 for path in (tmp_path / "elsewhere").iterdir())
+    assert len(recovered(tmp_path / "prog.py.lprof.live").functions) == 500
+
+
+def test_no_signal_handler_is_installed(tmp_path):
+    script = write(
+        tmp_path,
+        "import signal\n"
+        "print(all(signal.getsignal(s) == signal.SIG_DFL for s in (signal.SIGTERM, signal.SIGSEGV,"
+        " signal.SIGALRM, signal.SIGUSR1, signal.SIGBUS)))\n"
+        "signal.signal(signal.SIGTERM, lambda *a: print('own'))\n"
+        "signal.raise_signal(signal.SIGTERM)\n",
+    )
+    ended = run_ckernprof(["-l", "-i", "0.01", script], tmp_path)
+    assert ended.out.splitlines()[:2] == ["True", "own"]
+
+
+# ---- what the next commands say ----
+
+
+def test_the_viewer_points_from_the_missing_profile_to_the_live_file(script, live):
+    run_ckernprof(["-l", script, "term"], script.parent)
+    ended = run_viewer(["prog.py.lprof"], script.parent)
+    assert ended.code == 1 and len(ended.err.splitlines()) == 1
+    assert "No such file" in ended.err and ended.err.rstrip().endswith("prog.py.lprof.live")
+
+
+def test_the_viewer_says_that_a_profile_is_older_than_the_live_file(script, live):
+    run_ckernprof(["-l", script, "go"], script.parent)
+    assert run_viewer(["prog.py.lprof"], script.parent).err == ""
+    run_ckernprof(["-l", script, "term"], script.parent)
+    ended = run_viewer(["prog.py.lprof"], script.parent)
+    assert ended.code == 0 and "a later run has not ended" in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_the_next_run_keeps_what_was_left_and_says_so(script, live):
+    first = run_ckernprof(["-l", script, "kill"], script.parent)
+    kept_bytes = live.read_bytes()
+    second = run_ckernprof(["-l", script, "kill"], script.parent)
+    assert len(second.err.splitlines()) == 1 and "did not end" in second.err
+    [kept] = [path for path in script.parent.glob("*.live") if path != live]
+    assert kept.name in second.err and kept.read_bytes() == kept_bytes
+    check_counts(recovered(kept), script, first.out)
+    check_counts(recovered(live), script, second.out)
+
+
+def test_a_file_of_the_users_is_left_alone(script, live):
+    live.write_text("mine", "utf-8")
+    ended = run_ckernprof(["-l", script, "go"], script.parent)
+    assert ended.code == 0 and live.read_text("utf-8") == "mine"
+    assert len(list(script.parent.iterdir())) == 3
+
+
+def test_two_runs_at_once_keep_their_own_files(script, live):
+    first = start([script, "wait"], script.parent)
+    try:
+        printed = first.stdout.readline()
+        second = run_ckernprof(["-l", script, "kill"], script.parent)
+        assert second.err == ""
+        [other] = [path for path in script.parent.glob("*.live") if path != live]
+        check_counts(recovered(other), script, second.out)
+        shown = run_viewer([live.name], script.parent)
+        assert "is still running" in shown.out and str(first.pid) in shown.out
+        assert marked_lines(shown.out) == [line_of(script, "# in flight")]
+        check_counts(recovered(live), script, printed)
+    finally:
+        first.kill()
+        first.communicate()
+    assert "did not end by itself" in run_viewer([live.name], script.parent).out
+
+
+def test_a_running_program_is_shown_as_it_goes_on(tmp_path):
+    script = write(
+        tmp_path,
+        "import time\n"
+        "@profile\n"
+        "def f():\n"
+        "    return 1  # leaf\n"
+        "@profile\n"
+        "def main():\n"
+        "    end = time.time() + 60\n"
+        "    while time.time() < end:\n"
+        "        f()  # call\n"
+        "main()\n",
+    )
+    live = tmp_path / "prog.py.lprof.live"
+    process = start([script], tmp_path)
+    try:
+        wait_for(lambda: live.exists() and "# call" in run_viewer([live.name], tmp_path).out)
+        seen = []
+        for i in range(5):
+            line = recovered(live, f"{i}.lprof").line("main", line_of(script, "# call"))
+            seen.append(line["hits"])
+            assert line["time"] < 60e9
+        assert seen == sorted(seen) and seen[0] < seen[-1]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+# ---- recover ----
+
+
+def test_recover_names_its_file_after_the_live_one(script, live):
+    printed = run_ckernprof(["-l", script, "term"], script.parent).out
+    ended = run_viewer(["recover", live.name], script.parent)
+    assert ended.code == 0 and "prog.py.lprof" in ended.out
+    check_counts(Profile(script.parent / "prog.py.lprof"), script, printed)
+    assert run_viewer(["-mt", "prog.py.lprof"], script.parent).code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments, code, said",
+    [
+        ([], 2, "needs a live file"),
+        (["a.live", "b.live"], 2, "one file"),
+        (["a.live", "-o"], 2, "-o needs"),
+        (["a.live", "-o", ""], 2, "-o needs"),
+        (["--what", "a.live"], 2, "--what"),
+        (["plain"], 2, ".live"),
+        (["missing.live"], 1, "No such file"),
+        (["plain", "-o", "x.lprof"], 1, "not a clineprof profile"),
+        (["empty.live"], 1, "not a clineprof profile"),
+    ],
+)
+def test_recover_refuses_in_one_line(arguments, code, said, tmp_path):
+    (tmp_path / "plain").write_text("hello" * 100, "utf-8")
+    (tmp_path / "empty.live").write_bytes(b"")
+    ended = run_viewer(["recover", *arguments], tmp_path)
+    assert ended.code == code and said in ended.err
+    assert ended.err.startswith("clineprof: ") and len(ended.err.splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.live", "plain"]
+
+
+def test_recover_has_help_and_works_as_a_module_does(script, live):
+    ended = run_viewer(["recover", "--help"], script.parent)
+    assert ended.code == 0 and ended.out.startswith("usage: clineprof recover")
+    run_ckernprof(["-l", script, "term"], script.parent)
+    packages = viewer_command()[0].parent.parent / "python"
+    ended = run(
+        [sys.executable, "-m", "clineprof", "recover", live.name],
+        script.parent,
+        env={"PYTHONPATH": str(packages)},
+    )
+    assert ended.code == 0, ended.err
+
+
+def test_recover_that_cannot_write_says_so(script, live):
+    run_ckernprof(["-l", script, "term"], script.parent)
+    ended = run_viewer(["recover", live.name, "-o", "no/such/folder.lprof"], script.parent)
+    assert ended.code == 1 and len(ended.err.splitlines()) == 1
+    assert "no/such/folder.lprof" in ended.err and live.exists()
+
+
+# ---- damage ----
+
+
+def test_a_cut_off_live_file_is_refused_or_read(script, live):
+    run_ckernprof(["-l", script, "kill"], script.parent)
+    whole = live.read_bytes()
+    for size in (1, 8, 100, 400, 4000, 4096, 4100, 5000, 70000, len(whole) - 1):
+        live.write_bytes(whole[:size])
+        ended = run_viewer([live.name], script.parent)
+        assert ended.code in (0, 1) and len(ended.err.splitlines()) <= 1
+        assert ended.code == 0 or live.name in ended.err
+
+
+def test_a_damaged_live_file_never_crashes_the_viewer(script, live):
+    run_ckernprof(["-l", script, "kill"], script.parent)
+    whole = live.read_bytes()
+    used = [at for at in range(0, len(whole), 8) if any(whole[at : at + 8])]
+    chance = random.Random(4)
+    for i in range(60):
+        damaged = bytearray(whole)
+        for _ in range(chance.choice([1, 3, 10])):
+            at = chance.choice(used) + chance.randrange(8)
+            damaged[at] = chance.choice([0, 1, 127, 128, 255, chance.randrange(256)])
+        live.write_bytes(damaged)
+        ended = run_viewer([live.name], script.parent)
+        assert ended.code in (0, 1), (i, ended.code, ended.err)
+        assert len(ended.err.splitlines()) <= 1
+
+
+def test_a_live_file_of_another_version_is_refused(script, live):
+    run_ckernprof(["-l", script, "kill"], script.parent)
+    whole = bytearray(live.read_bytes())
+    for at, said in ((8, "newer"), (16, "another")):
+        changed = bytearray(whole)
+        changed[at] ^= 0x40
+        live.write_bytes(changed)
+        ended = run_viewer([live.name], script.parent)
+        assert ended.code == 1 and said in ended.err and len(ended.err.splitlines()) == 1
+
+
+# ---- disks and limits ----
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Mounts a file system of so many KiB; only root can."""
+    mounted = []
+
+    def mount(kibibytes):
+        folder = tmp_path / "disk"
+        folder.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={kibibytes}k", "tmpfs", str(folder)]
+        try:
+            failed = subprocess.run(command, capture_output=True).returncode != 0
+        except FileNotFoundError:
+            failed = True
+        if failed:
+            pytest.skip("mounting a small disk needs root")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill(disk):
+    with open(disk / "filler", "wb", buffering=0) as filler:
+        try:
+            while filler.write(b"x" * 4096):
+                pass
+        except OSError:
+            pass
+
+
+def test_a_full_disk_costs_one_line_and_nothing_else(small_disk, tmp_path):
+    disk = small_disk(64)
+    script = write(tmp_path, COUNTS)
+    fill(disk)
+    ended = run_ckernprof(["-l", "-o", disk / "out.lprof", script, "go"], tmp_path)
+    assert ended.code == 0
+    first = ended.err.splitlines()[0]
+    assert "cannot keep" in first and "No space left" in first
+    assert [line for line in ended.err.splitlines() if "live" in line] == [first]
+    assert sorted(path.name for path in disk.iterdir()) == ["filler"]
+
+
+def test_a_disk_that_fills_up_loses_no_count(small_disk, tmp_path):
+    disk = small_disk(480)
+    text = "".join(f"@profile\ndef f{i}():\n    a = {i}\n    return a\n" for i in range(2000))
+    text += "for i in range(2000):\n    globals()[f'f{i}']()\nprint('whole')\n"
+    script = write(tmp_path, text)
+    ended = run_ckernprof(["-l", "-o", disk / "out.lprof", script], tmp_path)
+    assert ended.code == 0 and ended.out.startswith("whole\n")
+    [said] = [line for line in ended.err.splitlines() if "could not grow" in line]
+    assert "No space left" in said
+    path = re.search(r"Wrote profile results to '(.*)'", ended.out).group(1)
+    assert all(sum(hits.values()) == 2 for hits in Profile(path).hits().values())
+    assert len(Profile(path).functions) == 2000
+    if not path.startswith(str(disk)):
+        os.unlink(path)
+
+
+def test_a_killed_run_on_a_full_disk_says_what_is_missing(small_disk, tmp_path):
+    disk = small_disk(480)
+    text = "".join(f"@profile\ndef f{i}():\n    a = {i}\n    return a\n" for i in range(2000))
+    text += "for i in range(2000):\n    globals()[f'f{i}']()\nimport os; os._exit(0)\n"
+    ended = run_ckernprof(["-l", "-o", disk / "out.lprof", write(tmp_path, text)], tmp_path)
+    assert ended.code == 0 and ended.err == ""
+    shown = run_viewer(["-z", disk / "out.lprof.live"], tmp_path)
+    assert shown.code == 0 and "could not grow" in shown.out
+
+
+def test_a_limit_of_file_size_is_no_death(tmp_path):
+    text = "".join(f"@profile\ndef f{i}():\n    a = {i}\n" for i in range(1000))
+    text += "for i in range(1000):\n    globals()[f'f{i}']()\nprint('whole')\n"
+    text = (
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (400000, resource.RLIM_INFINITY))\n" + text +
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)\n"
+    )
+    ended = run_ckernprof(["-l", write(tmp_path, text)], tmp_path)
+    assert ended.code == 0 and ended.out.startswith("whole\n")
+    assert "could not grow: File too large" in ended.err
+    assert len(ended.profile().functions) == 1000
+
+
+def test_an_output_that_is_no_file_has_no_live_file(script):
+    ended = run_ckernprof(["-l", "-o", "/dev/null", script, "go"], script.parent)
+    assert ended.code == 0 and ended.err == ""
+    assert not os.path.exists("/dev/null.live")
+
+
+# ---- fork and exec ----
+
+FORKS = """\
+import os, sys
+
+@profile
+def leaf(n):
+    for i in range(n):
+        i + 1  # leaf
+
+@profile
+def nested(n):
+    if n:
+        return nested(n - 1)
+    leaf(10)
+    return fork()
+
+@profile
+def fork():
+    child = os.fork()  # forks
+    if child == 0:
+        for i in range(100):
+            leaf(1000)
+        child_deep(500)
+    return child
+
+@profile
+def child_deep(n):
+    if n:
+        child_deep(n - 1)
+
+child = nested(20)
+if child == 0:
+    leaf(100000)
+    how = sys.argv[1]
+    if how == "exit":
+        sys.exit(0)
+    if how == "hard":
+        os._exit(0)
+    if how == "kill":
+        os.kill(os.getpid(), 9)
+os.waitpid(child, 0)
+for i in range(100):
+    leaf(3)
+print("parent", flush=True)
+if sys.argv[2] == "kill":
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("child", ["exit", "hard", "kill"])
+@pytest.mark.parametrize("parent", ["end", "kill"])
+def test_a_forked_child_leaves_the_parents_file_alone(child, parent, tmp_path):
+    script = write(tmp_path, FORKS)
+    ended = run_ckernprof(["-l", script, child, parent], tmp_path)
+    assert ended.out.startswith("parent\n") and ended.code == (-9 if parent == "kill" else 0)
+    live = tmp_path / "prog.py.lprof.live"
+    assert live.exists() == (parent == "kill")
+    profile = recovered(live) if parent == "kill" else ended.profile()
+    assert profile.line("leaf", line_of(script, "# leaf"))["hits"] == 310
+    assert profile.line("fork", line_of(script, "# forks"))["hits"] == 1
+    assert sum(profile.measure(profile.function("child_deep"), "hits").values()) == 0
+
+
+def test_fork_under_load_of_a_thread_keeps_both_sides_whole(tmp_path):
+    script = write(
+        tmp_path,
+        "import os, threading\n"
+        "@profile\n"
+        "def f(n):\n"
+        "    return f(n - 1) if n else 0\n"
+        "stop = False\n"
+        "def spin():\n"
+        "    while not stop:\n"
+        "        f(30)\n"
+        "thread = threading.Thread(target=spin)\n"
+        "thread.start()\n"
+        "for i in range(50):\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        for j in range(50):\n"
+        "            f(40)\n"
+        "        os._exit(5)\n"
+        "    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5\n"
+        "stop = True\n"
+        "thread.join()\n",
+    )
+    ended = run_ckernprof(["-l", script], tmp_path)
+    assert ended.code == 0, ended.err
+
+
+def test_exec_leaves_the_live_file(script, live):
+    replaced = write(
+        script.parent,
+        COUNTS.replace(
+            "    end(how)",
+            "    os.execv(sys.executable, [sys.executable, '-c',"
+            " 'import time; print(4, flush=True); time.sleep(60)'])",
+        ),
+    )
+    process = start([replaced, "go"], script.parent)
+    try:
+        printed = process.stdout.readline()
+        assert process.stdout.readline() == "4\n"
+        assert "did not end by itself" in run_viewer([live.name], script.parent).out
+        check_counts(recovered(live), replaced, printed)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+# ---- -i ----
+
+TICKS = """\
+import sys, time
+
+@profile
+def tick(n):
+    for i in range(100):
+        n += i  # turn
+    return n
+
+@profile
+def main(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        tick(1)  # call
+
+main(float(sys.argv[1]))
+print("done")
+"""
+
+
+def test_interval_saves_are_whole_profiles(tmp_path):
+    script = write(tmp_path, TICKS)
+    process = start(["-i", "0.1", script, "60"], tmp_path)
+    path = tmp_path / "prog.py.lprof"
+    seen = []
+    try:
+        while len(seen) < 5:
+            wait_for(lambda: path.exists() and path.stat().st_size and Profile(path).functions)
+            profile = Profile(path)
+            hits = profile.line("main", line_of(script, "# call"))["hits"]
+            if hits not in seen:
+                seen.append(hits)
+            assert "".join(t["text"] for t in profile.raw["source"]).count("# turn") == 1
+    finally:
+        process.kill()
+        process.communicate()
+    assert seen == sorted(seen)
+    last = Profile(path).line("main", line_of(script, "# call"))["hits"]
+    live = recovered(tmp_path / "prog.py.lprof.live").line("main", line_of(script, "# call"))
+    assert 0 < last <= live["hits"]
+
+
+def test_interval_saves_and_a_clean_end(tmp_path):
+    script = write(tmp_path, TICKS)
+    ended = run_ckernprof(["-l", "-i", "0.05", script, "0.5"], tmp_path)
+    assert ended.code == 0 and ended.err == "" and ended.out.startswith("done\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["prog.py", "prog.py.lprof"]
+    profile = ended.profile()
+    turn = profile.line("tick", line_of(script, "# turn"))["hits"]
+    assert turn == 100 * profile.line("main", line_of(script, "# call"))["hits"]
+
+
+def test_interval_saves_survive_a_fork_without_a_warning(tmp_path):
+    script = write(
+        tmp_path,
+        "import os, time, warnings\n"
+        "warnings.simplefilter('error')\n"
+        "@profile\n"
+        "def f():\n"
+        "    for i in range(20):\n"
+        "        child = os.fork()\n"
+        "        if child == 0:\n"
+        "            os._exit(0)\n"
+        "        os.waitpid(child, 0)\n"
+        "    time.sleep(0.5)\n"
+        "    for i in range(20000):\n"
+        "        i + 1  # after\n"
+        "    time.sleep(1)\n"
+        "    os._exit(0)\n"
+        "f()\n",
+    )
+    ended = run_ckernprof(["-l", "-i", "0.05", script], tmp_path)
+    assert ended.code == 0 and ended.err == ""
+    profile = Profile(tmp_path / "prog.py.lprof")
+    assert profile.line("f", line_of(script, "# after"))["hits"] == 20000
+
+
+def test_interval_saves_that_fail_are_told_once(tmp_path):
+    (tmp_path / "sub").mkdir()
+    script = write(
+        tmp_path,
+        "import os, time\n"
+        "@profile\n"
+        "def f():\n"
+        "    return 1\n"
+        "f()\n"
+        "os.rename('sub', 'moved')\n"
+        "time.sleep(0.3)\n"
+    )
+    ended = run_ckernprof(["-l", "-i", "0.05", "-o", "sub/out.lprof", script], tmp_path)
+    assert ended.code == 0
+    assert len([line for line in ended.err.splitlines() if "could not be saved" in line]) == 1
+    path = re.search(r"Wrote profile results to '(.*)'", ended.out).group(1)
+    assert Profile(path).line("f", 4)["hits"] == 1
+    os.unlink(path)
+
+
+# ---- top ----
+
+
+class Screen:
+    """`clineprof top` in a terminal of its own."""
+
+    def __init__(self, live, rows=12, columns=120):
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(live.parent)
+            environment = clean_environment()
+            command = [str(part) for part in [*viewer_command(), "top", live.name]]
+            os.execve(command[0], command, environment)
+        fcntl.ioctl(
+            self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0)
+        )
+        self.text = ""
+
+    def read(self):
+        """All that has come so far."""
+        try:
+            while select.select([self.terminal], [], [], 0.05)[0]:
+                more = os.read(self.terminal, 65536).decode("utf-8", "replace")
+                if not more:
+                    break
+                self.text += more
+        except OSError:
+            pass
+        return self.text
+
+    def pictures(self):
+        return self.read().split("\x1b[H")[1:]
+
+    def wait(self, text, after=0):
+        """The first picture behind the first `after` ones that has this text."""
+        return wait_for(
+            lambda: next((one for one in self.pictures()[after:] if text in one), None)
+        )
+
+    def press(self, keys):
+        os.write(self.terminal, keys.encode())
+
+    def gone(self):
+        self.read()
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if pid:
+            self.status = status
+        return pid
+
+    def code(self):
+        wait_for(self.gone)
+        os.close(self.terminal)
+        return os.waitstatus_to_exitcode(self.status)
+
+
+def test_top_shows_a_running_program_and_obeys_keys(tmp_path):
+    script = write(tmp_path, TICKS)
+    process = start([script, "60"], tmp_path)
+    live = tmp_path / "prog.py.lprof.live"
+    try:
+        wait_for(lambda: live.exists() and "# call" in run_viewer([live.name], tmp_path).out)
+        screen = Screen(live)
+        first = screen.wait("is running")
+        rows = [row for row in first.split("\r\n") if "prog.py:" in row]
+        assert str(process.pid) in first and "\x1b[7m    Time s" in first
+        times = [float(row.split()[1]) for row in rows]
+        assert times == sorted(times, reverse=True)
+        assert "main" in rows[0] and " >prog.py" in rows[0] and "tick(1)  # call" in rows[0]
+        later = screen.wait("is running", after=2)  # it is drawn anew by itself
+        assert later != first
+        screen.press("h")
+        by_hits = screen.wait("\x1b[7m        Hits")
+        hits = [int(row.split()[0]) for row in by_hits.split("\r\n") if "prog.py:" in row]
+        assert hits == sorted(hits, reverse=True) and len(hits) > 4
+        screen.press("\x1b[C")
+        before = len(screen.pictures())
+        screen.wait("\x1b[7m    Time s", after=before - 1)
+        screen.press("<")
+        screen.wait("\x1b[7m        Hits", after=before)
+        screen.press("q")
+        assert screen.code() == 0
+        assert screen.text.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_top_goes_on_when_the_program_is_killed(script, live):
+    process = start([script, "wait"], script.parent)
+    try:
+        process.stdout.readline()
+        screen = Screen(live)
+        screen.wait("is running")
+    finally:
+        process.kill()
+        process.communicate()
+    screen.wait("has ended")
+    screen.press("\x03")
+    assert screen.code() == 0
+
+
+def test_top_ends_with_a_run_that_ends(tmp_path):
+    script = write(tmp_path, TICKS)
+    process = start([script, "2"], tmp_path)
+    live = tmp_path / "prog.py.lprof.live"
+    wait_for(live.exists)
+    screen = Screen(live)
+    screen.wait("is running")
+    assert process.wait(30) == 0
+    process.communicate()
+    assert screen.code() == 0 and "the run has ended by itself" in screen.text
+
+
+def test_top_gives_the_terminal_back_when_it_is_ended(script, live):
+    run_ckernprof(["-l", script, "kill"], script.parent)
+    screen = Screen(live)
+    screen.wait("has ended")
+    os.kill(screen.pid, signal.SIGTERM)
+    assert screen.code() == 0 and screen.text.endswith("\x1b[?1049l")
+
+
+def test_top_shows_no_control_characters_of_the_program(tmp_path):
+    script = write(tmp_path, "import os\n@profile\ndef f():\n    a = '\x1b[2J'; os._exit(0)\nf()\n")
+    run_ckernprof(["-l", script], tmp_path)
+    screen = Screen(tmp_path / "prog.py.lprof.live")
+    picture = screen.wait("has ended")
+    screen.press("q")
+    assert screen.code() == 0
+    assert "\\x1b[2J" in picture and "\x1b[2J" not in picture
+
+
+@pytest.mark.parametrize(
+    "arguments, code, said",
+    [
+        ([], 2, "one live file"),
+        (["a", "b"], 2, "one live file"),
+        (["--what"], 2, "one live file"),
+        (["missing.live"], 1, "No such file"),
+        (["prog.py"], 1, "not a clineprof profile"),
+        (["prog.py.lprof.live"], 2, "needs a terminal"),
+    ],
+)
+def test_top_refuses_in_one_line(arguments, code, said, script):
+    run_ckernprof(["-l", script, "kill"], script.parent)
+    ended = run_viewer(["top", *arguments], script.parent)
+    assert ended.code == code and said in ended.err and ended.out == ""
+    assert ended.err.startswith("clineprof: ") and len(ended.err.splitlines()) == 1
+
+
+def test_top_has_help(tmp_path):
+    ended = run_viewer(["top", "--help"], tmp_path)
+    assert ended.code == 0 and ended.out.startswith("usage: clineprof top")
