@@ -240,6 +240,11 @@ bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
     return done;
 }
 
+bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes)
+{
+    return clp_texts_know(cast(profiler)->texts, file_name, text, bytes);
+}
+
 void clp_profiler_stop(PyObject *profiler)
 {
     clp_tracer_stop(cast(profiler)->recorder);

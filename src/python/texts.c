@@ -156,6 +156,20 @@ bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals)
     return done;
 }
 
+bool clp_texts_know(PyObject *texts, PyObject *file_name, const char *text, size_t bytes)
+{
+    PyObject *decoded = decode(text, bytes), *utf8 = NULL;
+    bool done = false;
+
+    if (decoded != NULL)
+        utf8 = PyUnicode_AsEncodedString(decoded, "utf-8", "backslashreplace");
+    if (utf8 != NULL)
+        done = PyDict_SetItem(texts, file_name, utf8) == 0;
+    Py_XDECREF(decoded);
+    Py_XDECREF(utf8);
+    return done;
+}
+
 static int32_t last_line(const struct clp_profile_function *function)
 {
     if (function->line_count == 0)

@@ -12,6 +12,10 @@
  * nothing. False with an exception set only when memory ran out. */
 bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals);
 
+/* Remembers this as the text of the file, whatever becomes of the file: `bytes` bytes as they stand in
+ * it. False with an exception set. */
+bool clp_texts_know(PyObject *texts, PyObject *file_name, const char *text, size_t bytes);
+
 /* Gives every function of the profile its lines. CLP_NO_MEMORY: some have none. */
 clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile);
 
