@@ -222,8 +222,8 @@ static void print_report(const struct run *run, const struct clp_profile *profil
     options.skip_zero = run->options.skip_zero;
     options.summarize = run->options.summarize;
     options.folder = getcwd(folder, sizeof folder);
-    (void)clp_report_options_set(&options, run->options.columns, run->options.self,
-                                 run->options.sort_by, &text);
+    clp_report_options_set(&options, run->options.columns, run->options.self,
+                           run->options.sort_by);
     if (clp_report_text(profile, &options, &text) != CLP_OK)
         clp_words_complain(me, "out of memory; the report is not complete");
     print_text(run, clp_buf_text(&text));

@@ -78,7 +78,7 @@ static bool print_report(const struct clp_view_options *view, const struct clp_p
     options.unit = view->unit;
     options.skip_zero = view->skip_zero;
     options.order = view->sort ? CLP_REPORT_BY_TIME : CLP_REPORT_BY_ORDER;
-    (void)clp_report_options_set(&options, view->columns, view->self, view->sort_by, &text);
+    clp_report_options_set(&options, view->columns, view->self, view->sort_by);
     options.summarize = view->summarize;
     options.no_memory = view->no_memory;
     options.raw_times = view->raw_times;

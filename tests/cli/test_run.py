@@ -218,7 +218,7 @@ def test_help_and_version(tmp_path):
             "-m",
             "--tracer",
             "--python",
-            "--no-memory",
+            "--memory",
         ):
             assert re.search(rf"^ .*(?<!\w){re.escape(option)}\b", ended.out, re.M), option
     ended = run_ckernprof(["-V"], tmp_path)

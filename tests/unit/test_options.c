@@ -536,8 +536,8 @@ Test(options, page)
     clp_run_options_page("ckernprof", &line.out);
     const char *text = clp_buf_text(&line.out);
     cr_expect_not_null(strstr(text, "\n| `-v`, `--view`, `--verbose` |  | print"), "%s", text);
-    cr_expect_not_null(strstr(text, "\n| `-u UNIT`, `--unit UNIT` | 1e-6 | unit"), "%s", text);
-    cr_expect_not_null(strstr(text, "\n| `--no-preimports`, `--preimports` | no | do"), "%s", text);
+    cr_expect_not_null(strstr(text, "\n| `-u UNIT`, `--unit UNIT` | `1e-6` | unit"), "%s", text);
+    cr_expect_not_null(strstr(text, "\n| `--no-preimports`, `--preimports` | `no` | do"), "%s", text);
     clp_buf_clear(&line.out);
 }
 
