@@ -364,7 +364,7 @@ static void finish_calls(const struct run *run)
     write_bytes(run, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
     Py_DECREF(bytes);
     bool empty = clp_calls_empty(run->profiler);
-    if (run->options.verbosity > 0)
+    if (run->options.verbosity > 0 && !empty) /* pstats has no report of nothing */
         print_calls(run);
     if (run->options.verbosity >= 0 && empty)
         clp_words_complain(me, "nothing was profiled: no function marked with @profile was called "

@@ -27,6 +27,7 @@ def _load(table, named):
     warnings = []
     if named is not None:
         path, text = named, _read(named)
+        _parse(path, text, True)
         found = [_table(path, text, tool, table, warnings, True) for tool in TOOLS]
         if found == [None, None] and not warnings:
             warnings.append("%s has no table [tool.clineprof.%s]" % (path, table))
@@ -146,18 +147,13 @@ def _table(path, text, tool, table, warnings, complain):
     """(place, keys) of [tool.TOOL.TABLE]; None when the file has no table of the tool."""
     if tool not in text:
         return None
-    parse = _parser()
-    if parse is None:
+    parsed = _parse(path, text, complain)
+    if parsed is None:
         line = "%s is not read: Python before 3.11 needs the package tomli" % path
         if tool + "." + table in text and line not in warnings:
             warnings.append(line)
         return None
-    try:
-        tools = parse(text).get("tool", {})
-    except ValueError as error:
-        if complain:
-            raise Wrong("%s: %s" % (path, error)) from None
-        return None
+    tools = parsed.get("tool")
     own = tools.get(tool) if isinstance(tools, dict) else None
     if not isinstance(own, dict):
         return None
@@ -173,7 +169,9 @@ def _table(path, text, tool, table, warnings, complain):
     return "%s, [tool.%s.%s]" % (path, tool, table), keys
 
 
-def _parser():
+def _parse(path, text, complain):
+    """The file as a dict, empty when it is no TOML and that is not to be told; None where nothing can
+    read TOML."""
     try:
         import tomllib
     except ImportError:
@@ -181,7 +179,12 @@ def _parser():
             import tomli as tomllib
         except ImportError:
             return None
-    return tomllib.loads
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        if complain:
+            raise Wrong("%s: %s" % (path, error)) from None
+        return {}
 
 
 def _forget(names):
