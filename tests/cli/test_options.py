@@ -297,7 +297,7 @@ def test_rich(script, tmp_path):
 def test_rich_is_missing(script, tmp_path):
     """The program's own module of that name is not taken for it."""
     if subprocess.run([sys.executable, "-c", "import rich"], capture_output=True).returncode == 0:
-        arguments = ["--python", sys._base_executable]
+        arguments = ["--python", sys.base_prefix + "/bin/python3"]
     else:
         arguments = []
     script("print('the wrong one')\n", "rich/__init__.py")

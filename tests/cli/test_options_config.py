@@ -38,6 +38,11 @@ def lines_of(ended):
     return ended.out
 
 
+def viewer(arguments, folder):
+    """With this interpreter, which has what reads TOML."""
+    return run_viewer(arguments, folder, env={"VIRTUAL_ENV": sys.prefix})
+
+
 # ---- every kind of key ----
 
 
@@ -96,14 +101,14 @@ def test_the_viewer_has_a_table_of_its_own(folder):
         "[tool.clineprof.cli]\nsummarize = true\nmemory = false\nunit = 1\nskip-zero = true\n"
         "[tool.clineprof.kernprof]\nview = 1\n",
     )
-    out = lines_of(run_viewer(["program.py.lprof"], folder))
+    out = lines_of(viewer(["program.py.lprof"], folder))
     assert "Timer unit: 1 s" in out and "MiB" not in out and "idle" not in out
     assert re.search(r"seconds - program.py:3 - f$", out, re.M)
-    assert "Timer unit: 1e-06 s" in lines_of(run_viewer(["--no-config", "program.py.lprof"], folder))
-    assert "Timer unit: 0.1 s" in lines_of(run_viewer(["program.py.lprof", "-u", ".1"], folder))
+    assert "Timer unit: 1e-06 s" in lines_of(viewer(["--no-config", "program.py.lprof"], folder))
+    assert "Timer unit: 0.1 s" in lines_of(viewer(["program.py.lprof", "-u", ".1"], folder))
     write(folder / "other.toml", "[tool.clineprof.cli]\nunit = 10\n")
     for option in "-c", "--config":
-        out = lines_of(run_viewer(["program.py.lprof", option, "other.toml"], folder))
+        out = lines_of(viewer(["program.py.lprof", option, "other.toml"], folder))
         assert "Timer unit: 10 s" in out and "MiB" in out
 
 
@@ -169,7 +174,7 @@ def test_line_profiler_s_tables_are_heard(folder):
 def test_line_profiler_s_viewer_table(folder):
     run_ckernprof(["-l", "program.py"], folder)
     write(folder / "line_profiler.toml", "[tool.line_profiler.cli]\nunit = 1\nrich = false\n")
-    assert unit_of(run_viewer(["program.py.lprof"], folder)) == "1"
+    assert unit_of(viewer(["program.py.lprof"], folder)) == "1"
 
 
 @pytest.mark.once
@@ -235,7 +240,7 @@ def test_files_that_are_no_toml_or_no_table(folder):
         ended = run_ckernprof(["-l", "--config", "named.toml", "program.py"], folder)
         assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)
         assert said in ended.err
-        ended = run_viewer(["--config", "named.toml", "x.lprof"], folder)
+        ended = viewer(["--config", "named.toml", "x.lprof"], folder)
         assert (ended.code, len(ended.err.splitlines())) == (2, 1) and said in ended.err
     write(folder / "named.toml", "x = 1\n")
     ended = run_ckernprof(["-l", "--config", "named.toml", "program.py"], folder)
@@ -250,7 +255,7 @@ def test_files_that_are_no_toml_or_no_table(folder):
 @pytest.mark.skipif(sys.version_info >= (3, 11), reason="tomllib is there")
 def test_without_tomli(folder):
     def said(*options):
-        return run([*ckernprof(), "--python", sys._base_executable, "-l", *options, "program.py"],
+        return run([*ckernprof(), "--python", sys.base_prefix + "/bin/python3", "-l", *options, "program.py"],
                    folder)
 
     assert said().err == ""
