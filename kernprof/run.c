@@ -561,12 +561,11 @@ static void say_left_out(const struct run *run)
     struct clp_buf text;
 
     clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s%s",
+    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s",
                        options->prof_mod.count != 0 ? " -p" : "",
                        options->include.count != 0 ? " --include" : "",
                        options->exclude.count != 0 ? " --exclude" : "",
-                       options->output_interval != 0 ? " -i" : "",
-                       options->tracer != NULL ? " --tracer" : "");
+                       options->output_interval != 0 ? " -i" : "");
     if (clp_buf_text(&text)[text.used - 1] != ':' && options->verbosity >= 0)
         clp_words_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);

@@ -39,7 +39,7 @@ def without_warning(text):
 def test_the_page_is_made_from_the_table(program, tmp_path):
     table = run([program, "--help-page"], tmp_path)
     assert (table.code, table.err) == (0, "")
-    assert f"\n\n{table.out}\n" in PAGE, f"docs/options.md lacks:\n{table.out}"
+    assert f"\n\n{table.out}\n" in PAGE, "run tools/options_page.py"
     shown = run([program, "--help"], tmp_path).out
     listed = re.findall(r"^  (?:(-\w)|  )(?:, | +)(--[\w-]+)?", shown.split("options:\n")[1], re.M)
     rows = [line for line in table.out.splitlines() if line.startswith("| `")]

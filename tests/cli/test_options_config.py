@@ -5,7 +5,7 @@ import re
 import sys
 
 import pytest
-from harness import Profile, ckernprof, run, run_ckernprof, run_viewer
+from harness import TRACER, Profile, ckernprof, run, run_ckernprof, run_viewer
 
 try:
     import tomllib as toml
@@ -58,7 +58,7 @@ def test_keys_are_the_options(folder):
     assert out.startswith("before\nWrote profile results to 'x.lprof'\nTimer unit: 0.001 s\n")
     assert "MiB" not in out and "idle" not in out and "Per Hit" not in out
     assert re.search(r"seconds - program.py:3 - f$", out, re.M)
-    assert Profile(folder / "x.lprof").meta["tracer"] == "settrace"
+    assert Profile(folder / "x.lprof").meta["tracer"] == (TRACER or "settrace")
 
 
 def test_the_command_line_wins(folder):
