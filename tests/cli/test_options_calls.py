@@ -189,7 +189,8 @@ def test_endings(name, options, script, tmp_path):
     found = calls(tmp_path / "program.py.prof")
     if not options:
         assert found["main"] >= 1  # from 3.12 on cProfile takes threads for one another
-        assert b"traceback.py" not in (tmp_path / "program.py.prof").read_bytes()
+        if name != "exit at exit":  # which the interpreter itself shows
+            assert b"traceback.py" not in (tmp_path / "program.py.prof").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["profile", "cProfile", "pstats", "calls"])
@@ -228,4 +229,4 @@ def test_a_profile_of_the_program_s_own(script, tmp_path):
     """As with python -m cProfile: two at once cannot be, and the program is told so."""
     path = script("import cProfile\np = cProfile.Profile()\ntry:\n    p.enable()\n"
                   "except ValueError as error:\n    print(error)\n")
-    assert "already active" in run_ckernprof([path], tmp_path).out
+    assert re.match("(Another profiling )?tool.* is already ", run_ckernprof([path], tmp_path).out)
