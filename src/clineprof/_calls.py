@@ -151,7 +151,7 @@ def _async_generator(profile, function):
             try:
                 resume, given = body.asend, (yield item)
             except GeneratorExit:
-                await body.aclose()
+                await _Awaitable(profile, body.aclose().__await__())
                 raise
             except BaseException as error:
                 resume, given = body.athrow, error

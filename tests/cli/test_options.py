@@ -63,7 +63,7 @@ def test_both_ways_in_print_the_same_page(start, tmp_path):
 # ---- -c and - ----
 
 TEXTS = {
-    "what python gives": "import sys\nprint(sys.argv, sys.orig_argv[1:], sys.path[:2], sys.flags)\n"
+    "what python gives": "import sys  # a/b\nprint(sys.argv, sys.orig_argv[1:], sys.path[:2], sys.flags)\n"
     "print(sorted(globals()), __name__, __loader__, __spec__, globals().get('__file__'))\n",
     "exit": "import sys\nsys.exit(3)\n",
     "exit text": "import sys\nsys.exit('a text')\n",
@@ -258,7 +258,8 @@ def on_terminal(command, folder):
     """What a command writes to a terminal."""
     ours, its = pty.openpty()
     process = subprocess.Popen(
-        [str(word) for word in command], cwd=folder, stdout=its, env=clean_environment()
+        [str(word) for word in command], cwd=folder, stdout=its,
+        env=clean_environment({"VIRTUAL_ENV": sys.prefix}),
     )
     os.close(its)
     text = b""

@@ -117,6 +117,17 @@ async def agen(n):
             got = yield inner(i)
         except KeyError:
             yield "caught"
+def at_close(): print("closed")
+@profile
+def closing():
+    try: yield 1
+    finally: at_close()
+@profile
+async def aclosing():
+    try: yield 1
+    finally:
+        await asyncio.sleep(0)
+        at_close()
 class C:
     @profile
     @classmethod
@@ -136,9 +147,11 @@ g = generator(1); print(next(g), g.send(5), generator.__name__, generator.__doc_
 g = generator(2); next(g); print(g.throw(KeyError("k")))
 g = generator(3); next(g); g.close()
 print(list(whole()))
+g = closing(); next(g); g.close()
 async def main():
     print(await coroutine(4), [x async for x in agen(3)])
     a = agen(3); print(await a.__anext__(), await a.athrow(KeyError())); await a.aclose()
+    a = aclosing(); await a.__anext__(); await a.aclose()
     try:
         await asyncio.wait_for(coroutine(1), 0)
     except asyncio.TimeoutError:
@@ -158,6 +171,7 @@ def test_what_can_be_decorated(script, tmp_path):
     assert (ours.err, ours.code, own_messages_removed(ours.out)) == ("", 0, bare.out)
     found = calls(tmp_path / "program.py.prof")
     assert {"generator", "coroutine", "agen", "c", "s", "p", "m", "inner"} <= set(found)
+    assert found["at_close"] == 2
     assert "whole" not in found and "wrapper" not in found and "main" not in found
 
 

@@ -5,7 +5,7 @@ import re
 import sys
 
 import pytest
-from harness import TRACER, Profile, ckernprof, run, run_ckernprof, run_viewer
+from harness import BUILD, TRACER, Profile, ckernprof, run, run_ckernprof, run_python, run_viewer
 
 try:
     import tomllib as toml
@@ -168,6 +168,17 @@ def test_line_profiler_s_tables_are_heard(folder):
     write(folder / "clineprof.toml", "[tool.clineprof.kernprof]\nview = 0\n")
     write(folder / "rc.toml", "[tool.line_profiler.kernprof]\nverbose = 1\n")
     assert "Timer unit" not in run_ckernprof(["-l", "program.py"], folder, env=env).out
+
+
+@pytest.mark.once
+def test_the_viewer_takes_no_module_from_the_working_directory(folder):
+    run_ckernprof(["-l", "program.py"], folder)
+    write(folder / "clineprof.toml", "[tool.clineprof.cli]\nunit = 1\n")
+    for name in "datetime", "typing", "tomllib", "tomli":
+        write(folder / f"{name}.py", "print('the wrong one')\n")
+    env = {"PYTHONPATH": str(BUILD / "python")}
+    shown = run_python(["-m", "clineprof", "program.py.lprof"], folder, env=env)
+    assert unit_of(shown) == "1" and "the wrong one" not in shown.out
 
 
 @pytest.mark.once
