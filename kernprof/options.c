@@ -36,6 +36,18 @@ static bool check_order(const char *value, struct clp_buf *fault)
     return false;
 }
 
+/* Which of them this interpreter has, it says itself. */
+static bool check_tracer(const char *value, struct clp_buf *fault)
+{
+    static const char *const names[] = {"auto", "probe", "monitoring", "settrace"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(value, names[i]) == 0)
+            return true;
+    clp_buf_add_format(fault, "needs auto, probe, monitoring or settrace, not '%s'", value);
+    return false;
+}
+
 void clp_report_options_set(struct clp_report_options *report, const char *columns, bool self,
                             const char *sort_by)
 {
@@ -94,8 +106,8 @@ static const struct clp_option run_rows[] = {
      .help = "time, self, mem, hits, name, .."},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
      .field = RUN(output_interval), .help = "save every N seconds; bare: 1"},
-    {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .field = RUN(tracer),
-     .help = "auto, probe, monitoring, settrace"},
+    {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .check = check_tracer,
+     .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
      .inverted = true, .field = RUN(no_memory),
      .help = "what is read of memory: rss or off"},

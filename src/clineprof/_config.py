@@ -83,11 +83,15 @@ def _ours(table, warnings):
     for folder in _folders():
         for name in "clineprof.toml", "pyproject.toml":
             path = os.path.join(folder, name)
-            text = _read_if_there(path)
-            if text is not None:
-                found = _table(path, text, "clineprof", table, warnings, True)
-                if found is not None:
-                    return found
+            own = name == "clineprof.toml" and os.path.exists(path)
+            text = _read(path) if own else _read_if_there(path)
+            if text is None:
+                continue
+            found = _table(path, text, "clineprof", table, warnings, True)
+            if found is not None:
+                return found
+            if own and not warnings:
+                warnings.append("%s has no table [tool.clineprof.%s]" % (path, table))
     return None
 
 

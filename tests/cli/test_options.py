@@ -317,6 +317,7 @@ def test_wrong_words_are_told_in_a_line(script, tmp_path):
         ("--prof-mods", "x"): "unknown option '--prof-mods' (did you mean --prof-mod?)",
         ("--outfill=x",): "unknown option '--outfill' (did you mean --outfile?)",
         ("--memory", "most"): "option '--memory' needs rss or off, not 'most'",
+        ("--tracer", "x"): "option '--tracer' needs auto, probe, monitoring or settrace, not 'x'",
         ("-i=x",): "option '-i' needs a number of seconds, 0 or more, not 'x'",
         ("--rich=perhaps",): "option '--rich' needs yes or no, not 'perhaps'",
         ("-s",): "option '-s' needs a FILE",

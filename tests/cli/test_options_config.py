@@ -212,6 +212,7 @@ WRONG = {
     "outfile = true": "key 'outfile' needs a text in quotes, not 'yes'",
     "memory = 'most'": "key 'memory' needs rss or off, not 'most'",
     "prof-mod = [1]": "key 'prof-mod' needs texts in quotes, not '1'",
+    "tracer = 'probes'": "key 'tracer' needs auto, probe, monitoring or settrace, not 'probes'",
     "sort-by = 'size'": "key 'sort-by' needs order, time, ",
     "setup = {a = 1}": "key 'setup' cannot be a table",
     "setup = 1979-05-27": "key 'setup' cannot be a date",
@@ -244,6 +245,14 @@ def test_files_that_are_no_toml_or_no_table(folder):
         ended = run_ckernprof(["-l", "program.py"], folder)
         assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)
         assert ended.err.startswith("ckernprof: " + said), ended.err
+    path.write_bytes(b"# \xe4")
+    ended = run_ckernprof(["-l", "program.py"], folder)
+    assert (ended.code, ended.err) == (2, f"ckernprof: {path}: not UTF-8 at byte 2\n")
+    write(path, "[kernprof]\nunit = 1\n")
+    ended = run_ckernprof(["-l", "program.py"], folder)
+    assert (ended.code, ended.err) == (
+        0, f"ckernprof: {path} has no table [tool.clineprof.kernprof]\n"
+    )
     path.unlink()
     for text, said in [(None, "cannot read"), ("x = = 1", "named.toml: "), ("x = '\udce4'", "UTF-8")]:
         if text is not None:
