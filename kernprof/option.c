@@ -124,6 +124,20 @@ static bool store_number(struct clp_option_parser *parser, const struct use *use
     return true;
 }
 
+static bool store_text(struct clp_option_parser *parser, const struct use *use, const char *value)
+{
+    const struct clp_option *option = use->option;
+    struct clp_buf fault;
+
+    clp_buf_init(&fault, parser->error->mem);
+    if (option->check == NULL || option->check(value, &fault))
+        *(const char **)(parser->into + option->field) = value;
+    else
+        complain_of(parser, use, clp_buf_text(&fault));
+    clp_buf_clear(&fault);
+    return parser->error->used == 0;
+}
+
 static bool add_text(struct clp_text_list *list, const char *text, size_t bytes,
                      struct clp_mem *mem)
 {
@@ -184,6 +198,7 @@ static bool store(struct clp_option_parser *parser, const struct use *use, const
     case CLP_OPTION_LIST:
         return store_list(parser, use, value);
     case CLP_OPTION_TEXT:
+        return store_text(parser, use, value);
     case CLP_OPTION_TARGET:
         *(const char **)field = value;
         return true;
@@ -617,8 +632,9 @@ static void add_page_row(struct clp_buf *out, const struct clp_option *option)
             add_page_name(out, ", ", use.shown,
                           use.form == USE_NEGATIVE ? NULL : option->argument);
     }
-    clp_buf_add_format(out, " | %s | %s |\n",
-                       option->standard != NULL ? option->standard : "no", option->help);
+    const char *standard = option->standard != NULL ? option->standard : "no";
+    const char *quote = *standard != 0 ? "`" : "";
+    clp_buf_add_format(out, " | %s%s%s | %s |\n", quote, standard, quote, option->help);
 }
 
 void clp_option_page(struct clp_option_table table, struct clp_buf *out)

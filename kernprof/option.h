@@ -31,6 +31,8 @@ struct clp_option {
     const char *word;     /* of a MODE: what its value is called when it is on */
     const char *standard; /* the default as --help and the documentation tell it; NULL: "no" */
     const char *help;     /* NULL: --help says nothing of it */
+    /* Of a TEXT: false, and what is wrong ("needs .., not ..") appended, when it cannot be meant. */
+    bool (*check)(const char *value, struct clp_buf *fault);
     bool inverted;        /* the field is true when the switch is off; --help shows the --no- form */
     bool split;           /* a LIST: a value is several, parted by commas; '' empties the list */
     bool never_in_file;   /* means nothing in a config file */

@@ -7,6 +7,61 @@
 #define RUN(field) offsetof(struct clp_run_options, field)
 #define VIEW(field) offsetof(struct clp_view_options, field)
 
+/* ---- what both show ---- */
+
+static bool check_columns(const char *value, struct clp_buf *fault)
+{
+    struct clp_report_options report = clp_report_defaults();
+    size_t bytes;
+    const char *bad = clp_report_set_columns(&report, value, &bytes);
+
+    if (bad == NULL)
+        return true;
+    if (*bad == 0 && bytes != 0) {
+        clp_buf_add_format(fault, "takes at most %d columns", CLP_REPORT_MAX_COLUMNS);
+        return false;
+    }
+    clp_buf_add_text(fault, "needs some of ");
+    clp_report_add_columns(fault);
+    clp_buf_add_format(fault, ", not '%.*s'", (int)bytes, bad);
+    return false;
+}
+
+static bool check_order(const char *value, struct clp_buf *fault)
+{
+    if (clp_report_order_named(value) != CLP_REPORT_ORDERS)
+        return true;
+    clp_buf_add_format(fault, "needs order, time, self, mem, increment, hits or name, not '%s'",
+                       value);
+    return false;
+}
+
+/* Which of them this interpreter has, it says itself. */
+static bool check_tracer(const char *value, struct clp_buf *fault)
+{
+    static const char *const names[] = {"auto", "probe", "monitoring", "settrace"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(value, names[i]) == 0)
+            return true;
+    clp_buf_add_format(fault, "needs auto, probe, monitoring or settrace, not '%s'", value);
+    return false;
+}
+
+void clp_report_options_set(struct clp_report_options *report, const char *columns, bool self,
+                            const char *sort_by)
+{
+    size_t bytes;
+
+    report->self = self;
+    if (columns != NULL)
+        (void)clp_report_set_columns(report, columns, &bytes);
+    if (sort_by != NULL)
+        report->order = clp_report_order_named(sort_by);
+}
+
+/* ---- the tables ---- */
+
 static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 'l', "line-by-line", .field = RUN(line_by_line),
      .help = "profile line by line; implies -b"},
@@ -41,16 +96,18 @@ static const struct clp_option run_rows[] = {
      .help = "a line per function at the end of the report"},
     {CLP_OPTION_SWITCH, 0, "by-statement", .field = RUN(by_statement),
      .help = "a statement over several lines counts as one line"},
-    {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .field = RUN(columns),
+    {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .check = check_columns,
+     .field = RUN(columns),
      .help = "columns of the report: hits,time,self,.."},
     {CLP_OPTION_SWITCH, 0, "self", .field = RUN(self),
      .help = "also show what is without selected callees"},
-    {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .field = RUN(sort_by),
+    {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order",
+     .check = check_order, .field = RUN(sort_by),
      .help = "time, self, mem, hits, name, .."},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
      .field = RUN(output_interval), .help = "save every N seconds; bare: 1"},
-    {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .field = RUN(tracer),
-     .help = "auto, probe, monitoring, settrace"},
+    {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .check = check_tracer,
+     .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
      .inverted = true, .field = RUN(no_memory),
      .help = "what is read of memory: rss or off"},
@@ -82,11 +139,13 @@ static const struct clp_option view_rows[] = {
      .help = "by ascending total time: the slowest stands last"},
     {CLP_OPTION_SWITCH, 'm', "summarize", .field = VIEW(summarize),
      .help = "a line per function at the end"},
-    {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .field = VIEW(columns),
+    {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .check = check_columns,
+     .field = VIEW(columns),
      .help = "columns of the report: hits,time,self,.."},
     {CLP_OPTION_SWITCH, 0, "self", .field = VIEW(self),
      .help = "also show what is without selected callees"},
-    {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .field = VIEW(sort_by),
+    {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order",
+     .check = check_order, .field = VIEW(sort_by),
      .help = "time, self, mem, hits, name, .."},
     {CLP_OPTION_SWITCH, 0, "memory", .inverted = true, .field = VIEW(no_memory),
      .help = "leave the memory columns out"},
@@ -113,40 +172,6 @@ struct clp_option_table clp_run_options_table(void)
 struct clp_option_table clp_view_options_table(void)
 {
     return TABLE(view_rows);
-}
-
-/* ---- what both show ---- */
-
-static bool complain_of_column(const char *name, size_t bytes, struct clp_buf *error)
-{
-    if (*name == 0 && bytes != 0) {
-        clp_buf_add_format(error, "option '--columns' takes at most %d columns",
-                           CLP_REPORT_MAX_COLUMNS);
-        return false;
-    }
-    clp_buf_add_text(error, "option '--columns' needs some of ");
-    clp_report_add_columns(error);
-    clp_buf_add_format(error, ", not '%.*s'", (int)bytes, name);
-    return false;
-}
-
-bool clp_report_options_set(struct clp_report_options *report, const char *columns, bool self,
-                            const char *sort_by, struct clp_buf *error)
-{
-    size_t bytes;
-    const char *bad = columns != NULL ? clp_report_set_columns(report, columns, &bytes) : NULL;
-
-    if (bad != NULL)
-        return complain_of_column(bad, bytes, error);
-    report->self = self;
-    if (sort_by == NULL)
-        return true;
-    report->order = clp_report_order_named(sort_by);
-    if (report->order != CLP_REPORT_ORDERS)
-        return true;
-    clp_buf_add_format(error, "option '--sort-by' needs order, time, self, mem, increment, hits or "
-                              "name, not '%s'", sort_by);
-    return false;
 }
 
 /* ---- ckernprof ---- */
@@ -182,10 +207,7 @@ bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *option
     struct clp_option_parser parser =
         clp_option_start(clp_run_options_table(), argc, argv, options, error);
 
-    struct clp_report_options report = clp_report_defaults();
-
-    if (!clp_option_parse(&parser) ||
-        !clp_report_options_set(&report, options->columns, options->self, options->sort_by, error))
+    if (!clp_option_parse(&parser))
         return false;
     options->builtin = options->builtin || options->line_by_line;
     if (options->help || options->version || options->page || parser.at >= argc)
@@ -220,14 +242,11 @@ bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *opti
     struct clp_option_parser parser =
         clp_option_start(clp_view_options_table(), argc, argv, options, error);
 
-    struct clp_report_options report = clp_report_defaults();
-
     if (argc > 1)
         options->files = argv + 1;
     while (clp_option_parse(&parser)) {
         if (parser.at >= argc || options->help || options->version || options->page)
-            return clp_report_options_set(&report, options->columns, options->self,
-                                          options->sort_by, error);
+            return true;
         keep_file(&parser, options);
     }
     return false;

@@ -75,10 +75,9 @@ struct clp_view_options {
 void clp_run_options_init(struct clp_run_options *options);
 void clp_view_options_init(struct clp_view_options *options);
 
-/* What both commands' options say of the report. False and one line in `error` when they cannot be
- * meant; parsing has asked this already. */
-bool clp_report_options_set(struct clp_report_options *report, const char *columns, bool self,
-                            const char *sort_by, struct clp_buf *error);
+/* What both commands' options say of the report; parsing has checked them. */
+void clp_report_options_set(struct clp_report_options *report, const char *columns, bool self,
+                            const char *sort_by);
 
 /* Frees the lists; `mem` is the allocator of the `error` they were parsed with. */
 void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Follows what CPython's Modules/main.c does for `python script`, `python folder` and
- * `python -m module`, through the public API. */
+/* Follows what CPython's Modules/main.c does for `python script`, `python folder`,
+ * `python -m module`, `python -c code` and `python -`, through the public API. */
 #include "program.h"
 #include "../src/core/file.h"
 #include <errno.h>
@@ -25,6 +25,14 @@ static PyObject *list_of(char **items, int count)
     return list;
 }
 
+/* The option of python's that the target follows; NULL for a script. */
+static const char *flag_of_target(const struct clp_run_options *options)
+{
+    return options->target_kind == CLP_TARGET_MODULE ? "-m"
+           : options->target_kind == CLP_TARGET_CODE ? "-c"
+                                                     : NULL;
+}
+
 /* python, then the program's own words: what sys.orig_argv says without a profiler. */
 static bool set_orig_argv(const struct clp_run_options *options)
 {
@@ -32,8 +40,8 @@ static bool set_orig_argv(const struct clp_run_options *options)
     PyObject *python = PySys_GetObject("executable"); /* borrowed */
     bool done = words != NULL && python != NULL;
 
-    if (done && options->target_kind == CLP_TARGET_MODULE) {
-        PyObject *flag = PyUnicode_FromString("-m");
+    if (done && flag_of_target(options) != NULL) {
+        PyObject *flag = PyUnicode_FromString(flag_of_target(options));
         done = flag != NULL && PyList_Insert(words, 0, flag) == 0;
         Py_XDECREF(flag);
     }
@@ -47,8 +55,9 @@ static bool set_argv(const struct clp_run_options *options)
     PyObject *words = list_of(options->program_argv, options->program_argc);
     bool done = words != NULL;
 
-    if (done && options->target_kind == CLP_TARGET_MODULE) /* runpy puts the file's name there */
-        done = PyList_SetItem(words, 0, PyUnicode_FromString("-m")) == 0;
+    /* runpy puts a module's file name there */
+    if (done && flag_of_target(options) != NULL)
+        done = PyList_SetItem(words, 0, PyUnicode_FromString(flag_of_target(options))) == 0;
     done = done && PySys_SetObject("argv", words) == 0;
     Py_XDECREF(words);
     return done;
@@ -145,6 +154,8 @@ static bool set_path(const struct clp_run_options *options)
 
     if (options->target_kind == CLP_TARGET_MODULE)
         entry = working_folder();
+    else if (options->target_kind != CLP_TARGET_SCRIPT)
+        entry = PyUnicode_FromString("");
     else if (is_importable(options->target))
         entry = name_of_script(options->target);
     else
@@ -192,6 +203,11 @@ bool clp_program_prepare(const struct clp_run_options *options)
 
 /* ---- running ---- */
 
+static bool begin(struct clp_program_hook hook)
+{
+    return hook.begin == NULL || hook.begin(hook.data);
+}
+
 /* Owned dict of __main__. */
 static PyObject *main_names(void)
 {
@@ -200,12 +216,14 @@ static PyObject *main_names(void)
     return main != NULL ? Py_XNewRef(PyModule_GetDict(main)) : NULL;
 }
 
-static PyObject *run_module(const char *name, bool change_argv)
+static PyObject *run_module(const char *name, bool change_argv, struct clp_program_hook hook)
 {
     PyObject *runpy = PyImport_ImportModule("runpy");
     PyObject *run = runpy != NULL ? PyObject_GetAttrString(runpy, "_run_module_as_main") : NULL;
-    PyObject *result =
-        run != NULL ? PyObject_CallFunction(run, "si", name, change_argv ? 1 : 0) : NULL;
+    PyObject *result = NULL;
+
+    if (run != NULL && begin(hook))
+        result = PyObject_CallFunction(run, "si", name, change_argv ? 1 : 0);
 
     Py_XDECREF(runpy);
     Py_XDECREF(run);
@@ -253,20 +271,29 @@ static PyObject *fail_from_file(const char *script, PyObject *names)
 /* Takes the code: were it held while its copy runs, all code within it would seem shared. */
 static PyObject *run_code(PyObject *code, PyObject *names, struct clp_program_hook hook)
 {
-    PyObject *prepared = hook.prepare(hook.data, code);
+    PyObject *prepared = hook.prepare != NULL ? hook.prepare(hook.data, code) : Py_NewRef(code);
+    PyObject *result = NULL;
+
     Py_DECREF(code);
-    PyObject *result = prepared != NULL ? PyEval_EvalCode(prepared, names, names) : NULL;
+    if (prepared != NULL && begin(hook))
+        result = PyEval_EvalCode(prepared, names, names);
 
     Py_XDECREF(prepared);
     return result;
 }
 
-static PyObject *run_source(const char *script, PyObject *file, const struct clp_buf *source,
-                            struct clp_program_hook hook)
+static bool tell_text(struct clp_program_hook hook, PyObject *file, const struct clp_buf *source)
 {
-    PyObject *names = main_names(), *code = NULL, *result = NULL;
+    return hook.know == NULL || hook.know(hook.data, file, clp_buf_text(source), source->used);
+}
 
-    if (names != NULL && set_main_file(names, file)) {
+/* Takes names. */
+static PyObject *run_source(const char *script, PyObject *file, const struct clp_buf *source,
+                            PyObject *names, struct clp_program_hook hook)
+{
+    PyObject *code = NULL, *result = NULL;
+
+    if (names != NULL && set_main_file(names, file) && tell_text(hook, file, source)) {
         if (memchr(clp_buf_text(source), 0, source->used) == NULL)
             code = Py_CompileStringObject(clp_buf_text(source), file, Py_file_input, NULL, -1);
         result = code != NULL ? run_code(code, names, hook) : fail_from_file(script, names);
@@ -283,8 +310,10 @@ static void complain_missing(PyObject *file, int error)
                        strerror(error));
 }
 
-/* NULL with an exception set, or without one when the file could not be read: *missing. */
-static PyObject *run_script(const char *script, struct clp_program_hook hook, bool *missing)
+/* Takes names. NULL with an exception set, or without one when the file could not be read:
+ * *missing. */
+static PyObject *run_script(const char *script, PyObject *names, struct clp_program_hook hook,
+                            bool *missing)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf source;
@@ -299,12 +328,129 @@ static PyObject *run_script(const char *script, struct clp_program_hook hook, bo
         complain_missing(file, fault.os_error);
         *missing = true;
     } else {
-        result = run_source(script, file, &source, hook);
+        result = run_source(script, file, &source, Py_XNewRef(names), hook);
     }
     Py_XDECREF(file);
+    Py_XDECREF(names);
     clp_buf_clear(&source);
     return result;
 }
+
+/* ---- programs without a file ---- */
+
+/* All of standard input, as python reads a program from a pipe before it runs any of it. */
+static bool read_stdin(struct clp_buf *source)
+{
+    char block[1 << 16];
+    ssize_t count;
+
+    while ((count = read(0, block, sizeof block)) != 0) {
+        if (count > 0)
+            clp_buf_add(source, block, (size_t)count);
+        else if (errno != EINTR)
+            break;
+        if (PyErr_CheckSignals() != 0)
+            return false;
+    }
+    if (!source->failed && memchr(clp_buf_text(source), 0, source->used) == NULL)
+        return true;
+    PyErr_SetString(PyExc_SyntaxError, "source code cannot contain null bytes");
+    return false;
+}
+
+/* What only such a program's __main__ has: a name for a file, and the loader of built-in modules. */
+static bool set_stdin_file(PyObject *names, PyObject *file)
+{
+    return PyDict_SetItemString(names, "__file__", file) == 0
+#if PY_VERSION_HEX < 0x030F0000
+           && PyDict_SetItemString(names, "__cached__", Py_None) == 0
+#endif
+        ;
+}
+
+static PyObject *run_stdin(struct clp_program_hook hook)
+{
+    struct clp_mem mem = clp_mem_system();
+    PyObject *names = main_names(), *file = PyUnicode_FromString("<stdin>");
+    PyObject *code = NULL, *result = NULL;
+    struct clp_buf source;
+
+    clp_buf_init(&source, &mem);
+    if (names != NULL && file != NULL && read_stdin(&source) && set_stdin_file(names, file) &&
+        tell_text(hook, file, &source))
+        code = Py_CompileStringObject(clp_buf_text(&source), file, Py_file_input, NULL, -1);
+    clp_buf_clear(&source);
+    if (code != NULL)
+        result = run_code(code, names, hook);
+    Py_XDECREF(names);
+    Py_XDECREF(file);
+    return result;
+}
+
+/* Since 3.13 python keeps the text of -c for tracebacks. */
+static bool keep_for_tracebacks(PyObject *code, PyObject *file, PyObject *text)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *key = PY_VERSION_HEX >= 0x030E0000 ? code : file;
+    PyObject *linecache = PyImport_ImportModule("linecache"), *result = NULL;
+
+    if (linecache != NULL)
+        result = PyObject_CallMethod(linecache, "_register_code", "OOO", key, text, file);
+    Py_XDECREF(linecache);
+    Py_XDECREF(result);
+    return result != NULL;
+#else
+    (void)code, (void)file, (void)text;
+    return true;
+#endif
+}
+
+/* Since 3.14 python takes common indentation off. */
+static PyObject *text_of_command(const char *command)
+{
+    PyObject *text = PyUnicode_DecodeFSDefault(command);
+#if PY_VERSION_HEX >= 0x030E0000
+    if (text != NULL && strchr(" \t\n", command[0]) != NULL) {
+        PyObject *textwrap = PyImport_ImportModule("textwrap"), *indented = text;
+        text = textwrap != NULL ? PyObject_CallMethod(textwrap, "dedent", "O", indented) : NULL;
+        Py_DECREF(indented);
+        Py_XDECREF(textwrap);
+    }
+#endif
+    return text;
+}
+
+static PyObject *compile_command(PyObject *text, PyObject *file, struct clp_program_hook hook)
+{
+    PyCompilerFlags flags = {.cf_flags = PyCF_IGNORE_COOKIE,
+                             .cf_feature_version = PY_MINOR_VERSION};
+    Py_ssize_t bytes;
+    const char *source = PyUnicode_AsUTF8AndSize(text, &bytes);
+
+    if (source == NULL || (hook.know != NULL && !hook.know(hook.data, file, source, (size_t)bytes)))
+        return NULL;
+    PyObject *code = Py_CompileStringObject(source, file, Py_file_input, &flags, -1);
+    if (code != NULL && !keep_for_tracebacks(code, file, text))
+        Py_CLEAR(code);
+    return code;
+}
+
+static PyObject *run_command(const char *command, struct clp_program_hook hook)
+{
+    PyObject *names = main_names(), *file = PyUnicode_FromString("<string>");
+    PyObject *text = text_of_command(command), *code = NULL, *result = NULL;
+
+    if (names != NULL && file != NULL && text != NULL)
+        code = compile_command(text, file, hook);
+    if (code != NULL)
+        result = run_code(code, names, hook);
+    Py_XDECREF(names);
+    Py_XDECREF(file);
+    Py_XDECREF(text);
+    return result;
+}
+
+/* ---- how it ends ---- */
 
 /* The interpreter ends by SIGINT after finalising only if code that it ran itself was interrupted;
  * running a line of such code tells it. */
@@ -320,12 +466,25 @@ static void tell_interrupted(void)
     PyErr_Clear();
 }
 
-static int outcome_of_exception(void)
+static void show_exception(struct clp_program_hook hook)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    if (hook.pause != NULL)
+        hook.pause(hook.data);
+    PyErr_Restore(type, value, trace);
+    PyErr_Print();
+    if (hook.pause != NULL && !begin(hook))
+        PyErr_Clear();
+}
+
+static int outcome_of_exception(struct clp_program_hook hook)
 {
     if (PyErr_ExceptionMatches(PyExc_SystemExit))
         return -1;
     bool interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
-    PyErr_Print();
+    show_exception(hook);
     if (!interrupted)
         return 1;
     tell_interrupted();
@@ -347,24 +506,85 @@ static void tell_monitoring(void)
     PyErr_Restore(type, value, trace);
 }
 
-int clp_program_run(const struct clp_run_options *options, struct clp_program_hook hook)
+static PyObject *run_target(const struct clp_run_options *options, struct clp_program_hook hook,
+                            bool *missing)
+{
+    switch (options->target_kind) {
+    case CLP_TARGET_MODULE:
+        return run_module(options->target, true, hook);
+    case CLP_TARGET_CODE:
+        return run_command(options->target, hook);
+    case CLP_TARGET_STDIN:
+        return run_stdin(hook);
+    default:
+        return is_importable(options->target)
+                   ? run_module("__main__", false, hook)
+                   : run_script(options->target, main_names(), hook, missing);
+    }
+}
+
+/* A namespace like __main__'s that is no module. */
+static PyObject *names_of_setup(void)
+{
+    PyObject *names = PyDict_New(), *name = PyUnicode_FromString("__main__");
+
+    if (names == NULL || name == NULL || PyDict_SetItemString(names, "__name__", name) != 0 ||
+        PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) != 0)
+        Py_CLEAR(names);
+    Py_XDECREF(name);
+    return names;
+}
+
+/* Puts the setup's folder behind the program's, unless the setup has put another first itself. */
+static bool move_behind(PyObject *path, PyObject *folder)
+{
+    PyObject *first = PyList_GET_SIZE(path) != 0 ? PyList_GET_ITEM(path, 0) : NULL; /* borrowed */
+
+    if (first == NULL || PyObject_RichCompareBool(first, folder, Py_EQ) != 1)
+        return !PyErr_Occurred();
+    return PySequence_DelItem(path, 0) == 0 && PyList_Insert(path, 1, folder) == 0;
+}
+
+static PyObject *run_setup(const struct clp_run_options *options, struct clp_program_hook none,
+                           bool *missing)
+{
+    PyObject *path = PySys_GetObject("path"); /* borrowed */
+    PyObject *folder = folder_of_script(options->setup), *result = NULL;
+
+    if (folder != NULL && set_first_path(folder))
+        result = run_script(options->setup, names_of_setup(), none, missing);
+    if (result != NULL && path != NULL && PyList_Check(path) && has_first_path() &&
+        !move_behind(path, folder))
+        Py_CLEAR(result);
+    Py_XDECREF(folder);
+    return result;
+}
+
+/* Runs one of the two at the bottom of the stack. */
+static int run_alone(const struct clp_run_options *options, struct clp_program_hook hook,
+                     PyObject *(*run)(const struct clp_run_options *, struct clp_program_hook,
+                                      bool *))
 {
     PyThreadState *state = PyThreadState_Get();
     struct clp_hidden_frames hidden = clp_compat_hide_frames(state);
     bool missing = false;
-    PyObject *result;
+    PyObject *result = run(options, hook, &missing);
     int code = 0;
 
-    if (options->target_kind == CLP_TARGET_MODULE)
-        result = run_module(options->target, true);
-    else if (is_importable(options->target))
-        result = run_module("__main__", false);
-    else
-        result = run_script(options->target, hook, &missing);
     if (result == NULL)
-        code = missing ? 2 : outcome_of_exception();
+        code = missing ? 2 : outcome_of_exception(hook);
     Py_XDECREF(result);
     clp_compat_show_frames(state, hidden);
     tell_monitoring();
     return code;
+}
+
+int clp_program_set_up(const struct clp_run_options *options)
+{
+    return options->setup != NULL ? run_alone(options, (struct clp_program_hook){0}, run_setup) : 0;
+}
+
+int clp_program_run(const struct clp_run_options *options, struct clp_program_hook hook)
+{
+    return run_alone(options, hook, run_target);
 }

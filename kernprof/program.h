@@ -14,12 +14,24 @@ bool clp_program_leave_folder(void);
 /* Prepares sys and __main__, after clp_program_leave_folder. False with an exception set. */
 bool clp_program_prepare(const struct clp_run_options *options);
 
-/* What is done to a script's code before it runs: returns the code to run, a new reference, or NULL
- * with an exception set. */
+/* What is done with the program's own code before it runs. Each may be NULL. */
 struct clp_program_hook {
+    /* The code to run, a new reference, or NULL with an exception set. */
     PyObject *(*prepare)(void *data, PyObject *code);
+    /* Its text, of the name its code objects have. False with an exception set. */
+    bool (*know)(void *data, PyObject *file, const char *text, size_t bytes);
+    /* The last thing before the program runs. False with an exception set. */
+    bool (*begin)(void *data);
+    /* Before an exception that ended it is shown, which is no part of it; begin is called again
+     * behind. */
+    void (*pause)(void *data);
     void *data;
 };
+
+/* Runs options->setup, if any, as a program in a namespace of its own, between preparing sys and
+ * running the program. Its folder stays on sys.path, behind the program's. Returns as
+ * clp_program_run. */
+int clp_program_set_up(const struct clp_run_options *options);
 
 /* Runs it. An uncaught exception has been shown by sys.excepthook when this returns; SystemExit is
  * left set. Returns the exit code that python would have now: 0, 1, 2 (no such file), or 130 when

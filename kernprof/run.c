@@ -7,12 +7,15 @@
 #include "../src/core/version.h"
 #include "../src/core/wire.h"
 #include "../src/python/profiler.h"
+#include "calls.h"
 #include "chosen.h"
+#include "config.h"
 #include "liverun.h"
 #include "options.h"
 #include "program.h"
 #include "words.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,19 +29,26 @@ struct run {
     struct clp_run_options options;
     struct clp_buf outfile;
     struct clp_buf found_script; /* the target's path when PATH led to it */
-    PyObject *profiler;          /* owned */
+    PyObject *profiler;          /* owned: a Profiler, or without -l a cProfile.Profile */
     struct clp_chosen chosen;
     struct clp_liverun live;
+    PyObject *start_path;        /* owned: sys.path without the program's folders; NULL without -r */
+    PyObject *settings;          /* owned: options from config files are borrowed from it */
+    int standard_error;          /* where it went before -qqq silenced it; else -1 */
     pid_t process;               /* a fork's copy of the atexit function has nothing to write */
 };
 
 /* ---- the end of the run ---- */
 
-static void complain_fault(const char *doing, const char *path, const struct clp_fault *fault)
+/* What went wrong is told even to who asked for silence: the program has ended. */
+static void complain_fault(const struct run *run, const char *doing, const char *path,
+                           const struct clp_fault *fault)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf text;
 
+    if (run->standard_error >= 0)
+        (void)dup2(run->standard_error, 2);
     clp_buf_init(&text, &mem);
     clp_buf_add_format(&text, "%s '%s': %s", doing, path,
                        fault->os_error ? strerror(fault->os_error)
@@ -76,16 +86,16 @@ static void add_beside(struct clp_buf *out, const char *folder, size_t length)
     clp_buf_clear(&path);
 }
 
-static void add_python(struct clp_buf *out)
+static void add_python(struct clp_buf *out, const char *module)
 {
     const char *python = PyUnicode_AsUTF8(PySys_GetObject("executable"));
 
     add_word(out, python != NULL ? python : "python3");
-    clp_buf_add_text(out, " -m clineprof");
+    clp_buf_add_format(out, " -m %s", module);
 }
 
 /* The command that shows the profile from where the user stands now. */
-static void add_viewer(const struct run *run, struct clp_buf *out)
+static void add_line_viewer(const struct run *run, struct clp_buf *out)
 {
     const char *program = run->words.items[0];
     const char *slash = strrchr(program, '/');
@@ -99,7 +109,7 @@ static void add_viewer(const struct run *run, struct clp_buf *out)
     PyObject *path = PySys_GetObject("path"); /* borrowed */
 
     if (parent != NULL && path != NULL && PySequence_Contains(path, parent) == 1)
-        add_python(out);
+        add_python(out, "clineprof");
     else if (slash != NULL)
         add_beside(out, program, (size_t)(slash - program));
     else
@@ -109,6 +119,16 @@ static void add_viewer(const struct run *run, struct clp_buf *out)
     Py_XDECREF(paths);
     Py_XDECREF(folder);
     Py_XDECREF(parent);
+}
+
+static void add_viewer(const struct run *run, struct clp_buf *out)
+{
+    if (run->options.line_by_line) {
+        add_line_viewer(run, out);
+        clp_buf_add_text(out, " -mt");
+    } else {
+        add_python(out, "pstats");
+    }
 }
 
 /* The path as it is seen from the working directory. */
@@ -128,13 +148,15 @@ static void say_written(const struct run *run, const char *path)
     struct clp_mem mem = clp_mem_system();
     struct clp_buf text;
 
+    if (run->options.verbosity < 0)
+        return;
     path = seen_from_here(path);
     clp_buf_init(&text, &mem);
     clp_buf_add_format(&text, "Wrote profile results to '%s'\n", path);
-    if (run->options.verbosity <= 0) {
+    if (run->options.verbosity == 0) {
         clp_buf_add_text(&text, "Inspect results with:\n");
         add_viewer(run, &text);
-        clp_buf_add_text(&text, path[0] == '-' ? " -mt ./" : " -mt ");
+        clp_buf_add_text(&text, path[0] == '-' ? " ./" : " ");
         add_word(&text, path);
         clp_buf_add_text(&text, "\n");
     }
@@ -143,43 +165,55 @@ static void say_written(const struct run *run, const char *path)
 }
 
 /* A run is not lost because its folder went away: the temporary folder takes the profile. */
-static bool write_elsewhere(const struct run *run, const struct clp_buf *bytes)
+static bool write_elsewhere(const struct run *run, const char *bytes, size_t count)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_fault fault;
     struct clp_buf path;
 
     clp_buf_init(&path, &mem);
-    bool written =
-        clp_file_write_temporary(me, clp_buf_text(bytes), bytes->used, &path, &fault) == CLP_OK;
+    bool written = clp_file_write_temporary(me, bytes, count, &path, &fault) == CLP_OK;
     if (written)
         say_written(run, clp_buf_text(&path));
     else
-        complain_fault("cannot write a profile to the temporary folder", "", &fault);
+        complain_fault(run, "cannot write a profile to the temporary folder", "", &fault);
     clp_buf_clear(&path);
     return written;
+}
+
+static bool write_bytes(const struct run *run, const char *bytes, size_t count)
+{
+    const char *path = clp_buf_text(&run->outfile);
+    struct clp_fault fault;
+
+    if (clp_file_write(path, bytes, count, &fault) != CLP_OK) {
+        complain_fault(run, "cannot write the profile to", path, &fault);
+        return write_elsewhere(run, bytes, count);
+    }
+    say_written(run, path);
+    return true;
 }
 
 static bool write_profile(const struct run *run, const struct clp_profile *profile)
 {
     struct clp_mem mem = clp_mem_system();
-    const char *path = clp_buf_text(&run->outfile);
-    struct clp_fault fault;
     struct clp_buf bytes;
     bool written = false;
 
     clp_buf_init(&bytes, &mem);
-    if (clp_wire_encode(profile, &bytes) != CLP_OK) {
+    if (clp_wire_encode(profile, &bytes) != CLP_OK)
         clp_words_complain(me, "out of memory; the profile is not written");
-    } else if (clp_file_write(path, clp_buf_text(&bytes), bytes.used, &fault) == CLP_OK) {
-        say_written(run, path);
-        written = true;
-    } else {
-        complain_fault("cannot write the profile to", path, &fault);
-        written = write_elsewhere(run, &bytes);
-    }
+    else
+        written = write_bytes(run, clp_buf_text(&bytes), bytes.used);
     clp_buf_clear(&bytes);
     return written;
+}
+
+/* A report, in colours where asked for. */
+static void print_text(const struct run *run, const char *text)
+{
+    if (!run->options.rich || !clp_words_print_rich(me, text, run->start_path))
+        clp_words_print(1, text);
 }
 
 static void print_report(const struct run *run, const struct clp_profile *profile)
@@ -192,12 +226,13 @@ static void print_report(const struct run *run, const struct clp_profile *profil
     options.unit = run->options.unit;
     clp_buf_init(&text, &mem);
     options.skip_zero = run->options.skip_zero;
+    options.summarize = run->options.summarize;
     options.folder = getcwd(folder, sizeof folder);
-    (void)clp_report_options_set(&options, run->options.columns, run->options.self,
-                                 run->options.sort_by, &text);
+    clp_report_options_set(&options, run->options.columns, run->options.self,
+                           run->options.sort_by);
     if (clp_report_text(profile, &options, &text) != CLP_OK)
         clp_words_complain(me, "out of memory; the report is not complete");
-    clp_words_print(1, clp_buf_text(&text));
+    print_text(run, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 
@@ -205,6 +240,8 @@ static void say_if_nothing(const struct run *run, const struct clp_profile *prof
 {
     bool by_target = run->options.prof_mod.count != 0;
 
+    if (run->options.verbosity < 0)
+        return;
     if (clp_profiler_function_count(run->profiler) == 0)
         clp_words_complain(me, by_target ? "nothing was profiled: no target of -p was reached"
                                          : "nothing was profiled: no @profile was reached; put "
@@ -237,6 +274,8 @@ static void add_command(const struct run *run, struct clp_buf *text)
 {
     if (run->options.target_kind == CLP_TARGET_MODULE)
         clp_buf_add_text(text, "-m ");
+    else if (run->options.target_kind == CLP_TARGET_CODE)
+        clp_buf_add_text(text, "-c ");
     for (int i = 0; i < run->options.program_argc; i++) {
         if (i > 0)
             clp_buf_add_text(text, " ");
@@ -321,19 +360,47 @@ static void say_all_refused(const struct run *run, const struct clp_profile *pro
 {
     for (const struct clp_refusal *refusal = clp_profiler_refusals(run->profiler); refusal != NULL;
          refusal = refusal->next) {
-        if (refusal->taken_by == NULL || run->options.verbosity > 1)
+        if (run->options.verbosity > (refusal->taken_by == NULL ? -1 : 1))
             say_refused(profile, refusal);
     }
 }
 
-static PyObject *finish(PyObject *capsule, PyObject *nothing)
+static void print_calls(const struct run *run)
 {
-    struct run *run = PyCapsule_GetPointer(capsule, NULL);
+    PyObject *report = clp_calls_report(run->profiler);
+    const char *text = report != NULL ? PyUnicode_AsUTF8(report) : NULL;
+
+    if (text != NULL)
+        clp_words_print(1, text);
+    else
+        clp_words_complain(me, "pstats cannot show the profile");
+    PyErr_Clear();
+    Py_XDECREF(report);
+}
+
+static void finish_calls(const struct run *run)
+{
+    PyObject *bytes = clp_calls_bytes(run->profiler);
+
+    if (bytes == NULL) {
+        PyErr_Clear();
+        clp_words_complain(me, "cProfile cannot give its profile; it is not written");
+        return;
+    }
+    write_bytes(run, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    Py_DECREF(bytes);
+    bool empty = clp_calls_empty(run->profiler);
+    if (run->options.verbosity > 0 && !empty) /* pstats has no report of nothing */
+        print_calls(run);
+    if (run->options.verbosity >= 0 && empty)
+        clp_words_complain(me, "nothing was profiled: no function marked with @profile was called "
+                               "and no 'with profile:' was reached");
+}
+
+static void finish_lines(struct run *run)
+{
     struct clp_profile profile;
 
-    (void)nothing;
-    if (run == NULL || run->process != getpid())
-        Py_RETURN_NONE;
     clp_profiler_stop(run->profiler);
     clp_liverun_stop_saves(&run->live, me);
     clp_profile_init(&profile, &run->mem);
@@ -346,9 +413,23 @@ static PyObject *finish(PyObject *capsule, PyObject *nothing)
     if (run->options.verbosity > 1)
         say_more(run, &profile);
     say_all_refused(run, &profile);
-    clp_chosen_end(&run->chosen);
+    if (run->options.verbosity >= 0)
+        clp_chosen_end(&run->chosen);
     say_if_nothing(run, &profile);
     clp_profile_clear(&profile);
+}
+
+static PyObject *finish(PyObject *capsule, PyObject *nothing)
+{
+    struct run *run = PyCapsule_GetPointer(capsule, NULL);
+
+    (void)nothing;
+    if (run == NULL || run->process != getpid())
+        Py_RETURN_NONE;
+    if (run->options.line_by_line)
+        finish_lines(run);
+    else
+        finish_calls(run);
     Py_RETURN_NONE;
 }
 
@@ -395,6 +476,17 @@ static void find_script(struct run *run)
     }
 }
 
+static const char *name_of_program(const struct clp_run_options *options)
+{
+    const char *slash = strrchr(options->target, '/');
+
+    if (options->target_kind == CLP_TARGET_CODE)
+        return "kernprof-command";
+    if (options->target_kind == CLP_TARGET_STDIN)
+        return "kernprof-stdin";
+    return slash != NULL ? slash + 1 : options->target;
+}
+
 /* Absolute, because the program may change its working directory. */
 static void name_outfile(struct run *run)
 {
@@ -407,8 +499,8 @@ static void name_outfile(struct run *run)
         clp_buf_add_text(&run->outfile, name);
         return;
     }
-    const char *slash = strrchr(run->options.target, '/');
-    clp_buf_add_format(&run->outfile, "%s.lprof", slash != NULL ? slash + 1 : run->options.target);
+    clp_buf_add_format(&run->outfile, "%s.%s", name_of_program(&run->options),
+                       run->options.line_by_line ? "lprof" : "prof");
 }
 
 static PyObject *print_and_exit(struct run *run, void (*print)(const char *, struct clp_buf *))
@@ -450,16 +542,18 @@ static PyObject *complain_of_exception(int code)
     return clp_words_exit(code);
 }
 
+/* The profiler, not yet among the builtins: the set-up is not profiled. */
 static bool start_profiler(struct run *run, PyObject *profiler_type)
 {
     const struct clp_run_options *options = &run->options;
-    PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
 
-    run->profiler = PyObject_CallFunction(profiler_type, "zOO", options->tracer,
-                                          options->no_memory ? Py_False : Py_True,
-                                          options->by_statement ? Py_True : Py_False);
-    return run->profiler != NULL && builtins != NULL &&
-           PyDict_SetItemString(builtins, "profile", run->profiler) == 0;
+    if (options->line_by_line)
+        run->profiler = PyObject_CallFunction(profiler_type, "zOO", options->tracer,
+                                              options->no_memory ? Py_False : Py_True,
+                                              options->by_statement ? Py_True : Py_False);
+    else
+        run->profiler = clp_calls_new();
+    return run->profiler != NULL;
 }
 
 static void begin_live(struct run *run)
@@ -478,45 +572,100 @@ static void begin_live(struct run *run)
     clp_buf_clear(&command);
 }
 
-/* NULL with SystemExit set when there is nothing to run. */
+static bool install_profiler(const struct run *run)
+{
+    PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
+
+    return !run->options.builtin ||
+           (builtins != NULL &&
+            PyDict_SetItemString(builtins, "profile", run->profiler) == 0);
+}
+
+/* -qq and -qqq, for the processes that the program starts too. */
+static void silence(struct run *run)
+{
+    int nothing = run->options.verbosity < -1 ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+
+    if (nothing < 0)
+        return;
+    (void)dup2(nothing, 1);
+    if (run->options.verbosity < -2) {
+        /* far from the numbers that the program's own files get */
+        run->standard_error = fcntl(2, F_DUPFD_CLOEXEC, 200);
+        (void)dup2(nothing, 2);
+    }
+    close(nothing);
+}
+
+static void say_left_out(const struct run *run)
+{
+    const struct clp_run_options *options = &run->options;
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s",
+                       options->prof_mod.count != 0 ? " -p" : "",
+                       options->include.count != 0 ? " --include" : "",
+                       options->exclude.count != 0 ? " --exclude" : "",
+                       options->output_interval != 0 ? " -i" : "");
+    if (clp_buf_text(&text)[text.used - 1] != ':' && options->verbosity >= 0)
+        clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+/* False with SystemExit set when there is nothing to run. */
 static bool ready_to_run(struct run *run)
 {
-    struct clp_run_options *options = &run->options;
     struct clp_fault fault;
 
-    if (options->help)
-        return print_and_exit(run, clp_run_options_help) != NULL;
-    if (options->version)
-        return print_and_exit(run, add_version) != NULL;
-    if (options->target_kind == CLP_TARGET_NONE)
+    if (run->options.target_kind == CLP_TARGET_NONE)
         return complain_and_exit("no program to run; see ckernprof --help", 2) != NULL;
-    if (!options->line_by_line)
-        return complain_and_exit("only line profiling is there so far; add -l", 2) != NULL;
     find_script(run);
     name_outfile(run);
     if (clp_file_probe(clp_buf_text(&run->outfile), &fault) != CLP_OK) {
-        complain_fault("cannot write", clp_buf_text(&run->outfile), &fault);
+        complain_fault(run, "cannot write", clp_buf_text(&run->outfile), &fault);
         return clp_words_exit(1) != NULL;
     }
+    if (!run->options.line_by_line)
+        say_left_out(run);
     return true;
 }
 
-static PyObject *prepare(void *chosen, PyObject *code)
+/* ---- what happens to the program's code: the run is the data ---- */
+
+static PyObject *prepare(void *data, PyObject *code)
 {
-    return clp_chosen_script(chosen, code);
+    struct run *run = data;
+
+    return run->options.line_by_line ? clp_chosen_script(&run->chosen, code) : Py_NewRef(code);
 }
 
-static PyObject *run_program(struct run *run, PyObject *profiler_type)
+static bool know(void *data, PyObject *file, const char *text, size_t bytes)
 {
-    if (!clp_program_leave_folder() || !start_profiler(run, profiler_type))
-        return complain_of_exception(2);
-    if (!clp_program_prepare(&run->options) || !call_at_exit(run))
-        return complain_of_exception(1);
-    begin_live(run);
-    if (!clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler))
-        return complain_of_exception(1);
-    int code = clp_program_run(&run->options,
-                               (struct clp_program_hook){prepare, &run->chosen});
+    const struct run *run = data;
+
+    return !run->options.line_by_line || clp_profiler_know(run->profiler, file, text, bytes);
+}
+
+static bool begin(void *data)
+{
+    const struct run *run = data;
+
+    return run->options.builtin || clp_calls_enable(run->profiler);
+}
+
+static void pause_recording(void *data)
+{
+    const struct run *run = data;
+
+    if (!run->options.line_by_line)
+        clp_calls_disable(run->profiler);
+}
+
+/* How the interpreter ends: NULL with SystemExit set, or None. */
+static PyObject *end(int code)
+{
     if (code < 0)
         return NULL; /* the program's own SystemExit */
     if (code == 0 || code == 130)
@@ -524,25 +673,91 @@ static PyObject *run_program(struct run *run, PyObject *profiler_type)
     return clp_words_exit(code);
 }
 
+static PyObject *run_program(struct run *run, PyObject *profiler_type)
+{
+    if (!start_profiler(run, profiler_type))
+        return complain_of_exception(2);
+    silence(run);
+    if (!clp_program_prepare(&run->options))
+        return complain_of_exception(1);
+    int code = clp_program_set_up(&run->options);
+    if (code != 0)
+        return end(code);
+    if (!install_profiler(run) || !call_at_exit(run))
+        return complain_of_exception(1);
+    if (run->options.line_by_line)
+        begin_live(run);
+    if ((run->options.line_by_line &&
+         !clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler)))
+        return complain_of_exception(1);
+    return end(clp_program_run(
+        &run->options, (struct clp_program_hook){prepare, know, begin, pause_recording, run}));
+}
+
+/* The defaults and what config files say; `line` is what the command line alone comes to. False with
+ * SystemExit set. */
+static bool configure(struct run *run, const struct clp_run_options *line)
+{
+    struct clp_config config = {
+        .program = me, .table = "kernprof", .file = line->config, .quiet = line->verbosity < 0};
+
+    clp_run_options_init(&run->options);
+    return line->no_config || clp_config_read(&config, clp_run_options_table(), &run->options,
+                                              &run->mem, &run->settings);
+}
+
+/* The command line over the config files. False with SystemExit set. */
+static bool read_options(struct run *run)
+{
+    struct clp_run_options line;
+    struct clp_buf error;
+
+    clp_buf_init(&error, &run->mem);
+    clp_run_options_init(&line);
+    if (!clp_run_options_parse(run->words.count, run->words.items, &line, &error))
+        return complain_and_exit(clp_buf_text(&error), 2) != NULL;
+    if (line.help)
+        return print_and_exit(run, clp_run_options_help) != NULL;
+    if (line.version)
+        return print_and_exit(run, add_version) != NULL;
+    if (line.page)
+        return print_and_exit(run, clp_run_options_page) != NULL;
+    if (!configure(run, &line))
+        return false;
+    clp_run_options_clear(&line, &run->mem);
+    /* once more: nothing in it can be wrong now */
+    if (!clp_run_options_parse(run->words.count, run->words.items, &run->options, &error))
+        return complain_and_exit(clp_buf_text(&error), 2) != NULL;
+    if (run->options.program_argc > 0) /* -mMODULE has the option in the same word */
+        run->options.program_argv[0] = (char *)(uintptr_t)run->options.target;
+    return true;
+}
+
+/* Where rich is looked for when the program has ended. */
+static bool keep_path(struct run *run)
+{
+    PyObject *path = PySys_GetObject("path"); /* borrowed */
+
+    if (run->options.rich && path != NULL)
+        run->start_path = PySequence_List(path);
+    return run->start_path != NULL || !PyErr_Occurred();
+}
+
 PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
 {
     struct run *run = PyMem_RawCalloc(1, sizeof *run);
-    struct clp_buf error;
 
     if (run == NULL)
         return PyErr_NoMemory();
     run->mem = clp_mem_system();
-    clp_run_options_init(&run->options);
     run->process = getpid();
+    run->standard_error = -1;
     clp_buf_init(&run->outfile, &run->mem);
     clp_buf_init(&run->live.path, &run->mem);
     clp_buf_init(&run->found_script, &run->mem);
-    if (!clp_words_init(&run->words, words))
+    if (!clp_words_init(&run->words, words) || !clp_program_leave_folder())
         return NULL;
-    clp_buf_init(&error, &run->mem);
-    if (!clp_run_options_parse(run->words.count, run->words.items, &run->options, &error))
-        return complain_and_exit(clp_buf_text(&error), 2);
-    if (run->options.program_argc > 0) /* -mMODULE has the option in the same word */
-        run->options.program_argv[0] = (char *)(uintptr_t)run->options.target;
-    return ready_to_run(run) ? run_program(run, profiler_type) : NULL;
+    if (!read_options(run) || !ready_to_run(run))
+        return NULL;
+    return keep_path(run) ? run_program(run, profiler_type) : NULL;
 }

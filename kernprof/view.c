@@ -6,7 +6,9 @@
 #include "../src/core/version.h"
 #include "../src/core/wire.h"
 #include "commands.h"
+#include "config.h"
 #include "options.h"
+#include "program.h"
 #include "recover.h"
 #include "run.h"
 #include "top.h"
@@ -137,15 +139,15 @@ static bool print_report(const struct clp_view_options *view, const struct clp_p
     options.unit = view->unit;
     options.skip_zero = view->skip_zero;
     options.order = view->sort ? CLP_REPORT_BY_TIME : CLP_REPORT_BY_ORDER;
-    (void)clp_report_options_set(&options, view->columns, view->self, view->sort_by, &text);
+    clp_report_options_set(&options, view->columns, view->self, view->sort_by);
     options.summarize = view->summarize;
     options.no_memory = view->no_memory;
     options.raw_times = view->raw_times;
     options.folder = getcwd(folder, sizeof folder);
     bool done = clp_report_text(profile, &options, &text) == CLP_OK;
-    if (done)
+    if (done && (!view->rich || !clp_words_print_rich(me, clp_buf_text(&text), NULL)))
         clp_words_print(1, clp_buf_text(&text));
-    else
+    if (!done)
         clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
     clp_buf_clear(&text);
     return done;
@@ -161,47 +163,86 @@ static int view(const struct clp_view_options *options, struct clp_mem *mem)
     return done ? 0 : 1;
 }
 
-static int main_of(const struct clp_words *words, struct clp_mem *mem)
+/* --help and the like. True when that was all. */
+static bool answer(const struct clp_view_options *options, struct clp_buf *text)
 {
-    struct clp_view_options options;
+    if (options->help)
+        clp_view_options_help(me, text);
+    else if (options->page)
+        clp_view_options_page(me, text);
+    else if (options->version)
+        clp_buf_add_format(text, "%s %s\n", me, CLP_VERSION);
+    else
+        return false;
+    clp_words_print(1, clp_buf_text(text));
+    return true;
+}
+
+static int main_of(const struct clp_words *words, struct clp_view_options *options,
+                   struct clp_mem *mem)
+{
     struct clp_buf text;
-    int code = 0;
+    int code = 2;
 
     clp_buf_init(&text, mem);
-    clp_view_options_init(&options);
-    if (!clp_view_options_parse(words->count, words->items, &options, &text)) {
+    if (!clp_view_options_parse(words->count, words->items, options, &text))
         clp_words_complain(me, clp_buf_text(&text));
-        code = 2;
-    } else if (options.help || options.version) {
-        if (options.help)
-            clp_view_options_help(me, &text);
-        else
-            clp_buf_add_format(&text, "%s %s\n", me, CLP_VERSION);
-        clp_words_print(1, clp_buf_text(&text));
-    } else if (options.file_count == 0) {
+    else if (answer(options, &text))
+        code = 0;
+    else if (options->file_count == 0)
         clp_words_complain(me, "no profile to show; see clineprof --help");
-        code = 2;
-    } else {
-        code = view(&options, mem);
-    }
+    else
+        code = view(options, mem);
     clp_buf_clear(&text);
     return code;
+}
+
+/* The defaults and what config files say. What is wrong with the command line is told later. False
+ * with SystemExit set. */
+static bool configure(PyObject *list, struct clp_view_options *options, struct clp_mem *mem,
+                      PyObject **keep)
+{
+    struct clp_config config = {.program = me, .table = "cli"};
+    struct clp_view_options line;
+    struct clp_words words; /* a copy, which parsing puts in order */
+    struct clp_buf error;
+    bool done = true;
+
+    clp_view_options_init(options);
+    clp_view_options_init(&line);
+    if (!clp_words_init(&words, list))
+        return false;
+    clp_buf_init(&error, mem);
+    if (clp_view_options_parse(words.count, words.items, &line, &error) && line.file_count != 0 &&
+        !line.no_config) {
+        config.file = line.config;
+        done = clp_program_leave_folder() &&
+               clp_config_read(&config, clp_view_options_table(), options, mem, keep);
+    }
+    clp_buf_clear(&error);
+    clp_words_clear(&words);
+    return done;
 }
 
 PyObject *clp_view_main(PyObject *list)
 {
     struct clp_mem mem = clp_mem_system();
+    struct clp_view_options options;
     struct clp_words words;
+    PyObject *keep = NULL;
+    int code;
 
     if (!clp_words_init(&words, list))
         return NULL;
-    int code;
     if (clp_command_is(words.count, words.items, CLP_COMMAND_RECOVER))
         code = clp_recover_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_TOP))
         code = clp_top_main(words.count, words.items, &mem);
+    else if (configure(list, &options, &mem, &keep))
+        code = main_of(&words, &options, &mem);
     else
-        code = main_of(&words, &mem);
+        return NULL;
     clp_words_clear(&words);
+    Py_XDECREF(keep);
     return clp_words_exit(code);
 }

@@ -80,6 +80,25 @@ void clp_words_complain(const char *name, const char *text)
     clp_buf_clear(&line);
 }
 
+bool clp_words_print_rich(const char *name, const char *text, PyObject *path)
+{
+    PyObject *module = PyImport_ImportModule("clineprof._rich"), *result = NULL;
+    const char *coloured = NULL;
+
+    if (module != NULL)
+        result = PyObject_CallMethod(module, "render", "sO", text, path != NULL ? path : Py_None);
+    if (result != NULL && PyUnicode_Check(result))
+        coloured = PyUnicode_AsUTF8(result);
+    PyErr_Clear();
+    if (coloured != NULL)
+        clp_words_print(1, coloured);
+    else
+        clp_words_complain(name, "no colours: the package rich is not installed or does not work");
+    Py_XDECREF(module);
+    Py_XDECREF(result);
+    return coloured != NULL;
+}
+
 PyObject *clp_words_exit(int code)
 {
     PyObject *value = PyLong_FromLong(code);

@@ -308,6 +308,11 @@ void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages)
     cast(profiler)->recorder->helper = pages;
 }
 
+bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes)
+{
+    return clp_texts_know(cast(profiler)->texts, file_name, text, bytes);
+}
+
 void clp_profiler_stop(PyObject *profiler)
 {
     clp_tracer_stop(cast(profiler)->recorder);

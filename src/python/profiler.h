@@ -36,6 +36,9 @@ PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,
 bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
                                    const struct clp_chooser *chooser);
 
+/* clp_texts_know for this profiler. */
+bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes);
+
 /* Ends recording; the counters stay. */
 void clp_profiler_stop(PyObject *profiler);
 

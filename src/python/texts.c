@@ -181,6 +181,22 @@ bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals)
     return done;
 }
 
+bool clp_texts_know(PyObject *texts, PyObject *file_name, const char *text, size_t bytes)
+{
+    PyObject *decoded = decode(text, bytes), *utf8 = NULL;
+    bool done = false;
+
+    if (decoded != NULL)
+        utf8 = PyUnicode_AsEncodedString(decoded, "utf-8", "backslashreplace");
+    if (utf8 != NULL)
+        done = PyDict_SetItem(texts, file_name, utf8) == 0;
+    if (done)
+        tell_live(texts, file_name, utf8);
+    Py_XDECREF(decoded);
+    Py_XDECREF(utf8);
+    return done;
+}
+
 clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile)
 {
     struct clp_source_walk walk = {0};

@@ -17,6 +17,10 @@ bool clp_texts_note(PyObject *texts, PyObject *file_name, PyObject *globals);
  * exception set. */
 bool clp_texts_set_live(PyObject *texts, struct clp_live *live);
 
+/* Remembers this as the text of the file, whatever becomes of the file: `bytes` bytes as they stand in
+ * it. False with an exception set. */
+bool clp_texts_know(PyObject *texts, PyObject *file_name, const char *text, size_t bytes);
+
 /* Gives every function of the profile its lines. CLP_NO_MEMORY: some have none. */
 clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile);
 

@@ -204,16 +204,6 @@ def test_tracer_that_this_python_lacks(script):
 
 
 @pytest.mark.once
-def test_without_line_by_line(script):
-    """Function profiles are not there yet: said in a line, before the program runs."""
-    path = script("open('ran', 'w')\n")
-    for words in [path], ["-b", path]:
-        ended = run_ckernprof(words, path.parent)
-        assert ended.code == 2 and len(ended.err.splitlines()) == 1 and "-l" in ended.err
-    assert not (path.parent / "ran").exists()
-
-
-@pytest.mark.once
 def test_help_and_version(tmp_path):
     for words in ["-h"], ["--help"], ["-l", "-h", "missing.py"]:
         ended = run_ckernprof(words, tmp_path)
@@ -228,7 +218,7 @@ def test_help_and_version(tmp_path):
             "-m",
             "--tracer",
             "--python",
-            "--no-memory",
+            "--memory",
         ):
             assert re.search(rf"^ .*(?<!\w){re.escape(option)}\b", ended.out, re.M), option
     ended = run_ckernprof(["-V"], tmp_path)

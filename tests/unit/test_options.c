@@ -109,7 +109,7 @@ Test(options, every_option)
     cr_expect_str_eq(o.tracer, "settrace");
     cr_expect_str_eq(o.python, "/bin/py");
     o = run(&line, "--line-by-line --builtin --view --skip-zero --unit 1 --outfile=a=b "
-                   "--tracer=x --memory rss --python=p s.py");
+                   "--tracer=probe --memory rss --python=p s.py");
     cr_expect(o.line_by_line && o.builtin && o.skip_zero && !o.no_memory && o.verbosity == 1);
     cr_expect_eq(o.unit, 1);
     cr_expect_str_eq(o.outfile, "a=b");
@@ -536,8 +536,8 @@ Test(options, page)
     clp_run_options_page("ckernprof", &line.out);
     const char *text = clp_buf_text(&line.out);
     cr_expect_not_null(strstr(text, "\n| `-v`, `--view`, `--verbose` |  | print"), "%s", text);
-    cr_expect_not_null(strstr(text, "\n| `-u UNIT`, `--unit UNIT` | 1e-6 | unit"), "%s", text);
-    cr_expect_not_null(strstr(text, "\n| `--no-preimports`, `--preimports` | no | do"), "%s", text);
+    cr_expect_not_null(strstr(text, "\n| `-u UNIT`, `--unit UNIT` | `1e-6` | unit"), "%s", text);
+    cr_expect_not_null(strstr(text, "\n| `--no-preimports`, `--preimports` | `no` | do"), "%s", text);
     clp_buf_clear(&line.out);
 }
 
