@@ -130,12 +130,13 @@ static bool store_text(struct clp_option_parser *parser, const struct use *use, 
     struct clp_buf fault;
 
     clp_buf_init(&fault, parser->error->mem);
-    if (option->check == NULL || option->check(value, &fault))
+    bool good = option->check == NULL || option->check(value, &fault);
+    if (good)
         *(const char **)(parser->into + option->field) = value;
     else
         complain_of(parser, use, clp_buf_text(&fault));
     clp_buf_clear(&fault);
-    return parser->error->used == 0;
+    return good;
 }
 
 static bool add_text(struct clp_text_list *list, const char *text, size_t bytes,

@@ -677,9 +677,9 @@ static PyObject *run_program(struct run *run, PyObject *profiler_type)
 {
     if (!start_profiler(run, profiler_type))
         return complain_of_exception(2);
-    silence(run);
     if (!clp_program_prepare(&run->options))
         return complain_of_exception(1);
+    silence(run);
     int code = clp_program_set_up(&run->options);
     if (code != 0)
         return end(code);
