@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+#include "finish.h"
+#include "../src/core/file.h"
+#include "../src/core/report.h"
+#include "../src/core/wire.h"
+#include "../src/python/profiler.h"
+#include "calls.h"
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+static const char me[] = CLP_RUN_NAME;
+
+/* What went wrong is told even to who asked for silence: the program has ended. */
+void clp_finish_complain_fault(const struct clp_run *run, const char *doing, const char *path,
+                           const struct clp_fault *fault)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    if (run->standard_error >= 0)
+        (void)dup2(run->standard_error, 2);
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "%s '%s': %s", doing, path,
+                       fault->os_error ? strerror(fault->os_error)
+                                       : clp_status_text(fault->status));
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+/* One word as a shell would take it. */
+static void add_word(struct clp_buf *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "@%+=:,./-_";
+
+    if (*word != 0 && word[strspn(word, plain)] == 0) {
+        clp_buf_add_text(out, word);
+        return;
+    }
+    clp_buf_add_text(out, "'");
+    for (; *word != 0; word++)
+        clp_buf_add_format(out, *word == '\'' ? "'\\%c'" : "%c", *word);
+    clp_buf_add_text(out, "'");
+}
+
+/* The viewer in this folder, which the program may have left behind by changing its own. */
+static void add_beside(struct clp_buf *out, const char *folder, size_t length)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf path;
+
+    clp_buf_init(&path, &mem);
+    clp_buf_add(&path, folder, length);
+    clp_buf_add_text(&path, "/clineprof");
+    add_word(out, access(clp_buf_text(&path), X_OK) == 0 ? clp_buf_text(&path) : "clineprof");
+    clp_buf_clear(&path);
+}
+
+static void add_python(struct clp_buf *out, const char *module)
+{
+    const char *python = PyUnicode_AsUTF8(PySys_GetObject("executable"));
+
+    add_word(out, python != NULL ? python : "python3");
+    clp_buf_add_format(out, " -m %s", module);
+}
+
+/* The command that shows the profile from where the user stands now. */
+static void add_line_viewer(const struct clp_run *run, struct clp_buf *out)
+{
+    const char *program = run->words.items[0];
+    const char *slash = strrchr(program, '/');
+    PyObject *package = PyImport_ImportModule("clineprof"); /* loaded: only looked up */
+    PyObject *paths = package != NULL ? PyObject_GetAttrString(package, "__path__") : NULL;
+    PyObject *folder = paths != NULL ? PySequence_GetItem(paths, 0) : NULL;
+    const char *text = folder != NULL ? PyUnicode_AsUTF8(folder) : NULL;
+    const char *last = text != NULL ? strrchr(text, '/') : NULL;
+    PyObject *parent =
+        last != NULL ? PyUnicode_FromStringAndSize(text, (Py_ssize_t)(last - text)) : NULL;
+    PyObject *path = PySys_GetObject("path"); /* borrowed */
+
+    if (parent != NULL && path != NULL && PySequence_Contains(path, parent) == 1)
+        add_python(out, "clineprof");
+    else if (slash != NULL)
+        add_beside(out, program, (size_t)(slash - program));
+    else
+        clp_buf_add_text(out, "clineprof");
+    PyErr_Clear();
+    Py_XDECREF(package);
+    Py_XDECREF(paths);
+    Py_XDECREF(folder);
+    Py_XDECREF(parent);
+}
+
+static void add_viewer(const struct clp_run *run, struct clp_buf *out)
+{
+    if (run->options.line_by_line) {
+        add_line_viewer(run, out);
+        clp_buf_add_text(out, " -mt");
+    } else {
+        add_python(out, "pstats");
+    }
+}
+
+/* The path as it is seen from the working directory. */
+static const char *seen_from_here(const char *path)
+{
+    char folder[PATH_MAX];
+    size_t length;
+
+    if (getcwd(folder, sizeof folder) == NULL)
+        return path;
+    length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+}
+
+static void say_written(const struct clp_run *run, const char *path)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    if (run->options.verbosity < 0)
+        return;
+    path = seen_from_here(path);
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "Wrote profile results to '%s'\n", path);
+    if (run->options.verbosity == 0) {
+        clp_buf_add_text(&text, "Inspect results with:\n");
+        add_viewer(run, &text);
+        clp_buf_add_text(&text, path[0] == '-' ? " ./" : " ");
+        add_word(&text, path);
+        clp_buf_add_text(&text, "\n");
+    }
+    clp_words_print(1, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+/* A run is not lost because its folder went away: the temporary folder takes the profile. */
+static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t count)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_fault fault;
+    struct clp_buf path;
+
+    clp_buf_init(&path, &mem);
+    bool written = clp_file_write_temporary(me, bytes, count, &path, &fault) == CLP_OK;
+    if (written)
+        say_written(run, clp_buf_text(&path));
+    else
+        clp_finish_complain_fault(run, "cannot write a profile to the temporary folder", "",
+                                  &fault);
+    clp_buf_clear(&path);
+    return written;
+}
+
+static bool write_bytes(const struct clp_run *run, const char *bytes, size_t count)
+{
+    const char *path = clp_buf_text(&run->outfile);
+    struct clp_fault fault;
+
+    if (clp_file_write(path, bytes, count, &fault) != CLP_OK) {
+        clp_finish_complain_fault(run, "cannot write the profile to", path, &fault);
+        return write_elsewhere(run, bytes, count);
+    }
+    say_written(run, path);
+    return true;
+}
+
+static bool write_profile(const struct clp_run *run, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf bytes;
+    bool written = false;
+
+    clp_buf_init(&bytes, &mem);
+    if (clp_wire_encode(profile, &bytes) != CLP_OK)
+        clp_words_complain(me, "out of memory; the profile is not written");
+    else
+        written = write_bytes(run, clp_buf_text(&bytes), bytes.used);
+    clp_buf_clear(&bytes);
+    return written;
+}
+
+/* A report, in colours where asked for. */
+static void print_text(const struct clp_run *run, const char *text)
+{
+    if (!run->options.rich || !clp_words_print_rich(me, text, run->start_path))
+        clp_words_print(1, text);
+}
+
+static void print_report(const struct clp_run *run, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_report_options options = clp_report_defaults();
+    char folder[PATH_MAX];
+    struct clp_buf text;
+
+    options.unit = run->options.unit;
+    clp_buf_init(&text, &mem);
+    options.skip_zero = run->options.skip_zero;
+    options.summarize = run->options.summarize;
+    options.folder = getcwd(folder, sizeof folder);
+    clp_report_options_set(&options, run->options.columns, run->options.self,
+                           run->options.sort_by);
+    if (clp_report_text(profile, &options, &text) != CLP_OK)
+        clp_words_complain(me, "out of memory; the report is not complete");
+    print_text(run, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+static void say_if_nothing(const struct clp_run *run, const struct clp_profile *profile)
+{
+    bool by_target = run->options.prof_mod.count != 0;
+
+    if (run->options.verbosity < 0)
+        return;
+    if (clp_profiler_function_count(run->profiler) == 0)
+        clp_words_complain(me, by_target ? "nothing was profiled: no target of -p was reached"
+                                         : "nothing was profiled: no @profile was reached; put "
+                                           "@profile above a function that the program runs");
+    else if (profile->meta.events == 0)
+        clp_words_complain(me, "nothing was profiled: no selected function was called");
+    if (clp_profiler_lost(run->profiler))
+        clp_words_complain(me, "memory ran out while profiling; some counts are missing");
+    if (clp_profiler_displaced(run->profiler))
+        clp_words_complain(me, "something else took sys.settrace during the run; what ran after "
+                               "that is missing");
+}
+
+/* A profile holds UTF-8, whatever a command line is. */
+static void add_readable_word(struct clp_buf *out, const char *word)
+{
+    PyObject *text = PyUnicode_DecodeFSDefault(word);
+    PyObject *bytes =
+        text != NULL ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
+
+    if (bytes != NULL)
+        add_word(out, PyBytes_AS_STRING(bytes));
+    PyErr_Clear();
+    Py_XDECREF(text);
+    Py_XDECREF(bytes);
+}
+
+/* The program's own command line, for readers. */
+void clp_finish_add_command(const struct clp_run *run, struct clp_buf *text)
+{
+    if (run->options.target_kind == CLP_TARGET_MODULE)
+        clp_buf_add_text(text, "-m ");
+    else if (run->options.target_kind == CLP_TARGET_CODE)
+        clp_buf_add_text(text, "-c ");
+    for (int i = 0; i < run->options.program_argc; i++) {
+        if (i > 0)
+            clp_buf_add_text(text, " ");
+        add_readable_word(text, run->options.program_argv[i]);
+    }
+}
+
+/* Best effort: it is only told to readers. */
+static void note_command(const struct clp_run *run, struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_finish_add_command(run, &text);
+    (void)clp_profile_set_text(profile, &profile->meta.command, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+static void say_refused(const struct clp_profile *profile, const struct clp_refusal *refusal)
+{
+    struct clp_mem mem = clp_mem_system();
+    const struct clp_profile_function *function = &profile->functions[refusal->function];
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "%s, %s:%d, %s: %s", function->name, function->file,
+                       (int)function->first_line,
+                       refusal->taken_by != NULL ? "cannot have probes" : "is left alone",
+                       refusal->reason);
+    if (refusal->taken_by != NULL)
+        clp_buf_add_format(&text, "; tracer %s takes it", refusal->taken_by);
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+/* The tracer that took the function. */
+static const char *tracer_of(const struct clp_run *run, const struct clp_profile *profile,
+                             uint32_t number)
+{
+    for (const struct clp_refusal *refusal = clp_profiler_refusals(run->profiler); refusal != NULL;
+         refusal = refusal->next) {
+        if (refusal->function == number)
+            return refusal->taken_by != NULL ? refusal->taken_by : "none";
+    }
+    return profile->meta.tracer;
+}
+
+static void add_selected(struct clp_buf *text, const struct clp_run *run,
+                         const struct clp_profile *profile, uint32_t number)
+{
+    const struct clp_profile_function *function = &profile->functions[number];
+    const char *target = clp_chosen_by(&run->chosen, function->file, function->name);
+
+    clp_buf_add_format(text, "selected %s, %s:%d, by %s%s, tracer %s", function->name,
+                       function->file, (int)function->first_line, target != NULL ? "-p " : "",
+                       target != NULL ? target : "@profile", tracer_of(run, profile, number));
+}
+
+/* -vv: how the profile was made. */
+static void say_more(const struct clp_run *run, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "tracer %s, %zu functions selected, %llu line events, %.3g s of %.3g s "
+                              "taken off", profile->meta.tracer, profile->function_count,
+                       (unsigned long long)profile->meta.events,
+                       (double)profile->meta.overhead * 1e-9, (double)profile->meta.wall * 1e-9);
+    clp_words_complain(me, clp_buf_text(&text));
+    for (size_t i = 0; i < profile->function_count; i++) {
+        clp_buf_clear(&text);
+        add_selected(&text, run, profile, (uint32_t)i);
+        clp_words_complain(me, clp_buf_text(&text));
+    }
+    clp_buf_clear(&text);
+}
+
+/* What no tracer took is always told. */
+static void say_all_refused(const struct clp_run *run, const struct clp_profile *profile)
+{
+    for (const struct clp_refusal *refusal = clp_profiler_refusals(run->profiler); refusal != NULL;
+         refusal = refusal->next) {
+        if (run->options.verbosity > (refusal->taken_by == NULL ? -1 : 1))
+            say_refused(profile, refusal);
+    }
+}
+
+static void print_calls(const struct clp_run *run)
+{
+    PyObject *report = clp_calls_report(run->profiler);
+    const char *text = report != NULL ? PyUnicode_AsUTF8(report) : NULL;
+
+    if (text != NULL)
+        clp_words_print(1, text);
+    else
+        clp_words_complain(me, "pstats cannot show the profile");
+    PyErr_Clear();
+    Py_XDECREF(report);
+}
+
+static void finish_calls(const struct clp_run *run)
+{
+    PyObject *bytes = clp_calls_bytes(run->profiler);
+
+    if (bytes == NULL) {
+        PyErr_Clear();
+        clp_words_complain(me, "cProfile cannot give its profile; it is not written");
+        return;
+    }
+    write_bytes(run, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    Py_DECREF(bytes);
+    bool empty = clp_calls_empty(run->profiler);
+    if (run->options.verbosity > 0 && !empty) /* pstats has no report of nothing */
+        print_calls(run);
+    if (run->options.verbosity >= 0 && empty)
+        clp_words_complain(me, "nothing was profiled: no function marked with @profile was called "
+                               "and no 'with profile:' was reached");
+}
+
+static void finish_lines(struct clp_run *run)
+{
+    struct clp_profile profile;
+
+    clp_profiler_stop(run->profiler);
+    clp_liverun_stop_saves(&run->live, me);
+    clp_profile_init(&profile, &run->mem);
+    if (clp_profiler_snapshot(run->profiler, &profile) != CLP_OK)
+        clp_words_complain(me, "out of memory; the profile holds only a part");
+    note_command(run, &profile);
+    clp_liverun_end(&run->live, me, write_profile(run, &profile));
+    if (run->options.verbosity > 0)
+        print_report(run, &profile);
+    if (run->options.verbosity > 1)
+        say_more(run, &profile);
+    say_all_refused(run, &profile);
+    if (run->options.verbosity >= 0)
+        clp_chosen_end(&run->chosen);
+    say_if_nothing(run, &profile);
+    clp_profile_clear(&profile);
+}
+
+static PyObject *finish(PyObject *capsule, PyObject *nothing)
+{
+    struct clp_run *run = PyCapsule_GetPointer(capsule, NULL);
+
+    (void)nothing;
+    if (run == NULL || run->process != getpid())
+        Py_RETURN_NONE;
+    if (run->options.line_by_line)
+        finish_lines(run);
+    else
+        finish_calls(run);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef finish_method = {"finish", finish, METH_NOARGS, NULL};
+
+bool clp_finish_at_exit(struct clp_run *run)
+{
+    PyObject *capsule = PyCapsule_New(run, NULL, NULL);
+    PyObject *function = capsule != NULL ? PyCFunction_New(&finish_method, capsule) : NULL;
+    PyObject *module = function != NULL ? PyImport_ImportModule("atexit") : NULL;
+    PyObject *result =
+        module != NULL ? PyObject_CallMethod(module, "register", "O", function) : NULL;
+
+    Py_XDECREF(capsule);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    Py_XDECREF(result);
+    return result != NULL;
+}

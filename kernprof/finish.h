@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* One run of ckernprof, and what happens at its very end: the profile, the report, the messages. */
+#ifndef CLP_FINISH_H
+#define CLP_FINISH_H
+
+#include "chosen.h"
+#include "liverun.h"
+#include "options.h"
+#include "words.h"
+
+#define CLP_RUN_NAME "ckernprof"
+
+/* One run. Lives until the process ends: the atexit function holds it. */
+struct clp_run {
+    struct clp_mem mem;
+    struct clp_words words;
+    struct clp_run_options options;
+    struct clp_buf outfile;
+    struct clp_buf found_script; /* the target's path when PATH led to it */
+    PyObject *profiler;          /* owned: a Profiler, or without -l a cProfile.Profile */
+    struct clp_chosen chosen;
+    struct clp_liverun live;
+    PyObject *start_path;        /* owned: sys.path without the program's folders; NULL without -r */
+    PyObject *settings;          /* owned: options from config files are borrowed from it */
+    int standard_error;          /* where it went before -qqq silenced it; else -1 */
+    pid_t process;               /* a fork's copy of the atexit function has nothing to write */
+};
+
+/* Has all that done at the end of the interpreter's life: the first atexit function runs last. False
+ * with an exception set. */
+bool clp_finish_at_exit(struct clp_run *run);
+
+/* Appends the program's own command line, as a shell would take it. */
+void clp_finish_add_command(const struct clp_run *run, struct clp_buf *text);
+
+/* "<doing> '<path>': <why>", told even to who asked for silence. */
+void clp_finish_complain_fault(const struct clp_run *run, const char *doing, const char *path,
+                               const struct clp_fault *fault);
+
+#endif
