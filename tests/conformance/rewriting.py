@@ -20,7 +20,8 @@ import harness
 LIBRARY = harness.BUILD / "conformance" / "rewrite_library.so"
 FUZZER = harness.BUILD / "fuzz" / "fuzz_rewrite"
 MINOR = sys.version_info[1]
-KINDS = ["ENTER", "ENTER_LINE", "LINE", "LAST_LINE", "LEAVE", "SUSPEND", "RESUME", "RESUME_IF"]
+KINDS = ["ENTER", "ENTER_LINE", "LINE", "LAST_LINE", "LEAVE", "SUSPEND", "RESUME", "RESUME_IF",
+         "LINE_ASKED"]
 WITH_LINE = {"ENTER_LINE", "LINE", "LAST_LINE"}
 CODE, EXCEPTIONS, LOCATIONS = range(3)
 NO_SOURCES = ("site-packages", "dist-packages", "lib2to3")  # others' code, and what is no Python 3
@@ -37,6 +38,8 @@ class Code(ctypes.Structure):
         ("first_line", ctypes.c_int32),
         ("stack_size", ctypes.c_int32),
         ("const_count", ctypes.c_uint32),
+        ("statements", ctypes.c_void_p),  # none
+        ("statement_count", ctypes.c_size_t),
     ]
 
 
