@@ -754,7 +754,7 @@ def test_interval_saves_survive_a_fork_without_a_warning(tmp_path):
     script = write(
         tmp_path,
         "import os, time, warnings\n"
-        "warnings.simplefilter('error')\n"
+        "warnings.simplefilter('always')\n"
         "@profile\n"
         "def f():\n"
         "    for i in range(20):\n"
