@@ -61,18 +61,14 @@ static void after_fork_in_child(void)
 
 /* ---- what an earlier run left ---- */
 
-/* The process that the live file is of; 0 when it is no live file. */
-static uint64_t process_of(const char *path)
+bool clp_liverun_peek(const char *path, struct clp_live_header *header)
 {
-    struct clp_live_header header = {0};
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    ssize_t count = file >= 0 ? read(file, &header, sizeof header) : -1;
+    ssize_t count = file >= 0 ? read(file, header, sizeof *header) : -1;
 
     if (file >= 0)
         close(file);
-    if (count < (ssize_t)sizeof header || !clp_live_is(header.magic, sizeof header.magic))
-        return 0;
-    return header.pid;
+    return count == (ssize_t)sizeof *header && clp_live_is(header->magic, sizeof header->magic);
 }
 
 /* OUTFILE.PID.live, or OUTFILE.PID-2.live and so on: a name that is free. */
@@ -109,13 +105,15 @@ static bool keep_earlier(const char *program, const char *outfile, const char *p
 /* Is OUTFILE.live free, or has it been made so? */
 static bool clear_place(const char *program, const char *outfile, const char *path)
 {
+    struct clp_live_header header;
     struct stat about;
 
     if (lstat(path, &about) != 0)
         return true;
-    uint64_t pid = S_ISREG(about.st_mode) ? process_of(path) : 0;
-    bool in_use = pid != (uint64_t)getpid() && clp_proc_maps(pid, path);
-    return pid != 0 && !in_use && keep_earlier(program, outfile, path, pid);
+    if (!S_ISREG(about.st_mode) || !clp_liverun_peek(path, &header))
+        return false;
+    bool in_use = header.pid != (uint64_t)getpid() && clp_proc_maps(header.pid, path);
+    return !in_use && keep_earlier(program, outfile, path, header.pid);
 }
 
 /* A run that goes on under the same name keeps its file; so does a file that is none of ours. */

@@ -23,6 +23,9 @@ struct clp_liverun_wish {
     double save_interval; /* seconds; 0: no saves while the program runs */
 };
 
+/* Reads the header of a live file; false when it is none. */
+bool clp_liverun_peek(const char *path, struct clp_live_header *header);
+
 /* Once in a process, before anything is selected. What cannot be had is complained about in one
  * line, and the run goes on without. `run` and the outfile's name must live as long as the
  * process. */

@@ -7,6 +7,7 @@
 #include "../src/core/wire.h"
 #include "commands.h"
 #include "config.h"
+#include "liverun.h"
 #include "options.h"
 #include "program.h"
 #include "recover.h"
@@ -21,13 +22,15 @@ static const char me[] = "clineprof";
 
 #define LARGEST_PROFILE ((size_t)1 << 31)
 
-static bool has_live(const char *path, struct clp_mem *mem)
+/* Is there a live file of the profile's name, of a run that began after this moment? */
+static bool has_live(const char *path, double start, struct clp_mem *mem)
 {
+    struct clp_live_header header;
     struct clp_buf live;
 
     clp_buf_init(&live, mem);
     clp_buf_add_format(&live, "%s.live", path);
-    bool found = !live.failed && access(clp_buf_text(&live), F_OK) == 0;
+    bool found = clp_liverun_peek(clp_buf_text(&live), &header) && header.start > start;
     clp_buf_clear(&live);
     return found;
 }
@@ -44,7 +47,7 @@ void clp_view_complain(const char *path, const struct clp_fault *fault, struct c
         clp_buf_add_format(&text, " at byte %llu", (unsigned long long)fault->offset);
     if (fault->reason != NULL)
         clp_buf_add_format(&text, ": %s", fault->reason);
-    if (fault->os_error == ENOENT && has_live(path, mem))
+    if (fault->os_error == ENOENT && has_live(path, 0, mem))
         clp_buf_add_format(&text, "; its run has not ended, what it recorded is in %s.live", path);
     clp_words_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
@@ -77,13 +80,13 @@ static clp_status read_live(const char *path, struct clp_profile *profile, struc
 }
 
 /* A profile older than one thinks: the run that was to replace it was killed, or still runs. */
-static void say_if_older(const char *path, struct clp_mem *mem)
+static void say_if_older(const char *path, const struct clp_profile *profile)
 {
     struct clp_buf text;
 
-    if (!has_live(path, mem))
+    if (!has_live(path, profile->meta.start, profile->mem))
         return;
-    clp_buf_init(&text, mem);
+    clp_buf_init(&text, profile->mem);
     clp_buf_add_format(&text, "%s: a later run has not ended, what it recorded is in %s.live", path,
                        path);
     clp_words_complain(me, clp_buf_text(&text));
@@ -105,7 +108,7 @@ static clp_status read_profile(const char *path, struct clp_profile *profile,
         status = clp_wire_decode(clp_buf_text(&bytes), bytes.used, profile, fault);
     clp_buf_clear(&bytes);
     if (status == CLP_OK)
-        say_if_older(path, profile->mem);
+        say_if_older(path, profile);
     fault->status = status;
     return status;
 }
