@@ -217,6 +217,45 @@ def test_the_open_time_of_lines_in_flight_counts(tmp_path):
     ]
 
 
+def test_killed_at_any_moment_the_counts_are_those_of_the_program(tmp_path):
+    """The program counts, too, in a mapped file; it makes new functions and threads all the time."""
+    script = write(
+        tmp_path,
+        "import mmap, struct, sys, threading\n"
+        "own = open('own', 'w+b')\n"
+        "own.truncate(8)\n"
+        "counter = memoryview(mmap.mmap(own.fileno(), 8)).cast('Q')\n"
+        "@profile\n"
+        "def count():\n"
+        "    counter[0] += 1  # counts\n"
+        "def make(i):\n"
+        "    space = {'profile': profile}\n"
+        "    text = '\\n' * i + '@profile\\ndef f(n):\\n  if n: f(n - 1)\\n'\n"
+        "    exec(compile(text, 'made', 'exec'), space)\n"
+        "    return space['f']\n"
+        "for i in range(100000):\n"
+        "    count()\n"
+        "    make(i)(i % 300)\n"
+        "    if i % 10 == 0:\n"
+        "        thread = threading.Thread(target=count)\n"
+        "        thread.start()\n"
+        "        thread.join()\n",
+    )
+    chance = random.Random(7)
+    for i in range(8):
+        process = start([script], tmp_path)
+        live = tmp_path / "prog.py.lprof.live"
+        wait_for(lambda: live.exists() and live.stat().st_size > 300000 or process.poll())
+        time.sleep(chance.random() * 0.4)
+        process.kill()
+        process.communicate()
+        counted = int.from_bytes((tmp_path / "own").read_bytes(), "little")
+        profile = recovered(live)
+        hits = profile.line("count", line_of(script, "# counts"))["hits"] if counted else 0
+        assert counted <= hits <= counted + 1, (i, counted, hits)
+        live.unlink()
+
+
 def test_threads_and_suspended_bodies_are_in_it(tmp_path):
     script = write(
         tmp_path,
