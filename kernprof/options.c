@@ -277,8 +277,13 @@ void clp_run_options_page(const char *program, struct clp_buf *out)
 
 void clp_view_options_help(const char *program, struct clp_buf *out)
 {
-    clp_buf_add_format(out, "usage: %s [options] profile.lprof [profile.lprof ...]\n", program);
-    clp_buf_add_text(out, "\nPrints the report of a profile, or of several, summed.\n\noptions:\n");
+    clp_buf_add_format(out,
+                       "usage: %s [options] profile.lprof [profile.lprof ...]\n"
+                       "       %s top profile.lprof.live\n"
+                       "       %s recover [-o OUTFILE] profile.lprof.live\n",
+                       program, program, program);
+    clp_buf_add_text(out, "\nPrints the report of a profile, or of several, summed. A .live file is one of a\n"
+                          "run that was killed or still goes on.\n\noptions:\n");
     clp_option_help(clp_view_options_table(), out);
     clp_buf_add_text(out, closing);
 }
