@@ -269,7 +269,7 @@ uint32_t clp_layout_ask_units(const struct clp_layout *layout, uint32_t constant
 {
     const struct clp_bytecode *bytecode = layout->decoded->bytecode;
 
-    /* COPY, then the probe, with another operator, and RERAISE */
+    /* the probe with another operator, COPY in it, and RERAISE */
     return 1 + clp_layout_probe_units(constant) + bytecode->op[bytecode->binary_op].caches + 1;
 }
 

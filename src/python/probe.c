@@ -225,31 +225,34 @@ static INLINE PyObject *resume(const struct probe *probe, bool counter)
     Py_RETURN_NONE;
 }
 
-/* The line of a place in the code that runs: what the interpreter takes for the one executed before
- * the handler. */
-static int line_of_place(const struct clp_recorder *recorder, PyObject *place)
+/* The line of the running body on which the exception was raised: what the interpreter takes for the
+ * line executed before the handler. CLP_NO_LINE when its traceback does not say. */
+static int line_of_exception(const struct clp_recorder *recorder, PyObject *exception)
 {
-    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
-    PyCodeObject *code = frame != NULL ? PyFrame_GetCode(frame) : NULL;
+    PyObject *traceback = PyException_GetTraceback(exception);
+    const PyTracebackObject *entry = (const PyTracebackObject *)traceback;
     struct clp_statements statements = {0};
-    long unit = PyLong_AsLong(place);
+    int line = CLP_NO_LINE;
 
-    if (code == NULL)
-        return CLP_NO_LINE;
-    int line = PyCode_Addr2Line(code, (int)unit * 2);
-    if (recorder->statements != NULL && clp_statements_of(recorder->statements, code, &statements))
-        line = clp_statements_line(&statements, code->co_firstlineno, line);
-    PyErr_Clear();
-    Py_DECREF(code);
+    if (entry != NULL && entry->tb_frame == PyEval_GetFrame()) {
+        PyCodeObject *code = PyFrame_GetCode(entry->tb_frame);
+        line = PyCode_Addr2Line(code, entry->tb_lasti);
+        if (recorder->statements != NULL &&
+            clp_statements_of(recorder->statements, code, &statements))
+            line = clp_statements_line(&statements, code->co_firstlineno, line);
+        PyErr_Clear();
+        Py_DECREF(code);
+    }
+    Py_XDECREF(traceback);
     return line;
 }
 
-static PyObject *on_asked_line(PyObject *place, PyObject *self)
+static PyObject *on_asked_line(PyObject *self, PyObject *exception)
 {
     const struct probe *probe = (const struct probe *)self;
     struct clp_thread *thread = clp_thread_here;
 
-    if (line_of_place(probe->selected->recorder, place) == probe->line)
+    if (line_of_exception(probe->selected->recorder, exception) == probe->line)
         Py_RETURN_NONE;
     return on_top(thread, probe->selected) ? line_with_memory(probe, thread)
                                            : line_elsewhere(probe);
@@ -324,7 +327,7 @@ static PyMethodDef probe_methods[] = {
 
 static const struct {
     const char *name;
-    unaryfunc with_counter, with_system_clock; /* the negative; NULL: the sum with a place */
+    unaryfunc with_counter, with_system_clock; /* the negative; NULL: the sum with an exception */
 } kinds[CLP_PROBE_KINDS] = {
     [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter, on_enter},
     [CLP_PROBE_ENTER_LINE] = {"clineprof._core.EnterLineProbe", on_enter_line_counter,

@@ -325,12 +325,11 @@ static uint32_t arrive(struct trial *trial, uint32_t at)
 
     while (trial->old_of[at] == CLP_NOWHERE) {
         const struct clp_instruction *item = &trial->new.items[at];
-        bool asks = item->opcode == bytecode->copy;
-        if (asks)
-            require((item++)->argument == 2 && item->opcode == bytecode->load_const, "no place");
-        at += asks;
         if (item->opcode == bytecode->load_const) {
             take_probe(trial, item->argument);
+            bool asks = item[1].opcode == bytecode->copy && item[1].argument == 2;
+            at += asks;
+            item += asks;
             require(item[1].opcode == (asks ? bytecode->binary_op : bytecode->unary_negative) &&
                         item[2].opcode == bytecode->pop_top, "half a probe");
             at += 3;

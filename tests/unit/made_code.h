@@ -7,7 +7,7 @@
  *                                `@-` is no line
  *     NOP x300                   the same, 300 times
  *     NOP 1 +2                   with two EXTENDED_ARG more than it needs
- *     !line 7                    a probe: three instructions; !asked 7 adds instead of negating
+ *     !line 7                    a probe: three instructions; !asked 7 adds a copy of what lies below
  *     .try a b h 2 lasti         an entry of the exception table: from a to before b, handled at h
  *     .consts 3   .stack 4   .first 5
  *
@@ -169,7 +169,7 @@ static inline void made_read_statement(struct made *made, char *text)
 static inline uint32_t made_body(const struct made *made, const struct made_statement *statement)
 {
     return 1u + made->bytecode.op[statement->opcode].caches + (statement->probe ? 2 : 0) +
-           (statement->asked ? made->bytecode.op[made_opcode(made, "BINARY_OP")].caches : 0u);
+           (statement->asked ? 1u + made->bytecode.op[made_opcode(made, "BINARY_OP")].caches : 0u);
 }
 
 static inline uint32_t made_address(const struct made *made, const char *label)
@@ -225,6 +225,8 @@ static inline void made_operator(struct made *made, bool asked)
 {
     uint8_t opcode = made_opcode(made, asked ? "BINARY_OP" : "UNARY_NEGATIVE");
 
+    if (asked)
+        made_unit(made, made_opcode(made, "COPY"), 2);
     made_unit(made, opcode, 0);
     for (uint8_t cache = 0; cache < made->bytecode.op[opcode].caches; cache++)
         made_unit(made, 0, 0);

@@ -511,7 +511,7 @@ Test(rewrite, a_place_is_asked)
               ".try a b c 1 lasti; .try c h h 0",
               "RESUME 0 @1; a: !enterline 2 @2; LOAD_GLOBAL 0; n: !line 5 @5; LOAD_GLOBAL 0;"
               "b: !leave; RETURN_VALUE; c: COPY 3 @-; POP_EXCEPT; r: RERAISE 1; h: !line 5 @5;"
-              "p: PUSH_EXC_INFO; RERAISE 0; t: COPY 2 @-; !asked 5; RERAISE 1;" OUT
+              "p: PUSH_EXC_INFO; RERAISE 0; t: !asked 5 @-; RERAISE 1;" OUT
               ".try a b c 1 lasti; .try c r h 0; .try r h t 0 lasti;"
               ".try h t out 0 lasti; .try t out p 0");
 }
