@@ -71,16 +71,16 @@ static void add_place(const struct clp_layout *layout, uint32_t at, struct clp_b
     clp_buf_add_repeated(code, 0, ((size_t)body - 1) * 2);
 }
 
-/* The probe and the exception, whose traceback has the place, are operands of one addition. (The
- * place on the stack is no object since 3.15.) The probe is the left one: an exception's class may
- * have an addition of its own. */
+/* The probe and the place, which the interpreter has put below the exception, are operands of one
+ * addition. Since 3.14 the place is no object: there the probe gets the exception, whose traceback
+ * tells nearly always the same, and is the left one: an exception's class may know how to add. */
 static void add_ask(const struct clp_layout *layout, uint32_t range, struct clp_buf *code)
 {
     const struct clp_bytecode *bytecode = layout->decoded->bytecode;
     uint32_t constant = clp_layout_ask_constant(layout, range);
 
     add_instruction(code, bytecode, bytecode->load_const, constant, clp_layout_prefixes(constant));
-    add_unit(code, bytecode->copy, 2);
+    add_unit(code, bytecode->copy, bytecode->minor >= 14 ? 2 : 3);
     add_unit(code, bytecode->binary_op, 0);
     clp_buf_add_repeated(code, 0, (size_t)bytecode->op[bytecode->binary_op].caches * 2);
     add_unit(code, bytecode->pop_top, 0);
@@ -252,7 +252,7 @@ static void add_exceptions(const struct clp_layout *layout, struct clp_buf *tabl
 static int32_t needed_stack(const struct clp_layout *layout)
 {
     /* a probe; and in the blocks at the end below it the exception and where it happened, and above
-     * it the exception again when it is asked */
+     * it one of them again when it is asked */
     uint32_t most = 3;
 
     if (!layout->insert)

@@ -16,8 +16,8 @@
  *                               RETURN_VALUE
  *                         back: probe resume, RERAISE    to the handler that YIELD_VALUE had
  *                         out:  probe leave, RERAISE
- *                         ask:  probe + exception,       begins the handler's line or not, as the
- *                               RERAISE                  place has it where it was raised
+ *                         ask:  probe + place, RERAISE   begins the handler's line or not, as the
+ *                                                        place has it where it was raised
  *
  * A line that only returns a value at hand (`return x`) has one probe for both, line and leave.
  *
@@ -39,7 +39,7 @@ enum clp_probe_kind {
     CLP_PROBE_SUSPEND,
     CLP_PROBE_RESUME,
     CLP_PROBE_RESUME_IF, /* resumes unless it runs already (3.11) */
-    CLP_PROBE_LINE_ASKED, /* the line begins unless the exception that is added was raised on it */
+    CLP_PROBE_LINE_ASKED, /* the line begins unless what is added to it was raised there */
     CLP_PROBE_KINDS
 };
 

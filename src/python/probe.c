@@ -225,34 +225,46 @@ static INLINE PyObject *resume(const struct probe *probe, bool counter)
     Py_RETURN_NONE;
 }
 
-/* The line of the running body on which the exception was raised: what the interpreter takes for the
- * line executed before the handler. CLP_NO_LINE when its traceback does not say. */
-static int line_of_exception(const struct clp_recorder *recorder, PyObject *exception)
+/* The place in the running body, in bytes, of what the interpreter re-raises; -1 when it is not known.
+ * It comes as a number of units, or since 3.14 as the exception itself. */
+static int place_of(PyObject *raised)
 {
-    PyObject *traceback = PyException_GetTraceback(exception);
-    const PyTracebackObject *entry = (const PyTracebackObject *)traceback;
-    struct clp_statements statements = {0};
-    int line = CLP_NO_LINE;
+    PyObject *traceback;
+    int place = -1;
 
-    if (entry != NULL && entry->tb_frame == PyEval_GetFrame()) {
-        PyCodeObject *code = PyFrame_GetCode(entry->tb_frame);
-        line = PyCode_Addr2Line(code, entry->tb_lasti);
-        if (recorder->statements != NULL &&
-            clp_statements_of(recorder->statements, code, &statements))
-            line = clp_statements_line(&statements, code->co_firstlineno, line);
-        PyErr_Clear();
-        Py_DECREF(code);
-    }
+    if (PyLong_Check(raised))
+        return (int)PyLong_AsLong(raised) * 2;
+    traceback = PyException_GetTraceback(raised);
+    if (traceback != NULL && ((PyTracebackObject *)traceback)->tb_frame == PyEval_GetFrame())
+        place = ((PyTracebackObject *)traceback)->tb_lasti;
     Py_XDECREF(traceback);
+    return place;
+}
+
+/* The line of that place: for the interpreter the one executed before the handler. */
+static int line_of_raised(const struct clp_recorder *recorder, PyObject *raised)
+{
+    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
+    PyCodeObject *code = frame != NULL ? PyFrame_GetCode(frame) : NULL;
+    struct clp_statements statements = {0};
+    int place = place_of(raised);
+
+    if (code == NULL)
+        return CLP_NO_LINE;
+    int line = place >= 0 ? PyCode_Addr2Line(code, place) : CLP_NO_LINE;
+    if (recorder->statements != NULL && clp_statements_of(recorder->statements, code, &statements))
+        line = clp_statements_line(&statements, code->co_firstlineno, line);
+    PyErr_Clear();
+    Py_DECREF(code);
     return line;
 }
 
-static PyObject *on_asked_line(PyObject *self, PyObject *exception)
+static PyObject *on_asked_line(PyObject *self, PyObject *raised)
 {
     const struct probe *probe = (const struct probe *)self;
     struct clp_thread *thread = clp_thread_here;
 
-    if (line_of_exception(probe->selected->recorder, exception) == probe->line)
+    if (line_of_raised(probe->selected->recorder, raised) == probe->line)
         Py_RETURN_NONE;
     return on_top(thread, probe->selected) ? line_with_memory(probe, thread)
                                            : line_elsewhere(probe);
@@ -327,7 +339,7 @@ static PyMethodDef probe_methods[] = {
 
 static const struct {
     const char *name;
-    unaryfunc with_counter, with_system_clock; /* the negative; NULL: the sum with an exception */
+    unaryfunc with_counter, with_system_clock; /* the negative; NULL: the sum with what was raised */
 } kinds[CLP_PROBE_KINDS] = {
     [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter, on_enter},
     [CLP_PROBE_ENTER_LINE] = {"clineprof._core.EnterLineProbe", on_enter_line_counter,

@@ -327,7 +327,8 @@ static uint32_t arrive(struct trial *trial, uint32_t at)
         const struct clp_instruction *item = &trial->new.items[at];
         if (item->opcode == bytecode->load_const) {
             take_probe(trial, item->argument);
-            bool asks = item[1].opcode == bytecode->copy && item[1].argument == 2;
+            bool asks = item[1].opcode == bytecode->copy &&
+                        item[1].argument == (bytecode->minor >= 14 ? 2u : 3u);
             at += asks;
             item += asks;
             require(item[1].opcode == (asks ? bytecode->binary_op : bytecode->unary_negative) &&

@@ -226,7 +226,7 @@ static inline void made_operator(struct made *made, bool asked)
     uint8_t opcode = made_opcode(made, asked ? "BINARY_OP" : "UNARY_NEGATIVE");
 
     if (asked)
-        made_unit(made, made_opcode(made, "COPY"), 2);
+        made_unit(made, made_opcode(made, "COPY"), made->bytecode.minor >= 14 ? 2 : 3);
     made_unit(made, opcode, 0);
     for (uint8_t cache = 0; cache < made->bytecode.op[opcode].caches; cache++)
         made_unit(made, 0, 0);
