@@ -158,6 +158,8 @@ static bool write_bytes(const struct clp_run *run, const char *bytes, size_t cou
     const char *path = clp_buf_text(&run->outfile);
     struct clp_fault fault;
 
+    if (run->unwritable)
+        return write_elsewhere(run, bytes, count);
     if (clp_file_write(path, bytes, count, &fault) != CLP_OK) {
         clp_finish_complain_fault(run, "cannot write the profile to", path, &fault);
         return write_elsewhere(run, bytes, count);

@@ -23,6 +23,7 @@ struct clp_run {
     PyObject *start_path;        /* owned: sys.path without the program's folders; NULL without -r */
     PyObject *settings;          /* owned: options from config files are borrowed from it */
     int standard_error;          /* where it went before -qqq silenced it; else -1 */
+    bool unwritable;             /* the output; told already: the temporary folder gets the profile */
     pid_t process;               /* a fork's copy of the atexit function has nothing to write */
 };
 

@@ -9,6 +9,7 @@
 #include "config.h"
 #include "finish.h"
 #include "program.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -178,6 +179,25 @@ static void say_left_out(const struct clp_run *run)
     clp_buf_clear(&text);
 }
 
+/* A mistyped name ends the run before it begins; a disk that is full or read-only does not. */
+static bool goes_elsewhere(struct clp_run *run, const struct clp_fault *fault)
+{
+    static const int errors[] = {EROFS, EACCES, EPERM, ENOSPC, EDQUOT};
+    struct clp_buf text;
+
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        run->unwritable |= fault->os_error == errors[i];
+    if (!run->unwritable)
+        return false;
+    clp_buf_init(&text, &run->mem);
+    clp_buf_add_format(&text, "cannot write '%s': %s; the temporary folder gets the profile at the "
+                              "end, and nothing is kept until then",
+                       clp_buf_text(&run->outfile), strerror(fault->os_error));
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+    return true;
+}
+
 /* False with SystemExit set when there is nothing to run. */
 static bool ready_to_run(struct clp_run *run)
 {
@@ -187,7 +207,8 @@ static bool ready_to_run(struct clp_run *run)
         return complain_and_exit("no program to run; see ckernprof --help", 2) != NULL;
     find_script(run);
     name_outfile(run);
-    if (clp_file_probe(clp_buf_text(&run->outfile), &fault) != CLP_OK) {
+    if (clp_file_probe(clp_buf_text(&run->outfile), &fault) != CLP_OK &&
+        !goes_elsewhere(run, &fault)) {
         clp_finish_complain_fault(run, "cannot write", clp_buf_text(&run->outfile), &fault);
         return clp_words_exit(1) != NULL;
     }
@@ -249,7 +270,7 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
         return end(code);
     if (!install_profiler(run) || !clp_finish_at_exit(run))
         return complain_of_exception(1);
-    if (run->options.line_by_line)
+    if (run->options.line_by_line && !run->unwritable)
         begin_live(run);
     if ((run->options.line_by_line &&
          !clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler)))

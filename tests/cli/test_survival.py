@@ -581,6 +581,23 @@ def test_a_full_disk_costs_one_line_and_nothing_else(small_disk, tmp_path):
     assert sorted(path.name for path in disk.iterdir()) == ["filler"]
 
 
+def test_a_read_only_disk_costs_one_line_and_the_profile_goes_elsewhere(small_disk, tmp_path):
+    disk = small_disk(64)
+    script = write(tmp_path, COUNTS)
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    (tmp_path / "temporary").mkdir()
+    ended = run_ckernprof(
+        ["-l", "-o", disk / "out.lprof", script, "go"], tmp_path,
+        env={"TMPDIR": str(tmp_path / "temporary")},
+    )  # fmt: skip
+    assert ended.code == 0
+    [told] = ended.err.splitlines()
+    assert told.startswith(f"ckernprof: cannot write '{disk}/out.lprof': Read-only file system; ")
+    [written] = (tmp_path / "temporary").iterdir()
+    assert written.name in ended.out and Profile(written).hits()
+    assert list(disk.iterdir()) == []
+
+
 def test_a_disk_that_fills_up_loses_no_count(small_disk, tmp_path):
     disk = small_disk(480)
     text = "".join(f"@profile\ndef f{i}():\n    a = {i}\n    return a\n" for i in range(2000))
