@@ -925,7 +925,8 @@ def test_top_shows_a_running_program_and_obeys_keys(tmp_path):
         assert str(process.pid) in first and "\x1b[7m    Time s" in first
         times = [float(row.split()[1]) for row in rows]
         assert times == sorted(times, reverse=True)
-        assert "main" in rows[0] and "tick(1)  # call" in rows[0]
+        # the call in flight may lack its part when the copy is taken in the midst of it
+        assert any("main" in row and "tick(1)  # call" in row for row in rows[:2])
         assert any(" >prog.py" in row and "main" in row for row in rows)
         later = screen.wait("is running", after=2)  # it is drawn anew by itself
         assert later != first
