@@ -13,6 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Every line from the lowest to the highest has a counter in each thread. */
+#define CLP_FUNCTION_MOST_LINES (1u << 20)
+
 struct clp_function {
     char *file;          /* owned, UTF-8 */
     char *name;          /* owned, qualified */

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define LARGEST_FILE ((size_t)1 << 36)
-#define MOST_LINES (1u << 20)
 /* Counters of a damaged file are kept so far below the ends of their types that sums do not reach
  * them. */
 #define LARGEST_COUNT ((int64_t)1 << 56)
@@ -149,7 +148,8 @@ static clp_status read_function(struct reader *reader, const char *at, size_t by
         return refuse(reader, CLP_CORRUPT, at, "no function is like this");
     memcpy(&facts, at, sizeof facts);
     const char *name = file + strlen(file) + 1;
-    if (name >= end || name + strlen(name) + 1 != end || facts.line_count > MOST_LINES)
+    if (name >= end || name + strlen(name) + 1 != end ||
+        facts.line_count > CLP_FUNCTION_MOST_LINES)
         return refuse(reader, CLP_CORRUPT, at, "no function is like this");
     /* texts are copied, so the constants are safe */
     const struct clp_function wanted = {

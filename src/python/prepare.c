@@ -139,16 +139,21 @@ static PyObject *treated(const struct preparation *preparation, PyObject *code, 
     struct clp_recorder *recorder = preparation->recorder;
     enum treatment treatment = treatment_of(preparation, (PyCodeObject *)code, name, decorators);
 
-    if (treatment == SELECT && !clp_tracer_number_code(recorder, code, name))
+    struct clp_selected *announced = NULL;
+
+    if (treatment == SELECT &&
+        (announced = clp_tracer_announce_code(recorder, code, name)) == NULL)
         return NULL;
     if (treatment == LEAVE_CHOSEN && !clp_tracer_leave_compiled(recorder, code, name))
         return NULL;
     PyObject *inner = prepared(preparation, code, name);
+    if (inner == NULL)
+        clp_recorder_drop_selected(announced);
     if (inner == NULL || treatment == LEAVE || treatment == LEAVE_CHOSEN)
         return inner;
     if (treatment == PROBE)
         return with_probes(recorder, inner);
-    PyObject *selected = clp_tracer_select_code(recorder, inner, name);
+    PyObject *selected = clp_tracer_select_code(recorder, inner, announced);
     Py_DECREF(inner);
     return selected;
 }

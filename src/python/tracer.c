@@ -125,9 +125,6 @@ static bool add_function(struct clp_recorder *recorder, PyCodeObject *code, PyOb
     return done;
 }
 
-/* Every line between a function's first and last has a counter in each thread. */
-#define MOST_LINES (1u << 20)
-
 /* Why no tracer may have the code, or NULL. Traced, damaged tables make the interpreter itself write
  * beyond its arrays. */
 static const char *damage_of(struct clp_recorder *recorder, PyCodeObject *code)
@@ -162,7 +159,7 @@ static bool read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct
     if (*damage == NULL) {
         if (!clp_shape_init(shape, &recorder->mem, code, &recorder->opcodes))
             return false;
-        if (shape->line_count <= MOST_LINES)
+        if (shape->line_count <= CLP_FUNCTION_MOST_LINES)
             return true;
         *damage = "its lines are too far apart";
         clp_shape_clear(shape, &recorder->mem);
@@ -171,9 +168,9 @@ static bool read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct
     return true;
 }
 
-/* Attached to the code object; NULL with an exception set. */
-static struct clp_selected *attach(struct clp_recorder *recorder, PyCodeObject *code,
-                                   PyObject *name, const char **damage)
+/* Owned, and on no code object yet; NULL with an exception set. */
+static struct clp_selected *make_selected(struct clp_recorder *recorder, PyCodeObject *code,
+                                          PyObject *name, const char **damage)
 {
     struct clp_selected *selected = NULL;
     struct clp_shape shape;
@@ -183,14 +180,29 @@ static struct clp_selected *attach(struct clp_recorder *recorder, PyCodeObject *
         return NULL;
     if (add_function(recorder, code, name, &shape, &number))
         selected = clp_recorder_new_selected(recorder, code, number, &shape);
-    if (selected == NULL) {
+    if (selected == NULL)
         clp_shape_clear(&shape, &recorder->mem);
-        return NULL;
-    }
-    if (clp_compat_set_code_data((PyObject *)code, recorder->code_slot, selected) == 0)
-        return selected;
+    return selected;
+}
+
+/* The code object takes it over, even when this fails: false with an exception set. */
+static bool hang(struct clp_selected *selected, PyObject *code)
+{
+    selected->code = code;
+    selected->identity = (uintptr_t)code;
+    if (clp_compat_set_code_data(code, selected->recorder->code_slot, selected) == 0)
+        return true;
     clp_recorder_drop_selected(selected);
-    return NULL;
+    return false;
+}
+
+/* Attached to the code object; NULL with an exception set. */
+static struct clp_selected *attach(struct clp_recorder *recorder, PyCodeObject *code,
+                                   PyObject *name, const char **damage)
+{
+    struct clp_selected *selected = make_selected(recorder, code, name, damage);
+
+    return selected != NULL && hang(selected, (PyObject *)code) ? selected : NULL;
 }
 
 static bool note_refusal(struct clp_recorder *recorder, uint32_t function, const char *reason)
@@ -304,31 +316,27 @@ bool clp_tracer_leave_compiled(struct clp_recorder *recorder, PyObject *code, Py
     return selected != NULL && leave_alone(recorder, selected, damage != NULL ? damage : compiled);
 }
 
-bool clp_tracer_number_code(struct clp_recorder *recorder, PyObject *code, PyObject *name)
-{
-    struct clp_shape shape;
-    const char *damage;
-    uint32_t number;
-
-    if (!read_shape(recorder, (PyCodeObject *)code, &shape, &damage))
-        return false;
-    bool done = add_function(recorder, (PyCodeObject *)code, name, &shape, &number);
-    clp_shape_clear(&shape, &recorder->mem);
-    return done;
-}
-
-PyObject *clp_tracer_select_code(struct clp_recorder *recorder, PyObject *code, PyObject *name)
+struct clp_selected *clp_tracer_announce_code(struct clp_recorder *recorder, PyObject *code,
+                                              PyObject *name)
 {
     const char *damage = NULL;
-    struct clp_selected *selected = clp_recorder_selected(recorder, code);
+    struct clp_selected *selected = make_selected(recorder, (PyCodeObject *)code, name, &damage);
 
-    if (selected != NULL)
+    if (selected == NULL || damage == NULL || leave_alone(recorder, selected, damage))
+        return selected;
+    clp_recorder_drop_selected(selected);
+    return NULL;
+}
+
+PyObject *clp_tracer_select_code(struct clp_recorder *recorder, PyObject *code,
+                                 struct clp_selected *selected)
+{
+    if (clp_recorder_selected(recorder, code) != NULL) {
+        clp_recorder_drop_selected(selected);
         return Py_NewRef(code);
-    selected = attach(recorder, (PyCodeObject *)code, name, &damage);
-    if (selected == NULL)
-        return NULL;
-    if (!(damage != NULL ? leave_alone(recorder, selected, damage)
-                         : select_code(recorder, (PyCodeObject *)code, selected)))
+    }
+    if (!hang(selected, code) ||
+        (!selected->left_alone && !select_code(recorder, (PyCodeObject *)code, selected)))
         return NULL;
     return selected->copy != NULL ? selected->copy : Py_NewRef(code); /* the copy is the caller's */
 }

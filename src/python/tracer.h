@@ -79,11 +79,16 @@ bool clp_tracer_start_fallback(struct clp_recorder *recorder);
  * takes it, and recorder->refusals tells of it. False with an exception set. */
 bool clp_tracer_select(struct clp_recorder *recorder, PyObject *function, PyObject *name);
 
-/* The same for code of which there are no functions yet: the code to use in its place, a new reference;
- * NULL with an exception set. Its number is given by the one before, so that functions within others
- * come behind them. */
-bool clp_tracer_number_code(struct clp_recorder *recorder, PyObject *code, PyObject *name);
-PyObject *clp_tracer_select_code(struct clp_recorder *recorder, PyObject *code, PyObject *name);
+/* Code of which there are no functions yet is about to be selected: it gets its number now, so that
+ * functions within it come behind it. Owned, for clp_tracer_select_code; NULL with an exception
+ * set. */
+struct clp_selected *clp_tracer_announce_code(struct clp_recorder *recorder, PyObject *code,
+                                              PyObject *name);
+
+/* Selects what was announced, or a copy of it with other constants. The code to use in its place, a
+ * new reference; NULL with an exception set. Takes `selected` in any case. */
+PyObject *clp_tracer_select_code(struct clp_recorder *recorder, PyObject *code,
+                                 struct clp_selected *selected);
 
 /* Code that is chosen but goes to a compiler stays as it is, and recorder->refusals tells of it. False
  * with an exception set. */
