@@ -156,8 +156,7 @@ static bool is_in_program(const struct clp_chosen *chosen, const char *text,
     return strncmp(text, name, bytes) == 0 && (text[bytes] == 0 || text[bytes] == '.');
 }
 
-static void import_targets(struct clp_chosen *chosen,
-                           const struct clp_run_options *options)
+static void import_targets(struct clp_chosen *chosen, const struct clp_run_options *options)
 {
     for (size_t i = 0; i < options->prof_mod.count; i++) {
         const char *text = options->prof_mod.items[i];
@@ -175,7 +174,7 @@ static void import_targets(struct clp_chosen *chosen,
 /* ---- from the beginning to the end ---- */
 
 bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
-                         const struct clp_run_options *options, PyObject *profiler)
+                      const struct clp_run_options *options, PyObject *profiler)
 {
     *chosen = (struct clp_chosen){.mem = mem, .imports.profiler = profiler};
     clp_buf_init(&chosen->script, mem);

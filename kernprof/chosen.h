@@ -17,7 +17,7 @@ struct clp_chosen {
  * watches modules to come. *chosen must stay where it is. What cannot be imported is one warning.
  * False with an exception set. */
 bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
-                         const struct clp_run_options *options, PyObject *profiler);
+                      const struct clp_run_options *options, PyObject *profiler);
 
 /* The script's code to run in the place of this one. A new reference, NULL with an exception set. */
 PyObject *clp_chosen_script(struct clp_chosen *chosen, PyObject *code);

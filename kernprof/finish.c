@@ -13,19 +13,11 @@ static const char me[] = CLP_RUN_NAME;
 
 /* What went wrong is told even to who asked for silence: the program has ended. */
 void clp_finish_complain_fault(const struct clp_run *run, const char *doing, const char *path,
-                           const struct clp_fault *fault)
+                               const struct clp_fault *fault)
 {
-    struct clp_mem mem = clp_mem_system();
-    struct clp_buf text;
-
     if (run->standard_error >= 0)
         (void)dup2(run->standard_error, 2);
-    clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "%s '%s': %s", doing, path,
-                       fault->os_error ? strerror(fault->os_error)
-                                       : clp_status_text(fault->status));
-    clp_words_complain(me, clp_buf_text(&text));
-    clp_buf_clear(&text);
+    clp_words_complain_format(me, "%s '%s': %s", doing, path, clp_fault_text(fault));
 }
 
 /* One word as a shell would take it. */

@@ -12,19 +12,6 @@
 /* The handlers of a fork take no argument and cannot be taken back. */
 static struct clp_liverun *forked;
 
-static void complain(const char *program, const char *format, ...) CLP_PRINTF_LIKE(2, 3);
-
-static void complain(const char *program, const char *format, ...)
-{
-    char text[2 * 4096 + 512];
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    clp_words_complain(program, text);
-}
-
 /* ---- around a fork ---- */
 
 static int start_saves_again(void *nothing)
@@ -95,9 +82,10 @@ static bool keep_earlier(const char *program, const char *outfile, const char *p
     clp_buf_init(&name, &mem);
     bool moved = name_with(&name, outfile, pid) && rename(path, clp_buf_text(&name)) == 0;
     if (moved)
-        complain(program, "an earlier run (process %llu) did not end and left its profile; it is "
-                          "kept as '%s', which clineprof shows",
-                 (unsigned long long)pid, clp_buf_text(&name));
+        clp_words_complain_format(
+            program, "an earlier run (process %llu) did not end and left its profile; it is kept as "
+                     "'%s', which clineprof shows",
+            (unsigned long long)pid, clp_buf_text(&name));
     clp_buf_clear(&name);
     return moved;
 }
@@ -146,8 +134,8 @@ static void begin_saves(struct clp_liverun *run, PyObject *profiler,
     clp_profiler_set_helper(profiler, &run->saver.pages);
     int error = clp_saver_start(&run->saver);
     if (error != 0)
-        complain(wish->program, "cannot save every %g s: %s", wish->save_interval,
-                 strerror(error));
+        clp_words_complain_format(wish->program, "cannot save every %g s: %s",
+                                  wish->save_interval, strerror(error));
 }
 
 void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
@@ -157,17 +145,18 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
 
     if (!is_plain(wish->outfile)) {
         if (wish->save_interval > 0)
-            complain(wish->program, "'%s' is no file; it is not written before the program ends",
-                     wish->outfile);
+            clp_words_complain_format(
+                wish->program, "'%s' is no file; it is not written before the program ends",
+                wish->outfile);
         return;
     }
     name_file(run, wish);
     if (clp_profiler_go_live(profiler, clp_buf_text(&run->path), wish->command, &fault) != CLP_OK) {
-        complain(wish->program, "cannot keep '%s' while the program runs: %s; if it is killed, "
-                                "its profile is lost%s",
-                 clp_buf_text(&run->path),
-                 fault.os_error != 0 ? strerror(fault.os_error) : clp_status_text(fault.status),
-                 wish->save_interval > 0 ? ", and -i saves nothing" : "");
+        clp_words_complain_format(
+            wish->program, "cannot keep '%s' while the program runs: %s; if it is killed, its "
+                           "profile is lost%s",
+            clp_buf_text(&run->path), clp_fault_text(&fault),
+            wish->save_interval > 0 ? ", and -i saves nothing" : "");
         return;
     }
     run->live = clp_profiler_live(profiler);
@@ -184,8 +173,9 @@ void clp_liverun_stop_saves(struct clp_liverun *run, const char *program)
     run->saver.interval = 0;
     clp_saver_stop(&run->saver);
     if (run->saver.error != 0)
-        complain(program, "the profile could not be saved while the program ran: %s",
-                 strerror(run->saver.error));
+        clp_words_complain_format(
+            program, "the profile could not be saved while the program ran: %s",
+            strerror(run->saver.error));
 }
 
 void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
@@ -193,15 +183,16 @@ void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
     if (run->live == NULL)
         return;
     if (clp_live_error(run->live) != 0)
-        complain(program, "'%s' could not grow: %s; had the program been killed, a part of its "
-                          "profile would have been lost",
-                 clp_buf_text(&run->path), strerror(clp_live_error(run->live)));
+        clp_words_complain_format(
+            program, "'%s' could not grow: %s; had the program been killed, a part of its profile "
+                     "would have been lost",
+            clp_buf_text(&run->path), strerror(clp_live_error(run->live)));
     if (written) {
         forked = NULL;
         clp_pages_remove(run->live->pages, clp_buf_text(&run->path));
         clp_pages_close(run->live->pages);
     } else {
-        complain(program, "what was recorded is in '%s', which clineprof shows",
-                 clp_buf_text(&run->path));
+        clp_words_complain_format(program, "what was recorded is in '%s', which clineprof shows",
+                                  clp_buf_text(&run->path));
     }
 }

@@ -183,19 +183,14 @@ static void say_left_out(const struct clp_run *run)
 static bool goes_elsewhere(struct clp_run *run, const struct clp_fault *fault)
 {
     static const int errors[] = {EROFS, EACCES, EPERM, ENOSPC, EDQUOT};
-    struct clp_buf text;
 
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         run->unwritable |= fault->os_error == errors[i];
-    if (!run->unwritable)
-        return false;
-    clp_buf_init(&text, &run->mem);
-    clp_buf_add_format(&text, "cannot write '%s': %s; the temporary folder gets the profile at the "
-                              "end, and nothing is kept until then",
-                       clp_buf_text(&run->outfile), strerror(fault->os_error));
-    clp_words_complain(me, clp_buf_text(&text));
-    clp_buf_clear(&text);
-    return true;
+    if (run->unwritable)
+        clp_words_complain_format(me, "cannot write '%s': %s; the temporary folder gets the profile "
+                                      "at the end, and nothing is kept until then",
+                                  clp_buf_text(&run->outfile), clp_fault_text(fault));
+    return run->unwritable;
 }
 
 /* False with SystemExit set when there is nothing to run. */

@@ -40,9 +40,7 @@ void clp_view_complain(const char *path, const struct clp_fault *fault, struct c
     struct clp_buf text;
 
     clp_buf_init(&text, mem);
-    clp_buf_add_format(&text, "%s: %s", path,
-                       fault->os_error ? strerror(fault->os_error)
-                                       : clp_status_text(fault->status));
+    clp_buf_add_format(&text, "%s: %s", path, clp_fault_text(fault));
     if (fault->os_error == 0)
         clp_buf_add_format(&text, " at byte %llu", (unsigned long long)fault->offset);
     if (fault->reason != NULL)
@@ -82,15 +80,9 @@ static clp_status read_live(const char *path, struct clp_profile *profile, struc
 /* A profile older than one thinks: the run that was to replace it was killed, or still runs. */
 static void say_if_older(const char *path, const struct clp_profile *profile)
 {
-    struct clp_buf text;
-
-    if (!has_live(path, profile->meta.start, profile->mem))
-        return;
-    clp_buf_init(&text, profile->mem);
-    clp_buf_add_format(&text, "%s: a later run has not ended, what it recorded is in %s.live", path,
-                       path);
-    clp_words_complain(me, clp_buf_text(&text));
-    clp_buf_clear(&text);
+    if (has_live(path, profile->meta.start, profile->mem))
+        clp_words_complain_format(
+            me, "%s: a later run has not ended, what it recorded is in %s.live", path, path);
 }
 
 static clp_status read_profile(const char *path, struct clp_profile *profile,

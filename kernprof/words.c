@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "words.h"
 #include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <unistd.h>
 
 bool clp_words_init(struct clp_words *words, PyObject *list)
@@ -78,6 +80,17 @@ void clp_words_complain(const char *name, const char *text)
     clp_buf_add_format(&line, "%s: %s\n", name, text);
     clp_words_print(2, clp_buf_text(&line));
     clp_buf_clear(&line);
+}
+
+void clp_words_complain_format(const char *name, const char *format, ...)
+{
+    char text[2 * PATH_MAX + 512]; /* two paths and what is said of them */
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    clp_words_complain(name, text);
 }
 
 bool clp_words_print_rich(const char *name, const char *text, PyObject *path)

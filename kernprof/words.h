@@ -27,6 +27,9 @@ bool clp_words_print_rich(const char *name, const char *text, PyObject *path);
 /* One line to stderr, as "NAME: text". */
 void clp_words_complain(const char *name, const char *text);
 
+/* The same, made of a format. */
+void clp_words_complain_format(const char *name, const char *format, ...) CLP_PRINTF_LIKE(2, 3);
+
 /* Raises SystemExit(code); NULL. */
 PyObject *clp_words_exit(int code);
 

@@ -159,7 +159,7 @@ static void add_escaped(struct clp_buf *out, const unsigned char *text, size_t b
 }
 
 /* Adds text in runs: plain ASCII at once, the rest character by character. */
-static void add_shown(struct clp_buf *out, const char *text, size_t bytes)
+void clp_report_add_shown(struct clp_buf *out, const char *text, size_t bytes)
 {
     const unsigned char *at = (const unsigned char *)text, *end = at + bytes;
 
@@ -179,14 +179,9 @@ static void add_shown(struct clp_buf *out, const char *text, size_t bytes)
     }
 }
 
-void clp_report_add_shown(struct clp_buf *out, const char *text, size_t bytes)
-{
-    add_shown(out, text, bytes);
-}
-
 static void add_name(struct clp_buf *out, const char *name)
 {
-    add_shown(out, name, strlen(name));
+    clp_report_add_shown(out, name, strlen(name));
 }
 
 static void add_file(struct report *report, const char *file)
@@ -422,7 +417,7 @@ static void add_row(struct report *report, struct table *table, struct clp_span 
     for (size_t column = 0; column < report->column_count; column++)
         add_cell(report, table->widths[column] + 1, row == NULL ? "" : row->cells[column].text);
     clp_buf_add(report->out, running ? " >" : "  ", 2);
-    add_shown(report->out, contents.text, contents.bytes);
+    clp_report_add_shown(report->out, contents.text, contents.bytes);
     clp_buf_add(report->out, "\n", 1);
 }
 

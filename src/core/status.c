@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "status.h"
+#include <string.h>
 
 #define CLP_STATUS_MESSAGE(code, text) text,
 static const char *const messages[] = {CLP_STATUS_TABLE(CLP_STATUS_MESSAGE)};
@@ -10,4 +11,9 @@ const char *clp_status_text(clp_status status)
     if ((unsigned)status >= CLP_STATUS_COUNT)
         return "unknown status";
     return messages[status];
+}
+
+const char *clp_fault_text(const struct clp_fault *fault)
+{
+    return fault->os_error != 0 ? strerror(fault->os_error) : clp_status_text(fault->status);
 }

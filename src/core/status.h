@@ -35,6 +35,9 @@ struct clp_fault {
 /* The message of a status; never NULL. */
 const char *clp_status_text(clp_status status);
 
+/* The system's message where it was at fault, else that of the status; never NULL. */
+const char *clp_fault_text(const struct clp_fault *fault);
+
 #if defined(__GNUC__)
 #define CLP_PRINTF_LIKE(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
 #define CLP_LIKELY(x) __builtin_expect(!!(x), 1)
