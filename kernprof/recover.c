@@ -2,6 +2,7 @@
 #include "recover.h"
 #include "../src/core/file.h"
 #include "../src/core/wire.h"
+#include "reading.h"
 #include "words.h"
 #include <string.h>
 
@@ -74,7 +75,7 @@ static bool write_profile(const struct clp_profile *profile, const char *path)
     bool done = clp_wire_encode(profile, &bytes) == CLP_OK &&
                 clp_file_write(path, clp_buf_text(&bytes), bytes.used, &fault) == CLP_OK;
     if (!done)
-        clp_view_complain(path, &fault, profile->mem);
+        clp_reading_complain(path, &fault, profile->mem);
     clp_buf_clear(&bytes);
     return done;
 }
@@ -90,10 +91,10 @@ static bool recover(const char *file, const char *outfile, struct clp_mem *mem)
     clp_buf_init(&text, mem);
     bool done = clp_live_read(file, NULL, &profile, &about, &fault) == CLP_OK;
     if (!done)
-        clp_view_complain(file, &fault, mem);
+        clp_reading_complain(file, &fault, mem);
     done = done && write_profile(&profile, outfile);
     if (done) {
-        clp_view_describe_live(file, &about, &text);
+        clp_reading_describe_live(file, &about, &text);
         clp_buf_add_format(&text, "\nWrote profile results to '%s'\n", outfile);
         clp_words_print(1, clp_buf_text(&text));
     }

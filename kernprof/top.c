@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "top.h"
 #include "../src/core/live.h"
-#include "../src/core/report.h"
-#include "recover.h"
+#include "../src/core/shown.h"
+#include "reading.h"
 #include "words.h"
 #include <errno.h>
 #include <poll.h>
@@ -164,11 +164,11 @@ static void add_row(const struct row *row, struct clp_buf *out)
         clp_buf_add_format(out, "%*.*f", columns[i].width, columns[i].digits,
                            columns[i].value(&row->line->measures));
     clp_buf_add_text(out, row->line->running ? " >" : "  ");
-    clp_report_add_shown(out, file, strlen(file));
+    clp_shown_add(out, file, strlen(file));
     clp_buf_add_format(out, ":%d ", (int)row->line->line);
-    clp_report_add_shown(out, row->function->name, strlen(row->function->name));
+    clp_shown_add(out, row->function->name, strlen(row->function->name));
     clp_buf_add_text(out, "  ");
-    clp_report_add_shown(out, text.text, text.bytes < LONGEST_TEXT ? text.bytes : LONGEST_TEXT);
+    clp_shown_add(out, text.text, text.bytes < LONGEST_TEXT ? text.bytes : LONGEST_TEXT);
     clp_buf_add_text(out, "\x1b[K\r\n");
 }
 
@@ -299,7 +299,7 @@ static int run(const char *path, struct clp_mem *mem)
     bool good = clp_live_read(path, NULL, &profile, &about, &fault) == CLP_OK;
     clp_profile_clear(&profile);
     if (!good) {
-        clp_view_complain(path, &fault, mem);
+        clp_reading_complain(path, &fault, mem);
         return 1;
     }
     if (!take_terminal(&before)) {
@@ -311,7 +311,7 @@ static int run(const char *path, struct clp_mem *mem)
     if (good)
         return 0;
     if (fault.os_error != ENOENT) { /* a run that ends by itself takes its live file away */
-        clp_view_complain(path, &fault, mem);
+        clp_reading_complain(path, &fault, mem);
         return 1;
     }
     clp_words_complain(me, "the run has ended by itself and written its profile");

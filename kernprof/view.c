@@ -1,108 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /* The viewer: reads profiles, sums them, prints the report. */
-#include "../src/core/file.h"
-#include "../src/core/live.h"
 #include "../src/core/report.h"
 #include "../src/core/version.h"
-#include "../src/core/wire.h"
 #include "commands.h"
 #include "config.h"
-#include "liverun.h"
 #include "options.h"
 #include "program.h"
+#include "reading.h"
 #include "recover.h"
 #include "run.h"
 #include "top.h"
 #include "words.h"
-#include <errno.h>
 #include <limits.h>
 #include <unistd.h>
 
 static const char me[] = "clineprof";
 
-#define LARGEST_PROFILE ((size_t)1 << 31)
-
-/* Is there a live file of the profile's name, of a run that began after this moment? */
-static bool has_live(const char *path, double start, struct clp_mem *mem)
+/* What is worth knowing of a file that is still written stands above its report. */
+static bool read_one(const char *path, struct clp_profile *profile, struct clp_fault *fault)
 {
-    struct clp_live_header header;
-    struct clp_buf live;
+    struct clp_buf notes;
 
-    clp_buf_init(&live, mem);
-    clp_buf_add_format(&live, "%s.live", path);
-    bool found = clp_liverun_peek(clp_buf_text(&live), &header) && header.start > start;
-    clp_buf_clear(&live);
-    return found;
-}
-
-void clp_view_complain(const char *path, const struct clp_fault *fault, struct clp_mem *mem)
-{
-    struct clp_buf text;
-
-    clp_buf_init(&text, mem);
-    clp_buf_add_format(&text, "%s: %s", path, clp_fault_text(fault));
-    if (fault->os_error == 0)
-        clp_buf_add_format(&text, " at byte %llu", (unsigned long long)fault->offset);
-    if (fault->reason != NULL)
-        clp_buf_add_format(&text, ": %s", fault->reason);
-    if (fault->os_error == ENOENT && has_live(path, 0, mem))
-        clp_buf_add_format(&text, "; its run has not ended, what it recorded is in %s.live", path);
-    clp_words_complain(me, clp_buf_text(&text));
-    clp_buf_clear(&text);
-}
-
-void clp_view_describe_live(const char *path, const struct clp_live_about *about,
-                            struct clp_buf *out)
-{
-    clp_buf_add_format(out, "%s: process %llu %s", path, (unsigned long long)about->pid,
-                       about->running ? "is still running" : "did not end by itself");
-    if (about->incomplete)
-        clp_buf_add_text(out, "; the file could not grow, later functions are missing");
-    clp_buf_add_text(out, "; > marks lines that were being executed");
-}
-
-static clp_status read_live(const char *path, struct clp_profile *profile, struct clp_fault *fault)
-{
-    struct clp_live_about about;
-    struct clp_buf text;
-
-    clp_status status = clp_live_read(path, NULL, profile, &about, fault);
-    if (status != CLP_OK)
-        return status;
-    clp_buf_init(&text, profile->mem);
-    clp_view_describe_live(path, &about, &text);
-    clp_buf_add_text(&text, "\n\n");
-    clp_words_print(1, clp_buf_text(&text));
-    clp_buf_clear(&text);
-    return CLP_OK;
-}
-
-/* A profile older than one thinks: the run that was to replace it was killed, or still runs. */
-static void say_if_older(const char *path, const struct clp_profile *profile)
-{
-    if (has_live(path, profile->meta.start, profile->mem))
-        clp_words_complain_format(
-            me, "%s: a later run has not ended, what it recorded is in %s.live", path, path);
-}
-
-static clp_status read_profile(const char *path, struct clp_profile *profile,
-                               struct clp_fault *fault)
-{
-    struct clp_buf bytes;
-    clp_status status;
-
-    *fault = (struct clp_fault){0};
-    clp_buf_init(&bytes, profile->mem);
-    status = clp_file_read(path, LARGEST_PROFILE, &bytes, fault);
-    if (status == CLP_OK && clp_live_is(clp_buf_text(&bytes), bytes.used))
-        status = read_live(path, profile, fault);
-    else if (status == CLP_OK)
-        status = clp_wire_decode(clp_buf_text(&bytes), bytes.used, profile, fault);
-    clp_buf_clear(&bytes);
-    if (status == CLP_OK)
-        say_if_older(path, profile);
-    fault->status = status;
-    return status;
+    clp_buf_init(&notes, profile->mem);
+    clp_status status = clp_reading_file(path, profile, &notes, fault);
+    if (notes.used != 0)
+        clp_words_print(1, clp_buf_text(&notes));
+    clp_buf_clear(&notes);
+    return status == CLP_OK;
 }
 
 /* Adds each file to the sum; false when one was complained about. */
@@ -114,11 +38,11 @@ static bool read_all(const struct clp_view_options *options, struct clp_profile 
 
     for (int i = 0; i < options->file_count && done; i++) {
         clp_profile_init(&one, sum->mem);
-        done = read_profile(options->files[i], &one, &fault) == CLP_OK;
+        done = read_one(options->files[i], &one, &fault);
         if (done)
             done = (fault.status = clp_profile_merge(sum, &one)) == CLP_OK;
         if (!done)
-            clp_view_complain(options->files[i], &fault, sum->mem);
+            clp_reading_complain(options->files[i], &fault, sum->mem);
         clp_profile_clear(&one);
     }
     return done;

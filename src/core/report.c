@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A table is made in two steps: first the text of every cell, because a column is as wide as its
- * widest cell, then the rows. Cells are kept in one scratch array that all functions share.
- *
- * Everything that comes from the profiled program (source, names, the tracer's name in a foreign
- * file) is shown with control characters escaped, so that no profile can play with a terminal. */
+ * widest cell, then the rows. Cells are kept in one scratch array that all functions share. */
 #include "report.h"
+#include "number.h"
+#include "shown.h"
 #include "source.h"
 #include <locale.h>
 #include <stdio.h>
@@ -14,8 +13,6 @@
 /* Rows without data and without source in one report. A damaged or hostile profile may claim a line
  * two thousand million lines further down. */
 #define CLP_REPORT_MAX_BLANKS 1000000
-
-#define CLP_REPORT_CELL 24 /* bytes: the longest is "17592186044416.000 MiB" */
 
 enum format { CLP_FORMAT_COUNT, CLP_FORMAT_TICKS, CLP_FORMAT_PER_HIT, CLP_FORMAT_PERCENT,
               CLP_FORMAT_BYTES };
@@ -43,12 +40,8 @@ static const struct column {
 
 static const char line_title[] = "Line #";
 
-struct cell {
-    char text[CLP_REPORT_CELL];
-};
-
 struct row {
-    struct cell cells[CLP_REPORT_MAX_COLUMNS];
+    struct clp_number cells[CLP_REPORT_MAX_COLUMNS];
 };
 
 struct report {
@@ -115,73 +108,9 @@ enum clp_report_order clp_report_order_named(const char *name)
 
 /* ---- text of the program ---- */
 
-/* Bytes of the well-formed UTF-8 character at text, 0 when there is none: no overlong forms, no
- * surrogates, nothing beyond U+10FFFF. */
-static size_t utf8_bytes(const unsigned char *text, size_t left)
-{
-    unsigned char lead = text[0], low = 0x80, high = 0xbf;
-    size_t bytes = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2
-                 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
-
-    if (bytes > left)
-        return 0;
-    if (lead == 0xe0)
-        low = 0xa0;
-    else if (lead == 0xf0)
-        low = 0x90;
-    else if (lead == 0xed)
-        high = 0x9f;
-    else if (lead == 0xf4)
-        high = 0x8f;
-    for (size_t i = 1; i < bytes; i++, low = 0x80, high = 0xbf)
-        if (text[i] < low || text[i] > high)
-            return 0;
-    return bytes;
-}
-
-/* Terminals obey the characters below space, DEL and U+0080 to U+009F. */
-static bool is_control(const unsigned char *text, size_t bytes)
-{
-    if (bytes == 2)
-        return text[0] == 0xc2 && text[1] < 0xa0;
-    return bytes == 1 && (text[0] == 0x7f || (text[0] < ' ' && text[0] != '\t'));
-}
-
-static bool is_plain(unsigned char byte)
-{
-    return (byte >= ' ' && byte < 0x7f) || byte == '\t';
-}
-
-static void add_escaped(struct clp_buf *out, const unsigned char *text, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        clp_buf_add_format(out, "\\x%02x", text[i]);
-}
-
-/* Adds text in runs: plain ASCII at once, the rest character by character. */
-void clp_report_add_shown(struct clp_buf *out, const char *text, size_t bytes)
-{
-    const unsigned char *at = (const unsigned char *)text, *end = at + bytes;
-
-    while (at < end) {
-        const unsigned char *start = at;
-        while (at < end && is_plain(*at))
-            at++;
-        clp_buf_add(out, (const char *)start, (size_t)(at - start));
-        if (at == end)
-            return;
-        size_t size = utf8_bytes(at, (size_t)(end - at));
-        if (size == 0 || is_control(at, size))
-            add_escaped(out, at, size == 0 ? 1 : size);
-        else
-            clp_buf_add(out, (const char *)at, size);
-        at += size == 0 ? 1 : size;
-    }
-}
-
 static void add_name(struct clp_buf *out, const char *name)
 {
-    clp_report_add_shown(out, name, strlen(name));
+    clp_shown_add(out, name, strlen(name));
 }
 
 static void add_file(struct report *report, const char *file)
@@ -229,66 +158,6 @@ static uint64_t total_time(const struct report *report,
     return sum;
 }
 
-static size_t put_digits(char *text, uint64_t value)
-{
-    char reversed[CLP_REPORT_CELL];
-    size_t bytes = 0;
-
-    do {
-        reversed[bytes++] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
-    for (size_t i = 0; i < bytes; i++)
-        text[i] = reversed[bytes - 1 - i];
-    text[bytes] = 0;
-    return bytes;
-}
-
-/* printf's "%.1f" and "%.3f" (`scale` 10 and 1000), which would be most of the time a long report
- * takes. Near a tie the product may round to the other side: printf decides there. Returns the
- * length, which may be more than fits the cell. */
-static size_t set_fixed(struct cell *cell, double value, unsigned scale)
-{
-    double scaled = (value < 0 ? -value : value) * scale;
-    uint64_t whole = scaled < 1e12 ? (uint64_t)scaled : 0;
-    double part = scaled - (double)whole;
-
-    if (!(scaled < 1e12) || (part > 0.499 && part < 0.501))
-        return (size_t)snprintf(cell->text, sizeof cell->text, "%.*f", scale == 10 ? 1 : 3, value);
-    whole += part > 0.5;
-    char *at = cell->text;
-    if (value < 0)
-        *at++ = '-';
-    at += put_digits(at, whole / scale);
-    /* a 1 in front keeps the leading zeros; the point takes its place */
-    size_t bytes = put_digits(at, scale + whole % scale);
-    *at = '.';
-    return (size_t)(at - cell->text) + bytes;
-}
-
-/* Fixed point while it fits the column, three digits and an exponent beyond. */
-static void set_number(struct cell *cell, double value, size_t width)
-{
-    if (set_fixed(cell, value, 10) > width)
-        snprintf(cell->text, sizeof cell->text, "%.3g", value);
-}
-
-static void set_memory(struct cell *cell, double amount)
-{
-    double mib = amount / (1024 * 1024);
-
-    if (mib > -0.0005 && mib < 0)
-        mib = 0; /* no "-0.000" */
-    size_t bytes = set_fixed(cell, mib, 1000);
-    memcpy(cell->text + bytes, " MiB", sizeof " MiB");
-}
-
-static void set_hits(struct cell *cell, uint64_t hits, size_t width)
-{
-    if (put_digits(cell->text, hits) > width)
-        snprintf(cell->text, sizeof cell->text, "%g", (double)hits);
-}
-
 static double value_of(const struct report *report, const struct clp_measures *measures,
                        enum value value)
 {
@@ -310,21 +179,21 @@ static double value_of(const struct report *report, const struct clp_measures *m
 
 /* Cells stay empty where the measure was not taken, or came in with a profile without it. */
 static void set_cell(const struct report *report, const struct column *column,
-                     const struct clp_measures *measures, double total, struct cell *cell)
+                     const struct clp_measures *measures, double total, struct clp_number *cell)
 {
     double value = value_of(report, measures, column->value);
     double hits = (double)measures->hits;
 
     if (column->format == CLP_FORMAT_COUNT)
-        set_hits(cell, measures->hits, column->width);
+        clp_number_set_count(cell, measures->hits, column->width);
     else if (column->format == CLP_FORMAT_TICKS)
-        set_number(cell, value * report->scalar, column->width);
+        clp_number_set_decimal(cell, value * report->scalar, column->width);
     else if (column->format == CLP_FORMAT_PER_HIT && hits != 0)
-        set_number(cell, value * report->scalar / hits, column->width);
+        clp_number_set_decimal(cell, value * report->scalar / hits, column->width);
     else if (column->format == CLP_FORMAT_PERCENT && total != 0)
-        set_number(cell, share(value, total), column->width);
+        clp_number_set_decimal(cell, share(value, total), column->width);
     else if (column->format == CLP_FORMAT_BYTES && measures->rss != 0)
-        set_memory(cell, value);
+        clp_number_set_bytes(cell, value);
 }
 
 static void set_row(const struct report *report, const struct clp_profile_line *line,
@@ -378,22 +247,13 @@ static void set_widths(const struct report *report, struct table *table)
     }
 }
 
-static void add_cell(struct report *report, size_t width, const char *text)
-{
-    size_t bytes = strlen(text);
-
-    if (bytes < width)
-        clp_buf_add_repeated(report->out, ' ', width - bytes);
-    clp_buf_add(report->out, text, bytes);
-}
-
 static void add_header(struct report *report, const struct table *table)
 {
     size_t start = report->out->used;
 
-    add_cell(report, table->line_width, line_title);
+    clp_number_add(report->out, table->line_width, line_title);
     for (size_t column = 0; column < report->column_count; column++)
-        add_cell(report, table->widths[column] + 1, columns[report->columns[column]].title);
+        clp_number_add(report->out, table->widths[column] + 1, columns[report->columns[column]].title);
     clp_buf_add_text(report->out, "  Line Contents");
     size_t bytes = report->out->used - start;
     clp_buf_add_text(report->out, "\n");
@@ -406,18 +266,18 @@ static void add_row(struct report *report, struct table *table, struct clp_span 
     const struct clp_profile_function *function = table->function;
     const struct row *row = NULL;
     bool running = false;
-    char number[CLP_REPORT_CELL];
+    char number[CLP_NUMBER_BYTES];
 
     if (table->next < function->line_count && function->lines[table->next].line == table->line) {
         running = function->lines[table->next].running;
         row = &report->rows[table->next++];
     }
     snprintf(number, sizeof number, "%lld", (long long)table->line++);
-    add_cell(report, table->line_width, number);
+    clp_number_add(report->out, table->line_width, number);
     for (size_t column = 0; column < report->column_count; column++)
-        add_cell(report, table->widths[column] + 1, row == NULL ? "" : row->cells[column].text);
+        clp_number_add(report->out, table->widths[column] + 1, row == NULL ? "" : row->cells[column].text);
     clp_buf_add(report->out, running ? " >" : "  ", 2);
-    clp_report_add_shown(report->out, contents.text, contents.bytes);
+    clp_shown_add(report->out, contents.text, contents.bytes);
     clp_buf_add(report->out, "\n", 1);
 }
 

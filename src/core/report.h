@@ -75,7 +75,4 @@ enum clp_report_order clp_report_order_named(const char *name);
 clp_status clp_report_text(const struct clp_profile *profile,
                            const struct clp_report_options *options, struct clp_buf *out);
 
-/* Appends text of the profiled program as reports show it: control characters escaped. */
-void clp_report_add_shown(struct clp_buf *out, const char *text, size_t bytes);
-
 #endif

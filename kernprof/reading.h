@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a profile of any kind that clineprof knows: its own file, the live file of a run. */
+#ifndef CLP_READING_H
+#define CLP_READING_H
+
+#include "../src/core/buf.h"
+#include "../src/core/live.h"
+#include "../src/core/profile.h"
+
+/* Reads the file into an initialised, empty profile. What is worth knowing of it is appended to
+ * `notes`, lines and a blank one for above the report, or complained about; NULL keeps quiet. On
+ * failure the profile is empty again and *fault says where and why. */
+clp_status clp_reading_file(const char *path, struct clp_profile *profile, struct clp_buf *notes,
+                            struct clp_fault *fault);
+
+/* Appends "NAME: reason at byte N", and where the profile may be instead. */
+void clp_reading_add_fault(const char *path, const struct clp_fault *fault, struct clp_buf *out);
+
+/* The same, complained about as the viewer. */
+void clp_reading_complain(const char *path, const struct clp_fault *fault, struct clp_mem *mem);
+
+/* "process 42 did not end; .." as a line of text without its end: what a live file is worth. */
+void clp_reading_describe_live(const char *path, const struct clp_live_about *about,
+                               struct clp_buf *out);
+
+#endif

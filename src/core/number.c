@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "number.h"
+#include <stdio.h>
+#include <string.h>
+
+static size_t put_digits(char *text, uint64_t value)
+{
+    char reversed[CLP_NUMBER_BYTES];
+    size_t bytes = 0;
+
+    do {
+        reversed[bytes++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    for (size_t i = 0; i < bytes; i++)
+        text[i] = reversed[bytes - 1 - i];
+    text[bytes] = 0;
+    return bytes;
+}
+
+/* printf's "%.1f" and "%.3f" (`scale` 10 and 1000), which would be most of the time a long report
+ * takes. Near a tie the product may round to the other side: printf decides there. Returns the
+ * length, which may be more than fits the cell. */
+static size_t set_fixed(struct clp_number *number, double value, unsigned scale)
+{
+    double scaled = (value < 0 ? -value : value) * scale;
+    uint64_t whole = scaled < 1e12 ? (uint64_t)scaled : 0;
+    double part = scaled - (double)whole;
+
+    if (!(scaled < 1e12) || (part > 0.499 && part < 0.501))
+        return (size_t)snprintf(number->text, sizeof number->text, "%.*f", scale == 10 ? 1 : 3, value);
+    whole += part > 0.5;
+    char *at = number->text;
+    if (value < 0)
+        *at++ = '-';
+    at += put_digits(at, whole / scale);
+    /* a 1 in front keeps the leading zeros; the point takes its place */
+    size_t bytes = put_digits(at, scale + whole % scale);
+    *at = '.';
+    return (size_t)(at - number->text) + bytes;
+}
+
+void clp_number_set_decimal(struct clp_number *number, double value, size_t width)
+{
+    if (set_fixed(number, value, 10) > width)
+        snprintf(number->text, sizeof number->text, "%.3g", value);
+}
+
+void clp_number_set_bytes(struct clp_number *number, double amount)
+{
+    double mib = amount / (1024 * 1024);
+
+    if (mib > -0.0005 && mib < 0)
+        mib = 0; /* no "-0.000" */
+    size_t bytes = set_fixed(number, mib, 1000);
+    memcpy(number->text + bytes, " MiB", sizeof " MiB");
+}
+
+void clp_number_set_count(struct clp_number *number, uint64_t count, size_t width)
+{
+    if (put_digits(number->text, count) > width)
+        snprintf(number->text, sizeof number->text, "%g", (double)count);
+}
+
+void clp_number_add(struct clp_buf *out, size_t width, const char *text)
+{
+    size_t bytes = strlen(text);
+
+    if (bytes < width)
+        clp_buf_add_repeated(out, ' ', width - bytes);
+    clp_buf_add(out, text, bytes);
+}

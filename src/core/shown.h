@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything that comes from the profiled program (source, names, the tracer's name in a foreign
+ * file) is shown with control characters escaped, so that no profile can play with a terminal. */
+#ifndef CLP_SHOWN_H
+#define CLP_SHOWN_H
+
+#include "buf.h"
+
+/* Appends text of the program: what is no UTF-8, and what terminals obey, as \xNN. */
+void clp_shown_add(struct clp_buf *out, const char *text, size_t bytes);
+
+#endif
