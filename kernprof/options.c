@@ -36,6 +36,26 @@ static bool check_order(const char *value, struct clp_buf *fault)
     return false;
 }
 
+/* "text" is made by core/report.h, "lprof" by core/wire.h, the others by src/clineprof/_formats. */
+static const char *const formats[] = {
+    "text", "html", "json", "csv", "speedscope", "collapsed", "pstats", "pclprof", "cpuprofile",
+    "heapprofile", "trace", "github", "line_profiler", "lprof",
+};
+
+static bool check_format(const char *value, struct clp_buf *fault)
+{
+    size_t count = sizeof formats / sizeof *formats;
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(value, formats[i]) == 0)
+            return true;
+    clp_buf_add_text(fault, "needs ");
+    for (size_t i = 0; i < count; i++)
+        clp_buf_add_format(fault, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", formats[i]);
+    clp_buf_add_format(fault, ", not '%s'", value);
+    return false;
+}
+
 /* Which of them this interpreter has, it says itself. */
 static bool check_tracer(const char *value, struct clp_buf *fault)
 {
@@ -151,6 +171,11 @@ static const struct clp_option view_rows[] = {
      .help = "leave the memory columns out"},
     {CLP_OPTION_SWITCH, 0, "raw-times", .field = VIEW(raw_times),
      .help = "times as the clock saw them, the profiler's cost left in"},
+    {CLP_OPTION_TEXT, 0, "format", "to", .argument = "NAME", .standard = "text",
+     .check = check_format, .field = VIEW(format),
+     .help = "html, json, csv, speedscope, .. (docs/formats.md)"},
+    {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "standard output",
+     .never_in_file = true, .field = VIEW(outfile), .help = "where it goes"},
     {CLP_OPTION_TEXT, 'c', "config", .argument = "FILE", .standard = "", .never_in_file = true,
      .field = VIEW(config), .help = "read defaults from this TOML file"},
     {CLP_OPTION_PLAIN, 0, "no-config", .never_in_file = true, .field = VIEW(no_config),
@@ -222,7 +247,7 @@ bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *option
 
 void clp_view_options_init(struct clp_view_options *options)
 {
-    *options = (struct clp_view_options){.unit = 1e-6};
+    *options = (struct clp_view_options){.unit = 1e-6, .format = "text"};
 }
 
 /* Moves a file's name behind those already found, by an exchange, so that every element of argv

@@ -4,6 +4,7 @@
 #include "../src/core/version.h"
 #include "commands.h"
 #include "config.h"
+#include "export.h"
 #include "options.h"
 #include "program.h"
 #include "reading.h"
@@ -16,15 +17,22 @@
 
 static const char me[] = "clineprof";
 
-/* What is worth knowing of a file that is still written stands above its report. */
-static bool read_one(const char *path, struct clp_profile *profile, struct clp_fault *fault)
+static bool is_text(const struct clp_view_options *options)
 {
+    return strcmp(options->format, "text") == 0;
+}
+
+/* What is worth knowing of a file that is still written stands above its report. */
+static bool read_one(const struct clp_view_options *options, const char *path,
+                     struct clp_profile *profile, struct clp_fault *fault)
+{
+    bool report = is_text(options) && options->outfile == NULL;
     struct clp_buf notes;
 
     clp_buf_init(&notes, profile->mem);
     clp_status status = clp_reading_file(path, profile, &notes, fault);
     if (notes.used != 0)
-        clp_words_print(1, clp_buf_text(&notes));
+        clp_words_print(report ? 1 : 2, clp_buf_text(&notes));
     clp_buf_clear(&notes);
     return status == CLP_OK;
 }
@@ -38,7 +46,7 @@ static bool read_all(const struct clp_view_options *options, struct clp_profile 
 
     for (int i = 0; i < options->file_count && done; i++) {
         clp_profile_init(&one, sum->mem);
-        done = read_one(options->files[i], &one, &fault);
+        done = read_one(options, options->files[i], &one, &fault);
         if (done)
             done = (fault.status = clp_profile_merge(sum, &one)) == CLP_OK;
         if (!done)
@@ -63,11 +71,10 @@ static bool print_report(const struct clp_view_options *view, const struct clp_p
     options.no_memory = view->no_memory;
     options.raw_times = view->raw_times;
     options.folder = getcwd(folder, sizeof folder);
-    bool done = clp_report_text(profile, &options, &text) == CLP_OK;
-    if (done && (!view->rich || !clp_words_print_rich(me, clp_buf_text(&text), NULL)))
-        clp_words_print(1, clp_buf_text(&text));
-    if (!done)
-        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+    text.failed |= clp_report_text(profile, &options, &text) != CLP_OK;
+    bool coloured = view->rich && view->outfile == NULL && !text.failed &&
+                    clp_words_print_rich(me, clp_buf_text(&text), NULL);
+    bool done = coloured || clp_export_put(view, &text);
     clp_buf_clear(&text);
     return done;
 }
@@ -77,7 +84,8 @@ static int view(const struct clp_view_options *options, struct clp_mem *mem)
     struct clp_profile profile;
 
     clp_profile_init(&profile, mem);
-    bool done = read_all(options, &profile) && print_report(options, &profile);
+    bool done = read_all(options, &profile) &&
+                (is_text(options) ? print_report(options, &profile) : clp_export(&profile, options));
     clp_profile_clear(&profile);
     return done ? 0 : 1;
 }
@@ -129,14 +137,13 @@ static bool configure(PyObject *list, struct clp_view_options *options, struct c
 
     clp_view_options_init(options);
     clp_view_options_init(&line);
-    if (!clp_words_init(&words, list))
+    if (!clp_program_leave_folder() || !clp_words_init(&words, list))
         return false;
     clp_buf_init(&error, mem);
     if (clp_view_options_parse(words.count, words.items, &line, &error) && line.file_count != 0 &&
         !line.no_config) {
         config.file = line.config;
-        done = clp_program_leave_folder() &&
-               clp_config_read(&config, clp_view_options_table(), options, mem, keep);
+        done = clp_config_read(&config, clp_view_options_table(), options, mem, keep);
     }
     clp_buf_clear(&error);
     clp_words_clear(&words);

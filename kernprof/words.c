@@ -52,23 +52,27 @@ static bool was_closed(int descriptor)
     return PySys_GetObject(descriptor == 1 ? "__stdout__" : "__stderr__") == Py_None;
 }
 
-void clp_words_print(int descriptor, const char *text)
+bool clp_words_write(int descriptor, const char *bytes, size_t count)
 {
-    size_t left = strlen(text);
-
     flush("stdout");
     flush("stderr");
     if (was_closed(descriptor))
-        return;
-    while (left != 0) {
-        ssize_t count = write(descriptor, text, left);
-        if (count < 0 && errno == EINTR)
+        return true;
+    while (count != 0) {
+        ssize_t written = write(descriptor, bytes, count);
+        if (written < 0 && errno == EINTR)
             continue;
-        if (count <= 0)
-            return;
-        text += count;
-        left -= (size_t)count;
+        if (written <= 0)
+            return false;
+        bytes += written;
+        count -= (size_t)written;
     }
+    return true;
+}
+
+void clp_words_print(int descriptor, const char *text)
+{
+    (void)clp_words_write(descriptor, text, strlen(text));
 }
 
 void clp_words_complain(const char *name, const char *text)

@@ -20,6 +20,9 @@ void clp_words_clear(struct clp_words *words);
  * still hold back. Errors are ignored: there is nobody to tell. */
 void clp_words_print(int descriptor, const char *text);
 
+/* The same for any bytes; false when not all of them could be written, errno then says why. */
+bool clp_words_write(int descriptor, const char *bytes, size_t count);
+
 /* Prints a report in colours (clineprof/_rich.py) on standard output. path is where rich is looked
  * for, NULL: sys.path. False when there is no rich, which has been told as `name`. */
 bool clp_words_print_rich(const char *name, const char *text, PyObject *path);

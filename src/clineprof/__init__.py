@@ -7,6 +7,10 @@
 def __getattr__(name):
     if name.startswith("_") and name != "__version__":  # a submodule, which import itself finds
         raise AttributeError("module 'clineprof' has no attribute %r" % name)
+    if name in ("load", "Profile", "Function"):
+        import clineprof._profile as profile
+
+        return getattr(profile, name)
     import clineprof._boot as boot
 
     return getattr(boot.core(), name)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clineprof._core: the extension module. */
+#include "../../kernprof/load.h"
 #include "../../kernprof/run.h"
 #include "../core/version.h"
 #include "profiler.h"
@@ -36,9 +37,17 @@ static PyObject *module_main(PyObject *module, PyObject *arguments)
     return result;
 }
 
+static PyObject *module_load(PyObject *module, PyObject *paths)
+{
+    (void)module;
+    return clp_load_files(paths);
+}
+
 static PyMethodDef module_methods[] = {
     {"tracers", module_tracers, METH_NOARGS,
      "tracers()\n--\n\nNames of the tracers that this interpreter has, the preferred one first."},
+    {"load", module_load, METH_VARARGS,
+     "load(*paths)\n--\n\nThe sum of these profiles as one dict; clineprof.load makes more of it."},
     {"main", module_main, METH_VARARGS,
      "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
      "viewer (kind 'view'); raises SystemExit with the exit code."},

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "export.h"
+#include "../src/core/file.h"
+#include "../src/core/wire.h"
+#include "load.h"
+#include "words.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char me[] = "clineprof";
+
+/* Of what made this: the last line of the exception, which is cleared. */
+static void complain_of_exception(const char *format)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
+    const char *why = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
+    clp_words_complain_format(me, "cannot make %s: %s", format,
+                              why != NULL && *why != 0 ? why : "no reason is known");
+    PyErr_Clear();
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+}
+
+static bool make_in_python(const struct clp_profile *profile, const struct clp_view_options *options,
+                           struct clp_buf *out)
+{
+    PyObject *dict = clp_load_dict(profile), *module = NULL, *bytes = NULL;
+
+    if (dict != NULL)
+        module = PyImport_ImportModule("clineprof._formats");
+    if (module != NULL)
+        bytes = PyObject_CallMethod(module, "render", "sO{s:d,s:O,s:O}", options->format, dict,
+                                    "unit", options->unit,
+                                    "raw_times", options->raw_times ? Py_True : Py_False,
+                                    "memory", options->no_memory ? Py_False : Py_True);
+    if (bytes != NULL && !PyBytes_Check(bytes)) {
+        PyErr_SetString(PyExc_TypeError, "the format gave no bytes");
+        Py_CLEAR(bytes);
+    }
+    if (bytes != NULL)
+        clp_buf_add(out, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    else
+        complain_of_exception(options->format);
+    bool done = bytes != NULL;
+    Py_XDECREF(bytes);
+    Py_XDECREF(module);
+    Py_XDECREF(dict);
+    return done;
+}
+
+static bool make(const struct clp_profile *profile, const struct clp_view_options *options,
+                 struct clp_buf *out)
+{
+    if (strcmp(options->format, "lprof") != 0)
+        return make_in_python(profile, options, out);
+    if (clp_wire_encode(profile, out) == CLP_OK)
+        return true;
+    clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+    return false;
+}
+
+static bool is_binary(const struct clp_buf *bytes)
+{
+    return bytes->used != 0 && memchr(bytes->bytes, 0, bytes->used) != NULL;
+}
+
+bool clp_export_put(const struct clp_view_options *options, const struct clp_buf *bytes)
+{
+    struct clp_fault fault = {.status = CLP_NO_MEMORY};
+
+    if (bytes->failed) {
+        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+        return false;
+    }
+    if (options->outfile == NULL && is_binary(bytes) && isatty(STDOUT_FILENO)) {
+        clp_words_complain_format(me, "%s is nothing for a terminal; say with -o where it goes",
+                                  options->format);
+        return false;
+    }
+    if (options->outfile != NULL)
+        (void)clp_file_write(options->outfile, clp_buf_text(bytes), bytes->used, &fault);
+    else if (clp_words_write(1, clp_buf_text(bytes), bytes->used))
+        fault.status = CLP_OK;
+    else
+        fault = (struct clp_fault){.status = CLP_IO, .os_error = errno};
+    if (fault.status != CLP_OK && fault.os_error != EPIPE)
+        clp_words_complain_format(me, "cannot write %s: %s",
+                                  options->outfile != NULL ? options->outfile : "standard output",
+                                  clp_fault_text(&fault));
+    return fault.status == CLP_OK;
+}
+
+bool clp_export(const struct clp_profile *profile, const struct clp_view_options *options)
+{
+    struct clp_buf bytes;
+
+    clp_buf_init(&bytes, profile->mem);
+    bool done = make(profile, options, &bytes) && clp_export_put(options, &bytes);
+    clp_buf_clear(&bytes);
+    return done;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Profiles as Python objects, for the formats that are written in Python and for clineprof.load. */
+#ifndef CLP_LOAD_H
+#define CLP_LOAD_H
+
+#include "../src/core/profile.h"
+#include "../src/python/compat.h"
+
+/* A dict like the file that docs/format.md draws, but that each function holds its own text
+ * ("source", None when it is not known), "lines" lacks no column that is not zero throughout, and
+ * "running" lists the lines in flight. Text that is no UTF-8 comes with \xNN in it. A new
+ * reference; NULL with an exception set. */
+PyObject *clp_load_dict(const struct clp_profile *profile);
+
+/* The sum of the files, as such a dict. OSError when one cannot be read, ValueError when it is no
+ * profile. */
+PyObject *clp_load_files(PyObject *paths);
+
+#endif
