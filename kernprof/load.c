@@ -113,6 +113,28 @@ static PyObject *running_of(const struct clp_profile_function *function)
     return list;
 }
 
+static PyObject *leak_of(const struct clp_profile_leak *leak)
+{
+    return Py_BuildValue("{s:i,s:K,s:d,s:d,s:d}", "line", (int)leak->line, "bytes",
+                         (unsigned long long)leak->bytes, "bytes_per_call", leak->bytes_per_call,
+                         "bytes_per_second", leak->bytes_per_second, "confidence",
+                         leak->confidence);
+}
+
+static PyObject *leaks_of(const struct clp_profile_function *function)
+{
+    PyObject *list = PyList_New((Py_ssize_t)function->leak_count);
+
+    for (size_t i = 0; list != NULL && i < function->leak_count; i++) {
+        PyObject *leak = leak_of(&function->leaks[i]);
+        if (leak == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)i, leak);
+    }
+    return list;
+}
+
 /* ---- functions and the rest ---- */
 
 static PyObject *source_of(const struct clp_profile_function *function)
@@ -132,6 +154,7 @@ static PyObject *function_of(const struct clp_profile_function *function)
                 set(dict, "raw_total", PyLong_FromUnsignedLongLong(function->raw_total)) &&
                 set(dict, "lines", lines_of(function)) &&
                 set(dict, "running", running_of(function)) &&
+                set(dict, "leaks", leaks_of(function)) &&
                 set(dict, "source", source_of(function));
 
     if (!good)
@@ -149,6 +172,47 @@ static PyObject *functions_of(const struct clp_profile *profile)
             Py_CLEAR(list);
         else
             PyList_SET_ITEM(list, (Py_ssize_t)i, function);
+    }
+    return list;
+}
+
+static PyObject *numbers_of(const uint64_t *numbers, size_t count)
+{
+    PyObject *list = PyList_New((Py_ssize_t)count);
+
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        PyObject *number = number_of_uint64_t(numbers[i]);
+        if (number == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)i, number);
+    }
+    return list;
+}
+
+static PyObject *series_of(const struct clp_profile_series *series)
+{
+    PyObject *dict = PyDict_New();
+    bool good = dict != NULL && set(dict, "pid", number_of_uint64_t(series->pid)) &&
+                set(dict, "start", PyFloat_FromDouble(series->start)) &&
+                set(dict, "time", numbers_of(series->time, series->count)) &&
+                set(dict, "rss", numbers_of(series->rss, series->count));
+
+    if (!good)
+        Py_CLEAR(dict);
+    return dict;
+}
+
+static PyObject *timeline_of(const struct clp_profile *profile)
+{
+    PyObject *list = PyList_New((Py_ssize_t)profile->series_count);
+
+    for (size_t i = 0; list != NULL && i < profile->series_count; i++) {
+        PyObject *series = series_of(&profile->series[i]);
+        if (series == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)i, series);
     }
     return list;
 }
@@ -186,6 +250,7 @@ PyObject *clp_load_dict(const struct clp_profile *profile)
     PyObject *dict = PyDict_New();
     bool good = dict != NULL && set(dict, "unit", PyFloat_FromDouble(1e-9)) &&
                 set(dict, "functions", functions_of(profile)) &&
+                set(dict, "timeline", timeline_of(profile)) &&
                 set(dict, "meta", meta_of(&profile->meta));
 
     if (!good)

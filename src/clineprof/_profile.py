@@ -30,11 +30,14 @@ class Profile:
     """functions: list of Function, in the order they were selected
     unit: seconds per unit of every time
     meta: dict of how the profile was made (docs/format.md)
+    timeline: resident memory over time: a list with a dict for each process, of pid, start (seconds
+        since 1970 of time 0), time and rss (lists of units and of bytes, equally long)
     """
 
     def __init__(self, data):
         self.unit = data["unit"]
         self.meta = data["meta"]
+        self.timeline = data["timeline"]
         self.functions = [Function(item) for item in data["functions"]]
 
     def __repr__(self):
@@ -44,6 +47,20 @@ class Profile:
     def has_memory(self):
         """Was resident memory read?"""
         return self.meta["has_memory"]
+
+    @property
+    def leaks(self):
+        """Lines whose live memory grew call by call, the largest first: a list of dicts with file,
+        line and name of the function, at (the line's number), text, bytes, bytes_per_call,
+        bytes_per_second and confidence (0 to 1)."""
+        found = []
+        for function in self.functions:
+            texts = function.texts() if function.leaks else {}
+            for leak in function.leaks:
+                at = {"at": leak["line"], "text": texts.get(leak["line"], "")}
+                key = {"file": function.file, "line": function.line, "name": function.name}
+                found.append({**leak, **at, **key})
+        return sorted(found, key=lambda leak: -leak["bytes"])
 
     @property
     def timings(self):
@@ -61,17 +78,21 @@ class Function:
     total: time inside it, callees included, recursion once; raw_total: as the clock saw it
     numbers: the line numbers that have measures, ascending
     source: its text as it ran, from its first line on; None when that is not known
+    leaks: verdicts on its lines, as Profile.leaks has them
     running: numbers of the lines that were being executed, of a run that had not ended
 
     function["time"] is the column of that name (COLUMNS, and "increment"), as long as `numbers`.
     """
 
-    __slots__ = "file", "line", "name", "total", "raw_total", "numbers", "source", "running", "_columns"
+    __slots__ = (
+        "file", "line", "name", "total", "raw_total", "numbers", "source", "running", "leaks",
+        "_columns",
+    )  # fmt: skip
 
     def __init__(self, data):
         self.file, self.line, self.name = data["file"], data["line"], data["name"]
         self.total, self.raw_total = data["total"], data["raw_total"]
-        self.source, self.running = data["source"], data["running"]
+        self.source, self.running, self.leaks = data["source"], data["running"], data["leaks"]
         self._columns = data["lines"]
         self.numbers = self._columns.pop("line")
 

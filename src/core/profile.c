@@ -73,7 +73,14 @@ static void clear_function(struct clp_mem *mem, struct clp_profile_function *fun
     clp_mem_free_text(mem, function->file);
     clp_mem_free_text(mem, function->name);
     clp_mem_free(mem, function->lines, function->line_room, sizeof *function->lines);
+    clp_mem_free(mem, function->leaks, function->leak_room, sizeof *function->leaks);
     clear_source(mem, function);
+}
+
+static void clear_series(struct clp_mem *mem, struct clp_profile_series *series)
+{
+    clp_mem_free(mem, series->time, series->time_room, sizeof *series->time);
+    clp_mem_free(mem, series->rss, series->rss_room, sizeof *series->rss);
 }
 
 void clp_profile_clear(struct clp_profile *profile)
@@ -83,6 +90,9 @@ void clp_profile_clear(struct clp_profile *profile)
     for (size_t i = 0; i < profile->function_count; i++)
         clear_function(mem, &profile->functions[i]);
     clp_mem_free(mem, profile->functions, profile->function_room, sizeof *profile->functions);
+    for (size_t i = 0; i < profile->series_count; i++)
+        clear_series(mem, &profile->series[i]);
+    clp_mem_free(mem, profile->series, profile->series_room, sizeof *profile->series);
     clp_hashmap_clear(&profile->index);
     clp_mem_free_text(mem, profile->meta.python);
     clp_mem_free_text(mem, profile->meta.tracer);
@@ -115,24 +125,33 @@ static struct clp_profile_function *find_function(struct clp_profile *profile, c
     return NULL;
 }
 
-static clp_status reserve_functions(struct clp_profile *profile)
+/* Room for one more item after `count`; doubled where there is none. */
+static clp_status reserve(struct clp_mem *mem, void **items, size_t *room, size_t count,
+                          size_t bytes)
 {
-    if (profile->function_count < profile->function_room)
+    if (count < *room)
         return CLP_OK;
-    void *block = profile->functions;
-    size_t room = profile->function_room == 0 ? 8 : profile->function_room * 2;
-    clp_status status = clp_mem_grow(profile->mem, &block, &profile->function_room, room,
-                                     sizeof *profile->functions);
-    profile->functions = block;
-    return status;
+    return clp_mem_grow(mem, items, room, *room == 0 ? 8 : *room * 2, bytes);
 }
+
+/* The same of a typed array, which clp_mem_grow must not see through another type. */
+#define RESERVE(status, mem, items, room, count)                          \
+    do {                                                                  \
+        void *block = (items);                                            \
+        (status) = reserve(mem, &block, &(room), count, sizeof *(items)); \
+        (items) = block;                                                  \
+    } while (0)
 
 /* Appends the function and enters it in the index under `hash`, which is free. */
 static clp_status append_function(struct clp_profile *profile, const char *file, const char *name,
                                   uint64_t hash)
 {
-    if (reserve_functions(profile) != CLP_OK)
-        return CLP_NO_MEMORY;
+    clp_status status;
+
+    RESERVE(status, profile->mem, profile->functions, profile->function_room,
+            profile->function_count);
+    if (status != CLP_OK)
+        return status;
     struct clp_profile_function *function = &profile->functions[profile->function_count];
     *function = (struct clp_profile_function){0};
     function->file = clp_mem_copy_text(profile->mem, file, strlen(file));
@@ -213,6 +232,56 @@ clp_status clp_profile_add_line(struct clp_profile *profile, struct clp_profile_
     memmove(&lines[place + 1], &lines[place], (function->line_count - place) * sizeof *lines);
     lines[place] = (struct clp_profile_line){.line = line, .measures = *measures};
     function->line_count++;
+    return CLP_OK;
+}
+
+clp_status clp_profile_add_leak(struct clp_profile *profile, struct clp_profile_function *function,
+                                const struct clp_profile_leak *leak)
+{
+    size_t place = function->leak_count; /* they mostly come in order */
+    clp_status status;
+
+    while (place > 0 && function->leaks[place - 1].line >= leak->line)
+        place--;
+    if (place < function->leak_count && function->leaks[place].line == leak->line) {
+        if (leak->bytes > function->leaks[place].bytes)
+            function->leaks[place] = *leak;
+        return CLP_OK;
+    }
+    RESERVE(status, profile->mem, function->leaks, function->leak_room, function->leak_count);
+    if (status != CLP_OK)
+        return status;
+    memmove(&function->leaks[place + 1], &function->leaks[place],
+            (function->leak_count++ - place) * sizeof *leak);
+    function->leaks[place] = *leak;
+    return CLP_OK;
+}
+
+clp_status clp_profile_add_series(struct clp_profile *profile, uint64_t pid, double start,
+                                  struct clp_profile_series **series)
+{
+    clp_status status;
+
+    RESERVE(status, profile->mem, profile->series, profile->series_room, profile->series_count);
+    if (status != CLP_OK)
+        return status;
+    *series = &profile->series[profile->series_count++];
+    **series = (struct clp_profile_series){.pid = pid, .start = start};
+    return CLP_OK;
+}
+
+clp_status clp_profile_add_sample(struct clp_profile *profile, struct clp_profile_series *series,
+                                  uint64_t time, uint64_t rss)
+{
+    clp_status status;
+
+    RESERVE(status, profile->mem, series->time, series->time_room, series->count);
+    if (status == CLP_OK)
+        RESERVE(status, profile->mem, series->rss, series->rss_room, series->count);
+    if (status != CLP_OK)
+        return status;
+    series->time[series->count] = time;
+    series->rss[series->count++] = rss;
     return CLP_OK;
 }
 
@@ -321,10 +390,25 @@ static clp_status merge_function(struct clp_profile *into, const struct clp_prof
         return CLP_NO_MEMORY;
     if (merge_lines(into->mem, function, from) != CLP_OK)
         return CLP_NO_MEMORY;
+    for (size_t i = 0; i < from->leak_count; i++)
+        if (clp_profile_add_leak(into, function, &from->leaks[i]) != CLP_OK)
+            return CLP_NO_MEMORY;
     function->total = sum_uint64_t(function->total, from->total);
     function->raw_total = sum_uint64_t(function->raw_total, from->raw_total);
     if (function->source == NULL)
         return clp_profile_set_source(into, function, from->source, from->source_bytes);
+    return CLP_OK;
+}
+
+static clp_status merge_series(struct clp_profile *into, const struct clp_profile_series *from)
+{
+    struct clp_profile_series *series;
+
+    if (clp_profile_add_series(into, from->pid, from->start, &series) != CLP_OK)
+        return CLP_NO_MEMORY;
+    for (size_t i = 0; i < from->count; i++)
+        if (clp_profile_add_sample(into, series, from->time[i], from->rss[i]) != CLP_OK)
+            return CLP_NO_MEMORY;
     return CLP_OK;
 }
 
@@ -358,6 +442,10 @@ clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile 
 {
     for (size_t i = 0; i < from->function_count; i++) {
         if (merge_function(into, &from->functions[i]) != CLP_OK)
+            return CLP_NO_MEMORY;
+    }
+    for (size_t i = 0; i < from->series_count; i++) {
+        if (merge_series(into, &from->series[i]) != CLP_OK)
             return CLP_NO_MEMORY;
     }
     return merge_meta(into, &from->meta);

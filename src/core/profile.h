@@ -64,6 +64,23 @@ struct clp_profile_line {
     bool running; /* being executed when the profile was taken, of a run that had not ended */
 };
 
+/* A line whose live memory grew call by call (design section 3, live). */
+struct clp_profile_leak {
+    int32_t line;
+    uint64_t bytes;  /* by how much, over the whole run */
+    double bytes_per_call, bytes_per_second;
+    double confidence; /* 0 to 1 */
+};
+
+/* Resident memory over time, of one process. */
+struct clp_profile_series {
+    uint64_t pid;
+    double start;   /* seconds since 1970 of time 0 */
+    uint64_t *time; /* nanoseconds, ascending */
+    uint64_t *rss;  /* bytes */
+    size_t count, time_room, rss_room;
+};
+
 struct clp_profile_function {
     char *file;
     char *name;         /* qualified name */
@@ -72,12 +89,15 @@ struct clp_profile_function {
     uint64_t raw_total; /* the same as the clock saw it */
     struct clp_profile_line *lines;
     size_t line_count, line_room;
+    struct clp_profile_leak *leaks; /* by ascending line */
+    size_t leak_count, leak_room;
     char *source; /* NULL when it could not be had; lines end in \n, from first_line on */
     size_t source_bytes;
 };
 
 /* Strings may be NULL (unknown), numbers 0. Merging keeps the first profile's meta where it is
- * known, sums wall, overhead and its error, events and reads, ors the flags and takes the coarser memory_step. */
+ * known, sums wall, overhead and its error, events and reads, ors the flags and takes the coarser
+ * memory_step. */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
@@ -100,6 +120,8 @@ struct clp_profile {
     struct clp_profile_function *functions;
     size_t function_count, function_room;
     struct clp_hashmap index; /* of a function's key -> its place */
+    struct clp_profile_series *series;
+    size_t series_count, series_room;
     struct clp_profile_meta meta;
 };
 
@@ -115,6 +137,20 @@ clp_status clp_profile_add_function(struct clp_profile *profile, const char *fil
  * order. CLP_NO_MEMORY leaves the function as it was. */
 clp_status clp_profile_add_line(struct clp_profile *profile, struct clp_profile_function *function,
                                 int32_t line, const struct clp_measures *measures);
+
+/* Adds a verdict; of two on one line the one with more bytes stays. CLP_NO_MEMORY leaves the function
+ * as it was. */
+clp_status clp_profile_add_leak(struct clp_profile *profile, struct clp_profile_function *function,
+                                const struct clp_profile_leak *leak);
+
+/* Appends a series without samples. *series is borrowed and stays valid until the next one. */
+clp_status clp_profile_add_series(struct clp_profile *profile, uint64_t pid, double start,
+                                  struct clp_profile_series **series);
+
+/* Appends a sample; its time is not before that of the last one. CLP_NO_MEMORY leaves the series as
+ * it was. */
+clp_status clp_profile_add_sample(struct clp_profile *profile, struct clp_profile_series *series,
+                                  uint64_t time, uint64_t rss);
 
 /* Replaces the function's source by a copy of these bytes (any bytes; 0 bytes is no source). */
 clp_status clp_profile_set_source(struct clp_profile *profile,

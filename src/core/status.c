@@ -6,6 +6,13 @@
 static const char *const messages[] = {CLP_STATUS_TABLE(CLP_STATUS_MESSAGE)};
 #undef CLP_STATUS_MESSAGE
 
+clp_status clp_fault_set(struct clp_fault *fault, clp_status status, uint64_t offset,
+                         const char *reason)
+{
+    *fault = (struct clp_fault){.status = status, .offset = offset, .reason = reason};
+    return status;
+}
+
 const char *clp_status_text(clp_status status)
 {
     if ((unsigned)status >= CLP_STATUS_COUNT)

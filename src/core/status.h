@@ -32,6 +32,10 @@ struct clp_fault {
     const char *reason; /* what was found or expected there; NULL when the status says it all */
 };
 
+/* Sets all of the fault but os_error, which is 0 then; returns the status. */
+clp_status clp_fault_set(struct clp_fault *fault, clp_status status, uint64_t offset,
+                         const char *reason);
+
 /* The message of a status; never NULL. */
 const char *clp_status_text(clp_status status);
 

@@ -9,14 +9,14 @@
  *
  * msgpack-c allocates from the lengths a file declares; after the walk these are honest. */
 #include "wire.h"
+#include "walk.h"
 #include <math.h>
 #include <msgpack.h>
 #include <string.h>
 
 #define CLP_WIRE_FORMAT "clineprof"
-#define CLP_WIRE_DEPTH 16
-#define CLP_WIRE_ITEMS ((uint64_t)1 << 26) /* about five million lines with every measure */
 #define CLP_WIRE_UNIT 1e-9
+#define CLP_WIRE_LEAKS 4096 /* of a function; they are merged one by one */
 
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
@@ -175,12 +175,35 @@ static void pack_key(msgpack_packer *packer, const struct clp_profile_function *
     pack_text(packer, function->name);
 }
 
+static void pack_leak(msgpack_packer *packer, const struct clp_profile_leak *leak)
+{
+    msgpack_pack_map(packer, 5);
+    pack_text(packer, "line");
+    msgpack_pack_int32(packer, leak->line);
+    pack_text(packer, "bytes");
+    msgpack_pack_uint64(packer, leak->bytes);
+    pack_text(packer, "bytes_per_call");
+    msgpack_pack_double(packer, leak->bytes_per_call);
+    pack_text(packer, "bytes_per_second");
+    msgpack_pack_double(packer, leak->bytes_per_second);
+    pack_text(packer, "confidence");
+    msgpack_pack_double(packer, leak->confidence);
+}
+
+static void pack_leaks(msgpack_packer *packer, const struct clp_profile_function *function)
+{
+    pack_text(packer, "leaks");
+    msgpack_pack_array(packer, function->leak_count);
+    for (size_t i = 0; i < function->leak_count; i++)
+        pack_leak(packer, &function->leaks[i]);
+}
+
 static void pack_functions(msgpack_packer *packer, const struct clp_profile *profile)
 {
     msgpack_pack_array(packer, profile->function_count);
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct clp_profile_function *function = &profile->functions[i];
-        msgpack_pack_map(packer, 6);
+        msgpack_pack_map(packer, function->leak_count != 0 ? 7 : 6);
         pack_key(packer, function);
         pack_text(packer, "total");
         msgpack_pack_uint64(packer, function->total);
@@ -188,6 +211,8 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
         msgpack_pack_uint64(packer, function->raw_total);
         pack_text(packer, "lines");
         pack_lines(packer, function);
+        if (function->leak_count != 0)
+            pack_leaks(packer, function);
     }
 }
 
@@ -206,6 +231,31 @@ static void pack_sources(msgpack_packer *packer, const struct clp_profile *profi
         pack_key(packer, function);
         pack_text(packer, "text");
         pack_bytes(packer, function->source, function->source_bytes);
+    }
+}
+
+static void pack_numbers(msgpack_packer *packer, const char *name, const uint64_t *numbers,
+                         size_t count)
+{
+    pack_text(packer, name);
+    msgpack_pack_array(packer, count);
+    for (size_t i = 0; i < count; i++)
+        msgpack_pack_uint64(packer, numbers[i]);
+}
+
+static void pack_timeline(msgpack_packer *packer, const struct clp_profile *profile)
+{
+    pack_text(packer, "timeline");
+    msgpack_pack_array(packer, profile->series_count);
+    for (size_t i = 0; i < profile->series_count; i++) {
+        const struct clp_profile_series *series = &profile->series[i];
+        msgpack_pack_map(packer, 4);
+        pack_text(packer, "pid");
+        msgpack_pack_uint64(packer, series->pid);
+        pack_text(packer, "start");
+        msgpack_pack_double(packer, series->start);
+        pack_numbers(packer, "time", series->time, series->count);
+        pack_numbers(packer, "rss", series->rss, series->count);
     }
 }
 
@@ -258,7 +308,7 @@ clp_status clp_wire_encode(const struct clp_profile *profile, struct clp_buf *ou
     msgpack_packer packer;
 
     msgpack_packer_init(&packer, out, write_bytes);
-    msgpack_pack_map(&packer, 6);
+    msgpack_pack_map(&packer, profile->series_count != 0 ? 7 : 6);
     pack_text(&packer, "format"); /* first, so that a reader can tell from the first bytes */
     pack_text(&packer, CLP_WIRE_FORMAT);
     pack_text(&packer, "version");
@@ -271,133 +321,12 @@ clp_status clp_wire_encode(const struct clp_profile *profile, struct clp_buf *ou
     pack_sources(&packer, profile);
     pack_text(&packer, "meta");
     pack_meta(&packer, &profile->meta);
+    if (profile->series_count != 0)
+        pack_timeline(&packer, profile);
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }
 
 /* ---- reading: the walk ---- */
-
-struct walk {
-    const unsigned char *bytes;
-    size_t count, at;
-    uint64_t items; /* seen so far */
-    struct clp_fault *fault;
-};
-
-/* The beginning of an item. What follows it: nothing, the bytes of a text, or other items. */
-struct head {
-    enum { HEAD_PLAIN, HEAD_TEXT, HEAD_ARRAY, HEAD_MAP } kind;
-    size_t start;   /* of the item */
-    size_t body;    /* of a text's bytes */
-    uint64_t count; /* bytes of a text, items of an array, pairs of a map */
-};
-
-/* An item by its first byte: the size of the length field behind it, and the bytes that follow
- * besides those the length counts. */
-struct form {
-    unsigned char kind, length_bytes, fixed_bytes;
-};
-
-#define UNUSED_FORM 255 /* 0xc1 means nothing in msgpack */
-
-static const struct form forms[32] = {
-    /* c0 nil, false, true */
-    {HEAD_PLAIN, 0, 0}, {UNUSED_FORM, 0, 0}, {HEAD_PLAIN, 0, 0}, {HEAD_PLAIN, 0, 0},
-    /* c4 bin 8, 16, 32; ext 8, 16, 32: a type byte comes first */
-    {HEAD_PLAIN, 1, 0}, {HEAD_PLAIN, 2, 0}, {HEAD_PLAIN, 4, 0},
-    {HEAD_PLAIN, 1, 1}, {HEAD_PLAIN, 2, 1}, {HEAD_PLAIN, 4, 1},
-    /* ca float 32, 64 */
-    {HEAD_PLAIN, 0, 4}, {HEAD_PLAIN, 0, 8},
-    /* cc uint 8, 16, 32, 64; int 8, 16, 32, 64 */
-    {HEAD_PLAIN, 0, 1}, {HEAD_PLAIN, 0, 2}, {HEAD_PLAIN, 0, 4}, {HEAD_PLAIN, 0, 8},
-    {HEAD_PLAIN, 0, 1}, {HEAD_PLAIN, 0, 2}, {HEAD_PLAIN, 0, 4}, {HEAD_PLAIN, 0, 8},
-    /* d4 fixext 1, 2, 4, 8, 16 with their type byte */
-    {HEAD_PLAIN, 0, 2}, {HEAD_PLAIN, 0, 3}, {HEAD_PLAIN, 0, 5}, {HEAD_PLAIN, 0, 9},
-    {HEAD_PLAIN, 0, 17},
-    /* d9 str 8, 16, 32; array 16, 32; map 16, 32 */
-    {HEAD_TEXT, 1, 0}, {HEAD_TEXT, 2, 0}, {HEAD_TEXT, 4, 0},
-    {HEAD_ARRAY, 2, 0}, {HEAD_ARRAY, 4, 0}, {HEAD_MAP, 2, 0}, {HEAD_MAP, 4, 0},
-};
-
-static clp_status refuse(struct clp_fault *fault, clp_status status, uint64_t offset,
-                         const char *reason)
-{
-    *fault = (struct clp_fault){.status = status, .offset = offset, .reason = reason};
-    return status;
-}
-
-/* The form of a first byte; the short items carry their length in it. */
-static struct form form_of(unsigned char first, uint64_t *count)
-{
-    *count = 0;
-    if (first >= 0xc0 && first < 0xe0)
-        return forms[first - 0xc0];
-    if (first >= 0xa0 && first < 0xc0) {
-        *count = first & 0x1f;
-        return (struct form){HEAD_TEXT, 0, 0};
-    }
-    if (first >= 0x80 && first < 0xa0) {
-        *count = first & 0x0f;
-        return (struct form){first < 0x90 ? HEAD_MAP : HEAD_ARRAY, 0, 0};
-    }
-    return (struct form){HEAD_PLAIN, 0, 0};
-}
-
-/* Reads the head at walk->at and moves behind it and its body; the items of a container follow. */
-static clp_status read_head(struct walk *walk, struct head *head)
-{
-    size_t at = walk->at;
-
-    if (at == walk->count)
-        return refuse(walk->fault, CLP_TRUNCATED, at, "the file ends where more should follow");
-    struct form form = form_of(walk->bytes[at], &head->count);
-    if (form.kind == UNUSED_FORM)
-        return refuse(walk->fault, CLP_CORRUPT, at, "a byte that msgpack does not use");
-    at++;
-    if (walk->count - at < (size_t)form.length_bytes + form.fixed_bytes)
-        return refuse(walk->fault, CLP_TRUNCATED, walk->at, "the file ends within a value");
-    for (size_t i = 0; i < form.length_bytes; i++)
-        head->count = head->count << 8 | walk->bytes[at++];
-    at += form.fixed_bytes;
-    uint64_t body_bytes = form.kind == HEAD_TEXT || form.kind == HEAD_PLAIN ? head->count : 0;
-    if (walk->count - at < body_bytes)
-        return refuse(walk->fault, CLP_TRUNCATED, walk->at, "a text longer than the file");
-    head->kind = form.kind;
-    head->start = walk->at;
-    head->body = at;
-    walk->at = at + (size_t)body_bytes;
-    return CLP_OK;
-}
-
-/* Moves over one item and all in it. `owed` counts, level by level, the items that are still to
- * come. Each takes a byte at least, so their sum can never exceed the bytes left; that bounds what
- * msgpack-c allocates to a multiple of the file. */
-static clp_status walk_item(struct walk *walk)
-{
-    uint64_t owed[CLP_WIRE_DEPTH] = {1};
-    uint64_t owed_sum = 1;
-    size_t depth = 0;
-    struct head head;
-
-    while (owed_sum > 0) {
-        while (owed[depth] == 0)
-            depth--;
-        owed[depth]--;
-        owed_sum--;
-        if (read_head(walk, &head) != CLP_OK)
-            return walk->fault->status;
-        if (++walk->items > CLP_WIRE_ITEMS)
-            return refuse(walk->fault, CLP_TOO_LARGE, head.start, "too many values");
-        if (head.kind != HEAD_ARRAY && head.kind != HEAD_MAP)
-            continue;
-        if (++depth == CLP_WIRE_DEPTH)
-            return refuse(walk->fault, CLP_CORRUPT, head.start, "nested deeper than any profile");
-        owed[depth] = head.kind == HEAD_MAP ? head.count * 2 : head.count;
-        owed_sum += owed[depth];
-        if (owed_sum > walk->count - walk->at)
-            return refuse(walk->fault, CLP_TRUNCATED, head.start, "more values than bytes follow");
-    }
-    return CLP_OK;
-}
 
 /* Do the bytes, as far as they reach, begin as every writer of ours begins? */
 static bool begins_like_profile(const char *bytes, size_t count)
@@ -413,18 +342,18 @@ static bool begins_like_profile(const char *bytes, size_t count)
 /* Everything that can be said without allocating. */
 static clp_status check_bytes(const char *bytes, size_t count, struct clp_fault *fault)
 {
-    struct walk walk = {.bytes = (const unsigned char *)bytes, .count = count, .fault = fault};
+    struct clp_walk walk = {.bytes = (const unsigned char *)bytes, .count = count, .fault = fault};
 
     if (count == 0)
-        return refuse(fault, CLP_EMPTY, 0, NULL);
+        return clp_fault_set(fault, CLP_EMPTY, 0, NULL);
     if (count > 1 && walk.bytes[0] == 0x80 && walk.bytes[1] >= 2 && walk.bytes[1] <= 5)
-        return refuse(fault, CLP_NOT_A_PROFILE, 0,
+        return clp_fault_set(fault, CLP_NOT_A_PROFILE, 0,
                       "a Python pickle, probably line_profiler's own file");
-    clp_status status = walk_item(&walk);
+    clp_status status = clp_walk_item(&walk);
     if (status == CLP_OK && walk.at < count)
-        status = refuse(fault, CLP_CORRUPT, walk.at, "more bytes behind the end");
+        status = clp_fault_set(fault, CLP_CORRUPT, walk.at, "more bytes behind the end");
     if (status != CLP_OK && !begins_like_profile(bytes, count))
-        status = refuse(fault, CLP_NOT_A_PROFILE, 0, "it does not begin like one");
+        status = clp_fault_set(fault, CLP_NOT_A_PROFILE, 0, "it does not begin like one");
     return status;
 }
 
@@ -447,12 +376,12 @@ struct decoder {
 
 static clp_status refuse_here(struct decoder *decoder, const char *reason)
 {
-    return refuse(decoder->fault, CLP_CORRUPT, decoder->offset, reason);
+    return clp_fault_set(decoder->fault, CLP_CORRUPT, decoder->offset, reason);
 }
 
 static clp_status no_memory(struct decoder *decoder)
 {
-    return refuse(decoder->fault, CLP_NO_MEMORY, decoder->offset, NULL);
+    return clp_fault_set(decoder->fault, CLP_NO_MEMORY, decoder->offset, NULL);
 }
 
 /* The object lives in the zone until the next call; its texts lie in the file's bytes. */
@@ -686,10 +615,48 @@ static clp_status read_totals(struct decoder *decoder, const msgpack_object *tot
     return CLP_OK;
 }
 
+static clp_status read_leak(struct decoder *decoder, const msgpack_object *object,
+                            struct clp_profile_function *function)
+{
+    enum { LINE, BYTES, PER_CALL, PER_SECOND, CONFIDENCE, COUNT };
+    static const char *const names[COUNT] = {"line", "bytes", "bytes_per_call", "bytes_per_second",
+                                             "confidence"};
+    const msgpack_object *found[COUNT];
+    struct clp_profile_leak leak;
+
+    if (find_keys(decoder, object, names, COUNT, found) != CLP_OK)
+        return decoder->fault->status;
+    for (size_t i = 0; i < COUNT; i++)
+        if (found[i] == NULL)
+            return refuse_here(decoder, "a leak lacks one of its numbers");
+    if (!read_line_number(found[LINE], &leak.line) || !read_uint64(found[BYTES], &leak.bytes) ||
+        !read_number(found[PER_CALL], &leak.bytes_per_call) ||
+        !read_number(found[PER_SECOND], &leak.bytes_per_second) ||
+        !read_number(found[CONFIDENCE], &leak.confidence))
+        return refuse_here(decoder, "a leak holds something that is not a number in its range");
+    if (clp_profile_add_leak(decoder->profile, function, &leak) != CLP_OK)
+        return no_memory(decoder);
+    return CLP_OK;
+}
+
+static clp_status read_leaks(struct decoder *decoder, const msgpack_object *list,
+                             struct clp_profile_function *function)
+{
+    if (list->type != MSGPACK_OBJECT_ARRAY)
+        return refuse_here(decoder, "\"leaks\" of a function are not a list");
+    if (list->via.array.size > CLP_WIRE_LEAKS)
+        return refuse_here(decoder, "more leaks in a function than there can be");
+    for (uint32_t i = 0; i < list->via.array.size; i++)
+        if (read_leak(decoder, &list->via.array.ptr[i], function) != CLP_OK)
+            return decoder->fault->status;
+    return CLP_OK;
+}
+
 static clp_status read_function(struct decoder *decoder, const msgpack_object *object)
 {
-    enum { TOTAL = KEYS, RAW_TOTAL, LINES, COUNT };
-    static const char *const names[COUNT] = {"file", "line", "name", "total", "raw_total", "lines"};
+    enum { TOTAL = KEYS, RAW_TOTAL, LINES, LEAKS, COUNT };
+    static const char *const names[COUNT] = {"file",      "line",  "name", "total",
+                                             "raw_total", "lines", "leaks"};
     const msgpack_object *found[COUNT];
     struct clp_profile_function *function;
     size_t before = decoder->profile->function_count;
@@ -701,7 +668,8 @@ static clp_status read_function(struct decoder *decoder, const msgpack_object *o
         return refuse_here(decoder, "a function that was listed before");
     if (found[LINES] == NULL)
         return refuse_here(decoder, "\"lines\" of a function are missing");
-    if (read_lines(decoder, found[LINES], function) != CLP_OK)
+    if (read_lines(decoder, found[LINES], function) != CLP_OK ||
+        (found[LEAKS] != NULL && read_leaks(decoder, found[LEAKS], function) != CLP_OK))
         return decoder->fault->status;
     return read_totals(decoder, found[TOTAL], found[RAW_TOTAL], function);
 }
@@ -727,6 +695,49 @@ static clp_status read_source(struct decoder *decoder, const msgpack_object *obj
                                found[TEXT]->via.str.size) != CLP_OK)
         return no_memory(decoder);
     return CLP_OK;
+}
+
+/* ---- reading: the timeline ---- */
+
+static clp_status read_samples(struct decoder *decoder, const msgpack_object *times,
+                               const msgpack_object *sizes, struct clp_profile_series *series)
+{
+    uint64_t time, rss;
+
+    for (uint32_t i = 0; i < times->via.array.size; i++) {
+        if (!read_time(decoder, &times->via.array.ptr[i], &time) ||
+            !read_uint64(&sizes->via.array.ptr[i], &rss))
+            return refuse_here(decoder, "a sample that is not a number in its range");
+        if (i > 0 && time < series->time[i - 1])
+            return refuse_here(decoder, "samples are not in ascending order");
+        if (clp_profile_add_sample(decoder->profile, series, time, rss) != CLP_OK)
+            return no_memory(decoder);
+    }
+    return CLP_OK;
+}
+
+static clp_status read_series(struct decoder *decoder, const msgpack_object *object)
+{
+    enum { PID, START, TIME, RSS, COUNT };
+    static const char *const names[COUNT] = {"pid", "start", "time", "rss"};
+    const msgpack_object *found[COUNT];
+    struct clp_profile_series *series;
+    uint64_t pid = 0;
+    double start = 0;
+
+    if (find_keys(decoder, object, names, COUNT, found) != CLP_OK)
+        return decoder->fault->status;
+    if (found[TIME] == NULL || found[TIME]->type != MSGPACK_OBJECT_ARRAY || found[RSS] == NULL ||
+        found[RSS]->type != MSGPACK_OBJECT_ARRAY)
+        return refuse_here(decoder, "\"time\" or \"rss\" of a timeline is missing or not a list");
+    if (found[TIME]->via.array.size != found[RSS]->via.array.size)
+        return refuse_here(decoder, "\"time\" and \"rss\" of a timeline are not equally long");
+    if ((found[PID] != NULL && !read_uint64(found[PID], &pid)) ||
+        (found[START] != NULL && !read_number(found[START], &start)))
+        return refuse_here(decoder, "\"pid\" or \"start\" of a timeline is not a number");
+    if (clp_profile_add_series(decoder->profile, pid, start, &series) != CLP_OK)
+        return no_memory(decoder);
+    return read_samples(decoder, found[TIME], found[RSS], series);
 }
 
 /* ---- reading: meta ---- */
@@ -790,34 +801,35 @@ static clp_status read_meta(struct decoder *decoder, const msgpack_object *objec
 
 /* ---- reading: the top map ---- */
 
-enum { TOP_FORMAT, TOP_VERSION, TOP_UNIT, TOP_FUNCTIONS, TOP_SOURCE, TOP_META, TOP_KEYS };
+enum { TOP_FORMAT, TOP_VERSION, TOP_UNIT, TOP_FUNCTIONS, TOP_SOURCE, TOP_META, TOP_TIMELINE,
+       TOP_KEYS };
 
-static const char *const top_names[TOP_KEYS] = {"format",    "version", "unit",
-                                                "functions", "source",  "meta"};
+static const char *const top_names[TOP_KEYS] = {"format", "version", "unit",    "functions",
+                                                "source", "meta",    "timeline"};
 
 /* Finds where the top map's values lie. */
-static clp_status split_top(struct walk *walk, struct span *spans)
+static clp_status split_top(struct clp_walk *walk, struct span *spans)
 {
-    struct head top, key;
+    struct clp_walk_head top, key;
 
-    if (read_head(walk, &top) != CLP_OK)
+    if (clp_walk_head(walk, &top) != CLP_OK)
         return walk->fault->status;
-    if (top.kind != HEAD_MAP)
-        return refuse(walk->fault, CLP_NOT_A_PROFILE, 0, "not a msgpack map");
+    if (top.kind != CLP_WALK_MAP)
+        return clp_fault_set(walk->fault, CLP_NOT_A_PROFILE, 0, "not a msgpack map");
     for (uint64_t i = 0; i < top.count; i++) {
-        struct walk ahead = *walk;
-        if (walk_item(walk) != CLP_OK || read_head(&ahead, &key) != CLP_OK)
+        struct clp_walk ahead = *walk;
+        if (clp_walk_item(walk) != CLP_OK || clp_walk_head(&ahead, &key) != CLP_OK)
             return walk->fault->status;
         struct span value = {.start = walk->at};
-        if (walk_item(walk) != CLP_OK)
+        if (clp_walk_item(walk) != CLP_OK)
             return walk->fault->status;
         value.end = walk->at;
-        for (size_t k = 0; key.kind == HEAD_TEXT && k < TOP_KEYS; k++) {
+        for (size_t k = 0; key.kind == CLP_WALK_TEXT && k < TOP_KEYS; k++) {
             if (key.count != strlen(top_names[k]) ||
                 memcmp(walk->bytes + key.body, top_names[k], key.count) != 0)
                 continue;
             if (spans[k].end != 0)
-                return refuse(walk->fault, CLP_CORRUPT, key.start, "the top map has a key twice");
+                return clp_fault_set(walk->fault, CLP_CORRUPT, key.start, "the top map has a key twice");
             spans[k] = value;
         }
     }
@@ -829,11 +841,11 @@ static clp_status check_format(struct decoder *decoder, struct span span)
     msgpack_object object;
 
     if (span.end == 0)
-        return refuse(decoder->fault, CLP_NOT_A_PROFILE, 0, "it has no \"format\"");
+        return clp_fault_set(decoder->fault, CLP_NOT_A_PROFILE, 0, "it has no \"format\"");
     if (unpack(decoder, span, &object) != CLP_OK)
         return decoder->fault->status;
     if (!is_text(&object, CLP_WIRE_FORMAT))
-        return refuse(decoder->fault, CLP_NOT_A_PROFILE, span.start,
+        return clp_fault_set(decoder->fault, CLP_NOT_A_PROFILE, span.start,
                       "its \"format\" is not \"" CLP_WIRE_FORMAT "\"");
     return CLP_OK;
 }
@@ -850,7 +862,7 @@ static clp_status check_version(struct decoder *decoder, struct span span)
     if (!read_uint64(&object, &version) || version == 0)
         return refuse_here(decoder, "\"version\" is not a version number");
     if (version > CLP_WIRE_VERSION)
-        return refuse(decoder->fault, CLP_TOO_NEW, span.start, "its \"version\" is too high");
+        return clp_fault_set(decoder->fault, CLP_TOO_NEW, span.start, "its \"version\" is too high");
     return CLP_OK;
 }
 
@@ -873,18 +885,18 @@ static clp_status read_unit(struct decoder *decoder, struct span span)
 static clp_status read_each(struct decoder *decoder, struct span span, const char *not_list,
                             clp_status (*read)(struct decoder *, const msgpack_object *))
 {
-    struct walk walk = {.bytes = (const unsigned char *)decoder->bytes, .count = span.end,
+    struct clp_walk walk = {.bytes = (const unsigned char *)decoder->bytes, .count = span.end,
                         .at = span.start, .fault = decoder->fault};
-    struct head list;
+    struct clp_walk_head list;
     msgpack_object object;
 
-    if (read_head(&walk, &list) != CLP_OK)
+    if (clp_walk_head(&walk, &list) != CLP_OK)
         return decoder->fault->status;
-    if (list.kind != HEAD_ARRAY)
-        return refuse(decoder->fault, CLP_CORRUPT, span.start, not_list);
+    if (list.kind != CLP_WALK_ARRAY)
+        return clp_fault_set(decoder->fault, CLP_CORRUPT, span.start, not_list);
     for (uint64_t i = 0; i < list.count; i++) {
         struct span item = {.start = walk.at};
-        if (walk_item(&walk) != CLP_OK)
+        if (clp_walk_item(&walk) != CLP_OK)
             return decoder->fault->status;
         item.end = walk.at;
         if (unpack(decoder, item, &object) != CLP_OK || read(decoder, &object) != CLP_OK)
@@ -909,6 +921,9 @@ static clp_status read_top(struct decoder *decoder, const struct span *spans)
     if (spans[TOP_SOURCE].end != 0 &&
         read_each(decoder, spans[TOP_SOURCE], "\"source\" is not a list", read_source) != CLP_OK)
         return decoder->fault->status;
+    if (spans[TOP_TIMELINE].end != 0 &&
+        read_each(decoder, spans[TOP_TIMELINE], "\"timeline\" is not a list", read_series) != CLP_OK)
+        return decoder->fault->status;
     if (spans[TOP_META].end == 0)
         return CLP_OK;
     if (unpack(decoder, spans[TOP_META], &meta) != CLP_OK)
@@ -918,7 +933,7 @@ static clp_status read_top(struct decoder *decoder, const struct span *spans)
 
 static clp_status decode(struct decoder *decoder)
 {
-    struct walk walk = {.bytes = (const unsigned char *)decoder->bytes, .count = decoder->count,
+    struct clp_walk walk = {.bytes = (const unsigned char *)decoder->bytes, .count = decoder->count,
                         .fault = decoder->fault};
     struct span spans[TOP_KEYS] = {{0}};
 

@@ -92,6 +92,12 @@ static inline bool test_same_function(const struct clp_profile_function *a,
     for (size_t i = 0; same && i < a->line_count; i++)
         same = a->lines[i].line == b->lines[i].line &&
                test_same_measures(&a->lines[i].measures, &b->lines[i].measures);
+    same = same && a->leak_count == b->leak_count;
+    for (size_t i = 0; same && i < a->leak_count; i++)
+        same = a->leaks[i].line == b->leaks[i].line && a->leaks[i].bytes == b->leaks[i].bytes &&
+               a->leaks[i].bytes_per_call == b->leaks[i].bytes_per_call &&
+               a->leaks[i].bytes_per_second == b->leaks[i].bytes_per_second &&
+               a->leaks[i].confidence == b->leaks[i].confidence;
     return same && (a->source == NULL || memcmp(a->source, b->source, a->source_bytes) == 0);
 }
 
@@ -107,12 +113,25 @@ static inline bool test_same_meta(const struct clp_profile_meta *a,
            a->memory_step == b->memory_step;
 }
 
+static inline bool test_same_series(const struct clp_profile_series *a,
+                                    const struct clp_profile_series *b)
+{
+    bool same = a->pid == b->pid && a->start == b->start && a->count == b->count;
+
+    for (size_t i = 0; same && i < a->count; i++)
+        same = a->time[i] == b->time[i] && a->rss[i] == b->rss[i];
+    return same;
+}
+
 static inline bool test_same_profile(const struct clp_profile *a, const struct clp_profile *b)
 {
     bool same = a->function_count == b->function_count && test_same_meta(&a->meta, &b->meta);
 
     for (size_t i = 0; same && i < a->function_count; i++)
         same = test_same_function(&a->functions[i], &b->functions[i]);
+    same = same && a->series_count == b->series_count;
+    for (size_t i = 0; same && i < a->series_count; i++)
+        same = test_same_series(&a->series[i], &b->series[i]);
     return same;
 }
 

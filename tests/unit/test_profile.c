@@ -160,6 +160,46 @@ Test(profile, increment_is_grown_less_released)
     cr_assert_eq(clp_measures_increment(&measures), -INT64_MAX);
 }
 
+Test(profile, of_two_leaks_on_a_line_the_larger_stays)
+{
+    static const int32_t lines[] = {9, 2, 5, 9, 2, 7};
+    static const uint64_t bytes[] = {10, 20, 30, 11, 19, 40};
+    struct clp_profile_function *f;
+
+    cr_assert_eq(clp_profile_add_function(&profile, "a.py", "f", 1, &f), CLP_OK);
+    for (size_t i = 0; i < 6; i++) {
+        struct clp_profile_leak leak = {.line = lines[i], .bytes = bytes[i]};
+        cr_assert_eq(clp_profile_add_leak(&profile, f, &leak), CLP_OK);
+    }
+    cr_assert_eq(f->leak_count, 4);
+    cr_assert(f->leaks[0].line == 2 && f->leaks[0].bytes == 20);
+    cr_assert(f->leaks[1].line == 5 && f->leaks[2].line == 7);
+    cr_assert(f->leaks[3].line == 9 && f->leaks[3].bytes == 11);
+}
+
+Test(profile, merging_keeps_every_series_and_the_larger_leak)
+{
+    struct clp_profile from;
+    struct clp_profile_function *f;
+    struct clp_profile_series *series;
+    struct clp_profile_leak leak = {.line = 4, .bytes = 100};
+
+    clp_profile_init(&from, &test.mem);
+    cr_assert_eq(clp_profile_add_function(&from, "a.py", "f", 1, &f), CLP_OK);
+    cr_assert_eq(clp_profile_add_leak(&from, f, &leak), CLP_OK);
+    cr_assert_eq(clp_profile_add_series(&from, 5, 1.5, &series), CLP_OK);
+    for (uint64_t i = 0; i < 100; i++)
+        cr_assert_eq(clp_profile_add_sample(&from, series, i, 1000 + i), CLP_OK);
+    cr_assert_eq(clp_profile_merge(&profile, &from), CLP_OK);
+    cr_assert(test_same_profile(&profile, &from));
+    from.functions[0].leaks[0].bytes = 99;
+    cr_assert_eq(clp_profile_merge(&profile, &from), CLP_OK);
+    cr_assert_eq(profile.series_count, 2);
+    cr_assert_eq(profile.series[1].rss[99], 1099);
+    cr_assert_eq(profile.functions[0].leaks[0].bytes, 100);
+    clp_profile_clear(&from);
+}
+
 Test(profile, source_is_bytes_and_is_replaced)
 {
     struct clp_profile_function *f = add(&profile, "a.py", "f", 1);

@@ -56,6 +56,16 @@ static void fill(struct clp_profile *to)
     some = (struct clp_measures){.hits = 1};
     cr_assert_eq(clp_profile_add_line(to, f, 70000, &some), CLP_OK);
     add(to, "", "", 1);
+    struct clp_profile_leak leak = {.line = 7, .bytes = UINT64_MAX, .bytes_per_call = 0.5,
+                                    .bytes_per_second = 1e300, .confidence = 0.95};
+    cr_assert_eq(clp_profile_add_leak(to, f, &leak), CLP_OK);
+    leak = (struct clp_profile_leak){.line = 3, .bytes = 1};
+    cr_assert_eq(clp_profile_add_leak(to, f, &leak), CLP_OK);
+    struct clp_profile_series *series;
+    cr_assert_eq(clp_profile_add_series(to, 77, 1700000000.5, &series), CLP_OK);
+    cr_assert_eq(clp_profile_add_sample(to, series, 0, UINT64_MAX), CLP_OK);
+    cr_assert_eq(clp_profile_add_sample(to, series, UINT64_MAX, 0), CLP_OK);
+    cr_assert_eq(clp_profile_add_series(to, 0, 0, &series), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &to->meta.python, "3.12.1"), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &to->meta.command, "a.py -x"), CLP_OK);
     to->meta.pid = 77;
@@ -278,6 +288,35 @@ static const struct bad bad_files[] = {
     BAD("\x83" KEY_FORMAT KEY_VERSION KEY_VERSION, CLP_CORRUPT, "twice"),
     BAD("\x83" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x80", CLP_CORRUPT, "not a list"),
     BAD(FILE_OF("\x84", "\xa5" "lines" "\x81" "\xa4" "line" "\x90") "\xc0", CLP_CORRUPT, "behind"),
+    /* leaks */
+#define LEAKS(value) FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" \
+                             "\xa5" "leaks" value)
+#define LEAK(line, bytes, rest) \
+    LEAKS("\x91\x85" "\xa4" "line" line "\xa5" "bytes" bytes rest)
+    BAD(LEAKS("\x80"), CLP_CORRUPT, "\"leaks\""),
+    BAD(LEAKS("\x91\x90"), CLP_CORRUPT, "not a map"),
+    BAD(LEAKS("\x91\x80"), CLP_CORRUPT, "lacks"),
+#define RATES(confidence) "\xae" "bytes_per_call" "\x00" "\xb0" "bytes_per_second" "\x00" \
+                          "\xaa" "confidence" confidence
+    BAD(LEAK("\xff", "\x00", RATES("\x00")), CLP_CORRUPT, "a leak holds"),
+    BAD(LEAK("\x00", "\xff", RATES("\x00")), CLP_CORRUPT, "a leak holds"),
+    BAD(LEAK("\x00", "\x00", RATES("\xca\x7f\xc0\x00\x00")), CLP_CORRUPT, "a leak holds"),
+#undef RATES
+#undef LEAK
+#undef LEAKS
+    /* the timeline */
+#define TIMELINE(value) \
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa8" "timeline" value, \
+        CLP_CORRUPT,
+    TIMELINE("\x80") "\"timeline\" is not a list"),
+    TIMELINE("\x91\x90") "not a map"),
+    TIMELINE("\x91\x80") "\"time\""),
+    TIMELINE("\x91\x82" "\xa4" "time" "\x90" "\xa3" "rss" "\x91\x00") "equally long"),
+    TIMELINE("\x91\x82" "\xa4" "time" "\x91\xff" "\xa3" "rss" "\x91\x00") "a sample"),
+    TIMELINE("\x91\x82" "\xa4" "time" "\x91\x00" "\xa3" "rss" "\x91\xff") "a sample"),
+    TIMELINE("\x91\x82" "\xa4" "time" "\x92\x02\x01" "\xa3" "rss" "\x92\x00\x00") "ascending"),
+    TIMELINE("\x91\x83" "\xa3" "pid" "\xff" "\xa4" "time" "\x90" "\xa3" "rss" "\x90") "\"pid\""),
+#undef TIMELINE
 #define UNIT(value) \
     BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa4" "unit" value, \
         CLP_CORRUPT, "\"unit\"")
