@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "chosen.h"
+#include "../src/core/shown.h"
 #include "../src/core/file.h"
 #include "../src/python/profiler.h"
 #include "words.h"
@@ -30,10 +31,7 @@ static void complain_shown(const struct clp_chosen *chosen, const char *text)
     struct clp_buf line;
 
     clp_buf_init(&line, chosen->mem);
-    for (; *text != 0; text++) {
-        bool plain = (unsigned char)*text >= ' ' && *text != 127;
-        clp_buf_add_format(&line, plain ? "%c" : "\\x%02x", *text);
-    }
+    clp_shown_add(&line, text, strlen(text));
     clp_words_complain(me, clp_buf_text(&line));
     clp_buf_clear(&line);
 }

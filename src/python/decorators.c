@@ -64,28 +64,15 @@ static void add_uses(struct clp_decorators *decorators, PyObject *names,
     }
 }
 
-/* Calls use(data, code, decoded) unless the code cannot be read. */
-static void with_decoded(struct clp_recorder *recorder, PyCodeObject *code,
-                         void (*use)(void *data, PyCodeObject *code,
-                                     const struct clp_decoded *decoded),
+/* Nothing happens where the code cannot be read. */
+static void with_decoded(struct clp_recorder *recorder, PyCodeObject *code, clp_decoded_use *use,
                          void *data)
 {
-    PyObject *bytes = PyCode_GetCode(code);
-    struct clp_decoded decoded;
     const char *reason;
 
-    if (bytes == NULL) {
-        PyErr_Clear();
-        return;
-    }
-    struct clp_code parts = clp_shape_code(code, bytes);
-    if (recorder->knows_bytecode &&
-        clp_decoded_init(&decoded, &recorder->mem, &recorder->bytecode, &parts, &reason) ==
-            CLP_OK) {
-        use(data, code, &decoded);
-        clp_decoded_clear(&decoded);
-    }
-    Py_DECREF(bytes);
+    if (recorder->knows_bytecode)
+        (void)clp_shape_decode(code, &recorder->mem, &recorder->bytecode, use, data, &reason);
+    PyErr_Clear();
 }
 
 static void read_definer(void *data, PyCodeObject *code, const struct clp_decoded *decoded)

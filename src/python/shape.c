@@ -347,44 +347,65 @@ bool clp_shape_find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeOb
     return done;
 }
 
+#if CLP_HAS_PROBES
+
+clp_status clp_shape_decode(PyCodeObject *code, struct clp_mem *mem,
+                            const struct clp_bytecode *bytecode, clp_decoded_use *use, void *data,
+                            const char **reason)
+{
+    PyObject *bytes = PyCode_GetCode(code);
+    struct clp_decoded decoded;
+
+    if (bytes == NULL)
+        return CLP_NO_MEMORY;
+    struct clp_code parts = clp_shape_code(code, bytes);
+    clp_status status = clp_decoded_init(&decoded, mem, bytecode, &parts, reason);
+    if (status == CLP_OK) {
+        if (use != NULL)
+            use(data, code, &decoded);
+        clp_decoded_clear(&decoded);
+    }
+    Py_DECREF(bytes);
+    return status;
+}
+
+#endif
+
 #if CLP_LINE_EVENTS_REPEAT || CLP_TRACE_EVENTS_STRAY
 
-static bool mark_repeats(struct clp_shape *shape, struct clp_mem *mem,
-                         const struct clp_decoded *decoded)
+struct repeats {
+    struct clp_shape *shape;
+    struct clp_mem *mem;
+    bool failed;
+};
+
+static void mark_repeats(void *data, PyCodeObject *code, const struct clp_decoded *decoded)
 {
+    struct repeats *repeats = data;
+    struct clp_shape *shape = repeats->shape;
     struct clp_edges edges;
     const char *reason;
 
-    shape->repeats = clp_mem_alloc(mem, shape->unit_count, sizeof *shape->repeats);
-    if (shape->repeats == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    if (clp_edges_init(&edges, decoded, &reason) != CLP_OK)
-        return true; /* strange code: what the interpreter says goes */
+    (void)code;
+    shape->repeats = clp_mem_alloc(repeats->mem, shape->unit_count, sizeof *shape->repeats);
+    repeats->failed = shape->repeats == NULL;
+    if (repeats->failed || clp_edges_init(&edges, decoded, &reason) != CLP_OK)
+        return; /* strange code: what the interpreter says goes */
     for (uint32_t i = 0; i < decoded->count; i++)
         shape->repeats[decoded->items[i].at] = !clp_edges_may_begin(&edges, i);
     clp_edges_clear(&edges);
-    return true;
 }
 
 bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
                             const struct clp_bytecode *bytecode)
 {
-    PyObject *bytes = PyCode_GetCode(code);
-    struct clp_decoded decoded;
+    struct repeats repeats = {shape, mem, false};
     const char *reason;
-    bool done = true;
 
-    if (bytes == NULL)
-        return false;
-    struct clp_code parts = clp_shape_code(code, bytes);
-    if (clp_decoded_init(&decoded, mem, bytecode, &parts, &reason) == CLP_OK) {
-        done = mark_repeats(shape, mem, &decoded);
-        clp_decoded_clear(&decoded);
-    }
-    Py_DECREF(bytes);
-    return done;
+    (void)clp_shape_decode(code, mem, bytecode, mark_repeats, &repeats, &reason);
+    if (repeats.failed)
+        PyErr_NoMemory();
+    return !PyErr_Occurred();
 }
 
 #else

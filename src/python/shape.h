@@ -54,6 +54,14 @@ static inline struct clp_code clp_shape_code(const PyCodeObject *code, PyObject 
         .const_count = (uint32_t)PyTuple_GET_SIZE(code->co_consts),
     };
 }
+
+typedef void clp_decoded_use(void *data, PyCodeObject *code, const struct clp_decoded *decoded);
+
+/* Calls use(data, code, decoded), unless `use` is NULL, while the code's instructions are decoded.
+ * The status of clp_decoded_init; CLP_NO_MEMORY may come with an exception set. */
+clp_status clp_shape_decode(PyCodeObject *code, struct clp_mem *mem,
+                            const struct clp_bytecode *bytecode, clp_decoded_use *use, void *data,
+                            const char **reason);
 #endif
 
 /* Fills `repeats`. 3.12 and 3.13 misread the instruction executed before: 3.12 behind an inlined

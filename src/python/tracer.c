@@ -131,19 +131,10 @@ static const char *damage_of(struct clp_recorder *recorder, PyCodeObject *code)
 {
     const char *reason = NULL;
 #if CLP_HAS_PROBES
-    struct clp_decoded decoded;
-    PyObject *bytes = recorder->knows_bytecode ? PyCode_GetCode(code) : NULL;
-
-    if (bytes != NULL) {
-        struct clp_code parts = clp_shape_code(code, bytes);
-        clp_status status = clp_decoded_init(&decoded, &recorder->mem, &recorder->bytecode, &parts,
-                                             &reason);
-        if (status == CLP_OK)
-            clp_decoded_clear(&decoded);
-        if (status != CLP_CORRUPT)
-            reason = NULL;
-    }
-    Py_XDECREF(bytes);
+    if (!recorder->knows_bytecode ||
+        clp_shape_decode(code, &recorder->mem, &recorder->bytecode, NULL, NULL, &reason) !=
+            CLP_CORRUPT)
+        reason = NULL;
     PyErr_Clear();
 #else
     (void)recorder, (void)code;
