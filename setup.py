@@ -8,7 +8,8 @@ import os
 import re
 import shlex
 import subprocess
-import sys
+import sysconfig
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCHER = "kernprof/ckernprof.c"  # a program of its own, not part of the module
@@ -31,7 +32,7 @@ def version():
         return re.search(r'#define CLP_VERSION "([^"]+)"', file.read()).group(1)
 
 
-def msgpack(what):
+def pkg_config(what):
     """pkg-config's flags for msgpack-c, which has two names there; [] lets the compiler look."""
     for name in ("msgpack", "msgpack-c"):
         try:
@@ -39,8 +40,42 @@ def msgpack(what):
                 ["pkg-config", what, name], text=True, stderr=subprocess.DEVNULL))
         except (OSError, subprocess.CalledProcessError):
             continue
-    sys.stderr.write("pkg-config knows no msgpack-c (Debian: libmsgpack-dev or libmsgpack-c-dev)\n")
-    return [] if what == "--cflags" else ["-lmsgpackc"]
+    return []
+
+
+def links(flags, source):
+    """Does a shared object of this source link?"""
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "try.c")
+        with open(path, "w") as file:
+            file.write(source)
+        command = [*compiler, "-shared", "-fPIC", "-o", os.path.join(folder, "try.so"), path, *flags]
+        try:
+            return subprocess.run(command, capture_output=True).returncode == 0
+        except OSError:
+            return False
+
+
+TRIAL = """#include <msgpack.h>
+void *trial(void) { return msgpack_zone_new(64); }
+"""
+
+
+def msgpack():
+    """(flags to compile, flags to link) with msgpack-c: its archive where there is one that a shared
+    object may hold, so that the wheel asks nothing of the system that it is installed on."""
+    compile_flags = pkg_config("--cflags")
+    found = pkg_config("--libs")
+    choices = [found, ["-lmsgpackc"], ["-lmsgpack-c"]]
+    # -z text: an archive that was compiled without -fPIC does not pass
+    for libs in [[re.sub("^-l(msgpack.*)", r"-l:lib\1.a", flag) for flag in choice]
+                 for choice in choices] + choices:
+        if libs and links(compile_flags + libs + ["-Wl,-z,defs", "-Wl,-z,text"], TRIAL):
+            return compile_flags, libs
+    raise SystemExit(
+        "clineprof's sources need the library msgpack-c: install libmsgpack-dev or libmsgpack-c-dev "
+        "(Debian, Ubuntu), msgpack-devel (Fedora), msgpack-c (Arch, Alpine, conda)")
 
 
 def quoted():
@@ -51,15 +86,24 @@ def quoted():
 
 def main():
     from setuptools import Extension, setup
+    from setuptools.command.build_ext import build_ext
+
+    class Build(build_ext):
+        def build_extension(self, extension):
+            compile_flags, libs = msgpack()
+            extension.extra_compile_args += compile_flags
+            extension.extra_link_args += libs
+            super().build_extension(extension)
 
     setup(
         version=version(),
+        cmdclass={"build_ext": Build},
         ext_modules=[Extension(
             "clineprof._core",
             sources(),
             depends=headers(),
-            extra_compile_args=FLAGS + quoted() + msgpack("--cflags"),
-            extra_link_args=["-Wl,-z,now"] + msgpack("--libs"),
+            extra_compile_args=FLAGS + quoted(),
+            extra_link_args=["-Wl,-z,now", "-Wl,--strip-debug", "-Wl,--exclude-libs,ALL"],
         )],
     )
 
