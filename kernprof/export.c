@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "export.h"
 #include "../src/core/file.h"
+#include "../src/core/pickle.h"
 #include "../src/core/wire.h"
 #include "load.h"
 #include "words.h"
@@ -58,9 +59,11 @@ static bool make_in_python(const struct clp_profile *profile, const struct clp_v
 static bool make(const struct clp_profile *profile, const struct clp_view_options *options,
                  struct clp_buf *out)
 {
-    if (strcmp(options->format, "lprof") != 0)
+    bool pickle = strcmp(options->format, "line_profiler") == 0;
+
+    if (!pickle && strcmp(options->format, "lprof") != 0)
         return make_in_python(profile, options, out);
-    if (clp_wire_encode(profile, out) == CLP_OK)
+    if ((pickle ? clp_pickle_encode(profile, out) : clp_wire_encode(profile, out)) == CLP_OK)
         return true;
     clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
     return false;

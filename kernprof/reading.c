@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "reading.h"
 #include "../src/core/file.h"
+#include "../src/core/pickle.h"
 #include "../src/core/wire.h"
 #include "liverun.h"
 #include "words.h"
@@ -30,6 +31,8 @@ void clp_reading_add_fault(const char *path, const struct clp_fault *fault, stru
         clp_buf_add_format(out, " at byte %llu", (unsigned long long)fault->offset);
     if (fault->reason != NULL)
         clp_buf_add_format(out, ": %s", fault->reason);
+    if (fault->found[0] != 0)
+        clp_buf_add_format(out, ": %s", fault->found);
     if (fault->os_error == ENOENT && has_live(path, 0, out->mem))
         clp_buf_add_format(out, "; its run has not ended, what it recorded is in %s.live", path);
 }
@@ -86,6 +89,8 @@ clp_status clp_reading_file(const char *path, struct clp_profile *profile, struc
     status = clp_file_read(path, LARGEST_PROFILE, &bytes, fault);
     if (status == CLP_OK && clp_live_is(clp_buf_text(&bytes), bytes.used))
         status = read_live(path, profile, notes, fault);
+    else if (status == CLP_OK && clp_pickle_is(clp_buf_text(&bytes), bytes.used))
+        status = clp_pickle_decode(clp_buf_text(&bytes), bytes.used, profile, fault);
     else if (status == CLP_OK)
         status = clp_wire_decode(clp_buf_text(&bytes), bytes.used, profile, fault);
     clp_buf_clear(&bytes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads a profile of any kind that clineprof knows: its own file, the live file of a run. */
+/* Reads a profile of any kind that clineprof knows: its own file, the live file of a run, and
+ * line_profiler's pickle. The first bytes tell which it is. */
 #ifndef CLP_READING_H
 #define CLP_READING_H
 

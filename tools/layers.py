@@ -18,7 +18,7 @@ LAYERS = {
         "clock proc file thread pages arena",
         "functions lines bytecode opcode_table",
         "engine decoded edges layout rewrite",
-        "profile snapshot wire live live_reader source number shown walk",
+        "profile snapshot wire live live_reader source number shown walk unpickle pickle",
         "report",
     ],
 }

@@ -55,6 +55,17 @@ int64_t clp_measures_increment(const struct clp_measures *measures)
     return released - grown > INT64_MAX ? -INT64_MAX : -(int64_t)(released - grown);
 }
 
+bool clp_profile_scale_time(double scale, uint64_t *value)
+{
+    if (scale == 1)
+        return true;
+    double scaled = (double)*value * scale + 0.5;
+    if (!(scaled < 18446744073709551616.0)) /* 2 to the 64th; false for a NaN too */
+        return false;
+    *value = (uint64_t)scaled;
+    return true;
+}
+
 void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem)
 {
     *profile = (struct clp_profile){.mem = mem};

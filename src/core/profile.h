@@ -174,6 +174,9 @@ clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile 
  * the type instead of overflowing. */
 void clp_measures_merge(struct clp_measures *into, const struct clp_measures *from);
 
+/* A file's ticks to nanoseconds, `scale` in each. False where they do not fit into 64 bits. */
+bool clp_profile_scale_time(double scale, uint64_t *value);
+
 /* grown - released. */
 int64_t clp_measures_increment(const struct clp_measures *measures);
 

@@ -2,9 +2,7 @@
 #include "shown.h"
 #include <stdbool.h>
 
-/* Bytes of the well-formed UTF-8 character at text, 0 when there is none: no overlong forms, no
- * surrogates, nothing beyond U+10FFFF. */
-static size_t utf8_bytes(const unsigned char *text, size_t left)
+size_t clp_shown_utf8_bytes(const unsigned char *text, size_t left)
 {
     unsigned char lead = text[0], low = 0x80, high = 0xbf;
     size_t bytes = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2
@@ -57,7 +55,7 @@ void clp_shown_add(struct clp_buf *out, const char *text, size_t bytes)
         clp_buf_add(out, (const char *)start, (size_t)(at - start));
         if (at == end)
             return;
-        size_t size = utf8_bytes(at, (size_t)(end - at));
+        size_t size = clp_shown_utf8_bytes(at, (size_t)(end - at));
         if (size == 0 || is_control(at, size))
             add_escaped(out, at, size == 0 ? 1 : size);
         else

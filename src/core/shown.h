@@ -9,4 +9,8 @@
 /* Appends text of the program: what is no UTF-8, and what terminals obey, as \xNN. */
 void clp_shown_add(struct clp_buf *out, const char *text, size_t bytes);
 
+/* Bytes of the well-formed UTF-8 character at text, 0 when there is none: no overlong forms, no
+ * surrogates, nothing beyond U+10FFFF. */
+size_t clp_shown_utf8_bytes(const unsigned char *text, size_t left);
+
 #endif

@@ -30,6 +30,7 @@ struct clp_fault {
     uint64_t offset;    /* bytes from the start of the file */
     int os_error;       /* errno of the failed call, 0 when the system was not at fault */
     const char *reason; /* what was found or expected there; NULL when the status says it all */
+    char found[96];     /* a name in the file that goes with it, plain ASCII; "": none */
 };
 
 /* Sets all of the fault but os_error, which is 0 then; returns the status. */

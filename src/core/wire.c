@@ -346,9 +346,6 @@ static clp_status check_bytes(const char *bytes, size_t count, struct clp_fault 
 
     if (count == 0)
         return clp_fault_set(fault, CLP_EMPTY, 0, NULL);
-    if (count > 1 && walk.bytes[0] == 0x80 && walk.bytes[1] >= 2 && walk.bytes[1] <= 5)
-        return clp_fault_set(fault, CLP_NOT_A_PROFILE, 0,
-                      "a Python pickle, probably line_profiler's own file");
     clp_status status = clp_walk_item(&walk);
     if (status == CLP_OK && walk.at < count)
         status = clp_fault_set(fault, CLP_CORRUPT, walk.at, "more bytes behind the end");
@@ -454,21 +451,9 @@ static bool read_number(const msgpack_object *object, double *value)
     return isfinite(*value);
 }
 
-/* Ticks of the file to nanoseconds. */
-static bool scale_time(const struct decoder *decoder, uint64_t *value)
-{
-    if (decoder->scale == 1)
-        return true;
-    double scaled = (double)*value * decoder->scale + 0.5;
-    if (!(scaled < 18446744073709551616.0)) /* 2 to the 64th; false for a NaN too */
-        return false;
-    *value = (uint64_t)scaled;
-    return true;
-}
-
 static bool read_time(const struct decoder *decoder, const msgpack_object *object, uint64_t *value)
 {
-    return read_uint64(object, value) && scale_time(decoder, value);
+    return read_uint64(object, value) && clp_profile_scale_time(decoder->scale, value);
 }
 
 /* Sorts a map's values by `names`: found[i] is the value of names[i], NULL when it is not there.
@@ -534,7 +519,7 @@ static clp_status read_cell(struct decoder *decoder, const struct column *column
     uint64_t value;
 
     if (!(column->is_signed ? read_int64(object, &value) : read_uint64(object, &value)) ||
-        (is_time(column) && !scale_time(decoder, &value)))
+        (is_time(column) && !clp_profile_scale_time(decoder->scale, &value)))
         return refuse_here(decoder, column->not_number);
     memcpy((char *)measures + column->at, &value, sizeof value);
     return CLP_OK;

@@ -267,8 +267,6 @@ struct bad {
 static const struct bad bad_files[] = {
     /* other things than a profile */
     BAD("", CLP_EMPTY, NULL),
-    BAD("\x80\x04\x95\x10\x00", CLP_NOT_A_PROFILE, "pickle"),
-    BAD("\x80\x02", CLP_NOT_A_PROFILE, "pickle"),
     BAD("\x80", CLP_NOT_A_PROFILE, "\"format\""),
     BAD("\x80\x06", CLP_NOT_A_PROFILE, "begin"),
     BAD("hello\n", CLP_NOT_A_PROFILE, "begin"),
