@@ -171,6 +171,8 @@ static const struct clp_option view_rows[] = {
      .help = "leave the memory columns out"},
     {CLP_OPTION_SWITCH, 0, "raw-times", .field = VIEW(raw_times),
      .help = "times as the clock saw them, the profiler's cost left in"},
+    {CLP_OPTION_SWITCH, 0, "read-sources", .never_in_file = true, .field = VIEW(read_sources),
+     .help = "take text that a profile lacks from the files it names"},
     {CLP_OPTION_TEXT, 0, "format", "to", .argument = "NAME", .standard = "text",
      .check = check_format, .field = VIEW(format),
      .help = "html, json, csv, speedscope, .. (docs/formats.md)"},

@@ -64,6 +64,7 @@ struct clp_view_options {
     const char *sort_by;      /* --sort-by; NULL: order of selection */
     bool no_memory;           /* --no-memory */
     bool raw_times;           /* --raw-times */
+    bool read_sources;        /* --read-sources */
     const char *format;       /* --format; "text" is the report */
     const char *outfile;      /* -o; NULL: standard output */
     const char *config;       /* -c; NULL: search */

@@ -3,9 +3,12 @@
 #include "../src/core/file.h"
 #include "../src/core/pickle.h"
 #include "../src/core/wire.h"
+#include "../src/python/texts.h"
 #include "liverun.h"
 #include "words.h"
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char me[] = "clineprof";
 
@@ -97,5 +100,126 @@ clp_status clp_reading_file(const char *path, struct clp_profile *profile, struc
     if (status == CLP_OK && notes != NULL)
         say_if_older(path, profile);
     fault->status = status;
+    return status;
+}
+
+/* ---- source that a profile lacks ---- */
+
+/* "<string>" and the like are no files. */
+static bool may_have_source(const struct clp_profile_function *function)
+{
+    return function->source == NULL && function->file[0] != '<';
+}
+
+void clp_reading_note_sources(const struct clp_profile *profile, struct clp_buf *out)
+{
+    for (size_t i = 0; i < profile->function_count; i++) {
+        if (!may_have_source(&profile->functions[i]))
+            continue;
+        clp_buf_add_text(out, "Source that is not in the profile was not read from the files it "
+                              "names; --read-sources reads it.\n");
+        return;
+    }
+}
+
+/* By file and line, so that one text at a time is enough. */
+static int compare_functions(const void *left, const void *right)
+{
+    const struct clp_profile_function *a = *(struct clp_profile_function *const *)left;
+    const struct clp_profile_function *b = *(struct clp_profile_function *const *)right;
+    int files = strcmp(a->file, b->file);
+
+    if (files != 0)
+        return files;
+    return a->first_line < b->first_line ? -1 : a->first_line > b->first_line;
+}
+
+/* Owned bytes of the function's file; NULL where there are none, without an exception. */
+static PyObject *read_text(const struct clp_profile_function *function)
+{
+    PyObject *name = PyUnicode_DecodeUTF8(function->file, (Py_ssize_t)strlen(function->file), NULL);
+    PyObject *text = name != NULL ? clp_texts_read(name) : NULL;
+
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return text;
+}
+
+/* A foreign profile may name the same long block again and again: a file's text is gone through so
+ * many times. */
+#define MOST_WALKS 64
+
+/* The function's block; empty where it does not fit. */
+static struct clp_span find_block(const struct clp_profile_function *function,
+                                  struct clp_source_walk *walk, size_t *bytes_left)
+{
+    int32_t last = function->line_count == 0 ? 0 : function->lines[function->line_count - 1].line;
+    int32_t rows;
+    struct clp_span none = {NULL, 0};
+
+    if (function->first_line < 1 || *bytes_left == 0)
+        return none;
+    clp_source_walk_to(walk, function->first_line);
+    bool fits = clp_source_block_of(walk->rest, function->name, &rows);
+    struct clp_span block = clp_source_lines(walk->rest, 1, rows);
+    *bytes_left -= block.bytes < *bytes_left ? block.bytes : *bytes_left;
+    fits = fits && last - function->first_line < rows &&
+           (last == 0 || function->lines[0].line >= function->first_line);
+    return fits ? block : none;
+}
+
+struct addition {
+    PyObject *text; /* owned bytes of `file`, or NULL */
+    const char *file;
+    struct clp_source_walk walk;
+    size_t bytes_left, left_out;
+};
+
+static void go_to_file(struct addition *addition, const struct clp_profile_function *function)
+{
+    if (addition->file != NULL && strcmp(addition->file, function->file) == 0)
+        return;
+    Py_XDECREF(addition->text);
+    addition->text = read_text(function);
+    addition->file = function->file;
+    addition->walk = (struct clp_source_walk){.line = 0};
+    if (addition->text != NULL)
+        addition->walk.text = (struct clp_span){PyBytes_AS_STRING(addition->text),
+                                                (size_t)PyBytes_GET_SIZE(addition->text)};
+    addition->bytes_left = MOST_WALKS * addition->walk.text.bytes;
+}
+
+static clp_status add_source(struct addition *addition, struct clp_profile *profile,
+                             struct clp_profile_function *function)
+{
+    go_to_file(addition, function);
+    struct clp_span block = find_block(function, &addition->walk, &addition->bytes_left);
+    addition->left_out += block.bytes == 0;
+    return clp_profile_set_source(profile, function, block.text, block.bytes);
+}
+
+clp_status clp_reading_add_sources(struct clp_profile *profile)
+{
+    struct clp_profile_function **wanted =
+        clp_mem_alloc(profile->mem, profile->function_count, sizeof *wanted);
+    struct addition addition = {0};
+    clp_status status = CLP_OK;
+    size_t count = 0;
+
+    if (wanted == NULL)
+        return profile->function_count == 0 ? CLP_OK : CLP_NO_MEMORY;
+    for (size_t i = 0; i < profile->function_count; i++) {
+        if (may_have_source(&profile->functions[i]))
+            wanted[count++] = &profile->functions[i];
+    }
+    qsort(wanted, count, sizeof *wanted, compare_functions);
+    for (size_t i = 0; i < count && status == CLP_OK; i++)
+        status = add_source(&addition, profile, wanted[i]);
+    if (addition.left_out != 0)
+        clp_words_complain_format(me, "no source for %zu of %zu functions that lack it: their files "
+                                      "cannot be read, or have something else there",
+                                  addition.left_out, count);
+    Py_XDECREF(addition.text);
+    clp_mem_free(profile->mem, wanted, profile->function_count, sizeof *wanted);
     return status;
 }

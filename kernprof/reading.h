@@ -14,6 +14,15 @@
 clp_status clp_reading_file(const char *path, struct clp_profile *profile, struct clp_buf *notes,
                             struct clp_fault *fault);
 
+/* Reads the text that functions lack from the files they name. Such a name is the word of a foreign
+ * file, so nothing is taken but the block at a function's first line, where that defines a function
+ * of its name and holds all of its lines; one complaint counts what is left out. CLP_NO_MEMORY: some
+ * functions may have theirs. */
+clp_status clp_reading_add_sources(struct clp_profile *profile);
+
+/* Appends a line for the report's end when functions lack text that a file might have. */
+void clp_reading_note_sources(const struct clp_profile *profile, struct clp_buf *out);
+
 /* Appends "NAME: reason at byte N", and where the profile may be instead. */
 void clp_reading_add_fault(const char *path, const struct clp_fault *fault, struct clp_buf *out);
 

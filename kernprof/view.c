@@ -53,6 +53,8 @@ static bool read_all(const struct clp_view_options *options, struct clp_profile 
             clp_reading_complain(options->files[i], &fault, sum->mem);
         clp_profile_clear(&one);
     }
+    if (done && options->read_sources && clp_reading_add_sources(sum) != CLP_OK)
+        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY)); /* shown without */
     return done;
 }
 
@@ -72,6 +74,8 @@ static bool print_report(const struct clp_view_options *view, const struct clp_p
     options.raw_times = view->raw_times;
     options.folder = getcwd(folder, sizeof folder);
     text.failed |= clp_report_text(profile, &options, &text) != CLP_OK;
+    if (!view->read_sources)
+        clp_reading_note_sources(profile, &text);
     bool coloured = view->rich && view->outfile == NULL && !text.failed &&
                     clp_words_print_rich(me, clp_buf_text(&text), NULL);
     bool done = coloured || clp_export_put(view, &text);

@@ -383,6 +383,8 @@ static clp_status take_state(struct decoder *decoder, const struct clp_pickled *
         else if (is_text(decoder, key, "unit"))
             unit = value;
     }
+    if (decoder->name.failed)
+        return no_memory(decoder);
     if (timings == NULL)
         return refuse(decoder, state, "\"timings\" are missing");
     if (unit == NULL)

@@ -64,6 +64,8 @@ struct scanner {
     struct mode modes[CLP_MAX_MODES];
     size_t mode_count;
     struct finder finder;
+    bool name_due;           /* the next word is what the block's def or class is called */
+    struct clp_span defined; /* that */
 };
 
 static bool is_line_end(char c)
@@ -378,6 +380,34 @@ static enum token token_of_word(const char *word, size_t bytes)
     return CLP_TOKEN_OTHER;
 }
 
+static const char *behind_blanks(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\f'))
+        at++;
+    return at;
+}
+
+/* Is this word, def or class, where a statement begins? Else it is part of something that only
+ * looks like Python. */
+static bool begins_statement(const struct scanner *scanner, const char *word)
+{
+    const char *at = behind_blanks(scanner->line_start, word);
+
+    if (word - at > 5 && memcmp(at, "async", 5) == 0)
+        at = behind_blanks(at + 5, word);
+    return at == word;
+}
+
+static void note_name(struct scanner *scanner, const char *word, size_t bytes, enum token token)
+{
+    const struct finder *finder = &scanner->finder;
+
+    if (scanner->name_due)
+        scanner->defined = (struct clp_span){word, bytes};
+    scanner->name_due = token == CLP_TOKEN_BLOCK && !finder->started && !finder->in_decorator &&
+                        begins_statement(scanner, word);
+}
+
 /* A name, a keyword, a number, or a string with or without a prefix. */
 static void scan_word(struct scanner *scanner)
 {
@@ -394,7 +424,9 @@ static void scan_word(struct scanner *scanner)
     } else if (quoted) {
         scan_string(scanner);
     }
-    emit(scanner, quoted ? CLP_TOKEN_OTHER : token_of_word(word, bytes));
+    enum token token = quoted ? CLP_TOKEN_OTHER : token_of_word(word, bytes);
+    note_name(scanner, word, bytes, token);
+    emit(scanner, token);
 }
 
 static void scan_close(struct scanner *scanner, char c)
@@ -508,13 +540,9 @@ static void scan_step(struct scanner *scanner)
         scan_token(scanner);
 }
 
-int32_t clp_source_block_end(struct clp_span text, int32_t first)
+static struct scanner scanner_of(struct clp_span block)
 {
-    struct clp_span block = behind_lines(without_byte_order_mark(text), first - 1);
-
-    if (block.bytes == 0)
-        return first;
-    struct scanner scanner = {
+    return (struct scanner){
         .at = block.text,
         .end = block.text + block.bytes,
         .line_start = block.text,
@@ -523,9 +551,37 @@ int32_t clp_source_block_end(struct clp_span text, int32_t first)
         .indent_count = 1,
         .finder = {.body_column = -1, .last = 1},
     };
-    while (!scanner.finder.done && scanner.at < scanner.end)
-        scan_step(&scanner);
-    if (!scanner.finder.done && scanner.line_used)
-        emit_newline(&scanner, scanner.used_row);
+}
+
+static void scan_block(struct scanner *scanner)
+{
+    while (!scanner->finder.done && scanner->at < scanner->end)
+        scan_step(scanner);
+    if (!scanner->finder.done && scanner->line_used)
+        emit_newline(scanner, scanner->used_row);
+}
+
+int32_t clp_source_block_end(struct clp_span text, int32_t first)
+{
+    struct clp_span block = behind_lines(without_byte_order_mark(text), first - 1);
+
+    if (block.bytes == 0)
+        return first;
+    struct scanner scanner = scanner_of(block);
+    scan_block(&scanner);
     return first + scanner.finder.last - 1;
+}
+
+bool clp_source_block_of(struct clp_span text, const char *name, int32_t *last)
+{
+    const char *dot = strrchr(name, '.'), *own = dot != NULL ? dot + 1 : name;
+    struct clp_span block = without_byte_order_mark(text);
+    struct scanner scanner = scanner_of(block);
+
+    scan_block(&scanner);
+    *last = scanner.finder.last;
+    if (strcmp(own, "<lambda>") == 0)
+        return scanner.finder.started && scanner.finder.is_lambda;
+    return scanner.defined.bytes != 0 && scanner.defined.bytes == strlen(own) &&
+           memcmp(scanner.defined.text, own, scanner.defined.bytes) == 0;
 }

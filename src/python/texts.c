@@ -139,6 +139,11 @@ static bool is_special(PyObject *file_name)
     return special;
 }
 
+PyObject *clp_texts_read(PyObject *file_name)
+{
+    return is_special(file_name) ? NULL : read_file(file_name);
+}
+
 /* The live file hangs on a key that no file has. */
 bool clp_texts_set_live(PyObject *texts, struct clp_live *live)
 {

@@ -21,6 +21,9 @@ bool clp_texts_set_live(PyObject *texts, struct clp_live *live);
  * it. False with an exception set. */
 bool clp_texts_know(PyObject *texts, PyObject *file_name, const char *text, size_t bytes);
 
+/* A plain file's text as UTF-8: owned bytes, or NULL with an exception only for want of memory. */
+PyObject *clp_texts_read(PyObject *file_name);
+
 /* Gives every function of the profile its lines. CLP_NO_MEMORY: some have none. */
 clp_status clp_texts_fill(PyObject *texts, struct clp_profile *profile);
 

@@ -226,3 +226,45 @@ Test(source, walks_to_lines_in_any_order)
         }
     }
 }
+
+static void check_block_of(const char *text, const char *name, bool is_it, int32_t expected)
+{
+    int32_t last = -1;
+
+    cr_expect_eq(clp_source_block_of(span_of(text), name, &last), is_it, "%s in:\n%s", name, text);
+    cr_expect_eq(last, expected, "%d in:\n%s", last, text);
+}
+
+Test(source, knows_whose_block_it_is)
+{
+    check_block_of("def f():\n    pass\n\nx\n", "f", true, 2);
+    check_block_of("def f():\n    pass\n", "A.b.<locals>.f", true, 2);
+    check_block_of("    async def f(a,\n            b):\n        pass\n", "A.f", true, 3);
+    check_block_of("@a(\n  def_ = 'def g'\n)\n@b\nasync  def f(): pass\n", "f", true, 5);
+    check_block_of("class f(g):\n    def h(): pass\n", "f", true, 2);
+    check_block_of("class f(g):\n    def h(): pass\n", "h", false, 2);
+    check_block_of("def f():\n    pass\n", "g", false, 2);
+    check_block_of("def f():\n    pass\n", "ff", false, 2);
+    check_block_of("def ff():\n    pass\n", "f", false, 2);
+    check_block_of("def f\xc3\xa9():\n    pass\n", "f\xc3\xa9", true, 2);
+    check_block_of("x = [lambda: 1,\n  2]\n", "f.<lambda>", true, 2);
+    check_block_of("def f():\n    pass\n", "<lambda>", false, 2);
+    check_block_of("x = 'lambda'\n", "<lambda>", false, 1);
+}
+
+/* What a foreign profile may point at: nothing of it is taken for a function. */
+Test(source, knows_what_is_no_block)
+{
+    check_block_of("password: def f\nmore\n", "f", false, 1);
+    check_block_of("x; def f(): pass\n", "f", false, 1);
+    check_block_of("# def f\nsecret = 1\n", "f", false, 2);
+    check_block_of("'def f'\n", "f", false, 1);
+    check_block_of("secret = 1\n", "", false, 1);
+    check_block_of("secret = 1\n", "f.", false, 1);
+    check_block_of("secret = 1\n", "secret", false, 1);
+    check_block_of("secret = 1\n", "<module>", false, 1);
+    check_block_of("def", "f", false, 1);
+    check_block_of("def", "", false, 1);
+    check_block_of("", "f", false, 1);
+    check_block_of("", "", false, 1);
+}
