@@ -164,15 +164,12 @@ struct decoder {
 
 static clp_status refuse(struct decoder *decoder, const struct clp_pickled *at, const char *reason)
 {
-    *decoder->fault =
-        (struct clp_fault){.status = CLP_CORRUPT, .offset = at->at, .reason = reason};
-    return CLP_CORRUPT;
+    return clp_fault_set(decoder->fault, CLP_CORRUPT, at->at, reason);
 }
 
 static clp_status no_memory(struct decoder *decoder)
 {
-    *decoder->fault = (struct clp_fault){.status = CLP_NO_MEMORY};
-    return CLP_NO_MEMORY;
+    return clp_fault_set(decoder->fault, CLP_NO_MEMORY, 0, NULL);
 }
 
 /* The `count` items of a container of this kind. */
@@ -193,10 +190,9 @@ static clp_status take_text(struct decoder *decoder, const struct clp_pickled *v
     restart(out);
     if (value->kind != CLP_PICKLED_TEXT)
         return refuse(decoder, value, wrong);
-    if (value->as.text.bytes > decoder->texts_left) {
-        (void)refuse(decoder, value, "one text for far too many functions");
-        return decoder->fault->status = CLP_TOO_LARGE;
-    }
+    if (value->as.text.bytes > decoder->texts_left)
+        return clp_fault_set(decoder->fault, CLP_TOO_LARGE, value->at,
+                             "one text for far too many functions");
     decoder->texts_left -= value->as.text.bytes;
     bool good = clp_unpickled_add_text(&decoder->values, value, out);
     if (out->failed)
@@ -403,10 +399,11 @@ static clp_status take_root(struct decoder *decoder)
             return take_state(decoder, state);
         return refuse(decoder, root, "line_profiler's statistics without their content");
     }
-    (void)refuse(decoder, root, "the pickle holds no statistics of line_profiler, but");
+    (void)clp_fault_set(decoder->fault, CLP_NOT_A_PROFILE, root->at,
+                        "the pickle holds no statistics of line_profiler, but");
     snprintf(decoder->fault->found, sizeof decoder->fault->found, "%s",
              clp_pickled_kind_text(root));
-    return decoder->fault->status = CLP_NOT_A_PROFILE;
+    return CLP_NOT_A_PROFILE;
 }
 
 clp_status clp_pickle_decode(const char *bytes, size_t count, struct clp_profile *profile,

@@ -33,7 +33,7 @@ struct clp_fault {
     char found[96];     /* a name in the file that goes with it, plain ASCII; "": none */
 };
 
-/* Sets all of the fault but os_error, which is 0 then; returns the status. */
+/* Sets the fault; os_error is 0 then and found empty; returns the status. */
 clp_status clp_fault_set(struct clp_fault *fault, clp_status status, uint64_t offset,
                          const char *reason);
 

@@ -64,9 +64,7 @@ struct instruction {
 
 static clp_status refuse(struct machine *machine, clp_status status, const char *reason)
 {
-    *machine->fault =
-        (struct clp_fault){.status = status, .offset = machine->start, .reason = reason};
-    return status;
+    return clp_fault_set(machine->fault, status, machine->start, reason);
 }
 
 static clp_status corrupt(struct machine *machine, const char *reason)
