@@ -148,8 +148,9 @@ static clp_status read_function(struct reader *reader, const char *at, size_t by
         return refuse(reader, CLP_CORRUPT, at, "no function is like this");
     memcpy(&facts, at, sizeof facts);
     const char *name = file + strlen(file) + 1;
-    if (name >= end || name + strlen(name) + 1 != end ||
-        facts.line_count > CLP_FUNCTION_MOST_LINES)
+    if (name >= end || name + strlen(name) + 1 != end || facts.first_line < 0 ||
+        facts.lowest_line < 0 || facts.line_count > CLP_FUNCTION_MOST_LINES ||
+        facts.lowest_line > INT32_MAX - (int32_t)facts.line_count)
         return refuse(reader, CLP_CORRUPT, at, "no function is like this");
     /* texts are copied, so the constants are safe */
     const struct clp_function wanted = {

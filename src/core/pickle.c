@@ -309,7 +309,7 @@ static clp_status take_function(struct decoder *decoder, const struct clp_pickle
 {
     const struct clp_pickled *items[3];
     struct clp_profile_function *function;
-    size_t before = decoder->profile->function_count, count;
+    size_t before = decoder->profile->function_count, count = 0;
     int32_t first_line;
 
     if (!take_items(decoder, key, CLP_PICKLED_TUPLE, items, 3))

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Feeds bytes to the reader of live files, the parts that change with every build put right.
- * Whatever it makes of them, nothing may stay allocated. */
+ * What it makes of them must survive being written as a profile and read again, as `clineprof
+ * recover` does it, and nothing may stay allocated.
+ *
+ * The corpus holds live files without what is zero throughout: a short header, each area in a chunk
+ * of its own. It follows the structures in the file (lines.h, live.h): where one of them changes,
+ * files made anew say more than old ones. */
 #include "live.h"
+#include "wire.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +37,22 @@ static void put_right(struct clp_buf *bytes)
     memcpy(bytes->bytes, &header, sizeof header);
 }
 
+static void write_and_read_again(const struct clp_profile *profile)
+{
+    struct clp_profile again;
+    struct clp_fault fault;
+    struct clp_buf out;
+
+    clp_profile_init(&again, profile->mem);
+    clp_buf_init(&out, profile->mem);
+    require(clp_wire_encode(profile, &out) == CLP_OK, "it cannot be written");
+    require(clp_wire_decode(out.bytes, out.used, &again, &fault) == CLP_OK,
+            fault.reason != NULL ? fault.reason : "it cannot be read again");
+    require(again.function_count == profile->function_count, "functions were lost");
+    clp_buf_clear(&out);
+    clp_profile_clear(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t count)
 {
     struct clp_mem mem = clp_mem_system();
@@ -46,6 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t count)
     clp_profile_init(&profile, &mem);
     clp_status status = clp_live_decode(&bytes, 0, &pages, &profile, &about, &fault);
     require(fault.status == status && fault.offset <= count, "the fault is wrong");
+    if (status == CLP_OK)
+        write_and_read_again(&profile);
     clp_profile_clear(&profile);
     clp_buf_clear(&bytes);
     require(mem.bytes == 0 && pages.bytes == 0, "memory was not given back");
