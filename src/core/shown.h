@@ -9,4 +9,10 @@
 /* Appends text of the program: what is no UTF-8, and what terminals obey, as \xNN. */
 void clp_shown_add(struct clp_buf *out, const char *text, size_t bytes);
 
+/* Appends a file's name, relative to the folder where it lies under it. NULL: as it is. */
+void clp_shown_add_file(struct clp_buf *out, const char *file, const char *folder);
+
+/* The columns that shown text takes on a terminal: two for what is wide, none for what combines. */
+size_t clp_shown_width(const char *text, size_t bytes);
+
 #endif
