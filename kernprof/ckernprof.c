@@ -151,7 +151,8 @@ static bool find_python(struct launch *launch)
 }
 
 /* Prints what the options ask the launcher itself for. True when that was all. */
-static bool answer(struct launch *launch, void (*answer_of)(const char *, struct clp_buf *))
+static bool answer(struct launch *launch, void (*answer_of)(const char *, struct clp_buf *),
+                   int *status)
 {
     struct clp_buf text;
 
@@ -160,6 +161,10 @@ static bool answer(struct launch *launch, void (*answer_of)(const char *, struct
     clp_buf_init(&text, &launch->mem);
     answer_of(launch->program, &text);
     fputs(clp_buf_text(&text), stdout);
+    if (fflush(stdout) != 0 && errno != EPIPE) {
+        (void)fail(launch, "cannot write to standard output: %s", strerror(errno));
+        *status = EXIT_FAILURE;
+    }
     clp_buf_clear(&text);
     return true;
 }
@@ -188,13 +193,14 @@ static bool read_options(struct launch *launch, int argc, char **argv, int *stat
     else if (viewing)
         done = answer(launch, view.help ? clp_view_options_help
                               : view.page ? clp_view_options_page
-                              : view.version ? add_version : NULL);
+                              : view.version ? add_version : NULL, status);
     else
         done = answer(launch, run.help ? clp_run_options_help
                               : run.page ? clp_run_options_page
-                              : run.version ? add_version : NULL);
+                              : run.version ? add_version : NULL, status);
     launch->wanted = run.python;
     clp_run_options_clear(&run, &launch->mem);
+    clp_view_options_clear(&view, &launch->mem);
     clp_buf_clear(&error);
     return done;
 }

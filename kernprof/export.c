@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "export.h"
-#include "../src/core/file.h"
 #include "../src/core/pickle.h"
 #include "../src/core/wire.h"
 #include "load.h"
 #include "words.h"
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,7 +36,7 @@ static bool make_in_python(const struct clp_profile *profile, const struct clp_v
         module = PyImport_ImportModule("clineprof._formats");
     if (module != NULL)
         bytes = PyObject_CallMethod(module, "render", "sO{s:d,s:O,s:O}", options->format, dict,
-                                    "unit", options->unit,
+                                    "unit", options->show.unit,
                                     "raw_times", options->raw_times ? Py_True : Py_False,
                                     "memory", options->no_memory ? Py_False : Py_True);
     if (bytes != NULL && !PyBytes_Check(bytes)) {
@@ -74,10 +72,8 @@ static bool is_binary(const struct clp_buf *bytes)
     return bytes->used != 0 && memchr(bytes->bytes, 0, bytes->used) != NULL;
 }
 
-bool clp_export_put(const struct clp_view_options *options, const struct clp_buf *bytes)
+static bool put(const struct clp_view_options *options, const struct clp_buf *bytes)
 {
-    struct clp_fault fault = {.status = CLP_NO_MEMORY};
-
     if (bytes->failed) {
         clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
         return false;
@@ -87,17 +83,7 @@ bool clp_export_put(const struct clp_view_options *options, const struct clp_buf
                                   options->format);
         return false;
     }
-    if (options->outfile != NULL)
-        (void)clp_file_write(options->outfile, clp_buf_text(bytes), bytes->used, &fault);
-    else if (clp_words_write(1, clp_buf_text(bytes), bytes->used))
-        fault.status = CLP_OK;
-    else
-        fault = (struct clp_fault){.status = CLP_IO, .os_error = errno};
-    if (fault.status != CLP_OK && fault.os_error != EPIPE)
-        clp_words_complain_format(me, "cannot write %s: %s",
-                                  options->outfile != NULL ? options->outfile : "standard output",
-                                  clp_fault_text(&fault));
-    return fault.status == CLP_OK;
+    return clp_words_put(me, options->outfile, clp_buf_text(bytes), bytes->used);
 }
 
 bool clp_export(const struct clp_profile *profile, const struct clp_view_options *options)
@@ -105,7 +91,7 @@ bool clp_export(const struct clp_profile *profile, const struct clp_view_options
     struct clp_buf bytes;
 
     clp_buf_init(&bytes, profile->mem);
-    bool done = make(profile, options, &bytes) && clp_export_put(options, &bytes);
+    bool done = make(profile, options, &bytes) && put(options, &bytes);
     clp_buf_clear(&bytes);
     return done;
 }

@@ -11,8 +11,4 @@
  * line of complaint. */
 bool clp_export(const struct clp_profile *profile, const struct clp_view_options *options);
 
-/* Writes to options->outfile, or to standard output; the same of failures, but that a reader who
- * closed the pipe is not complained about. */
-bool clp_export_put(const struct clp_view_options *options, const struct clp_buf *bytes);
-
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "finish.h"
 #include "../src/core/file.h"
-#include "../src/core/report.h"
 #include "../src/core/wire.h"
 #include "../src/python/profiler.h"
 #include "calls.h"
+#include "show.h"
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
@@ -175,31 +175,14 @@ static bool write_profile(const struct clp_run *run, const struct clp_profile *p
     return written;
 }
 
-/* A report, in colours where asked for. */
-static void print_text(const struct clp_run *run, const char *text)
-{
-    if (!run->options.rich || !clp_words_print_rich(me, text, run->start_path))
-        clp_words_print(1, text);
-}
-
 static void print_report(const struct clp_run *run, const struct clp_profile *profile)
 {
-    struct clp_mem mem = clp_mem_system();
-    struct clp_report_options options = clp_report_defaults();
-    char folder[PATH_MAX];
-    struct clp_buf text;
+    struct clp_show show = {.name = me, .rich = run->options.show.rich, .path = run->start_path,
+                            .options = clp_report_defaults()};
 
-    options.unit = run->options.unit;
-    clp_buf_init(&text, &mem);
-    options.skip_zero = run->options.skip_zero;
-    options.summarize = run->options.summarize;
-    options.folder = getcwd(folder, sizeof folder);
-    clp_report_options_set(&options, run->options.columns, run->options.self,
-                           run->options.sort_by);
-    if (clp_report_text(profile, &options, &text) != CLP_OK)
-        clp_words_complain(me, "out of memory; the report is not complete");
-    print_text(run, clp_buf_text(&text));
-    clp_buf_clear(&text);
+    clp_report_options_set(&show.options, &run->options.show);
+    show.options.footer |= run->options.verbosity > 1;
+    (void)clp_show_report(profile, &show);
 }
 
 static void say_if_nothing(const struct clp_run *run, const struct clp_profile *profile)

@@ -81,11 +81,16 @@ static bool read_number(const char *value, double *number)
     return end != value && *end == 0 && *number >= 0 && *number <= 1.7976931348623157e308;
 }
 
+static bool is_number(const struct clp_option *option)
+{
+    return option->kind == CLP_OPTION_NUMBER || option->kind == CLP_OPTION_COUNT ||
+           option->kind == CLP_OPTION_SHARE;
+}
+
 static bool needs_value(const struct clp_option *option)
 {
-    return option->kind == CLP_OPTION_TEXT || option->kind == CLP_OPTION_NUMBER ||
-           option->kind == CLP_OPTION_TARGET || option->kind == CLP_OPTION_LIST ||
-           option->kind == CLP_OPTION_MODE;
+    return option->kind == CLP_OPTION_TEXT || option->kind == CLP_OPTION_TARGET ||
+           option->kind == CLP_OPTION_LIST || option->kind == CLP_OPTION_MODE || is_number(option);
 }
 
 static bool has_negative(const struct clp_option *option)
@@ -120,6 +125,27 @@ static bool store_number(struct clp_option_parser *parser, const struct use *use
         return complain_of_value(parser, use,
                                  period ? "a number of seconds, 0 or more"
                                         : "a number above 0, such as 1e-3", value);
+    *(double *)(parser->into + use->option->field) = number;
+    return true;
+}
+
+/* No table has so many rows that nine digits would not do. */
+static bool store_size(struct clp_option_parser *parser, const struct use *use, const char *value)
+{
+    size_t digits = strspn(value, "0123456789");
+
+    if (digits == 0 || value[digits] != 0 || digits > 9)
+        return complain_of_value(parser, use, "a whole number such as 10", value);
+    *(size_t *)(parser->into + use->option->field) = (size_t)strtoul(value, NULL, 10);
+    return true;
+}
+
+static bool store_share(struct clp_option_parser *parser, const struct use *use, const char *value)
+{
+    double number;
+
+    if (!read_number(value, &number) || number > 100)
+        return complain_of_value(parser, use, "a percentage from 0 to 100", value);
     *(double *)(parser->into + use->option->field) = number;
     return true;
 }
@@ -196,6 +222,10 @@ static bool store(struct clp_option_parser *parser, const struct use *use, const
     case CLP_OPTION_NUMBER:
     case CLP_OPTION_PERIOD:
         return store_number(parser, use, value);
+    case CLP_OPTION_COUNT:
+        return store_size(parser, use, value);
+    case CLP_OPTION_SHARE:
+        return store_share(parser, use, value);
     case CLP_OPTION_LIST:
         return store_list(parser, use, value);
     case CLP_OPTION_TEXT:
@@ -243,7 +273,7 @@ static bool store_next(struct clp_option_parser *parser, const struct use *use, 
     value = next_word(parser);
     if (value == NULL)
         return complain_of_lack(parser, use);
-    if (use->option->kind != CLP_OPTION_NUMBER && value[0] == '-' && value[1] != 0)
+    if (!is_number(use->option) && value[0] == '-' && value[1] != 0)
         return complain_of_lack(parser, use);
     parser->at++;
     return store(parser, use, value);
@@ -512,8 +542,11 @@ static const char *wanted_instead(const struct clp_option *option, const struct 
     case CLP_OPTION_MORE:
     case CLP_OPTION_LESS:
         return flag || type == CLP_SETTING_WHOLE ? NULL : "a whole number";
+    case CLP_OPTION_COUNT:
+        return type == CLP_SETTING_WHOLE ? NULL : "a whole number";
     case CLP_OPTION_NUMBER:
     case CLP_OPTION_PERIOD:
+    case CLP_OPTION_SHARE:
         return type == CLP_SETTING_NUMBER || type == CLP_SETTING_WHOLE ? NULL : "a number";
     case CLP_OPTION_LIST:
         return text ? NULL : "texts in quotes";

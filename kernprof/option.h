@@ -19,6 +19,8 @@ enum clp_option_kind {
     CLP_OPTION_LIST,   /* struct clp_text_list; each use adds */
     CLP_OPTION_NUMBER, /* double, finite and above zero */
     CLP_OPTION_PERIOD, /* double, 0 or more; 1 where no number follows */
+    CLP_OPTION_COUNT,  /* size_t */
+    CLP_OPTION_SHARE,  /* double, a percentage: 0 to 100 */
     CLP_OPTION_TARGET  /* a text, the last option: what follows belongs to the program */
 };
 

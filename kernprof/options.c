@@ -11,25 +11,25 @@
 
 static bool check_columns(const char *value, struct clp_buf *fault)
 {
-    struct clp_report_options report = clp_report_defaults();
+    struct clp_columns columns;
     size_t bytes;
-    const char *bad = clp_report_set_columns(&report, value, &bytes);
+    const char *bad = clp_columns_parse(&columns, value, &bytes);
 
     if (bad == NULL)
         return true;
     if (*bad == 0 && bytes != 0) {
-        clp_buf_add_format(fault, "takes at most %d columns", CLP_REPORT_MAX_COLUMNS);
+        clp_buf_add_format(fault, "takes at most %d columns", CLP_COLUMNS_MOST);
         return false;
     }
     clp_buf_add_text(fault, "needs some of ");
-    clp_report_add_columns(fault);
+    clp_columns_add_names(fault);
     clp_buf_add_format(fault, ", not '%.*s'", (int)bytes, bad);
     return false;
 }
 
 static bool check_order(const char *value, struct clp_buf *fault)
 {
-    if (clp_report_order_named(value) != CLP_REPORT_ORDERS)
+    if (clp_choice_order_named(value) != CLP_CHOICE_ORDERS)
         return true;
     clp_buf_add_format(fault, "needs order, time, self, mem, increment, hits or name, not '%s'",
                        value);
@@ -68,22 +68,73 @@ static bool check_tracer(const char *value, struct clp_buf *fault)
     return false;
 }
 
-void clp_report_options_set(struct clp_report_options *report, const char *columns, bool self,
-                            const char *sort_by)
+/* A choice of what matters most is made by time where nothing else is said, and then shown so. */
+static enum clp_choice_order order_of(const struct clp_show_options *show)
+{
+    if (show->sort_by != NULL)
+        return clp_choice_order_named(show->sort_by);
+    return show->top != 0 || show->lines != 0 ? CLP_CHOICE_BY_TIME : CLP_CHOICE_BY_ORDER;
+}
+
+void clp_report_options_set(struct clp_report_options *report, const struct clp_show_options *show)
 {
     size_t bytes;
 
-    report->self = self;
-    if (columns != NULL)
-        (void)clp_report_set_columns(report, columns, &bytes);
-    if (sort_by != NULL)
-        report->order = clp_report_order_named(sort_by);
+    report->unit = show->unit;
+    report->self = show->self;
+    report->summarize = show->summarize;
+    report->lines = show->lines;
+    report->min_percent = show->min_percent;
+    report->choice = (struct clp_choice_options){
+        .order = order_of(show),
+        .skip_zero = show->skip_zero,
+        .functions = show->functions.items,
+        .files = show->files.items,
+        .top = show->top,
+    };
+    if (show->columns != NULL)
+        (void)clp_columns_parse(&report->columns, show->columns, &bytes);
+    report->footer = show->top != 0 || show->lines != 0 || show->min_percent != 0 ||
+                     show->functions.items != NULL || show->files.items != NULL;
+}
+
+static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
+{
+    clp_text_list_clear(&show->functions, mem);
+    clp_text_list_clear(&show->files, mem);
 }
 
 /* ---- the tables ---- */
 
+#define SHOW(whole, part) offsetof(whole, show.part)
+#define SHOW_ROWS(whole, letter_of_summarize) \
+    {CLP_OPTION_NUMBER, 'u', "unit", .argument = "UNIT", .standard = "1e-6", \
+     .field = SHOW(whole, unit), .help = "unit of the times, in seconds"}, \
+    {CLP_OPTION_SWITCH, 'r', "rich", .field = SHOW(whole, rich), \
+     .help = "the report in colours, with rich"}, \
+    {CLP_OPTION_SWITCH, 'z', "skip-zero", .field = SHOW(whole, skip_zero), \
+     .help = "leave functions that never ran out"}, \
+    {CLP_OPTION_SWITCH, letter_of_summarize, "summarize", .field = SHOW(whole, summarize), \
+     .help = "a line per function at the end"}, \
+    {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .check = check_columns, \
+     .field = SHOW(whole, columns), .help = "columns of the report: hits,time,self,.."}, \
+    {CLP_OPTION_SWITCH, 0, "self", .field = SHOW(whole, self), \
+     .help = "also show what is without selected callees"}, \
+    {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .check = check_order, \
+     .field = SHOW(whole, sort_by), .help = "time, self, mem, hits, name, .."}, \
+    {CLP_OPTION_COUNT, 0, "top", .argument = "N", .standard = "all", .field = SHOW(whole, top), \
+     .help = "the N functions that matter most"}, \
+    {CLP_OPTION_COUNT, 0, "lines", .argument = "N", .standard = "", .field = SHOW(whole, lines), \
+     .help = "one table: the N hottest lines of all functions"}, \
+    {CLP_OPTION_LIST, 0, "function", .argument = "PATTERN", .standard = "", \
+     .field = SHOW(whole, functions), .help = "show only functions whose name matches"}, \
+    {CLP_OPTION_LIST, 0, "file", .argument = "PATTERN", .standard = "", \
+     .field = SHOW(whole, files), .help = "show only files whose path or its end matches"}, \
+    {CLP_OPTION_SHARE, 0, "min-percent", .argument = "P", .standard = "0", \
+     .field = SHOW(whole, min_percent), .help = "fold rows below P % of their function"}
+
 static const struct clp_option run_rows[] = {
-    {CLP_OPTION_SWITCH, 'l', "line-by-line", .field = RUN(line_by_line),
+    {CLP_OPTION_SWITCH, 'l', "line-by-line", "line", .field = RUN(line_by_line),
      .help = "profile line by line; implies -b"},
     {CLP_OPTION_SWITCH, 'b', "builtin", .field = RUN(builtin),
      .help = "put 'profile' among the builtins, to mark code"},
@@ -106,24 +157,9 @@ static const struct clp_option run_rows[] = {
      .help = "print the report at the end; twice: say more"},
     {CLP_OPTION_LESS, 'q', "quiet", .field = RUN(verbosity), .standard = "",
      .help = "no messages; twice: no stdout; thrice: no stderr"},
-    {CLP_OPTION_SWITCH, 'r', "rich", .field = RUN(rich),
-     .help = "print the report in colours, with rich"},
-    {CLP_OPTION_NUMBER, 'u', "unit", .argument = "UNIT", .standard = "1e-6", .field = RUN(unit),
-     .help = "unit of times, in seconds"},
-    {CLP_OPTION_SWITCH, 'z', "skip-zero", .field = RUN(skip_zero),
-     .help = "leave functions that never ran out of the report"},
-    {CLP_OPTION_SWITCH, 0, "summarize", .field = RUN(summarize),
-     .help = "a line per function at the end of the report"},
+    SHOW_ROWS(struct clp_run_options, 0),
     {CLP_OPTION_SWITCH, 0, "by-statement", .field = RUN(by_statement),
      .help = "a statement over several lines counts as one line"},
-    {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .check = check_columns,
-     .field = RUN(columns),
-     .help = "columns of the report: hits,time,self,.."},
-    {CLP_OPTION_SWITCH, 0, "self", .field = RUN(self),
-     .help = "also show what is without selected callees"},
-    {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order",
-     .check = check_order, .field = RUN(sort_by),
-     .help = "time, self, mem, hits, name, .."},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
      .field = RUN(output_interval), .help = "save every N seconds; bare: 1"},
     {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .check = check_tracer,
@@ -149,33 +185,20 @@ static const struct clp_option run_rows[] = {
 };
 
 static const struct clp_option view_rows[] = {
-    {CLP_OPTION_NUMBER, 'u', "unit", .argument = "UNIT", .standard = "1e-6", .field = VIEW(unit),
-     .help = "unit of the times, in seconds"},
-    {CLP_OPTION_SWITCH, 'r', "rich", .field = VIEW(rich),
-     .help = "in colours, with rich"},
-    {CLP_OPTION_SWITCH, 'z', "skip-zero", .field = VIEW(skip_zero),
-     .help = "leave functions that never ran out"},
+    SHOW_ROWS(struct clp_view_options, 'm'),
     {CLP_OPTION_SWITCH, 't', "sort", .field = VIEW(sort),
      .help = "by ascending total time: the slowest stands last"},
-    {CLP_OPTION_SWITCH, 'm', "summarize", .field = VIEW(summarize),
-     .help = "a line per function at the end"},
-    {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .check = check_columns,
-     .field = VIEW(columns),
-     .help = "columns of the report: hits,time,self,.."},
-    {CLP_OPTION_SWITCH, 0, "self", .field = VIEW(self),
-     .help = "also show what is without selected callees"},
-    {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order",
-     .check = check_order, .field = VIEW(sort_by),
-     .help = "time, self, mem, hits, name, .."},
+    {CLP_OPTION_SWITCH, 0, "by-statement", .field = VIEW(by_statement),
+     .help = "fold a statement over several lines into its first"},
     {CLP_OPTION_SWITCH, 0, "memory", .inverted = true, .field = VIEW(no_memory),
      .help = "leave the memory columns out"},
     {CLP_OPTION_SWITCH, 0, "raw-times", .field = VIEW(raw_times),
-     .help = "times as the clock saw them, the profiler's cost left in"},
+     .help = "as the clock saw them, the profiler's cost left in"},
     {CLP_OPTION_SWITCH, 0, "read-sources", .never_in_file = true, .field = VIEW(read_sources),
-     .help = "take text that a profile lacks from the files it names"},
+     .help = "take text a profile lacks from the files it names"},
     {CLP_OPTION_TEXT, 0, "format", "to", .argument = "NAME", .standard = "text",
      .check = check_format, .field = VIEW(format),
-     .help = "html, json, csv, speedscope, .. (docs/formats.md)"},
+     .help = "html, json, csv, .. (docs/formats.md)"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "standard output",
      .never_in_file = true, .field = VIEW(outfile), .help = "where it goes"},
     {CLP_OPTION_TEXT, 'c', "config", .argument = "FILE", .standard = "", .never_in_file = true,
@@ -205,7 +228,7 @@ struct clp_option_table clp_view_options_table(void)
 
 void clp_run_options_init(struct clp_run_options *options)
 {
-    *options = (struct clp_run_options){.unit = 1e-6};
+    *options = (struct clp_run_options){.show.unit = 1e-6};
 }
 
 void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem)
@@ -213,6 +236,7 @@ void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem)
     clp_text_list_clear(&options->prof_mod, mem);
     clp_text_list_clear(&options->include, mem);
     clp_text_list_clear(&options->exclude, mem);
+    clear_show(&options->show, mem);
 }
 
 static void find_target(struct clp_run_options *options, const char *word)
@@ -249,7 +273,12 @@ bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *option
 
 void clp_view_options_init(struct clp_view_options *options)
 {
-    *options = (struct clp_view_options){.unit = 1e-6, .format = "text"};
+    *options = (struct clp_view_options){.show.unit = 1e-6, .format = "text"};
+}
+
+void clp_view_options_clear(struct clp_view_options *options, struct clp_mem *mem)
+{
+    clear_show(&options->show, mem);
 }
 
 /* Moves a file's name behind those already found, by an exchange, so that every element of argv
@@ -309,8 +338,8 @@ void clp_view_options_help(const char *program, struct clp_buf *out)
                        "       %s top profile.lprof.live\n"
                        "       %s recover [-o OUTFILE] profile.lprof.live\n",
                        program, program, program);
-    clp_buf_add_text(out, "\nPrints the report of a profile, or of several, summed. A .live file is one of a\n"
-                          "run that was killed or still goes on.\n\noptions:\n");
+    clp_buf_add_text(out, "\nPrints the report of a profile, or of several, summed; - is standard input. A\n"
+                          ".live file is one of a run that was killed or still goes on.\n\noptions:\n");
     clp_option_help(clp_view_options_table(), out);
     clp_buf_add_text(out, closing);
 }

@@ -19,6 +19,20 @@ enum clp_target_kind {
     CLP_TARGET_STDIN   /* - */
 };
 
+/* What both commands can be asked of a report. Strings are borrowed, lists are owned. */
+struct clp_show_options {
+    double unit;              /* -u, seconds; default 1e-6 */
+    bool rich;                /* -r */
+    bool skip_zero;           /* -z */
+    bool summarize;           /* --summarize */
+    bool self;                /* --self */
+    const char *columns;      /* --columns; NULL: the usual ones */
+    const char *sort_by;      /* --sort-by; NULL: order of selection */
+    size_t top, lines;        /* --top, --lines; 0: all, and tables by function */
+    struct clp_text_list functions, files; /* --function, --file */
+    double min_percent;       /* --min-percent */
+};
+
 /* What ckernprof was asked to do. Strings are borrowed from argv, lists are owned. */
 struct clp_run_options {
     bool line_by_line;    /* -l */
@@ -29,17 +43,11 @@ struct clp_run_options {
     bool no_preimports;   /* --no-preimports */
     bool prof_imports;    /* --prof-imports */
     int verbosity;        /* -v less -q, counted */
-    bool rich;            /* -r */
-    bool skip_zero;       /* -z */
-    bool summarize;       /* --summarize */
+    struct clp_show_options show;
     double output_interval; /* -i, seconds; 0: off */
-    const char *columns;  /* --columns; NULL: the usual ones */
-    bool self;            /* --self */
     bool by_statement;    /* --by-statement */
-    const char *sort_by;  /* --sort-by; NULL: order of selection */
     bool no_memory;       /* --no-memory */
     bool help, version, page; /* -h, -V, --help-page */
-    double unit;          /* -u, seconds; default 1e-6 */
     const char *outfile;  /* -o; NULL: <basename>.lprof in the working directory */
     const char *tracer;   /* --tracer; NULL: auto */
     const char *config;   /* --config; NULL: search */
@@ -54,14 +62,9 @@ struct clp_run_options {
 };
 
 struct clp_view_options {
-    double unit;              /* -u */
-    bool rich;                /* -r */
-    bool skip_zero;           /* -z */
+    struct clp_show_options show;
     bool sort;                /* -t */
-    bool summarize;           /* -m */
-    const char *columns;      /* --columns; NULL: the usual ones */
-    bool self;                /* --self */
-    const char *sort_by;      /* --sort-by; NULL: order of selection */
+    bool by_statement;        /* --by-statement */
     bool no_memory;           /* --no-memory */
     bool raw_times;           /* --raw-times */
     bool read_sources;        /* --read-sources */
@@ -78,12 +81,12 @@ struct clp_view_options {
 void clp_run_options_init(struct clp_run_options *options);
 void clp_view_options_init(struct clp_view_options *options);
 
-/* What both commands' options say of the report; parsing has checked them. */
-void clp_report_options_set(struct clp_report_options *report, const char *columns, bool self,
-                            const char *sort_by);
+/* What both commands' options say of the report; parsing has checked them. The lists are borrowed. */
+void clp_report_options_set(struct clp_report_options *report, const struct clp_show_options *show);
 
 /* Frees the lists; `mem` is the allocator of the `error` they were parsed with. */
 void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem);
+void clp_view_options_clear(struct clp_view_options *options, struct clp_mem *mem);
 
 /* Parses argv[1..argc). False and one line in `error` (without a line end, and without the
  * program's name, which the caller puts before it) when it cannot: the program then exits 2.

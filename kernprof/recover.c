@@ -96,7 +96,7 @@ static bool recover(const char *file, const char *outfile, struct clp_mem *mem)
     if (done) {
         clp_reading_describe_live(file, &about, &text);
         clp_buf_add_format(&text, "\nWrote profile results to '%s'\n", outfile);
-        clp_words_print(1, clp_buf_text(&text));
+        done = clp_words_answer(me, clp_buf_text(&text)) == 0;
     }
     clp_buf_clear(&text);
     clp_profile_clear(&profile);
@@ -120,7 +120,7 @@ int clp_recover_main(int argc, char **argv, struct clp_mem *mem)
     if (!parse(argc, argv, &request, &error)) {
         code = refuse(&error);
     } else if (request.help) {
-        clp_words_print(1, help);
+        code = clp_words_answer(me, help);
     } else if (request.file == NULL) {
         clp_buf_add_text(&error, "recover needs a live file; see clineprof recover --help");
         code = refuse(&error);

@@ -318,7 +318,7 @@ static bool keep_path(struct clp_run *run)
 {
     PyObject *path = PySys_GetObject("path"); /* borrowed */
 
-    if (run->options.rich && path != NULL)
+    if (run->options.show.rich && path != NULL)
         run->start_path = PySequence_List(path);
     return run->start_path != NULL || !PyErr_Occurred();
 }

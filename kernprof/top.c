@@ -322,10 +322,8 @@ int clp_top_main(int argc, char **argv, struct clp_mem *mem)
 {
     const char *word = argc == 3 ? argv[2] : "";
 
-    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0) {
-        clp_words_print(STDOUT_FILENO, help);
-        return 0;
-    }
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+        return clp_words_answer(me, help);
     if (argc != 3 || word[0] == '-') {
         clp_words_complain(me, "top takes one live file; see clineprof top --help");
         return 2;

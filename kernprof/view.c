@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* The viewer: reads profiles, sums them, prints the report. */
-#include "../src/core/report.h"
 #include "../src/core/version.h"
 #include "commands.h"
 #include "config.h"
 #include "export.h"
+#include "folding.h"
 #include "options.h"
 #include "program.h"
 #include "reading.h"
 #include "recover.h"
 #include "run.h"
+#include "show.h"
 #include "top.h"
 #include "words.h"
-#include <limits.h>
 #include <unistd.h>
 
 static const char me[] = "clineprof";
@@ -20,6 +20,17 @@ static const char me[] = "clineprof";
 static bool is_text(const struct clp_view_options *options)
 {
     return strcmp(options->format, "text") == 0;
+}
+
+/* A file's name is "-" for standard input. */
+static bool is_input(const char *name)
+{
+    return strcmp(name, "-") == 0;
+}
+
+static const char *shown(const char *name)
+{
+    return is_input(name) ? "standard input" : name;
 }
 
 /* What is worth knowing of a file that is still written stands above its report. */
@@ -30,6 +41,8 @@ static bool read_one(const struct clp_view_options *options, const char *path,
     struct clp_buf notes;
 
     clp_buf_init(&notes, profile->mem);
+    if (is_input(path))
+        path = "/dev/stdin";
     clp_status status = clp_reading_file(path, profile, &notes, fault);
     if (notes.used != 0)
         clp_words_print(report ? 1 : 2, clp_buf_text(&notes));
@@ -50,7 +63,7 @@ static bool read_all(const struct clp_view_options *options, struct clp_profile 
         if (done)
             done = (fault.status = clp_profile_merge(sum, &one)) == CLP_OK;
         if (!done)
-            clp_reading_complain(options->files[i], &fault, sum->mem);
+            clp_reading_complain(shown(options->files[i]), &fault, sum->mem);
         clp_profile_clear(&one);
     }
     if (done && options->read_sources && clp_reading_add_sources(sum) != CLP_OK)
@@ -58,29 +71,37 @@ static bool read_all(const struct clp_view_options *options, struct clp_profile 
     return done;
 }
 
-static bool print_report(const struct clp_view_options *view, const struct clp_profile *profile)
+static struct clp_report_options report_options(const struct clp_view_options *view)
 {
     struct clp_report_options options = clp_report_defaults();
-    char folder[PATH_MAX];
-    struct clp_buf text;
 
-    clp_buf_init(&text, profile->mem);
-    options.unit = view->unit;
-    options.skip_zero = view->skip_zero;
-    options.order = view->sort ? CLP_REPORT_BY_TIME : CLP_REPORT_BY_ORDER;
-    clp_report_options_set(&options, view->columns, view->self, view->sort_by);
-    options.summarize = view->summarize;
+    clp_report_options_set(&options, &view->show);
+    if (view->sort && view->show.sort_by == NULL)
+        options.choice.order = CLP_CHOICE_BY_TIME;
+    options.choice.raw_times = view->raw_times;
     options.no_memory = view->no_memory;
-    options.raw_times = view->raw_times;
-    options.folder = getcwd(folder, sizeof folder);
-    text.failed |= clp_report_text(profile, &options, &text) != CLP_OK;
-    if (!view->read_sources)
-        clp_reading_note_sources(profile, &text);
-    bool coloured = view->rich && view->outfile == NULL && !text.failed &&
-                    clp_words_print_rich(me, clp_buf_text(&text), NULL);
-    bool done = coloured || clp_export_put(view, &text);
-    clp_buf_clear(&text);
-    return done;
+    options.footer |= view->by_statement;
+    return options;
+}
+
+static int print_report(const struct clp_view_options *view, const struct clp_profile *profile)
+{
+    struct clp_show show = {.name = me, .outfile = view->outfile, .rich = view->show.rich,
+                            .options = report_options(view)};
+
+    return clp_show_report(profile, &show);
+}
+
+/* All but the report gets a profile that holds what is to be shown, in its order. */
+static int make_export(const struct clp_view_options *view, struct clp_profile *profile)
+{
+    struct clp_report_options options = report_options(view);
+
+    clp_show_say_if_none(me, profile, &options.choice);
+    if (clp_choice_reduce(profile, &options.choice) == CLP_OK)
+        return clp_export(profile, view) ? 0 : 1;
+    clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+    return 1;
 }
 
 static int view(const struct clp_view_options *options, struct clp_mem *mem)
@@ -88,14 +109,35 @@ static int view(const struct clp_view_options *options, struct clp_mem *mem)
     struct clp_profile profile;
 
     clp_profile_init(&profile, mem);
-    bool done = read_all(options, &profile) &&
-                (is_text(options) ? print_report(options, &profile) : clp_export(&profile, options));
+    int code = read_all(options, &profile) ? 0 : 1;
+    if (code == 0 && options->by_statement)
+        clp_folding_fold(&profile);
+    if (code == 0)
+        code = is_text(options) ? print_report(options, &profile) : make_export(options, &profile);
     clp_profile_clear(&profile);
-    return done ? 0 : 1;
+    return code;
+}
+
+/* False when there is nothing to show, or standard input is no profile's; that has been told. */
+static bool has_files(const struct clp_view_options *options)
+{
+    int inputs = 0;
+
+    for (int i = 0; i < options->file_count; i++)
+        inputs += is_input(options->files[i]);
+    if (options->file_count == 0)
+        clp_words_complain(me, "no profile to show; see clineprof --help");
+    else if (inputs > 1)
+        clp_words_complain(me, "standard input (-) can be read only once");
+    else if (inputs == 1 && isatty(STDIN_FILENO))
+        clp_words_complain(me, "standard input is a terminal: name a file, or pipe a profile in");
+    else
+        return true;
+    return false;
 }
 
 /* --help and the like. True when that was all. */
-static bool answer(const struct clp_view_options *options, struct clp_buf *text)
+static bool answer(const struct clp_view_options *options, struct clp_buf *text, int *code)
 {
     if (options->help)
         clp_view_options_help(me, text);
@@ -105,7 +147,7 @@ static bool answer(const struct clp_view_options *options, struct clp_buf *text)
         clp_buf_add_format(text, "%s %s\n", me, CLP_VERSION);
     else
         return false;
-    clp_words_print(1, clp_buf_text(text));
+    *code = clp_words_answer(me, clp_buf_text(text));
     return true;
 }
 
@@ -118,11 +160,7 @@ static int main_of(const struct clp_words *words, struct clp_view_options *optio
     clp_buf_init(&text, mem);
     if (!clp_view_options_parse(words->count, words->items, options, &text))
         clp_words_complain(me, clp_buf_text(&text));
-    else if (answer(options, &text))
-        code = 0;
-    else if (options->file_count == 0)
-        clp_words_complain(me, "no profile to show; see clineprof --help");
-    else
+    else if (!answer(options, &text, &code) && has_files(options))
         code = view(options, mem);
     clp_buf_clear(&text);
     return code;
@@ -139,7 +177,6 @@ static bool configure(PyObject *list, struct clp_view_options *options, struct c
     struct clp_buf error;
     bool done = true;
 
-    clp_view_options_init(options);
     clp_view_options_init(&line);
     if (!clp_program_leave_folder() || !clp_words_init(&words, list))
         return false;
@@ -150,6 +187,7 @@ static bool configure(PyObject *list, struct clp_view_options *options, struct c
         done = clp_config_read(&config, clp_view_options_table(), options, mem, keep);
     }
     clp_buf_clear(&error);
+    clp_view_options_clear(&line, mem);
     clp_words_clear(&words);
     return done;
 }
@@ -162,6 +200,7 @@ PyObject *clp_view_main(PyObject *list)
     PyObject *keep = NULL;
     int code;
 
+    clp_view_options_init(&options);
     if (!clp_words_init(&words, list))
         return NULL;
     if (clp_command_is(words.count, words.items, CLP_COMMAND_RECOVER))
@@ -171,8 +210,9 @@ PyObject *clp_view_main(PyObject *list)
     else if (configure(list, &options, &mem, &keep))
         code = main_of(&words, &options, &mem);
     else
-        return NULL;
+        code = -1; /* SystemExit is set */
+    clp_view_options_clear(&options, &mem);
     clp_words_clear(&words);
     Py_XDECREF(keep);
-    return clp_words_exit(code);
+    return code < 0 ? NULL : clp_words_exit(code);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "words.h"
+#include "../src/core/file.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -97,23 +98,24 @@ void clp_words_complain_format(const char *name, const char *format, ...)
     clp_words_complain(name, text);
 }
 
-bool clp_words_print_rich(const char *name, const char *text, PyObject *path)
+bool clp_words_put(const char *name, const char *outfile, const char *bytes, size_t count)
 {
-    PyObject *module = PyImport_ImportModule("clineprof._rich"), *result = NULL;
-    const char *coloured = NULL;
+    struct clp_fault fault = {.status = CLP_IO};
 
-    if (module != NULL)
-        result = PyObject_CallMethod(module, "render", "sO", text, path != NULL ? path : Py_None);
-    if (result != NULL && PyUnicode_Check(result))
-        coloured = PyUnicode_AsUTF8(result);
-    PyErr_Clear();
-    if (coloured != NULL)
-        clp_words_print(1, coloured);
-    else
-        clp_words_complain(name, "no colours: the package rich is not installed or does not work");
-    Py_XDECREF(module);
-    Py_XDECREF(result);
-    return coloured != NULL;
+    if (outfile != NULL ? clp_file_write(outfile, bytes, count, &fault) == CLP_OK
+                        : clp_words_write(1, bytes, count) || errno == EPIPE)
+        return true;
+    if (outfile == NULL)
+        fault.os_error = errno;
+    clp_words_complain_format(name, "cannot write to %s: %s",
+                              outfile != NULL ? outfile : "standard output",
+                              clp_fault_text(&fault));
+    return false;
+}
+
+int clp_words_answer(const char *name, const char *text)
+{
+    return clp_words_put(name, NULL, text, strlen(text)) ? 0 : 1;
 }
 
 PyObject *clp_words_exit(int code)

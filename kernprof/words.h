@@ -23,9 +23,12 @@ void clp_words_print(int descriptor, const char *text);
 /* The same for any bytes; false when not all of them could be written, errno then says why. */
 bool clp_words_write(int descriptor, const char *bytes, size_t count);
 
-/* Prints a report in colours (clineprof/_rich.py) on standard output. path is where rich is looked
- * for, NULL: sys.path. False when there is no rich, which has been told as `name`. */
-bool clp_words_print_rich(const char *name, const char *text, PyObject *path);
+/* Puts what a command makes into a file, or on standard output (NULL). False after one line of
+ * complaint; that nobody reads standard output any more is none. */
+bool clp_words_put(const char *name, const char *outfile, const char *bytes, size_t count);
+
+/* A text on standard output. The exit code: 1 when that failed, which has been told. */
+int clp_words_answer(const char *name, const char *text);
 
 /* One line to stderr, as "NAME: text". */
 void clp_words_complain(const char *name, const char *text);

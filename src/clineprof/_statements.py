@@ -3,6 +3,7 @@
 sys.path."""
 import array
 import ast
+import warnings
 
 
 def starts(path):
@@ -15,13 +16,32 @@ def starts(path):
         tree = ast.parse(text)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return b""
-    first = array.array("i", range(len(text.splitlines()) + 2))
+    return first_lines(tree, len(text.splitlines())).tobytes()
+
+
+def starts_in(text):
+    """The same of a function's own text, from line 1 on; an indented one is taken for a body."""
+    indented = text[:1] in (b" ", b"\t")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(b"if 1:\n" + text if indented else text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return b""
+    first = first_lines(tree, text.count(b"\n") + 3)
+    if indented:
+        first = array.array("i", [max(line - 1, 0) for line in first[1:]])
+    return first.tobytes()
+
+
+def first_lines(tree, count):
+    first = array.array("i", range(count + 2))
     for node in ast.walk(tree):
         if isinstance(node, (ast.stmt, ast.excepthandler, ast.match_case)):
             begin, end = beginning(node), header_end(node)
             for line in range(begin, min(end + 1, len(first))):
                 first[line] = begin
-    return first.tobytes()
+    return first
 
 
 def beginning(node):

@@ -93,6 +93,14 @@ void clp_buf_add_format(struct clp_buf *buf, const char *format, ...)
     advance(buf, (size_t)count);
 }
 
+void clp_buf_cut(struct clp_buf *buf, size_t used)
+{
+    if (used >= buf->used)
+        return;
+    buf->used = used;
+    buf->bytes[used] = 0;
+}
+
 const char *clp_buf_text(const struct clp_buf *buf)
 {
     return buf->bytes == NULL ? "" : buf->bytes;

@@ -27,6 +27,9 @@ void clp_buf_add_text(struct clp_buf *buf, const char *text);
 void clp_buf_add_repeated(struct clp_buf *buf, char byte, size_t count);
 void clp_buf_add_format(struct clp_buf *buf, const char *format, ...) CLP_PRINTF_LIKE(2, 3);
 
+/* Takes back all behind the first `used` bytes. */
+void clp_buf_cut(struct clp_buf *buf, size_t used);
+
 /* The bytes so far as a text; "" before the first append. Borrowed until the next change. */
 const char *clp_buf_text(const struct clp_buf *buf);
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "shown.h"
+#include <locale.h>
 #include <stdbool.h>
+#include <string.h>
+#include <wchar.h>
 
 size_t clp_shown_utf8_bytes(const unsigned char *text, size_t left)
 {
@@ -62,4 +65,57 @@ void clp_shown_add(struct clp_buf *out, const char *text, size_t bytes)
             clp_buf_add(out, (const char *)at, size);
         at += size == 0 ? 1 : size;
     }
+}
+
+void clp_shown_add_file(struct clp_buf *out, const char *file, const char *folder)
+{
+    size_t bytes = folder != NULL ? strlen(folder) : 0;
+
+    while (bytes > 0 && folder[bytes - 1] == '/')
+        bytes--;
+    if (folder != NULL && strncmp(file, folder, bytes) == 0 && file[bytes] == '/' &&
+        file[bytes + 1] != 0)
+        file += bytes + 1;
+    clp_shown_add(out, file, strlen(file));
+}
+
+static wchar_t code_point(const unsigned char *text, size_t bytes)
+{
+    static const unsigned char lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    unsigned code = text[0] & lead_bits[bytes];
+
+    for (size_t i = 1; i < bytes; i++)
+        code = code << 6 | (text[i] & 0x3f);
+    return (wchar_t)code;
+}
+
+static size_t width_of(const unsigned char *text, size_t bytes)
+{
+    int width = bytes > 1 ? wcwidth(code_point(text, bytes)) : 1;
+
+    return width < 0 ? 1 : (size_t)width;
+}
+
+size_t clp_shown_width(const char *text, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)text, *end = at + bytes;
+    size_t width = 0;
+
+    while (at < end && is_plain(*at))
+        at++, width++;
+    if (at == end)
+        return width;
+    /* wcwidth goes by the locale, and a program may have set one that knows ASCII only */
+    locale_t wide = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    locale_t before = wide != (locale_t)0 ? uselocale(wide) : (locale_t)0;
+    while (at < end) {
+        size_t size = clp_shown_utf8_bytes(at, (size_t)(end - at));
+        width += size == 0 ? 1 : width_of(at, size);
+        at += size == 0 ? 1 : size;
+    }
+    if (wide != (locale_t)0) {
+        uselocale(before);
+        freelocale(wide);
+    }
+    return width;
 }

@@ -13,4 +13,10 @@ void clp_shown_add(struct clp_buf *out, const char *text, size_t bytes);
  * surrogates, nothing beyond U+10FFFF. */
 size_t clp_shown_utf8_bytes(const unsigned char *text, size_t left);
 
+/* Appends a file's name, relative to the folder where it lies under it. NULL: as it is. */
+void clp_shown_add_file(struct clp_buf *out, const char *file, const char *folder);
+
+/* The columns that shown text takes on a terminal: two for what is wide, none for what combines. */
+size_t clp_shown_width(const char *text, size_t bytes);
+
 #endif

@@ -294,7 +294,7 @@ def test_rich(script, tmp_path):
         shown = on_terminal(command, tmp_path)
         assert "\x1b[" in shown
         bare = re.sub(r"\x1b\[[\d;]*m", "", shown)
-        assert re.search(r"^     3         1 .*      return n \+ 1$", bare, re.M), bare
+        assert re.search(r"^ +3 +1 .*      return n \+ 1$", bare, re.M), bare
 
 
 @pytest.mark.once

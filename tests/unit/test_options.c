@@ -71,9 +71,9 @@ Test(options, defaults)
     struct line line;
     struct clp_run_options o = run(&line, "");
 
-    cr_expect(!o.line_by_line && !o.builtin && !o.skip_zero && !o.no_memory && o.verbosity == 0);
-    cr_expect(!o.help && !o.version && !o.page && o.unit == 1e-6);
-    cr_expect(!o.no_preimports && !o.prof_imports && !o.rich && !o.summarize && !o.no_config);
+    cr_expect(!o.line_by_line && !o.builtin && !o.show.skip_zero && !o.no_memory && o.verbosity == 0);
+    cr_expect(!o.help && !o.version && !o.page && o.show.unit == 1e-6);
+    cr_expect(!o.no_preimports && !o.prof_imports && !o.show.rich && !o.show.summarize && !o.no_config);
     cr_expect(o.prof_mod.items == NULL && o.include.items == NULL && o.exclude.items == NULL);
     cr_expect(o.setup == NULL && o.config == NULL && o.output_interval == 0);
     cr_expect(o.outfile == NULL && o.tracer == NULL && o.python == NULL && o.target == NULL);
@@ -102,16 +102,16 @@ Test(options, every_option)
     struct clp_run_options o = run(&line, "-l -b -v -v -z -u 1e-3 -o a.lprof --tracer settrace "
                                           "--no-memory --python /bin/py s.py");
 
-    cr_expect(o.line_by_line && o.builtin && o.skip_zero && o.no_memory);
+    cr_expect(o.line_by_line && o.builtin && o.show.skip_zero && o.no_memory);
     cr_expect_eq(o.verbosity, 2);
-    cr_expect_eq(o.unit, 1e-3);
+    cr_expect_eq(o.show.unit, 1e-3);
     cr_expect_str_eq(o.outfile, "a.lprof");
     cr_expect_str_eq(o.tracer, "settrace");
     cr_expect_str_eq(o.python, "/bin/py");
     o = run(&line, "--line-by-line --builtin --view --skip-zero --unit 1 --outfile=a=b "
                    "--tracer=probe --memory rss --python=p s.py");
-    cr_expect(o.line_by_line && o.builtin && o.skip_zero && !o.no_memory && o.verbosity == 1);
-    cr_expect_eq(o.unit, 1);
+    cr_expect(o.line_by_line && o.builtin && o.show.skip_zero && !o.no_memory && o.verbosity == 1);
+    cr_expect_eq(o.show.unit, 1);
     cr_expect_str_eq(o.outfile, "a=b");
 }
 
@@ -130,12 +130,12 @@ Test(options, short_ones_join)
     struct line line;
     struct clp_run_options o = run(&line, "-lvvz s.py");
 
-    cr_expect(o.line_by_line && o.skip_zero && o.verbosity == 2);
+    cr_expect(o.line_by_line && o.show.skip_zero && o.verbosity == 2);
     cr_expect_str_eq(run(&line, "-lo out.lprof s.py").outfile, "out.lprof");
     cr_expect_str_eq(run(&line, "-loout.lprof s.py").outfile, "out.lprof");
     cr_expect_str_eq(run(&line, "-o=out.lprof s.py").outfile, "out.lprof");
-    cr_expect_eq(run(&line, "-vu1e-9 s.py").unit, 1e-9);
-    cr_expect_eq(run(&line, "-u=2 s.py").unit, 2);
+    cr_expect_eq(run(&line, "-vu1e-9 s.py").show.unit, 1e-9);
+    cr_expect_eq(run(&line, "-u=2 s.py").show.unit, 2);
 }
 
 static void check_target(const char *text, enum clp_target_kind kind, const char *target, int argc)
@@ -190,14 +190,14 @@ Test(options, switches_take_a_word)
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
         snprintf(text, sizeof text, "--skip-zero=%s --memory=%s s.py", yes[i], no[i]);
         struct clp_run_options o = run(&line, text);
-        cr_expect(o.skip_zero && o.no_memory, "%s", text);
+        cr_expect(o.show.skip_zero && o.no_memory, "%s", text);
         snprintf(text, sizeof text, "-z --skip-zero=%s --no-memory --memory=%s s.py", no[i],
                  yes[i]);
         o = run(&line, text);
-        cr_expect(!o.skip_zero && !o.no_memory, "%s", text);
+        cr_expect(!o.show.skip_zero && !o.no_memory, "%s", text);
     }
-    cr_expect_not(run(&line, "-z --no-skip-zero s.py").skip_zero);
-    cr_expect(run(&line, "--no-skip-zero -z s.py").skip_zero);
+    cr_expect_not(run(&line, "-z --no-skip-zero s.py").show.skip_zero);
+    cr_expect(run(&line, "--no-skip-zero -z s.py").show.skip_zero);
     refuse("--skip-zero=maybe s.py", "option '--skip-zero' needs yes or no, not 'maybe'");
     refuse("--skip-zero= s.py", "option '--skip-zero' needs yes or no, not ''");
     refuse("--no-skip-zero=yes s.py", "option '--no-skip-zero' takes no value");
@@ -307,7 +307,7 @@ Test(options, the_rest_of_them)
                                           "--config a.toml --no-config s.py");
 
     cr_expect_str_eq(o.setup, "set.py");
-    cr_expect(o.no_preimports && o.prof_imports && o.rich && o.summarize && o.no_config);
+    cr_expect(o.no_preimports && o.prof_imports && o.show.rich && o.show.summarize && o.no_config);
     cr_expect_str_eq(o.config, "a.toml");
     cr_expect_not(run(&line, "--no-preimports --preimports=yes s.py").no_preimports);
     refuse("--no-config=x", "option '--no-config' takes no value");
@@ -343,7 +343,7 @@ Test(options, settings)
     cr_expect(set(&o, &line.out, "quiet", CLP_SETTING_BOOL, "true"));
     cr_expect(set(&o, &line.out, "prof-mod", CLP_SETTING_TEXT, "a,b"));
     cr_expect_str_empty(clp_buf_text(&line.out));
-    cr_expect(o.line_by_line && o.skip_zero && o.no_preimports && o.no_memory && o.unit == 1);
+    cr_expect(o.line_by_line && o.show.skip_zero && o.no_preimports && o.no_memory && o.show.unit == 1);
     cr_expect(o.output_interval == 2.5 && o.verbosity == 2 && o.setup == NULL);
     cr_expect_eq(o.prof_mod.count, 2);
     cr_expect_str_eq(o.outfile, "x");
@@ -394,7 +394,7 @@ Test(options, unambiguous_beginnings)
     cr_expect_eq(run(&line, "--vi s.py").verbosity, 1);
     cr_expect_str_eq(run(&line, "--outf=x s.py").outfile, "x");
     cr_expect(run(&line, "--no-m s.py").no_memory);
-    cr_expect(run(&line, "--sk s.py").skip_zero);
+    cr_expect(run(&line, "--sk s.py").show.skip_zero);
     cr_expect(run(&line, "--h").help);
     refuse("--ve s.py", "option '--ve' could be --verbose, --version");
     refuse("--no-pr s.py", "option '--no-pr' could be --no-preimports, --no-prof-imports");
@@ -403,8 +403,8 @@ Test(options, unambiguous_beginnings)
 
 Test(options, unknown_options)
 {
-    refuse("--foo", "unknown option '--foo'");
-    refuse("--foo=bar s.py", "unknown option '--foo'");
+    refuse("--xyzzy", "unknown option '--xyzzy'");
+    refuse("--xyzzy=bar s.py", "unknown option '--xyzzy'");
     refuse("--viev", "unknown option '--viev' (did you mean --view?)");
     refuse("--line_by_line s.py", "unknown option '--line_by_line' (did you mean --line-by-line?)");
     refuse("--no-memry", "unknown option '--no-memry' (did you mean --no-memory?)");
@@ -455,8 +455,8 @@ Test(options, units_are_numbers_above_zero)
                  "option '-u' needs a number above 0, such as 1e-3, not '%s'", bad[i]);
         refuse(text, message);
     }
-    cr_expect_eq(run(&line, "-u .5 s.py").unit, 0.5);
-    cr_expect_eq(run(&line, "--unit=1e+3 s.py").unit, 1000);
+    cr_expect_eq(run(&line, "-u .5 s.py").show.unit, 0.5);
+    cr_expect_eq(run(&line, "--unit=1e+3 s.py").show.unit, 1000);
 }
 
 Test(options, help_and_version_answer_at_once)
@@ -477,14 +477,14 @@ Test(options, viewer)
     struct line line;
     struct clp_view_options o = view(&line, "");
 
-    cr_expect(!o.skip_zero && !o.sort && !o.summarize && !o.no_memory && !o.raw_times);
-    cr_expect(o.unit == 1e-6 && o.file_count == 0 && !o.help && !o.version);
+    cr_expect(!o.show.skip_zero && !o.sort && !o.show.summarize && !o.no_memory && !o.raw_times);
+    cr_expect(o.show.unit == 1e-6 && o.file_count == 0 && !o.help && !o.version);
     o = view(&line, "-ztm -u 1 --no-memory --raw-times a.lprof b.lprof");
-    cr_expect(o.skip_zero && o.sort && o.summarize && o.no_memory && o.raw_times && o.unit == 1);
+    cr_expect(o.show.skip_zero && o.sort && o.show.summarize && o.no_memory && o.raw_times && o.show.unit == 1);
     cr_expect_eq(o.file_count, 2);
     cr_expect_str_eq(o.files[0], "a.lprof");
     cr_expect_str_eq(o.files[1], "b.lprof");
-    cr_expect(view(&line, "--sort --summarize a").summarize);
+    cr_expect(view(&line, "--sort --summarize a").show.summarize);
 }
 
 Test(options, viewer_takes_options_between_files)
@@ -493,7 +493,7 @@ Test(options, viewer_takes_options_between_files)
     struct line line;
     struct clp_view_options o = view(&line, "a -t -u 1 b --summ c -- -t -- d");
 
-    cr_expect(o.sort && o.summarize && o.unit == 1);
+    cr_expect(o.sort && o.show.summarize && o.show.unit == 1);
     cr_assert_eq(o.file_count, 6);
     static const char *const files[] = {"a", "b", "c", "-t", "--", "d"};
     for (int i = 0; i < 6; i++)

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "columns.h"
+#include <string.h>
+
+static const struct clp_column all[] = {
+#define CLP_COLUMN_ROW(name, title, width, format, value) \
+    {name, title, width, CLP_COLUMN_##format, CLP_COLUMN_VALUE_##value},
+    CLP_COLUMN_TABLE(CLP_COLUMN_ROW)
+#undef CLP_COLUMN_ROW
+};
+
+#define ALL_COUNT (sizeof all / sizeof *all)
+
+static const struct clp_column *named(const char *name, size_t bytes)
+{
+    for (size_t i = 0; i < ALL_COUNT; i++)
+        if (strncmp(all[i].name, name, bytes) == 0 && all[i].name[bytes] == 0)
+            return &all[i];
+    return NULL;
+}
+
+const char *clp_columns_parse(struct clp_columns *columns, const char *names, size_t *bytes)
+{
+    struct clp_columns found = {.count = 0};
+
+    for (;; names += *bytes + 1) {
+        *bytes = strcspn(names, ",");
+        const struct clp_column *column = named(names, *bytes);
+        if (column == NULL)
+            return names;
+        if (found.count == CLP_COLUMNS_MOST)
+            return "";
+        found.items[found.count++] = column;
+        if (names[*bytes] == 0)
+            break;
+    }
+    *columns = found;
+    return NULL;
+}
+
+void clp_columns_add_names(struct clp_buf *out)
+{
+    for (size_t i = 0; i < ALL_COUNT; i++)
+        clp_buf_add_format(out, "%s%s", i == 0 ? "" : ",", all[i].name);
+}
+
+double clp_column_share(double part, double total)
+{
+    return part < total ? 100 * part / total : 100;
+}
+
+static enum clp_column_value raw_of(enum clp_column_value value)
+{
+    return value == CLP_COLUMN_VALUE_time   ? CLP_COLUMN_VALUE_raw_time
+           : value == CLP_COLUMN_VALUE_self ? CLP_COLUMN_VALUE_raw_self
+                                            : value;
+}
+
+static double value_of(const struct clp_measures *measures, enum clp_column_value value)
+{
+    switch (value) {
+#define CLP_COLUMN_CASE(name, type, merge) \
+    case CLP_COLUMN_VALUE_##name:          \
+        return (double)measures->name;
+        CLP_MEASURE_TABLE(CLP_COLUMN_CASE)
+#undef CLP_COLUMN_CASE
+    case CLP_COLUMN_VALUE_increment:
+        return (double)clp_measures_increment(measures);
+    }
+    return 0;
+}
+
+void clp_column_set_cell(const struct clp_column *column, const struct clp_column_scale *scale,
+                         const struct clp_measures *measures, double total,
+                         struct clp_number *cell)
+{
+    double value = value_of(measures, scale->raw_times ? raw_of(column->value) : column->value);
+    double hits = (double)measures->hits;
+
+    if (column->format == CLP_COLUMN_COUNT)
+        clp_number_set_count(cell, measures->hits, column->width);
+    else if (column->format == CLP_COLUMN_TICKS)
+        clp_number_set_decimal(cell, value * scale->scalar, column->width);
+    else if (column->format == CLP_COLUMN_PER_HIT && hits != 0)
+        clp_number_set_decimal(cell, value * scale->scalar / hits, column->width);
+    else if (column->format == CLP_COLUMN_PERCENT && total != 0)
+        clp_number_set_decimal(cell, clp_column_share(value, total), column->width);
+    else if (column->format == CLP_COLUMN_BYTES && measures->rss != 0)
+        clp_number_set_bytes(cell, value);
+}

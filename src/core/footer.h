@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The last line of a report: what the numbers above it are worth. It never says what the profile
+ * does not know, so of a foreign one it may say nothing at all. */
+#ifndef CLP_FOOTER_H
+#define CLP_FOOTER_H
+
+#include "buf.h"
+#include "profile.h"
+
+struct clp_footer_options {
+    bool raw_times; /* are the profiler's costs left in the times shown? */
+    bool memory;    /* does the report show memory? */
+};
+
+/* Appends the line. False when there is nothing to say. */
+bool clp_footer_add(const struct clp_profile_meta *meta, const struct clp_footer_options *options,
+                    struct clp_buf *out);
+
+#endif
