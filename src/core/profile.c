@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The index maps the hash of a function's key to its place. Functions whose hashes are equal sit
  * at hash, hash + 1, hash + 2 and so on, up to the first key that is not in the map; nothing is
- * ever taken out, so that chain has no holes. */
+ * ever taken out, so that chain has no holes.
+ *
+ * `variants` is used by merges of functions whose texts differ. It maps the hash of a key without
+ * " (2)", and of a text, to the place of the function that has both; and the hash of such a key alone
+ * to the highest number given to one, so that no chain of numbers is ever walked twice. */
 #include "profile.h"
+#include <stdio.h>
 #include <string.h>
 
 static uint64_t sum_uint64_t(uint64_t a, uint64_t b)
@@ -70,6 +75,7 @@ void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem)
 {
     *profile = (struct clp_profile){.mem = mem};
     clp_hashmap_init(&profile->index, mem);
+    clp_hashmap_init(&profile->variants, mem);
 }
 
 static void clear_source(struct clp_mem *mem, struct clp_profile_function *function)
@@ -105,6 +111,7 @@ void clp_profile_clear(struct clp_profile *profile)
         clear_series(mem, &profile->series[i]);
     clp_mem_free(mem, profile->series, profile->series_room, sizeof *profile->series);
     clp_hashmap_clear(&profile->index);
+    clp_hashmap_clear(&profile->variants);
     clp_mem_free_text(mem, profile->meta.python);
     clp_mem_free_text(mem, profile->meta.tracer);
     clp_mem_free_text(mem, profile->meta.command);
@@ -392,20 +399,127 @@ static clp_status merge_lines(struct clp_mem *mem, struct clp_profile_function *
     return CLP_OK;
 }
 
+static bool same_source(const struct clp_profile_function *a, const struct clp_profile_function *b)
+{
+    return a->source == NULL || b->source == NULL ||
+           (a->source_bytes == b->source_bytes &&
+            memcmp(a->source, b->source, a->source_bytes) == 0);
+}
+
+/* Bytes of a name without the " (2)" that an earlier merge put behind it. */
+static size_t plain_name_bytes(const char *name)
+{
+    size_t bytes = strlen(name), at = bytes;
+
+    if (bytes < 4 || name[bytes - 1] != ')')
+        return bytes;
+    for (at = bytes - 1; at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9';)
+        at--;
+    if (at == bytes - 1 || at < 2 || name[at - 1] != '(' || name[at - 2] != ' ')
+        return bytes;
+    return at - 2;
+}
+
+static uint64_t hash_plain_key(const struct clp_profile_function *function)
+{
+    uint64_t hash = clp_hash_text(1, function->file, strlen(function->file));
+
+    hash = clp_hash_text(hash, function->name, plain_name_bytes(function->name));
+    return clp_hash_text(hash, (const char *)&function->first_line, sizeof function->first_line);
+}
+
+static uint64_t hash_variant(const struct clp_profile_function *function)
+{
+    return clp_hash_text(hash_plain_key(function), function->source, function->source_bytes);
+}
+
+/* "NAME (2)", or the next number that nobody has. NULL: out of memory. */
+static struct clp_profile_function *append_variant(struct clp_profile *into,
+                                                   const struct clp_profile_function *from)
+{
+    size_t bytes = plain_name_bytes(from->name), room = bytes + sizeof " (18446744073709551615)";
+    uint64_t key = hash_plain_key(from), number = 1, hash;
+    char *name = clp_mem_alloc(into->mem, room, 1);
+    struct clp_profile_function *function = NULL;
+
+    if (name == NULL)
+        return NULL;
+    (void)clp_hashmap_get(&into->variants, key, &number);
+    memcpy(name, from->name, bytes);
+    do
+        (void)snprintf(name + bytes, room - bytes, " (%llu)", (unsigned long long)++number);
+    while (find_function(into, from->file, name, from->first_line, &hash) != NULL);
+    if (clp_hashmap_set(&into->variants, key, number) == CLP_OK &&
+        append_function(into, from->file, name, hash) == CLP_OK) {
+        function = &into->functions[into->function_count - 1];
+        function->first_line = from->first_line;
+        if (into->variant_count++ == 0)
+            into->variant_place = into->function_count - 1;
+    }
+    clp_mem_free(into->mem, name, room, 1);
+    return function;
+}
+
+/* The function has the same key, another text: the one that has both, or a new one. */
+static clp_status find_variant(struct clp_profile *into, const struct clp_profile_function *from,
+                               struct clp_profile_function **function)
+{
+    uint64_t hash = hash_variant(from), place;
+    uint64_t other = hash_variant(*function);
+
+    if (clp_hashmap_set(&into->variants, other, (uint64_t)(*function - into->functions)) != CLP_OK)
+        return CLP_NO_MEMORY;
+    if (clp_hashmap_get(&into->variants, hash, &place) &&
+        same_source(&into->functions[place], from)) {
+        *function = &into->functions[place];
+        return CLP_OK;
+    }
+    *function = append_variant(into, from);
+    if (*function == NULL)
+        return CLP_NO_MEMORY;
+    return clp_hashmap_set(&into->variants, hash, into->function_count - 1);
+}
+
+static bool is_variant(const struct clp_profile_function *function)
+{
+    return function->source != NULL && function->name[plain_name_bytes(function->name)] != 0;
+}
+
+/* The function that `from` joins: of its key, or of its text where texts differ. One that an earlier
+ * merge numbered is looked for by its text first, for there its number may have been another. */
+static clp_status find_joined(struct clp_profile *into, const struct clp_profile_function *from,
+                              struct clp_profile_function **function)
+{
+    uint64_t place;
+
+    if (is_variant(from) && clp_hashmap_get(&into->variants, hash_variant(from), &place) &&
+        same_source(&into->functions[place], from)) {
+        *function = &into->functions[place];
+        return CLP_OK;
+    }
+    if (clp_profile_add_function(into, from->file, from->name, from->first_line, function) != CLP_OK)
+        return CLP_NO_MEMORY;
+    if (!same_source(*function, from))
+        return find_variant(into, from, function);
+    if (!is_variant(from))
+        return CLP_OK;
+    return clp_hashmap_set(&into->variants, hash_variant(from),
+                           (uint64_t)(*function - into->functions));
+}
+
 static clp_status merge_function(struct clp_profile *into, const struct clp_profile_function *from)
 {
     struct clp_profile_function *function;
 
-    if (clp_profile_add_function(into, from->file, from->name, from->first_line, &function) !=
-        CLP_OK)
+    if (find_joined(into, from, &function) != CLP_OK)
         return CLP_NO_MEMORY;
     if (merge_lines(into->mem, function, from) != CLP_OK)
         return CLP_NO_MEMORY;
+    function->total = sum_uint64_t(function->total, from->total);
+    function->raw_total = sum_uint64_t(function->raw_total, from->raw_total);
     for (size_t i = 0; i < from->leak_count; i++)
         if (clp_profile_add_leak(into, function, &from->leaks[i]) != CLP_OK)
             return CLP_NO_MEMORY;
-    function->total = sum_uint64_t(function->total, from->total);
-    function->raw_total = sum_uint64_t(function->raw_total, from->raw_total);
     if (function->source == NULL)
         return clp_profile_set_source(into, function, from->source, from->source_bytes);
     return CLP_OK;

@@ -120,6 +120,9 @@ struct clp_profile {
     struct clp_profile_function *functions;
     size_t function_count, function_room;
     struct clp_hashmap index; /* of a function's key -> its place */
+    struct clp_hashmap variants; /* of functions whose texts differed in a merge: see profile.c */
+    size_t variant_count;        /* functions that a merge kept apart for that */
+    size_t variant_place;        /* the first of them */
     struct clp_profile_series *series;
     size_t series_count, series_room;
     struct clp_profile_meta meta;
@@ -166,7 +169,9 @@ clp_status clp_profile_cut_source(struct clp_profile *profile,
 /* Replaces *text, one of the strings of profile->meta, by a copy (NULL clears it). */
 clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const char *value);
 
-/* Adds everything in `from` to `into`. CLP_NO_MEMORY leaves `into` partly merged but whole: it may
+/* Adds everything in `from` to `into`. A function whose text is another than that of the same
+ * function in `into` is kept apart, as "NAME (2)", "NAME (3)" and so on; one of that text which
+ * comes later joins it. CLP_NO_MEMORY leaves `into` partly merged but whole: it may
  * still be printed and must still be cleared. */
 clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from);
 

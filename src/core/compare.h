@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Two sides, each one profile or several of the same program, function by function and line by
+ * line: what every measure was before, what it is after, and whether that is a change.
+ *
+ * Which function is which: core/match.h. Lines of two functions with the same text go one by one;
+ * where the text was edited they are aligned (core/align.h) by their text without the white space
+ * around it, so that a line which was only indented is the same line. A line that shares half of its
+ * text with one that stands in its place was edited, and is the same line too; any other is gone and
+ * a new one. Where a side has no text, lines are the same at the same distance from the first.
+ *
+ * Several profiles of a side are averaged, one that lacks a line counting as zero. A measure has
+ * changed where
+ *   - the ranges (smallest to largest) of the two sides do not overlap, and
+ *   - the averages differ by more than the noise floor: for times both an absolute one and one by
+ *     hit, for memory an absolute one, for hits none.
+ *
+ * The defaults. One by hit of 50 ns: an event of the profiler costs 8 to 11 ns, the correction for it
+ * is one number for all lines (docs/overhead.md), and the same line differs by that much from process
+ * to process with where its data happen to lie; five events' worth covers a line and the events of
+ * what it calls in loops of its own. One of 1 ms: a scheduler's time slice, which any line may lose
+ * once. 64 KiB: sixteen pages; an allocator takes memory in such pieces. What they hide are changes of
+ * lines that are very short or ran very seldom; lower them where those matter. */
+#ifndef CLP_COMPARE_H
+#define CLP_COMPARE_H
+
+#include "measure.h"
+#include "profile.h"
+#include "source.h"
+
+#define CLP_COMPARE_MOST_MEASURES CLP_MEASURES
+
+enum { CLP_OLD, CLP_NEW };
+
+struct clp_compare_options {
+    double time_floor;  /* nanoseconds */
+    double hit_floor;   /* nanoseconds by hit, of the side with more hits */
+    double bytes_floor;
+    /* What decides whether a line has changed, besides hits, which always do. The first of a kind
+     * decides whether it is slower or faster, grown or shrunk. */
+    enum clp_measure measures[CLP_COMPARE_MOST_MEASURES];
+    size_t measure_count;
+};
+
+/* The floors; time and increment. */
+struct clp_compare_options clp_compare_defaults(void);
+
+/* Profiles of a side. None at all: everything counts from zero. */
+struct clp_compare_side {
+    const struct clp_profile *profiles; /* borrowed */
+    size_t count;
+};
+
+/* Of one line or function: for each side its measures in each profile of the side, NULL where one
+ * does not have it; a side is NULL when none has it. */
+struct clp_samples {
+    const struct clp_measures *const *sides[2];
+};
+
+struct clp_compared_row {
+    bool has[2];         /* is it in the text (or among the lines) of the side? */
+    bool edited;
+    int64_t line[2];     /* where has */
+    struct clp_span text[2];
+    struct clp_samples samples;
+};
+
+struct clp_compared_function {
+    const struct clp_profile_function *sides[2]; /* of the first profile that has it; NULL: none */
+    struct clp_compared_row *rows;               /* in the order of the text, gone before new */
+    size_t row_count;
+    struct clp_samples samples; /* all lines merged; the time is the function's total */
+};
+
+struct clp_comparison {
+    struct clp_mem *mem; /* borrowed */
+    struct clp_compare_options options;
+    size_t file_counts[2];
+    bool known[2][CLP_MEASURES];             /* does the side have the measure at all? */
+    struct clp_compared_function *functions; /* the new side's in its order, then what is gone */
+    size_t function_count;
+    size_t lost;     /* lines that only some of a side's texts have, left out */
+    uint64_t steps;  /* of aligning, so that a test can see that it is linear */
+    struct clp_compared_row *rows; /* of all functions */
+    size_t row_count, row_room, function_room;
+    struct clp_compare_store *stores[2];
+};
+
+/* Compares; the profiles must outlive the result. CLP_NO_MEMORY leaves nothing to clear. */
+clp_status clp_comparison_make(struct clp_comparison *comparison, struct clp_mem *mem,
+                               const struct clp_compare_options *options,
+                               const struct clp_compare_side sides[2]);
+void clp_comparison_clear(struct clp_comparison *comparison);
+
+struct clp_range {
+    double mean, low, high;
+};
+
+struct clp_change {
+    struct clp_range before, after;
+    double change;  /* of the averages */
+    double percent; /* of the one before; INFINITY from zero, 0 where nothing changed */
+    bool changed;   /* beyond range and noise */
+};
+
+struct clp_change clp_comparison_change(const struct clp_comparison *comparison,
+                                        const struct clp_samples *samples,
+                                        enum clp_measure measure);
+
+/* Did it run, in any profile of the side? */
+bool clp_comparison_ran(const struct clp_comparison *comparison, const struct clp_samples *samples,
+                        int side);
+
+#define CLP_VERDICT_TABLE(X) \
+    X(SLOWER, "slower")      \
+    X(FASTER, "faster")      \
+    X(GROWN, "grown")        \
+    X(SHRUNK, "shrunk")      \
+    X(NEW, "new")            \
+    X(GONE, "gone")          \
+    X(MORE, "more hits")     \
+    X(FEWER, "fewer hits")
+
+#define CLP_VERDICT_PLACE(verdict, text) CLP_VERDICT_##verdict,
+enum clp_verdict { CLP_VERDICT_TABLE(CLP_VERDICT_PLACE) CLP_VERDICTS };
+#undef CLP_VERDICT_PLACE
+
+const char *clp_verdict_text(enum clp_verdict verdict);
+
+/* Bits 1 << verdict. A row is new or gone when it ran on a side and stands on no line of the other;
+ * nothing else is said of it then. A function has no verdict by hits. */
+unsigned clp_comparison_judge_row(const struct clp_comparison *comparison,
+                                  const struct clp_compared_row *row);
+unsigned clp_comparison_judge_function(const struct clp_comparison *comparison,
+                                       const struct clp_compared_function *function);
+
+/* The functions in which something changed (or all of them), the largest change first: that of the
+ * first measure, then of the next ones. */
+struct clp_comparison_list {
+    size_t *places; /* in comparison->functions */
+    size_t count, room;
+};
+
+clp_status clp_comparison_list_make(struct clp_comparison_list *list,
+                                    const struct clp_comparison *comparison, bool all);
+void clp_comparison_list_clear(struct clp_comparison_list *list, struct clp_mem *mem);
+
+/* How many functions and lines have each verdict. */
+struct clp_comparison_tally {
+    size_t functions[CLP_VERDICTS], lines[CLP_VERDICTS];
+    size_t within;    /* functions without a verdict, but with a line that has one */
+    size_t unchanged; /* functions */
+};
+
+struct clp_comparison_tally clp_comparison_count(const struct clp_comparison *comparison);
+
+#endif

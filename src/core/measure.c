@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure.h"
+#include "number.h"
+#include <math.h>
+#include <string.h>
+
+static const struct row {
+    const char *name, *title;
+    enum clp_measure_kind kind;
+} rows[] = {
+#define MEASURE_ROW(constant, name, kind, title) {name, title, CLP_MEASURE_##kind},
+    CLP_MEASURE_NAME_TABLE(MEASURE_ROW)
+#undef MEASURE_ROW
+};
+
+static const struct unit {
+    enum clp_measure_kind kind;
+    const char *name;
+    double size;
+} units[] = {
+    {CLP_MEASURE_NANOS, "ns", 1},       {CLP_MEASURE_NANOS, "us", 1e3},
+    {CLP_MEASURE_NANOS, "µs", 1e3},     {CLP_MEASURE_NANOS, "ms", 1e6},
+    {CLP_MEASURE_NANOS, "s", 1e9},      {CLP_MEASURE_BYTES, "B", 1},
+    {CLP_MEASURE_BYTES, "kB", 1e3},     {CLP_MEASURE_BYTES, "MB", 1e6},
+    {CLP_MEASURE_BYTES, "GB", 1e9},     {CLP_MEASURE_BYTES, "KiB", 1 << 10},
+    {CLP_MEASURE_BYTES, "MiB", 1 << 20}, {CLP_MEASURE_BYTES, "GiB", 1 << 30},
+};
+
+static bool is_name(const char *name, const char *text, size_t bytes)
+{
+    return strncmp(name, text, bytes) == 0 && name[bytes] == 0;
+}
+
+enum clp_measure clp_measure_named(const char *name, size_t bytes)
+{
+    unsigned at = 0;
+
+    while (at < CLP_MEASURES && !is_name(rows[at].name, name, bytes))
+        at++;
+    return (enum clp_measure)at;
+}
+
+const char *clp_measure_name(enum clp_measure measure)
+{
+    return rows[measure].name;
+}
+
+const char *clp_measure_title(enum clp_measure measure)
+{
+    return rows[measure].title;
+}
+
+enum clp_measure_kind clp_measure_kind_of(enum clp_measure measure)
+{
+    return rows[measure].kind;
+}
+
+double clp_measure_value(enum clp_measure measure, const struct clp_measures *measures)
+{
+    switch (measure) {
+    case CLP_MEASURE_TIME:
+    case CLP_MEASURE_TOTAL:
+        return (double)measures->time;
+    case CLP_MEASURE_SELF:
+        return (double)measures->self;
+    case CLP_MEASURE_HITS:
+        return (double)measures->hits;
+    case CLP_MEASURE_AWAIT:
+        return (double)measures->await;
+    case CLP_MEASURE_MAX:
+        return (double)measures->max;
+    case CLP_MEASURE_MEM:
+        return (double)measures->rss;
+    case CLP_MEASURE_GROWN:
+        return (double)measures->grown;
+    case CLP_MEASURE_RELEASED:
+        return (double)measures->released;
+    case CLP_MEASURE_INCREMENT:
+        return (double)clp_measures_increment(measures);
+    case CLP_MEASURE_SELF_INCREMENT:
+        return (double)measures->self_increment;
+    case CLP_MEASURE_LARGEST:
+        return (double)measures->largest;
+    default:
+        return 0;
+    }
+}
+
+double clp_measure_unit(enum clp_measure_kind kind, const char *name, size_t bytes)
+{
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (units[i].kind == kind && is_name(units[i].name, name, bytes))
+            return units[i].size;
+    return 0;
+}
+
+const char *clp_measure_units(enum clp_measure_kind kind)
+{
+    switch (kind) {
+    case CLP_MEASURE_NANOS:
+        return "ns, us, ms or s";
+    case CLP_MEASURE_BYTES:
+        return "B, kB, MB, GB, KiB, MiB or GiB";
+    default:
+        return "no unit";
+    }
+}
+
+/* Three digits and more behind the point where there are few before it: 1.23 ms, 123.4 ms. */
+static void add_time(struct clp_buf *out, double nanos)
+{
+    double size = fabs(nanos);
+    const char *unit = size < 1e3 ? "ns" : size < 1e6 ? "us" : size < 1e9 ? "ms" : "s";
+    double amount = size < 1e3 ? nanos : size < 1e6 ? nanos / 1e3
+                  : size < 1e9 ? nanos / 1e6 : nanos / 1e9;
+
+    clp_buf_add_format(out, "%.*f %s", fabs(amount) < 10 ? 2 : 1, amount, unit);
+}
+
+void clp_measure_add_amount(struct clp_buf *out, enum clp_measure_kind kind, double amount,
+                            bool with_sign)
+{
+    struct clp_number number;
+
+    if (with_sign && amount >= 0)
+        clp_buf_add_text(out, "+");
+    if (kind == CLP_MEASURE_NANOS) {
+        add_time(out, amount);
+    } else if (kind == CLP_MEASURE_BYTES) {
+        clp_number_set_bytes(&number, amount);
+        clp_buf_add_text(out, number.text);
+    } else {
+        clp_buf_add_format(out, amount == floor(amount) ? "%.0f" : "%.1f", amount);
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Measures by the names that users give them, for what compares, limits or chooses them. Values
+ * are doubles: of several files the average need not be whole. */
+#ifndef CLP_MEASURE_H
+#define CLP_MEASURE_H
+
+#include "buf.h"
+#include "profile.h"
+#include <stddef.h>
+
+/* Constant, name, what it is in, title of a column. TOTAL is the time of a whole function; all
+ * others are of lines. */
+#define CLP_MEASURE_NAME_TABLE(X)                              \
+    X(TIME, "time", NANOS, "Time")                             \
+    X(SELF, "self", NANOS, "Self")                             \
+    X(HITS, "hits", COUNT, "Hits")                             \
+    X(AWAIT, "await", NANOS, "Await")                          \
+    X(MAX, "max", NANOS, "Max")                                \
+    X(MEM, "mem", BYTES, "Mem")                                \
+    X(GROWN, "grown", BYTES, "Grown")                          \
+    X(RELEASED, "released", BYTES, "Released")                 \
+    X(INCREMENT, "increment", BYTES, "Incr.")                  \
+    X(SELF_INCREMENT, "self-increment", BYTES, "Self incr.")   \
+    X(LARGEST, "largest", BYTES, "Largest")                    \
+    X(TOTAL, "total", NANOS, "Total")
+
+#define CLP_MEASURE_CONSTANT(constant, name, kind, title) CLP_MEASURE_##constant,
+enum clp_measure { CLP_MEASURE_NAME_TABLE(CLP_MEASURE_CONSTANT) CLP_MEASURES };
+#undef CLP_MEASURE_CONSTANT
+
+enum clp_measure_kind { CLP_MEASURE_NANOS, CLP_MEASURE_BYTES, CLP_MEASURE_COUNT };
+
+/* The measure of this name (not ended by 0); CLP_MEASURES when there is none. */
+enum clp_measure clp_measure_named(const char *name, size_t bytes);
+
+const char *clp_measure_name(enum clp_measure measure);
+const char *clp_measure_title(enum clp_measure measure);
+enum clp_measure_kind clp_measure_kind_of(enum clp_measure measure);
+
+/* In nanoseconds, bytes or times. */
+double clp_measure_value(enum clp_measure measure, const struct clp_measures *measures);
+
+/* How many of its unit of this name (not ended by 0) hold: "ms" is 1e6 of a time, "MiB" 2^20 of
+ * memory; 0 when the kind has no such unit. Units of ten and of two are told apart: MB, MiB. */
+double clp_measure_unit(enum clp_measure_kind kind, const char *name, size_t bytes);
+
+/* "ns, us, ms or s": what there is. */
+const char *clp_measure_units(enum clp_measure_kind kind);
+
+/* Appends an amount as people say it: "20.1 ms", "-1.250 MiB", "12". With a sign: "+20.1 ms". */
+void clp_measure_add_amount(struct clp_buf *out, enum clp_measure_kind kind, double amount,
+                            bool with_sign);
+
+#endif
