@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A finished profile in Python: what clineprof.load gives and what the formats are made of."""
+import heapq
 import os
 import re
 
@@ -10,6 +11,16 @@ COLUMNS = (
     "rss", "grown", "released", "self_increment", "largest",
 )  # fmt: skip
 
+# Those and the increment as tables have them: under a name that tells the unit.
+TIME_TABLE = {
+    "hits": "hits", "time_ns": "time", "raw_time_ns": "raw_time", "self_ns": "self",
+    "raw_self_ns": "raw_self", "await_ns": "await", "max_ns": "max",
+}  # fmt: skip
+MEMORY_TABLE = {
+    "rss_bytes": "rss", "grown_bytes": "grown", "released_bytes": "released",
+    "increment_bytes": "increment", "self_increment_bytes": "self_increment",
+    "largest_bytes": "largest",
+}  # fmt: skip
 
 _LINE_END = re.compile("\r\n|\r|\n")  # str.splitlines knows more of them than Python source
 
@@ -17,6 +28,13 @@ _LINE_END = re.compile("\r\n|\r|\n")  # str.splitlines knows more of them than P
 def load(path, *more):
     """The profile in a file: clineprof's own, a live file of a run, or line_profiler's pickle
     (which is never unpickled). Several files are summed.
+
+    >>> import clineprof
+    >>> profile = clineprof.load("demo.lprof")
+    >>> for line in profile.hottest(2):
+    ...     print(line.function.name, line.line, line.hits, line.text.strip())
+    build 3 1 table = list(range(n))
+    build 4 1 return sum(table)
 
     OSError when a file cannot be read, ValueError (what and where, in one line) when it is no
     profile.
@@ -28,7 +46,7 @@ def load(path, *more):
 
 class Profile:
     """functions: list of Function, in the order they were selected
-    unit: seconds per unit of every time
+    unit: seconds per unit of every time: 1e-09
     meta: dict of how the profile was made (docs/format.md)
     timeline: resident memory over time: a list with a dict for each process, of pid, start (seconds
         since 1970 of time 0), time and rss (lists of units and of bytes, equally long)
@@ -49,6 +67,12 @@ class Profile:
         return self.meta["has_memory"]
 
     @property
+    def own(self):
+        """The column of the time that a line itself took: "self"; "time" where the file knows no
+        self time, as line_profiler's does not."""
+        return "self" if any(function.has("self") for function in self.functions) else "time"
+
+    @property
     def leaks(self):
         """Lines whose live memory grew call by call, the largest first: a list of dicts with file,
         line and name of the function, at (the line's number), text, bytes, bytes_per_call,
@@ -64,13 +88,75 @@ class Profile:
 
     @property
     def timings(self):
-        """As line_profiler's LineStats has it: {(file, line, name): [(line, hits, time), ..]}"""
+        """As line_profiler's LineStats has it: {(file, line, name): [(line, hits, time), ..]}, of
+        the lines that ran; times in units."""
         return {
             (f.file, f.line, f.name): [
                 row for row in zip(f.numbers, f["hits"], f["time"]) if row[1] or row[2]
             ]
             for f in self.functions
         }
+
+    def hottest(self, count=10, by=None):
+        """The lines with the most of one column, the largest first; `by` is a name of COLUMNS or
+        "increment", else `own`. Lines with none of it are not among them. KeyError for a name that
+        is no column."""
+        by = by or self.own
+        values = (
+            (value, function, place)
+            for function in self.functions
+            for place, value in enumerate(function[by])
+            if value > 0
+        )
+        largest = heapq.nlargest(count, values, key=lambda item: item[0])
+        return [Line(function, place) for _, function, place in largest]
+
+    def columns(self, memory=True):
+        """A table with one row for each line that has measures, as {name: list}: file, function,
+        first_line, line, the measures under names that tell their unit (hits, time_ns, ..,
+        rss_bytes, ..) and text, which is None where the source is not known. Without `memory`, or
+        when none was read, it lacks the columns in bytes."""
+        measures = {**TIME_TABLE, **(MEMORY_TABLE if memory and self.has_memory else {})}
+        names = ("file", "function", "first_line", "line", *measures, "text")
+        table = {name: [] for name in names}
+        for function in self.functions:
+            count = len(function.numbers)
+            table["file"] += [function.file] * count
+            table["function"] += [function.name] * count
+            table["first_line"] += [function.line] * count
+            table["line"] += function.numbers
+            for name, column in measures.items():
+                table[name] += function[column]
+            table["text"] += map(function.texts().get, function.numbers)
+        return table
+
+    def to_pandas(self):
+        """The table of `columns` as a pandas.DataFrame. ImportError without pandas.
+
+        >>> import clineprof
+        >>> frame = clineprof.load("demo.lprof").to_pandas()
+        >>> frame.groupby("function").self_ns.sum().to_dict()
+        {'build': 3000000, 'main': 500000}
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(
+                "to_pandas needs pandas (pip install pandas); columns() does without"
+            ) from error
+        return pandas.DataFrame(self.columns())
+
+    def write(self, path, format=None, **options):
+        """Writes the profile as another program reads it: as the command's --format of this name
+        does (docs/formats.md), or as the ending of the path says, "out.speedscope.json". Options:
+        unit (seconds), raw_times, memory.
+
+        ValueError for a name or an ending that means no format, or when this profile lacks what the
+        format is about; OSError when the file cannot be written; one that was there stays then.
+        """
+        from clineprof import _formats
+
+        _formats.write(self, os.fspath(path), format, options)
 
 
 class Function:
@@ -86,7 +172,7 @@ class Function:
 
     __slots__ = (
         "file", "line", "name", "total", "raw_total", "numbers", "source", "running", "leaks",
-        "_columns",
+        "_columns", "_texts",
     )  # fmt: skip
 
     def __init__(self, data):
@@ -95,6 +181,7 @@ class Function:
         self.source, self.running, self.leaks = data["source"], data["running"], data["leaks"]
         self._columns = data["lines"]
         self.numbers = self._columns.pop("line")
+        self._texts = None
 
     def __repr__(self):
         return "<clineprof.Function %s at %s:%d>" % (self.name, os.path.basename(self.file), self.line)
@@ -108,9 +195,59 @@ class Function:
             raise KeyError(column)
         return [0] * len(self.numbers)
 
+    def has(self, column):
+        """Is the column more than zeros?"""
+        return column in self._columns
+
+    @property
+    def lines(self):
+        """The lines that have measures: a list of Line."""
+        return [Line(self, place) for place in range(len(self.numbers))]
+
     def texts(self):
         """{line number: its text} of the source, line ends cut off; {} when it is not known."""
-        if self.source is None:
-            return {}
-        lines = _LINE_END.split(self.source)
-        return dict(enumerate(lines[:-1] if lines[-1] == "" else lines, self.line))
+        if self._texts is None:
+            lines = _LINE_END.split(self.source) if self.source is not None else [""]
+            self._texts = dict(enumerate(lines[:-1] if lines[-1] == "" else lines, self.line))
+        return self._texts
+
+
+class Line:
+    """A line of a function. line: its number; text: as it ran, None when that is not known.
+
+    Every column is an attribute: hits; time, raw_time, self, raw_self, max and awaited (the column
+    "await", which Python does not take for a name) in units; rss, grown, released, increment,
+    self_increment and largest in bytes.
+    """
+
+    __slots__ = "function", "_place"
+
+    def __init__(self, function, place):
+        self.function, self._place = function, place
+
+    def __repr__(self):
+        return "<clineprof.Line %d of %s>" % (self.line, self.function.name)
+
+    @property
+    def line(self):
+        return self.function.numbers[self._place]
+
+    @property
+    def text(self):
+        return self.function.texts().get(self.line)
+
+    @property
+    def increment(self):
+        return self.grown - self.released
+
+
+def _measure(column):
+    def get(self):
+        function = self.function
+        return function[column][self._place] if function.has(column) else 0
+
+    return property(get)
+
+
+for _column in COLUMNS:
+    setattr(Line, "awaited" if _column == "await" else _column, _measure(_column))

@@ -1,16 +1,67 @@
 # SPDX-License-Identifier: MIT
 """Profiles as files that other programs read. The module NAME.py of this folder makes the format
-NAME: `render(profile, options)` gives its bytes.
+NAME: `render(profile, options)` gives its bytes. docs/formats.md is for users.
 
 options: unit (seconds, for formats that show times), raw_times (times as the clock saw them),
 memory (False: leave memory out).
 """
 import importlib
+import os
 
 from clineprof import _profile
+
+# By the endings that Profile.write knows, the longest first.
+ENDINGS = {
+    ".speedscope.json": "speedscope",
+    ".trace.json": "trace",
+    ".heapprofile": "heapprofile",
+    ".cpuprofile": "cpuprofile",
+    ".collapsed": "collapsed",
+    ".pclprof": "pclprof",
+    ".pstats": "pstats",
+    ".html": "html",
+    ".json": "json",
+    ".csv": "csv",
+}
+NAMES = {*ENDINGS.values(), "github"}
 
 
 def render(name, data, options):
     """The bytes of a profile (a dict from the C module) in this format."""
-    module = importlib.import_module("clineprof._formats." + name)
-    return module.render(_profile.Profile(data), options)
+    return _render(name, _profile.Profile(data), options)
+
+
+def _render(name, profile, options):
+    return importlib.import_module("clineprof._formats." + name).render(profile, options)
+
+
+def write(profile, path, name, options):
+    """As Profile.write says."""
+    if name is None:
+        name = next((ENDINGS[ending] for ending in ENDINGS if path.endswith(ending)), None)
+        if name is None:
+            raise ValueError("%s: no format has this ending; say format=, or end the name with one of %s"
+                             % (path, ", ".join(ENDINGS)))
+    if name not in NAMES:
+        raise ValueError("no format is called %r; there are %s" % (name, ", ".join(sorted(NAMES))))
+    made = _render(name, profile, {"unit": 1e-6, "raw_times": False, "memory": True, **options})
+    _replace(path, made)
+
+
+def _replace(path, content):
+    """Writes a file under another name first: nobody sees half of it, a failure keeps the old."""
+    temporary = path if _is_special(path) else "%s.%d.new" % (path, os.getpid())
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+        if temporary != path:
+            os.replace(temporary, path)
+    except BaseException:
+        if temporary != path and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def _is_special(path):
+    """Is there something that is no file, such as a pipe or /dev/stdout?"""
+    return os.path.exists(path) and not os.path.isfile(path)

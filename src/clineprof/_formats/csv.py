@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""Comma-separated values (RFC 4180, but lines end as Unix ends them): the table of Profile.columns.
+
+Spreadsheets run a text that looks like a formula, and would with somebody else's profile. A text
+that does gets an apostrophe before it, as OWASP advises, and so does one that begins with an
+apostrophe: who wants the text back takes one apostrophe off."""
+import csv
+import io
+import re
+
+# After blanks, which some programs drop; with the full-width forms that some take as well.
+_LIVE = re.compile(r"'|\s*[=+\-@＝＋－＠]")
+TEXTS = "file", "function", "text"
+
+
+def render(profile, options):
+    table = profile.columns(options["memory"])
+    for name in TEXTS:
+        table[name] = [_safe(text) for text in table[name]]
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values()))
+    return out.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _safe(text):
+    """Zero bytes are shown as an escape: Python's own reader stops at them before 3.11."""
+    text = (text or "").replace("\0", "\\x00")
+    return "'" + text if _LIVE.match(text) else text

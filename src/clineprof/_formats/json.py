@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""The whole profile as JSON, by docs/profile.schema.json: the .lprof file (docs/format.md) with a
+map for each line, its text in it, in place of columns."""
+from clineprof import _profile
+from clineprof._formats import _shared
+
+VERSION = 1
+
+
+def render(profile, options):
+    memory = profile.has_memory and options["memory"]
+    columns = [c for c in _profile.COLUMNS if memory or c not in _profile.MEMORY_TABLE.values()]
+    made = {
+        "format": "clineprof-json",
+        "version": VERSION,
+        "unit": profile.unit,
+        "meta": profile.meta,
+        "functions": [_function(function, columns) for function in profile.functions],
+    }
+    if profile.timeline:
+        made["timeline"] = profile.timeline
+    return _shared.json_bytes(made)
+
+
+def _function(function, columns):
+    texts = function.texts()
+    names = ("line", *columns)
+    rows = [dict(zip(names, row)) for row in zip(function.numbers, *map(function.__getitem__, columns))]
+    for row in rows:
+        row["text"] = texts.get(row["line"])
+    made = {
+        "file": function.file, "line": function.line, "name": function.name,
+        "total": function.total, "raw_total": function.raw_total, "lines": rows,
+    }  # fmt: skip
+    if function.running:
+        made["running"] = function.running
+    if function.leaks:
+        made["leaks"] = function.leaks
+    return made

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""What line-profiler-pycharm writes and PyCharm's Line Profiler plug-in opens: JSON with the timings
+of line_profiler. The plug-in reads hits and times into 32-bit integers, so the unit of times grows
+by thousands until the longest line fits, and more hits than that stay at the largest."""
+from clineprof._formats import _shared
+
+LARGEST = 2**31 - 1
+
+
+def render(profile, options):
+    column = "raw_time" if options["raw_times"] else "time"
+    longest = max((time for f in profile.functions for time in f[column]), default=0)
+    scale = 1
+    while longest // scale > LARGEST:
+        scale *= 1000
+    unit = profile.unit * scale
+    functions = [_function(function, column, scale, unit) for function in profile.functions]
+    return _shared.json_bytes({"profiledFunctions": functions, "unit": unit})
+
+
+def _function(function, column, scale, unit):
+    rows = zip(function.numbers, function["hits"], function[column])
+    lines = [
+        {"lineNo": line, "hits": min(hits, LARGEST), "time": time // scale}
+        for line, hits, time in rows
+        if hits or time
+    ]
+    return {
+        "file": function.file, "lineNo": function.line, "functionName": function.name,
+        "profiledLines": lines, "unit": unit,
+    }  # fmt: skip

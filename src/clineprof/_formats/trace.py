@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Counters of Chrome's Trace Event Format (events of the phase "C"), which Perfetto and
+chrome://tracing draw: resident memory over time, a track for each process."""
+from clineprof._formats import _shared
+
+
+def render(profile, options):
+    if not profile.timeline:
+        raise ValueError("this profile has no timeline of memory; only a run that recorded one has it")
+    begin = min(series["start"] for series in profile.timeline)
+    events = []
+    for series in profile.timeline:
+        events.append(_event(series, "M", "process_name", 0, {"name": _title(profile, series)}))
+        offset = (series["start"] - begin) * 1e6
+        for time, rss in zip(series["time"], series["rss"]):
+            micros = offset + time * profile.unit * 1e6
+            events.append(_event(series, "C", "resident memory", round(micros, 3), {"bytes": rss}))
+    return _shared.json_bytes({"traceEvents": events, "displayTimeUnit": "ms"})
+
+
+def _event(series, phase, name, micros, args):
+    return {"ph": phase, "name": name, "pid": series["pid"], "tid": 0, "ts": micros, "args": args}
+
+
+def _title(profile, series):
+    if series["pid"] == profile.meta.get("pid"):
+        return profile.meta.get("command", "profiled program")
+    return "process %d" % series["pid"]
