@@ -577,9 +577,12 @@ bool clp_source_block_of(struct clp_span text, const char *name, int32_t *last)
     const char *dot = strrchr(name, '.'), *own = dot != NULL ? dot + 1 : name;
     struct clp_span block = without_byte_order_mark(text);
     struct scanner scanner = scanner_of(block);
+    const char *first = behind_blanks(scanner.at, scanner.end);
 
     scan_block(&scanner);
     *last = scanner.finder.last;
+    if (first == scanner.end || is_line_end(*first) || *first == '#')
+        return false; /* it begins further down */
     if (strcmp(own, "<lambda>") == 0)
         return scanner.finder.started && scanner.finder.is_lambda;
     return scanner.defined.bytes != 0 && scanner.defined.bytes == strlen(own) &&

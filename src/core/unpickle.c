@@ -192,7 +192,7 @@ static clp_status run_long(struct machine *machine, const struct argument *argum
     return push(machine, number_of(number));
 }
 
-/* "12", "-3", and with an L behind it where the instruction says so. */
+/* "12", "-3"; with an L behind it where the instruction says so, or "01" for True. */
 static clp_status run_decimal(struct machine *machine, const struct argument *argument,
                               unsigned detail)
 {
@@ -200,6 +200,8 @@ static clp_status run_decimal(struct machine *machine, const struct argument *ar
     size_t count = argument->bytes, at = 0;
     struct clp_pickled value = number_of(0);
 
+    if (detail == 'I' && count == 2 && bytes[0] == '0' && (bytes[1] | 1) == '1')
+        return push(machine, of_kind(CLP_PICKLED_FLAG));
     if (detail == 'L' && count != 0 && bytes[count - 1] == 'L')
         count--;
     bool negative = count != 0 && bytes[0] == '-';

@@ -366,6 +366,8 @@ static const struct bad bad_files[] = {
     BAD(FILE_OF("](K\4I-1\nK\1\x87" "e"), CLP_CORRUPT, "hits"),
     BAD(FILE_OF("](K\4F1\nK\1\x87" "e"), CLP_CORRUPT, "hits"),
     BAD(FILE_OF("](K\4\x88K\1\x87" "e"), CLP_CORRUPT, "hits"),
+    BAD(FILE_OF("](K\4I01\nK\1\x87" "e"), CLP_CORRUPT, "hits"),
+    BAD(FILE_OF("](K\4I00\nK\1\x87" "e"), CLP_CORRUPT, "hits"),
     BAD(FILE_OF("](K\4K\1N\x87" "e"), CLP_CORRUPT, "time"),
     BAD(FILE_OF("](K\4K\1J\xff\xff\xff\xff\x87" "e"), CLP_CORRUPT, "time"),
     BAD(FILE_OF("](K\4K\1F-1\n\x87" "e"), CLP_CORRUPT, "time"),

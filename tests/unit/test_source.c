@@ -259,6 +259,8 @@ Test(source, knows_what_is_no_block)
     check_block_of("x; def f(): pass\n", "f", false, 1);
     check_block_of("# def f\nsecret = 1\n", "f", false, 2);
     check_block_of("'def f'\n", "f", false, 1);
+    check_block_of("\ndef f():\n    pass\n", "f", false, 3);
+    check_block_of("  # a\ndef f():\n    pass\n", "f", false, 3);
     check_block_of("secret = 1\n", "", false, 1);
     check_block_of("secret = 1\n", "f.", false, 1);
     check_block_of("secret = 1\n", "secret", false, 1);
