@@ -57,7 +57,7 @@ PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo check check-all unit stdlib-check fuzz-rewrite layers bench install clean help \
+.PHONY: all demo check check-all unit stdlib-check fuzz-rewrite fuzz layers bench install clean help \
         print-sources FORCE
 
 all: $(MODULE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
@@ -117,7 +117,7 @@ HELPER_OBJECTS := $(TEST_HELPERS:%.c=$(OUT)/unit/%.o)
 TEST_BINARIES = $(CORE_BINARIES) $(PYTHON_BINARIES)
 VENV := build/venv/$(SOABI)-$(PYTHON_VERSION)
 TEST_NEEDS := pytest msgpack
-TEST_WISHES := numpy coverage cloudpickle rich selenium jinja2 pygments
+TEST_WISHES := numpy coverage cloudpickle rich selenium jinja2 pygments line_profiler
 
 $(OUT)/unit/tests/unit/%.o: tests/unit/%.c $(OUT)/flags | $(PER)/setup-check
 	$(call say,CC,$<)
@@ -130,7 +130,7 @@ $(CORE_BINARIES): $(OUT)/unit/%: $(OUT)/unit/tests/unit/%.o $(HELPER_OBJECTS) $(
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcriterion $(MSGPACK_LIBS) -lpthread -lm
 
-# Fuzzers are built as replayers, so that they cannot rot; with libFuzzer: see tests/fuzz/replay.h.
+# Fuzzers are built as replayers of tests/fuzz/corpus; `make fuzz` has one look for new inputs.
 FUZZERS := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/*.c))
 $(FUZZERS): $(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.h $(CORE_LIBRARY)
 	$(call say,CC,$<)
@@ -160,7 +160,8 @@ $(VENV)/ready: Makefile $(CONFIG) $(PER)/setup-check
 
 CHECK = $(PYTHON_EXE) tools/check.py --out $(OUT) --results $(PER)/results \
   $(if $(SANITIZER),--sanitizer $(SANITIZER)) \
-  $(foreach t,$(filter-out $(RUN_TESTS),$(TESTS)),--skip $(t)) $(TEST_BINARIES:%=--unit %)
+  $(foreach t,$(filter-out $(RUN_TESTS),$(TESTS)),--skip $(t)) $(TEST_BINARIES:%=--unit %) \
+  $(FUZZERS:%=--fuzz %)
 
 check: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready ## all tests; SANITIZER=address|undefined
 	@$(CHECK) --venv $(VENV)/bin/python
@@ -177,6 +178,17 @@ stdlib-check: all $(VENV)/ready ## the interpreter's own test suite; MODULES=, T
 fuzz-rewrite: all $(VENV)/ready ## random functions; FUNCTIONS=100000, SEED=, TRACER=probe
 	@$(VENV)/bin/python tools/fuzz_rewrite.py --tracer $(or $(TRACER),probe) \
 	  --functions $(or $(FUNCTIONS),100000) $(if $(SEED),--seed $(SEED))
+
+READER ?= pickle
+fuzz: ## a fuzzer at work, with clang; READER=wire|live|pickle|engine|rewrite, SECONDS=60
+	@mkdir -p build/fuzz/$(READER)
+	$(Q)clang -g -O1 -std=c11 -D_GNU_SOURCE= $(QUOTED) $(MSGPACK_CFLAGS) -DCLP_LIBFUZZER \
+	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	  -o build/fuzz/libfuzzer_$(READER) tests/fuzz/fuzz_$(READER).c \
+	  $(filter src/core/%,$(CORE)) $(MSGPACK_LIBS) -lpthread -lm
+	cd build/fuzz && ./libfuzzer_$(READER) -max_total_time=$(or $(SECONDS),60) -max_len=16384 \
+	  $(patsubst %,-dict=$(CURDIR)/%,$(wildcard tests/fuzz/$(READER).dict)) \
+	  $(READER) $(CURDIR)/tests/fuzz/corpus/$(READER)
 
 layers: ## do the arrows between the rooms run one way?
 	@$(firstword $(PYTHON_EXE) python3) tools/layers.py

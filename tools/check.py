@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Runs the tests make has built and sums them up in one last line: N passed, N failed, N skipped.
 
-First every Criterion executable (--unit), then, with --venv, pytest once per tracer that the
-interpreter has. A program that dies, or leaves no readable result, counts as one failure.
+First every Criterion executable (--unit), then every fuzzer over its corpus (--fuzz), then, with
+--venv, pytest once per tracer that the interpreter has. A program that dies, or leaves no readable
+result, counts as one failure; so does a fuzzer without a corpus.
 Tests learn from the environment where the build lies (CLINEPROF_BUILD) and which tracer this
 round is for (CLINEPROF_TEST_TRACER); those marked `once` run in the first round only.
 """
@@ -15,6 +16,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
 FOLDERS = ["tests/cli", "tests/api", "tests/conformance"]
+CORPORA = pathlib.Path("tests/fuzz/corpus")
 UNIT_SECONDS = 600
 
 
@@ -58,6 +60,30 @@ def run_unit(binary, results, environment):
     except subprocess.TimeoutExpired:
         code = f"none: stopped after {UNIT_SECONDS} s"
     return collect(result, code, binary.name)
+
+
+def ends_well(fuzzer, inputs, environment):
+    try:
+        return subprocess.run([fuzzer.absolute(), *inputs], env=environment,
+                              stdin=subprocess.DEVNULL, timeout=UNIT_SECONDS).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def replay(fuzzer, environment):
+    """Gives a fuzzer what its corpus holds, and names each input that it dies of."""
+    corpus = CORPORA / fuzzer.name.removeprefix("fuzz_")
+    inputs = sorted(corpus.iterdir()) if corpus.is_dir() else []
+    say(f"  FUZZ  {fuzzer.name}: {len(inputs)} inputs")
+    if not inputs:
+        say(f"{corpus} holds nothing for {fuzzer.name}")
+        return Counter(failed=1)
+    if ends_well(fuzzer, inputs, environment):
+        return Counter(passed=1)
+    for path in inputs:
+        if not ends_well(fuzzer, [path], environment):
+            say(f"{fuzzer.name} dies of {path}")
+    return Counter(failed=1)
 
 
 def tracers(python, package, environment):
@@ -114,6 +140,7 @@ def arguments():
     parser.add_argument("--sanitizer")
     parser.add_argument("--venv")
     parser.add_argument("--unit", type=pathlib.Path, action="append", default=[])
+    parser.add_argument("--fuzz", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--skip", action="append", default=[])
     return parser.parse_args()
 
@@ -129,6 +156,8 @@ def main():
         total["skipped"] += 1
     for binary in wanted.unit:
         total += run_unit(binary, results, environment)
+    for fuzzer in wanted.fuzz:
+        total += replay(fuzzer, environment)
     more = sanitizer_environment(wanted.sanitizer) if wanted.sanitizer else {}
     if wanted.venv and more is None:
         say("  SKIP  Python tests: the compiler has no libasan.so to load before Python")

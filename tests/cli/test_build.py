@@ -70,3 +70,56 @@ def test_a_new_room_needs_a_place_in_the_table(house):
     run = layers(house)
     assert run.returncode == 1
     assert "src/core/cellar.c has no layer" in run.stdout
+
+
+# ---- fuzzers ----
+
+
+def replay(folder, *fuzzers):
+    """tools/check.py with nothing to do but replay corpora, in this folder."""
+    found = subprocess.run(
+        [sys.executable, ROOT / "tools/check.py", "--out", ".", "--results", "results"]
+        + [word for name in fuzzers for word in ("--fuzz", name)],
+        cwd=folder, text=True, capture_output=True)
+    return found.returncode, found.stdout
+
+
+@pytest.fixture
+def corpora(tmp_path):
+    """A corpus of three inputs, and a fuzzer that dies of those with this text."""
+    (tmp_path / "tests/fuzz/corpus/wire").mkdir(parents=True)
+    for name in "one", "two", "three":
+        (tmp_path / "tests/fuzz/corpus/wire" / name).write_text(name)
+    (tmp_path / "fuzz_wire").write_text('#!/bin/sh\n! grep -q "$(cat deadly)" "$@" || kill -ABRT $$\n')
+    (tmp_path / "fuzz_wire").chmod(0o755)
+    (tmp_path / "deadly").write_text("four")
+    return tmp_path
+
+
+def test_a_corpus_is_replayed(corpora):
+    code, out = replay(corpora, "fuzz_wire")
+    assert code == 0 and "fuzz_wire: 3 inputs\n1 passed, 0 failed" in out
+
+
+def test_an_input_that_a_fuzzer_dies_of_fails_the_check(corpora):
+    (corpora / "deadly").write_text("two")
+    code, out = replay(corpora, "fuzz_wire")
+    assert code == 1 and "0 passed, 1 failed" in out
+    assert out.count(" dies of ") == 1
+    assert "fuzz_wire dies of tests/fuzz/corpus/wire/two\n" in out
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_a_vanished_corpus_fails_the_check(empty, corpora):
+    shutil.rmtree(corpora / "tests/fuzz/corpus/wire")
+    if empty:
+        (corpora / "tests/fuzz/corpus/wire").mkdir()
+    code, out = replay(corpora, "fuzz_wire")
+    assert code == 1 and "tests/fuzz/corpus/wire holds nothing for fuzz_wire\n" in out
+
+
+def test_every_fuzzer_has_a_small_corpus():
+    for fuzzer in (ROOT / "tests/fuzz").glob("*.c"):
+        inputs = list((ROOT / "tests/fuzz/corpus" / fuzzer.stem.removeprefix("fuzz_")).iterdir())
+        assert 10 <= len(inputs) <= 60, fuzzer.name
+        assert sum(path.stat().st_size for path in inputs) < 300_000
