@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "show.h"
+#include "reading.h"
 #include "words.h"
 #include <limits.h>
 #include <unistd.h>
@@ -8,6 +9,17 @@ static int complain_of_memory(const struct clp_show *show)
 {
     clp_words_complain(show->name, "out of memory; the report is not complete");
     return 1;
+}
+
+/* The report with what is to be said at its end; false when memory ran out. */
+static bool make_text(const struct clp_profile *profile, const struct clp_show *show,
+                      const struct clp_report_options *options, struct clp_buf *text)
+{
+    if (clp_report_text(profile, options, text) != CLP_OK)
+        return false;
+    if (show->note_sources)
+        clp_reading_note_sources(profile, text);
+    return !text->failed;
 }
 
 /* The marked text as the terminal is to get it (clineprof/_rich.py): a new reference, or NULL without
@@ -35,7 +47,7 @@ static bool print_rich(const struct clp_profile *profile, const struct clp_show 
 
     clp_buf_init(&marked, profile->mem);
     options->marked = true;
-    bool whole = clp_report_text(profile, options, &marked) == CLP_OK;
+    bool whole = make_text(profile, show, options, &marked);
     options->marked = false;
     PyObject *text = whole ? colour(show, clp_buf_text(&marked)) : NULL;
     clp_buf_clear(&marked);
@@ -56,7 +68,7 @@ static int print_plain(const struct clp_profile *profile, const struct clp_show 
     struct clp_buf text;
 
     clp_buf_init(&text, profile->mem);
-    bool whole = clp_report_text(profile, options, &text) == CLP_OK;
+    bool whole = make_text(profile, show, options, &text);
     int code = clp_words_put(show->name, show->outfile, clp_buf_text(&text), text.used) ? 0 : 1;
     clp_buf_clear(&text);
     return whole ? code : complain_of_memory(show);

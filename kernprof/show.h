@@ -9,6 +9,7 @@
 struct clp_show {
     const char *name; /* who complains */
     const char *outfile; /* where it goes; NULL: standard output */
+    bool note_sources; /* say at the end where source was not read */
     bool rich;        /* in colours, which a file does not get */
     PyObject *path;   /* where rich is looked for, borrowed; NULL: sys.path */
     struct clp_report_options options; /* the folder is the working directory, whatever it says */
