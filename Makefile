@@ -57,8 +57,8 @@ PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo check check-all unit stdlib-check fuzz-rewrite layers bench install clean help \
-        print-sources FORCE
+.PHONY: all demo check check-all unit stdlib-check fuzz-rewrite layers bench screenshots install \
+        clean help print-sources FORCE
 
 all: $(MODULE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
 
@@ -195,6 +195,9 @@ $(BENCH_VENV)/ready: $(wildcard bench/requirements.txt) $(CONFIG) $(PER)/setup-c
 
 bench: all $(BENCH_VENV)/ready ## cost against the peers; ARGS= for bench/run.py
 	$(BENCH_VENV)/bin/python bench/run.py $(ARGS)
+
+screenshots: all $(VENV)/ready ## the pictures in docs/, from real runs
+	@$(VENV)/bin/python tools/terminal_picture.py
 
 INSTALL_TO = $(DESTDIR)$(PREFIX)
 install: all ## install under PREFIX= (default /usr/local)
