@@ -27,6 +27,15 @@ static PyObject *colour(const struct clp_show *show, const char *marked)
     return NULL;
 }
 
+static bool make_text(const struct clp_profile *profile, const struct clp_show *show,
+                      const struct clp_report_options *options, struct clp_buf *text)
+{
+    bool whole = clp_report_text(profile, options, text) == CLP_OK;
+
+    clp_buf_add_text(text, show->note != NULL ? show->note : "");
+    return whole && !text->failed;
+}
+
 /* False without rich, with nothing printed. */
 static bool print_rich(const struct clp_profile *profile, const struct clp_show *show,
                        struct clp_report_options *options, int *code)
@@ -35,7 +44,7 @@ static bool print_rich(const struct clp_profile *profile, const struct clp_show 
 
     clp_buf_init(&marked, profile->mem);
     options->marked = true;
-    bool whole = clp_report_text(profile, options, &marked) == CLP_OK;
+    bool whole = make_text(profile, show, options, &marked);
     options->marked = false;
     PyObject *text = whole ? colour(show, clp_buf_text(&marked)) : NULL;
     clp_buf_clear(&marked);
@@ -56,7 +65,7 @@ static int print_plain(const struct clp_profile *profile, const struct clp_show 
     struct clp_buf text;
 
     clp_buf_init(&text, profile->mem);
-    bool whole = clp_report_text(profile, options, &text) == CLP_OK;
+    bool whole = make_text(profile, show, options, &text);
     int code = clp_words_put(show->name, show->outfile, clp_buf_text(&text), text.used) ? 0 : 1;
     clp_buf_clear(&text);
     return whole ? code : complain_of_memory(show);

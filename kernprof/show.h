@@ -11,6 +11,7 @@ struct clp_show {
     const char *outfile; /* where it goes; NULL: standard output */
     bool rich;        /* in colours, which a file does not get */
     PyObject *path;   /* where rich is looked for, borrowed; NULL: sys.path */
+    const char *note; /* a line below the report; or NULL */
     struct clp_report_options options; /* the folder is the working directory, whatever it says */
 };
 
