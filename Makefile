@@ -57,8 +57,8 @@ PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo check check-all unit stdlib-check fuzz-rewrite fuzz layers bench install clean help \
-        print-sources FORCE
+.PHONY: all demo check check-all unit stdlib-check fuzz-rewrite fuzz layers bench screenshots install \
+        clean help print-sources FORCE
 
 all: $(MODULE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
 
@@ -117,7 +117,7 @@ HELPER_OBJECTS := $(TEST_HELPERS:%.c=$(OUT)/unit/%.o)
 TEST_BINARIES = $(CORE_BINARIES) $(PYTHON_BINARIES)
 VENV := build/venv/$(SOABI)-$(PYTHON_VERSION)
 TEST_NEEDS := pytest msgpack
-TEST_WISHES := numpy coverage cloudpickle rich selenium jinja2 pygments line_profiler
+TEST_WISHES := numpy coverage cloudpickle rich pyte selenium jinja2 pygments line_profiler
 
 $(OUT)/unit/tests/unit/%.o: tests/unit/%.c $(OUT)/flags | $(PER)/setup-check
 	$(call say,CC,$<)
@@ -207,6 +207,9 @@ $(BENCH_VENV)/ready: $(wildcard bench/requirements.txt) $(CONFIG) $(PER)/setup-c
 
 bench: all $(BENCH_VENV)/ready ## cost against the peers; ARGS= for bench/run.py
 	$(BENCH_VENV)/bin/python bench/run.py $(ARGS)
+
+screenshots: all $(VENV)/ready ## the pictures in docs/, from real runs
+	@$(VENV)/bin/python tools/terminal_picture.py
 
 INSTALL_TO = $(DESTDIR)$(PREFIX)
 install: all ## install under PREFIX= (default /usr/local)

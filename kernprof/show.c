@@ -39,6 +39,15 @@ static PyObject *colour(const struct clp_show *show, const char *marked)
     return NULL;
 }
 
+static bool make_text(const struct clp_profile *profile, const struct clp_show *show,
+                      const struct clp_report_options *options, struct clp_buf *text)
+{
+    bool whole = clp_report_text(profile, options, text) == CLP_OK;
+
+    clp_buf_add_text(text, show->note != NULL ? show->note : "");
+    return whole && !text->failed;
+}
+
 /* False without rich, with nothing printed. */
 static bool print_rich(const struct clp_profile *profile, const struct clp_show *show,
                        struct clp_report_options *options, int *code)

@@ -12,6 +12,7 @@ struct clp_show {
     bool note_sources; /* say at the end where source was not read */
     bool rich;        /* in colours, which a file does not get */
     PyObject *path;   /* where rich is looked for, borrowed; NULL: sys.path */
+    const char *note; /* a line below the report; or NULL */
     struct clp_report_options options; /* the folder is the working directory, whatever it says */
 };
 

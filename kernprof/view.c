@@ -89,8 +89,15 @@ static int print_report(const struct clp_view_options *view, const struct clp_pr
     struct clp_show show = {.name = me, .outfile = view->outfile, .rich = view->show.rich,
                             .note_sources = !view->read_sources,
                             .options = report_options(view)};
+    struct clp_buf note;
 
-    return clp_show_report(profile, &show);
+    clp_buf_init(&note, profile->mem);
+    if (!view->read_sources)
+        clp_reading_note_sources(profile, &note);
+    show.note = clp_buf_text(&note);
+    int code = clp_show_report(profile, &show);
+    clp_buf_clear(&note);
+    return code;
 }
 
 /* All but the report gets a profile that holds what is to be shown, in its order. */

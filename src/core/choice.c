@@ -228,6 +228,7 @@ clp_status clp_choice_reduce(struct clp_profile *profile, const struct clp_choic
     profile->functions = NULL;
     profile->function_count = profile->function_room = 0;
     clp_hashmap_init(&profile->index, profile->mem);
+    clp_hashmap_clear(&profile->variants); /* holds places, of use to merges only */
     status = take_back(profile, &all, &choice);
     clp_profile_clear(&all);
     clp_choice_clear(&choice);

@@ -7,6 +7,7 @@
  * " (2)", and of a text, to the place of the function that has both; and the hash of such a key alone
  * to the highest number given to one, so that no chain of numbers is ever walked twice. */
 #include "profile.h"
+#include "buf.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -542,6 +543,43 @@ static clp_status keep_text(struct clp_profile *into, char **text, const char *o
     return *text != NULL ? CLP_OK : clp_profile_set_text(into, text, other);
 }
 
+/* Is the word one of those between commas? */
+static bool has_word(const char *list, const char *word, size_t bytes)
+{
+    while (list != NULL && *list != 0) {
+        size_t length = strcspn(list, ",");
+        if (length == bytes && memcmp(list, word, bytes) == 0)
+            return true;
+        list += length;
+        list += strspn(list, ", ");
+    }
+    return false;
+}
+
+/* Runs by several tracers: "probe, settrace". */
+static clp_status merge_tracer(struct clp_profile *into, const char *other)
+{
+    struct clp_buf all;
+
+    clp_buf_init(&all, into->mem);
+    if (into->meta.tracer != NULL)
+        clp_buf_add_text(&all, into->meta.tracer);
+    while (other != NULL && *other != 0) {
+        size_t bytes = strcspn(other, ",");
+        if (!has_word(clp_buf_text(&all), other, bytes)) {
+            clp_buf_add_text(&all, all.used != 0 ? ", " : "");
+            clp_buf_add(&all, other, bytes);
+        }
+        other += bytes;
+        other += strspn(other, ", ");
+    }
+    clp_status status = all.failed ? CLP_NO_MEMORY : CLP_OK;
+    if (status == CLP_OK && all.used != 0)
+        status = clp_profile_set_text(into, &into->meta.tracer, clp_buf_text(&all));
+    clp_buf_clear(&all);
+    return status;
+}
+
 static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_meta *from)
 {
     struct clp_profile_meta *meta = &into->meta;
@@ -558,7 +596,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->inexact_memory |= from->inexact_memory;
     meta->memory_step = max_uint64_t(meta->memory_step, from->memory_step);
     if (keep_text(into, &meta->python, from->python) != CLP_OK ||
-        keep_text(into, &meta->tracer, from->tracer) != CLP_OK)
+        merge_tracer(into, from->tracer) != CLP_OK)
         return CLP_NO_MEMORY;
     return keep_text(into, &meta->command, from->command);
 }

@@ -96,8 +96,8 @@ struct clp_profile_function {
 };
 
 /* Strings may be NULL (unknown), numbers 0. Merging keeps the first profile's meta where it is
- * known, sums wall, overhead and its error, events and reads, ors the flags and takes the coarser
- * memory_step. */
+ * known (tracers that differ are listed), sums wall, overhead and its error, events and reads, ors
+ * the flags and takes the coarser memory_step. */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */

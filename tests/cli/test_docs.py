@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What README.md and docs/format.md show is what happens."""
+import html
 import re
+import sys
 
 import msgpack
 import pytest
 from harness import CKERNPROF, ROOT, run, run_ckernprof, run_python
 
 README = (ROOT / "README.md").read_text("utf-8")
+PICTURE = (ROOT / "docs" / "terminal.svg").read_text("utf-8")
 FORMAT = (ROOT / "docs" / "format.md").read_text("utf-8")
 NUMBER = re.compile(r"-?\d[\d.e+-]*")
 
@@ -16,16 +19,71 @@ def shape(line):
     return re.sub(r"\s+", " ", NUMBER.sub("#", line)).strip()
 
 
-def test_the_table_on_the_first_screen_is_what_the_demo_prints(tmp_path):
-    shown = README.split("```console\n$ build/bin/ckernprof -l -v fixtures/demo.py\n")[1]
-    shown = shown.split("\n...\n")[0].splitlines()
+def rows_of_the_picture():
+    """The texts of the picture, line by line."""
+    lines = {}
+    for left, top, text in re.findall(r'<text [^>]*\bx="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)</text>',
+                                      PICTURE):
+        lines.setdefault(float(top), []).append((float(left), html.unescape(text)))
+    return [re.sub(r"\s+", " ", " ".join(text for _, text in sorted(lines[top]))).strip()
+            for top in sorted(lines)]
+
+
+@pytest.mark.once
+def test_the_picture_on_the_first_screen_is_what_the_demo_prints(tmp_path):
+    assert "](docs/terminal.svg)" in README.split("## Set up")[0]
     ended = run([CKERNPROF, "-l", "-v", "-o", tmp_path / "demo.py.lprof", "fixtures/demo.py"], ROOT)
-    printed = [shape(line.replace(str(tmp_path) + "/", "")) for line in ended.out.splitlines()]
-    assert [shape(line) for line in shown] == printed[:len(shown)]
-    # the hits in the document are exact
-    rows = [line.split() for line in shown if re.match(r" +\d+ +\d+ ", line)]
-    found = [line.split() for line in ended.out.splitlines() if re.match(r" +\d+ +\d+ ", line)]
-    assert rows and [row[:2] for row in rows] == [row[:2] for row in found[:len(rows)]]
+    printed = [line.split() for line in ended.out.splitlines() if re.match(r" +\d+ +", line)]
+    shown = [row.split() for row in rows_of_the_picture() if re.match(r"\d+ ", row)]
+    assert len(printed) == len(shown) == 21
+    for ours, theirs in zip(printed, shown):
+        assert ours[0] == theirs[0]  # the line, and its hits, which are exact, where it has them
+        if "MiB" in ours:
+            assert ours[1] == theirs[1]
+            source, its = ours[ours.index("MiB") + 3:], theirs[theirs.index("MiB") + 3:]
+            assert "".join(source) == "".join(its)
+
+
+def commands(page):
+    """(command, the lines printed) of each `$ ` in the page's console blocks."""
+    for block in re.findall(r"```console\n(.*?)```", page, re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, printed = part.partition("\n")
+            yield command, printed.rstrip("\n").splitlines()
+
+
+def told(line):
+    """The shape of a line, and of the last one that part which every machine prints."""
+    return line[:21] if line.startswith("Profiled by clineprof") else shape(line)
+
+
+@pytest.mark.once
+def test_the_page_on_viewing_shows_what_is_printed(tmp_path):
+    page = (ROOT / "docs" / "viewing.md").read_text("utf-8")
+    (tmp_path / "shop.py").write_text(re.search(r"```python\n(.*?)```", page, re.S)[1])
+    ran = 0
+    for command, shown in commands(page):
+        program, *words = command.split()
+        words = ["--python", sys.executable, *words] if program == "ckernprof" else words
+        ended = run([CKERNPROF.rsplit("/", 1)[0] + "/" + program, *words], tmp_path)
+        printed = ended.out.rstrip("\n").splitlines()
+        if shown[-1] == "...":
+            shown, printed = shown[:-1], printed[:len(shown) - 1]
+        assert [told(line) for line in shown] == [told(line) for line in printed], command
+        hits = [[row.split()[:2] for row in rows if re.match(r" +\d+ +\d+ ", row)]
+                for rows in (shown, printed)]
+        assert hits[0] == hits[1] and (ended.code, ended.err) == (0, "")
+        ran += 1
+    assert ran == 6
+
+
+@pytest.mark.once
+def test_every_option_of_the_report_is_on_the_page_on_viewing(tmp_path):
+    page = (ROOT / "docs" / "viewing.md").read_text("utf-8")
+    out = run([CKERNPROF.rsplit("/", 1)[0] + "/clineprof", "--help-page"], tmp_path).out
+    real = set(re.findall(r"^\| `(--?[a-zA-Z][\w-]*)", out, re.M))
+    elsewhere = {"-c", "--no-config", "-V", "-h", "--read-sources"}
+    assert {name for name in real - elsewhere if f"`{name}" not in page} == set()
 
 
 @pytest.mark.once

@@ -33,6 +33,25 @@ Test(buf, appends)
     test_mem_check_empty(&test);
 }
 
+Test(buf, cut)
+{
+    struct test_mem test;
+    struct clp_buf buf;
+
+    clp_buf_init(&buf, test_mem_init(&test, 0));
+    clp_buf_cut(&buf, 0);
+    clp_buf_add_text(&buf, "one, two");
+    clp_buf_cut(&buf, 8);
+    clp_buf_cut(&buf, 99);
+    cr_assert_str_eq(clp_buf_text(&buf), "one, two");
+    clp_buf_cut(&buf, 3);
+    cr_assert_str_eq(clp_buf_text(&buf), "one");
+    clp_buf_add_text(&buf, "!");
+    cr_assert_str_eq(clp_buf_text(&buf), "one!");
+    clp_buf_clear(&buf);
+    test_mem_check_empty(&test);
+}
+
 Test(buf, keeps_zero_bytes)
 {
     struct test_mem test;

@@ -527,12 +527,77 @@ Test(report, the_programs_locale_has_no_say)
     finish(&f);
 }
 
-Test(report, out_of_memory_anywhere)
+/* ---- marks ---- */
+
+static void add_marked_function(struct fixture *f)
+{
+    f->profile.meta.has_memory = true;
+    add_function(f, "a.py", 3, "f", "def f():\n    x = \"\"\"\n    \x01y\"\"\"\n    # z\n    return\n");
+    add_line(f, 4, (struct clp_measures){.hits = 1, .time = 900, .rss = MIB});
+    add_line(f, 5, (struct clp_measures){.hits = 1, .time = 5, .rss = MIB});
+    add_line(f, 7, (struct clp_measures){.hits = 1, .time = 95, .rss = 3 * MIB, .grown = 2 * MIB});
+    f->options.marked = true;
+    size_t bytes;
+    cr_assert_null(clp_columns_parse(&f->options.columns, "hits,percent,mem", &bytes));
+}
+
+Test(report, marked)
+{
+    struct fixture f;
+
+    start(&f);
+    add_marked_function(&f);
+    f.options.min_percent = 50;
+    cr_expect_str_eq(report(&f),
+                     "\x01Timer unit: 1e-06 s\n\n"
+                     "\x01Total time: 1e-06 s\n\x01""File: a.py\n\x01""Function: f at line 3\n\n"
+                     "\x02\x1enLine #\x1e" "c      Hits\x1ep   % Time\x1e" "b    Mem usage"
+                     "\x1es  Line Contents\n"
+                     "\x02=====================================================\n"
+                     "\x03" "00     3\x1f          \x1f         \x1f             \x1f  def f():\n"
+                     "\x03" "90     4\x1f         1\x1f     90.0\x1f    1.000 MiB\x1f      x = \"\"\"\n"
+                     "\x05   ...\n\x04    \\x01y\"\"\"\n\x04    # z\n"
+                     "\x03" "49     7\x1f         1\x1f      9.5\x1f    3.000 MiB\x1f      return\n\n",
+                     "%s", clp_buf_text(&f.out));
+    finish(&f);
+}
+
+/* Taking the marks out gives the plain report. */
+Test(report, marks_change_nothing_else)
+{
+    struct fixture f;
+    char marked[4096];
+    size_t used = 0;
+
+    for (size_t lines = 0; lines < 3; lines += 2) {
+        start(&f);
+        add_marked_function(&f);
+        f.options.lines = lines;
+        used = 0;
+        for (const char *at = report(&f); *at != 0; at++) {
+            if (*at == 3)
+                at += 2;
+            else if (*at == 0x1e)
+                at++;
+            else if (strchr("\x01\x02\x1f", *at) == NULL)
+                marked[used++] = *at;
+        }
+        marked[used] = 0;
+        f.options.marked = false;
+        cr_expect_str_eq(report(&f), marked);
+        finish(&f);
+    }
+}
+
+static void check_out_of_memory(size_t lines, double min_percent)
 {
     struct fixture f;
     bool failed = true;
 
     start(&f);
+    f.options.lines = lines;
+    f.options.min_percent = min_percent;
+    f.options.marked = min_percent != 0;
     add_memory_function(&f);
     add_function(&f, "gone.py", 5, "lost", NULL);
     for (int i = 1; i < 50; i++)
@@ -547,4 +612,11 @@ Test(report, out_of_memory_anywhere)
     }
     cr_expect_gt(f.test.calls, 3);
     finish(&f);
+}
+
+Test(report, out_of_memory_anywhere)
+{
+    check_out_of_memory(0, 0);
+    check_out_of_memory(0, 20);
+    check_out_of_memory(3, 0);
 }

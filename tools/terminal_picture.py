@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Makes docs/terminal.svg: what `ckernprof -lvr fixtures/demo.py` shows in a terminal.
+
+    terminal_picture.py [FOLDER]      where ckernprof is; default: build/bin
+
+The run is a real one, the picture rich's own export. Needs rich in this interpreter, which is also the
+one that runs the program.
+"""
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from rich.console import Console
+from rich.text import Text
+
+PICTURE = pathlib.Path("docs/terminal.svg")
+COLUMNS = 120
+
+
+def run(launcher):
+    env = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor",
+           "COLUMNS": str(COLUMNS)}
+    with tempfile.TemporaryDirectory() as folder:
+        command = [launcher, "--python", sys.executable, "-lvr", "-o", f"{folder}/demo.py.lprof",
+                   "fixtures/demo.py"]
+        out = subprocess.run(command, env=env, text=True, capture_output=True, check=True).stdout
+        return out.replace(f"{folder}/", "")
+
+
+def picture(text):
+    console = Console(file=io.StringIO(), record=True, force_terminal=True, width=COLUMNS,
+                      color_system="truecolor")
+    console.print(Text.from_ansi("$ ckernprof -lvr fixtures/demo.py\n" + text.rstrip()))
+    svg = console.export_svg(title="clineprof", unique_id="clineprof")
+    return re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.S)  # nothing is fetched to show it
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/bin").resolve()
+    PICTURE.write_text(picture(run(folder / "ckernprof")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
