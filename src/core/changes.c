@@ -162,7 +162,8 @@ static void set_percent(unsigned verdicts, double percent, struct clp_number *nu
     }
 }
 
-/* Before, after, change, percent; the last two only where it is a change. */
+/* Before, after, change, percent; the last two only where it is a change. Memory that stayed as it
+ * was is left blank: that is most lines. */
 static void set_cells(const struct changes *changes, const struct table *table,
                       const struct clp_compared_row *row, enum clp_measure measure,
                       struct clp_number cells[4])
@@ -170,6 +171,9 @@ static void set_cells(const struct changes *changes, const struct table *table,
     const struct clp_comparison *comparison = changes->comparison;
     struct clp_change change = clp_comparison_change(comparison, &row->samples, measure);
 
+    if (clp_measure_kind_of(measure) == CLP_MEASURE_BYTES && change.before.mean == 0 &&
+        change.after.mean == 0)
+        return;
     if (clp_comparison_ran(comparison, &row->samples, CLP_OLD))
         set_amount(changes, measure, change.before.mean, &cells[0]);
     if (clp_comparison_ran(comparison, &row->samples, CLP_NEW))
@@ -343,6 +347,14 @@ static void set_widths(const struct changes *changes, struct table *table, size_
     }
 }
 
+/* More between the columns of two measures. */
+static size_t gap_before(const struct table *table, size_t cell)
+{
+    bool first = cell % 4 == 0 && cell <= table->measure_count * 4;
+
+    return first && cell != 0 ? 3 : 1;
+}
+
 static void add_header(struct changes *changes, const struct table *table)
 {
     struct clp_buf *out = changes->out;
@@ -353,7 +365,7 @@ static void add_header(struct changes *changes, const struct table *table)
     clp_number_add(out, LINE_WIDTH + 1, "New #");
     for (size_t i = 0; i < cell_count(table); i++) {
         set_title(table, i, title);
-        clp_number_add(out, table->widths[i] + 1, title);
+        clp_number_add(out, table->widths[i] + gap_before(table, i), title);
     }
     clp_buf_add_text(out, text_title);
     size_t bytes = out->used - start;
@@ -391,7 +403,7 @@ static void add_row(struct changes *changes, struct table *table,
     add_line_number(out, LINE_WIDTH, row->has[CLP_OLD], row->line[CLP_OLD]);
     add_line_number(out, LINE_WIDTH + 1, row->has[CLP_NEW], row->line[CLP_NEW]);
     for (size_t i = 0; i < cell_count(table); i++)
-        clp_number_add(out, table->widths[i] + 1, table->cells[i].text);
+        clp_number_add(out, table->widths[i] + gap_before(table, i), table->cells[i].text);
     clp_buf_add(out, mark, sizeof mark);
     clp_shown_add(out, text.text, text.bytes);
     clp_buf_add_text(out, "\n");
@@ -419,7 +431,7 @@ static void add_table(struct changes *changes, struct table *table)
 {
     size_t head = find_head(table->function);
 
-    if (table->function->row_count == 0)
+    if (find_shown(changes, table, table->function->row_count, 0) == table->function->row_count)
         return;
     choose_columns(changes, table);
     set_widths(changes, table, head);
@@ -524,13 +536,13 @@ static void add_floor(const struct clp_comparison *comparison, struct clp_buf *o
     const struct clp_compare_options *options = &comparison->options;
 
     clp_buf_add_text(out, "Noise floor: ");
-    clp_measure_add_amount(out, CLP_MEASURE_NANOS, options->time_floor, false);
+    clp_measure_add_round(out, CLP_MEASURE_NANOS, options->time_floor);
     clp_buf_add_text(out, ", ");
-    clp_measure_add_amount(out, CLP_MEASURE_NANOS, options->hit_floor, false);
+    clp_measure_add_round(out, CLP_MEASURE_NANOS, options->hit_floor);
     clp_buf_add_text(out, " per hit");
     if (is_known(comparison, CLP_MEASURE_INCREMENT)) {
         clp_buf_add_text(out, ", ");
-        clp_measure_add_amount(out, CLP_MEASURE_BYTES, options->bytes_floor, false);
+        clp_measure_add_round(out, CLP_MEASURE_BYTES, options->bytes_floor);
     }
     clp_buf_add_text(out, "\n");
 }
@@ -546,7 +558,9 @@ void clp_changes_add_summary(const struct clp_comparison *comparison, struct clp
         clp_buf_add_format(out, "%s%zu changed within", between, tally.within);
         between = ", ";
     }
-    clp_buf_add_format(out, "%s%zu unchanged\n", between, tally.unchanged);
+    if (tally.unchanged != 0 || *between == 0)
+        clp_buf_add_format(out, "%s%zu unchanged", between, tally.unchanged);
+    clp_buf_add_text(out, "\n");
     between = "Lines: ";
     add_counts(out, tally.lines, &between);
     if (*between == ',')
@@ -559,7 +573,7 @@ static void add_end(const struct changes *changes, size_t shown, size_t count)
 
     clp_changes_add_summary(comparison, changes->out);
     if (shown < count)
-        clp_buf_add_format(changes->out, "Shown are the %zu functions of %zu that changed most.\n",
+        clp_buf_add_format(changes->out, "Shown: %zu of %zu functions, those that changed most.\n",
                            shown, count);
     if (comparison->lost != 0)
         clp_buf_add_format(changes->out,

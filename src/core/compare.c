@@ -775,6 +775,77 @@ struct clp_compare_options clp_compare_defaults(void)
     };
 }
 
+/* One amount; *at is moved behind it. */
+static bool set_one_floor(struct clp_compare_options *options, const char **at)
+{
+    double amount;
+
+    if (!clp_measure_read_number(at, &amount))
+        return false;
+    size_t bytes = strcspn(*at, ",/");
+    double nanos = amount * clp_measure_unit(CLP_MEASURE_NANOS, *at, bytes);
+    double memory = amount * clp_measure_unit(CLP_MEASURE_BYTES, *at, bytes);
+    bool none = bytes == 0 && amount == 0, is_time = none, is_memory = none, by_hit = false;
+    is_time |= clp_measure_unit(CLP_MEASURE_NANOS, *at, bytes) != 0;
+    is_memory |= clp_measure_unit(CLP_MEASURE_BYTES, *at, bytes) != 0;
+    *at += bytes;
+    if (is_time && strncmp(*at, "/hit", 4) == 0) {
+        by_hit = true;
+        *at += 4;
+    }
+    if (is_time && !by_hit)
+        options->time_floor = nanos;
+    if (by_hit || none)
+        options->hit_floor = nanos;
+    if (is_memory && !by_hit)
+        options->bytes_floor = memory;
+    return (is_time || is_memory) && (**at == 0 || **at == ',');
+}
+
+bool clp_compare_set_floor(struct clp_compare_options *options, const char *text,
+                           struct clp_buf *fault)
+{
+    struct clp_compare_options found = *options;
+
+    for (const char *at = text;; at++) {
+        if (!set_one_floor(&found, &at)) {
+            clp_buf_add_format(fault, "needs amounts such as 1ms,50ns/hit,64KiB or 0, not '%s'",
+                               text);
+            return false;
+        }
+        if (*at == 0)
+            break;
+    }
+    *options = found;
+    return true;
+}
+
+bool clp_compare_set_measures(struct clp_compare_options *options, const char *names,
+                              struct clp_buf *fault)
+{
+    struct clp_compare_options found = *options;
+    size_t bytes;
+
+    found.measure_count = 0;
+    for (const char *at = names;; at += bytes + 1) {
+        bytes = strcspn(at, ",");
+        enum clp_measure measure = clp_measure_named(at, bytes);
+        if (measure >= CLP_MEASURE_TOTAL || found.measure_count == CLP_COMPARE_MOST_MEASURES) {
+            clp_buf_add_text(fault, "needs some of ");
+            for (unsigned i = 0; i < CLP_MEASURE_TOTAL; i++)
+                clp_buf_add_format(fault, "%s%s", i == 0 ? "" : ",",
+                                   clp_measure_name((enum clp_measure)i));
+            clp_buf_add_format(fault, ", not '%.*s'", (int)bytes, at);
+            return false;
+        }
+        found.measures[found.measure_count++] = measure;
+        if (at[bytes] == 0)
+            break;
+    }
+    *options = found;
+    return true;
+}
+
 clp_status clp_comparison_make(struct clp_comparison *comparison, struct clp_mem *mem,
                                const struct clp_compare_options *options,
                                const struct clp_compare_side sides[2])

@@ -44,6 +44,16 @@ struct clp_compare_options {
 /* The floors; time and increment. */
 struct clp_compare_options clp_compare_defaults(void);
 
+/* Sets floors from amounts between commas: "5ms" the absolute one of times, "100ns/hit" the one by
+ * hit, "1MiB" that of memory, "0" all of them. False, and what it needs appended to `fault`; *options
+ * is then as it was. */
+bool clp_compare_set_floor(struct clp_compare_options *options, const char *text,
+                           struct clp_buf *fault);
+
+/* Sets the measures from names between commas. The same of failures. */
+bool clp_compare_set_measures(struct clp_compare_options *options, const char *names,
+                              struct clp_buf *fault);
+
 /* Profiles of a side. None at all: everything counts from zero. */
 struct clp_compare_side {
     const struct clp_profile *profiles; /* borrowed */
