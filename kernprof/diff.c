@@ -269,27 +269,34 @@ static void print_gates(const struct clp_diff *diff)
 
 /* ---- text ---- */
 
+/* "Python 3.13.0": in parentheses behind the files, with commas between. */
+static void add_fact(struct clp_buf *out, const char *what, const char *text, const char **between)
+{
+    if (text == NULL)
+        return;
+    clp_buf_add_format(out, "%s%s", *between, what);
+    clp_shown_add(out, text, strlen(text));
+    *between = ", ";
+}
+
+/* What may itself be the reason of a difference; of several files that of the first. */
 static void add_about(const struct clp_diff *diff, int side, struct clp_buf *out)
 {
     const struct clp_profile_meta *meta = &diff->profiles[side][0].meta;
     size_t count = diff->request->counts[side];
+    const char *between = " (";
+    char text[64];
     double wall = 0;
 
     for (size_t i = 0; i < count; i++)
         wall += (double)diff->profiles[side][i].meta.wall * 1e-9 / (double)count;
-    clp_buf_add_text(out, " (");
-    if (count > 1)
-        clp_buf_add_format(out, "average of %zu, ", count);
-    if (meta->python != NULL) {
-        clp_buf_add_text(out, "Python ");
-        clp_shown_add(out, meta->python, strlen(meta->python));
-        clp_buf_add_text(out, ", ");
-    }
-    if (meta->tracer != NULL) {
-        clp_shown_add(out, meta->tracer, strlen(meta->tracer));
-        clp_buf_add_text(out, ", ");
-    }
-    clp_buf_add_format(out, "%.3g s)\n", wall);
+    (void)snprintf(text, sizeof text, "average of %zu", count);
+    add_fact(out, "", count > 1 ? text : NULL, &between);
+    add_fact(out, "Python ", meta->python, &between);
+    add_fact(out, "tracer ", meta->tracer, &between);
+    (void)snprintf(text, sizeof text, "%.3g s", wall);
+    add_fact(out, "", wall != 0 ? text : NULL, &between);
+    clp_buf_add_text(out, *between == ',' ? ")\n" : "\n");
 }
 
 static void add_side(const struct clp_diff *diff, int side, struct clp_buf *out)

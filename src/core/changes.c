@@ -383,8 +383,14 @@ static void add_line_number(struct clp_buf *out, size_t width, bool has, int64_t
     clp_number_add(out, width, number);
 }
 
-static char mark_of(const struct clp_compared_row *row)
+/* Where a side's text is not known, nothing is known of lines that did not run in it. */
+static char mark_of(const struct table *table, const struct clp_compared_row *row)
 {
+    const struct clp_profile_function *const *sides = table->function->sides;
+    bool both = sides[CLP_OLD] != NULL && sides[CLP_NEW] != NULL;
+
+    if (both && (sides[CLP_OLD]->source == NULL || sides[CLP_NEW]->source == NULL))
+        return ' ';
     if (!row->has[CLP_OLD])
         return '+';
     if (!row->has[CLP_NEW])
@@ -397,7 +403,7 @@ static void add_row(struct changes *changes, struct table *table,
 {
     struct clp_buf *out = changes->out;
     struct clp_span text = row->text[side_of(row)];
-    char mark[] = {' ', mark_of(row)};
+    char mark[] = {' ', mark_of(table, row)};
 
     set_row(changes, table, row);
     add_line_number(out, LINE_WIDTH, row->has[CLP_OLD], row->line[CLP_OLD]);
