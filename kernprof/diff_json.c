@@ -78,7 +78,7 @@ static PyObject *verdicts_of(unsigned verdicts)
     PyObject *list = PyList_New(0);
 
     for (unsigned i = 0; list != NULL && i < CLP_VERDICTS; i++)
-        if ((verdicts >> i & 1) != 0 &&
+        if (clp_verdict_is(verdicts, (enum clp_verdict)i) &&
             !append(list, PyUnicode_FromString(clp_verdict_text((enum clp_verdict)i))))
             Py_CLEAR(list);
     return list;
@@ -134,7 +134,7 @@ static PyObject *row_of(const struct clp_comparison *comparison, const struct cl
         "{s:[NN],s:[NN],s:N,s:N,s:N}", "line", line_of(row, CLP_OLD), line_of(row, CLP_NEW),
         "text", row_text(row, CLP_OLD), row_text(row, CLP_NEW), "edited",
         PyBool_FromLong(row->edited), "verdicts",
-        verdicts_of(clp_comparison_judge_row(comparison, row)), "measures",
+        verdicts_of(row->verdicts), "measures",
         changes_of(comparison, &row->samples));
 }
 
@@ -148,7 +148,7 @@ static PyObject *rows_of(const struct clp_comparison *comparison,
         const struct clp_compared_row *row = &function->rows[i];
         bool ran = clp_comparison_ran(comparison, &row->samples, CLP_OLD) ||
                    clp_comparison_ran(comparison, &row->samples, CLP_NEW);
-        if (!ran || (!all && clp_comparison_judge_row(comparison, row) == 0))
+        if (!ran || (!all && row->verdicts == 0))
             continue;
         if (!append(list, row_of(comparison, row)))
             Py_CLEAR(list);
@@ -180,7 +180,7 @@ static PyObject *function_of(const struct clp_diff *diff,
                          text_of(one->name, strlen(one->name)), "file", file_of(before),
                          file_of(after), "line", first_line_of(before), first_line_of(after),
                          "verdicts",
-                         verdicts_of(clp_comparison_judge_function(comparison, function)), "total",
+                         verdicts_of(function->verdicts), "total",
                          change_of(CLP_MEASURE_TOTAL, &total), "measures",
                          changes_of(comparison, &function->samples), "lines",
                          rows_of(comparison, function, diff->request->all));

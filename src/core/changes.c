@@ -116,7 +116,6 @@ struct table {
     bool hits; /* two columns more */
     size_t widths[MOST_CELLS];
     struct clp_number cells[MOST_CELLS]; /* of the row at hand */
-    unsigned verdicts;                   /* of it */
     bool whole;                          /* every row is shown */
 };
 
@@ -145,16 +144,11 @@ static void set_amount(const struct changes *changes, enum clp_measure measure, 
         clp_number_set_decimal(number, value, HITS_WIDTH);
 }
 
-static bool is_verdict(unsigned verdicts, enum clp_verdict verdict)
-{
-    return (verdicts >> verdict & 1) != 0;
-}
-
 static void set_percent(unsigned verdicts, double percent, struct clp_number *number)
 {
-    if (is_verdict(verdicts, CLP_VERDICT_NEW)) {
+    if (clp_verdict_is(verdicts, CLP_VERDICT_NEW)) {
         memcpy(number->text, "new", sizeof "new");
-    } else if (is_verdict(verdicts, CLP_VERDICT_GONE)) {
+    } else if (clp_verdict_is(verdicts, CLP_VERDICT_GONE)) {
         memcpy(number->text, "gone", sizeof "gone");
     } else if (isfinite(percent)) {
         clp_number_set_decimal(number, percent, PERCENT_WIDTH - 1);
@@ -164,8 +158,8 @@ static void set_percent(unsigned verdicts, double percent, struct clp_number *nu
 
 /* Before, after, change, percent; the last two only where it is a change. Memory that stayed as it
  * was is left blank: that is most lines. */
-static void set_cells(const struct changes *changes, const struct table *table,
-                      const struct clp_compared_row *row, enum clp_measure measure,
+static void set_cells(const struct changes *changes, const struct clp_compared_row *row,
+                      enum clp_measure measure,
                       struct clp_number cells[4])
 {
     const struct clp_comparison *comparison = changes->comparison;
@@ -182,20 +176,20 @@ static void set_cells(const struct changes *changes, const struct table *table,
         return;
     set_amount(changes, measure, change.change, &cells[2]);
     add_sign(&cells[2], change.change);
-    set_percent(table->verdicts, change.percent, &cells[3]);
+    set_percent(row->verdicts, change.percent, &cells[3]);
 }
 
-static void set_hits(const struct changes *changes, const struct table *table,
-                     const struct clp_compared_row *row, struct clp_number cells[2])
+static void set_hits(const struct changes *changes, const struct clp_compared_row *row,
+                     struct clp_number cells[2])
 {
     struct clp_change hits =
         clp_comparison_change(changes->comparison, &row->samples, CLP_MEASURE_HITS);
 
     if (!hits.changed)
         return;
-    if (!is_verdict(table->verdicts, CLP_VERDICT_NEW))
+    if (!clp_verdict_is(row->verdicts, CLP_VERDICT_NEW))
         set_amount(changes, CLP_MEASURE_HITS, hits.before.mean, &cells[0]);
-    if (!is_verdict(table->verdicts, CLP_VERDICT_GONE))
+    if (!clp_verdict_is(row->verdicts, CLP_VERDICT_GONE))
         set_amount(changes, CLP_MEASURE_HITS, hits.after.mean, &cells[1]);
 }
 
@@ -208,11 +202,10 @@ static void set_row(const struct changes *changes, struct table *table,
                     const struct clp_compared_row *row)
 {
     memset(table->cells, 0, cell_count(table) * sizeof *table->cells);
-    table->verdicts = clp_comparison_judge_row(changes->comparison, row);
     for (size_t i = 0; i < table->measure_count; i++)
-        set_cells(changes, table, row, table->measures[i], &table->cells[i * 4]);
+        set_cells(changes, row, table->measures[i], &table->cells[i * 4]);
     if (table->hits)
-        set_hits(changes, table, row, &table->cells[table->measure_count * 4]);
+        set_hits(changes, row, &table->cells[table->measure_count * 4]);
 }
 
 /* ---- which rows ---- */
@@ -234,7 +227,7 @@ static bool matters(const struct changes *changes, const struct table *table,
 
     if (table->whole)
         return true;
-    return both ? clp_comparison_judge_row(changes->comparison, row) != 0
+    return both ? row->verdicts != 0
                 : has_weight(changes->comparison, row);
 }
 
@@ -305,10 +298,9 @@ static void choose_columns(const struct changes *changes, struct table *table)
             table->measures[table->measure_count++] = measure;
     }
     for (size_t i = 0; i < table->function->row_count && !table->hits; i++) {
-        unsigned verdicts =
-            clp_comparison_judge_row(changes->comparison, &table->function->rows[i]);
-        table->hits = is_verdict(verdicts, CLP_VERDICT_MORE) ||
-                      is_verdict(verdicts, CLP_VERDICT_FEWER);
+        unsigned verdicts = table->function->rows[i].verdicts;
+        table->hits = clp_verdict_is(verdicts, CLP_VERDICT_MORE) ||
+                      clp_verdict_is(verdicts, CLP_VERDICT_FEWER);
     }
 }
 
@@ -453,7 +445,7 @@ static void add_verdicts(struct clp_buf *out, unsigned verdicts)
     const char *between = "  (";
 
     for (unsigned i = 0; i < CLP_VERDICTS; i++) {
-        if (!is_verdict(verdicts, (enum clp_verdict)i))
+        if (!clp_verdict_is(verdicts, (enum clp_verdict)i))
             continue;
         clp_buf_add_format(out, "%s%s", between, clp_verdict_text((enum clp_verdict)i));
         between = ", ";
@@ -466,7 +458,6 @@ static void add_total(struct changes *changes, const struct clp_compared_functio
 {
     struct clp_change total = clp_comparison_change(changes->comparison, &function->samples,
                                                     CLP_MEASURE_TOTAL);
-    unsigned verdicts = clp_comparison_judge_function(changes->comparison, function);
     struct clp_buf *out = changes->out;
 
     clp_buf_add_text(out, "Total time: ");
@@ -478,7 +469,7 @@ static void add_total(struct changes *changes, const struct clp_compared_functio
         clp_buf_add_format(out, "%g s", total.after.mean * 1e-9);
     if (total.changed && isfinite(total.percent) && function->sides[CLP_NEW] != NULL)
         clp_buf_add_format(out, ", %+g s, %+.1f %%", total.change * 1e-9, total.percent);
-    add_verdicts(out, verdicts);
+    add_verdicts(out, function->verdicts);
     clp_buf_add_text(out, "\n");
 }
 

@@ -846,41 +846,6 @@ bool clp_compare_set_measures(struct clp_compare_options *options, const char *n
     return true;
 }
 
-clp_status clp_comparison_make(struct clp_comparison *comparison, struct clp_mem *mem,
-                               const struct clp_compare_options *options,
-                               const struct clp_compare_side sides[2])
-{
-    struct work work = {.comparison = comparison, .mem = mem, .align = {.mem = mem}};
-    clp_status status = CLP_OK;
-
-    *comparison = (struct clp_comparison){.mem = mem, .options = *options};
-    for (int side = 0; side < 2 && status == CLP_OK; side++) {
-        comparison->file_counts[side] = sides[side].count;
-        find_known(comparison, side, &sides[side]);
-        status = make_store(&work, &sides[side], &comparison->stores[side]);
-    }
-    if (status == CLP_OK)
-        status = take_comparison(comparison);
-    if (status == CLP_OK)
-        status = compare_stores(&work);
-    comparison->steps = work.align.steps;
-    if (status != CLP_OK)
-        clp_comparison_clear(comparison);
-    return status;
-}
-
-void clp_comparison_clear(struct clp_comparison *comparison)
-{
-    struct clp_mem *mem = comparison->mem;
-
-    clp_mem_free(mem, comparison->rows, comparison->row_room, sizeof *comparison->rows);
-    clp_mem_free(mem, comparison->functions, comparison->function_room,
-                 sizeof *comparison->functions);
-    free_store(mem, comparison->stores[CLP_OLD]);
-    free_store(mem, comparison->stores[CLP_NEW]);
-    *comparison = (struct clp_comparison){.mem = mem};
-}
-
 /* ---- changes ---- */
 
 static struct clp_range range_of(const struct clp_comparison *comparison,
@@ -1005,8 +970,8 @@ static unsigned judge_measures(const struct clp_comparison *comparison,
     return verdicts;
 }
 
-unsigned clp_comparison_judge_row(const struct clp_comparison *comparison,
-                                  const struct clp_compared_row *row)
+static unsigned judge_row(const struct clp_comparison *comparison,
+                          const struct clp_compared_row *row)
 {
     if (!row->has[CLP_OLD] || !row->has[CLP_NEW]) {
         int side = row->has[CLP_NEW] ? CLP_NEW : CLP_OLD;
@@ -1018,8 +983,8 @@ unsigned clp_comparison_judge_row(const struct clp_comparison *comparison,
            judge(comparison, &row->samples, CLP_MEASURE_HITS, CLP_VERDICT_MORE, CLP_VERDICT_FEWER);
 }
 
-unsigned clp_comparison_judge_function(const struct clp_comparison *comparison,
-                                       const struct clp_compared_function *function)
+static unsigned judge_function(const struct clp_comparison *comparison,
+                               const struct clp_compared_function *function)
 {
     if (function->sides[CLP_OLD] == NULL)
         return bit(CLP_VERDICT_NEW);
@@ -1028,18 +993,59 @@ unsigned clp_comparison_judge_function(const struct clp_comparison *comparison,
     return judge_measures(comparison, &function->samples);
 }
 
-/* ---- lists ---- */
-
-static bool has_changed(const struct clp_comparison *comparison,
-                        const struct clp_compared_function *function)
+static void judge_all(struct clp_comparison *comparison)
 {
-    if (clp_comparison_judge_function(comparison, function) != 0)
-        return true;
-    for (size_t i = 0; i < function->row_count; i++)
-        if (clp_comparison_judge_row(comparison, &function->rows[i]) != 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < comparison->function_count; i++) {
+        struct clp_compared_function *function = &comparison->functions[i];
+        function->verdicts = judge_function(comparison, function);
+        function->changed = function->verdicts != 0;
+        for (size_t j = 0; j < function->row_count; j++) {
+            function->rows[j].verdicts = judge_row(comparison, &function->rows[j]);
+            function->changed |= function->rows[j].verdicts != 0;
+        }
+    }
 }
+
+/* ---- made and cleared ---- */
+
+clp_status clp_comparison_make(struct clp_comparison *comparison, struct clp_mem *mem,
+                               const struct clp_compare_options *options,
+                               const struct clp_compare_side sides[2])
+{
+    struct work work = {.comparison = comparison, .mem = mem, .align = {.mem = mem}};
+    clp_status status = CLP_OK;
+
+    *comparison = (struct clp_comparison){.mem = mem, .options = *options};
+    for (int side = 0; side < 2 && status == CLP_OK; side++) {
+        comparison->file_counts[side] = sides[side].count;
+        find_known(comparison, side, &sides[side]);
+        status = make_store(&work, &sides[side], &comparison->stores[side]);
+    }
+    if (status == CLP_OK)
+        status = take_comparison(comparison);
+    if (status == CLP_OK)
+        status = compare_stores(&work);
+    if (status == CLP_OK)
+        judge_all(comparison);
+    comparison->steps = work.align.steps;
+    if (status != CLP_OK)
+        clp_comparison_clear(comparison);
+    return status;
+}
+
+void clp_comparison_clear(struct clp_comparison *comparison)
+{
+    struct clp_mem *mem = comparison->mem;
+
+    clp_mem_free(mem, comparison->rows, comparison->row_room, sizeof *comparison->rows);
+    clp_mem_free(mem, comparison->functions, comparison->function_room,
+                 sizeof *comparison->functions);
+    free_store(mem, comparison->stores[CLP_OLD]);
+    free_store(mem, comparison->stores[CLP_NEW]);
+    *comparison = (struct clp_comparison){.mem = mem};
+}
+
+/* ---- lists ---- */
 
 struct weighed {
     double weights[2]; /* by the first two measures; 0 within the noise */
@@ -1080,7 +1086,7 @@ clp_status clp_comparison_list_make(struct clp_comparison_list *list,
     if (room != 0 && (weighed == NULL || places == NULL))
         goto out;
     for (size_t i = 0; i < room; i++)
-        if (all || has_changed(comparison, &comparison->functions[i]))
+        if (all || comparison->functions[i].changed)
             weighed[count++] = weigh(comparison, i);
     if (count > 1)
         qsort(weighed, count, sizeof *weighed, compare_weights);
@@ -1113,16 +1119,12 @@ struct clp_comparison_tally clp_comparison_count(const struct clp_comparison *co
 
     for (size_t i = 0; i < comparison->function_count; i++) {
         const struct clp_compared_function *function = &comparison->functions[i];
-        unsigned verdicts = clp_comparison_judge_function(comparison, function), in_lines = 0;
         bool both = function->sides[CLP_OLD] != NULL && function->sides[CLP_NEW] != NULL;
-        count_verdicts(verdicts, tally.functions);
-        for (size_t j = 0; both && j < function->row_count; j++) {
-            unsigned of_line = clp_comparison_judge_row(comparison, &function->rows[j]);
-            count_verdicts(of_line, tally.lines);
-            in_lines |= of_line;
-        }
-        tally.within += verdicts == 0 && in_lines != 0;
-        tally.unchanged += verdicts == 0 && in_lines == 0;
+        count_verdicts(function->verdicts, tally.functions);
+        for (size_t j = 0; both && j < function->row_count; j++)
+            count_verdicts(function->rows[j].verdicts, tally.lines);
+        tally.within += function->verdicts == 0 && function->changed;
+        tally.unchanged += !function->changed;
     }
     return tally;
 }

@@ -66,12 +66,36 @@ struct clp_samples {
     const struct clp_measures *const *sides[2];
 };
 
+#define CLP_VERDICT_TABLE(X) \
+    X(SLOWER, "slower")      \
+    X(FASTER, "faster")      \
+    X(GROWN, "grown")        \
+    X(SHRUNK, "shrunk")      \
+    X(NEW, "new")            \
+    X(GONE, "gone")          \
+    X(MORE, "more hits")     \
+    X(FEWER, "fewer hits")
+
+#define CLP_VERDICT_PLACE(verdict, text) CLP_VERDICT_##verdict,
+enum clp_verdict { CLP_VERDICT_TABLE(CLP_VERDICT_PLACE) CLP_VERDICTS };
+#undef CLP_VERDICT_PLACE
+
+const char *clp_verdict_text(enum clp_verdict verdict);
+
+static inline bool clp_verdict_is(unsigned verdicts, enum clp_verdict verdict)
+{
+    return (verdicts >> verdict & 1) != 0;
+}
+
+/* Verdicts are bits, 1 << verdict. A row is new or gone when it ran on a side and stands on no line of
+ * the other; nothing else is said of it then. A function has no verdict by hits. */
 struct clp_compared_row {
     bool has[2];         /* is it in the text (or among the lines) of the side? */
     bool edited;
     int64_t line[2];     /* where has */
     struct clp_span text[2];
     struct clp_samples samples;
+    unsigned verdicts;
 };
 
 struct clp_compared_function {
@@ -79,6 +103,8 @@ struct clp_compared_function {
     struct clp_compared_row *rows;               /* in the order of the text, gone before new */
     size_t row_count;
     struct clp_samples samples; /* all lines merged; the time is the function's total */
+    unsigned verdicts;
+    bool changed;               /* has it or one of its rows a verdict? */
 };
 
 struct clp_comparison {
@@ -119,29 +145,6 @@ struct clp_change clp_comparison_change(const struct clp_comparison *comparison,
 /* Did it run, in any profile of the side? */
 bool clp_comparison_ran(const struct clp_comparison *comparison, const struct clp_samples *samples,
                         int side);
-
-#define CLP_VERDICT_TABLE(X) \
-    X(SLOWER, "slower")      \
-    X(FASTER, "faster")      \
-    X(GROWN, "grown")        \
-    X(SHRUNK, "shrunk")      \
-    X(NEW, "new")            \
-    X(GONE, "gone")          \
-    X(MORE, "more hits")     \
-    X(FEWER, "fewer hits")
-
-#define CLP_VERDICT_PLACE(verdict, text) CLP_VERDICT_##verdict,
-enum clp_verdict { CLP_VERDICT_TABLE(CLP_VERDICT_PLACE) CLP_VERDICTS };
-#undef CLP_VERDICT_PLACE
-
-const char *clp_verdict_text(enum clp_verdict verdict);
-
-/* Bits 1 << verdict. A row is new or gone when it ran on a side and stands on no line of the other;
- * nothing else is said of it then. A function has no verdict by hits. */
-unsigned clp_comparison_judge_row(const struct clp_comparison *comparison,
-                                  const struct clp_compared_row *row);
-unsigned clp_comparison_judge_function(const struct clp_comparison *comparison,
-                                       const struct clp_compared_function *function);
 
 /* The functions in which something changed (or all of them), the largest change first: that of the
  * first measure, then of the next ones. */

@@ -82,7 +82,7 @@ static const char *rows_of(size_t place)
     text[0] = 0;
     for (size_t i = 0; i < function->row_count; i++) {
         const struct clp_compared_row *row = &function->rows[i];
-        unsigned verdicts = clp_comparison_judge_row(&f.comparison, row);
+        unsigned verdicts = row->verdicts;
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%lld%s%lld%s", i == 0 ? "" : " ",
                                row->has[0] ? (long long)row->line[0] : 0LL, row->edited ? "~" : ":",
                                row->has[1] ? (long long)row->line[1] : 0LL,
@@ -122,7 +122,7 @@ Test(compare, the_same_program_has_not_changed)
     compare();
     cr_assert_eq(f.comparison.function_count, 1);
     cr_assert_str_eq(rows_of(0), "1:1 2:2");
-    cr_assert_eq(clp_comparison_judge_function(&f.comparison, f.comparison.functions), 0);
+    cr_assert_eq(f.comparison.functions[0].verdicts, 0);
     cr_assert_eq(clp_comparison_count(&f.comparison).unchanged, 1);
 }
 
@@ -188,7 +188,7 @@ static int verdict_of(const char *name)
                                                      ? function->sides[CLP_NEW]
                                                      : function->sides[CLP_OLD];
         if (strcmp(one->name, name) == 0)
-            return (int)clp_comparison_judge_function(&f.comparison, function);
+            return (int)function->verdicts;
     }
     return -1;
 }
