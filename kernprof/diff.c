@@ -132,7 +132,8 @@ static bool part_files(struct clp_diff_request *request, bool parted, struct clp
     if (old_count + new_count < 2)
         clp_buf_add_text(error, "diff needs two profiles, an old and a new one");
     else if (!parted)
-        clp_buf_add_text(error, "which of the files are old, and which are new? Put -- between them");
+        clp_buf_add_text(error,
+                         "which of the files are old, and which are new? Put -- between them");
     else
         clp_buf_add_format(error, "there is no %s profile on that side of --",
                            old_count == 0 ? "old" : "new");
@@ -398,11 +399,12 @@ static bool put_summary(const struct clp_diff *diff)
 static bool put(const struct clp_diff *diff)
 {
     const struct clp_diff_request *request = diff->request;
-    bool github = strcmp(request->format, "github") == 0, made = true;
+    bool github = strcmp(request->format, "github") == 0;
+    bool json = strcmp(request->format, "json") == 0, made = true;
     struct clp_buf out;
 
     clp_buf_init(&out, diff->mem);
-    if (strcmp(request->format, "json") == 0)
+    if (json)
         made = clp_diff_json_add(diff, &out);
     else
         out.failed |= (github ? add_annotations(diff, &out) : add_text(diff, &out)) != CLP_OK;
@@ -410,7 +412,7 @@ static bool put(const struct clp_diff *diff)
         clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
     bool done = made && !out.failed &&
                 clp_words_put(me, request->outfile, clp_buf_text(&out), out.used);
-    if (request->fail_on != NULL && (request->outfile != NULL || strcmp(request->format, "json") == 0))
+    if (request->fail_on != NULL && (request->outfile != NULL || json))
         print_gates(diff);
     if (github)
         done = put_summary(diff) && done;

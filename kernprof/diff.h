@@ -5,6 +5,7 @@
 
 #include "../src/core/compare.h"
 #include "../src/core/gate.h"
+#include "../src/core/verdict.h"
 #include <stdbool.h>
 
 enum { CLP_DIFF_PASSED = 0, CLP_DIFF_FAILED = 1, CLP_DIFF_USAGE = 2, CLP_DIFF_BROKEN = 3 };

@@ -213,8 +213,10 @@ static void set_row(const struct changes *changes, struct table *table,
 /* Beyond the noise in one of the measures that are compared, hits aside? */
 static bool has_weight(const struct clp_comparison *comparison, const struct clp_compared_row *row)
 {
-    for (size_t i = 0; i < comparison->options.measure_count; i++)
-        if (clp_comparison_change(comparison, &row->samples, comparison->options.measures[i]).changed)
+    const struct clp_compare_options *options = &comparison->options;
+
+    for (size_t i = 0; i < options->measure_count; i++)
+        if (clp_comparison_change(comparison, &row->samples, options->measures[i]).changed)
             return true;
     return false;
 }
@@ -574,8 +576,8 @@ static void add_end(const struct changes *changes, size_t shown, size_t count)
                            shown, count);
     if (comparison->lost != 0)
         clp_buf_add_format(changes->out,
-                           "Texts differ within a side: %zu lines that only some have are left out.\n",
-                           comparison->lost);
+                           "Texts differ within a side: %zu lines that only some have are left "
+                           "out.\n", comparison->lost);
     add_floor(comparison, changes->out);
 }
 

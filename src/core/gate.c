@@ -154,8 +154,8 @@ static void check_samples(struct check *check, const struct clp_compared_functio
         const struct clp_gate *gate = &check->gates->items[i];
         if ((gate->measure == CLP_MEASURE_TOTAL) != (row == NULL))
             continue;
-        struct clp_breach breach = {gate, function, row,
-                                    clp_comparison_change(check->comparison, samples, gate->measure)};
+        struct clp_breach breach = {gate, function, row, {.changed = false}};
+        breach.change = clp_comparison_change(check->comparison, samples, gate->measure);
         if (!clp_gate_breaks(gate, &breach.change))
             continue;
         check->count++;

@@ -133,7 +133,8 @@ static bool is_worse(const struct clp_comparison *comparison, const struct clp_c
     if (!clp_verdict_is(row->verdicts, CLP_VERDICT_NEW))
         return clp_verdict_is(row->verdicts, CLP_VERDICT_SLOWER) ||
                clp_verdict_is(row->verdicts, CLP_VERDICT_GROWN);
-    return clp_comparison_change(comparison, &row->samples, comparison->options.measures[0]).changed;
+    enum clp_measure first = comparison->options.measures[0];
+    return clp_comparison_change(comparison, &row->samples, first).changed;
 }
 
 clp_status clp_github_add_warnings(const struct clp_comparison *comparison, const char *folder,
