@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char me[] = "clineprof";
 
@@ -27,9 +28,30 @@ static bool has_live(const char *path, double start, struct clp_mem *mem)
     return found;
 }
 
+static bool is_input(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+bool clp_reading_check_names(char *const *names, int count)
+{
+    int inputs = 0;
+
+    for (int i = 0; i < count; i++)
+        inputs += is_input(names[i]);
+    if (inputs > 1)
+        clp_words_complain(me, "standard input (-) can be read only once");
+    else if (inputs == 1 && isatty(STDIN_FILENO))
+        clp_words_complain(me, "standard input is a terminal: name a file, or pipe a profile in");
+    else
+        return true;
+    return false;
+}
+
 void clp_reading_add_fault(const char *path, const struct clp_fault *fault, struct clp_buf *out)
 {
-    clp_buf_add_format(out, "%s: %s", path, clp_fault_text(fault));
+    clp_buf_add_format(out, "%s: %s", is_input(path) ? "standard input" : path,
+                       clp_fault_text(fault));
     if (fault->os_error == 0)
         clp_buf_add_format(out, " at byte %llu", (unsigned long long)fault->offset);
     if (fault->reason != NULL)
@@ -87,6 +109,8 @@ clp_status clp_reading_file(const char *path, struct clp_profile *profile, struc
     struct clp_buf bytes;
     clp_status status;
 
+    if (is_input(path))
+        path = "/dev/stdin";
     *fault = (struct clp_fault){0};
     clp_buf_init(&bytes, profile->mem);
     status = clp_file_read(path, LARGEST_PROFILE, &bytes, fault);

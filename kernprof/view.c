@@ -3,8 +3,10 @@
 #include "../src/core/version.h"
 #include "commands.h"
 #include "config.h"
+#include "diff.h"
 #include "export.h"
 #include "folding.h"
+#include "merge.h"
 #include "options.h"
 #include "program.h"
 #include "reading.h"
@@ -13,7 +15,6 @@
 #include "show.h"
 #include "top.h"
 #include "words.h"
-#include <unistd.h>
 
 static const char me[] = "clineprof";
 
@@ -22,53 +23,16 @@ static bool is_text(const struct clp_view_options *options)
     return strcmp(options->format, "text") == 0;
 }
 
-/* A file's name is "-" for standard input. */
-static bool is_input(const char *name)
-{
-    return strcmp(name, "-") == 0;
-}
-
-static const char *shown(const char *name)
-{
-    return is_input(name) ? "standard input" : name;
-}
-
 /* What is worth knowing of a file that is still written stands above its report. */
-static bool read_one(const struct clp_view_options *options, const char *path,
-                     struct clp_profile *profile, struct clp_fault *fault)
-{
-    bool report = is_text(options) && options->outfile == NULL;
-    struct clp_buf notes;
-
-    clp_buf_init(&notes, profile->mem);
-    if (is_input(path))
-        path = "/dev/stdin";
-    clp_status status = clp_reading_file(path, profile, &notes, fault);
-    if (notes.used != 0)
-        clp_words_print(report ? 1 : 2, clp_buf_text(&notes));
-    clp_buf_clear(&notes);
-    return status == CLP_OK;
-}
-
-/* Adds each file to the sum; false when one was complained about. */
 static bool read_all(const struct clp_view_options *options, struct clp_profile *sum)
 {
-    struct clp_profile one;
-    struct clp_fault fault;
-    bool done = true;
+    bool report = is_text(options) && options->outfile == NULL;
 
-    for (int i = 0; i < options->file_count && done; i++) {
-        clp_profile_init(&one, sum->mem);
-        done = read_one(options, options->files[i], &one, &fault);
-        if (done)
-            done = (fault.status = clp_profile_merge(sum, &one)) == CLP_OK;
-        if (!done)
-            clp_reading_complain(shown(options->files[i]), &fault, sum->mem);
-        clp_profile_clear(&one);
-    }
-    if (done && options->read_sources && clp_reading_add_sources(sum) != CLP_OK)
+    if (!clp_merge_files(options->files, options->file_count, report ? 1 : 2, sum))
+        return false;
+    if (options->read_sources && clp_reading_add_sources(sum) != CLP_OK)
         clp_words_complain(me, clp_status_text(CLP_NO_MEMORY)); /* shown without */
-    return done;
+    return true;
 }
 
 static struct clp_report_options report_options(const struct clp_view_options *view)
@@ -129,18 +93,9 @@ static int view(const struct clp_view_options *options, struct clp_mem *mem)
 /* False when there is nothing to show, or standard input is no profile's; that has been told. */
 static bool has_files(const struct clp_view_options *options)
 {
-    int inputs = 0;
-
-    for (int i = 0; i < options->file_count; i++)
-        inputs += is_input(options->files[i]);
-    if (options->file_count == 0)
-        clp_words_complain(me, "no profile to show; see clineprof --help");
-    else if (inputs > 1)
-        clp_words_complain(me, "standard input (-) can be read only once");
-    else if (inputs == 1 && isatty(STDIN_FILENO))
-        clp_words_complain(me, "standard input is a terminal: name a file, or pipe a profile in");
-    else
-        return true;
+    if (options->file_count != 0)
+        return clp_reading_check_names(options->files, options->file_count);
+    clp_words_complain(me, "no profile to show; see clineprof --help");
     return false;
 }
 
@@ -215,6 +170,10 @@ PyObject *clp_view_main(PyObject *list)
         code = clp_recover_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_TOP))
         code = clp_top_main(words.count, words.items, &mem);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_DIFF))
+        code = clp_diff_main(words.count, words.items, &mem);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_MERGE))
+        code = clp_merge_main(words.count, words.items, &mem);
     else if (configure(list, &options, &mem, &keep))
         code = main_of(&words, &options, &mem);
     else

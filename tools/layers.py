@@ -19,7 +19,7 @@ LAYERS = {
         "functions lines bytecode opcode_table",
         "engine decoded edges layout rewrite",
         "profile snapshot wire live live_reader source number shown walk unpickle pickle measure align",
-        "choice columns footer table ranking report match compare gate changes github",
+        "choice columns footer table ranking report match sides compare verdict gate changes github",
     ],
 }
 # The rest has few layers and many files: what is not named has the layer after the folder. The

@@ -116,7 +116,6 @@ struct table {
     bool hits; /* two columns more */
     size_t widths[MOST_CELLS];
     struct clp_number cells[MOST_CELLS]; /* of the row at hand */
-    unsigned verdicts;                   /* of it */
     bool whole;                          /* every row is shown */
 };
 
@@ -145,16 +144,11 @@ static void set_amount(const struct changes *changes, enum clp_measure measure, 
         clp_number_set_decimal(number, value, HITS_WIDTH);
 }
 
-static bool is_verdict(unsigned verdicts, enum clp_verdict verdict)
-{
-    return (verdicts >> verdict & 1) != 0;
-}
-
 static void set_percent(unsigned verdicts, double percent, struct clp_number *number)
 {
-    if (is_verdict(verdicts, CLP_VERDICT_NEW)) {
+    if (clp_verdict_is(verdicts, CLP_VERDICT_NEW)) {
         memcpy(number->text, "new", sizeof "new");
-    } else if (is_verdict(verdicts, CLP_VERDICT_GONE)) {
+    } else if (clp_verdict_is(verdicts, CLP_VERDICT_GONE)) {
         memcpy(number->text, "gone", sizeof "gone");
     } else if (isfinite(percent)) {
         clp_number_set_decimal(number, percent, PERCENT_WIDTH - 1);
@@ -162,14 +156,18 @@ static void set_percent(unsigned verdicts, double percent, struct clp_number *nu
     }
 }
 
-/* Before, after, change, percent; the last two only where it is a change. */
-static void set_cells(const struct changes *changes, const struct table *table,
-                      const struct clp_compared_row *row, enum clp_measure measure,
+/* Before, after, change, percent; the last two only where it is a change. Memory that stayed as it
+ * was is left blank: that is most lines. */
+static void set_cells(const struct changes *changes, const struct clp_compared_row *row,
+                      enum clp_measure measure,
                       struct clp_number cells[4])
 {
     const struct clp_comparison *comparison = changes->comparison;
     struct clp_change change = clp_comparison_change(comparison, &row->samples, measure);
 
+    if (clp_measure_kind_of(measure) == CLP_MEASURE_BYTES && change.before.mean == 0 &&
+        change.after.mean == 0)
+        return;
     if (clp_comparison_ran(comparison, &row->samples, CLP_OLD))
         set_amount(changes, measure, change.before.mean, &cells[0]);
     if (clp_comparison_ran(comparison, &row->samples, CLP_NEW))
@@ -178,20 +176,20 @@ static void set_cells(const struct changes *changes, const struct table *table,
         return;
     set_amount(changes, measure, change.change, &cells[2]);
     add_sign(&cells[2], change.change);
-    set_percent(table->verdicts, change.percent, &cells[3]);
+    set_percent(row->verdicts, change.percent, &cells[3]);
 }
 
-static void set_hits(const struct changes *changes, const struct table *table,
-                     const struct clp_compared_row *row, struct clp_number cells[2])
+static void set_hits(const struct changes *changes, const struct clp_compared_row *row,
+                     struct clp_number cells[2])
 {
     struct clp_change hits =
         clp_comparison_change(changes->comparison, &row->samples, CLP_MEASURE_HITS);
 
     if (!hits.changed)
         return;
-    if (!is_verdict(table->verdicts, CLP_VERDICT_NEW))
+    if (!clp_verdict_is(row->verdicts, CLP_VERDICT_NEW))
         set_amount(changes, CLP_MEASURE_HITS, hits.before.mean, &cells[0]);
-    if (!is_verdict(table->verdicts, CLP_VERDICT_GONE))
+    if (!clp_verdict_is(row->verdicts, CLP_VERDICT_GONE))
         set_amount(changes, CLP_MEASURE_HITS, hits.after.mean, &cells[1]);
 }
 
@@ -204,11 +202,10 @@ static void set_row(const struct changes *changes, struct table *table,
                     const struct clp_compared_row *row)
 {
     memset(table->cells, 0, cell_count(table) * sizeof *table->cells);
-    table->verdicts = clp_comparison_judge_row(changes->comparison, row);
     for (size_t i = 0; i < table->measure_count; i++)
-        set_cells(changes, table, row, table->measures[i], &table->cells[i * 4]);
+        set_cells(changes, row, table->measures[i], &table->cells[i * 4]);
     if (table->hits)
-        set_hits(changes, table, row, &table->cells[table->measure_count * 4]);
+        set_hits(changes, row, &table->cells[table->measure_count * 4]);
 }
 
 /* ---- which rows ---- */
@@ -216,8 +213,10 @@ static void set_row(const struct changes *changes, struct table *table,
 /* Beyond the noise in one of the measures that are compared, hits aside? */
 static bool has_weight(const struct clp_comparison *comparison, const struct clp_compared_row *row)
 {
-    for (size_t i = 0; i < comparison->options.measure_count; i++)
-        if (clp_comparison_change(comparison, &row->samples, comparison->options.measures[i]).changed)
+    const struct clp_compare_options *options = &comparison->options;
+
+    for (size_t i = 0; i < options->measure_count; i++)
+        if (clp_comparison_change(comparison, &row->samples, options->measures[i]).changed)
             return true;
     return false;
 }
@@ -230,7 +229,7 @@ static bool matters(const struct changes *changes, const struct table *table,
 
     if (table->whole)
         return true;
-    return both ? clp_comparison_judge_row(changes->comparison, row) != 0
+    return both ? row->verdicts != 0
                 : has_weight(changes->comparison, row);
 }
 
@@ -301,10 +300,9 @@ static void choose_columns(const struct changes *changes, struct table *table)
             table->measures[table->measure_count++] = measure;
     }
     for (size_t i = 0; i < table->function->row_count && !table->hits; i++) {
-        unsigned verdicts =
-            clp_comparison_judge_row(changes->comparison, &table->function->rows[i]);
-        table->hits = is_verdict(verdicts, CLP_VERDICT_MORE) ||
-                      is_verdict(verdicts, CLP_VERDICT_FEWER);
+        unsigned verdicts = table->function->rows[i].verdicts;
+        table->hits = clp_verdict_is(verdicts, CLP_VERDICT_MORE) ||
+                      clp_verdict_is(verdicts, CLP_VERDICT_FEWER);
     }
 }
 
@@ -343,6 +341,14 @@ static void set_widths(const struct changes *changes, struct table *table, size_
     }
 }
 
+/* More between the columns of two measures. */
+static size_t gap_before(const struct table *table, size_t cell)
+{
+    bool first = cell % 4 == 0 && cell <= table->measure_count * 4;
+
+    return first && cell != 0 ? 3 : 1;
+}
+
 static void add_header(struct changes *changes, const struct table *table)
 {
     struct clp_buf *out = changes->out;
@@ -353,7 +359,7 @@ static void add_header(struct changes *changes, const struct table *table)
     clp_number_add(out, LINE_WIDTH + 1, "New #");
     for (size_t i = 0; i < cell_count(table); i++) {
         set_title(table, i, title);
-        clp_number_add(out, table->widths[i] + 1, title);
+        clp_number_add(out, table->widths[i] + gap_before(table, i), title);
     }
     clp_buf_add_text(out, text_title);
     size_t bytes = out->used - start;
@@ -371,8 +377,14 @@ static void add_line_number(struct clp_buf *out, size_t width, bool has, int64_t
     clp_number_add(out, width, number);
 }
 
-static char mark_of(const struct clp_compared_row *row)
+/* Where a side's text is not known, nothing is known of lines that did not run in it. */
+static char mark_of(const struct table *table, const struct clp_compared_row *row)
 {
+    const struct clp_profile_function *const *sides = table->function->sides;
+    bool both = sides[CLP_OLD] != NULL && sides[CLP_NEW] != NULL;
+
+    if (both && (sides[CLP_OLD]->source == NULL || sides[CLP_NEW]->source == NULL))
+        return ' ';
     if (!row->has[CLP_OLD])
         return '+';
     if (!row->has[CLP_NEW])
@@ -385,13 +397,13 @@ static void add_row(struct changes *changes, struct table *table,
 {
     struct clp_buf *out = changes->out;
     struct clp_span text = row->text[side_of(row)];
-    char mark[] = {' ', mark_of(row)};
+    char mark[] = {' ', mark_of(table, row)};
 
     set_row(changes, table, row);
     add_line_number(out, LINE_WIDTH, row->has[CLP_OLD], row->line[CLP_OLD]);
     add_line_number(out, LINE_WIDTH + 1, row->has[CLP_NEW], row->line[CLP_NEW]);
     for (size_t i = 0; i < cell_count(table); i++)
-        clp_number_add(out, table->widths[i] + 1, table->cells[i].text);
+        clp_number_add(out, table->widths[i] + gap_before(table, i), table->cells[i].text);
     clp_buf_add(out, mark, sizeof mark);
     clp_shown_add(out, text.text, text.bytes);
     clp_buf_add_text(out, "\n");
@@ -419,7 +431,7 @@ static void add_table(struct changes *changes, struct table *table)
 {
     size_t head = find_head(table->function);
 
-    if (table->function->row_count == 0)
+    if (find_shown(changes, table, table->function->row_count, 0) == table->function->row_count)
         return;
     choose_columns(changes, table);
     set_widths(changes, table, head);
@@ -435,7 +447,7 @@ static void add_verdicts(struct clp_buf *out, unsigned verdicts)
     const char *between = "  (";
 
     for (unsigned i = 0; i < CLP_VERDICTS; i++) {
-        if (!is_verdict(verdicts, (enum clp_verdict)i))
+        if (!clp_verdict_is(verdicts, (enum clp_verdict)i))
             continue;
         clp_buf_add_format(out, "%s%s", between, clp_verdict_text((enum clp_verdict)i));
         between = ", ";
@@ -448,7 +460,6 @@ static void add_total(struct changes *changes, const struct clp_compared_functio
 {
     struct clp_change total = clp_comparison_change(changes->comparison, &function->samples,
                                                     CLP_MEASURE_TOTAL);
-    unsigned verdicts = clp_comparison_judge_function(changes->comparison, function);
     struct clp_buf *out = changes->out;
 
     clp_buf_add_text(out, "Total time: ");
@@ -460,7 +471,7 @@ static void add_total(struct changes *changes, const struct clp_compared_functio
         clp_buf_add_format(out, "%g s", total.after.mean * 1e-9);
     if (total.changed && isfinite(total.percent) && function->sides[CLP_NEW] != NULL)
         clp_buf_add_format(out, ", %+g s, %+.1f %%", total.change * 1e-9, total.percent);
-    add_verdicts(out, verdicts);
+    add_verdicts(out, function->verdicts);
     clp_buf_add_text(out, "\n");
 }
 
@@ -524,13 +535,13 @@ static void add_floor(const struct clp_comparison *comparison, struct clp_buf *o
     const struct clp_compare_options *options = &comparison->options;
 
     clp_buf_add_text(out, "Noise floor: ");
-    clp_measure_add_amount(out, CLP_MEASURE_NANOS, options->time_floor, false);
+    clp_measure_add_round(out, CLP_MEASURE_NANOS, options->time_floor);
     clp_buf_add_text(out, ", ");
-    clp_measure_add_amount(out, CLP_MEASURE_NANOS, options->hit_floor, false);
+    clp_measure_add_round(out, CLP_MEASURE_NANOS, options->hit_floor);
     clp_buf_add_text(out, " per hit");
     if (is_known(comparison, CLP_MEASURE_INCREMENT)) {
         clp_buf_add_text(out, ", ");
-        clp_measure_add_amount(out, CLP_MEASURE_BYTES, options->bytes_floor, false);
+        clp_measure_add_round(out, CLP_MEASURE_BYTES, options->bytes_floor);
     }
     clp_buf_add_text(out, "\n");
 }
@@ -546,7 +557,9 @@ void clp_changes_add_summary(const struct clp_comparison *comparison, struct clp
         clp_buf_add_format(out, "%s%zu changed within", between, tally.within);
         between = ", ";
     }
-    clp_buf_add_format(out, "%s%zu unchanged\n", between, tally.unchanged);
+    if (tally.unchanged != 0 || *between == 0)
+        clp_buf_add_format(out, "%s%zu unchanged", between, tally.unchanged);
+    clp_buf_add_text(out, "\n");
     between = "Lines: ";
     add_counts(out, tally.lines, &between);
     if (*between == ',')
@@ -559,12 +572,12 @@ static void add_end(const struct changes *changes, size_t shown, size_t count)
 
     clp_changes_add_summary(comparison, changes->out);
     if (shown < count)
-        clp_buf_add_format(changes->out, "Shown are the %zu functions of %zu that changed most.\n",
+        clp_buf_add_format(changes->out, "Shown: %zu of %zu functions, those that changed most.\n",
                            shown, count);
     if (comparison->lost != 0)
         clp_buf_add_format(changes->out,
-                           "Texts differ within a side: %zu lines that only some have are left out.\n",
-                           comparison->lost);
+                           "Texts differ within a side: %zu lines that only some have are left "
+                           "out.\n", comparison->lost);
     add_floor(comparison, changes->out);
 }
 

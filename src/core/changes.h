@@ -5,8 +5,8 @@
 #define CLP_CHANGES_H
 
 #include "buf.h"
-#include "compare.h"
 #include "gate.h"
+#include "verdict.h"
 
 struct clp_changes_options {
     double unit;        /* seconds per unit of times in the tables */

@@ -4,9 +4,9 @@
  *
  * Which function is which: core/match.h. Lines of two functions with the same text go one by one;
  * where the text was edited they are aligned (core/align.h) by their text without the white space
- * around it, so that a line which was only indented is the same line. A line that shares half of its
- * text with one that stands in its place was edited, and is the same line too; any other is gone and
- * a new one. Where a side has no text, lines are the same at the same distance from the first.
+ * around it, so that a line which was only indented is the same line. A line that shares half of
+ * its text with one that stands in its place was edited, and is the same line too; any other is gone
+ * and a new one. Where a side has no text, lines are the same at the same distance from the first.
  *
  * Several profiles of a side are averaged, one that lacks a line counting as zero. A measure has
  * changed where
@@ -14,17 +14,18 @@
  *   - the averages differ by more than the noise floor: for times both an absolute one and one by
  *     hit, for memory an absolute one, for hits none.
  *
- * The defaults. One by hit of 50 ns: an event of the profiler costs 8 to 11 ns, the correction for it
- * is one number for all lines (docs/overhead.md), and the same line differs by that much from process
- * to process with where its data happen to lie; five events' worth covers a line and the events of
- * what it calls in loops of its own. One of 1 ms: a scheduler's time slice, which any line may lose
- * once. 64 KiB: sixteen pages; an allocator takes memory in such pieces. What they hide are changes of
- * lines that are very short or ran very seldom; lower them where those matter. */
+ * The defaults. By hit 50 ns: an event of the profiler costs 7 to 12 ns, of which an average is
+ * taken off (docs/overhead.md), so a line is wrong by up to some 5 ns for its own event and for each
+ * in what it calls; and the same two lines differ by several from process to process, with where
+ * their data happen to lie. 50 ns is ten events' worth. Absolute 1 ms: a line that runs once may
+ * lose a slice of the processor. 64 KiB: sixteen pages, which an allocator may or may not have had
+ * at hand. What they hide are small changes of very short lines: lower them where those matter. */
 #ifndef CLP_COMPARE_H
 #define CLP_COMPARE_H
 
 #include "measure.h"
 #include "profile.h"
+#include "sides.h"
 #include "source.h"
 
 #define CLP_COMPARE_MOST_MEASURES CLP_MEASURES
@@ -44,6 +45,16 @@ struct clp_compare_options {
 /* The floors; time and increment. */
 struct clp_compare_options clp_compare_defaults(void);
 
+/* Sets floors from amounts between commas: "5ms" the absolute one of times, "100ns/hit" the one by
+ * hit, "1MiB" that of memory, "0" all of them. False, and what it needs appended to `fault`;
+ * *options is then as it was. */
+bool clp_compare_set_floor(struct clp_compare_options *options, const char *text,
+                           struct clp_buf *fault);
+
+/* Sets the measures from names between commas. The same of failures. */
+bool clp_compare_set_measures(struct clp_compare_options *options, const char *names,
+                              struct clp_buf *fault);
+
 /* Profiles of a side. None at all: everything counts from zero. */
 struct clp_compare_side {
     const struct clp_profile *profiles; /* borrowed */
@@ -62,6 +73,7 @@ struct clp_compared_row {
     int64_t line[2];     /* where has */
     struct clp_span text[2];
     struct clp_samples samples;
+    unsigned verdicts; /* core/verdict.h */
 };
 
 struct clp_compared_function {
@@ -69,6 +81,8 @@ struct clp_compared_function {
     struct clp_compared_row *rows;               /* in the order of the text, gone before new */
     size_t row_count;
     struct clp_samples samples; /* all lines merged; the time is the function's total */
+    unsigned verdicts;
+    bool changed;               /* has it or one of its rows a verdict? */
 };
 
 struct clp_comparison {
@@ -82,7 +96,7 @@ struct clp_comparison {
     uint64_t steps;  /* of aligning, so that a test can see that it is linear */
     struct clp_compared_row *rows; /* of all functions */
     size_t row_count, row_room, function_room;
-    struct clp_compare_store *stores[2];
+    struct clp_side sides[2];
 };
 
 /* Compares; the profiles must outlive the result. CLP_NO_MEMORY leaves nothing to clear. */
@@ -90,67 +104,5 @@ clp_status clp_comparison_make(struct clp_comparison *comparison, struct clp_mem
                                const struct clp_compare_options *options,
                                const struct clp_compare_side sides[2]);
 void clp_comparison_clear(struct clp_comparison *comparison);
-
-struct clp_range {
-    double mean, low, high;
-};
-
-struct clp_change {
-    struct clp_range before, after;
-    double change;  /* of the averages */
-    double percent; /* of the one before; INFINITY from zero, 0 where nothing changed */
-    bool changed;   /* beyond range and noise */
-};
-
-struct clp_change clp_comparison_change(const struct clp_comparison *comparison,
-                                        const struct clp_samples *samples,
-                                        enum clp_measure measure);
-
-/* Did it run, in any profile of the side? */
-bool clp_comparison_ran(const struct clp_comparison *comparison, const struct clp_samples *samples,
-                        int side);
-
-#define CLP_VERDICT_TABLE(X) \
-    X(SLOWER, "slower")      \
-    X(FASTER, "faster")      \
-    X(GROWN, "grown")        \
-    X(SHRUNK, "shrunk")      \
-    X(NEW, "new")            \
-    X(GONE, "gone")          \
-    X(MORE, "more hits")     \
-    X(FEWER, "fewer hits")
-
-#define CLP_VERDICT_PLACE(verdict, text) CLP_VERDICT_##verdict,
-enum clp_verdict { CLP_VERDICT_TABLE(CLP_VERDICT_PLACE) CLP_VERDICTS };
-#undef CLP_VERDICT_PLACE
-
-const char *clp_verdict_text(enum clp_verdict verdict);
-
-/* Bits 1 << verdict. A row is new or gone when it ran on a side and stands on no line of the other;
- * nothing else is said of it then. A function has no verdict by hits. */
-unsigned clp_comparison_judge_row(const struct clp_comparison *comparison,
-                                  const struct clp_compared_row *row);
-unsigned clp_comparison_judge_function(const struct clp_comparison *comparison,
-                                       const struct clp_compared_function *function);
-
-/* The functions in which something changed (or all of them), the largest change first: that of the
- * first measure, then of the next ones. */
-struct clp_comparison_list {
-    size_t *places; /* in comparison->functions */
-    size_t count, room;
-};
-
-clp_status clp_comparison_list_make(struct clp_comparison_list *list,
-                                    const struct clp_comparison *comparison, bool all);
-void clp_comparison_list_clear(struct clp_comparison_list *list, struct clp_mem *mem);
-
-/* How many functions and lines have each verdict. */
-struct clp_comparison_tally {
-    size_t functions[CLP_VERDICTS], lines[CLP_VERDICTS];
-    size_t within;    /* functions without a verdict, but with a line that has one */
-    size_t unchanged; /* functions */
-};
-
-struct clp_comparison_tally clp_comparison_count(const struct clp_comparison *comparison);
 
 #endif

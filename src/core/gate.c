@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LARGEST_AMOUNT 1e18
-
 /* ---- reading ---- */
 
 struct reader {
@@ -28,11 +26,6 @@ static void skip_spaces(struct reader *reader)
         reader->at++;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool read_measure(struct reader *reader, struct clp_gate *gate)
 {
     skip_spaces(reader);
@@ -48,29 +41,6 @@ static bool read_measure(struct reader *reader, struct clp_gate *gate)
         return complain(reader, "> or <");
     gate->below = *reader->at++ == '<';
     skip_spaces(reader);
-    return true;
-}
-
-/* By hand: strtod would follow the locale of the program and take "inf" and hexadecimal. */
-static bool read_number(struct reader *reader, double *number)
-{
-    double scale = 1;
-
-    *number = 0;
-    if (!is_digit(*reader->at))
-        return complain(reader, "a number");
-    while (is_digit(*reader->at))
-        *number = *number * 10 + (*reader->at++ - '0');
-    if (*reader->at == '.') {
-        reader->at++;
-        if (!is_digit(*reader->at))
-            return complain(reader, "a digit");
-        for (; is_digit(*reader->at); scale *= 10)
-            *number = *number * 10 + (*reader->at++ - '0');
-    }
-    *number /= scale;
-    if (!(*number <= LARGEST_AMOUNT))
-        return complain(reader, "a smaller number");
     return true;
 }
 
@@ -109,7 +79,9 @@ static bool read_gate(struct reader *reader, struct clp_gate *gate)
     reader->at += change;
     gate->kind = change ? CLP_GATE_CHANGE : CLP_GATE_LIMIT;
     skip_spaces(reader);
-    if (!read_number(reader, &gate->amount) || !read_unit(reader, gate, change))
+    if (!clp_measure_read_number(&reader->at, &gate->amount))
+        return complain(reader, "a number");
+    if (!read_unit(reader, gate, change))
         return false;
     if (falls)
         gate->amount = -gate->amount;
@@ -182,8 +154,8 @@ static void check_samples(struct check *check, const struct clp_compared_functio
         const struct clp_gate *gate = &check->gates->items[i];
         if ((gate->measure == CLP_MEASURE_TOTAL) != (row == NULL))
             continue;
-        struct clp_breach breach = {gate, function, row,
-                                    clp_comparison_change(check->comparison, samples, gate->measure)};
+        struct clp_breach breach = {gate, function, row, {.changed = false}};
+        breach.change = clp_comparison_change(check->comparison, samples, gate->measure);
         if (!clp_gate_breaks(gate, &breach.change))
             continue;
         check->count++;

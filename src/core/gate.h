@@ -15,8 +15,8 @@
 #ifndef CLP_GATE_H
 #define CLP_GATE_H
 
-#include "compare.h"
 #include "measure.h"
+#include "verdict.h"
 
 #define CLP_GATES_MOST 32
 

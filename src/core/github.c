@@ -103,7 +103,6 @@ static void add_warning(const struct clp_comparison *comparison, const char *fol
                         const struct clp_compared_function *function,
                         const struct clp_compared_row *row, struct clp_buf *out)
 {
-    unsigned verdicts = clp_comparison_judge_row(comparison, row);
     const char *between = "";
     struct clp_buf text;
 
@@ -120,21 +119,22 @@ static void add_warning(const struct clp_comparison *comparison, const char *fol
     }
     add_text_of(&text, row);
     add_head(out, "warning", folder, function, row);
-    clp_buf_add_text(out, verdicts >> CLP_VERDICT_SLOWER & 1 ? " slower"
-                          : verdicts >> CLP_VERDICT_GROWN & 1 ? " grown" : " new");
+    clp_buf_add_text(out, clp_verdict_is(row->verdicts, CLP_VERDICT_SLOWER)  ? " slower"
+                          : clp_verdict_is(row->verdicts, CLP_VERDICT_GROWN) ? " grown"
+                                                                             : " new");
     add_tail(out, &text);
 }
 
 /* A new line is worth a warning when it takes more than the noise. */
 static bool is_worse(const struct clp_comparison *comparison, const struct clp_compared_row *row)
 {
-    unsigned verdicts = clp_comparison_judge_row(comparison, row);
-
     if (!row->has[CLP_NEW])
         return false;
-    if ((verdicts >> CLP_VERDICT_NEW & 1) == 0)
-        return (verdicts & (1u << CLP_VERDICT_SLOWER | 1u << CLP_VERDICT_GROWN)) != 0;
-    return clp_comparison_change(comparison, &row->samples, comparison->options.measures[0]).changed;
+    if (!clp_verdict_is(row->verdicts, CLP_VERDICT_NEW))
+        return clp_verdict_is(row->verdicts, CLP_VERDICT_SLOWER) ||
+               clp_verdict_is(row->verdicts, CLP_VERDICT_GROWN);
+    enum clp_measure first = comparison->options.measures[0];
+    return clp_comparison_change(comparison, &row->samples, first).changed;
 }
 
 clp_status clp_github_add_warnings(const struct clp_comparison *comparison, const char *folder,
@@ -201,7 +201,6 @@ static void add_function(const struct clp_comparison *comparison, const char *fo
 {
     struct clp_change total =
         clp_comparison_change(comparison, &function->samples, CLP_MEASURE_TOTAL);
-    unsigned verdicts = clp_comparison_judge_function(comparison, function);
     const struct clp_profile_function *one = function->sides[CLP_NEW];
     const char *between = "";
 
@@ -215,12 +214,12 @@ static void add_function(const struct clp_comparison *comparison, const char *fo
     add_cells(out, CLP_MEASURE_TOTAL, &total);
     clp_buf_add_text(out, " ");
     for (unsigned i = 0; i < CLP_VERDICTS; i++) {
-        if ((verdicts >> i & 1) == 0)
+        if (!clp_verdict_is(function->verdicts, (enum clp_verdict)i))
             continue;
         clp_buf_add_format(out, "%s%s", between, clp_verdict_text((enum clp_verdict)i));
         between = ", ";
     }
-    clp_buf_add_text(out, verdicts == 0 ? "changed within |\n" : " |\n");
+    clp_buf_add_text(out, function->verdicts == 0 ? "changed within |\n" : " |\n");
 }
 
 clp_status clp_github_add_summary(const struct clp_comparison *comparison, const char *folder,

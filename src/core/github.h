@@ -8,8 +8,8 @@
 #define CLP_GITHUB_H
 
 #include "buf.h"
-#include "compare.h"
 #include "gate.h"
+#include "verdict.h"
 
 /* "::error file=..,line=..,title=..::.." and a line end. What is gone has a file and line of before,
  * which may not exist any more: it is named in the text only. */

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#define LARGEST_NUMBER 1e18
+
 static const struct row {
     const char *name, *title;
     enum clp_measure_kind kind;
@@ -18,8 +20,8 @@ static const struct unit {
     const char *name;
     double size;
 } units[] = {
-    {CLP_MEASURE_NANOS, "ns", 1},       {CLP_MEASURE_NANOS, "us", 1e3},
-    {CLP_MEASURE_NANOS, "µs", 1e3},     {CLP_MEASURE_NANOS, "ms", 1e6},
+    {CLP_MEASURE_NANOS, "ns", 1},       {CLP_MEASURE_NANOS, "µs", 1e3},
+    {CLP_MEASURE_NANOS, "us", 1e3},     {CLP_MEASURE_NANOS, "ms", 1e6},
     {CLP_MEASURE_NANOS, "s", 1e9},      {CLP_MEASURE_BYTES, "B", 1},
     {CLP_MEASURE_BYTES, "kB", 1e3},     {CLP_MEASURE_BYTES, "MB", 1e6},
     {CLP_MEASURE_BYTES, "GB", 1e9},     {CLP_MEASURE_BYTES, "KiB", 1 << 10},
@@ -106,6 +108,31 @@ const char *clp_measure_units(enum clp_measure_kind kind)
     }
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool clp_measure_read_number(const char **at, double *number)
+{
+    double scale = 1;
+
+    *number = 0;
+    if (!is_digit(**at))
+        return false;
+    while (is_digit(**at))
+        *number = *number * 10 + (*(*at)++ - '0');
+    if (**at == '.') {
+        ++*at;
+        if (!is_digit(**at))
+            return false;
+        for (; is_digit(**at); scale *= 10)
+            *number = *number * 10 + (*(*at)++ - '0');
+    }
+    *number /= scale;
+    return *number <= LARGEST_NUMBER;
+}
+
 /* Three digits and more behind the point where there are few before it: 1.23 ms, 123.4 ms. */
 static void add_time(struct clp_buf *out, double nanos)
 {
@@ -122,6 +149,10 @@ void clp_measure_add_amount(struct clp_buf *out, enum clp_measure_kind kind, dou
 {
     struct clp_number number;
 
+    if (amount == 0 && kind != CLP_MEASURE_COUNT) {
+        clp_buf_add_text(out, kind == CLP_MEASURE_NANOS ? "0 s" : "0 MiB");
+        return;
+    }
     if (with_sign && amount >= 0)
         clp_buf_add_text(out, "+");
     if (kind == CLP_MEASURE_NANOS) {
@@ -132,4 +163,17 @@ void clp_measure_add_amount(struct clp_buf *out, enum clp_measure_kind kind, dou
     } else {
         clp_buf_add_format(out, amount == floor(amount) ? "%.0f" : "%.1f", amount);
     }
+}
+
+void clp_measure_add_round(struct clp_buf *out, enum clp_measure_kind kind, double amount)
+{
+    const struct unit *best = NULL;
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        bool usual = kind == CLP_MEASURE_NANOS || fmod(units[i].size, 1024) == 0;
+        if (units[i].kind == kind && usual && (best == NULL || units[i].size <= amount))
+            best = &units[i];
+    }
+    clp_buf_add_format(out, "%g%s%s", best != NULL ? amount / best->size : amount,
+                       best != NULL ? " " : "", best != NULL ? best->name : "");
 }

@@ -6,6 +6,7 @@
 
 #include "buf.h"
 #include "profile.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Constant, name, what it is in, title of a column. TOTAL is the time of a whole function; all
@@ -47,8 +48,16 @@ double clp_measure_unit(enum clp_measure_kind kind, const char *name, size_t byt
 /* "ns, us, ms or s": what there is. */
 const char *clp_measure_units(enum clp_measure_kind kind);
 
+/* Reads digits, with or without a point among them, and moves *at behind. By hand: strtod follows the
+ * locale of the program, and takes "inf" and hexadecimal. False where there is no number, or one that
+ * no measure reaches; *at is then at the fault. */
+bool clp_measure_read_number(const char **at, double *number);
+
 /* Appends an amount as people say it: "20.1 ms", "-1.250 MiB", "12". With a sign: "+20.1 ms". */
 void clp_measure_add_amount(struct clp_buf *out, enum clp_measure_kind kind, double amount,
                             bool with_sign);
+
+/* The same of a round one, as short as it can be: "1 ms", "64 KiB". */
+void clp_measure_add_round(struct clp_buf *out, enum clp_measure_kind kind, double amount);
 
 #endif

@@ -516,11 +516,11 @@ static clp_status merge_function(struct clp_profile *into, const struct clp_prof
         return CLP_NO_MEMORY;
     if (merge_lines(into->mem, function, from) != CLP_OK)
         return CLP_NO_MEMORY;
-    function->total = sum_uint64_t(function->total, from->total);
-    function->raw_total = sum_uint64_t(function->raw_total, from->raw_total);
     for (size_t i = 0; i < from->leak_count; i++)
         if (clp_profile_add_leak(into, function, &from->leaks[i]) != CLP_OK)
             return CLP_NO_MEMORY;
+    function->total = sum_uint64_t(function->total, from->total);
+    function->raw_total = sum_uint64_t(function->raw_total, from->raw_total);
     if (function->source == NULL)
         return clp_profile_set_source(into, function, from->source, from->source_bytes);
     return CLP_OK;

@@ -6,7 +6,7 @@ import sys
 
 import msgpack
 import pytest
-from harness import CKERNPROF, ROOT, run, run_ckernprof, run_python
+from harness import BUILD, CKERNPROF, ROOT, run, run_ckernprof, run_python
 
 README = (ROOT / "README.md").read_text("utf-8")
 PICTURE = (ROOT / "docs" / "terminal.svg").read_text("utf-8")
@@ -134,3 +134,72 @@ def test_twice_v_says_which_tracer_ran_and_what_was_selected(script, tmp_path):
 def test_version(tmp_path):
     ended = run([CKERNPROF, "-V"], tmp_path)
     assert re.fullmatch(r"ckernprof \d+\.\d+\.\d+\n", ended.out)
+
+
+# ---- docs/compare.md ----
+
+COMPARE = (ROOT / "docs" / "compare.md").read_text("utf-8")
+
+
+def shown_by(command):
+    """What a page says that a command prints."""
+    return COMPARE.split(f"```console\n$ {command}\n")[1].split("```")[0].splitlines()
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """A folder with the page's program, and its profiles before and after the edit."""
+    folder = tmp_path_factory.mktemp("compare")
+    program = COMPARE.split("```python\n")[1].split("```")[0]
+    edited = (
+        program.replace("rows = []\n", "rows = []\n    cache = bytearray(32 << 20)\n")
+        .replace("range(count)", "range(count * 2)")
+        .replace("0.02", "0.05")
+    )
+    for name, text in ("old", program), ("new", edited):
+        (folder / "prog.py").write_text(text)
+        assert run_ckernprof(["-l", "-o", f"{name}.lprof", "prog.py"], folder).code == 0
+    for name in "one", "two":
+        (folder / f"{name}.lprof").write_bytes((folder / "old.lprof").read_bytes())
+    return folder
+
+
+def said(folder, command, code=0):
+    ended = run(["bash", "-c", f'PATH="{BUILD}/bin:$PATH" {command}'], folder)
+    assert (ended.code, ended.err) == (code, "")
+    return ended.out.splitlines()
+
+
+def shape_of_change(line):
+    """Also without the tracer's name and the length of rules, which numbers decide."""
+    return re.sub(r"tracer \w+", "tracer", re.sub("=+", "=", shape(line)))
+
+
+def test_the_comparison_in_its_document(compared):
+    command = "clineprof diff old.lprof new.lprof"
+    shown, printed = shown_by(command), said(compared, command)
+    assert [shape_of_change(line) for line in shown] == [shape_of_change(line) for line in printed]
+
+
+def test_the_gates_in_their_document(compared):
+    command = "clineprof diff old.lprof new.lprof --top 1 --fail-on " \
+              "'time>+20%,increment>+10MB,total>1s'"
+    dots, *shown = shown_by(command)
+    printed = said(compared, command, code=3)
+    assert dots == "..." and [shape(line) for line in shown] == [
+        shape(line) for line in printed[-len(shown):]
+    ]
+
+
+@pytest.mark.once
+def test_the_merge_in_its_document(compared):
+    command = "clineprof merge -o all.lprof one.lprof two.lprof"
+    assert shown_by(command) == said(compared, command)
+
+
+@pytest.mark.once
+def test_every_option_of_diff_is_in_its_document(tmp_path):
+    out = run([CKERNPROF.rsplit("/", 1)[0] + "/clineprof", "diff", "--help"], tmp_path).out
+    real = set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", out, re.M)) - {"--help", "--unit", "--outfile"}
+    told = set(re.findall(r"\| `(--[\w-]+)", COMPARE))
+    assert real == told

@@ -391,3 +391,115 @@ Test(profile, out_of_memory_anywhere_leaves_a_whole_profile)
     cr_assert_gt(fail_at, 100);
     clp_profile_clear(&other);
 }
+
+/* ---- texts that differ ---- */
+
+/* A profile of one function f with this text and so many hits on line 2. */
+static void merge_text(struct clp_profile *into, const char *name, const char *text, uint64_t hits)
+{
+    struct clp_profile one;
+
+    clp_profile_init(&one, into->mem);
+    struct clp_profile_function *f = add(&one, "a.py", name, 1);
+    if (text != NULL)
+        cr_assert_eq(clp_profile_set_source(&one, f, text, strlen(text)), CLP_OK);
+    add_line(&one, f, 2, hits);
+    cr_assert_eq(clp_profile_merge(into, &one), CLP_OK);
+    clp_profile_clear(&one);
+}
+
+/* "NAME hits" of every function, with commas between. */
+static const char *names_and_hits(const struct clp_profile *from)
+{
+    static char text[512];
+    size_t at = 0;
+
+    for (size_t i = 0; i < from->function_count; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s %llu", i == 0 ? "" : ", ",
+                               from->functions[i].name,
+                               (unsigned long long)from->functions[i].lines[0].measures.hits);
+    return text;
+}
+
+Test(profile, merging_keeps_functions_apart_whose_texts_differ)
+{
+    merge_text(&profile, "f", "one\n", 1);
+    cr_assert_eq(profile.variant_count, 0);
+    merge_text(&profile, "f", "two\n", 2);
+    merge_text(&profile, "f", "three\n", 4);
+    merge_text(&profile, "f", "two\n", 8);
+    merge_text(&profile, "f", "one\n", 16);
+    merge_text(&profile, "f", NULL, 32); /* not known: with the first */
+    cr_assert_str_eq(names_and_hits(&profile), "f 49, f (2) 10, f (3) 4");
+    cr_assert_eq(profile.variant_count, 2);
+    cr_assert_eq(profile.variant_place, 1);
+    cr_assert_eq(profile.functions[1].first_line, 1);
+    cr_assert_str_eq(profile.functions[2].source, "three\n");
+}
+
+Test(profile, what_was_merged_before_finds_its_text_again)
+{
+    struct clp_profile other;
+
+    clp_profile_init(&other, &test.mem);
+    merge_text(&profile, "f", "one\n", 1);
+    merge_text(&profile, "f", "two\n", 2);
+    merge_text(&other, "f", "two\n", 4);
+    merge_text(&other, "f", "one\n", 8);
+    merge_text(&other, "f", "three\n", 16);
+    cr_assert_eq(clp_profile_merge(&profile, &other), CLP_OK);
+    cr_assert_str_eq(names_and_hits(&profile), "f 9, f (2) 6, f (3) 16");
+    clp_profile_clear(&other);
+}
+
+Test(profile, a_name_that_is_taken_is_not_given_again)
+{
+    merge_text(&profile, "f (2)", NULL, 1);
+    merge_text(&profile, "f", "one\n", 2);
+    merge_text(&profile, "f", "two\n", 4);
+    merge_text(&profile, "f ()", "one\n", 8);
+    merge_text(&profile, "f ()", "two\n", 16);
+    merge_text(&profile, " (7)", "one\n", 32);
+    merge_text(&profile, " (7)", "two\n", 64);
+    cr_assert_str_eq(names_and_hits(&profile),
+                     "f (2) 1, f 2, f (3) 4, f () 8, f () (2) 16,  (7) 32,  (2) 64");
+}
+
+Test(profile, many_texts_of_one_function_take_linear_time)
+{
+    char text[32];
+
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 20000; i++) {
+            snprintf(text, sizeof text, "text %d\n", i);
+            merge_text(&profile, "f", text, 1);
+        }
+    }
+    cr_assert_eq(profile.function_count, 20000);
+    cr_assert_str_eq(profile.functions[19999].name, "f (20000)");
+}
+
+Test(profile, running_out_of_memory_keeps_the_sum_whole)
+{
+    for (size_t fail_at = 1;; fail_at++) {
+        struct clp_profile sum, other;
+        struct test_mem failing;
+        clp_profile_init(&other, &test.mem);
+        clp_profile_init(&sum, test_mem_init(&failing, 0));
+        merge_text(&other, "f", "two\n", 2);
+        merge_text(&other, "f", "three\n", 2);
+        merge_text(&sum, "f", "one\n", 1);
+        failing.calls = 0;
+        failing.fail_at = fail_at;
+        clp_status status = clp_profile_merge(&sum, &other);
+        bool failed = test_mem_failed(&failing);
+        failing.fail_at = 0;
+        test_check_profile(&sum);
+        clp_profile_clear(&sum);
+        clp_profile_clear(&other);
+        test_mem_check_empty(&failing);
+        if (!failed)
+            break;
+        cr_assert_eq(status, CLP_NO_MEMORY);
+    }
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "progress.h"
+#include "../src/core/clock.h"
+#include "words.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE_NANOS UINT64_C(500000000)
+
+struct clp_progress clp_progress_start(void)
+{
+    const char *terminal = getenv("TERM");
+
+    return (struct clp_progress){
+        .start = clp_clock_monotonic(),
+        .able = terminal != NULL && strcmp(terminal, "dumb") != 0 && isatty(STDERR_FILENO),
+    };
+}
+
+void clp_progress_say(struct clp_progress *progress, const char *what, int number, int count)
+{
+    char line[80];
+
+    if (!progress->able || clp_clock_monotonic() - progress->start < PATIENCE_NANOS)
+        return;
+    (void)snprintf(line, sizeof line, "\r\x1b[K%s %d of %d", what, number, count);
+    clp_words_print(STDERR_FILENO, line);
+    progress->shown = true;
+}
+
+void clp_progress_clear(struct clp_progress *progress)
+{
+    if (progress->shown)
+        clp_words_print(STDERR_FILENO, "\r\x1b[K");
+    progress->shown = false;
+}
