@@ -117,7 +117,7 @@ HELPER_OBJECTS := $(TEST_HELPERS:%.c=$(OUT)/unit/%.o)
 TEST_BINARIES = $(CORE_BINARIES) $(PYTHON_BINARIES)
 VENV := build/venv/$(SOABI)-$(PYTHON_VERSION)
 TEST_NEEDS := pytest msgpack
-TEST_WISHES := numpy coverage cloudpickle rich
+TEST_WISHES := numpy coverage cloudpickle rich selenium jinja2 pygments
 
 $(OUT)/unit/tests/unit/%.o: tests/unit/%.c $(OUT)/flags | $(PER)/setup-check
 	$(call say,CC,$<)

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""The profile as a web page: one file, which asks nothing of the network.
+
+The page holds the profile as JSON and makes rows when they are looked at (_html/page.js). Jinja2
+puts it together and adds tables that need no JavaScript, for paper; Pygments finds the colours of
+the source. Without either a plainer page comes, and one line says what is missing.
+
+Nothing of the profiled program is ever markup: in the JSON every < > & is written as \\u00XX, the
+script only makes text nodes of it, the templates escape it. Should all that fail, the page's
+Content-Security-Policy lets nothing run or load but the script and the style it was written with.
+"""
+import base64
+import datetime
+import hashlib
+import importlib.resources
+import json
+import string
+import sys
+
+from clineprof._html import colours, measures, texts, timeline
+
+_USUAL = {"unit": 1e-6, "raw_times": False, "memory": True}
+_PAPER_FUNCTIONS, _PAPER_LINES, _PAPER_ROWS = 20, 2000, 100
+
+
+def render(profile, options):
+    """The page."""
+    view = _View(profile, options)
+    jinja = _jinja()
+    style, script = _parts("tables.css", "page.css"), _parts("numbers.js", "table.js", "page.js")
+    values = {
+        "title": view.title(),
+        "policy": _policy(style, script),
+        "style": texts.Markup(style),
+        "facts": view.facts(),
+        "timeline": timeline.drawing(view.timeline),
+        "tables": view.tables(jinja) if jinja else texts.Markup(),
+        "functions": _harmless(view.functions()),
+        "lines": _harmless(*view.lines()),
+        "script": texts.Markup(script),
+    }
+    _say_what_is_missing(jinja, view.runs)
+    text = _parts("page.html")
+    page = jinja.from_string(text).render(values) if jinja else _Plain(text).fill(values)
+    return page.encode("utf-8")
+
+
+def fragment(profile, options):
+    """The tables alone, with their style, for a page that is there already (a notebook's): markup
+    without a script. ImportError without Jinja2."""
+    jinja = _jinja()
+    if jinja is None:
+        raise ImportError("tables in a notebook need Jinja2: pip install jinja2")
+    view = _View(profile, options)
+    return '<div class="clp"><style>%s</style>%s%s%s</div>' % (
+        _parts("tables.css"), view.facts(), timeline.drawing(view.timeline), view.tables(jinja))
+
+
+# ---- what the page says -------------------------------------------------------------------------
+
+
+class _View:
+    """A profile as the options want it seen."""
+
+    def __init__(self, profile, options):
+        self.profile, self.options = profile, {**_USUAL, **options}
+        self.memory = self.options["memory"] and profile.has_memory
+        self.options["memory"] = self.memory
+        self.measures = measures.of_profile(profile, self.options)
+        self.whole = measures.whole_time(self.measures)
+        self.timeline = getattr(profile, "timeline", None) if self.options["memory"] else None
+        self.leaks = list(getattr(profile, "leaks", None) or ()) if self.options["memory"] else []
+        self.runs = colours.runs_of(
+            (m.index, "\n".join(m.function.texts().values()))
+            for m in self.hottest() if m.function.source is not None)  # fmt: skip
+
+    def hottest(self):
+        return sorted(self.measures, key=lambda m: -(m.self or m.total))
+
+    def title(self):
+        return self.profile.meta.get("command") or "profile"
+
+    def facts(self):
+        """How the profile was made; what is not known is left out."""
+        return texts.Markup('<dl class="facts">%s</dl>' % "".join(
+            "<div><dt>%s</dt><dd>%s</dd></div>" % (name, texts.shown(text))
+            for name, text in _facts(self.profile.meta, self.options, self.whole) if text))
+
+    def functions(self):
+        """The first JSON of the page: all it needs to list the functions."""
+        files = {}
+        rows = [m.row(files) for m in self.measures]
+        return json.dumps({
+            "rows": rows, "files": list(files), "whole": self.whole, "memory": self.memory,
+            "self": any(m.self for m in self.measures), "leaks": [_leak(leak) for leak in self.leaks],
+            "hidden": texts.HIDDEN, "kinds": colours.KINDS,
+            "coloured": -1 if self.runs is None else len(self.runs),
+        }, separators=(",", ":"))
+
+    def lines(self):
+        """The second: of each function, in the same order, one JSON on a line of its own."""
+        runs, dump = self.runs or {}, json.JSONEncoder(separators=(",", ":")).encode
+        return [dump([*m.details(), runs.get(m.index, 0)]) for m in self.measures]
+
+    def tables(self, jinja):
+        """Functions that matter, with their source: on paper and where nothing runs."""
+        chosen, left = [], _PAPER_LINES
+        for m in measures.that_matter(self.measures, _PAPER_FUNCTIONS):
+            chosen.append(_Listing(m, left, self))
+            left -= len(chosen[-1].rows)
+            if left <= 0:
+                break
+        return texts.Markup(jinja.from_string(_parts("tables.html")).render(
+            view=self, texts=texts, functions=self.measures[:_PAPER_ROWS], listings=chosen))
+
+
+def _facts(meta, options, whole):
+    yield "Python", meta.get("python", "")
+    yield "Tracer", meta.get("tracer", "")
+    yield "Started", _moment(meta.get("start", 0))
+    yield "Wall time", texts.time(meta.get("wall", 0)) if meta.get("wall") else ""
+    yield "In profiled functions", texts.time(whole) if whole else ""
+    yield "Cost of profiling", _cost(meta, options["raw_times"])
+    yield "Memory", _exactness(meta) if options["memory"] else ""
+
+
+def _moment(start):
+    try:
+        moment = datetime.datetime.fromtimestamp(start).astimezone()
+        return moment.strftime("%Y-%m-%d %H:%M:%S %Z") if start > 0 else ""
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def _cost(meta, raw):
+    if not meta.get("events"):
+        return ""
+    error = meta.get("overhead_error")
+    return "about %s%s for %s events, %s the lines" % (
+        texts.time(meta.get("overhead", 0)), " ± " + texts.time(error) if error else "",
+        texts.count(meta["events"]), "left in" if raw else "taken off")
+
+
+def _exactness(meta):
+    exact = ("in steps of " + texts.size(meta.get("memory_step", 0)) if meta.get("inexact_memory")
+             else "exact to the page")
+    return "resident size, read %s times, %s; the profiler's own %s left out" % (
+        texts.count(meta.get("reads", 0)), exact, texts.size(meta.get("own_bytes", 0)))
+
+
+def _leak(leak):
+    return [leak["file"], leak["line"], leak["name"], leak["at"], leak["bytes"],
+            leak["bytes_per_call"], leak["bytes_per_second"], leak["confidence"], leak["text"]]
+
+
+class _Listing:
+    """A function's source with its measures, for tables.html."""
+
+    def __init__(self, m, most, view):
+        self.measures, self.function = m, m.function
+        self.places = {number: i for i, number in enumerate(m.function.numbers)}
+        source = m.function.texts()
+        numbers = sorted(source.keys() | self.places.keys())
+        self.rows = [_Row(self, number, source.get(number, ""), view) for number in numbers[:most]]
+        self.left_out = len(numbers) - len(self.rows)
+
+
+class _Row:
+    """One line; names and meanings as in page.js."""
+
+    def __init__(self, listing, number, text, view):
+        m, at = listing.measures, listing.places.get(number)
+        value = {name: column[at] for name, column in m.columns.items()} if at is not None else {}
+        get = value.get
+        self.number, self.text = number, texts.shown(text)
+        self.running = number in listing.function.running
+        self.ran = bool(get("hits") or get("time"))
+        self.hits, self.time, self.self = get("hits", 0), get("time", 0), get("self", 0)
+        self.rss = get("rss", 0)
+        self.increment = get("grown", 0) - get("released", 0)
+        self.total = m.total
+
+
+# ---- putting it together ------------------------------------------------------------------------
+
+
+def _jinja():
+    try:
+        import jinja2
+    except ImportError:
+        return None
+    return jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
+                              lstrip_blocks=True)
+
+
+class _Plain(string.Template):
+    """The {{ names }} of page.html without Jinja2."""
+
+    delimiter = "{{"
+    pattern = r"(?P<escaped>(?!))|\{\{ (?P<named>\w+) \}\}|(?P<braced>(?!))|(?P<invalid>(?!))"
+
+    def fill(self, values):
+        return self.substitute({name: texts.escape(value) for name, value in values.items()})
+
+
+def _parts(*names):
+    folder = importlib.resources.files("clineprof._html")
+    return "".join(folder.joinpath(name).read_text("utf-8") for name in names)
+
+
+def _harmless(*lines):
+    """JSON that can stand in a <script>: no character of it means anything to HTML."""
+    text = "\n".join(lines)
+    for character in "<>&":
+        text = text.replace(character, "\\u%04x" % ord(character))
+    return texts.Markup(text)
+
+
+def _policy(style, script):
+    """Nothing is loaded, nothing runs and nothing has a style but these two texts."""
+    return ("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'; "
+            "require-trusted-types-for 'script'; trusted-types 'none'"
+            % (_hash(style), _hash(script)))  # fmt: skip
+
+
+def _hash(text):
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return "'sha256-%s'" % base64.b64encode(digest).decode("ascii")
+
+
+def _say_what_is_missing(jinja, runs):
+    missing = []
+    if jinja is None:
+        missing.append("Jinja2 (tables on paper and without JavaScript)")
+    if runs is None:
+        missing.append("Pygments (colours of the source)")
+    if missing:
+        sys.stderr.write("clineprof: a plainer page, for want of %s: pip install jinja2 pygments\n"
+                         % " and ".join(missing))

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Which parts of Python source are keywords, strings and the like, by Pygments where it is
+installed. Pygments reads a megabyte in a second, so only the hottest functions get colours."""
+
+# What a run of characters is, by its place here; 0 is plain. tables.css has a class for each.
+KINDS = ("", "kw", "str", "lit", "com", "def", "dec", "bui", "esc")
+CHARACTERS = 800_000  # some 20,000 lines
+
+
+def runs_of(functions):
+    """{place: [length, kind, length, kind, ..]} of the first functions (places and texts), as many
+    as the budget allows. None without Pygments."""
+    try:
+        from pygments import token
+        from pygments.lexers.python import PythonLexer
+    except ImportError:
+        return None
+    lexer, kinds = PythonLexer(), _Kinds(token.Token)
+    found, left = {}, CHARACTERS
+    for place, text in functions:
+        left -= len(text)
+        if left < 0:
+            break
+        found[place] = _runs(lexer, kinds, text)
+    return found
+
+
+def _runs(lexer, kinds, text):
+    """Lengths count as JavaScript's strings do: two for a character beyond U+FFFF."""
+    runs, last = [], None
+    for _, token, value in lexer.get_tokens_unprocessed(text):
+        kind = kinds[token]
+        length = len(value) if value.isascii() else len(value.encode("utf-16-le", "surrogatepass")) // 2
+        if kind == last or (value.isspace() and runs):
+            runs[-2] += length
+        else:
+            runs += (length, kind)
+            last = kind
+    return runs
+
+
+class _Kinds(dict):
+    """Pygments' kind of token -> place in KINDS, looked up once for each."""
+
+    def __init__(self, token):
+        super().__init__()
+        self.known = (
+            (token.Keyword, "kw"), (token.Operator.Word, "kw"), (token.Literal.String.Escape, "esc"),
+            (token.Literal.String.Interpol, "esc"), (token.Literal.String, "str"),
+            (token.Literal.Number, "lit"), (token.Comment, "com"), (token.Name.Function, "def"),
+            (token.Name.Class, "def"), (token.Name.Decorator, "dec"), (token.Name.Builtin, "bui"),
+            (token.Name.Exception, "bui"),
+        )  # fmt: skip
+
+    def __missing__(self, token):
+        name = next((name for kind, name in self.known if token in kind), "")
+        self[token] = KINDS.index(name)
+        return self[token]

@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: MIT
+// The page: two lists (functions, lines; leaks where there are any) above the source of the function
+// that is open. The lines of a function are read from the JSON when it is opened, those of all when
+// lines are listed or searched. Text of the program gets into the page as text nodes, never else.
+"use strict";
+
+const at = (id) => document.getElementById(id);
+const profile = JSON.parse(at("data").textContent);
+const HIDDEN = new RegExp("([" + profile.hidden + "])", "u");
+const MOST_CHARACTERS = 5000; // of a line that are shown
+const narrow = matchMedia("(max-width: 720px)");
+
+// ---- the profile
+
+const FILE = 0, LINE = 1, NAME = 2, TOTAL = 3, SELF = 4, HITS = 5, RSS = 6, INCREMENT = 7;
+const COUNT = 8, RUNNING = 9;
+const functions = profile.rows;
+const everyFunction = functions.map((_, i) => i);
+const opened = new Map();
+let jsonOfLines = null;
+
+// {numbers, columns, texts (null: not known), running, runs (0: no colours)} of a function
+function detailsOf(i) {
+  let found = opened.get(i);
+  if (found) return found;
+  jsonOfLines = jsonOfLines || at("data-lines").textContent.split("\n");
+  const [numbers, columns, text, running, runs] = JSON.parse(jsonOfLines[i]);
+  columns.increment = incrementOf(columns);
+  found = { numbers, columns, texts: text === null ? null : text.split("\n"), running, runs };
+  opened.set(i, found);
+  return found;
+}
+
+function incrementOf({ grown, released }) {
+  if (!grown && !released) return undefined;
+  return (grown || released).map((_, i) => (grown ? grown[i] : 0) - (released ? released[i] : 0));
+}
+
+// The rows of a function's table, one array for each property: number, text, and at: the place in
+// the columns, -1 without data. Lines with data outside the known text stand before and after it.
+function rowsOf(i) {
+  const { numbers, texts } = detailsOf(i), start = functions[i][LINE];
+  const rows = { number: [], text: [], at: [] };
+  const add = (number, text, at) => {
+    rows.number.push(number);
+    rows.text.push(text);
+    rows.at.push(at);
+  };
+  let next = 0;
+  const addLone = (end) => {
+    for (; next < numbers.length && numbers[next] < end; next++) add(numbers[next], "", next);
+  };
+  addLone(start);
+  for (let line = 0; texts && line < texts.length; line++) {
+    const has = next < numbers.length && numbers[next] === start + line;
+    add(start + line, texts[line], has ? next++ : -1);
+  }
+  addLone(Infinity);
+  return rows;
+}
+
+// ---- text of the program
+
+function put(parent, text) {
+  if (!HIDDEN.test(text)) return void parent.append(text);
+  text.split(HIDDEN).forEach((part, i) => {
+    if (i % 2 === 0) return void (part && parent.append(part));
+    const code = part.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+    const mark = element("span", "hidden-character", "U+" + code);
+    mark.title = "a character that is not seen";
+    parent.append(mark);
+  });
+}
+
+// The same with the words that are searched for marked.
+function putFound(parent, text) {
+  if (!words.length) return put(parent, text);
+  const pattern = words.map((word) => word.replace(/[^\p{L}\p{N}_ ]/gu, "\\$&")).join("|");
+  text.split(new RegExp("(" + pattern.replace(/\\-/g, "[-]") + ")", "i")).forEach((part, i) => {
+    if (!part) return;
+    put(i % 2 ? parent.appendChild(element("mark")) : parent, part);
+  });
+}
+
+function placeOf(i) {
+  return profile.files[functions[i][FILE]] + ":" + functions[i][LINE];
+}
+
+const shortPlaceOf = (i) => placeOf(i).replace(/^.*\//s, "");
+
+// ---- columns
+
+// A bar behind the number: how much of the whole it is.
+function bar(cell, part, whole, kind) {
+  const share = whole > 0 ? Math.min(Math.abs(part) / whole, 1) : 0;
+  if (!(share > 0)) return;
+  cell.classList.add("bar", kind);
+  cell.style.setProperty("--w", (100 * share).toFixed(1) + "%");
+}
+
+const most = (list) => list.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+
+function functionColumns() {
+  const largest = most(functions.map((row) => row[INCREMENT]));
+  const number = (key, title, width, field, write, paint, hint) => ({
+    key, title, width, hint,
+    value: (i) => functions[i][field],
+    fill(cell, i) {
+      cell.textContent = write(functions[i][field]);
+      if (paint) paint(cell, i);
+    },
+  });
+  const share = (field, kind) => (cell, i) => bar(cell, functions[i][field], profile.whole, kind);
+  const columns = [
+    { key: "name", title: "Function", text: true, value: (i) => functions[i][NAME], fill: putName },
+    number("time", "Time", 10, TOTAL, time, null, "In the function, calls it makes included"),
+    number("share", "Share %", 11, TOTAL, (total) => percent(total, profile.whole),
+      share(TOTAL, "of-time"), "Of the time in all profiled functions"),
+  ];
+  if (profile.self)
+    columns.push(number("self", "Self", 10, SELF, time, share(SELF, "of-self"),
+      "Without the profiled functions it calls"));
+  if (profile.memory)
+    columns.push(
+      number("mem", "Mem usage", 13, RSS, size, null, "Resident memory after its lines, the largest"),
+      number("increment", "Increment", 14, INCREMENT, size,
+        (cell, i) => bar(cell, functions[i][INCREMENT], largest, "of-memory"),
+        "What its lines added to resident memory, less what they gave back"));
+  columns.push(number("hits", "Hits", 13, HITS, count, null, "Of all its lines together"));
+  if (!narrow.matches)
+    columns.push({
+      key: "place", title: "Place", text: true, width: 26, value: placeOf,
+      fill(cell, i) {
+        cell.classList.add("place");
+        cell.title = placeOf(i);
+        putFound(cell, shortPlaceOf(i));
+      },
+    });
+  return columns;
+}
+
+function putName(cell, i) {
+  const button = element("button", "name");
+  button.type = "button";
+  putFound(button, functions[i][NAME]);
+  cell.append(button);
+  if (functions[i][RUNNING]) cell.append(element("span", "note", "running"));
+}
+
+// Of a line: key, title, width, how it is written, 0: on a phone too, 1: usually, 2: when asked for.
+const LINE_COLUMNS = [
+  ["hits", "Hits", 12, count, 1, "Times the line began"],
+  ["time", "Time", 11, time, 0, "Calls it makes included"],
+  ["per-hit", "Per hit", 10, time, 1, "Time of one execution"],
+  ["percent", "% Time", 9, null, 1, "Of the function's time"],
+  ["self", "Self", 11, time, 1, "Without the profiled functions it calls"],
+  ["await", "Await", 11, time, 1, "Suspended there: no part of the time"],
+  ["max", "Max", 10, time, 2, "The longest single execution"],
+  ["rss", "Mem usage", 13, size, 1, "Resident memory after the line, the largest seen"],
+  ["increment", "Increment", 14, size, 0, "What it added to resident memory, less what it gave back"],
+  ["grown", "Grown", 11, size, 2, "Rises of resident memory"],
+  ["released", "Released", 11, size, 2, "Falls of resident memory"],
+  ["self_increment", "Self incr.", 11, size, 2, "Increment without the profiled functions it calls"],
+  ["largest", "Largest", 11, size, 2, "The largest single change"],
+];
+const OF_MEMORY = ["rss", "increment", "grown", "released", "self_increment", "largest"];
+const BARS = { time: "of-time", self: "of-self", increment: "of-memory" };
+let allColumns = false;
+
+// Nothing stands where a line never ran, and of memory nothing where it was not read.
+function measureOf(columns, key, at) {
+  const get = (name) => (columns[name] ? columns[name][at] : 0);
+  if (at < 0 || (!get("hits") && !get("time"))) return null;
+  if (key === "per-hit") return get("hits") ? get("time") / get("hits") : null;
+  if (OF_MEMORY.includes(key) && !get("rss")) return null;
+  return get(key === "percent" ? "time" : key);
+}
+
+function lineColumns(i, rows) {
+  const { columns } = detailsOf(i), total = functions[i][TOTAL];
+  const wholes = { time: total, self: total, increment: most(columns.increment || []) };
+  const level = allColumns ? 2 : narrow.matches ? 0 : 1;
+  const wanted = LINE_COLUMNS.filter(([key, , , , from]) => from <= level &&
+    (OF_MEMORY.includes(key) ? profile.memory : key === "self" ? profile.self :
+      key !== "await" || columns.await));
+  return [
+    {
+      key: "line", title: "Line", width: 8, value: (row) => rows.number[row],
+      fill: (cell, row) => void (cell.textContent = rows.number[row]),
+    },
+    ...wanted.map(([key, title, width, write, , hint]) => ({
+      key, title, width, hint,
+      value: (row) => measureOf(columns, key, rows.at[row]) ?? -Infinity,
+      fill(cell, row) {
+        const value = measureOf(columns, key, rows.at[row]);
+        if (value === null) return;
+        cell.textContent = write ? write(value) : percent(value, total);
+        if (BARS[key]) bar(cell, value, wholes[key], BARS[key]);
+      },
+    })),
+    { key: "source", title: "Source", text: true, value: (row) => rows.text[row], fill: putSource },
+  ];
+}
+
+// ---- the source of the open function
+
+let shown = null; // {function, rows, starts: first run of each line and its offset}
+const source = new Table(at("source"), "Source with measures", "line");
+source.descending = false;
+
+function putSource(cell, row, tr) {
+  const { rows } = shown, details = detailsOf(shown.function);
+  const code = element("code"), text = rows.text[row];
+  cell.classList.add("code");
+  if (details.running.includes(rows.number[row])) {
+    tr.classList.add("running");
+    code.append(element("b", "", "> "), element("span", "unseen", "running: "));
+  }
+  if (details.runs && shown.starts.has(row)) putColoured(code, text, details.runs, shown.starts.get(row));
+  else put(code, text.slice(0, MOST_CHARACTERS));
+  if (text.length > MOST_CHARACTERS)
+    code.append(element("span", "note", `${count(text.length - MOST_CHARACTERS)} more characters`));
+  cell.append(code);
+}
+
+function putColoured(code, text, runs, [run, offset]) {
+  let left = Math.min(text.length, MOST_CHARACTERS), from = 0;
+  while (left > 0 && run < runs.length) {
+    const length = Math.min(left, runs[run] - offset), kind = profile.kinds[runs[run + 1]];
+    put(kind ? code.appendChild(element("span", kind)) : code, text.slice(from, from + length));
+    from += length;
+    left -= length;
+    run += 2;
+    offset = 0;
+  }
+  if (left > 0) put(code, text.slice(from, from + left));
+}
+
+// Where in the runs each row of the known text begins.
+function startsOf(i, rows) {
+  const { runs, texts } = detailsOf(i), starts = new Map();
+  if (!runs || !texts) return starts;
+  let run = 0, offset = 0, row = rows.number.indexOf(functions[i][LINE]);
+  for (const text of texts) {
+    starts.set(row++, [run, offset]);
+    offset += text.length + 1;
+    while (run < runs.length && offset >= runs[run]) {
+      offset -= runs[run];
+      run += 2;
+    }
+  }
+  return starts;
+}
+
+function open(i, number) {
+  const rows = rowsOf(i);
+  shown = { function: i, rows, starts: startsOf(i, rows) };
+  at("name").replaceChildren();
+  put(at("name"), functions[i][NAME]);
+  at("place").replaceChildren();
+  put(at("place"), placeOf(i));
+  tellSums(i);
+  showSource();
+  document.body.classList.add("reading");
+  if (number !== undefined) goTo(number);
+}
+
+function showSource() {
+  const { function: i, rows } = shown;
+  const longest = Math.min(rows.text.reduce((most, text) => Math.max(most, text.length), 0), 500);
+  const columns = lineColumns(i, rows);
+  if (!columns.some((column) => column.key === source.key))
+    [source.key, source.descending] = ["line", false];
+  source.show(columns, Math.max(30, longest * 0.95 + 6), rows.number.map((_, row) => row));
+  at("all-columns").hidden = false;
+  at("all-columns").setAttribute("aria-pressed", allColumns);
+}
+
+function tellSums(i) {
+  const row = functions[i], said = [`Time ${time(row[TOTAL])}`];
+  if (profile.whole) said.push(`${percent(row[TOTAL], profile.whole)} % of the profiled time`);
+  if (profile.self) said.push(`self ${time(row[SELF])}`);
+  if (profile.memory) said.push(`increment ${size(row[INCREMENT])}`);
+  said.push(`${count(row[HITS])} hits of ${count(row[COUNT])} lines`);
+  at("sums").textContent = said.join(" · ");
+  const { texts, runs } = detailsOf(i), notes = [];
+  if (texts === null) notes.push("The source is not known.");
+  else if (!runs && profile.coloured >= 0)
+    notes.push(`Only the ${count(profile.coloured)} hottest functions have colours; this is another.`);
+  if (row[RUNNING]) notes.push("Lines marked > were running when the profile was taken.");
+  at("notes").textContent = notes.join(" ");
+}
+
+function goTo(number) {
+  const place = source.ids.findIndex((row) => shown.rows.number[row] === number);
+  if (place < 0) return;
+  source.select(place, false);
+  source.reveal(place, true);
+}
+
+function close() {
+  document.body.classList.remove("reading");
+  if (current.selected < 0) current.select(0);
+  else current.focus();
+}
+
+// ---- all lines
+
+let lines = null; // {function, number, text, lower, time, self, hits, increment}: one array for each
+
+function allLines() {
+  if (lines) return lines;
+  lines = { function: [], number: [], text: [], lower: [], time: [], self: [], hits: [], increment: [] };
+  for (const i of everyFunction) {
+    const rows = rowsOf(i), { columns } = detailsOf(i);
+    for (let row = 0; row < rows.number.length; row++) {
+      const at = rows.at[row];
+      lines.function.push(i);
+      lines.number.push(rows.number[row]);
+      lines.text.push(rows.text[row].trim());
+      lines.lower.push(rows.text[row].toLowerCase());
+      for (const key of ["time", "self", "hits", "increment"])
+        lines[key].push(at < 0 || !columns[key] ? 0 : columns[key][at]);
+    }
+  }
+  return lines;
+}
+
+function lineListColumns() {
+  const largest = most(allLines().increment);
+  const number = (key, title, width, write, whole, kind) => ({
+    key, title, width,
+    value: (id) => lines[key][id],
+    fill(cell, id) {
+      if (!lines.hits[id] && !lines.time[id]) return;
+      cell.textContent = write(lines[key][id]);
+      bar(cell, lines[key][id], whole, kind);
+    },
+  });
+  const columns = [number("time", "Time", 11, time, profile.whole, "of-time")];
+  if (profile.self) columns.push(number("self", "Self", 11, time, profile.whole, "of-self"));
+  if (profile.memory) columns.push(number("increment", "Increment", 14, size, largest, "of-memory"));
+  columns.push(number("hits", "Hits", 13, count, 0));
+  columns.push({
+    key: "place", title: "Function", text: true, width: narrow.matches ? 14 : 28,
+    value: (id) => functions[lines.function[id]][NAME] + ":" + String(lines.number[id]).padStart(10),
+    fill(cell, id) {
+      const i = lines.function[id];
+      cell.title = profile.files[functions[i][FILE]] + ":" + lines.number[id];
+      put(cell, functions[i][NAME] + ":" + lines.number[id]);
+    },
+  });
+  columns.push({
+    key: "source", title: "Source", text: true, value: (id) => lines.text[id],
+    fill(cell, id) {
+      const button = element("button", "code"), text = lines.text[id].slice(0, 500);
+      button.type = "button";
+      putFound(button, text || "(no source)");
+      cell.append(button);
+    },
+  });
+  return columns;
+}
+
+// ---- leaks
+
+function leakColumns() {
+  const number = (key, title, field, write, hint) => ({
+    key, title, hint, width: 12,
+    value: (id) => profile.leaks[id][field],
+    fill: (cell, id) => void (cell.textContent = write(profile.leaks[id][field])),
+  });
+  const text = (key, title, width, of) => ({
+    key, title, width, text: true, value: of, fill: (cell, id) => put(cell, of(id)),
+  });
+  return [
+    {
+      ...text("source", "Line", 0, (id) => profile.leaks[id][8]),
+      fill(cell, id) {
+        const button = element("button", "code");
+        button.type = "button";
+        put(button, profile.leaks[id][8].trim() || "(no source)");
+        cell.append(button);
+      },
+    },
+    number("bytes", "Kept", 4, size, "Allocated there and not given back"),
+    number("call", "Per call", 5, size),
+    number("second", "Per second", 6, size),
+    number("sure", "Sure %", 7, (share) => percent(share, 1)),
+    text("function", "Function", 22, (id) => profile.leaks[id][2]),
+    text("place", "Place", 26, (id) => `${profile.leaks[id][0]}:${profile.leaks[id][3]}`.replace(/^.*\//s, "")),
+  ];
+}
+
+function openLeak(id) {
+  const [file, line, name, number] = profile.leaks[id];
+  const i = functions.findIndex((row) =>
+    profile.files[row[FILE]] === file && row[LINE] === line && row[NAME] === name);
+  if (i >= 0) open(i, number);
+}
+
+// ---- the lists
+
+const lists = {
+  functions: new Table(at("functions"), "Functions", "time", open),
+  lines: new Table(at("lines"), "Lines", profile.self ? "self" : "time",
+    (id) => open(lines.function[id], lines.number[id])),
+  leaks: new Table(at("leaks"), "Leaks", "bytes", openLeak),
+};
+let current = lists.functions, words = [];
+
+function tabOf(name) {
+  return at("tab-" + name);
+}
+
+function choose(name, focus) {
+  for (const tab of document.querySelectorAll("[role=tab]")) {
+    const chosen = tab.id === "tab-" + name;
+    tab.setAttribute("aria-selected", chosen);
+    tab.tabIndex = chosen ? 0 : -1;
+    at(tab.getAttribute("aria-controls")).hidden = !chosen;
+    if (chosen && focus) tab.focus();
+  }
+  current = lists[name] || current;
+  if (name === "lines" && !lists.lines.columns) filterLines();
+  if (lists[name]) current.update();
+  tellNothing();
+}
+
+function amount(name, found, all) {
+  const text = found === all ? count(all) : `${count(found)} of ${count(all)}`;
+  tabOf(name).querySelector(".amount").textContent = text;
+}
+
+const matches = (text) => words.every((word) => text.includes(word));
+
+// Lines are looked at when they are first wanted: many thousands have to be read.
+function filterLines() {
+  const { lower } = allLines(), found = [], list = lists.lines;
+  for (let id = 0; id < lower.length; id++) if (matches(lower[id])) found.push(id);
+  if (list.columns) list.setRows(found);
+  else list.show(lineListColumns(), 60, found);
+  amount("lines", found.length, lower.length);
+}
+
+function filterFunctions() {
+  lists.functions.setRows(foundFunctions());
+  amount("functions", lists.functions.ids.length, functions.length);
+}
+
+function foundFunctions() {
+  return everyFunction.filter((i) =>
+    matches((functions[i][NAME] + " " + profile.files[functions[i][FILE]]).toLowerCase()));
+}
+
+function search() {
+  words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+  filterFunctions();
+  if (words.length || lists.lines.columns) filterLines();
+  tellNothing();
+}
+
+function tellNothing() {
+  const empty = current.columns && !current.ids.length && !at(currentName()).hidden;
+  at("nothing").textContent = !empty ? "" : words.length ? "Nothing is found here." : "No function was profiled.";
+}
+
+function currentName() {
+  return Object.keys(lists).find((name) => lists[name] === current);
+}
+
+// ---- dark and light
+
+function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+function tellTheme() {
+  at("theme").textContent = isDark() ? "Light" : "Dark";
+  at("theme").setAttribute("aria-label", isDark() ? "Change to light" : "Change to dark");
+}
+
+// Some browsers let a page from a file keep nothing; then the choice lasts as long as the page.
+function remembered(action) {
+  try {
+    return action(localStorage);
+  } catch {
+    return null;
+  }
+}
+
+function turnTheme() {
+  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+  remembered((storage) => storage.setItem("clineprof-theme", document.documentElement.dataset.theme));
+  tellTheme();
+}
+
+// ---- the keyboard
+
+function turnColumns() {
+  allColumns = !allColumns;
+  if (shown) showSource();
+}
+
+function escape() {
+  if (document.activeElement === at("search") && at("search").value) {
+    at("search").value = "";
+    search();
+  } else close();
+}
+
+const KEYS = {
+  "/": () => at("search").select(),
+  "?": () => at("keys").showModal(),
+  j: () => current.select(current.selected + 1),
+  k: () => current.select(current.selected - 1),
+  ArrowDown: () => current.select(current.selected + 1),
+  ArrowUp: () => current.select(current.selected - 1),
+  Home: () => current.select(0),
+  End: () => current.select(Infinity),
+  f: () => choose("functions", true),
+  l: () => choose("lines", true),
+  a: turnColumns,
+  t: turnTheme,
+  Escape: escape,
+};
+
+// Arrows belong to what has the focus, where that scrolls or is a tab.
+function isTakenBy(focused, key) {
+  if (focused.id === "search") return !["ArrowDown", "Escape", "Enter"].includes(key);
+  if (focused.getAttribute("role") === "tab") return /^(Home|End)$/.test(key);
+  return focused.id === "source" && /^(Arrow|Home|End)/.test(key);
+}
+
+function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || at("keys").open) return;
+  const focused = document.activeElement;
+  if (focused.id === "search" && event.key === "Enter") {
+    event.preventDefault();
+    return void current.select(0);
+  }
+  const action = KEYS[event.key];
+  if (!action || isTakenBy(focused, event.key)) return;
+  event.preventDefault();
+  action();
+}
+
+function turnTab(event) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return;
+  const tabs = [...document.querySelectorAll("[role=tab]:not([hidden])")];
+  const next = tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length];
+  choose(next.id.slice("tab-".length), true);
+}
+
+// ---- the start
+
+function start() {
+  const theme = remembered((storage) => storage.getItem("clineprof-theme"));
+  if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
+  tellTheme();
+  document.documentElement.classList.add("js");
+  at("app").hidden = false;
+  at("memory").append(at("timeline"));
+  tabOf("memory").hidden = !at("timeline").firstElementChild;
+  tabOf("leaks").hidden = !profile.leaks.length;
+  showLists();
+  at("lists").classList.toggle("few", functions.length <= 8);
+  if (functions.length && !narrow.matches) openHottest();
+}
+
+function openHottest() {
+  const own = (i) => functions[i][SELF] || functions[i][TOTAL];
+  const hottest = everyFunction.reduce((most, i) => (own(i) > own(most) ? i : most));
+  lists.functions.select(lists.functions.ids.indexOf(hottest), false);
+  open(hottest);
+}
+
+function showLists() {
+  lists.functions.show(functionColumns(), narrow.matches ? 18 : 24, foundFunctions());
+  amount("functions", lists.functions.ids.length, functions.length);
+  if (lists.lines.columns) lists.lines.show(lineListColumns(), 60, lists.lines.natural);
+  lists.leaks.show(leakColumns(), 30, profile.leaks.map((_, id) => id));
+  amount("leaks", profile.leaks.length, profile.leaks.length);
+}
+
+let typing = 0;
+at("search").addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(search, 60);
+});
+for (const tab of document.querySelectorAll("[role=tab]")) {
+  tab.addEventListener("click", () => choose(tab.id.slice("tab-".length), false));
+  tab.addEventListener("keydown", turnTab);
+}
+at("theme").addEventListener("click", turnTheme);
+at("help").addEventListener("click", () => at("keys").showModal());
+at("all-columns").addEventListener("click", turnColumns);
+at("back").addEventListener("click", close);
+document.addEventListener("keydown", pressed);
+narrow.addEventListener("change", () => {
+  showLists();
+  if (shown) showSource();
+});
+start();

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Numbers as people read them, and text of the profiled program made harmless and unambiguous.
+numbers.js writes numbers in the same way."""
+import decimal
+import html
+import re
+import unicodedata
+
+# Characters that are not seen, or that move others on the screen: the page shows their code instead,
+# so that no line reads differently from what ran. As the inside of a regular expression's [], which
+# Python and JavaScript read alike.
+HIDDEN = (
+    "\0-\x08\x0a-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb"
+    "\U000e0000-\U000e0fff"
+)  # fmt: skip
+_HIDDEN = re.compile("([" + HIDDEN + "])")
+
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
+_PLACES = [decimal.Decimal(text) for text in ("1", "0.1", "0.01")]
+_SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
+
+
+class Markup(str):
+    """Text that is markup already: neither Jinja2 nor `escape` touches it."""
+
+    def __html__(self):
+        return self
+
+
+def escape(text):
+    return text if isinstance(text, Markup) else html.escape(str(text))
+
+
+def shown(text):
+    """The program's text as markup: nothing in it is obeyed, hidden characters are visible."""
+    parts = _HIDDEN.split(text)  # every second one is a hidden character
+    return Markup("".join(
+        _mark(part) if i % 2 else html.escape(part) for i, part in enumerate(parts)))
+
+
+def _mark(character):
+    name = unicodedata.name(character, "control character").lower()
+    return '<span class="hidden-character" title="%s">U+%04X</span>' % (name, ord(character))
+
+
+def _scaled(value, units):
+    """Three digits, in the largest unit that leaves something before the point."""
+    for size, unit in units:
+        if abs(value) >= size * 0.9995 or size == 1:
+            break
+    amount = value / size
+    whole = size == 1 and amount.is_integer()
+    digits = 0 if whole or abs(amount) >= 99.95 else 1 if abs(amount) >= 9.995 else 2
+    return "%s %s" % (_fixed(amount, digits), unit)
+
+
+def _fixed(value, digits):
+    """Ties go away from zero, as in JavaScript: sizes often are ties."""
+    exact = decimal.Decimal(value).quantize(_PLACES[digits], decimal.ROUND_HALF_UP)
+    return format(exact, ",f")
+
+
+def time(nanoseconds):
+    return _scaled(nanoseconds, _TIMES) if nanoseconds else "0"
+
+
+def size(amount):
+    return _scaled(amount, _SIZES) if amount else "0"
+
+
+def count(number):
+    return format(number, ",d") if number < 10**12 else format(number, ".3g")
+
+
+def percent(part, whole):
+    """Never above 100, whatever a foreign file says."""
+    return _fixed(100 * min(part / whole, 1), 1) if whole else ""

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Resident memory over time as a drawing (SVG): one line for each process, the peak marked.
+Nothing in it comes from the profiled program but numbers."""
+from clineprof._html import texts
+
+WIDTH, HEIGHT = 1000, 150
+LEFT, RIGHT, TOP, BOTTOM = 70, 20, 22, 24
+POINTS = 400  # of a line; the least and the largest value of each step are both drawn
+
+
+def drawing(timeline):
+    """Markup; empty when there is nothing to draw."""
+    curves = [_thin(one["pid"], one["time"], one["rss"]) for one in timeline or ()]
+    curves = [(pid, points) for pid, points in curves if points]
+    if not curves:
+        return texts.Markup()
+    end = max(points[-1][0] for _, points in curves) or 1
+    peak = max(rss for _, points in curves for _, rss in points) or 1
+    parts = list(_axes(end, peak))
+    for i, (pid, points) in enumerate(curves):
+        parts.append(_line(i, pid, points, end, peak))
+    parts += _peak(curves, end, peak)
+    return texts.Markup(
+        '<svg class="timeline" viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>'
+        % (WIDTH, HEIGHT, _said(curves, end, peak), "".join(parts)))
+
+
+def _thin(pid, times, sizes):
+    points = list(zip(times, sizes))
+    if len(points) <= 2 * POINTS:
+        return pid, points
+    step, thin = len(points) / POINTS, []
+    for i in range(POINTS):
+        part = points[int(i * step):int((i + 1) * step)]
+        ends = {min(part, key=lambda p: p[1]), max(part, key=lambda p: p[1])}
+        thin += sorted(ends)
+    return pid, thin
+
+
+def _x(at, end):
+    return LEFT + (WIDTH - LEFT - RIGHT) * max(0, at) / end
+
+
+def _y(rss, peak):
+    return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * rss / peak
+
+
+def _axes(end, peak):
+    for part in (0, 0.5, 1):
+        y = _y(peak * part, peak)
+        yield '<path class="grid" d="M%d %.1fH%d"/>' % (LEFT, y, WIDTH - RIGHT)
+        yield '<text x="%d" y="%.1f" text-anchor="end">%s</text>' % (
+            LEFT - 8, y + 4, texts.size(peak * part))
+    for part in (0, 0.25, 0.5, 0.75, 1):
+        yield '<text x="%.1f" y="%d" text-anchor="%s">%s</text>' % (
+            _x(end * part, end), HEIGHT - 6, "end" if part == 1 else "middle",
+            texts.time(end * part))
+
+
+def _line(i, pid, points, end, peak):
+    path = "L".join("%.1f %.1f" % (_x(at, end), _y(rss, peak)) for at, rss in points)
+    floor = _y(0, peak)
+    area = "" if i else '<path class="area" d="M%s L%.1f %.1fL%.1f %.1fZ"/>' % (
+        path, _x(points[-1][0], end), floor, _x(points[0][0], end), floor)
+    return '%s<path class="curve c%d" d="M%s"><title>process %d</title></path>' % (
+        area, i % 6, path, pid)
+
+
+def _peak(curves, end, peak):
+    rss, at, pid = max((rss, at, pid) for pid, points in curves for at, rss in points)
+    x, y = _x(at, end), _y(rss, peak)
+    anchor = "end" if x > WIDTH / 2 else "start"
+    whose = " in process %d" % pid if len(curves) > 1 else ""
+    yield '<circle class="peak" cx="%.1f" cy="%.1f" r="4"/>' % (x, y)
+    yield '<text class="peak" x="%.1f" y="%.1f" text-anchor="%s">peak %s at %s%s</text>' % (
+        x, y - 8, anchor, texts.size(rss), texts.time(at), whose)
+
+
+def _said(curves, end, peak):
+    return "Resident memory of %d process%s over %s, %s at most" % (
+        len(curves), "" if len(curves) == 1 else "es", texts.time(end), texts.size(peak))
