@@ -68,6 +68,7 @@ class _View:
         self.options["memory"] = self.memory
         self.measures = measures.of_profile(profile, self.options)
         self.whole = measures.whole_time(self.measures)
+        self.largest = max((abs(m.increment) for m in self.measures), default=0)
         self.timeline = getattr(profile, "timeline", None) if self.options["memory"] else None
         self.leaks = list(getattr(profile, "leaks", None) or ()) if self.options["memory"] else []
         self.runs = colours.runs_of(
@@ -76,6 +77,8 @@ class _View:
 
     def hottest(self):
         return sorted(self.measures, key=lambda m: -(m.self or m.total))
+
+    file = staticmethod(measures.shown_file)
 
     def title(self):
         return self.profile.meta.get("command") or "profile"
@@ -149,7 +152,7 @@ def _exactness(meta):
 
 
 def _leak(leak):
-    return [leak["file"], leak["line"], leak["name"], leak["at"], leak["bytes"],
+    return [measures.shown_file(leak["file"]), leak["line"], leak["name"], leak["at"], leak["bytes"],
             leak["bytes_per_call"], leak["bytes_per_second"], leak["confidence"], leak["text"]]
 
 
@@ -157,28 +160,37 @@ class _Listing:
     """A function's source with its measures, for tables.html."""
 
     def __init__(self, m, most, view):
-        self.measures, self.function = m, m.function
-        self.places = {number: i for i, number in enumerate(m.function.numbers)}
-        source = m.function.texts()
-        numbers = sorted(source.keys() | self.places.keys())
-        self.rows = [_Row(self, number, source.get(number, ""), view) for number in numbers[:most]]
-        self.left_out = len(numbers) - len(self.rows)
+        self.measures, source = m, m.function.texts()
+        places = {number: i for i, number in enumerate(m.function.numbers)}
+        numbers = sorted(source.keys() | places.keys())
+        self.left_out = max(0, len(numbers) - most)
+        coloured = _coloured(list(source.values())[:most], view.runs and view.runs.get(m.index))
+        markup = dict(zip(source, coloured))
+        self.rows = [_Row(m, number, places.get(number), markup.get(number, ""))
+                     for number in numbers[:most]]  # fmt: skip
+        self.largest = max((abs(row.increment) for row in self.rows), default=0)
+
+
+def _coloured(lines, runs):
+    if not runs:
+        return map(texts.shown, lines)
+    return ("".join('<span class="%s">%s</span>' % (kind, texts.shown(part)) if kind
+                    else texts.shown(part) for part, kind in line)
+            for line in colours.pieces(lines, runs))  # fmt: skip
 
 
 class _Row:
-    """One line; names and meanings as in page.js."""
+    """One line; what has no measures has zeros."""
 
-    def __init__(self, listing, number, text, view):
-        m, at = listing.measures, listing.places.get(number)
-        value = {name: column[at] for name, column in m.columns.items()} if at is not None else {}
-        get = value.get
-        self.number, self.text = number, texts.shown(text)
-        self.running = number in listing.function.running
+    def __init__(self, m, number, at, markup):
+        def get(name):
+            return m.columns[name][at] if at is not None and name in m.columns else 0
+
+        self.number, self.text = number, texts.Markup(markup)
+        self.running = number in m.function.running
         self.ran = bool(get("hits") or get("time"))
-        self.hits, self.time, self.self = get("hits", 0), get("time", 0), get("self", 0)
-        self.rss = get("rss", 0)
-        self.increment = get("grown", 0) - get("released", 0)
-        self.total = m.total
+        self.hits, self.time, self.self, self.rss = map(get, ("hits", "time", "self", "rss"))
+        self.increment = get("grown") - get("released")
 
 
 # ---- putting it together ------------------------------------------------------------------------

@@ -4,7 +4,7 @@ installed. Pygments reads a megabyte in a second, so only the hottest functions 
 
 # What a run of characters is, by its place here; 0 is plain. tables.css has a class for each.
 KINDS = ("", "kw", "str", "lit", "com", "def", "dec", "bui", "esc")
-CHARACTERS = 800_000  # some 20,000 lines
+CHARACTERS = 500_000  # some 14,000 lines
 
 
 def runs_of(functions):
@@ -37,6 +37,21 @@ def _runs(lexer, kinds, text):
             runs += (length, kind)
             last = kind
     return runs
+
+
+def pieces(lines, runs):
+    """Of each line (without its end): [(text, kind), ..]. The other reader of runs is page.js."""
+    runs, left, kind = iter(runs), 0, 0
+    for line in lines:
+        data, at, found = (line + "\n").encode("utf-16-le", "surrogatepass"), 0, []
+        while at < len(data):
+            if not left:
+                left, kind = next(runs, len(data)), next(runs, 0)
+            part = data[at:at + 2 * left]
+            found.append((part.decode("utf-16-le", "surrogatepass").rstrip("\n"), KINDS[kind]))
+            left -= len(part) // 2
+            at += len(part)
+        yield found
 
 
 class _Kinds(dict):

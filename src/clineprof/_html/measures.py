@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the page knows of each function: sums over its lines, and what it is compared with."""
+import os
 
 # Columns of a line that the page shows, by the name they have there.
 TIMES = ("hits", "time", "self", "await", "max")
@@ -11,11 +12,13 @@ class Measures:
     """One function of a profile, as the options want it seen.
 
     columns: {name: list}, without those that are zero throughout
-    total, self, await: nanoseconds; hits, increment, rss, largest: of all lines
+    total, self: nanoseconds; hits, rss, grown, increment: of all lines
+    file: its name, relative to the working folder where it is in there
     """
 
     def __init__(self, index, function, options):
         self.index, self.function = index, function
+        self.file = shown_file(function.file)
         self.columns = _columns(function, options)
         column = self.columns.get
         self.total = function.raw_total if options["raw_times"] else function.total
@@ -29,7 +32,7 @@ class Measures:
     def row(self, files):
         """As the page's list of functions has it; the file by its number in `files`."""
         f = self.function
-        return (files.setdefault(f.file, len(files)), f.line, f.name, self.total, self.self,
+        return (files.setdefault(self.file, len(files)), f.line, f.name, self.total, self.self,
                 self.hits, self.rss, self.increment, len(f.numbers), len(f.running))
 
     def details(self):
@@ -47,6 +50,12 @@ def _columns(function, options):
         if any(column):
             found[name] = column
     return found
+
+
+def shown_file(file):
+    """As the text report names it."""
+    folder = os.getcwd().rstrip("/") + "/"
+    return file[len(folder):] if file.startswith(folder) and file != folder else file
 
 
 def of_profile(profile, options):
