@@ -29,7 +29,8 @@ def render(profile, options):
     jinja = _jinja()
     style, script = _parts("tables.css", "page.css"), _parts("numbers.js", "table.js", "page.js")
     values = {
-        "title": view.title(),
+        "title": texts.plain(view.title()),
+        "command": texts.shown(view.title()),
         "policy": _policy(style, script),
         "style": texts.Markup(style),
         "facts": view.facts(),
@@ -81,12 +82,12 @@ class _View:
     file = staticmethod(measures.shown_file)
 
     def title(self):
-        return self.profile.meta.get("command") or "profile"
+        return self.profile.meta.get("command") or "A profile"
 
     def facts(self):
         """How the profile was made; what is not known is left out."""
         return texts.Markup('<dl class="facts">%s</dl>' % "".join(
-            "<div><dt>%s</dt><dd>%s</dd></div>" % (name, texts.shown(text))
+            "<div><dt>%s:</dt><dd>%s</dd></div>" % (name, texts.shown(text))
             for name, text in _facts(self.profile.meta, self.options, self.whole) if text))
 
     def functions(self):

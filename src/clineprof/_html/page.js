@@ -61,12 +61,17 @@ function rowsOf(i) {
 
 // ---- text of the program
 
+const codeOf = (character) =>
+  "U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+
+// In a tooltip.
+const plain = (text) => text.split(HIDDEN).map((part, i) => (i % 2 ? codeOf(part) : part)).join("");
+
 function put(parent, text) {
   if (!HIDDEN.test(text)) return void parent.append(text);
   text.split(HIDDEN).forEach((part, i) => {
     if (i % 2 === 0) return void (part && parent.append(part));
-    const code = part.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
-    const mark = element("span", "hidden-character", "U+" + code);
+    const mark = element("span", "hidden-character", codeOf(part));
     mark.title = "a character that is not seen";
     parent.append(mark);
   });
@@ -76,7 +81,7 @@ function put(parent, text) {
 function putFound(parent, text) {
   if (!words.length) return put(parent, text);
   const pattern = words.map((word) => word.replace(/[^\p{L}\p{N}_ ]/gu, "\\$&")).join("|");
-  text.split(new RegExp("(" + pattern.replace(/\\-/g, "[-]") + ")", "i")).forEach((part, i) => {
+  text.split(new RegExp("(" + pattern + ")", "i")).forEach((part, i) => {
     if (!part) return;
     put(i % 2 ? parent.appendChild(element("mark")) : parent, part);
   });
@@ -132,7 +137,7 @@ function functionColumns() {
       key: "place", title: "Place", text: true, width: 26, value: placeOf,
       fill(cell, i) {
         cell.classList.add("place");
-        cell.title = placeOf(i);
+        cell.title = plain(placeOf(i));
         putFound(cell, shortPlaceOf(i));
       },
     });
@@ -346,7 +351,7 @@ function lineListColumns() {
     value: (id) => functions[lines.function[id]][NAME] + ":" + String(lines.number[id]).padStart(10),
     fill(cell, id) {
       const i = lines.function[id];
-      cell.title = profile.files[functions[i][FILE]] + ":" + lines.number[id];
+      cell.title = plain(profile.files[functions[i][FILE]] + ":" + lines.number[id]);
       put(cell, functions[i][NAME] + ":" + lines.number[id]);
     },
   });

@@ -39,6 +39,11 @@ def shown(text):
         _mark(part) if i % 2 else html.escape(part) for i, part in enumerate(parts)))
 
 
+def plain(text):
+    """The same where no markup can be: a title."""
+    return _HIDDEN.sub(lambda found: "U+%04X" % ord(found[0]), text)
+
+
 def _mark(character):
     name = unicodedata.name(character, "control character").lower()
     return '<span class="hidden-character" title="%s">U+%04X</span>' % (name, ord(character))
