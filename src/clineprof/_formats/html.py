@@ -209,8 +209,7 @@ def _jinja():
 class _Plain(string.Template):
     """The {{ names }} of page.html without Jinja2."""
 
-    delimiter = "{{"
-    pattern = r"(?P<escaped>(?!))|\{\{ (?P<named>\w+) \}\}|(?P<braced>(?!))|(?P<invalid>(?!))"
+    pattern = r"\{\{[ ](?P<named>\w+)[ ]\}\}|(?P<escaped>(?!))|(?P<braced>(?!))|(?P<invalid>(?!))"
 
     def fill(self, values):
         return self.substitute({name: texts.escape(value) for name, value in values.items()})

@@ -303,6 +303,11 @@ function goTo(number) {
   source.reveal(place, true);
 }
 
+// The keyboard goes on there; on a phone it is all that is seen.
+function goToSource(byKeyboard) {
+  if (byKeyboard || narrow.matches) at("source").focus({ preventScroll: true });
+}
+
 function close() {
   document.body.classList.remove("reading");
   if (current.selected < 0) current.select(0);
@@ -407,10 +412,10 @@ function openLeak(id) {
 // ---- the lists
 
 const lists = {
-  functions: new Table(at("functions"), "Functions", "time", open),
+  functions: new Table(at("functions"), "Functions", "time", open, goToSource),
   lines: new Table(at("lines"), "Lines", profile.self ? "self" : "time",
-    (id) => open(lines.function[id], lines.number[id])),
-  leaks: new Table(at("leaks"), "Leaks", "bytes", openLeak),
+    (id) => open(lines.function[id], lines.number[id]), goToSource),
+  leaks: new Table(at("leaks"), "Leaks", "bytes", openLeak, goToSource),
 };
 let current = lists.functions, words = [];
 
@@ -531,10 +536,9 @@ const KEYS = {
   Escape: escape,
 };
 
-// Arrows belong to what has the focus, where that scrolls or is a tab.
+// Arrows belong to what has the focus, where that scrolls or holds text.
 function isTakenBy(focused, key) {
   if (focused.id === "search") return !["ArrowDown", "Escape", "Enter"].includes(key);
-  if (focused.getAttribute("role") === "tab") return /^(Home|End)$/.test(key);
   return focused.id === "source" && /^(Arrow|Home|End)/.test(key);
 }
 
@@ -573,6 +577,7 @@ function start() {
   showLists();
   at("lists").classList.toggle("few", functions.length <= 8);
   if (functions.length && !narrow.matches) openHottest();
+  tellNothing();
 }
 
 function openHottest() {

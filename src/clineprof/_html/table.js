@@ -16,10 +16,12 @@ function element(name, className, text) {
 //            value(id): what is sorted by, fill(cell, id, table)}
 // An id is a number that the owner of the table gives to a row.
 class Table {
-  // Sorted by the column `key` at first. open(id) is called for a row that is clicked.
-  constructor(scroller, label, key, open) {
+  // Sorted by the column `key` at first. For a row that is clicked open(id) is called, and
+  // opened(was it with the keyboard?).
+  constructor(scroller, label, key, open, opened) {
     this.scroller = scroller;
     this.open = open;
+    this.opened = opened;
     this.key = key;
     this.descending = true;
     this.ids = [];
@@ -46,6 +48,7 @@ class Table {
     if (!this.open || !row || row.at === undefined || !getSelection().isCollapsed) return;
     this.select(row.at, false);
     this.open(this.ids[row.at]);
+    this.opened(event.detail === 0);
   }
 
   // ---- columns and their order

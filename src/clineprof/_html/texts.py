@@ -75,7 +75,7 @@ def size(amount):
 
 
 def count(number):
-    return format(number, ",d") if number < 10**12 else format(number, ".3g")
+    return format(number, ",d") if number < 10**12 else "%.2e" % number
 
 
 def percent(part, whole):
