@@ -18,7 +18,9 @@ def drawing(timeline):
     peak = max(rss for _, points in curves for _, rss in points) or 1
     parts = list(_axes(end, peak))
     for i, (pid, points) in enumerate(curves):
-        parts.append(_line(i, pid, points, end, peak))
+        parts.append(_line(i, points, end, peak))
+        if 1 < len(curves) <= 6:
+            parts.append(_name(pid, points[-1], end, peak))
     parts += _peak(curves, end, peak)
     return texts.Markup(
         '<svg class="timeline" viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>'
@@ -57,13 +59,18 @@ def _axes(end, peak):
             texts.time(end * part))
 
 
-def _line(i, pid, points, end, peak):
+def _line(i, points, end, peak):
     path = "L".join("%.1f %.1f" % (_x(at, end), _y(rss, peak)) for at, rss in points)
     floor = _y(0, peak)
     area = "" if i else '<path class="area" d="M%s L%.1f %.1fL%.1f %.1fZ"/>' % (
         path, _x(points[-1][0], end), floor, _x(points[0][0], end), floor)
-    return '%s<path class="curve c%d" d="M%s"><title>process %d</title></path>' % (
-        area, i % 6, path, pid)
+    return '%s<path class="curve c%d" d="M%s"/>' % (area, i % 6, path)
+
+
+def _name(pid, point, end, peak):
+    """At the end of its line."""
+    return '<text x="%.1f" y="%.1f" text-anchor="end">process %d</text>' % (
+        _x(point[0], end), _y(point[1], peak) - 6, pid)
 
 
 def _peak(curves, end, peak):
