@@ -276,7 +276,7 @@ function showSource() {
   const columns = lineColumns(i, rows);
   if (!columns.some((column) => column.key === source.key))
     [source.key, source.descending] = ["line", false];
-  source.show(columns, Math.max(30, longest * 0.95 + 6), rows.number.map((_, row) => row));
+  source.show(columns, Math.max(30, longest * 0.93 + 4), rows.number.map((_, row) => row));
   at("all-columns").hidden = false;
   at("all-columns").setAttribute("aria-pressed", allColumns);
 }

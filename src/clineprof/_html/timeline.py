@@ -5,12 +5,13 @@ from clineprof._html import texts
 
 WIDTH, HEIGHT = 1000, 150
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 22, 24
+LONGEST = 1e9 * 86400 * 366  # what lies further apart is no one run
 POINTS = 400  # of a line; the least and the largest value of each step are both drawn
 
 
 def drawing(timeline):
     """Markup; empty when there is nothing to draw."""
-    curves = [_thin(one["pid"], one["time"], one["rss"]) for one in timeline or ()]
+    curves = [_thin(one, since) for one, since in zip(timeline or (), _starts(timeline or ()))]
     curves = [(pid, points) for pid, points in curves if points]
     if not curves:
         return texts.Markup()
@@ -27,8 +28,15 @@ def drawing(timeline):
         % (WIDTH, HEIGHT, _said(curves, end, peak), "".join(parts)))
 
 
-def _thin(pid, times, sizes):
-    points = list(zip(times, sizes))
+def _starts(timeline):
+    """When each process began, in nanoseconds since the first; 0 where that makes no sense."""
+    known = [one["start"] for one in timeline if one["start"]]
+    since = [(one["start"] - min(known, default=0)) * 1e9 for one in timeline]
+    return [nanoseconds if 0 <= nanoseconds < LONGEST else 0 for nanoseconds in since]
+
+
+def _thin(one, since):
+    pid, points = one["pid"], [(since + at, rss) for at, rss in zip(one["time"], one["rss"])]
     if len(points) <= 2 * POINTS:
         return pid, points
     step, thin = len(points) / POINTS, []
