@@ -577,7 +577,7 @@ def test_only_the_hottest_functions_have_colours_and_the_page_says_so(page, tmp_
     assert page.text("#notes") == ""
     page.driver.find_elements("css selector", "#functions td button")[2].click()
     assert page.js("return document.querySelectorAll('#source code .str').length") == 0
-    assert page.text("#notes") == "Only the 1 hottest functions have colours; this is another."
+    assert page.text("#notes") == "Only 1 functions have colours, the hottest; this is another."
 
 
 # ---- without the extras, without JavaScript ------------------------------------------------------
@@ -884,6 +884,18 @@ def test_a_line_of_a_million_characters(page, tmp_path):
     one = function("f", 1, text, {"line": [2], "hits": [1], "time": [1]}, 1)
     page.open(make(tmp_path, write(tmp_path / "p", [one]))[0])
     assert page.column("Source", "source")[1].endswith("x995,013 more characters")
+
+
+@pytest.mark.parametrize("text", [(" " * 50 + "\n") * 9000, "@" * 400_000 + "\n"])
+def test_a_text_that_pygments_would_take_minutes_for_has_no_colours(page, tmp_path, text):
+    pytest.importorskip("pygments")
+    one = function("f", 1, "def f():\n" + text, {"line": [1], "hits": [1], "time": [1]}, 1)
+    page.open(make(tmp_path, write(tmp_path / "p", [one, *known()]))[0])
+    page.driver.find_elements("css selector", "#functions td button")[2].click()
+    assert page.text("#name") == "f"
+    assert page.js("return document.querySelectorAll('#source .kw').length") == 0
+    page.driver.find_elements("css selector", "#functions td button")[0].click()
+    assert page.js("return document.querySelectorAll('#source .kw').length") > 0
 
 
 # ---- the parts -----------------------------------------------------------------------------------

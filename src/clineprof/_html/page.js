@@ -291,7 +291,7 @@ function tellSums(i) {
   const { texts, runs } = detailsOf(i), notes = [];
   if (texts === null) notes.push("The source is not known.");
   else if (!runs && profile.coloured >= 0)
-    notes.push(`Only the ${count(profile.coloured)} hottest functions have colours; this is another.`);
+    notes.push(`Only ${count(profile.coloured)} functions have colours, the hottest; this is another.`);
   if (row[RUNNING]) notes.push("Lines marked > were running when the profile was taken.");
   at("notes").textContent = notes.join(" ");
 }
