@@ -3,7 +3,7 @@
 # Sees to it that what a build needs is there, by trying it; installs what is missing with apt-get.
 #
 #   tools/setup.sh build PYTHON   a C compiler, pkg-config, msgpack-c, the interpreter's headers
-#   tools/setup.sh check PYTHON   that, and Criterion and the venv module
+#   tools/setup.sh check PYTHON   that, and Criterion and the venv module; Chromium where it can be had
 #
 # Standard output: the flags for msgpack-c, as make variables. All else goes to standard error.
 set -u
@@ -101,6 +101,20 @@ install_missing() {
         { apt update && apt install -y --no-install-recommends $1; } || give_up "$1"
 }
 
+# Tests that open pages are skipped without a browser, so it is wished for, not needed.
+has_browser() {
+    command -v chromedriver >/dev/null && { command -v chromium || command -v google-chrome; } >/dev/null
+}
+
+wish_for_browser() {
+    if command -v apt-get >/dev/null && { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }; then
+        echo "setup: installing chromium chromium-driver (apt-get), to test pages in"
+        apt install -y --no-install-recommends chromium chromium-driver ||
+            { apt update && apt install -y --no-install-recommends chromium chromium-driver; }
+    fi
+    has_browser || echo "setup: no chromium and chromium-driver here; tests that open pages are skipped"
+}
+
 needed=$(missing)
 if [ -n "$needed" ]; then
     install_missing "$needed"
@@ -115,6 +129,7 @@ if [ "$level" = check ] && ! "$python" -c 'import ensurepip, venv' 2>/dev/null; 
     echo "setup: $python cannot make virtual environments (no ensurepip)"
     exit 1
 fi
+[ "$level" != check ] || has_browser || wish_for_browser
 name=$(msgpack_name)
 echo "MSGPACK_CFLAGS := $(pkg-config --cflags "$name")" >&3
 echo "MSGPACK_LIBS := $(pkg-config --libs "$name")" >&3

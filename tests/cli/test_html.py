@@ -57,13 +57,13 @@ META = {
 }  # fmt: skip
 
 
-def write(path, functions, **meta):
+def write(path, functions, timeline=None, **meta):
     """A profile, written with nothing but msgpack."""
     source = [{key: f[key] for key in ("file", "line", "name", "text")} for f in functions if f["text"]]
     rest = [{key: value for key, value in f.items() if key != "text"} for f in functions]
     path.write_bytes(msgpack.packb({
         "format": "clineprof", "version": 1, "unit": 1e-9, "functions": rest, "source": source,
-        "meta": {**META, **meta},
+        "meta": {**META, **meta}, **({"timeline": timeline} if timeline else {}),
     }, unicode_errors="surrogateescape"))  # fmt: skip
     return path
 
@@ -450,6 +450,19 @@ def test_nothing_was_profiled(page, tmp_path):
     assert page.text("#name") == "No function is open"
 
 
+@pytest.mark.parametrize("meta, said", [
+    ({"inexact_memory": True, "memory_step": 262144}, "read 55 times, in steps of 256 KiB;"),
+    ({"inexact_memory": True}, "read 55 times, not exact to the page;"),
+    ({"own_bytes": 0}, "read 55 times, exact to the page"),
+    ({"overhead": 0}, "Cost of profiling: 4,321 events "),
+    ({"overhead_error": 0}, "about 3.00 ms for 4,321 events, taken off the lines"),
+])  # fmt: skip
+def test_the_head_says_what_is_known(page, tmp_path, meta, said):
+    page.open(make(tmp_path, write(tmp_path / "p", known(), **meta))[0])
+    facts = page.text(".facts").replace("\n", " ") + " "
+    assert said in facts and ("own" in facts) == ("own_bytes" not in meta)
+
+
 def test_memory_was_not_read(page, tmp_path):
     one = known()[1]
     for column in "rss", "grown", "released", "self_increment":
@@ -516,6 +529,7 @@ def test_lines_that_were_running_are_marked(page, script, tmp_path):
     ended = run_ckernprof(["-l", path], tmp_path)
     assert ended.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
     page.open(make(tmp_path, tmp_path / "program.py.lprof.live")[0])
+    assert page.text("#place") == "program.py:3"
     assert "running" in page.rows()[0]["Function"]
     [marked] = page.js("""return [...document.querySelectorAll("#source tr.running")].map((row) =>
         [row.cells[0].textContent, row.querySelector("code").textContent])""")
@@ -563,7 +577,7 @@ def test_only_the_hottest_functions_have_colours_and_the_page_says_so(page, tmp_
     assert page.text("#notes") == ""
     page.driver.find_elements("css selector", "#functions td button")[2].click()
     assert page.js("return document.querySelectorAll('#source code .str').length") == 0
-    assert page.text("#notes") == "Only the 1 hottest functions have colours; this is another."
+    assert page.text("#notes") == "Only 1 functions have colours, the hottest; this is another."
 
 
 # ---- without the extras, without JavaScript ------------------------------------------------------
@@ -646,78 +660,57 @@ def test_without_javascript_there_are_the_same_numbers(page, tmp_path):
     assert [row[:7] for row in first[1:]] == [row[:7] for row in listed[1:]]
 
 
-# ---- timeline and leaks: as clineprof.load gives them ---------------------------------------------
+# ---- timeline and leaks --------------------------------------------------------------------------
 
 
-@pytest.fixture
-def module(monkeypatch):
-    """clineprof._formats.html, in this process."""
-    pytest.importorskip("jinja2")
-    import clineprof._formats.html
-
-    return clineprof._formats.html
-
-
-@pytest.fixture
-def profile(tmp_path):
-    from clineprof import _profile
-
-    return _profile.load(write(tmp_path / "p", known()))
-
-
-class With:
-    """A profile with something more."""
-
-    def __init__(self, profile, **more):
-        self.__dict__.update(more)
-        self.profile = profile
-
-    def __getattr__(self, name):
-        return getattr(self.profile, name)
-
-
-def written(module, folder, profile, **options):
-    path = folder / "page.html"
-    path.write_bytes(module.render(profile, options))
-    return path
-
-
-def test_memory_over_time(page, module, profile, tmp_path):
-    times = [i * MS for i in range(5000)]
-    one = {"pid": 17, "time": times, "rss": [MIB * (10 + i % 50 + (i == 3210) * 100) for i in range(5000)]}
-    two = {"pid": 18, "time": [MS, 2000 * MS], "rss": [MIB, 2 * MIB]}
-    path = written(module, tmp_path, With(profile, timeline=[one, two, {"pid": 1, "time": [], "rss": []}]))
-    page.open(path)
+def test_memory_over_time(page, tmp_path):
+    rss = [MIB * (10 + i % 50 + (i == 3210) * 100) for i in range(5000)]
+    timeline = [
+        {"pid": 17, "start": 1.6e9, "time": [i * MS for i in range(5000)], "rss": rss},
+        {"pid": 18, "start": 1.6e9 + 1, "time": [0, 2000 * MS], "rss": [MIB, 2 * MIB]},
+        {"pid": 19, "start": 1.6e9, "time": [], "rss": []},
+    ]
+    page.open(make(tmp_path, write(tmp_path / "p", known(), timeline))[0])
     page.click("#tab-memory")
     drawing = page.driver.find_element("css selector", "#memory svg")
     assert drawing.is_displayed()
     assert drawing.get_attribute("aria-label") == (
         "Resident memory of 2 processes over 5.00 s, 120 MiB at most")
-    assert "peak 120 MiB at 3.21 s in process 17" in page.js(
-        "return document.querySelector('svg').textContent")
+    said = page.js("return document.querySelector('svg').textContent")
+    assert "peak 120 MiB at 3.21 s in process 17" in said and "process 18" in said
     curves = page.js("return [...document.querySelectorAll('.curve')].map((c) => c.getAttribute('d'))")
     assert len(curves) == 2 and curves[0].count("L") < 1000
-    assert curves[1] == "M70.2 125.1L434.1 124.3"
+    # from 1 s to 3 s of 4.999 s, 1 and 2 MiB of 120
+    assert curves[1] == "M252.0 125.1L616.1 124.3"
     page.emulate("print")
     assert drawing.is_displayed()
 
 
-def test_leaks(page, module, profile, tmp_path):
-    leaks = [
-        {"file": "/srv/cold_store.py", "line": 70, "name": "cold", "at": 72, "bytes": 5 * MIB,
-         "bytes_per_call": 1536.0, "bytes_per_second": 2048.5, "confidence": 0.875,
-         "text": "    return <1>"},
-        {"file": "/srv/app.py", "line": 10, "name": "Box.hot", "at": 12, "bytes": 6 * MIB,
-         "bytes_per_call": 0.5, "bytes_per_second": 0.0, "confidence": 1.0, "text": "\u202ex"},
-    ]  # fmt: skip
-    page.open(written(module, tmp_path, With(profile, leaks=leaks)))
+@pytest.mark.parametrize("start", [0, 1e300])
+def test_processes_that_began_no_one_knows_when(page, tmp_path, start):
+    timeline = [{"pid": 1, "start": 1.6e9, "time": [0, MS], "rss": [0, MIB]},
+                {"pid": 2, "start": start, "time": [0, MS], "rss": [0, MIB]}]  # fmt: skip
+    page.open(make(tmp_path, write(tmp_path / "p", known(), timeline))[0])
+    curves = page.js("return [...document.querySelectorAll('.curve')].map((c) => c.getAttribute('d'))")
+    assert curves[0] == curves[1] == "M70.0 126.0L980.0 22.0"
+
+
+def test_leaks(page, tmp_path):
+    cold, hot = known()
+    cold["text"] = cold["text"].replace("return 1", "return <1>")
+    hot["text"] = hot["text"].replace("sum(range(n))", "\u202ex")
+    cold["leaks"] = [{"line": 72, "bytes": 5 * MIB, "bytes_per_call": 1536.0,
+                      "bytes_per_second": 2048.5, "confidence": 0.875}]  # fmt: skip
+    hot["leaks"] = [{"line": 12, "bytes": 6 * MIB, "bytes_per_call": 0.5,
+                     "bytes_per_second": 0.0, "confidence": 1.0}]  # fmt: skip
+    page.open(make(tmp_path, write(tmp_path / "p", [cold, hot]))[0])
     page.click("#tab-leaks")
     assert page.text("#tab-leaks") == "Leaks 2"
-    second, first = page.rows("leaks")
-    assert first == {"Line": "return <1>", "Kept": "5.00 MiB", "Per call": "1.50 KiB",
-                     "Per second": "2.00 KiB", "Sure %": "87.5", "Function": "cold",
-                     "Place": "cold_store.py:72"}  # fmt: skip
-    assert second["Line"] == "U+202Ex" and second["Per call"] == "0.50 B"
+    first, second = page.rows("leaks")
+    assert second == {"Line": "return <1>", "Kept": "5.00 MiB", "Per call": "1.50 KiB",
+                      "Per second": "2.00 KiB", "Sure %": "87.5", "Function": "cold",
+                      "Place": "cold_store.py:72"}  # fmt: skip
+    assert first["Line"] == "total = U+202Ex" and first["Per call"] == "0.50 B"
     page.driver.find_elements("css selector", "#leaks td button")[1].click()
     assert page.text("#name") == "cold"
     assert page.js("return document.querySelector('#source .selected').cells[0].textContent") == "72"
@@ -731,7 +724,17 @@ def test_without_timeline_and_leaks_there_are_no_tabs_for_them(page, report):
             if tab.is_displayed()] == ["Functions 2", "Lines"]  # fmt: skip
 
 
-def test_the_tables_alone(page, module, profile, tmp_path):
+def in_this_process(folder):
+    """The format's module and the known profile."""
+    pytest.importorskip("jinja2")
+    import clineprof._formats.html
+    from clineprof import _profile
+
+    return clineprof._formats.html, _profile.load(write(folder / "p", known()))
+
+
+def test_the_tables_alone(page, tmp_path):
+    module, profile = in_this_process(tmp_path)
     path = tmp_path / "notebook.html"
     text = module.fragment(profile, {})
     assert "<script" not in text and "style=" not in text
@@ -881,6 +884,18 @@ def test_a_line_of_a_million_characters(page, tmp_path):
     one = function("f", 1, text, {"line": [2], "hits": [1], "time": [1]}, 1)
     page.open(make(tmp_path, write(tmp_path / "p", [one]))[0])
     assert page.column("Source", "source")[1].endswith("x995,013 more characters")
+
+
+@pytest.mark.parametrize("text", [(" " * 50 + "\n") * 9000, "@" * 400_000 + "\n"])
+def test_a_text_that_pygments_would_take_minutes_for_has_no_colours(page, tmp_path, text):
+    pytest.importorskip("pygments")
+    one = function("f", 1, "def f():\n" + text, {"line": [1], "hits": [1], "time": [1]}, 1)
+    page.open(make(tmp_path, write(tmp_path / "p", [one, *known()]))[0])
+    page.driver.find_elements("css selector", "#functions td button")[2].click()
+    assert page.text("#name") == "f"
+    assert page.js("return document.querySelectorAll('#source .kw').length") == 0
+    page.driver.find_elements("css selector", "#functions td button")[0].click()
+    assert page.js("return document.querySelectorAll('#source .kw').length") > 0
 
 
 # ---- the parts -----------------------------------------------------------------------------------

@@ -70,8 +70,8 @@ class _View:
         self.measures = measures.of_profile(profile, self.options)
         self.whole = measures.whole_time(self.measures)
         self.largest = max((abs(m.increment) for m in self.measures), default=0)
-        self.timeline = getattr(profile, "timeline", None) if self.options["memory"] else None
-        self.leaks = list(getattr(profile, "leaks", None) or ()) if self.options["memory"] else []
+        self.timeline = profile.timeline if self.memory else None
+        self.leaks = profile.leaks if self.memory else []
         self.runs = colours.runs_of(
             (m.index, "\n".join(m.function.texts().values()))
             for m in self.hottest() if m.function.source is not None)  # fmt: skip
@@ -139,20 +139,28 @@ def _moment(start):
 def _cost(meta, raw):
     if not meta.get("events"):
         return ""
+    events = texts.count(meta["events"]) + " events"
+    if not meta.get("overhead"):
+        return events
     error = meta.get("overhead_error")
-    return "about %s%s for %s events, %s the lines" % (
-        texts.time(meta.get("overhead", 0)), " ± " + texts.time(error) if error else "",
-        texts.count(meta["events"]), "left in" if raw else "taken off")
+    return "about %s%s for %s, %s the lines" % (
+        texts.time(meta["overhead"]), " ± " + texts.time(error) if error else "", events,
+        "left in" if raw else "taken off")
 
 
 def _exactness(meta):
-    exact = ("in steps of " + texts.size(meta.get("memory_step", 0)) if meta.get("inexact_memory")
-             else "exact to the page")
-    return "resident size, read %s times, %s; the profiler's own %s left out" % (
-        texts.count(meta.get("reads", 0)), exact, texts.size(meta.get("own_bytes", 0)))
+    if not meta.get("reads"):
+        return ""
+    step, own = meta.get("memory_step"), meta.get("own_bytes")
+    exact = ("exact to the page" if not meta.get("inexact_memory")
+             else "in steps of " + texts.size(step) if step else "not exact to the page")
+    return "resident size, read %s times, %s%s" % (
+        texts.count(meta["reads"]), exact,
+        "; the profiler's own %s left out" % texts.size(own) if own else "")
 
 
 def _leak(leak):
+    """As page.js reads it."""
     return [measures.shown_file(leak["file"]), leak["line"], leak["name"], leak["at"], leak["bytes"],
             leak["bytes_per_call"], leak["bytes_per_second"], leak["confidence"], leak["text"]]
 

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Which parts of Python source are keywords, strings and the like, by Pygments where it is
-installed. Pygments reads a megabyte in a second, so only the hottest functions get colours."""
+installed. Pygments reads a megabyte in a second, so only the hottest functions get colours. And it
+takes the square of that for some texts that are no programs: those get none."""
+import re
+import time
 
 # What a run of characters is, by its place here; 0 is plain. tables.css has a class for each.
 KINDS = ("", "kw", "str", "lit", "com", "def", "dec", "bui", "esc")
 CHARACTERS = 500_000  # some 14,000 lines
+SECONDS = 5  # ten times what they take
+LONGEST_LINE, LONGEST_GAP = 2000, 1000
 
 
 def runs_of(functions):
@@ -16,17 +21,25 @@ def runs_of(functions):
     except ImportError:
         return None
     lexer, kinds = PythonLexer(), _Kinds(token.Token)
-    found, left = {}, CHARACTERS
+    found, left, end = {}, CHARACTERS, time.monotonic() + SECONDS
     for place, text in functions:
         left -= len(text)
         if left < 0:
             break
-        found[place] = _runs(lexer, kinds, text)
+        runs = _runs(lexer, kinds, text, end) if _is_readable(text) else None
+        if runs is not None:
+            found[place] = runs
     return found
 
 
-def _runs(lexer, kinds, text):
-    """Lengths count as JavaScript's strings do: two for a character beyond U+FFFF."""
+def _is_readable(text):
+    return (max(map(len, text.split("\n"))) <= LONGEST_LINE
+            and max(map(len, re.findall(r"\s+", text)), default=0) <= LONGEST_GAP)
+
+
+def _runs(lexer, kinds, text, end):
+    """None when time is up. Lengths count as JavaScript's strings do: two for a character beyond
+    U+FFFF."""
     runs, last = [], None
     for _, token, value in lexer.get_tokens_unprocessed(text):
         kind = kinds[token]
@@ -36,6 +49,8 @@ def _runs(lexer, kinds, text):
         else:
             runs += (length, kind)
             last = kind
+        if time.monotonic() > end:
+            return None
     return runs
 
 

@@ -276,7 +276,7 @@ function showSource() {
   const columns = lineColumns(i, rows);
   if (!columns.some((column) => column.key === source.key))
     [source.key, source.descending] = ["line", false];
-  source.show(columns, Math.max(30, longest * 0.95 + 6), rows.number.map((_, row) => row));
+  source.show(columns, Math.max(30, longest * 0.93 + 4), rows.number.map((_, row) => row));
   at("all-columns").hidden = false;
   at("all-columns").setAttribute("aria-pressed", allColumns);
 }
@@ -291,7 +291,7 @@ function tellSums(i) {
   const { texts, runs } = detailsOf(i), notes = [];
   if (texts === null) notes.push("The source is not known.");
   else if (!runs && profile.coloured >= 0)
-    notes.push(`Only the ${count(profile.coloured)} hottest functions have colours; this is another.`);
+    notes.push(`Only ${count(profile.coloured)} functions have colours, the hottest; this is another.`);
   if (row[RUNNING]) notes.push("Lines marked > were running when the profile was taken.");
   at("notes").textContent = notes.join(" ");
 }
@@ -316,24 +316,32 @@ function close() {
 
 // ---- all lines
 
-let lines = null; // {function, number, text, lower, time, self, hits, increment}: one array for each
+const KEYS_OF_LINES = ["time", "self", "hits", "increment"];
+const lines = { function: [], number: [], text: [], lower: [] }; // one array for each property
+for (const key of KEYS_OF_LINES) lines[key] = [];
+let linesRead = 0; // of so many functions
+
+function readLines(i) {
+  const rows = rowsOf(i), { columns } = detailsOf(i);
+  for (let row = 0; row < rows.number.length; row++) {
+    lines.function.push(i);
+    lines.number.push(rows.number[row]);
+    lines.text.push(rows.text[row].trim());
+    lines.lower.push(rows.text[row].toLowerCase());
+  }
+  for (const key of KEYS_OF_LINES)
+    for (const at of rows.at) lines[key].push(at < 0 || !columns[key] ? 0 : columns[key][at]);
+}
 
 function allLines() {
-  if (lines) return lines;
-  lines = { function: [], number: [], text: [], lower: [], time: [], self: [], hits: [], increment: [] };
-  for (const i of everyFunction) {
-    const rows = rowsOf(i), { columns } = detailsOf(i);
-    for (let row = 0; row < rows.number.length; row++) {
-      const at = rows.at[row];
-      lines.function.push(i);
-      lines.number.push(rows.number[row]);
-      lines.text.push(rows.text[row].trim());
-      lines.lower.push(rows.text[row].toLowerCase());
-      for (const key of ["time", "self", "hits", "increment"])
-        lines[key].push(at < 0 || !columns[key] ? 0 : columns[key][at]);
-    }
-  }
+  while (linesRead < functions.length) readLines(linesRead++);
   return lines;
+}
+
+// Somebody is about to search: what time is left between two keys is used.
+function readLinesAhead(deadline) {
+  while (linesRead < functions.length && deadline.timeRemaining() > 1) readLines(linesRead++);
+  if (linesRead < functions.length) requestIdleCallback(readLinesAhead);
 }
 
 function lineListColumns() {
@@ -376,7 +384,7 @@ function lineListColumns() {
 
 function leakColumns() {
   const number = (key, title, field, write, hint) => ({
-    key, title, hint, width: 12,
+    key, title, hint, width: 13,
     value: (id) => profile.leaks[id][field],
     fill: (cell, id) => void (cell.textContent = write(profile.leaks[id][field])),
   });
@@ -600,6 +608,9 @@ at("search").addEventListener("input", () => {
   clearTimeout(typing);
   typing = setTimeout(search, 60);
 });
+at("search").addEventListener("focus", () => {
+  if (window.requestIdleCallback) requestIdleCallback(readLinesAhead);
+}, { once: true });
 for (const tab of document.querySelectorAll("[role=tab]")) {
   tab.addEventListener("click", () => choose(tab.id.slice("tab-".length), false));
   tab.addEventListener("keydown", turnTab);

@@ -101,7 +101,8 @@ class Table {
   // Equal rows keep the order in which they were given.
   arrange() {
     const column = this.columns.find((column) => column.key === this.key);
-    const keys = Array.from(this.natural, (id) => column.value(id));
+    const kind = column.text ? Array : Float64Array;
+    const keys = kind.from(this.natural, (id) => column.value(id));
     const places = Uint32Array.from(keys.keys());
     const sign = this.descending ? -1 : 1;
     places.sort((a, b) =>

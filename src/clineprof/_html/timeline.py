@@ -5,12 +5,13 @@ from clineprof._html import texts
 
 WIDTH, HEIGHT = 1000, 150
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 22, 24
+LONGEST = 1e9 * 86400 * 366  # what lies further apart is no one run
 POINTS = 400  # of a line; the least and the largest value of each step are both drawn
 
 
 def drawing(timeline):
     """Markup; empty when there is nothing to draw."""
-    curves = [_thin(one["pid"], one["time"], one["rss"]) for one in timeline or ()]
+    curves = [_thin(one, since) for one, since in zip(timeline or (), _starts(timeline or ()))]
     curves = [(pid, points) for pid, points in curves if points]
     if not curves:
         return texts.Markup()
@@ -18,15 +19,24 @@ def drawing(timeline):
     peak = max(rss for _, points in curves for _, rss in points) or 1
     parts = list(_axes(end, peak))
     for i, (pid, points) in enumerate(curves):
-        parts.append(_line(i, pid, points, end, peak))
+        parts.append(_line(i, points, end, peak))
+        if 1 < len(curves) <= 6:
+            parts.append(_name(pid, points[-1], end, peak))
     parts += _peak(curves, end, peak)
     return texts.Markup(
         '<svg class="timeline" viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>'
         % (WIDTH, HEIGHT, _said(curves, end, peak), "".join(parts)))
 
 
-def _thin(pid, times, sizes):
-    points = list(zip(times, sizes))
+def _starts(timeline):
+    """When each process began, in nanoseconds since the first; 0 where that makes no sense."""
+    known = [one["start"] for one in timeline if one["start"]]
+    since = [(one["start"] - min(known, default=0)) * 1e9 for one in timeline]
+    return [nanoseconds if 0 <= nanoseconds < LONGEST else 0 for nanoseconds in since]
+
+
+def _thin(one, since):
+    pid, points = one["pid"], [(since + at, rss) for at, rss in zip(one["time"], one["rss"])]
     if len(points) <= 2 * POINTS:
         return pid, points
     step, thin = len(points) / POINTS, []
@@ -57,13 +67,18 @@ def _axes(end, peak):
             texts.time(end * part))
 
 
-def _line(i, pid, points, end, peak):
+def _line(i, points, end, peak):
     path = "L".join("%.1f %.1f" % (_x(at, end), _y(rss, peak)) for at, rss in points)
     floor = _y(0, peak)
     area = "" if i else '<path class="area" d="M%s L%.1f %.1fL%.1f %.1fZ"/>' % (
         path, _x(points[-1][0], end), floor, _x(points[0][0], end), floor)
-    return '%s<path class="curve c%d" d="M%s"><title>process %d</title></path>' % (
-        area, i % 6, path, pid)
+    return '%s<path class="curve c%d" d="M%s"/>' % (area, i % 6, path)
+
+
+def _name(pid, point, end, peak):
+    """At the end of its line."""
+    return '<text x="%.1f" y="%.1f" text-anchor="end">process %d</text>' % (
+        _x(point[0], end), _y(point[1], peak) - 6, pid)
 
 
 def _peak(curves, end, peak):
