@@ -5,7 +5,7 @@ from clineprof._formats import _shared
 
 
 def render(profile, options):
-    if not profile.timeline:
+    if not (profile.timeline and options["memory"]):
         raise ValueError("this profile has no timeline of memory; only a run that recorded one has it")
     begin = min(series["start"] for series in profile.timeline)
     events = []
