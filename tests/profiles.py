@@ -17,7 +17,8 @@ def write(path, functions=(), source=(), meta=None, **more):
 
 def function(file, line, name, rows, **more):
     """rows: a dict of measures for each line. Raw times are 10 ns more than what is given."""
-    columns = {key: [row.get(key, 0) for row in rows] for key in {key for row in rows for key in row}}
+    keys = {key for row in rows for key in row}
+    columns = {key: [row.get(key, 0) for row in rows] for key in keys}
     for key in {"time", "self"} & set(columns):
         columns["raw_" + key] = [value + 10 for value in columns[key]]
     total = sum(row.get("time", 0) for row in rows)
@@ -74,10 +75,12 @@ MARKUP = "</script><script>planted=1</script><img src=x onerror=planted=1>"
 def write_hostile(path):
     """Names and lines that want to be something else, and the largest numbers there are."""
     most, far = 2**64 - 1, 2**63 - 1
-    huge = {"line": 2, "hits": 2**63, "time": most - 10, "self": most - 10, "max": most, "rss": most,
-            "grown": most, "released": most, "self_increment": far, "largest": -far - 1}  # fmt: skip
+    huge = {"line": 2, "hits": 2**63, "time": most - 10, "self": most - 10, "max": most,
+            "rss": most, "grown": most, "released": most, "self_increment": far,
+            "largest": -far - 1}  # fmt: skip
     names = [
-        MARKUP, "=cmd|' /C calc'!A0", "a;b\nc 7", "two\r\n::error::x", "| `x` | **b** _c_ @d #1 {{ x }}",
+        MARKUP, "=cmd|' /C calc'!A0", "a;b\nc 7", "two\r\n::error::x",
+        "| `x` | **b** _c_ @d #1 {{ x }}",
         "\u202egnp.exe", "\u2028", "", "\udcff\udcfe", "<lambda>", "%0A", "'quoted", "x" * 100000,
     ]  # fmt: skip
     functions = [function(name + ".py", 1, name, [huge]) for name in names]

@@ -38,9 +38,10 @@ NODE = ROOT / "build" / "node" / "node_modules"
 FORMATS = ["json", "csv", "speedscope", "collapsed", "pstats", "pclprof", "cpuprofile",
            "heapprofile", "trace", "github"]  # fmt: skip
 TIMELINE = [
-    {"pid": 7, "start": 1000.0, "time": [0, 10**9, 2 * 10**9], "rss": [10 * MIB, 30 * MIB, 20 * MIB]},
+    {"pid": 7, "start": 1000.0, "time": [0, 10**9, 2 * 10**9],
+     "rss": [10 * MIB, 30 * MIB, 20 * MIB]},
     {"pid": 8, "start": 1000.5, "time": [0, 10**9], "rss": [5 * MIB, 6 * MIB]},
-]
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -118,7 +119,8 @@ def test_json_of_a_real_run_keeps_to_its_schema(script, tmp_path):
 
 
 def test_json_has_leaks_and_lines_that_run(tmp_path):
-    leak = {"line": 2, "bytes": 9, "bytes_per_call": 4.5, "bytes_per_second": 1.0, "confidence": 0.5}
+    leak = {"line": 2, "bytes": 9, "bytes_per_call": 4.5, "bytes_per_second": 1.0,
+            "confidence": 0.5}  # fmt: skip
     profiles.write(tmp_path / "p", [{**BUILD, "leaks": [leak]}])
     made = strict_json(export(tmp_path, "json", profile="p"))
     assert made["functions"][0]["leaks"] == [leak] and "timeline" not in made
@@ -195,7 +197,8 @@ def test_csv_gives_other_text_back(tmp_path, text):
 
 def test_speedscope_keeps_to_its_schema(known):
     path = from_npm("speedscope") / "dist" / "release" / "file-format-schema.json"
-    assert schema_errors(strict_json(export(known, "speedscope")), json.loads(path.read_text())) == []
+    schema = json.loads(path.read_text())
+    assert schema_errors(strict_json(export(known, "speedscope")), schema) == []
 
 
 def test_speedscope_has_time_and_memory(known):
@@ -468,7 +471,8 @@ def test_snakeviz_draws_it(known, browser):  # noqa: F811
     export(known, "pstats")
     with snakeviz(known / "out.pstats") as address:
         browser.get(address)
-        drawn = waited(lambda: browser.find_elements("css selector", "#chart svg rect, #chart svg path"))
+        shapes = "#chart svg rect, #chart svg path"
+        drawn = waited(lambda: browser.find_elements("css selector", shapes))
         assert len(drawn) >= 3
         text = browser.execute_script("return document.body.innerText")
     assert "work.py:1(build)" in text
@@ -744,8 +748,9 @@ def test_without_memory(known, name):
     left_out = export(known, name, "--no-memory")
     CHECKS[name](left_out)
     assert not re.search(b"rss|grown|MiB|_bytes\"?,|\"bytes", left_out)
-    bare = [{**f, "lines": {k: v for k, v in f["lines"].items() if k not in
-             ("rss", "grown", "released", "self_increment", "largest")}} for f in (BUILD, MAIN, KEY)]  # fmt: skip
+    columns = "line", "hits", "time", "raw_time", "self", "raw_self", "max"
+    bare = [{**f, "lines": {name: f["lines"][name] for name in columns}}
+            for f in (BUILD, MAIN, KEY)]  # fmt: skip
     profiles.write_known(known / "bare", bare, timeline=TIMELINE)
     if name != "json":  # which says that memory was read
         assert export(known, name, "--no-memory", profile="bare") == left_out
@@ -770,7 +775,8 @@ def test_a_profile_that_knows_no_own_time(tmp_path):
 
 
 @pytest.mark.parametrize("name, why", [
-    ("trace", "this profile has no timeline of memory"), ("heapprofile", "this profile has no memory"),
+    ("trace", "this profile has no timeline of memory"),
+    ("heapprofile", "this profile has no memory"),
 ])  # fmt: skip
 def test_what_a_profile_lacks_is_told(tmp_path, name, why):
     profiles.write_known(tmp_path / "p", [BUILD])

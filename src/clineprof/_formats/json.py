@@ -25,7 +25,8 @@ def render(profile, options):
 def _function(function, columns, memory):
     texts = function.texts()
     names = ("line", *columns)
-    rows = [dict(zip(names, row)) for row in zip(function.numbers, *map(function.__getitem__, columns))]
+    values = zip(function.numbers, *[function[column] for column in columns])
+    rows = [dict(zip(names, row)) for row in values]
     for row in rows:
         row["text"] = texts.get(row["line"])
     made = {
