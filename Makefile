@@ -118,6 +118,9 @@ TEST_BINARIES = $(CORE_BINARIES) $(PYTHON_BINARIES)
 VENV := build/venv/$(SOABI)-$(PYTHON_VERSION)
 TEST_NEEDS := pytest msgpack
 TEST_WISHES := numpy coverage cloudpickle rich pyte selenium jinja2 pygments line_profiler
+# readers of the formats that clineprof writes
+TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
+NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
 
 $(OUT)/unit/tests/unit/%.o: tests/unit/%.c $(OUT)/flags | $(PER)/setup-check
 	$(call say,CC,$<)
@@ -158,12 +161,18 @@ $(VENV)/ready: Makefile $(CONFIG) $(PER)/setup-check
 	  echo "  $$p cannot be installed for $(PYTHON_EXE); tests that need it are skipped"; done
 	@touch $@
 
+build/node/ready: Makefile
+	$(call say,NODE,build/node)
+	@mkdir -p $(@D); npm install --fetch-retries=0 --ignore-scripts --no-audit --no-fund --prefix $(@D) $(NODE_WISHES) >/dev/null 2>&1 || \
+	  echo "  npm cannot install $(NODE_WISHES); tests that need them are skipped"
+	@touch $@
+
 CHECK = $(PYTHON_EXE) tools/check.py --out $(OUT) --results $(PER)/results \
   $(if $(SANITIZER),--sanitizer $(SANITIZER)) \
   $(foreach t,$(filter-out $(RUN_TESTS),$(TESTS)),--skip $(t)) $(TEST_BINARIES:%=--unit %) \
   $(FUZZERS:%=--fuzz %)
 
-check: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready ## all tests; SANITIZER=address|undefined
+check: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready build/node/ready ## all tests; SANITIZER=address|undefined
 	@$(CHECK) --venv $(VENV)/bin/python
 
 unit: $(TEST_BINARIES) $(FUZZERS) ## the C unit tests only

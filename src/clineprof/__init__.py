@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Line-by-line time and memory profiles. All of it is in the C module clineprof._core."""
+"""Line-by-line time and memory profiles. `load` opens one; the profiler itself is in the C module
+clineprof._core."""
+
+__all__ = ["Function", "Line", "Profile", "Profiler", "load", "tracers"]
+
+
+def __dir__():
+    return sorted(__all__ + ["__doc__", "__file__", "__name__", "__path__", "__version__"])
 
 
 # Names are looked up when they are used: the start-up code (_boot.py) imports this package before
@@ -7,7 +14,7 @@
 def __getattr__(name):
     if name.startswith("_") and name != "__version__":  # a submodule, which import itself finds
         raise AttributeError("module 'clineprof' has no attribute %r" % name)
-    if name in ("load", "Profile", "Function"):
+    if name in ("load", "Profile", "Function", "Line"):
         import clineprof._profile as profile
 
         return getattr(profile, name)

@@ -184,7 +184,8 @@ class Function:
         self._texts = None
 
     def __repr__(self):
-        return "<clineprof.Function %s at %s:%d>" % (self.name, os.path.basename(self.file), self.line)
+        place = os.path.basename(self.file), self.line
+        return "<clineprof.Function %s at %s:%d>" % (self.name, *place)
 
     def __getitem__(self, column):
         if column == "increment":

@@ -22,7 +22,8 @@ def stacks(profile, options):
     for function in profile.functions:
         added = function["self_increment"] if memory else [0] * len(function.numbers)
         rows = zip(function.numbers, function[own], added)
-        yield function, [(line, time, max(size, 0)) for line, time, size in rows if time or size > 0]
+        yield function, [(line, time, max(size, 0)) for line, time, size in rows
+                         if time or size > 0]  # fmt: skip
 
 
 def printable(text):
@@ -51,7 +52,9 @@ def is_file(name):
 
 def url(name):
     """file:///.. of a source file; a made-up name stays as it is."""
-    return "file://" + urllib.parse.quote(os.path.abspath(name), errors="replace") if is_file(name) else name
+    if not is_file(name):
+        return name
+    return "file://" + urllib.parse.quote(os.path.abspath(name), errors="replace")
 
 
 def json_bytes(value):

@@ -4,7 +4,7 @@ Profiler.Profile, read as VS Code's vscode-js-profile-core reads it.
 
 VS Code annotates the place of every node, not the lines in positionTicks (which DevTools goes by).
 So each line is a node below its function's, with one sample as long as the line's own time; of a
-line that is also the place of the function, the sample is the function's, or VS Code would add both.
+line that is also the function's place the sample is the function's: VS Code would add up both.
 """
 from clineprof._formats import _shared
 

@@ -3,8 +3,8 @@
 undoes it (actions/toolkit, packages/core/src/command.ts), and a Markdown table at the end of the
 file that $GITHUB_STEP_SUMMARY names.
 
-GitHub shows ten annotations of a type per step, of files in the checkout. Notices are the lines that
-took most time of their own, warnings those that added most memory; below SHARE it is noise.
+GitHub shows ten annotations of a type per step, of files in the checkout. Notices are the lines
+that took most time of their own, warnings those that added most memory; below SHARE it is noise.
 """
 import os
 import re
@@ -74,8 +74,9 @@ def _warning(checkout, line, size):
 def _command(kind, checkout, line, title, value):
     hits = "1 hit" if line.hits == 1 else "%d hits" % line.hits
     name, text = _shared.clipped(line.function.name), _shared.clipped(line.text or "")
-    where = "file=%s,line=%d,title=%s" % (_property(checkout.path(line)), line.line, _property(title))
-    return "::%s %s::%s\n" % (kind, where, _data("%s: %s in %s: %s" % (name, value, hits, text)))
+    file, message = checkout.path(line), "%s: %s in %s: %s" % (name, value, hits, text)
+    where = "file=%s,line=%d,title=%s" % (_property(file), line.line, _property(title))
+    return "::%s %s::%s\n" % (kind, where, _data(message))
 
 
 def _data(text):
@@ -90,7 +91,8 @@ def _property(text):
 
 
 def _summary(profile, checkout, own, whole, memory):
-    heads = ["Line", "Hits", "Own time", "Per hit", "%"] + ["Increment"] * memory + ["Function", "Text"]
+    increment = ["Increment"] * memory
+    heads = ["Line", "Hits", "Own time", "Per hit", "%", *increment, "Function", "Text"]
     marks = ["---"] + ["---:"] * (4 + memory) + ["---", "---"]
     rows = [_row(checkout, line, own, whole, memory) for line in profile.hottest(ROWS, own)]
     table = "".join("| %s |\n" % " | ".join(row) for row in [heads, marks] + rows)

@@ -15,17 +15,18 @@ def render(profile, options):
         "version": VERSION,
         "unit": profile.unit,
         "meta": profile.meta,
-        "functions": [_function(function, columns) for function in profile.functions],
+        "functions": [_function(function, columns, memory) for function in profile.functions],
     }
-    if profile.timeline:
+    if profile.timeline and options["memory"]:
         made["timeline"] = profile.timeline
     return _shared.json_bytes(made)
 
 
-def _function(function, columns):
+def _function(function, columns, memory):
     texts = function.texts()
     names = ("line", *columns)
-    rows = [dict(zip(names, row)) for row in zip(function.numbers, *map(function.__getitem__, columns))]
+    values = zip(function.numbers, *[function[column] for column in columns])
+    rows = [dict(zip(names, row)) for row in values]
     for row in rows:
         row["text"] = texts.get(row["line"])
     made = {
@@ -34,6 +35,6 @@ def _function(function, columns):
     }  # fmt: skip
     if function.running:
         made["running"] = function.running
-    if function.leaks:
+    if function.leaks and memory:
         made["leaks"] = function.leaks
     return made

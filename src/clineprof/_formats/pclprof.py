@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What line-profiler-pycharm writes and PyCharm's Line Profiler plug-in opens: JSON with the timings
-of line_profiler. The plug-in reads hits and times into 32-bit integers, so the unit of times grows
-by thousands until the longest line fits, and more hits than that stay at the largest."""
+"""What line-profiler-pycharm writes (its _profile.py, on PyPI) and PyCharm's Line Profiler plug-in
+opens: JSON with the timings of line_profiler. The plug-in reads hits and times as 32-bit integers:
+the unit of times grows by thousands until the longest line fits, and hits stop at the largest."""
 from clineprof._formats import _shared
 
 LARGEST = 2**31 - 1

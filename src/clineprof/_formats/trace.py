@@ -5,8 +5,8 @@ from clineprof._formats import _shared
 
 
 def render(profile, options):
-    if not profile.timeline:
-        raise ValueError("this profile has no timeline of memory; only a run that recorded one has it")
+    if not (profile.timeline and options["memory"]):
+        raise ValueError("this profile has no timeline of memory; only runs that recorded one do")
     begin = min(series["start"] for series in profile.timeline)
     events = []
     for series in profile.timeline:
