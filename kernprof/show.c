@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "show.h"
-#include "reading.h"
 #include "words.h"
 #include <limits.h>
 #include <unistd.h>
@@ -9,17 +8,6 @@ static int complain_of_memory(const struct clp_show *show)
 {
     clp_words_complain(show->name, "out of memory; the report is not complete");
     return 1;
-}
-
-/* The report with what is to be said at its end; false when memory ran out. */
-static bool make_text(const struct clp_profile *profile, const struct clp_show *show,
-                      const struct clp_report_options *options, struct clp_buf *text)
-{
-    if (clp_report_text(profile, options, text) != CLP_OK)
-        return false;
-    if (show->note_sources)
-        clp_reading_note_sources(profile, text);
-    return !text->failed;
 }
 
 /* The marked text as the terminal is to get it (clineprof/_rich.py): a new reference, or NULL without
@@ -39,6 +27,7 @@ static PyObject *colour(const struct clp_show *show, const char *marked)
     return NULL;
 }
 
+/* The report with what is to be said at its end; false when memory ran out. */
 static bool make_text(const struct clp_profile *profile, const struct clp_show *show,
                       const struct clp_report_options *options, struct clp_buf *text)
 {

@@ -9,7 +9,6 @@
 struct clp_show {
     const char *name; /* who complains */
     const char *outfile; /* where it goes; NULL: standard output */
-    bool note_sources; /* say at the end where source was not read */
     bool rich;        /* in colours, which a file does not get */
     PyObject *path;   /* where rich is looked for, borrowed; NULL: sys.path */
     const char *note; /* a line below the report; or NULL */

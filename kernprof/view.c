@@ -51,7 +51,6 @@ static struct clp_report_options report_options(const struct clp_view_options *v
 static int print_report(const struct clp_view_options *view, const struct clp_profile *profile)
 {
     struct clp_show show = {.name = me, .outfile = view->outfile, .rich = view->show.rich,
-                            .note_sources = !view->read_sources,
                             .options = report_options(view)};
     struct clp_buf note;
 
