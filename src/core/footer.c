@@ -56,9 +56,8 @@ bool clp_footer_add(const struct clp_profile_meta *meta, const struct clp_footer
                     struct clp_buf *out)
 {
     struct footer footer = {.meta = meta, .options = options, .out = out};
+    size_t start = out->used;
 
-    if (meta->tracer == NULL && meta->events == 0 && meta->reads == 0)
-        return false;
     clp_buf_add_text(out, "Profiled by clineprof");
     if (meta->tracer != NULL) {
         clp_buf_add_text(out, ", tracer ");
@@ -67,5 +66,8 @@ bool clp_footer_add(const struct clp_profile_meta *meta, const struct clp_footer
     add_cost(&footer);
     add_memory(&footer);
     clp_buf_add_text(out, ".\n");
-    return true;
+    if (meta->tracer != NULL || footer.parts)
+        return true;
+    clp_buf_cut(out, start);
+    return false;
 }

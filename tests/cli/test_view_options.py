@@ -271,6 +271,25 @@ def test_min_percent_keeps_what_moves_memory(folder):
     assert numbers("--columns", "time") == ["10", "11", "...", "14", "..."]
 
 
+def test_a_few_pages_are_no_reason_to_stay(folder):
+    """All that this function moves are 60 KiB; of 64 KiB the line would stay."""
+    for bytes, numbers in {60 << 10: ["1", "...", "4"], 64 << 10: ["1", "2", "3", "4"]}.items():
+        lines = {2: dict(hits=1, time=1, rss=MIB, grown=bytes), 3: dict(hits=1, time=1, rss=MIB),
+                 4: dict(hits=1, time=98, rss=MIB)}
+        write(folder / "f.lprof", [function("/p/a.py", 1, "f", "def f():\n 1\n 2\n 3\n", lines)],
+              has_memory=True)
+        report = view(folder, "--min-percent", "50", "f.lprof")
+        assert re.findall(r"^ +(\d+|\.\.\.)(?= |$)", report, re.M) == numbers
+
+
+def test_source_that_was_not_read_is_told_below_the_report(folder):
+    write(folder / "n.lprof", [function("/p/a.py", 1, "f", "", {2: dict(hits=1, time=1)})])
+    said = "Source that is not in the profile was not read"
+    assert view(folder, "n.lprof").splitlines()[-1].startswith(said)
+    assert view(folder, "--lines", "1", "n.lprof").splitlines()[-1].startswith(said)
+    assert said not in view(folder, "p.lprof")
+
+
 def test_min_percent_without_source(folder):
     write(folder / "n.lprof", [function("/p/a.py", 1, "f", "",
                                         {2: dict(hits=1, time=1), 6: dict(hits=1, time=97),
@@ -406,13 +425,16 @@ def test_a_report_that_cannot_be_printed_is_told_and_the_profile_kept(script, tm
     (dict(has_memory=True, reads=2, own_bytes=MIB, events=5), [],
      "Profiled by clineprof: 5 events; resident memory read 2 times, exact to the page, own 1.000 "
      "MiB left out."),
+    (dict(has_memory=True, tracer="probe"), [], "Profiled by clineprof, tracer probe."),
     (dict(has_memory=True, reads=2, events=5), ["--no-memory"], None),
+    (dict(has_memory=True, reads=2), ["--no-memory", "--top", "1"], None),
+    (dict(reads=2), ["--columns", "mem"], None),  # what was read is not in the file
     (dict(has_memory=True, reads=2, events=5), ["--no-memory", "--by-statement"],
      "Profiled by clineprof: 5 events."),
     # a column of a measure that was not taken
     (dict(tracer="probe", events=5), ["--columns", "mem"],
      "Profiled by clineprof, tracer probe: 5 events."),
-], ids=range(14))  # fmt: skip
+], ids=range(17))  # fmt: skip
 def test_footer(meta, words, footer, tmp_path):
     write(tmp_path / "f.lprof", [function("/p/o.py", 1, "f", "def f():\n  1\n",
                                           {2: dict(hits=1, time=1)})], **meta)
