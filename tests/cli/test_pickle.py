@@ -485,9 +485,12 @@ def test_the_text_of_a_profile_is_never_exchanged(script, tmp_path):
 def test_reading_sources_cannot_be_a_default(tmp_path):
     """A config file may come with a foreign profile."""
     (tmp_path / "clineprof.toml").write_text("[tool.clineprof.cli]\nread-sources = true\n")
-    (tmp_path / "x.lprof").write_bytes(pickled(TIMINGS))
+    (tmp_path / "x.lprof").write_bytes(pickled({("program.py", 3, "f"): [(6, 1, 5)]}))
+    (tmp_path / "program.py").write_text(SOURCE)
     ended = run_viewer(["x.lprof"], tmp_path)
-    assert ended.code == 2 and "read-sources" in ended.err
+    # Python 3.10 without tomli reads no config file, which it says
+    assert "read-sources" in ended.err if ended.code else "tomli" in ended.err
+    assert ended.code in (0, 2) and "x = 1" not in ended.out
 
 
 # ---- line_profiler itself ----
