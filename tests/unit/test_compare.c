@@ -555,6 +555,7 @@ Test(compare, a_gate_breaks_beyond_its_amount_and_not_at_it)
     cr_assert(breaks("time>+20%", 0, 1, true), "from zero every rise is more");
     cr_assert_not(breaks("time>+20%", 0, 0, false));
     cr_assert_not(breaks("time>+20%", 100, 200, false), "noise");
+    cr_assert_not(breaks("time>+5ns", 100, 200, false), "noise again");
     cr_assert(breaks("time>150ns", 100, 200, false), "a limit asks the value, not the change");
     cr_assert_not(breaks("time>200ns", 100, 200, true));
     cr_assert(breaks("hits>+0", 1, 2, true));
