@@ -425,6 +425,16 @@ def test_annotations(made):
     assert calm.out == "No gate is broken: time>+1s\n"
 
 
+def test_a_line_that_is_gone_has_no_place_to_be_annotated(tmp_path):
+    write(tmp_path / "old", function("f", {2: (1, 50)}, "def f():\n    slow()\n"))
+    write(tmp_path / "new", function("f", {2: (1, 0)}, "def f():\n    pass\n"))
+    words = ["old", "new", "--format", "github", "--fail-on", "time<-1ms"]
+    assert diff(tmp_path, *words, code=3).out == (
+        "::error title=f time::/srv/prog.py:2: f: time 50.0 ms -> 0 s, -50.0 ms (-100.0 %25) breaks "
+        "time<-1ms: slow()\n"
+    )
+
+
 def test_step_summary(made):
     page = made / "summary.md"
     page.write_text("what was there\n")
