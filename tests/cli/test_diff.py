@@ -126,6 +126,27 @@ def test_all_shows_what_did_not_change(made):
     assert "Function: work at line 1\n" in diff(made, "--all", "old.lprof", "old.lprof").out
 
 
+def test_of_new_and_gone_functions_only_what_takes_time_is_shown(tmp_path):
+    text = "def f():\n    quick()\n    slow()\n    quick()\n    quick()\n"
+    write(tmp_path / "old", function("gone", {2: (1, 0)}, "def gone():\n    pass\n"))
+    write(tmp_path / "new", function("f", {2: (1, 0), 3: (1, 5), 4: (1, 0), 5: (1, 0)}, text))
+    out = diff(tmp_path, "old", "new").out
+    [gone, fresh, _] = out.split("Total time: ")[1:] + [""]
+    assert gone == "0 s  (gone)\nFile: /srv/prog.py\nFunction: gone at line 1\n\n"
+    assert re.findall(r"[+-] *(\S+\(\):?)$|(\.\.\.)$", fresh, re.M) == [
+        ("quick()", ""), ("slow()", ""), ("", "..."),
+    ]  # fmt: skip
+    assert diff(tmp_path, "old", "new", "--all").out.count("quick()") == 3
+
+
+def test_of_a_module_no_function_is_taken_for_the_head(tmp_path):
+    text = "import a\nimport b\nimport c\ndef f():\n    pass\n\nrun()\nend()\n"
+    for name, time in ("old", 5), ("new", 50):
+        write(tmp_path / name, function("<module>", {7: (1, time)}, text))
+    rows = diff(tmp_path, "old", "new").out.split("=\n")[1].split("\n\n")[0].splitlines()
+    assert [row.split()[-1] for row in rows] == ["...", "run()", "end()"]
+
+
 def test_top_shows_those_that_changed_most(made):
     out = diff(made, "old.lprof", "new.lprof", "--top", "2").out
     assert re.findall(r"^Function: (\w+)", out, re.M) == ["fresh", "work"]
@@ -404,6 +425,16 @@ def test_annotations(made):
     assert calm.out == "No gate is broken: time>+1s\n"
 
 
+def test_a_line_that_is_gone_has_no_place_to_be_annotated(tmp_path):
+    write(tmp_path / "old", function("f", {2: (1, 50)}, "def f():\n    slow()\n"))
+    write(tmp_path / "new", function("f", {2: (1, 0)}, "def f():\n    pass\n"))
+    words = ["old", "new", "--format", "github", "--fail-on", "time<-1ms"]
+    assert diff(tmp_path, *words, code=3).out == (
+        "::error title=f time::/srv/prog.py:2: f: time 50.0 ms -> 0 s, -50.0 ms (-100.0 %25) breaks "
+        "time<-1ms: slow()\n"
+    )
+
+
 def test_step_summary(made):
     page = made / "summary.md"
     page.write_text("what was there\n")
@@ -603,6 +634,16 @@ def test_functions_with_odd_lines(tmp_path):
         (1, 1): ["more hits"], (50, 50): ["slower"],
     }  # fmt: skip
     assert diff(tmp_path, "a", "b", "--all").err == ""
+
+
+def test_without_text_on_a_side_no_line_is_called_new(tmp_path):
+    write(tmp_path / "old", function("f", {2: (1, 5)}, None))
+    write(tmp_path / "new", function("f", {2: (1, 50)}, "def f():\n    slow()\n    # end\n"))
+    out = diff(tmp_path, "old", "new", "--all").out
+    rows = out.split("=\n")[1].split("\n\n")[0].splitlines()
+    assert [row.split() for row in rows] == words_of(
+        "1 def f():\n 2 2 5000.0 50000.0 +45000.0 +900.0 slow()\n 3 # end"
+    )
 
 
 def test_closed_pipe_and_full_disk(made):

@@ -166,6 +166,36 @@ Test(compare, an_indented_line_is_the_same_and_a_rewritten_one_is_not)
     cr_assert_str_eq(rows_of(0), "1:1 0:2=N 2~3=f 3:0=G 0:4=N 0:5=N");
 }
 
+Test(compare, half_of_the_text_makes_an_edited_line)
+{
+    static const struct {
+        const char *lines[2], *rows;
+    } cases[] = {
+        {{"abcdef", "abcXXX"}, "1:1 2~2"}, /* the first half */
+        {{"abcdef", "XXXdef"}, "1:1 2~2"}, /* the second */
+        {{"abcdef", "aXXdef"}, "1:1 2~2"}, /* from both ends */
+        {{"abcdef", "abXXXX"}, "1:1 2:0 0:2"},
+        {{"abcdef", "abcdefghijkl"}, "1:1 2~2"}, /* half of the longer */
+        {{"abcdef", "abcdefghijklm"}, "1:1 2:0 0:2"},
+        {{"aa", "aaaa"}, "1:1 2~2"},
+        {{"   abcd", "ab\t"}, "1:1 2~2"}, /* white space is no text */
+        {{"abcdef", ""}, "1:1 2:0 0:2"},
+        {{"", "  "}, "1:1 2~2"},
+        {{"abc\n    more()", "more()"}, "1:1 2:0 3~2"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int side = 0; side < 2; side++) {
+            char text[128];
+            snprintf(text, sizeof text, "def g():\n%s\n", cases[i].lines[side]);
+            clp_profile_clear(&f.profiles[side][0]);
+            add(side, 0, "a.py", "g", 1, text);
+        }
+        compare();
+        cr_expect_str_eq(rows_of(0), cases[i].rows, "case %zu: %s", i, rows_of(0));
+    }
+}
+
 Test(compare, without_text_lines_go_by_their_distance)
 {
     struct clp_profile_function *g = add(CLP_OLD, 0, "a.py", "g", 10, NULL);
@@ -525,6 +555,7 @@ Test(compare, a_gate_breaks_beyond_its_amount_and_not_at_it)
     cr_assert(breaks("time>+20%", 0, 1, true), "from zero every rise is more");
     cr_assert_not(breaks("time>+20%", 0, 0, false));
     cr_assert_not(breaks("time>+20%", 100, 200, false), "noise");
+    cr_assert_not(breaks("time>+5ns", 100, 200, false), "noise again");
     cr_assert(breaks("time>150ns", 100, 200, false), "a limit asks the value, not the change");
     cr_assert_not(breaks("time>200ns", 100, 200, true));
     cr_assert(breaks("hits>+0", 1, 2, true));

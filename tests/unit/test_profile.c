@@ -449,6 +449,8 @@ Test(profile, what_was_merged_before_finds_its_text_again)
     merge_text(&other, "f", "three\n", 16);
     cr_assert_eq(clp_profile_merge(&profile, &other), CLP_OK);
     cr_assert_str_eq(names_and_hits(&profile), "f 9, f (2) 6, f (3) 16");
+    merge_text(&profile, "f (4)", "two\n", 32); /* the number it had elsewhere */
+    cr_assert_str_eq(names_and_hits(&profile), "f 9, f (2) 38, f (3) 16");
     clp_profile_clear(&other);
 }
 
