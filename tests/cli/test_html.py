@@ -147,13 +147,14 @@ class Page:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def asked_for(self):
-        """Every address that was asked for since the page was opened."""
+        """Every address that was asked for since the page was opened, but for those inside the browser
+        (its own start page may still be loading)."""
         found = []
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 found.append(message["params"]["request"]["url"])
-        return found
+        return [address for address in found if not address.startswith("chrome")]
 
 
 @pytest.fixture
@@ -165,7 +166,7 @@ def page(browser):  # noqa: F811
     page.emulate()
     assert page.complaints() == []
     addresses = {address.split("#")[0] for address in page.asked_for()}
-    assert all(address.startswith("file:///") for address in addresses) and len(addresses) <= 1
+    assert [a for a in addresses if not a.startswith("file:///")] == [] and len(addresses) <= 1
 
 
 @pytest.fixture(scope="module")
@@ -236,6 +237,22 @@ def test_the_source_has_colours(page, report):
     assert ["kw", "def"] in [[kind, text.strip()] for kind, text in found]
     assert ["com", "# a comment"] in found and ["def", "hot"] in found
     assert ["str", '"it\'s"'] in [[kind, text.strip()] for kind, text in found]
+
+
+def test_colours_begin_and_end_where_they_should(page, tmp_path):
+    """Behind characters that are two of JavaScript's, in strings over several lines, on paper too."""
+    pytest.importorskip("pygments")
+    pytest.importorskip("jinja2")
+    text = 'def f():\n    x = "\U0001f600\u202e" + y  # \U0001f600\n    """a\n    b"""; return 1\n'
+    one = function("f", 1, text, {"line": [2], "hits": [1], "time": [1]}, 1)
+    page.open(make(tmp_path, write(tmp_path / "p", [one]))[0])
+    for place in "#source", ".paper":
+        found = page.js("""return [...document.querySelectorAll(arguments[0] + " code > span")].map((part) =>
+            [part.className, part.textContent.trim()]).filter(([, text]) => text)""", place)
+        assert found == [
+            ["kw", "def"], ["def", "f"], ["str", '"\U0001f600U+202E"'], ["com", "# \U0001f600"],
+            ["str", '"""a'], ["str", 'b"""'], ["kw", "return"], ["lit", "1"],
+        ]  # fmt: skip
 
 
 def test_all_columns_are_there_when_asked_for(page, report):
@@ -889,12 +906,12 @@ def test_a_line_of_a_million_characters(page, tmp_path):
 @pytest.mark.parametrize("text", [(" " * 50 + "\n") * 9000, "@" * 400_000 + "\n"])
 def test_a_text_that_pygments_would_take_minutes_for_has_no_colours(page, tmp_path, text):
     pytest.importorskip("pygments")
-    one = function("f", 1, "def f():\n" + text, {"line": [1], "hits": [1], "time": [1]}, 1)
+    one = function("f", 1, "def f():\n" + text, {"line": [1], "hits": [1], "time": [10**9],
+                   "self": [10**9]}, 10**9)  # fmt: skip
     page.open(make(tmp_path, write(tmp_path / "p", [one, *known()]))[0])
-    page.driver.find_elements("css selector", "#functions td button")[2].click()
     assert page.text("#name") == "f"
     assert page.js("return document.querySelectorAll('#source .kw').length") == 0
-    page.driver.find_elements("css selector", "#functions td button")[0].click()
+    page.driver.find_elements("css selector", "#functions td button")[1].click()
     assert page.js("return document.querySelectorAll('#source .kw').length") > 0
 
 
