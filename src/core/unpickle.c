@@ -827,7 +827,7 @@ static clp_status read_number(struct machine *machine, size_t bytes, uint64_t *n
 static clp_status read_text(struct machine *machine, size_t length_bytes,
                             struct argument *argument)
 {
-    uint64_t bytes;
+    uint64_t bytes = 0;
 
     if (read_number(machine, length_bytes, &bytes) != CLP_OK)
         return machine->fault->status;
