@@ -182,6 +182,26 @@ def test_write_where_it_cannot(profile, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.json", "known.lprof"]
 
 
+def test_a_disk_that_is_full(profile, tmp_path):
+    """What was there stays, and nothing else is left."""
+    (tmp_path / "x.csv").write_text("kept")
+    ended = run_python(["-c", (
+        "import clineprof, resource\n"
+        "profile = clineprof.load('known.lprof')\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
+        "profile.write('x.csv')\n"
+    )], tmp_path, env={"PYTHONPATH": str(BUILD_FOLDER / "python")})  # fmt: skip
+    assert "File too large" in ended.err and ended.code == 1
+    assert (tmp_path / "x.csv").read_text() == "kept"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["known.lprof", "x.csv"]
+
+
+def test_numbers_that_json_does_not_have(profile, tmp_path):
+    profile.meta["start"] = float("nan")
+    with pytest.raises(ValueError):
+        profile.write(tmp_path / "x.json")
+
+
 def test_write_into_a_pipe(profile, tmp_path):
     ended = run_python(
         ["-c", "import clineprof; clineprof.load('known.lprof').write('/dev/stdout', 'collapsed')"],

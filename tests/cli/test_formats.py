@@ -618,6 +618,15 @@ def test_github_names_files_from_the_checkout(known):
     assert [words["file"] for _, words, _ in commands(out)] == ["work.py"]
 
 
+def test_github_gets_every_sign_as_it_is(tmp_path):
+    file, name, line = "a,b:c%0A=d.py", "f,::g", 'x = "100%0A, :: %25"'
+    f = profiles.function(file, 1, name, [{"line": 1, "hits": 1, "self": 1000}])
+    profiles.write(tmp_path / "p", [f], [profiles.text(f, line + "\n")])
+    [(_, words, message)] = commands(export(tmp_path, "github", profile="p").decode())
+    assert words == {"file": file, "line": "1", "title": "100 % of the time"}
+    assert message == f"{name}: 1.00 µs in 1 hit: {line}"
+
+
 def test_github_shows_ten_of_a_kind(tmp_path):
     rows = [{"line": 2 + n, "hits": 1, "self": 100 + n, "rss": MIB, "self_increment": MIB + n}
             for n in range(30)]  # fmt: skip
