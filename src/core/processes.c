@@ -181,16 +181,16 @@ static void take_process(struct family *family, uint32_t pid)
     (void)each_number(name, take_thread, family);
 }
 
-bool clp_processes_below(uint32_t pid, struct clp_process *list, size_t room, size_t *count)
+size_t clp_processes_below(uint32_t pid, struct clp_process *list, size_t room)
 {
     struct family family = {.list = list, .room = room};
 
     take_process(&family, pid);
-    bool known = family.known;
+    if (!family.known)
+        return clp_processes_scan(pid, list, room);
     for (size_t i = 0; i < family.count; i++)
         take_process(&family, list[i].pid);
-    *count = family.count;
-    return known;
+    return family.count;
 }
 
 bool clp_processes_parse_parent(const char *text, uint32_t *parent)
@@ -227,14 +227,15 @@ static bool take_if_below(void *data, uint32_t pid)
 }
 
 /* Numbers may have started anew between a parent and its child: until a round finds no more. */
-void clp_processes_scan(uint32_t pid, struct clp_process *list, size_t room, size_t *count)
+size_t clp_processes_scan(uint32_t pid, struct clp_process *list, size_t room)
 {
     struct family family = {.list = list, .room = room};
+    size_t before;
 
     family.pid = pid != 0 ? pid : (uint32_t)getpid();
     do {
-        *count = family.count;
+        before = family.count;
         (void)each_number("/proc", take_if_below, &family);
-    } while (family.count > *count && family.count < room);
-    *count = family.count;
+    } while (family.count > before && family.count < room);
+    return family.count;
 }

@@ -23,12 +23,12 @@ struct clp_process {
     uint32_t pid, parent;
 };
 
-/* Fills list with what descends from the process (children, their children ..); *count of them, at most
- * `room`. False when this kernel does not tell it by process: then clp_processes_scan does. */
-bool clp_processes_below(uint32_t pid, struct clp_process *list, size_t room, size_t *count);
+/* Fills list with what descends from the process (children, their children ..), at most `room`; how
+ * many they are. */
+size_t clp_processes_below(uint32_t pid, struct clp_process *list, size_t room);
 
-/* The same from a look at every process there is. */
-void clp_processes_scan(uint32_t pid, struct clp_process *list, size_t room, size_t *count);
+/* The same from a look at every process there is, for kernels that do not tell children by process. */
+size_t clp_processes_scan(uint32_t pid, struct clp_process *list, size_t room);
 
 /* ---- texts of the system, as pure functions ---- */
 

@@ -21,18 +21,6 @@ static void take_off_own(const struct clp_sampler *sampler, struct clp_sample *s
         sample->bytes -= own < sample->bytes ? own : sample->bytes;
 }
 
-static size_t find_children(struct clp_sampler *sampler)
-{
-    size_t count = 0;
-
-    if (!sampler->by_scan)
-        sampler->by_scan =
-            !clp_processes_below(sampler->pid, sampler->list, CLP_SAMPLER_PROCESSES, &count);
-    if (sampler->by_scan)
-        clp_processes_scan(sampler->pid, sampler->list, CLP_SAMPLER_PROCESSES, &count);
-    return count;
-}
-
 void clp_sampler_look(struct clp_sampler *sampler)
 {
     struct clp_sample *look = sampler->look;
@@ -44,7 +32,9 @@ void clp_sampler_look(struct clp_sampler *sampler)
     if (sampler->error != 0)
         return;
     take_off_own(sampler, &look[0]);
-    size_t others = sampler->children ? find_children(sampler) : 0;
+    size_t others = sampler->children ? clp_processes_below(sampler->pid, sampler->list,
+                                                            CLP_SAMPLER_PROCESSES)
+                                      : 0;
     for (size_t i = 0; i < others && count < CLP_SAMPLER_PROCESSES; i++) {
         look[count].pid = sampler->list[i].pid;
         count += clp_processes_size(look[count].pid, sampler->kind, &look[count].bytes) == 0;

@@ -32,7 +32,6 @@ struct clp_sampler {
     size_t block_bytes;
     double start;         /* seconds since 1970 of time 0 of the samples */
     uint64_t start_nanos; /* CLOCK_MONOTONIC then */
-    bool by_scan;         /* the kernel does not tell children by process */
     int error;            /* errno of the last look; ESRCH: the process is gone */
 };
 
