@@ -168,7 +168,7 @@ static const struct clp_option run_rows[] = {
      .inverted = true, .field = RUN(no_memory),
      .help = "what is read of memory: rss or off"},
     {CLP_OPTION_PERIOD, 0, "timeline", .argument = "[N]", .bare = 0.01, .standard = "0",
-     .field = RUN(timeline), .help = "sample memory every N seconds; bare: 0.01"},
+     .field = RUN(timeline), .help = "sample memory every N s; bare: 0.01"},
     {CLP_OPTION_SWITCH, 'C', "include-children", .field = RUN(include_children),
      .help = "with --timeline: the processes it starts, too"},
     {CLP_OPTION_NUMBER, 0, "pdb-mmem", .argument = "MIB", .standard = "", .field = RUN(pdb_mmem),

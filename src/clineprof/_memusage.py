@@ -10,7 +10,7 @@ from clineprof._memfile import MIB, child_row, sample_row
 BACKENDS = {None: "rss", "psutil": "rss", "posix": "rss", "psutil_pss": "pss", "psutil_uss": "uss"}
 FINEST = 0.001  # seconds: so often it is looked, whatever the interval
 FINEST_OF_CHILDREN = 0.01
-FEWEST = 5  # samples of a function
+FEWEST = 2  # intervals in which a function is sampled, at least
 
 
 def memory_usage(proc=-1, interval=.1, timeout=None, timestamps=False, include_children=False,
@@ -20,7 +20,7 @@ def memory_usage(proc=-1, interval=.1, timeout=None, timestamps=False, include_c
 
     proc: -1 (this process), the number of a process, a subprocess.Popen, a function, or a tuple
         (function, args, kwargs). The function is called once.
-    interval: seconds between samples. A function has at least five: of a short one they lie closer.
+    interval: seconds between samples. Those of a short function lie closer, so that there are some.
         Each is the largest size since the one before, so no peak is lost.
     timeout: seconds to sample a process for; without it, a number of a process gets one sample. A
         function is never interrupted.
@@ -144,10 +144,9 @@ class _Look:
 
 
 def _thinned(samples, interval, finest):
-    """The first, then the largest of each interval. A tenth of it, as often as that makes enough of
-    them."""
+    """The first, then the largest of each interval, which is divided by ten until there are enough."""
     start, rest = samples[0][1], samples[1:]
-    while (rest[-1][1] - start) / interval < FEWEST - 1 and interval > finest:
+    while (rest[-1][1] - start) / interval < FEWEST and interval > finest:
         interval /= 10
     found = {}
     for sample in rest:
