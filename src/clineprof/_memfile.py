@@ -91,9 +91,9 @@ def _take_row(recording, line):
 def _stay(values):
     """"NAME MIB TIME MIB TIME LEVEL", older files without the level; a name may have blanks."""
     level = int(values.pop()) if values and values[-1].isdigit() and len(values) > 5 else 0
-    before, enter, after, leave = _numbers("FUNC", values[-4:], 4)
     if len(values) < 5:
-        raise ValueError("FUNC needs a name")
+        raise ValueError("FUNC needs a name and 4 numbers")
+    before, enter, after, leave = _numbers("FUNC", values[-4:], 4)
     return " ".join(values[:-4]), enter, before, leave, after, level
 
 

@@ -218,7 +218,7 @@ def _draw_flame(axes, recording):
 def chart(recordings, options):
     """For a terminal, or whatever standard output is."""
     columns, rows = shutil.get_terminal_size((100, 24))
-    width, height = max(columns - 12, 20), max(min(rows - 8, 16), 5)
+    width, height = max(columns - 14, 20), max(min(rows - 8, 16), 5)
     plain = "utf" not in (sys.stdout.encoding or "").lower()
     parts = [_chart(recording, options, width, height, plain) for recording in recordings]
     return "\n".join(parts)

@@ -144,16 +144,17 @@ class _Look:
 
 
 def _thinned(samples, interval, finest):
-    """The first, then the largest of each interval, which is divided by ten until there are enough."""
-    start, rest = samples[0][1], samples[1:]
-    while (rest[-1][1] - start) / interval < FEWEST and interval > finest:
+    """The first and the last, and between them the largest of each interval, which is divided by ten
+    until there are enough."""
+    start, end = samples[0][1], samples[-1][1]
+    while (end - start) / interval < FEWEST and interval > finest:
         interval /= 10
     found = {}
-    for sample in rest:
+    for sample in samples[1:-1]:
         place = int((sample[1] - start) / interval)
         if place not in found or sample > found[place]:
             found[place] = sample
-    return [samples[0], *found.values()]
+    return [samples[0], *found.values(), samples[-1]]
 
 
 class MemitResult:

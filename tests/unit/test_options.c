@@ -261,7 +261,7 @@ Test(options, period)
     cr_expect(run(&line, "s.py").timeline == 0 && run(&line, "s.py").pdb_mmem == 0);
     refuse("--timeline=-1 s.py",
            "option '--timeline' needs a number of seconds, 0 or more, not '-1'");
-    refuse("--pdb-mmem 0 s.py", "option '--pdb-mmem' needs a number above 0");
+    refuse("--pdb-mmem 0 s.py", "option '--pdb-mmem' needs a number above 0, such as 1e-3, not '0'");
     refuse("-i2x s.py", "option '-i' needs a number of seconds, 0 or more, not '2x'");
     refuse("-i=-1 s.py", "option '-i' needs a number of seconds, 0 or more, not '-1'");
     refuse("--output-interval= s.py",
