@@ -160,13 +160,15 @@ def test_multiprocessing_inside(ask):
     [[size, value]] = ask("""
 import multiprocessing
 def work(n):
+    block = bytearray(60 << 20)
+    time.sleep(.2)
     return n * n
 def f():
     with multiprocessing.get_context("fork").Pool(2) as pool:
         return pool.map(work, range(5))
 result = memory_usage(f, max_usage=True, retval=True, include_children=True)
 """)
-    assert value == [0, 1, 4, 9, 16] and size > 20
+    assert value == [0, 1, 4, 9, 16] and size > 60
 
 
 # ---- processes ----
