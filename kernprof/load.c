@@ -226,7 +226,7 @@ static PyObject *series_of(const struct clp_profile_series *series)
                 set(dict, "start", PyFloat_FromDouble(series->start)) &&
                 set(dict, "time", numbers_of(series->time, series->count)) &&
                 set(dict, "rss", numbers_of(series->rss, series->count)) &&
-                set(dict, "marks", marks_of(series));
+                (series->mark_count == 0 || set(dict, "marks", marks_of(series)));
 
     if (!good)
         Py_CLEAR(dict);

@@ -217,6 +217,7 @@ static clp_status make_profile(const struct clp_sampler *sampler, const char *co
 
     profile->meta.pid = sampler->pid;
     profile->meta.start = sampler->start;
+    profile->meta.has_memory = true;
     if (samples->count != 0)
         profile->meta.wall = samples->items[samples->count - 1].time;
     clp_status status = clp_profile_set_text(profile, &profile->meta.command, command);

@@ -168,7 +168,7 @@ def _stays(series, samples, unit):
             _size_at(samples, series["start"] + mark["leave"] * unit),
             mark["level"],
         )
-        for mark in series["marks"]
+        for mark in series.get("marks", ())
     ]
 
 

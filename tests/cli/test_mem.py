@@ -26,6 +26,7 @@ pytestmark = [
     pytest.mark.once, pytest.mark.skipif(SANITIZED, reason="AddressSanitizer keeps freed memory")
 ]  # fmt: skip
 
+PACKAGE = str(viewer_command()[0].parent.parent / "python")
 GROWS = "import time\nblock = bytearray(60 << 20)\ntime.sleep(.3)\ndel block\ntime.sleep(.2)\n"
 FUNCTIONS = """\
 import sys, time
@@ -430,8 +431,7 @@ def test_nothing_is_imported_from_the_working_folder(script, recorded, tmp_path)
     for name in "argparse", "subprocess", "tempfile", "json":
         script("raise SystemExit('imported from here')\n", name + ".py")
     assert mem(["peak"], tmp_path).code == 0
-    package = viewer_command()[0].parent.parent / "python"
-    ended = run_python(["-m", "clineprof", "mem", "peak"], tmp_path, env={"PYTHONPATH": str(package)})
+    ended = run_python(["-m", "clineprof", "mem", "peak"], tmp_path, env={"PYTHONPATH": PACKAGE})
     assert ended.code == 0 and "90.250" in ended.out
 
 
@@ -522,20 +522,25 @@ with_matplotlib = pytest.mark.skipif(
 )
 
 
+def with_this(words, folder):
+    """By the interpreter that has matplotlib."""
+    return run_python(["-m", "clineprof", "mem", *words], folder, env={"PYTHONPATH": PACKAGE})
+
+
 @with_matplotlib
 @pytest.mark.parametrize("options", [[], ["-f"], ["-s", "-n"], ["-w", "0,1", "-t", "a $ title"]])
 def test_matplotlib(recorded, tmp_path, options):
-    ended = mem(["plot", "-o", "it.png", *options], tmp_path)
+    ended = with_this(["plot", "-o", "it.png", *options], tmp_path)
     assert (ended.err, ended.code) == ("", 0)
     assert (tmp_path / "it.png").read_bytes().startswith(b"\x89PNG")
-    assert mem(["plot", "-o", "it.svg", *options], tmp_path).code == 0
+    assert with_this(["plot", "-o", "it.svg", *options], tmp_path).code == 0
     assert "matplotlib" in (tmp_path / "it.svg").read_text()
 
 
 @with_matplotlib
 def test_matplotlib_complaints(recorded, tmp_path):
-    ended = mem(["plot", "--backend", "frob"], tmp_path)
+    ended = with_this(["plot", "--backend", "frob"], tmp_path)
     assert "cannot use --backend 'frob'" in ended.err and ended.err.count("\n") == 1
     assert ended.code == 2
-    ended = mem(["plot", "-o", "it.frob"], tmp_path)
+    ended = with_this(["plot", "-o", "it.frob"], tmp_path)
     assert "cannot draw into 'it.frob'" in ended.err and ended.code == 1
