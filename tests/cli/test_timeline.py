@@ -138,7 +138,7 @@ def test_without_the_option_children_are_not_seen(script, tmp_path):
 FORKS = """\
 import os, sys, time, warnings
 
-warnings.simplefilter("error")
+warnings.simplefilter("always")
 
 @profile
 def parent():
@@ -297,11 +297,11 @@ def test_pdb_steps_and_goes_on(crossing, tmp_path):
 
 
 def test_pdb_calls_a_selected_function(crossing, tmp_path):
-    out, code = stopped(crossing, tmp_path, "f(1)", "c")
+    out, code = stopped(crossing, tmp_path, "f(1)", "import time; time.sleep(3)", "c")
     assert "\n1048576\n" in out and "the end" in out and code == 0
     profile = Profile(tmp_path / "program.py.lprof")
     function = profile.function("f")
-    assert function["total"] < 25e9 and max(function["lines"]["time"]) < 25e9
+    assert function["total"] < 3e9 and max(function["lines"]["time"]) < 3e9  # the prompt's is nobody's
 
 
 def test_pdb_quits(crossing, tmp_path):
