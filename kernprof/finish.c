@@ -352,8 +352,10 @@ static void finish_lines(struct clp_run *run)
 
     clp_profiler_stop(run->profiler);
     clp_liverun_stop_saves(&run->live, me);
+    clp_timeline_stop(&run->timeline);
     clp_profile_init(&profile, &run->mem);
-    if (clp_profiler_snapshot(run->profiler, &profile) != CLP_OK)
+    if (clp_profiler_snapshot(run->profiler, &profile) != CLP_OK ||
+        clp_timeline_fill(&run->timeline, run->profiler, &profile) != CLP_OK)
         clp_words_complain(me, "out of memory; the profile holds only a part");
     note_command(run, &profile);
     clp_liverun_end(&run->live, me, write_profile(run, &profile));

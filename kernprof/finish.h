@@ -6,6 +6,7 @@
 #include "chosen.h"
 #include "liverun.h"
 #include "options.h"
+#include "timeline.h"
 #include "words.h"
 
 #define CLP_RUN_NAME "ckernprof"
@@ -20,6 +21,8 @@ struct clp_run {
     PyObject *profiler;          /* owned: a Profiler, or without -l a cProfile.Profile */
     struct clp_chosen chosen;
     struct clp_liverun live;
+    struct clp_watch watch;
+    struct clp_timeline timeline;
     PyObject *start_path;        /* owned: sys.path without the program's folders; NULL without -r */
     PyObject *settings;          /* owned: options from config files are borrowed from it */
     int standard_error;          /* where it went before -qqq silenced it; else -1 */

@@ -2,6 +2,7 @@
 #include "liverun.h"
 #include "../src/core/proc.h"
 #include "../src/python/profiler.h"
+#include "helpers.h"
 #include "words.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,19 +15,10 @@ static struct clp_liverun *forked;
 
 /* ---- around a fork ---- */
 
-static int start_saves_again(void *nothing)
-{
-    (void)nothing;
-    if (forked != NULL && forked->process == getpid() && forked->saver.interval > 0)
-        (void)clp_saver_start(&forked->saver);
-    return 0;
-}
-
 static void prepare_fork(void)
 {
     if (forked == NULL || forked->process != getpid())
         return;
-    clp_saver_stop(&forked->saver); /* os.fork warns of threads, and counts them when it is over */
     clp_pages_fork_prepare(forked->live->pages);
 }
 
@@ -35,8 +27,6 @@ static void after_fork_in_parent(void)
     if (forked == NULL || forked->process != getpid())
         return;
     clp_pages_fork_parent(forked->live->pages);
-    if (forked->saver.interval > 0)
-        (void)Py_AddPendingCall(start_saves_again, NULL);
 }
 
 static void after_fork_in_child(void)
@@ -133,7 +123,9 @@ static void begin_saves(struct clp_liverun *run, PyObject *profiler,
         return;
     clp_profiler_set_helper(profiler, &run->saver.pages);
     int error = clp_saver_start(&run->saver);
-    if (error != 0)
+    if (error == 0)
+        clp_helpers_add(&run->saver.helper);
+    else
         clp_words_complain_format(wish->program, "cannot save every %g s: %s",
                                   wish->save_interval, strerror(error));
 }
@@ -162,16 +154,16 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
     run->live = clp_profiler_live(profiler);
     run->process = getpid();
     forked = run;
-    begin_saves(run, profiler, wish);
+    /* before any helper's: handlers run in the opposite order, and those end before pages are copied */
     (void)pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
+    begin_saves(run, profiler, wish);
 }
 
 void clp_liverun_stop_saves(struct clp_liverun *run, const char *program)
 {
     if (run->live == NULL)
         return;
-    run->saver.interval = 0;
-    clp_saver_stop(&run->saver);
+    clp_helpers_remove(&run->saver.helper);
     if (run->saver.error != 0)
         clp_words_complain_format(
             program, "the profile could not be saved while the program ran: %s",

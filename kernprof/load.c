@@ -190,13 +190,43 @@ static PyObject *numbers_of(const uint64_t *numbers, size_t count)
     return list;
 }
 
+static PyObject *mark_of(const struct clp_profile_mark *mark)
+{
+    PyObject *dict = PyDict_New();
+    bool good = dict != NULL && set_text(dict, "file", mark->file) &&
+                set(dict, "line", PyLong_FromLong(mark->first_line)) &&
+                set_text(dict, "name", mark->name) &&
+                set(dict, "level", PyLong_FromUnsignedLong(mark->level)) &&
+                set(dict, "enter", number_of_uint64_t(mark->enter)) &&
+                set(dict, "leave", number_of_uint64_t(mark->leave));
+
+    if (!good)
+        Py_CLEAR(dict);
+    return dict;
+}
+
+static PyObject *marks_of(const struct clp_profile_series *series)
+{
+    PyObject *list = PyList_New((Py_ssize_t)series->mark_count);
+
+    for (size_t i = 0; list != NULL && i < series->mark_count; i++) {
+        PyObject *mark = mark_of(&series->marks[i]);
+        if (mark == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)i, mark);
+    }
+    return list;
+}
+
 static PyObject *series_of(const struct clp_profile_series *series)
 {
     PyObject *dict = PyDict_New();
     bool good = dict != NULL && set(dict, "pid", number_of_uint64_t(series->pid)) &&
                 set(dict, "start", PyFloat_FromDouble(series->start)) &&
                 set(dict, "time", numbers_of(series->time, series->count)) &&
-                set(dict, "rss", numbers_of(series->rss, series->count));
+                set(dict, "rss", numbers_of(series->rss, series->count)) &&
+                (series->mark_count == 0 || set(dict, "marks", marks_of(series)));
 
     if (!good)
         Py_CLEAR(dict);

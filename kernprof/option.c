@@ -119,7 +119,7 @@ static bool store_switch(struct clp_option_parser *parser, const struct use *use
 static bool store_number(struct clp_option_parser *parser, const struct use *use, const char *value)
 {
     bool period = use->option->kind == CLP_OPTION_PERIOD;
-    double number = 1;
+    double number = use->option->bare != 0 ? use->option->bare : 1;
 
     if (value != NULL && (!read_number(value, &number) || (number == 0 && !period)))
         return complain_of_value(parser, use,

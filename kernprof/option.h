@@ -18,7 +18,7 @@ enum clp_option_kind {
     CLP_OPTION_TEXT,   /* const char *, not empty */
     CLP_OPTION_LIST,   /* struct clp_text_list; each use adds */
     CLP_OPTION_NUMBER, /* double, finite and above zero */
-    CLP_OPTION_PERIOD, /* double, 0 or more; 1 where no number follows */
+    CLP_OPTION_PERIOD, /* double, 0 or more; `bare` where no number follows */
     CLP_OPTION_COUNT,  /* size_t */
     CLP_OPTION_SHARE,  /* double, a percentage: 0 to 100 */
     CLP_OPTION_TARGET  /* a text, the last option: what follows belongs to the program */
@@ -31,6 +31,7 @@ struct clp_option {
     const char *alias;    /* a second long name */
     const char *argument; /* what follows, as --help calls it */
     const char *word;     /* of a MODE: what its value is called when it is on */
+    double bare;          /* of a PERIOD: its value where no number follows; 0: 1 */
     const char *standard; /* the default as --help and the documentation tell it; NULL: "no" */
     const char *help;     /* NULL: --help says nothing of it */
     /* Of a TEXT: false, and what is wrong ("needs .., not ..") appended, when it cannot be meant. */

@@ -167,6 +167,12 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
      .inverted = true, .field = RUN(no_memory),
      .help = "what is read of memory: rss or off"},
+    {CLP_OPTION_PERIOD, 0, "timeline", .argument = "[N]", .bare = 0.01, .standard = "0",
+     .field = RUN(timeline), .help = "sample memory every N s; bare: 0.01"},
+    {CLP_OPTION_SWITCH, 'C', "include-children", .field = RUN(include_children),
+     .help = "with --timeline: the processes it starts, too"},
+    {CLP_OPTION_NUMBER, 0, "pdb-mmem", .argument = "MIB", .standard = "", .field = RUN(pdb_mmem),
+     .help = "stop in pdb where more than MIB are resident"},
     {CLP_OPTION_TEXT, 0, "config", .argument = "FILE", .standard = "", .never_in_file = true,
      .field = RUN(config), .help = "read defaults from this TOML file"},
     {CLP_OPTION_PLAIN, 0, "no-config", .never_in_file = true, .field = RUN(no_config),
@@ -338,8 +344,9 @@ void clp_view_options_help(const char *program, struct clp_buf *out)
                        "       %s diff old.lprof new.lprof\n"
                        "       %s merge [-o OUTFILE] profile.lprof ...\n"
                        "       %s top profile.lprof.live\n"
-                       "       %s recover [-o OUTFILE] profile.lprof.live\n",
-                       program, program, program, program, program);
+                       "       %s recover [-o OUTFILE] profile.lprof.live\n"
+                       "       %s mem run|attach|plot|peak|list|rm|clean ..\n",
+                       program, program, program, program, program, program);
     clp_buf_add_text(out, "\nPrints the report of a profile, or of several, summed; - is standard input. A\n"
                           ".live file is one of a run that was killed or still goes on.\n\noptions:\n");
     clp_option_help(clp_view_options_table(), out);

@@ -47,6 +47,9 @@ struct clp_run_options {
     double output_interval; /* -i, seconds; 0: off */
     bool by_statement;    /* --by-statement */
     bool no_memory;       /* --no-memory */
+    double timeline;      /* --timeline, seconds; 0: off */
+    bool include_children; /* -C */
+    double pdb_mmem;      /* --pdb-mmem, MiB; 0: off */
     bool help, version, page; /* -h, -V, --help-page */
     const char *outfile;  /* -o; NULL: <basename>.lprof in the working directory */
     const char *tracer;   /* --tracer; NULL: auto */

@@ -8,6 +8,7 @@
 #include "calls.h"
 #include "config.h"
 #include "finish.h"
+#include "mmem.h"
 #include "program.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -137,6 +138,22 @@ static void begin_live(struct clp_run *run)
     clp_buf_clear(&command);
 }
 
+/* What is watched beside the lines. */
+static void begin_watch(struct clp_run *run)
+{
+    const struct clp_run_options *options = &run->options;
+
+    if (options->timeline > 0)
+        clp_timeline_begin(&run->timeline, run->profiler, &run->watch,
+                           &(struct clp_timeline_wish){.program = me,
+                                                       .interval = options->timeline,
+                                                       .children = options->include_children});
+    if (options->pdb_mmem > 0)
+        clp_mmem_set(&run->watch, options->pdb_mmem);
+    if (run->watch.look != NULL || run->watch.stop != NULL)
+        clp_profiler_set_watch(run->profiler, &run->watch);
+}
+
 static bool install_profiler(const struct clp_run *run)
 {
     PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
@@ -169,11 +186,13 @@ static void say_left_out(const struct clp_run *run)
     struct clp_buf text;
 
     clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s",
+    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s%s%s",
                        options->prof_mod.count != 0 ? " -p" : "",
                        options->include.count != 0 ? " --include" : "",
                        options->exclude.count != 0 ? " --exclude" : "",
-                       options->output_interval != 0 ? " -i" : "");
+                       options->output_interval != 0 ? " -i" : "",
+                       options->timeline != 0 ? " --timeline" : "",
+                       options->pdb_mmem != 0 ? " --pdb-mmem" : "");
     if (clp_buf_text(&text)[text.used - 1] != ':' && options->verbosity >= 0)
         clp_words_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
@@ -200,6 +219,9 @@ static bool ready_to_run(struct clp_run *run)
 
     if (run->options.target_kind == CLP_TARGET_NONE)
         return complain_and_exit("no program to run; see ckernprof --help", 2) != NULL;
+    if (run->options.no_memory && run->options.pdb_mmem > 0)
+        return complain_and_exit("--pdb-mmem reads memory with every line, which --no-memory (or "
+                                 "--memory off) switches off; give one of them", 2) != NULL;
     find_script(run);
     name_outfile(run);
     if (clp_file_probe(clp_buf_text(&run->outfile), &fault) != CLP_OK &&
@@ -267,6 +289,8 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
         return complain_of_exception(1);
     if (run->options.line_by_line && !run->unwritable)
         begin_live(run);
+    if (run->options.line_by_line)
+        begin_watch(run);
     if ((run->options.line_by_line &&
          !clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler)))
         return complain_of_exception(1);

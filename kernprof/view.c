@@ -6,6 +6,7 @@
 #include "diff.h"
 #include "export.h"
 #include "folding.h"
+#include "memory.h"
 #include "merge.h"
 #include "options.h"
 #include "program.h"
@@ -173,10 +174,12 @@ PyObject *clp_view_main(PyObject *list)
         code = clp_diff_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MERGE))
         code = clp_merge_main(words.count, words.items, &mem);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_MEM))
+        code = clp_memory_main(list);
     else if (configure(list, &options, &mem, &keep))
         code = main_of(&words, &options, &mem);
     else
-        code = -1; /* SystemExit is set */
+        code = -1; /* an exception is set */
     clp_view_options_clear(&options, &mem);
     clp_words_clear(&words);
     Py_XDECREF(keep);

@@ -15,10 +15,10 @@ import sys
 LAYERS = {
     "src/core": [
         "status mem buf hashmap version",
-        "clock proc file thread pages arena",
-        "functions lines bytecode opcode_table",
+        "clock proc processes file thread pages arena",
+        "functions lines bytecode opcode_table samples sampler",
         "engine decoded edges layout rewrite",
-        "profile snapshot wire live live_reader source number shown walk unpickle pickle measure align",
+        "profile snapshot wire live live_reader source number shown walk unpickle pickle measure align marks",
         "choice columns footer table ranking report match sides compare verdict gate changes github",
     ],
 }
@@ -31,7 +31,7 @@ OTHERS = {
 
 SYSTEM = re.compile(r"#\s*include\s*<(sys/|linux/|asm/|(unistd|time|pthread|fcntl|sched|signal|dirent"
                     r"|dlfcn|poll|semaphore|ucontext)\.h)")
-SYSTEM_ROOMS = {"clock", "proc", "file", "thread", "pages"}
+SYSTEM_ROOMS = {"clock", "proc", "processes", "file", "thread", "pages"}
 # The room proc maps a few pages for a moment, to try how exact the kernel's counter is.
 MAPPING = re.compile(r"\bm(un|re)?map\s*\(")
 MAPPING_ROOMS = {"pages", "proc"}

@@ -18,6 +18,10 @@ def __getattr__(name):
         import clineprof._profile as profile
 
         return getattr(profile, name)
+    if name in ("memory_usage", "memit", "MemitResult"):
+        import clineprof._memusage as memusage
+
+        return getattr(memusage, name)
     import clineprof._boot as boot
 
     return getattr(boot.core(), name)

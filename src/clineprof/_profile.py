@@ -49,7 +49,9 @@ class Profile:
     unit: seconds per unit of every time: 1e-09
     meta: dict of how the profile was made (docs/format.md)
     timeline: resident memory over time: a list with a dict for each process, of pid, start (seconds
-        since 1970 of time 0), time and rss (lists of units and of bytes, equally long)
+        since 1970 of time 0), time and rss (lists of units and of bytes, equally long), and
+        where there are some marks: a list of dicts, stays in functions: file, line, name, level, enter,
+        leave (in units)
     """
 
     def __init__(self, data):

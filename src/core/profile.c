@@ -97,6 +97,11 @@ static void clear_function(struct clp_mem *mem, struct clp_profile_function *fun
 
 static void clear_series(struct clp_mem *mem, struct clp_profile_series *series)
 {
+    for (size_t i = 0; i < series->mark_count; i++) {
+        clp_mem_free_text(mem, series->marks[i].file);
+        clp_mem_free_text(mem, series->marks[i].name);
+    }
+    clp_mem_free(mem, series->marks, series->mark_room, sizeof *series->marks);
     clp_mem_free(mem, series->time, series->time_room, sizeof *series->time);
     clp_mem_free(mem, series->rss, series->rss_room, sizeof *series->rss);
 }
@@ -301,6 +306,27 @@ clp_status clp_profile_add_sample(struct clp_profile *profile, struct clp_profil
         return status;
     series->time[series->count] = time;
     series->rss[series->count++] = rss;
+    return CLP_OK;
+}
+
+clp_status clp_profile_add_mark(struct clp_profile *profile, struct clp_profile_series *series,
+                                const struct clp_profile_mark *mark)
+{
+    struct clp_mem *mem = profile->mem;
+    struct clp_profile_mark copy = *mark;
+    clp_status status;
+
+    RESERVE(status, mem, series->marks, series->mark_room, series->mark_count);
+    if (status != CLP_OK)
+        return status;
+    copy.file = clp_mem_copy_text(mem, mark->file, strlen(mark->file));
+    copy.name = clp_mem_copy_text(mem, mark->name, strlen(mark->name));
+    if (copy.file == NULL || copy.name == NULL) {
+        clp_mem_free_text(mem, copy.file);
+        clp_mem_free_text(mem, copy.name);
+        return CLP_NO_MEMORY;
+    }
+    series->marks[series->mark_count++] = copy;
     return CLP_OK;
 }
 
@@ -534,6 +560,9 @@ static clp_status merge_series(struct clp_profile *into, const struct clp_profil
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < from->count; i++)
         if (clp_profile_add_sample(into, series, from->time[i], from->rss[i]) != CLP_OK)
+            return CLP_NO_MEMORY;
+    for (size_t i = 0; i < from->mark_count; i++)
+        if (clp_profile_add_mark(into, series, &from->marks[i]) != CLP_OK)
             return CLP_NO_MEMORY;
     return CLP_OK;
 }

@@ -72,6 +72,14 @@ struct clp_profile_leak {
     double confidence; /* 0 to 1 */
 };
 
+/* A stay in a function, on the clock of the series it belongs to. */
+struct clp_profile_mark {
+    char *file, *name;  /* the function's key */
+    int32_t first_line;
+    uint32_t level;     /* selected functions below it in the thread's stack */
+    uint64_t enter, leave; /* nanoseconds */
+};
+
 /* Resident memory over time, of one process. */
 struct clp_profile_series {
     uint64_t pid;
@@ -79,6 +87,8 @@ struct clp_profile_series {
     uint64_t *time; /* nanoseconds, ascending */
     uint64_t *rss;  /* bytes */
     size_t count, time_room, rss_room;
+    struct clp_profile_mark *marks; /* by ascending beginning */
+    size_t mark_count, mark_room;
 };
 
 struct clp_profile_function {
@@ -154,6 +164,10 @@ clp_status clp_profile_add_series(struct clp_profile *profile, uint64_t pid, dou
  * it was. */
 clp_status clp_profile_add_sample(struct clp_profile *profile, struct clp_profile_series *series,
                                   uint64_t time, uint64_t rss);
+
+/* Appends a copy of the mark. CLP_NO_MEMORY leaves the series as it was. */
+clp_status clp_profile_add_mark(struct clp_profile *profile, struct clp_profile_series *series,
+                                const struct clp_profile_mark *mark);
 
 /* Replaces the function's source by a copy of these bytes (any bytes; 0 bytes is no source). */
 clp_status clp_profile_set_source(struct clp_profile *profile,

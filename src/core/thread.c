@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "thread.h"
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STACK_BYTES ((size_t)256 * 1024)
+#define CLOSE_RANGE_OWN 2u /* CLOSE_RANGE_UNSHARE, which older headers do not have */
 
 clp_status clp_thread_hook_init(struct clp_thread_hook *hook, void (*at_end)(void *data))
 {
@@ -9,4 +18,147 @@ clp_status clp_thread_hook_init(struct clp_thread_hook *hook, void (*at_end)(voi
 void clp_thread_hook_set(const struct clp_thread_hook *hook, void *data)
 {
     (void)pthread_setspecific(hook->key, data);
+}
+
+/* ---- helpers ---- */
+
+static void add_seconds(struct timespec *at, double seconds)
+{
+    double nanos = (double)at->tv_nsec + (seconds - (double)(time_t)seconds) * 1e9;
+
+    at->tv_sec += (time_t)seconds + (nanos >= 1e9);
+    at->tv_nsec = (long)(nanos >= 1e9 ? nanos - 1e9 : nanos);
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* Work that took longer than the interval is not made up for. */
+static void set_next(struct timespec *next, double interval)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    add_seconds(next, interval);
+    if (is_before(next, &now)) {
+        *next = now;
+        add_seconds(next, interval);
+    }
+}
+
+static void take_own_files(void)
+{
+#ifdef SYS_close_range
+    (void)syscall(SYS_close_range, 0u, UINT_MAX, CLOSE_RANGE_OWN);
+#endif
+}
+
+static void *helper_main(void *data)
+{
+    struct clp_helper *helper = data;
+    struct timespec next;
+
+    if (helper->own_files)
+        take_own_files();
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    add_seconds(&next, helper->interval);
+    pthread_mutex_lock(&helper->lock);
+    while (!helper->stop) {
+        if (pthread_cond_timedwait(&helper->wake, &helper->lock, &next) != ETIMEDOUT)
+            continue;
+        pthread_mutex_unlock(&helper->lock);
+        clp_helper_hold(helper);
+        helper->work(helper->data);
+        clp_helper_release(helper);
+        set_next(&next, helper->interval);
+        pthread_mutex_lock(&helper->lock);
+    }
+    pthread_mutex_unlock(&helper->lock);
+    return NULL;
+}
+
+static bool get_ready(struct clp_helper *helper)
+{
+    pthread_condattr_t attributes;
+
+    if (helper->ready)
+        return true;
+    helper->stack = clp_pages_map(helper->pages, STACK_BYTES, &helper->stack_bytes);
+    if (helper->stack == NULL)
+        return false;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&helper->lock, NULL);
+    pthread_mutex_init(&helper->busy, NULL);
+    pthread_cond_init(&helper->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    helper->ready = true;
+    return true;
+}
+
+/* The new thread inherits what is blocked: everything. */
+static int create(struct clp_helper *helper)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+
+    pthread_attr_init(&attributes);
+    int error = pthread_attr_setstack(&attributes, helper->stack, helper->stack_bytes);
+    if (error == 0) {
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        error = pthread_create(&helper->thread, &attributes, helper_main, helper);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
+int clp_helper_start(struct clp_helper *helper)
+{
+    if (helper->running)
+        return 0;
+    if (!get_ready(helper))
+        return ENOMEM;
+    helper->stop = false;
+    int error = create(helper);
+    helper->running = error == 0;
+    return error;
+}
+
+void clp_helper_stop(struct clp_helper *helper)
+{
+    if (!helper->running)
+        return;
+    pthread_mutex_lock(&helper->lock);
+    helper->stop = true;
+    pthread_cond_signal(&helper->wake);
+    pthread_mutex_unlock(&helper->lock);
+    pthread_join(helper->thread, NULL);
+    helper->running = false;
+}
+
+void clp_helper_hold(struct clp_helper *helper)
+{
+    if (helper->ready)
+        pthread_mutex_lock(&helper->busy);
+}
+
+void clp_helper_release(struct clp_helper *helper)
+{
+    if (helper->ready)
+        pthread_mutex_unlock(&helper->busy);
+}
+
+void clp_helper_clear(struct clp_helper *helper)
+{
+    if (!helper->ready)
+        return;
+    clp_pages_unmap(helper->pages, helper->stack, helper->stack_bytes);
+    pthread_mutex_destroy(&helper->lock);
+    pthread_mutex_destroy(&helper->busy);
+    pthread_cond_destroy(&helper->wake);
+    helper->ready = false;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* When a thread of the system ends. */
+/* When a thread of the system ends; and threads of the profiler's own. */
 #ifndef CLP_THREAD_H
 #define CLP_THREAD_H
 
+#include "pages.h"
 #include "status.h"
 #include <pthread.h>
+#include <stdbool.h>
 
 struct clp_thread_hook {
     pthread_key_t key;
@@ -17,5 +19,41 @@ clp_status clp_thread_hook_init(struct clp_thread_hook *hook, void (*at_end)(voi
 
 /* The calling thread's data; replaces what it gave before. */
 void clp_thread_hook_set(const struct clp_thread_hook *hook, void *data);
+
+/* ---- helpers ----
+ *
+ * A helper is a thread that does some work every so often. It knows nothing of the interpreter and
+ * holds none of its locks. Its stack comes from pages, so that what it takes is on no line; signals go
+ * to the program's threads. It is stopped before a fork, which warns of threads, and may be started
+ * again behind it. */
+struct clp_helper {
+    /* set by the owner */
+    void (*work)(void *data);
+    void *data;
+    double interval;         /* seconds from one beginning of the work to the next */
+    struct clp_pages *pages; /* borrowed */
+    bool own_files; /* descriptors it opens are its own: the program's next open() gets the number
+                     * that it would get without us. Best effort: old kernels have nothing for it */
+    /* the rest is the helper's */
+    void *stack;
+    size_t stack_bytes;
+    pthread_t thread;
+    pthread_mutex_t lock, busy;
+    pthread_cond_t wake;
+    bool ready, running, stop;
+};
+
+/* Starts the thread, or starts it again; the first work comes after one interval. 0 or errno. */
+int clp_helper_start(struct clp_helper *helper);
+
+/* Ends it; work that is under way is completed. Nothing happens when none runs. */
+void clp_helper_stop(struct clp_helper *helper);
+
+/* Between the two no work begins, and none is under way. */
+void clp_helper_hold(struct clp_helper *helper);
+void clp_helper_release(struct clp_helper *helper);
+
+/* Gives back the stack of one that does not run. */
+void clp_helper_clear(struct clp_helper *helper);
 
 #endif

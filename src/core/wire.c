@@ -243,19 +243,46 @@ static void pack_numbers(msgpack_packer *packer, const char *name, const uint64_
         msgpack_pack_uint64(packer, numbers[i]);
 }
 
+static void pack_mark(msgpack_packer *packer, const struct clp_profile_mark *mark)
+{
+    msgpack_pack_map(packer, 6);
+    pack_text(packer, "file");
+    pack_text(packer, mark->file);
+    pack_text(packer, "line");
+    msgpack_pack_int32(packer, mark->first_line);
+    pack_text(packer, "name");
+    pack_text(packer, mark->name);
+    pack_text(packer, "level");
+    msgpack_pack_uint32(packer, mark->level);
+    pack_text(packer, "enter");
+    msgpack_pack_uint64(packer, mark->enter);
+    pack_text(packer, "leave");
+    msgpack_pack_uint64(packer, mark->leave);
+}
+
+static void pack_marks(msgpack_packer *packer, const struct clp_profile_series *series)
+{
+    pack_text(packer, "marks");
+    msgpack_pack_array(packer, series->mark_count);
+    for (size_t i = 0; i < series->mark_count; i++)
+        pack_mark(packer, &series->marks[i]);
+}
+
 static void pack_timeline(msgpack_packer *packer, const struct clp_profile *profile)
 {
     pack_text(packer, "timeline");
     msgpack_pack_array(packer, profile->series_count);
     for (size_t i = 0; i < profile->series_count; i++) {
         const struct clp_profile_series *series = &profile->series[i];
-        msgpack_pack_map(packer, 4);
+        msgpack_pack_map(packer, series->mark_count != 0 ? 5 : 4);
         pack_text(packer, "pid");
         msgpack_pack_uint64(packer, series->pid);
         pack_text(packer, "start");
         msgpack_pack_double(packer, series->start);
         pack_numbers(packer, "time", series->time, series->count);
         pack_numbers(packer, "rss", series->rss, series->count);
+        if (series->mark_count != 0)
+            pack_marks(packer, series);
     }
 }
 
@@ -701,10 +728,52 @@ static clp_status read_samples(struct decoder *decoder, const msgpack_object *ti
     return CLP_OK;
 }
 
+static clp_status read_mark(struct decoder *decoder, const msgpack_object *object,
+                            struct clp_profile_series *series)
+{
+    enum { LEVEL = KEYS, ENTER, LEAVE, COUNT };
+    static const char *const names[COUNT] = {"file", "line", "name", "level", "enter", "leave"};
+    const msgpack_object *found[COUNT];
+    struct clp_profile_mark mark;
+    uint64_t level;
+
+    if (find_keys(decoder, object, names, COUNT, found) != CLP_OK)
+        return decoder->fault->status;
+    for (size_t i = 0; i < COUNT; i++)
+        if (found[i] == NULL)
+            return refuse_here(decoder, "a mark lacks one of its keys");
+    if (!is_plain_text(found[KEY_FILE]) || !is_plain_text(found[KEY_NAME]) ||
+        !read_line_number(found[KEY_LINE], &mark.first_line) ||
+        !read_uint64(found[LEVEL], &level) || level > UINT32_MAX ||
+        !read_time(decoder, found[ENTER], &mark.enter) ||
+        !read_time(decoder, found[LEAVE], &mark.leave) || mark.leave < mark.enter)
+        return refuse_here(decoder, "a mark holds something of the wrong kind or out of its range");
+    if (copy_text(decoder, found[KEY_FILE], &decoder->file) != CLP_OK ||
+        copy_text(decoder, found[KEY_NAME], &decoder->name) != CLP_OK)
+        return CLP_NO_MEMORY;
+    mark.level = (uint32_t)level;
+    mark.file = (char *)(uintptr_t)clp_buf_text(&decoder->file);
+    mark.name = (char *)(uintptr_t)clp_buf_text(&decoder->name);
+    if (clp_profile_add_mark(decoder->profile, series, &mark) != CLP_OK)
+        return no_memory(decoder);
+    return CLP_OK;
+}
+
+static clp_status read_marks(struct decoder *decoder, const msgpack_object *list,
+                             struct clp_profile_series *series)
+{
+    if (list->type != MSGPACK_OBJECT_ARRAY)
+        return refuse_here(decoder, "\"marks\" of a timeline are not a list");
+    for (uint32_t i = 0; i < list->via.array.size; i++)
+        if (read_mark(decoder, &list->via.array.ptr[i], series) != CLP_OK)
+            return decoder->fault->status;
+    return CLP_OK;
+}
+
 static clp_status read_series(struct decoder *decoder, const msgpack_object *object)
 {
-    enum { PID, START, TIME, RSS, COUNT };
-    static const char *const names[COUNT] = {"pid", "start", "time", "rss"};
+    enum { PID, START, TIME, RSS, MARKS, COUNT };
+    static const char *const names[COUNT] = {"pid", "start", "time", "rss", "marks"};
     const msgpack_object *found[COUNT];
     struct clp_profile_series *series;
     uint64_t pid = 0;
@@ -722,6 +791,8 @@ static clp_status read_series(struct decoder *decoder, const msgpack_object *obj
         return refuse_here(decoder, "\"pid\" or \"start\" of a timeline is not a number");
     if (clp_profile_add_series(decoder->profile, pid, start, &series) != CLP_OK)
         return no_memory(decoder);
+    if (found[MARKS] != NULL && read_marks(decoder, found[MARKS], series) != CLP_OK)
+        return decoder->fault->status;
     return read_samples(decoder, found[TIME], found[RSS], series);
 }
 

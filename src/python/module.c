@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clineprof._core: the extension module. */
 #include "../../kernprof/load.h"
+#include "../../kernprof/memory.h"
 #include "../../kernprof/run.h"
 #include "../core/version.h"
 #include "profiler.h"
@@ -43,27 +44,42 @@ static PyObject *module_load(PyObject *module, PyObject *paths)
     return clp_load_files(paths);
 }
 
+static PyObject *module_sizes(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    return clp_memory_sizes(arguments);
+}
+
 static PyMethodDef module_methods[] = {
     {"tracers", module_tracers, METH_NOARGS,
      "tracers()\n--\n\nNames of the tracers that this interpreter has, the preferred one first."},
     {"load", module_load, METH_VARARGS,
      "load(*paths)\n--\n\nThe sum of these profiles as one dict; clineprof.load makes more of it."},
+    {"sizes", module_sizes, METH_VARARGS,
+     "sizes(pid, children, kind)\n--\n\n[(pid, bytes), ..] of a process and, with children, of what\n"
+     "descends from it. kind: 'rss', 'pss' or 'uss'. OSError when the process cannot be seen."},
     {"main", module_main, METH_VARARGS,
      "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
      "viewer (kind 'view'); raises SystemExit with the exit code."},
     {NULL, NULL, 0, NULL},
 };
 
+/* Takes the reference to the type; NULL is a failure that has its exception already. */
+static bool add_type(PyObject *module, const char *name, PyObject *type)
+{
+    bool done = type != NULL && PyModule_AddObjectRef(module, name, type) == 0;
+
+    Py_XDECREF(type);
+    return done;
+}
+
 static int module_exec(PyObject *module)
 {
-    PyObject *type = clp_profiler_make_type(module);
+    bool done = add_type(module, "Profiler", clp_profiler_make_type(module)) &&
+                add_type(module, "Sampler", clp_memory_make_type(module)) &&
+                PyModule_AddStringConstant(module, "__version__", CLP_VERSION) == 0;
 
-    if (type == NULL)
-        return -1;
-    int failed = PyModule_AddObjectRef(module, "Profiler", type) != 0 ||
-                 PyModule_AddStringConstant(module, "__version__", CLP_VERSION) != 0;
-    Py_DECREF(type);
-    return failed ? -1 : 0;
+    return done ? 0 : -1;
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -305,7 +305,19 @@ const struct clp_clock *clp_profiler_clock(PyObject *profiler)
 
 void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages)
 {
-    cast(profiler)->recorder->helper = pages;
+    struct clp_recorder *recorder = cast(profiler)->recorder;
+
+    recorder->helpers[recorder->helpers[0] != NULL] = pages;
+}
+
+const struct clp_pages *clp_profiler_pages(PyObject *profiler)
+{
+    return &cast(profiler)->recorder->pages;
+}
+
+void clp_profiler_set_watch(PyObject *profiler, struct clp_watch *watch)
+{
+    cast(profiler)->recorder->watch = watch;
 }
 
 bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes)

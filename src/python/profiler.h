@@ -25,8 +25,14 @@ struct clp_live *clp_profiler_live(PyObject *profiler);
 /* The clock that live files of this profiler are read by. */
 const struct clp_clock *clp_profiler_clock(PyObject *profiler);
 
-/* Memory that a helper thread uses; what is in it is no line's. Borrowed for good. */
+/* Memory that a helper thread uses; what is in it is no line's. Of two at most; borrowed for good. */
 void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages);
+
+/* The profiler's own memory. */
+const struct clp_pages *clp_profiler_pages(PyObject *profiler);
+
+/* Sets the recorder's watch, borrowed for good; NULL takes it off. */
+void clp_profiler_set_watch(PyObject *profiler, struct clp_watch *watch);
 
 /* clp_prepare_code for this profiler. `globals` lead to the module's source where it is no file. */
 PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,

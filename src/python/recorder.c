@@ -94,11 +94,12 @@ bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)
 
 static uint64_t own_bytes(const struct clp_recorder *recorder)
 {
-    uint64_t helper = recorder->helper != NULL
-                          ? __atomic_load_n(&recorder->helper->bytes, __ATOMIC_RELAXED)
-                          : 0;
+    uint64_t bytes = recorder->pages.bytes;
 
-    return recorder->pages.bytes + helper;
+    for (size_t i = 0; i < sizeof recorder->helpers / sizeof *recorder->helpers; i++)
+        if (recorder->helpers[i] != NULL)
+            bytes += __atomic_load_n(&recorder->helpers[i]->bytes, __ATOMIC_RELAXED);
+    return bytes;
 }
 
 static int64_t own_rss(const struct clp_recorder *recorder, int64_t otherwise)
@@ -115,7 +116,20 @@ uint64_t clp_recorder_read_rss(const struct clp_recorder *recorder, struct clp_t
 {
     clp_engine_note_rss(thread, own_rss(recorder, thread->rss));
     thread->reads++;
+    if (CLP_UNLIKELY(recorder->watch != NULL))
+        clp_watch_read(recorder->watch, thread, now);
     return clp_clock_read(&recorder->clock) - now;
+}
+
+/* What the watch takes is nobody's time; events that it had itself are. */
+void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
+{
+    const struct clp_recorder *recorder = clp_recorder_of(thread);
+
+    clp_engine_stand_still(thread, still);
+    if (CLP_UNLIKELY(recorder->watch != NULL) && clp_watch_recorded(recorder->watch))
+        clp_engine_stand_still(thread, clp_clock_read(&recorder->clock) - thread->stopped -
+                                           thread->last);
 }
 
 struct clp_thread *clp_recorder_new_thread(struct clp_recorder *recorder)

@@ -11,13 +11,15 @@
 #include "../core/thread.h"
 #include "compat.h"
 #include "shape.h"
+#include "watch.h"
 
 struct clp_recorder {
     struct clp_engine engine; /* first: a thread's engine is its recorder */
     struct clp_mem mem;
     struct clp_pages pages;
     struct clp_live live;
-    const struct clp_pages *helper; /* borrowed: a helper thread's memory; NULL: there is none */
+    const struct clp_pages *helpers[2]; /* borrowed: helper threads' memory; NULL: there is none */
+    struct clp_watch *watch;            /* borrowed; NULL: there is none */
     struct clp_clock clock;
     struct clp_proc proc;
     struct clp_proc_check memory_check;
@@ -136,10 +138,13 @@ static inline struct clp_moment clp_recorder_begin(const struct clp_recorder *re
     return moment;
 }
 
+/* Behind an event for which memory was read. */
+void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still);
+
 static inline void clp_recorder_end(struct clp_thread *thread, struct clp_moment moment)
 {
     if (CLP_UNLIKELY(moment.still != 0))
-        clp_engine_stand_still(thread, moment.still);
+        clp_recorder_end_slow(thread, moment.still);
 }
 
 /* The events, each with its moment. */

@@ -120,6 +120,13 @@ static inline bool test_same_series(const struct clp_profile_series *a,
 
     for (size_t i = 0; same && i < a->count; i++)
         same = a->time[i] == b->time[i] && a->rss[i] == b->rss[i];
+    same = same && a->mark_count == b->mark_count;
+    for (size_t i = 0; same && i < a->mark_count; i++)
+        same = test_same_text(a->marks[i].file, b->marks[i].file) &&
+               test_same_text(a->marks[i].name, b->marks[i].name) &&
+               a->marks[i].first_line == b->marks[i].first_line &&
+               a->marks[i].level == b->marks[i].level && a->marks[i].enter == b->marks[i].enter &&
+               a->marks[i].leave == b->marks[i].leave;
     return same;
 }
 

@@ -254,6 +254,14 @@ Test(options, period)
     check_period("-ivl s.py", 1, "s.py");
     struct line line;
     cr_expect_eq(run(&line, "-ivl s.py").verbosity, 1);
+    cr_expect_eq(run(&line, "--timeline s.py").timeline, 0.01);
+    cr_expect_eq(run(&line, "--timeline .5 -C s.py").timeline, .5);
+    cr_expect(run(&line, "--timeline .5 -C s.py").include_children);
+    cr_expect_eq(run(&line, "--pdb-mmem 1.5 s.py").pdb_mmem, 1.5);
+    cr_expect(run(&line, "s.py").timeline == 0 && run(&line, "s.py").pdb_mmem == 0);
+    refuse("--timeline=-1 s.py",
+           "option '--timeline' needs a number of seconds, 0 or more, not '-1'");
+    refuse("--pdb-mmem 0 s.py", "option '--pdb-mmem' needs a number above 0, such as 1e-3, not '0'");
     refuse("-i2x s.py", "option '-i' needs a number of seconds, 0 or more, not '2x'");
     refuse("-i=-1 s.py", "option '-i' needs a number of seconds, 0 or more, not '-1'");
     refuse("--output-interval= s.py",

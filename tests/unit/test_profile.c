@@ -183,6 +183,8 @@ Test(profile, merging_keeps_every_series_and_the_larger_leak)
     struct clp_profile_function *f;
     struct clp_profile_series *series;
     struct clp_profile_leak leak = {.line = 4, .bytes = 100};
+    struct clp_profile_mark mark = {.file = (char[]){"a.py"}, .name = (char[]){"f"}, .level = 2,
+                                    .first_line = 1, .enter = 3, .leave = 9};
 
     clp_profile_init(&from, &test.mem);
     cr_assert_eq(clp_profile_add_function(&from, "a.py", "f", 1, &f), CLP_OK);
@@ -190,6 +192,8 @@ Test(profile, merging_keeps_every_series_and_the_larger_leak)
     cr_assert_eq(clp_profile_add_series(&from, 5, 1.5, &series), CLP_OK);
     for (uint64_t i = 0; i < 100; i++)
         cr_assert_eq(clp_profile_add_sample(&from, series, i, 1000 + i), CLP_OK);
+    for (int i = 0; i < 40; i++)
+        cr_assert_eq(clp_profile_add_mark(&from, series, &mark), CLP_OK);
     cr_assert_eq(clp_profile_merge(&profile, &from), CLP_OK);
     cr_assert(test_same_profile(&profile, &from));
     from.functions[0].leaks[0].bytes = 99;

@@ -65,6 +65,12 @@ static void fill(struct clp_profile *to)
     cr_assert_eq(clp_profile_add_series(to, 77, 1700000000.5, &series), CLP_OK);
     cr_assert_eq(clp_profile_add_sample(to, series, 0, UINT64_MAX), CLP_OK);
     cr_assert_eq(clp_profile_add_sample(to, series, UINT64_MAX, 0), CLP_OK);
+    struct clp_profile_mark mark = {.file = (char[]){""}, .name = (char[]){"f g"},
+                                    .first_line = INT32_MAX, .level = UINT32_MAX,
+                                    .enter = UINT64_MAX, .leave = UINT64_MAX};
+    cr_assert_eq(clp_profile_add_mark(to, series, &mark), CLP_OK);
+    mark.enter = 0;
+    cr_assert_eq(clp_profile_add_mark(to, series, &mark), CLP_OK);
     cr_assert_eq(clp_profile_add_series(to, 0, 0, &series), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &to->meta.python, "3.12.1"), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &to->meta.command, "a.py -x"), CLP_OK);
@@ -313,6 +319,20 @@ static const struct bad bad_files[] = {
     TIMELINE("\x91\x82" "\xa4" "time" "\x91\xff" "\xa3" "rss" "\x91\x00") "a sample"),
     TIMELINE("\x91\x82" "\xa4" "time" "\x91\x00" "\xa3" "rss" "\x91\xff") "a sample"),
     TIMELINE("\x91\x82" "\xa4" "time" "\x92\x02\x01" "\xa3" "rss" "\x92\x00\x00") "ascending"),
+#define MARKS(value) TIMELINE("\x91\x83" "\xa4" "time" "\x90" "\xa3" "rss" "\x90" "\xa5" "marks" value)
+#define MARK(file, line, level, enter, leave) \
+    MARKS("\x91\x86" "\xa4" "file" file "\xa4" "line" line "\xa4" "name" "\xa1" "f" \
+          "\xa5" "level" level "\xa5" "enter" enter "\xa5" "leave" leave)
+    MARKS("\x80") "\"marks\""),
+    MARKS("\x91\x90") "not a map"),
+    MARKS("\x91\x80") "a mark lacks"),
+    MARK("\x00", "\x01", "\x00", "\x00", "\x00") "a mark holds"),
+    MARK("\xa1" "a", "\xff", "\x00", "\x00", "\x00") "a mark holds"),
+    MARK("\xa1" "a", "\x01", "\xff", "\x00", "\x00") "a mark holds"),
+    MARK("\xa1" "a", "\x01", "\x00", "\x00", "\xc0") "a mark holds"),
+    MARK("\xa1" "a", "\x01", "\x00", "\x02", "\x01") "a mark holds"),
+#undef MARK
+#undef MARKS
     TIMELINE("\x91\x83" "\xa3" "pid" "\xff" "\xa4" "time" "\x90" "\xa3" "rss" "\x90") "\"pid\""),
 #undef TIMELINE
 #define UNIT(value) \

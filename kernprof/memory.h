@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The door from Python to the sampler (core/sampler.h), and the command `clineprof mem`, which is
+ * src/clineprof/_mem.py. */
+#ifndef CLP_MEMORY_H
+#define CLP_MEMORY_H
+
+#include "../src/python/compat.h"
+
+/* Sampler(pid, interval, children, kind): owned type object, or NULL with an exception set. */
+PyObject *clp_memory_make_type(PyObject *module);
+
+/* clineprof._core.sizes. */
+PyObject *clp_memory_sizes(PyObject *arguments);
+
+/* Runs `clineprof mem ..`; the words are the whole command line. The exit code; -1 with an exception
+ * set. */
+int clp_memory_main(PyObject *words);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "processes.h"
+#include "proc.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NAME_BYTES 64
+#define TEXT_BYTES 4096
+
+/* ---- files of /proc ---- */
+
+/* "/proc/PID/WHAT" */
+static void name_file(char name[NAME_BYTES], uint32_t pid, const char *what)
+{
+    if (pid == 0)
+        (void)snprintf(name, NAME_BYTES, "/proc/self/%s", what);
+    else
+        (void)snprintf(name, NAME_BYTES, "/proc/%u/%s", (unsigned)pid, what);
+}
+
+/* Up to room - 1 bytes of it, ended by 0. 0 or errno. */
+static int read_text(const char *name, char *text, size_t room)
+{
+    int file = open(name, O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+    ssize_t count = 1;
+
+    if (file < 0)
+        return errno == ENOENT ? ESRCH : errno;
+    while (used + 1 < room && (count = read(file, text + used, room - 1 - used)) > 0)
+        used += (size_t)count;
+    int error = count < 0 ? errno : 0;
+    close(file);
+    text[used] = 0;
+    return error;
+}
+
+/* ---- sizes ---- */
+
+static bool find_row(const char *text, const char *name, uint64_t *bytes)
+{
+    size_t length = strlen(name);
+
+    for (const char *line = text; *line != 0; line += strcspn(line, "\n"), line += *line != 0) {
+        if (strncmp(line, name, length) != 0 || line[length] != ':')
+            continue;
+        char *end;
+        *bytes = strtoull(line + length + 1, &end, 10) * 1024;
+        return strncmp(end, " kB", 3) == 0;
+    }
+    return false;
+}
+
+bool clp_processes_parse_rollup(const char *text, enum clp_size_kind kind, uint64_t *bytes)
+{
+    uint64_t clean, dirty;
+
+    if (kind == CLP_SIZE_PSS)
+        return find_row(text, "Pss", bytes);
+    if (kind == CLP_SIZE_RSS)
+        return find_row(text, "Rss", bytes);
+    if (!find_row(text, "Private_Clean", &clean) || !find_row(text, "Private_Dirty", &dirty))
+        return false;
+    *bytes = clean + dirty;
+    return true;
+}
+
+static int resident_size(uint32_t pid, uint64_t *bytes)
+{
+    char name[NAME_BYTES], text[128];
+    uint64_t resident, shared;
+
+    name_file(name, pid, "statm");
+    int error = read_text(name, text, sizeof text);
+    if (error != 0)
+        return error;
+    if (!clp_proc_parse(text, &resident, &shared) || resident == 0)
+        return ESRCH;
+    *bytes = resident * (uint64_t)sysconf(_SC_PAGESIZE);
+    return 0;
+}
+
+int clp_processes_size(uint32_t pid, enum clp_size_kind kind, uint64_t *bytes)
+{
+    char name[NAME_BYTES], text[TEXT_BYTES];
+
+    if (kind == CLP_SIZE_RSS)
+        return resident_size(pid, bytes);
+    name_file(name, pid, "smaps_rollup");
+    int error = read_text(name, text, sizeof text);
+    if (error == 0 && !clp_processes_parse_rollup(text, kind, bytes))
+        error = ESRCH;
+    return error;
+}
+
+/* ---- folders of /proc ----
+ *
+ * opendir allocates, and in a new thread that takes a heap of its own: the kernel is asked itself. */
+
+struct entry { /* linux_dirent64 */
+    uint64_t inode;
+    int64_t next;
+    unsigned short bytes;
+    unsigned char type;
+    char name[];
+};
+
+/* Calls take(data, N) for each entry that is a number, until it says false. 0 or errno. */
+static int each_number(const char *folder, bool (*take)(void *data, uint32_t number), void *data)
+{
+    _Alignas(struct entry) char room[TEXT_BYTES];
+    int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool more = true;
+    long count = 0;
+
+    if (file < 0)
+        return errno == ENOENT ? ESRCH : errno;
+    while (more && (count = syscall(SYS_getdents64, file, room, sizeof room)) > 0) {
+        for (long at = 0; more && at < count;) {
+            const struct entry *entry = (const struct entry *)(const void *)(room + at);
+            at += entry->bytes;
+            if (entry->name[0] >= '1' && entry->name[0] <= '9')
+                more = take(data, (uint32_t)strtoul(entry->name, NULL, 10));
+        }
+    }
+    int error = count < 0 ? errno : 0;
+    close(file);
+    return error;
+}
+
+/* ---- descendants ---- */
+
+struct family {
+    struct clp_process *list;
+    size_t count, room;
+    uint32_t pid; /* whose threads are walked */
+    bool known;   /* the kernel has the file `children` */
+};
+
+static void add(struct family *family, uint32_t pid, uint32_t parent)
+{
+    if (family->count < family->room)
+        family->list[family->count++] = (struct clp_process){pid, parent};
+}
+
+/* "12 345 " */
+static void add_children(struct family *family, const char *text)
+{
+    char *end;
+
+    for (unsigned long pid; (pid = strtoul(text, &end, 10)) != 0 && end != text; text = end)
+        add(family, (uint32_t)pid, family->pid);
+}
+
+/* Any thread may have children. Of more than fit into the text the rest is left out. */
+static bool take_thread(void *data, uint32_t thread)
+{
+    struct family *family = data;
+    char what[NAME_BYTES / 2], name[NAME_BYTES], text[TEXT_BYTES];
+
+    (void)snprintf(what, sizeof what, "task/%u/children", (unsigned)thread);
+    name_file(name, family->pid, what);
+    if (read_text(name, text, sizeof text) != 0)
+        return true;
+    family->known = true;
+    add_children(family, text);
+    return true;
+}
+
+static void take_process(struct family *family, uint32_t pid)
+{
+    char name[NAME_BYTES];
+
+    family->pid = pid;
+    name_file(name, pid, "task");
+    (void)each_number(name, take_thread, family);
+}
+
+size_t clp_processes_below(uint32_t pid, struct clp_process *list, size_t room)
+{
+    struct family family = {.list = list, .room = room};
+
+    take_process(&family, pid);
+    if (!family.known)
+        return clp_processes_scan(pid, list, room);
+    for (size_t i = 0; i < family.count; i++)
+        take_process(&family, list[i].pid);
+    return family.count;
+}
+
+bool clp_processes_parse_parent(const char *text, uint32_t *parent)
+{
+    const char *behind = strrchr(text, ')');
+    unsigned found;
+
+    if (behind == NULL || sscanf(behind, ") %*c %u", &found) != 1)
+        return false;
+    *parent = found;
+    return true;
+}
+
+static bool is_in(const struct family *family, uint32_t pid)
+{
+    for (size_t i = 0; i < family->count; i++)
+        if (family->list[i].pid == pid)
+            return true;
+    return false;
+}
+
+static bool take_if_below(void *data, uint32_t pid)
+{
+    struct family *family = data;
+    char name[NAME_BYTES], text[512];
+    uint32_t parent;
+
+    name_file(name, pid, "stat");
+    if (!is_in(family, pid) && read_text(name, text, sizeof text) == 0 &&
+        clp_processes_parse_parent(text, &parent) &&
+        (parent == family->pid || is_in(family, parent)))
+        add(family, pid, parent);
+    return family->count < family->room;
+}
+
+/* Numbers may have started anew between a parent and its child: until a round finds no more. */
+size_t clp_processes_scan(uint32_t pid, struct clp_process *list, size_t room)
+{
+    struct family family = {.list = list, .room = room};
+    size_t before;
+
+    family.pid = pid != 0 ? pid : (uint32_t)getpid();
+    do {
+        before = family.count;
+        (void)each_number("/proc", take_if_below, &family);
+    } while (family.count > before && family.count < room);
+    return family.count;
+}
