@@ -18,8 +18,9 @@ LAYERS = {
         "clock proc file thread pages arena",
         "functions lines bytecode opcode_table",
         "engine decoded edges layout rewrite",
-        "profile snapshot wire live live_reader source number shown walk unpickle pickle measure align",
-        "choice columns footer table ranking report match compare gate changes github",
+        "profile snapshot wire live live_reader source number shown walk unpickle pickle measure align "
+        "leaks heap heap_results",
+        "choice columns footer table ranking leak_report report match compare gate changes github",
     ],
 }
 # The rest has few layers and many files: what is not named has the layer after the folder. The
