@@ -5,6 +5,9 @@
 #define INLINE inline __attribute__((always_inline))
 #define RARE __attribute__((noinline))
 
+/* Larger requests may go on to the raw domain: pymalloc's limit is 512, and its debug hooks add to it. */
+#define SMALL 448
+
 #define DOMAINS 3 /* PYMEM_DOMAIN_RAW, _MEM, _OBJ */
 
 #define BUSY 1
@@ -165,6 +168,24 @@ static INLINE void *hook_malloc(int domain, void *context, size_t count_, size_t
     return block;
 }
 
+static RARE void *malloc_anyhow(int domain, void *context, size_t count_, size_t size)
+{
+    return hook_malloc(domain, context, count_, size);
+}
+
+/* Only counted, and a small block, which does not fail and is not asked of another domain: nothing is
+ * left to be done behind the allocator, so this costs some twenty instructions. */
+static INLINE void *count_malloc(int domain, void *context, size_t count_, size_t size)
+{
+    const struct clp_thread *thread = clp_thread_here;
+    size_t bytes = count_ != 0 ? count_ * size : size;
+
+    if (CLP_UNLIKELY(thread == NULL || thread->allocating.busy != 0 || bytes > SMALL))
+        return malloc_anyhow(domain, context, count_, size);
+    count(thread, bytes);
+    return plain_malloc(domain, context, count_, size);
+}
+
 /* Where no thread can say whether the resized block is chosen, it is when it was before. */
 static bool is_kept(int domain, struct clp_thread *thread, size_t size, bool counted, bool known)
 {
@@ -232,33 +253,49 @@ static INLINE void hook_free(int domain, void *context, void *block)
     hooks.next[domain].free(context, block);
 }
 
-#define HOOKS_OF(name, domain)                                              \
+#define HOOKS_OF(name, allocate, domain)                                    \
     static void *name##_malloc(void *context, size_t size)                  \
     {                                                                       \
-        return hook_malloc(domain, context, 0, size);                       \
+        return allocate(domain, context, 0, size);                          \
     }                                                                       \
     static void *name##_calloc(void *context, size_t count_, size_t size)   \
     {                                                                       \
-        return hook_malloc(domain, context, count_ != 0 ? count_ : 1,       \
-                           count_ != 0 ? size : 0);                         \
+        return allocate(domain, context, count_ != 0 ? count_ : 1,          \
+                        count_ != 0 ? size : 0);                            \
     }                                                                       \
     static void *name##_realloc(void *context, void *block, size_t size)    \
     {                                                                       \
         return hook_realloc(domain, context, block, size);                  \
-    }                                                                       \
+    }
+
+#define FREE_OF(name, domain)                                               \
     static void name##_free(void *context, void *block)                     \
     {                                                                       \
         hook_free(domain, context, block);                                  \
     }
 
-HOOKS_OF(raw, PYMEM_DOMAIN_RAW)
-HOOKS_OF(mem, PYMEM_DOMAIN_MEM)
-HOOKS_OF(obj, PYMEM_DOMAIN_OBJ)
+HOOKS_OF(count_raw, count_malloc, PYMEM_DOMAIN_RAW)
+HOOKS_OF(count_mem, count_malloc, PYMEM_DOMAIN_MEM)
+HOOKS_OF(count_obj, count_malloc, PYMEM_DOMAIN_OBJ)
 
-static const PyMemAllocatorEx own[DOMAINS] = {
-    {NULL, raw_malloc, raw_calloc, raw_realloc, raw_free},
-    {NULL, mem_malloc, mem_calloc, mem_realloc, mem_free},
-    {NULL, obj_malloc, obj_calloc, obj_realloc, obj_free},
+HOOKS_OF(track_raw, hook_malloc, PYMEM_DOMAIN_RAW)
+HOOKS_OF(track_mem, hook_malloc, PYMEM_DOMAIN_MEM)
+HOOKS_OF(track_obj, hook_malloc, PYMEM_DOMAIN_OBJ)
+FREE_OF(track_raw, PYMEM_DOMAIN_RAW)
+FREE_OF(track_mem, PYMEM_DOMAIN_MEM)
+FREE_OF(track_obj, PYMEM_DOMAIN_OBJ)
+
+/* Counting leaves free to who was there before. */
+static const PyMemAllocatorEx counting[DOMAINS] = {
+    {NULL, count_raw_malloc, count_raw_calloc, count_raw_realloc, NULL},
+    {NULL, count_mem_malloc, count_mem_calloc, count_mem_realloc, NULL},
+    {NULL, count_obj_malloc, count_obj_calloc, count_obj_realloc, NULL},
+};
+
+static const PyMemAllocatorEx tracking[DOMAINS] = {
+    {NULL, track_raw_malloc, track_raw_calloc, track_raw_realloc, track_raw_free},
+    {NULL, track_mem_malloc, track_mem_calloc, track_mem_realloc, track_mem_free},
+    {NULL, track_obj_malloc, track_obj_calloc, track_obj_realloc, track_obj_free},
 };
 
 /* ---- putting them in ---- */
@@ -272,24 +309,21 @@ static bool is_single_threaded(void)
     return first != NULL && PyThreadState_Next(first) == NULL;
 }
 
-static void put_in(int domain)
+static void put_in(int domain, const PyMemAllocatorEx *hook)
 {
-    PyMemAllocatorEx allocator;
+    PyMemAllocatorEx allocator = *hook;
 
-    PyMem_GetAllocator((PyMemAllocatorDomain)domain, &hooks.next[domain]);
-    allocator = hooks.next[domain];
-    allocator.malloc = own[domain].malloc;
-    allocator.calloc = own[domain].calloc;
-    allocator.realloc = own[domain].realloc;
-    hooks.hooked[domain] = true; /* free is hooked when there is something to tell it to */
+    allocator.ctx = hooks.next[domain].ctx;
+    if (allocator.free == NULL)
+        allocator.free = hooks.next[domain].free;
     PyMem_SetAllocator((PyMemAllocatorDomain)domain, &allocator);
 }
 
-/* Is the domain's hook the first that the interpreter asks? */
-static bool is_first(int domain, PyMemAllocatorEx *now)
+static void put_in_first(int domain)
 {
-    PyMem_GetAllocator((PyMemAllocatorDomain)domain, now);
-    return now->malloc == own[domain].malloc;
+    PyMem_GetAllocator((PyMemAllocatorDomain)domain, &hooks.next[domain]);
+    hooks.hooked[domain] = true;
+    put_in(domain, &counting[domain]);
 }
 
 bool clp_hooks_install(void)
@@ -297,27 +331,31 @@ bool clp_hooks_install(void)
     if (hooks.hooked[PYMEM_DOMAIN_OBJ])
         return clp_hooks_alive();
     if (is_single_threaded())
-        put_in(PYMEM_DOMAIN_RAW);
-    put_in(PYMEM_DOMAIN_MEM);
-    put_in(PYMEM_DOMAIN_OBJ);
+        put_in_first(PYMEM_DOMAIN_RAW);
+    put_in_first(PYMEM_DOMAIN_MEM);
+    put_in_first(PYMEM_DOMAIN_OBJ);
     return true;
 }
 
 /* ---- the table ---- */
 
-static bool hook_frees(void)
+/* Is the domain's hook the first that the interpreter asks? Only then can it be another one. */
+static bool is_first(int domain)
 {
     PyMemAllocatorEx now;
 
+    PyMem_GetAllocator((PyMemAllocatorDomain)domain, &now);
+    return now.malloc == counting[domain].malloc || now.malloc == tracking[domain].malloc;
+}
+
+static bool hook_frees(void)
+{
     for (int domain = 0; domain < DOMAINS; domain++)
-        if (hooks.hooked[domain] && !is_first(domain, &now) && now.free != own[domain].free)
+        if (hooks.hooked[domain] && !is_first(domain))
             return false;
-    for (int domain = 0; domain < DOMAINS; domain++) {
-        if (!hooks.hooked[domain] || !is_first(domain, &now))
-            continue;
-        now.free = own[domain].free;
-        PyMem_SetAllocator((PyMemAllocatorDomain)domain, &now);
-    }
+    for (int domain = 0; domain < DOMAINS; domain++)
+        if (hooks.hooked[domain])
+            put_in(domain, &tracking[domain]);
     return true;
 }
 
