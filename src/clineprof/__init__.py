@@ -11,6 +11,10 @@ def __getattr__(name):
         import clineprof._profile as profile
 
         return getattr(profile, name)
+    if name == "assert_no_leaks":
+        import clineprof._leaks as leaks
+
+        return leaks.assert_no_leaks
     import clineprof._boot as boot
 
     return getattr(boot.core(), name)

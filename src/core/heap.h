@@ -182,7 +182,7 @@ clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_functions *func
 
 /* How verdicts are made; a negative number: the usual one. */
 struct clp_heap_judging {
-    int warmups;
+    int warmups; /* calls or ticks */
     int64_t limit;
     double seconds; /* that the run took */
 };

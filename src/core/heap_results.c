@@ -93,7 +93,7 @@ static struct clp_leaks_rule rule_for(const struct clp_heap *heap,
                                       const struct clp_heap_clock *clock)
 {
     return (struct clp_leaks_rule){
-        .warmups = judging->warmups >= 0 ? (size_t)judging->warmups
+        .warmups = judging->warmups >= 0 ? ((size_t)judging->warmups + clock->stride - 1) / clock->stride
                                          : clp_leaks_warmups(clock->epochs),
         .limit = judging->limit >= 0 ? judging->limit : clp_leaks_limit(heap->peak),
     };

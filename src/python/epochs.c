@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char hooks_taken[] = "clineprof: another tool (tracemalloc?) stands before Python's "
+                                  "allocators; it must start after clineprof";
+
 static bool is_seconds(const char *text, double *seconds)
 {
     char *end;
@@ -71,8 +74,27 @@ bool clp_epochs_start(struct clp_recorder *recorder, uint64_t interval, const ch
                               recorder->epochs.kind == CLP_EPOCHS_SECONDS;
     if (clp_hooks_set_heap(recorder, heap))
         return true;
-    PyErr_SetString(PyExc_RuntimeError, "clineprof: another tool (tracemalloc?) stands before the "
-                                        "allocators; start clineprof first");
+    PyErr_SetString(PyExc_RuntimeError, hooks_taken);
+    return false;
+}
+
+bool clp_epochs_restart(struct clp_recorder *recorder, int warmups, int64_t limit)
+{
+    struct clp_heap *heap = recorder->heap;
+    uint64_t interval = heap->interval;
+    enum clp_heap_epochs by = heap->epochs;
+
+    (void)clp_hooks_set_heap(recorder, NULL);
+    clp_heap_clear(heap);
+    if (clp_heap_init(heap, interval, by) != CLP_OK) {
+        PyErr_NoMemory();
+        return false;
+    }
+    recorder->epochs.warmups = warmups;
+    recorder->epochs.limit = limit;
+    if (clp_hooks_set_heap(recorder, heap))
+        return true;
+    PyErr_SetString(PyExc_RuntimeError, hooks_taken);
     return false;
 }
 

@@ -10,6 +10,10 @@
  * calls are the epochs of all lines. Before anything is selected. False with an exception set. */
 bool clp_epochs_start(struct clp_recorder *recorder, uint64_t interval, const char *epochs);
 
+/* Empties the table and begins again, with so many warm-up epochs and this limit (struct
+ * clp_epochs). False with an exception set. */
+bool clp_epochs_restart(struct clp_recorder *recorder, int warmups, int64_t limit);
+
 /* The program says that an epoch is over. */
 void clp_epochs_checkpoint(struct clp_recorder *recorder);
 

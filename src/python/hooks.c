@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "hooks.h"
+#include "epochs.h"
 #include <pthread.h>
 
 #define INLINE inline __attribute__((always_inline))
@@ -395,6 +396,12 @@ bool clp_hooks_set_heap(struct clp_recorder *recorder, struct clp_heap *heap)
     hooks.recorder = recorder;
     hooks.heap = heap;
     return true;
+}
+
+void clp_hooks_checkpoint(void)
+{
+    if (hooks.heap != NULL)
+        clp_epochs_checkpoint(hooks.recorder);
 }
 
 /* ---- are they there? ---- */

@@ -27,6 +27,9 @@ bool clp_hooks_install(void);
  * choose. Borrowed for as long as it is set. False as above. */
 bool clp_hooks_set_heap(struct clp_recorder *recorder, struct clp_heap *heap);
 
+/* The program says that an epoch is over: for the recorder whose table it is, if it goes by that. */
+void clp_hooks_checkpoint(void);
+
 /* Do allocations still reach the hooks? Another tool that was there before them may have put things
  * back as they were, which takes them out. */
 bool clp_hooks_alive(void);

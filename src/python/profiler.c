@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler.h"
+#include "../../kernprof/load.h"
 #include "../core/snapshot.h"
 #include "epochs.h"
 #include "hooks.h"
@@ -223,7 +224,66 @@ static PyObject *profiler_with(PyObject *self, PyObject *arguments)
     return Py_NewRef(self);
 }
 
+static bool has_heap(PyObject *self)
+{
+    if (cast(self)->recorder->heap == NULL)
+        PyErr_SetString(PyExc_ValueError, "this profiler has no table of live blocks (heap=)");
+    return cast(self)->recorder->heap != NULL;
+}
+
+static PyObject *profiler_start_leaks(PyObject *self, PyObject *arguments)
+{
+    int warmups;
+    long long limit;
+
+    if (!PyArg_ParseTuple(arguments, "iL:start_leaks", &warmups, &limit) || !has_heap(self) ||
+        !clp_epochs_restart(cast(self)->recorder, warmups, limit))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_stop_leaks(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    (void)clp_hooks_set_heap(cast(self)->recorder, NULL);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_checkpoint(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    clp_epochs_checkpoint(cast(self)->recorder);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    PyObject *dict = NULL;
+
+    (void)nothing;
+    struct own_work work = begin_own_work(cast(self));
+    clp_profile_init(&profile, &mem);
+    if (clp_profiler_snapshot(self, &profile) == CLP_OK)
+        dict = clp_load_dict(&profile);
+    else
+        PyErr_NoMemory();
+    clp_profile_clear(&profile);
+    end_own_work(cast(self), work);
+    return dict;
+}
+
 static PyMethodDef profiler_methods[] = {
+    {"snapshot", profiler_snapshot, METH_NOARGS,
+     "snapshot()\n--\n\nWhat was recorded so far, as a dict; clineprof.Profile makes more of it.\n"
+     "To be called where nothing selected runs."},
+    {"start_leaks", profiler_start_leaks, METH_VARARGS,
+     "start_leaks(warmups, limit)\n--\n\nEmpties the table of live blocks and begins again."},
+    {"stop_leaks", profiler_stop_leaks, METH_NOARGS,
+     "stop_leaks()\n--\n\nBlocks are only counted from now on."},
+    {"checkpoint", profiler_checkpoint, METH_NOARGS,
+     "checkpoint()\n--\n\nAn epoch is over."},
     {"add_function", profiler_select, METH_O,
      "add_function(function)\n--\n\nSelects the function's code; the same as calling the profiler."},
     {"remove_function", profiler_remove, METH_O,
