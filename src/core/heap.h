@@ -193,7 +193,11 @@ clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_functions *fun
 
 static inline uint64_t clp_heap_hash(const void *address)
 {
-    return ((uint64_t)(uintptr_t)address >> 4) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t hash = ((uint64_t)(uintptr_t)address >> 4) * UINT64_C(0x9E3779B97F4A7C15);
+
+    /* once more: of neighbours only the highest bits are spread well by now */
+    hash ^= hash >> 32;
+    return hash * UINT64_C(0x9E3779B97F4A7C15);
 }
 
 static inline bool clp_heap_may_have(const struct clp_heap *heap, const void *address)
