@@ -136,10 +136,12 @@ static void count_old(struct clp_heap *heap, const struct clp_heap_judging *judg
 }
 
 /* What the trail says in epochs of so many calls (a power of two). */
-static struct clp_leaks_line look_back(const struct clp_heap_trail *trail,
+static struct clp_leaks_line look_back(const struct clp_heap *heap,
+                                       const struct clp_heap_trail *trail,
                                        const struct clp_heap_clock *clock)
 {
     struct clp_leaks_line line = {.live = trail->live,
+                                  .sample = (int64_t)heap->interval,
                                   .epochs = clock->epochs,
                                   .old_alive = trail->old_alive,
                                   .old_blocks = trail->old_blocks};
@@ -160,7 +162,7 @@ static bool judge_line(const struct clp_heap *heap, const struct clp_heap_judgin
                        struct clp_profile_leak *leak)
 {
     struct clp_leaks_rule rule = rule_for(heap, judging, clock);
-    struct clp_leaks_line past = look_back(line->trail, clock);
+    struct clp_leaks_line past = look_back(heap, line->trail, clock);
     struct clp_leaks_verdict verdict;
 
     if (!clp_leaks_judge(&past, &rule, &verdict))

@@ -7,6 +7,7 @@
 #define FEW_BLOCKS 18
 #define LEAST_LIMIT ((int64_t)1 << 20)
 #define LEAST_WARMUPS 3
+#define SAMPLES_TO_EPOCH 8
 
 size_t clp_leaks_warmups(size_t epochs)
 {
@@ -56,6 +57,40 @@ static double confidence_of(const struct clp_leaks_line *line)
     return (s + 1) / (n + 2);
 }
 
+struct past {
+    int64_t live[CLP_LEAKS_MOST_EPOCHS + 1];
+    size_t epochs, warmups;
+};
+
+/* Two epochs become one; of an odd number the first is left out. */
+static void join(struct past *past)
+{
+    size_t odd = past->epochs % 2;
+
+    past->epochs /= 2;
+    past->warmups = (past->warmups + 1) / 2;
+    for (size_t i = 0; i <= past->epochs; i++)
+        past->live[i] = past->live[2 * i + odd];
+}
+
+static bool is_thin(const struct past *past, int64_t sample)
+{
+    double samples = (double)(past->live[past->epochs] - past->live[0]) / (double)sample;
+
+    return samples < (double)(past->epochs * SAMPLES_TO_EPOCH);
+}
+
+static void look_back(const struct clp_leaks_line *line, size_t warmups, struct past *past)
+{
+    past->epochs = line->epochs;
+    past->warmups = warmups;
+    for (size_t i = 0; i <= line->epochs; i++)
+        past->live[i] = line->live[i];
+    while (line->sample > 1 && is_thin(past, line->sample) &&
+           past->epochs / 2 >= (past->warmups + 1) / 2 + CLP_LEAKS_LEAST_EPOCHS)
+        join(past);
+}
+
 static bool survives(const struct clp_leaks_line *line)
 {
     if (line->old_blocks < FEW_BLOCKS)
@@ -69,8 +104,10 @@ bool clp_leaks_judge(const struct clp_leaks_line *line, const struct clp_leaks_r
     if (line->epochs > CLP_LEAKS_MOST_EPOCHS ||
         line->epochs < rule->warmups + CLP_LEAKS_LEAST_EPOCHS)
         return false;
-    const int64_t *live = line->live + rule->warmups;
-    size_t epochs = line->epochs - rule->warmups;
+    struct past past;
+    look_back(line, rule->warmups, &past);
+    const int64_t *live = past.live + past.warmups;
+    size_t epochs = past.epochs - past.warmups;
     int64_t growth = live[epochs] - live[0];
 
     if (growth <= rule->limit || !grew_often(live, epochs) || !survives(line))
@@ -78,6 +115,7 @@ bool clp_leaks_judge(const struct clp_leaks_line *line, const struct clp_leaks_r
     double slope = slope_of(live, epochs);
     if (slope <= 0)
         return false;
+    slope *= (double)past.epochs / (double)line->epochs;
     *verdict = (struct clp_leaks_verdict){growth, slope, confidence_of(line)};
     return true;
 }

@@ -102,6 +102,24 @@ Test(leaks, few_blocks_must_all_be_alive)
     cr_expect_not(leaks(&line, 0, 0, &verdict), "nothing got old");
 }
 
+/* A sample in every third epoch: joined, there is one in each. */
+Test(leaks, thin_samples_are_joined)
+{
+    struct clp_leaks_line line = steady(60, 1);
+    struct clp_leaks_verdict verdict;
+
+    for (int64_t i = 0; i <= 60; i++)
+        live[i] = i / 3 * 4096;
+    cr_expect_not(leaks(&line, 6, 0, &verdict), "exact bytes do not grow so");
+    line.sample = 4096;
+    cr_assert(leaks(&line, 6, 0, &verdict));
+    cr_expect_float_eq(verdict.slope, 4096 / 3.0, 100);
+    cr_expect_float_eq((double)verdict.growth, 54 / 3 * 4096, 3 * 4096);
+    line = steady(8, 1000);
+    line.sample = 100000;
+    cr_expect(leaks(&line, 3, 0, &verdict), "too few to be joined");
+}
+
 Test(leaks, usual_rules)
 {
     cr_expect_eq(clp_leaks_warmups(8), 3);
