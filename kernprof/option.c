@@ -166,17 +166,19 @@ static bool store_text(struct clp_option_parser *parser, const struct use *use, 
     return good;
 }
 
-/* A value only with "=": what follows may be the program. true and false are a config file's. */
+static void set_bare(struct clp_option_parser *parser, const struct use *use, bool on)
+{
+    *(const char **)(parser->into + use->option->field) = on ? use->option->word : NULL;
+}
+
+/* A value only with "=": what follows may be the program. */
 static bool store_bare(struct clp_option_parser *parser, const struct use *use, const char *value)
 {
-    bool off = use->form == USE_NEGATIVE;
+    bool on = use->form != USE_NEGATIVE;
 
-    if (value != NULL && off)
-        return complain_of(parser, use, "takes no value");
-    off |= value != NULL && strcmp(value, "false") == 0;
-    if (value != NULL && !off && strcmp(value, "true") != 0)
-        return store_text(parser, use, value);
-    *(const char **)(parser->into + use->option->field) = off ? NULL : use->option->word;
+    if (value != NULL)
+        return on ? store_text(parser, use, value) : complain_of(parser, use, "takes no value");
+    set_bare(parser, use, on);
     return true;
 }
 
@@ -594,6 +596,12 @@ static bool store_setting(struct clp_option_parser *parser, const struct use *us
 {
     if (use->option->kind == CLP_OPTION_MORE || use->option->kind == CLP_OPTION_LESS)
         return store_count(parser, use, setting);
+    if (use->option->kind == CLP_OPTION_BARE && setting->type == CLP_SETTING_BOOL) {
+        bool on = false;
+        (void)read_switch(setting->value, NULL, &on);
+        set_bare(parser, use, on);
+        return true;
+    }
     return *setting->value == 0 || store(parser, use, setting->value);
 }
 

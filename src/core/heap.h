@@ -123,7 +123,7 @@ struct clp_heap {
     struct clp_heap_clock clock;
     int64_t live, peak;
     uint64_t peak_number;
-    uint64_t seeds;
+    uint64_t seeds; /* of threads; may be set at the start */
     bool lost; /* out of memory once: numbers are too small */
 };
 

@@ -67,6 +67,7 @@ bool clp_epochs_start(struct clp_recorder *recorder, uint64_t interval, const ch
         PyErr_NoMemory();
         return false;
     }
+    heap->seeds = clp_clock_monotonic(); /* no two runs choose the same */
     recorder->heap_before = (uint64_t)blocks_before();
     recorder->heap = heap;
     recorder->watches_calls = recorder->epochs.kind == CLP_EPOCHS_CALLS ||

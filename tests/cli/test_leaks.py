@@ -159,7 +159,7 @@ def test_leaks_need_memory_and_lines(script):
 @pytest.mark.once
 def test_settings_of_a_config_file(script):
     path = script(LEAK)
-    config = script('[tool.line_profiler.kernprof]\nleaks = true\nfail-on-leak = "100k"\n', "c.toml")
+    config = script('[tool.clineprof.kernprof]\nleaks = true\nfail-on-leak = "100k"\n', "c.toml")
     assert run_ckernprof(["-l", f"--config={config}", path], path.parent).code == 3
     assert run_ckernprof(["-l", f"--config={config}", "--no-fail-on-leak", path],
                          path.parent).code == 0
