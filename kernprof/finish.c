@@ -4,6 +4,7 @@
 #include "../src/core/wire.h"
 #include "../src/python/profiler.h"
 #include "calls.h"
+#include "leakrun.h"
 #include "show.h"
 #include <errno.h>
 #include <limits.h>
@@ -359,14 +360,18 @@ static void finish_lines(struct clp_run *run)
         clp_words_complain(me, "out of memory; the profile holds only a part");
     note_command(run, &profile);
     clp_liverun_end(&run->live, me, write_profile(run, &profile));
-    if (run->options.verbosity > 0)
+    if (run->options.verbosity > 0) {
         print_report(run, &profile);
+        clp_leakrun_print(&run->options, &profile);
+    }
     if (run->options.verbosity > 1)
         say_more(run, &profile);
     say_all_refused(run, &profile);
     if (run->options.verbosity >= 0)
         clp_chosen_end(&run->chosen);
     say_if_nothing(run, &profile);
+    clp_leakrun_say(&run->options, run->profiler);
+    clp_leakrun_gate(&run->options, &profile);
     clp_profile_clear(&profile);
 }
 

@@ -268,7 +268,13 @@ static PyObject *meta_of(const struct clp_profile_meta *meta)
                 set(dict, "own_bytes", number_of_uint64_t(meta->own_bytes)) &&
                 set(dict, "has_memory", PyBool_FromLong(meta->has_memory)) &&
                 set(dict, "inexact_memory", PyBool_FromLong(meta->inexact_memory)) &&
-                set(dict, "memory_step", number_of_uint64_t(meta->memory_step));
+                set(dict, "memory_step", number_of_uint64_t(meta->memory_step)) &&
+                set(dict, "heap_interval", number_of_uint64_t(meta->heap_interval)) &&
+                set(dict, "heap_live", number_of_uint64_t(meta->heap_live)) &&
+                set(dict, "heap_peak", number_of_uint64_t(meta->heap_peak)) &&
+                set(dict, "heap_unselected", number_of_uint64_t(meta->heap_unselected)) &&
+                set(dict, "heap_unselected_peak", number_of_uint64_t(meta->heap_unselected_peak)) &&
+                set(dict, "heap_before", number_of_uint64_t(meta->heap_before));
 
     if (!good)
         Py_CLEAR(dict);

@@ -95,7 +95,8 @@ static bool needs_value(const struct clp_option *option)
 
 static bool has_negative(const struct clp_option *option)
 {
-    return option->kind == CLP_OPTION_SWITCH || option->kind == CLP_OPTION_MODE;
+    return option->kind == CLP_OPTION_SWITCH || option->kind == CLP_OPTION_MODE ||
+           option->kind == CLP_OPTION_BARE;
 }
 
 static bool store_switch(struct clp_option_parser *parser, const struct use *use, const char *value)
@@ -165,6 +166,22 @@ static bool store_text(struct clp_option_parser *parser, const struct use *use, 
     return good;
 }
 
+static void set_bare(struct clp_option_parser *parser, const struct use *use, bool on)
+{
+    *(const char **)(parser->into + use->option->field) = on ? use->option->word : NULL;
+}
+
+/* A value only with "=": what follows may be the program. */
+static bool store_bare(struct clp_option_parser *parser, const struct use *use, const char *value)
+{
+    bool on = use->form != USE_NEGATIVE;
+
+    if (value != NULL)
+        return on ? store_text(parser, use, value) : complain_of(parser, use, "takes no value");
+    set_bare(parser, use, on);
+    return true;
+}
+
 static bool add_text(struct clp_text_list *list, const char *text, size_t bytes,
                      struct clp_mem *mem)
 {
@@ -230,6 +247,8 @@ static bool store(struct clp_option_parser *parser, const struct use *use, const
         return store_list(parser, use, value);
     case CLP_OPTION_TEXT:
         return store_text(parser, use, value);
+    case CLP_OPTION_BARE:
+        return store_bare(parser, use, value);
     case CLP_OPTION_TARGET:
         *(const char **)field = value;
         return true;
@@ -538,6 +557,7 @@ static const char *wanted_instead(const struct clp_option *option, const struct 
     case CLP_OPTION_SWITCH:
         return flag ? NULL : "true or false";
     case CLP_OPTION_MODE:
+    case CLP_OPTION_BARE:
         return flag || text ? NULL : "a text in quotes";
     case CLP_OPTION_MORE:
     case CLP_OPTION_LESS:
@@ -576,6 +596,12 @@ static bool store_setting(struct clp_option_parser *parser, const struct use *us
 {
     if (use->option->kind == CLP_OPTION_MORE || use->option->kind == CLP_OPTION_LESS)
         return store_count(parser, use, setting);
+    if (use->option->kind == CLP_OPTION_BARE && setting->type == CLP_SETTING_BOOL) {
+        bool on = false;
+        (void)read_switch(setting->value, NULL, &on);
+        set_bare(parser, use, on);
+        return true;
+    }
     return *setting->value == 0 || store(parser, use, setting->value);
 }
 
@@ -610,6 +636,12 @@ static struct use main_use(const struct clp_option *option)
     return use;
 }
 
+/* Between an option and its argument, which may begin with the "=" that joins them. */
+static const char *space_before(const char *argument)
+{
+    return argument == NULL || strncmp(argument, "[=", 2) == 0 ? "" : " ";
+}
+
 static void spell_row(const struct clp_option *option, char left[2 * CLP_OPTION_NAME])
 {
     struct use use = main_use(option);
@@ -618,7 +650,7 @@ static void spell_row(const struct clp_option *option, char left[2 * CLP_OPTION_
 
     (void)snprintf(left, 2 * CLP_OPTION_NAME, "  %s%s%s%s%s", option->letter != 0 ? letter : "  ",
                    option->name == NULL ? "" : option->letter != 0 ? ", " : "  ", use.shown,
-                   bare ? "" : " ", bare ? "" : option->argument);
+                   space_before(option->argument), bare ? "" : option->argument);
 }
 
 void clp_option_help(struct clp_option_table table, struct clp_buf *out)
@@ -646,7 +678,7 @@ void clp_option_help(struct clp_option_table table, struct clp_buf *out)
 static void add_page_name(struct clp_buf *out, const char *between, const char *shown,
                           const char *argument)
 {
-    clp_buf_add_format(out, "%s`%s%s%s`", between, shown, argument != NULL ? " " : "",
+    clp_buf_add_format(out, "%s`%s%s%s`", between, shown, space_before(argument),
                        argument != NULL ? argument : "");
 }
 

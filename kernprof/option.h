@@ -16,6 +16,7 @@ enum clp_option_kind {
     CLP_OPTION_SWITCH, /* bool: --name, --no-name, --name=yes */
     CLP_OPTION_MODE,   /* bool: --name WORD, --no-name; WORD is `word` (on), off, yes or no */
     CLP_OPTION_TEXT,   /* const char *, not empty */
+    CLP_OPTION_BARE,   /* const char *: --name (then it is `word`), --name=TEXT; --no-name: NULL */
     CLP_OPTION_LIST,   /* struct clp_text_list; each use adds */
     CLP_OPTION_NUMBER, /* double, finite and above zero */
     CLP_OPTION_PERIOD, /* double, 0 or more; `bare` where no number follows */
@@ -30,7 +31,7 @@ struct clp_option {
     const char *name;     /* without dashes; NULL: short form only */
     const char *alias;    /* a second long name */
     const char *argument; /* what follows, as --help calls it */
-    const char *word;     /* of a MODE: what its value is called when it is on */
+    const char *word;     /* of a MODE: what its value is called when it is on; of a BARE: the value */
     double bare;          /* of a PERIOD: its value where no number follows; 0: 1 */
     const char *standard; /* the default as --help and the documentation tell it; NULL: "no" */
     const char *help;     /* NULL: --help says nothing of it */

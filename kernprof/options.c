@@ -2,7 +2,10 @@
 /* One table per command. A row says how an option is spelled, what follows it, what --help says of
  * it and which field of the result it sets; option.c works for any row. */
 #include "options.h"
+#include <stdlib.h>
 #include <string.h>
+
+#define HEAP_INTERVAL 65536
 
 #define RUN(field) offsetof(struct clp_run_options, field)
 #define VIEW(field) offsetof(struct clp_view_options, field)
@@ -53,6 +56,48 @@ static bool check_format(const char *value, struct clp_buf *fault)
     for (size_t i = 0; i < count; i++)
         clp_buf_add_format(fault, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", formats[i]);
     clp_buf_add_format(fault, ", not '%s'", value);
+    return false;
+}
+
+bool clp_options_bytes(const char *text, int64_t *bytes)
+{
+    static const char units[] = "kMGT";
+    char *end;
+    double number = strtod(text, &end);
+
+    if (end == text || !(number >= 0))
+        return false;
+    const char *unit = *end != 0 ? strchr(units, *end == 'K' ? 'k' : *end) : NULL;
+    if (unit != NULL) {
+        number *= (double)((int64_t)1 << (10 * (unit - units + 1)));
+        end += 1 + (strcmp(end + 1, "iB") == 0 ? 2 : 0);
+    }
+    if (*end != 0 || number > 9e18)
+        return false;
+    *bytes = (int64_t)number;
+    return true;
+}
+
+static bool check_bytes(const char *value, struct clp_buf *fault)
+{
+    int64_t bytes;
+
+    if (clp_options_bytes(value, &bytes))
+        return true;
+    clp_buf_add_format(fault, "needs a number of bytes, such as 4096, 100k or 1.5M, not '%s'", value);
+    return false;
+}
+
+/* A number of seconds, or a name. */
+static bool check_epoch(const char *value, struct clp_buf *fault)
+{
+    char *end;
+    double seconds = strtod(value, &end);
+
+    if (*value != 0 && (*end != 0 || (seconds > 0 && seconds < 1e9)))
+        return true;
+    clp_buf_add_format(fault, "needs calls, checkpoints, a number of seconds above 0 or the name of "
+                              "a function, not '%s'", value);
     return false;
 }
 
@@ -173,6 +218,16 @@ static const struct clp_option run_rows[] = {
      .help = "with --timeline: the processes it starts, too"},
     {CLP_OPTION_NUMBER, 0, "pdb-mmem", .argument = "MIB", .standard = "", .field = RUN(pdb_mmem),
      .help = "stop in pdb where more than MIB are resident"},
+    {CLP_OPTION_SWITCH, 0, "heap", .field = RUN(heap),
+     .help = "what of each line's memory stays alive"},
+    {CLP_OPTION_NUMBER, 0, "heap-interval", .argument = "BYTES", .standard = "65536",
+     .field = RUN(heap_interval), .help = "mean distance of samples; 1: all"},
+    {CLP_OPTION_BARE, 0, "leaks", .argument = "[=EPOCH]", .word = "calls", .standard = "",
+     .check = check_epoch, .field = RUN(leaks),
+     .help = "which lines leak (docs/heap.md)"},
+    {CLP_OPTION_BARE, 0, "fail-on-leak", .argument = "[=SIZE]", .word = "", .standard = "",
+     .check = check_bytes, .field = RUN(fail_on_leak),
+     .help = "exit 3 where a line leaks (more than SIZE)"},
     {CLP_OPTION_TEXT, 0, "config", .argument = "FILE", .standard = "", .never_in_file = true,
      .field = RUN(config), .help = "read defaults from this TOML file"},
     {CLP_OPTION_PLAIN, 0, "no-config", .never_in_file = true, .field = RUN(no_config),
@@ -234,7 +289,7 @@ struct clp_option_table clp_view_options_table(void)
 
 void clp_run_options_init(struct clp_run_options *options)
 {
-    *options = (struct clp_run_options){.show.unit = 1e-6};
+    *options = (struct clp_run_options){.show.unit = 1e-6, .heap_interval = HEAP_INTERVAL};
 }
 
 void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem)

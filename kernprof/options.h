@@ -50,6 +50,10 @@ struct clp_run_options {
     double timeline;      /* --timeline, seconds; 0: off */
     bool include_children; /* -C */
     double pdb_mmem;      /* --pdb-mmem, MiB; 0: off */
+    bool heap;            /* --heap */
+    double heap_interval; /* --heap-interval, bytes; 1: every block */
+    const char *leaks;    /* --leaks; what ends an epoch; NULL: no verdicts */
+    const char *fail_on_leak; /* --fail-on-leak; a size, "" the usual limit; NULL: no gate */
     bool help, version, page; /* -h, -V, --help-page */
     const char *outfile;  /* -o; NULL: <basename>.lprof in the working directory */
     const char *tracer;   /* --tracer; NULL: auto */
@@ -86,6 +90,9 @@ void clp_view_options_init(struct clp_view_options *options);
 
 /* What both commands' options say of the report; parsing has checked them. The lists are borrowed. */
 void clp_report_options_set(struct clp_report_options *report, const struct clp_show_options *show);
+
+/* A number of bytes: "4096", "100k", "1.5M", "2G" (steps of 1024). False when it is none. */
+bool clp_options_bytes(const char *text, int64_t *bytes);
 
 /* Frees the lists; `mem` is the allocator of the `error` they were parsed with. */
 void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem);

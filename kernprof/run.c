@@ -8,6 +8,7 @@
 #include "calls.h"
 #include "config.h"
 #include "finish.h"
+#include "leakrun.h"
 #include "mmem.h"
 #include "program.h"
 #include <errno.h>
@@ -114,9 +115,7 @@ static bool start_profiler(struct clp_run *run, PyObject *profiler_type)
     const struct clp_run_options *options = &run->options;
 
     if (options->line_by_line)
-        run->profiler = PyObject_CallFunction(profiler_type, "zOO", options->tracer,
-                                              options->no_memory ? Py_False : Py_True,
-                                              options->by_statement ? Py_True : Py_False);
+        run->profiler = clp_leakrun_profiler(profiler_type, options);
     else
         run->profiler = clp_calls_new();
     return run->profiler != NULL;
@@ -186,13 +185,15 @@ static void say_left_out(const struct clp_run *run)
     struct clp_buf text;
 
     clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s%s%s",
+    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s%s%s%s%s",
                        options->prof_mod.count != 0 ? " -p" : "",
                        options->include.count != 0 ? " --include" : "",
                        options->exclude.count != 0 ? " --exclude" : "",
                        options->output_interval != 0 ? " -i" : "",
                        options->timeline != 0 ? " --timeline" : "",
-                       options->pdb_mmem != 0 ? " --pdb-mmem" : "");
+                       options->pdb_mmem != 0 ? " --pdb-mmem" : "",
+                       options->heap ? " --heap" : "",
+                       clp_leakrun_wanted(options) ? " --leaks" : "");
     if (clp_buf_text(&text)[text.used - 1] != ':' && options->verbosity >= 0)
         clp_words_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);

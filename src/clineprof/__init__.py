@@ -22,6 +22,10 @@ def __getattr__(name):
         import clineprof._memusage as memusage
 
         return getattr(memusage, name)
+    if name == "assert_no_leaks":
+        import clineprof._leaks as leaks
+
+        return leaks.assert_no_leaks
     import clineprof._boot as boot
 
     return getattr(boot.core(), name)

@@ -9,6 +9,7 @@ import re
 COLUMNS = (
     "hits", "time", "raw_time", "self", "raw_self", "await", "max",
     "rss", "grown", "released", "self_increment", "largest",
+    "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line",
 )  # fmt: skip
 
 # Those and the increment as tables have them: under a name that tells the unit.

@@ -100,3 +100,14 @@ void clp_arena_reset(struct clp_arena *arena)
     arena->here = arena->first;
     arena->mem.bytes = 0;
 }
+
+void clp_arena_clear(struct clp_arena *arena)
+{
+    struct clp_arena_part *next;
+
+    for (struct clp_arena_part *part = arena->first; part != NULL; part = next) {
+        next = part->next;
+        clp_pages_unmap(arena->pages, part, part->room);
+    }
+    clp_arena_init(arena, arena->pages);
+}

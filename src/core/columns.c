@@ -87,4 +87,6 @@ void clp_column_set_cell(const struct clp_column *column, const struct clp_colum
         clp_number_set_decimal(cell, clp_column_share(value, total), column->width);
     else if (column->format == CLP_COLUMN_BYTES && measures->rss != 0)
         clp_number_set_bytes(cell, value);
+    else if (column->format == CLP_COLUMN_NUMBER && measures->rss != 0)
+        clp_number_set_count(cell, (uint64_t)value, column->width);
 }

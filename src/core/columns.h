@@ -7,9 +7,10 @@
 #include "number.h"
 #include "profile.h"
 
-/* What a column shows: its name for --columns, title, width, and how the value is printed: COUNT,
- * TICKS (a time in the report's unit), PER_HIT (the same by hit), PERCENT (of the function's time),
- * BYTES; last the measure that it is taken from. */
+/* What a column shows: its name for --columns, title, width, and how the value is printed: COUNT
+ * (of hits), TICKS (a time in the report's unit), PER_HIT (the same by hit), PERCENT (of the
+ * function's time), BYTES, NUMBER (where memory was measured); last the measure that it is taken
+ * from. */
 #define CLP_COLUMN_TABLE(X)                                              \
     X("hits", "Hits", 9, COUNT, hits)                                    \
     X("time", "Time", 12, TICKS, time)                                   \
@@ -25,7 +26,13 @@
     X("grown", "Grown", 12, BYTES, grown)                                \
     X("released", "Released", 12, BYTES, released)                       \
     X("self-increment", "Self incr.", 12, BYTES, self_increment)         \
-    X("largest", "Largest", 12, BYTES, largest)
+    X("largest", "Largest", 12, BYTES, largest)                          \
+    X("allocated", "Allocated", 12, BYTES, allocated)                    \
+    X("blocks", "Blocks", 9, NUMBER, blocks)                             \
+    X("live", "Live", 12, BYTES, live)                                   \
+    X("live-blocks", "Live blocks", 11, NUMBER, live_blocks)             \
+    X("heap-peak", "At peak", 12, BYTES, heap_peak)                      \
+    X("freed-in-line", "Freed here", 12, BYTES, freed_in_line)
 
 #define CLP_COLUMNS_MOST 16
 
@@ -34,7 +41,8 @@ enum clp_column_format {
     CLP_COLUMN_TICKS,
     CLP_COLUMN_PER_HIT,
     CLP_COLUMN_PERCENT,
-    CLP_COLUMN_BYTES
+    CLP_COLUMN_BYTES,
+    CLP_COLUMN_NUMBER
 };
 
 enum clp_column_value {
@@ -50,6 +58,11 @@ struct clp_column {
     enum clp_column_format format;
     enum clp_column_value value;
 };
+
+static inline bool clp_column_is_memory(const struct clp_column *column)
+{
+    return column->format == CLP_COLUMN_BYTES || column->format == CLP_COLUMN_NUMBER;
+}
 
 /* The columns that are asked for, in their order. */
 struct clp_columns {

@@ -78,6 +78,13 @@ struct clp_activation {
     struct clp_suspended *suspended;      /* its record of an earlier suspension, or NULL */
 };
 
+/* What the allocator's hooks keep of a thread. */
+struct clp_allocating {
+    int64_t left;    /* bytes to the next block that is chosen for the table of live blocks */
+    uint64_t random; /* 0: nothing was drawn yet */
+    uint32_t busy;   /* in the allocator, or at work that is the profiler's own: not counted */
+};
+
 /* A thread and its stack come from the pool: whoever reads its chunks when the process is gone finds
  * the lines that were being executed. */
 struct clp_thread {
@@ -105,6 +112,7 @@ struct clp_thread {
     size_t stack_room;
     struct clp_cell outside; /* `open` throughout, which keeps it off the hot path */
     uint64_t reads;
+    struct clp_allocating allocating;
     struct clp_thread *next;
 };
 

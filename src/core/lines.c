@@ -99,7 +99,17 @@ size_t clp_block_bytes(uint32_t line_count, bool with_rss)
 {
     size_t bytes = sizeof(struct clp_block) + line_count * sizeof(struct clp_cell);
 
-    return with_rss ? bytes + line_count * sizeof(struct clp_rss_cell) : bytes;
+    if (with_rss)
+        bytes += line_count * (sizeof(struct clp_rss_cell) + sizeof(struct clp_heap_cell));
+    return bytes;
+}
+
+void clp_block_place_memory(struct clp_block *block, bool with_rss)
+{
+    struct clp_rss_cell *rss = (struct clp_rss_cell *)(block->cells + block->line_count);
+
+    block->rss = with_rss ? rss : NULL;
+    block->heap = with_rss ? (struct clp_heap_cell *)(rss + block->line_count) : NULL;
 }
 
 struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function *function,
@@ -112,8 +122,7 @@ struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function
     block->function = number;
     block->lowest_line = function->lowest_line;
     block->line_count = function->line_count;
-    if (with_rss)
-        block->rss = (struct clp_rss_cell *)(block->cells + block->line_count);
+    clp_block_place_memory(block, with_rss);
     clp_area_set_kind(&block->area, CLP_AREA_BLOCK);
     return block;
 }
@@ -151,6 +160,12 @@ static void merge_rss(struct clp_rss_cell *into, const struct clp_rss_cell *from
         into->largest = from->largest;
 }
 
+static void merge_heap(struct clp_heap_cell *into, const struct clp_heap_cell *from)
+{
+    into->allocated += from->allocated;
+    into->blocks += from->blocks;
+}
+
 void clp_block_merge(struct clp_block *into, const struct clp_block *from)
 {
     into->total += from->total;
@@ -159,5 +174,7 @@ void clp_block_merge(struct clp_block *into, const struct clp_block *from)
         merge_cell(&into->cells[i], &from->cells[i]);
         if (into->rss != NULL && from->rss != NULL)
             merge_rss(&into->rss[i], &from->rss[i]);
+        if (into->heap != NULL && from->heap != NULL)
+            merge_heap(&into->heap[i], &from->heap[i]);
     }
 }

@@ -5,6 +5,7 @@
  *   block ---> struct clp_block     what belongs to the function as a whole
  *              cells[line_count]    time: one cache line each
  *              rss[line_count]      memory, only when it is measured
+ *              heap[line_count]     what was allocated, likewise
  *
  * Blocks never move and come zeroed from chunks of mapped pages; a block given back is kept for
  * the next of its size.
@@ -53,6 +54,12 @@ struct clp_rss_cell {
     int64_t largest; /* single change, by magnitude */
 };
 
+/* What a line allocated, in bytes and blocks; one that was resized counts anew. The allocator's hooks
+ * add to it, so the cell of a line lies as far into these as a quarter of that in `cells`. */
+struct clp_heap_cell {
+    uint64_t allocated, blocks;
+};
+
 enum clp_area_kind {
     CLP_AREA_NONE, /* never used; nothing behind it in the chunk is */
     CLP_AREA_FREE,
@@ -88,6 +95,7 @@ struct clp_block {
     uint64_t total, total_correction;
     struct clp_rss_cell *rss; /* NULL when memory is not measured */
     void *latest;             /* the engine's: its record of the body that resumed here last */
+    struct clp_heap_cell *heap; /* NULL when memory is not measured */
     _Alignas(64) struct clp_cell cells[];
 };
 
@@ -100,6 +108,16 @@ static inline size_t clp_block_place(uint32_t index)
 static inline struct clp_cell *clp_block_cell(struct clp_block *block, size_t place)
 {
     return (struct clp_cell *)((char *)block + place);
+}
+
+/* What the line of that cell allocated; block->heap is there. */
+static inline struct clp_heap_cell *clp_block_heap(const struct clp_block *block,
+                                                   const struct clp_cell *cell)
+{
+    _Static_assert(sizeof(struct clp_cell) == 4 * sizeof(struct clp_heap_cell), "a quarter");
+    size_t place = (size_t)((const char *)cell - (const char *)block->cells);
+
+    return (struct clp_heap_cell *)((char *)block->heap + place / 4);
 }
 
 /* Raw inclusive ticks of a line, and the corrections of both times; line_cost is that of one line
@@ -156,5 +174,8 @@ void clp_block_free(struct clp_pool *pool, struct clp_block *block);
 
 /* Adds the counters of `from` to `into`, a block of the same function. */
 void clp_block_merge(struct clp_block *into, const struct clp_block *from);
+
+/* Points block->rss and block->heap to where they lie in it, or nowhere. */
+void clp_block_place_memory(struct clp_block *block, bool with_rss);
 
 #endif

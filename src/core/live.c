@@ -11,6 +11,7 @@ uint64_t clp_live_layout(void)
     const size_t sizes[] = {sizeof(struct clp_live_header), sizeof(struct clp_chunk),
                             sizeof(struct clp_block),       sizeof(struct clp_cell),
                             sizeof(struct clp_rss_cell),    sizeof(struct clp_thread),
+                            sizeof(struct clp_heap_cell),
                             sizeof(struct clp_activation),  offsetof(struct clp_thread, outside),
                             sizeof(void *)};
     uint64_t hash = 0;

@@ -328,6 +328,12 @@ static void tidy_rss(struct clp_rss_cell *rss)
     limit(&rss->largest);
 }
 
+static void tidy_heap(struct clp_heap_cell *heap)
+{
+    limit_count(&heap->allocated);
+    limit_count(&heap->blocks);
+}
+
 static void tidy_block(struct clp_block *block)
 {
     limit_count(&block->total);
@@ -336,6 +342,8 @@ static void tidy_block(struct clp_block *block)
         tidy_cell(&block->cells[i]);
         if (block->rss != NULL)
             tidy_rss(&block->rss[i]);
+        if (block->heap != NULL)
+            tidy_heap(&block->heap[i]);
     }
 }
 
@@ -356,7 +364,7 @@ static clp_status take_block(struct reader *reader, struct clp_area *area, size_
         return no_memory(reader);
     *slot = block;
     block->latest = NULL;
-    block->rss = with_rss ? (struct clp_rss_cell *)(block->cells + block->line_count) : NULL;
+    clp_block_place_memory(block, with_rss);
     tidy_block(block);
     return CLP_OK;
 }

@@ -624,6 +624,12 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->has_memory |= from->has_memory;
     meta->inexact_memory |= from->inexact_memory;
     meta->memory_step = max_uint64_t(meta->memory_step, from->memory_step);
+    meta->heap_interval = max_uint64_t(meta->heap_interval, from->heap_interval);
+    meta->heap_live = sum_uint64_t(meta->heap_live, from->heap_live);
+    meta->heap_peak = sum_uint64_t(meta->heap_peak, from->heap_peak);
+    meta->heap_unselected = sum_uint64_t(meta->heap_unselected, from->heap_unselected);
+    meta->heap_unselected_peak = sum_uint64_t(meta->heap_unselected_peak, from->heap_unselected_peak);
+    meta->heap_before = sum_uint64_t(meta->heap_before, from->heap_before);
     if (keep_text(into, &meta->python, from->python) != CLP_OK ||
         merge_tracer(into, from->tracer) != CLP_OK)
         return CLP_NO_MEMORY;

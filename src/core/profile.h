@@ -37,7 +37,13 @@
  *   rss             resident bytes after the line, the largest seen
  *   grown,released  sums of the rises and falls of resident bytes; increment = grown - released
  *   self_increment  increment without selected callees
- *   largest         the largest single change, with its sign */
+ *   largest         the largest single change, with its sign
+ *   allocated       bytes allocated through Python's allocators, a block that is resized anew
+ *   blocks          .. how many times
+ *   live            with --heap: bytes of these alive at the end
+ *   live_blocks     .. how many
+ *   heap_peak       bytes of these alive when all that is known was at its largest
+ *   freed_in_line   bytes that the execution which allocated them also freed */
 #define CLP_MEASURE_TABLE(X)          \
     X(hits, uint64_t, SUM)            \
     X(time, uint64_t, SUM)            \
@@ -50,7 +56,13 @@
     X(grown, uint64_t, SUM)           \
     X(released, uint64_t, SUM)        \
     X(self_increment, int64_t, SUM)   \
-    X(largest, int64_t, MAXABS)
+    X(largest, int64_t, MAXABS)       \
+    X(allocated, uint64_t, SUM)       \
+    X(blocks, uint64_t, SUM)          \
+    X(live, uint64_t, SUM)            \
+    X(live_blocks, uint64_t, SUM)     \
+    X(heap_peak, uint64_t, SUM)       \
+    X(freed_in_line, uint64_t, SUM)
 
 struct clp_measures {
 #define CLP_MEASURE_FIELD(name, type, merge) type name;
@@ -106,8 +118,8 @@ struct clp_profile_function {
 };
 
 /* Strings may be NULL (unknown), numbers 0. Merging keeps the first profile's meta where it is
- * known (tracers that differ are listed), sums wall, overhead and its error, events and reads, ors
- * the flags and takes the coarser memory_step. */
+ * known (tracers that differ are listed), sums wall, overhead and its error, events, reads and the
+ * heap's bytes, ors the flags and takes the coarser memory_step and heap_interval. */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
@@ -123,6 +135,11 @@ struct clp_profile_meta {
     bool has_memory;      /* were resident bytes read? */
     bool inexact_memory;  /* the kernel's counter is not exact to the page */
     uint64_t memory_step; /* its resolution in bytes, when not exact */
+    /* With a table of live blocks, in bytes: */
+    uint64_t heap_interval; /* the mean distance of samples; 1: every block; 0: there was no table */
+    uint64_t heap_live, heap_peak; /* of all that is known, at the end and at most */
+    uint64_t heap_unselected, heap_unselected_peak; /* of that, what code that is not selected has */
+    uint64_t heap_before; /* blocks that were there before the start, and are in none of these */
 };
 
 struct clp_profile {

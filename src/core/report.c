@@ -3,6 +3,7 @@
  * is in a row's cells, table.c knows. */
 #include "report.h"
 #include "footer.h"
+#include "leak_report.h"
 #include "ranking.h"
 #include "shown.h"
 #include "source.h"
@@ -349,6 +350,7 @@ static clp_status add_report(struct report *report)
         add_summary(report);
     if (report->memory || report->options->footer)
         add_footer(report);
+    clp_leak_report_text(report->profile, report->options->folder, report->out);
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
 }
 
@@ -369,7 +371,7 @@ static void choose_columns(struct report *report)
     if (report->columns.count == 0)
         (void)clp_columns_parse(&report->columns, usual_columns[options->self][memory], &bytes);
     for (size_t i = 0; i < report->columns.count; i++)
-        report->memory |= report->columns.items[i]->format == CLP_COLUMN_BYTES;
+        report->memory |= clp_column_is_memory(report->columns.items[i]);
 }
 
 static clp_status make_report(struct report *report)

@@ -36,6 +36,10 @@ static struct clp_measures measures_of(const struct clp_block *block, uint32_t l
         measures.self_increment = rss->self_increment;
         measures.largest = rss->largest;
     }
+    if (block->heap != NULL) {
+        measures.allocated = block->heap[line].allocated;
+        measures.blocks = block->heap[line].blocks;
+    }
     return measures;
 }
 

@@ -73,7 +73,7 @@ static char letter_of(const struct clp_column *column)
 {
     static const char letters[] = {
         [CLP_COLUMN_COUNT] = 'c',   [CLP_COLUMN_TICKS] = 't', [CLP_COLUMN_PER_HIT] = 't',
-        [CLP_COLUMN_PERCENT] = 'p', [CLP_COLUMN_BYTES] = 'b',
+        [CLP_COLUMN_PERCENT] = 'p', [CLP_COLUMN_BYTES] = 'b', [CLP_COLUMN_NUMBER] = 'c',
     };
 
     return letters[column->format];

@@ -2,6 +2,7 @@
 #include "thread.h"
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -9,6 +10,8 @@
 
 #define STACK_BYTES ((size_t)256 * 1024)
 #define CLOSE_RANGE_OWN 2u /* CLOSE_RANGE_UNSHARE, which older headers do not have */
+#define LOCK_SPINS 100
+#define LOCK_YIELDS 5000000
 
 clp_status clp_thread_hook_init(struct clp_thread_hook *hook, void (*at_end)(void *data))
 {
@@ -161,4 +164,16 @@ void clp_helper_clear(struct clp_helper *helper)
     pthread_mutex_destroy(&helper->busy);
     pthread_cond_destroy(&helper->wake);
     helper->ready = false;
+}
+
+bool clp_lock_wait(struct clp_lock *lock)
+{
+    for (int i = 0; i < LOCK_YIELDS; i++) {
+        if (!__atomic_load_n(&lock->taken, __ATOMIC_RELAXED) &&
+            !__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE))
+            return true;
+        if (i >= LOCK_SPINS)
+            sched_yield();
+    }
+    return false;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* When a thread of the system ends; and threads of the profiler's own. */
+/* When a thread of the system ends; threads of the profiler's own; and a lock that an allocator's
+ * hook may take. */
 #ifndef CLP_THREAD_H
 #define CLP_THREAD_H
 
@@ -55,5 +56,26 @@ void clp_helper_release(struct clp_helper *helper);
 
 /* Gives back the stack of one that does not run. */
 void clp_helper_clear(struct clp_helper *helper);
+
+/* Held for moments only. Nothing is allocated and no signal is waited for, so it may be taken inside
+ * an allocator. {0} is free. */
+struct clp_lock {
+    unsigned char taken;
+};
+
+/* The same where somebody has it: false when it was not given back for seconds, which must be the
+ * fork of another thread's hold, and then it was not taken. */
+bool clp_lock_wait(struct clp_lock *lock);
+
+static inline bool clp_lock_take(struct clp_lock *lock)
+{
+    return CLP_LIKELY(!__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE)) ||
+           clp_lock_wait(lock);
+}
+
+static inline void clp_lock_give(struct clp_lock *lock)
+{
+    __atomic_clear(&lock->taken, __ATOMIC_RELEASE);
+}
 
 #endif

@@ -62,7 +62,8 @@ static bool is_time(const struct column *column)
 struct meta_field {
     const char *name;
     size_t at; /* in struct clp_profile_meta */
-    enum { META_TEXT, META_COUNT, META_TIME, META_FLAG, META_SECONDS } type;
+    enum { META_TEXT, META_COUNT, META_TIME, META_FLAG, META_SECONDS,
+           META_ASKED /* a count that is 0 unless it was asked for */ } type;
     const char *wrong; /* reason */
 };
 
@@ -83,6 +84,12 @@ static const struct meta_field meta_fields[] = {
     META(has_memory, META_FLAG, "true or false"),
     META(inexact_memory, META_FLAG, "true or false"),
     META(memory_step, META_COUNT, "a whole number"),
+    META(heap_interval, META_ASKED, "a whole number"),
+    META(heap_live, META_ASKED, "a whole number"),
+    META(heap_peak, META_ASKED, "a whole number"),
+    META(heap_unselected, META_ASKED, "a whole number"),
+    META(heap_unselected_peak, META_ASKED, "a whole number"),
+    META(heap_before, META_ASKED, "a whole number"),
 };
 #undef META
 
@@ -297,6 +304,7 @@ static void pack_meta_field(msgpack_packer *packer, const struct clp_profile_met
         pack_text(packer, *(char *const *)at);
         break;
     case META_COUNT:
+    case META_ASKED:
     case META_TIME:
         msgpack_pack_uint64(packer, *(const uint64_t *)at);
         break;
@@ -309,11 +317,13 @@ static void pack_meta_field(msgpack_packer *packer, const struct clp_profile_met
     }
 }
 
-/* Unknown texts are left out. */
+/* Unknown texts are left out, and what nobody asked for. */
 static bool is_known(const struct clp_profile_meta *meta, const struct meta_field *field)
 {
     const void *at = (const char *)meta + field->at;
 
+    if (field->type == META_ASKED)
+        return *(const uint64_t *)at != 0;
     return field->type != META_TEXT || *(char *const *)at != NULL;
 }
 
@@ -822,6 +832,7 @@ static clp_status read_meta_field(struct decoder *decoder, const struct meta_fie
     case META_TEXT:
         return read_meta_text(decoder, field, object);
     case META_COUNT:
+    case META_ASKED:
         good = read_uint64(object, at);
         break;
     case META_TIME:

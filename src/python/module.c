@@ -4,6 +4,7 @@
 #include "../../kernprof/memory.h"
 #include "../../kernprof/run.h"
 #include "../core/version.h"
+#include "hooks.h"
 #include "profiler.h"
 #include "tracer.h"
 
@@ -50,7 +51,25 @@ static PyObject *module_sizes(PyObject *module, PyObject *arguments)
     return clp_memory_sizes(arguments);
 }
 
+static PyObject *module_recording(PyObject *module, PyObject *nothing)
+{
+    (void)module, (void)nothing;
+    return PyBool_FromLong(clp_thread_here != NULL &&
+                           clp_recorder_of(clp_thread_here)->tracer != NULL);
+}
+
+static PyObject *module_checkpoint(PyObject *module, PyObject *nothing)
+{
+    (void)module, (void)nothing;
+    clp_hooks_checkpoint();
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef module_methods[] = {
+    {"recording", module_recording, METH_NOARGS,
+     "recording()\n--\n\nDoes a profiler record in this thread?"},
+    {"checkpoint", module_checkpoint, METH_NOARGS,
+     "checkpoint()\n--\n\nWith ckernprof --leaks=checkpoints: an epoch is over. Else nothing."},
     {"tracers", module_tracers, METH_NOARGS,
      "tracers()\n--\n\nNames of the tracers that this interpreter has, the preferred one first."},
     {"load", module_load, METH_VARARGS,

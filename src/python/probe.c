@@ -131,7 +131,7 @@ static INLINE PyObject *enter_line(const struct probe *probe, bool counter)
     const struct clp_selected *selected = probe->selected;
     struct clp_thread *thread = clp_thread_here;
 
-    if (CLP_UNLIKELY(thread == NULL || selected->suspends || selected->recorder->tracer == NULL ||
+    if (CLP_UNLIKELY(thread == NULL || selected->enters_slowly || selected->recorder->tracer == NULL ||
                      !clp_engine_has_block(thread, selected->function)))
         return enter_anyhow(probe, true);
     uint64_t now = read_clock(counter);
@@ -454,6 +454,7 @@ static struct clp_selected *new_selected(const struct clp_selected *original, Py
         selected->identity = ++original->recorder->copies << 1 | 1;
         selected->original = Py_NewRef((PyObject *)code);
         selected->suspends = (code->co_flags & CLP_SUSPENDS) != 0;
+        selected->enters_slowly = selected->suspends || selected->recorder->watches_calls;
     }
     return selected;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler.h"
+#include "../../kernprof/load.h"
 #include "../core/snapshot.h"
+#include "epochs.h"
+#include "hooks.h"
 #include "prepare.h"
 #include "select.h"
 #include "statements.h"
@@ -40,7 +43,31 @@ static void add_version(char *text, size_t room)
     text[strcspn(text, " ")] = 0;
 }
 
-static bool set_up(struct profiler *self, const char *tracer, bool memory, bool by_statement)
+struct wishes {
+    const char *tracer;
+    int memory, by_statement;
+    Py_ssize_t heap;    /* bytes between samples; 0: no table of live blocks */
+    const char *leaks;  /* epochs of verdicts; NULL: none */
+    long long leak_limit; /* bytes; negative: the usual limit */
+};
+
+static bool set_up_heap(struct profiler *self, const struct wishes *wishes)
+{
+    Py_ssize_t interval = wishes->heap != 0 ? wishes->heap : CLP_HEAP_INTERVAL;
+
+    if (wishes->heap == 0 && wishes->leaks == NULL)
+        return true;
+    if (wishes->heap < 0 || !wishes->memory) {
+        PyErr_SetString(PyExc_ValueError, wishes->memory
+                                              ? "heap is a number of bytes, not negative"
+                                              : "heap and leaks need memory");
+        return false;
+    }
+    self->recorder->epochs.limit = wishes->leak_limit;
+    return clp_epochs_start(self->recorder, (uint64_t)interval, wishes->leaks);
+}
+
+static bool set_up(struct profiler *self, const struct wishes *wishes)
 {
     const char *refusal = clp_compat_refusal();
 
@@ -54,23 +81,26 @@ static bool set_up(struct profiler *self, const char *tracer, bool memory, bool 
         PyErr_NoMemory();
         return false;
     }
-    if (!clp_recorder_init(self->recorder, memory) || !clp_tracer_start(self->recorder, tracer))
+    if (!clp_recorder_init(self->recorder, wishes->memory) ||
+        !clp_tracer_start(self->recorder, wishes->tracer))
         return false;
     self->tracer_name = self->recorder->tracer->name;
-    return !by_statement || set_up_statements(self->recorder);
+    return (!wishes->by_statement || set_up_statements(self->recorder)) &&
+           set_up_heap(self, wishes);
 }
 
 static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"tracer", "memory", "by_statement", NULL};
-    const char *tracer = NULL;
-    int memory = 1, by_statement = 0;
+    static char *names[] = {"tracer", "memory", "by_statement", "heap", "leaks",
+                            "leak_limit", NULL};
+    struct wishes wishes = {.memory = 1, .leak_limit = -1};
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zpp:Profiler", names, &tracer, &memory,
-                                     &by_statement))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zppnzL:Profiler", names, &wishes.tracer,
+                                     &wishes.memory, &wishes.by_statement, &wishes.heap,
+                                     &wishes.leaks, &wishes.leak_limit))
         return NULL;
     PyObject *self = type->tp_alloc(type, 0);
-    if (self != NULL && !set_up(cast(self), tracer, memory, by_statement))
+    if (self != NULL && !set_up(cast(self), &wishes))
         Py_CLEAR(self);
     return self;
 }
@@ -118,19 +148,32 @@ static bool warn_not_code(PyObject *object)
     return !failed;
 }
 
-/* What selecting takes is no line's: a function may define and select others. */
-static void stand_still_since(const struct profiler *self, uint64_t start)
+/* What selecting takes is no line's, neither its time nor what it allocates: a function may define and
+ * select others. */
+struct own_work {
+    uint64_t start;
+    uint32_t busy;
+};
+
+static struct own_work begin_own_work(const struct profiler *self)
 {
+    return (struct own_work){clp_clock_read(&self->recorder->clock), clp_hooks_pause()};
+}
+
+static void end_own_work(const struct profiler *self, struct own_work work)
+{
+    clp_hooks_resume(work.busy);
     if (clp_thread_here != NULL)
-        clp_engine_stand_still(clp_thread_here, clp_clock_read(&self->recorder->clock) - start);
+        clp_engine_stand_still(clp_thread_here,
+                               clp_clock_read(&self->recorder->clock) - work.start);
 }
 
 static int select_untimed(struct profiler *self, PyObject *object)
 {
-    uint64_t start = clp_clock_read(&self->recorder->clock);
+    struct own_work work = begin_own_work(self);
     int found = clp_select_object(self->recorder, self->texts, object);
 
-    stand_still_since(self, start);
+    end_own_work(self, work);
     return found;
 }
 
@@ -181,7 +224,66 @@ static PyObject *profiler_with(PyObject *self, PyObject *arguments)
     return Py_NewRef(self);
 }
 
+static bool has_heap(PyObject *self)
+{
+    if (cast(self)->recorder->heap == NULL)
+        PyErr_SetString(PyExc_ValueError, "this profiler has no table of live blocks (heap=)");
+    return cast(self)->recorder->heap != NULL;
+}
+
+static PyObject *profiler_start_leaks(PyObject *self, PyObject *arguments)
+{
+    int warmups;
+    long long limit;
+
+    if (!PyArg_ParseTuple(arguments, "iL:start_leaks", &warmups, &limit) || !has_heap(self) ||
+        !clp_epochs_restart(cast(self)->recorder, warmups, limit))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_stop_leaks(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    (void)clp_hooks_set_heap(cast(self)->recorder, NULL);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_checkpoint(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    clp_epochs_checkpoint(cast(self)->recorder);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    PyObject *dict = NULL;
+
+    (void)nothing;
+    struct own_work work = begin_own_work(cast(self));
+    clp_profile_init(&profile, &mem);
+    if (clp_profiler_snapshot(self, &profile) == CLP_OK)
+        dict = clp_load_dict(&profile);
+    else
+        PyErr_NoMemory();
+    clp_profile_clear(&profile);
+    end_own_work(cast(self), work);
+    return dict;
+}
+
 static PyMethodDef profiler_methods[] = {
+    {"snapshot", profiler_snapshot, METH_NOARGS,
+     "snapshot()\n--\n\nWhat was recorded so far, as a dict; clineprof.Profile makes more of it.\n"
+     "To be called where nothing selected runs."},
+    {"start_leaks", profiler_start_leaks, METH_VARARGS,
+     "start_leaks(warmups, limit)\n--\n\nEmpties the table of live blocks and begins again."},
+    {"stop_leaks", profiler_stop_leaks, METH_NOARGS,
+     "stop_leaks()\n--\n\nBlocks are only counted from now on."},
+    {"checkpoint", profiler_checkpoint, METH_NOARGS,
+     "checkpoint()\n--\n\nAn epoch is over."},
     {"add_function", profiler_select, METH_O,
      "add_function(function)\n--\n\nSelects the function's code; the same as calling the profiler."},
     {"remove_function", profiler_remove, METH_O,
@@ -223,13 +325,13 @@ PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,
     const struct profiler *self = cast(profiler);
     struct clp_functions *functions = &self->recorder->engine.functions;
     size_t before = functions->count;
-    uint64_t start = clp_clock_read(&self->recorder->clock);
+    struct own_work work = begin_own_work(self);
     PyObject *prepared = clp_prepare_code(self->recorder, code, chooser);
 
     if (prepared != NULL && functions->count != before &&
         !clp_texts_note(self->texts, ((PyCodeObject *)code)->co_filename, globals))
         Py_CLEAR(prepared);
-    stand_still_since(self, start);
+    end_own_work(self, work);
     return prepared;
 }
 
@@ -238,11 +340,11 @@ bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
 {
     const struct profiler *self = cast(profiler);
     PyObject *file = Py_NewRef(((PyCodeObject *)PyFunction_GetCode(function))->co_filename);
-    uint64_t start = clp_clock_read(&self->recorder->clock);
+    struct own_work work = begin_own_work(self);
     bool done = clp_prepare_function(self->recorder, function, chooser) &&
                 clp_texts_note(self->texts, file, PyFunction_GetGlobals(function));
 
-    stand_still_since(self, start);
+    end_own_work(self, work);
     Py_DECREF(file);
     return done;
 }
@@ -347,6 +449,21 @@ const struct clp_refusal *clp_profiler_refusals(PyObject *profiler)
     return cast(profiler)->recorder->refusals;
 }
 
+enum clp_heap_state clp_profiler_heap_state(PyObject *profiler)
+{
+    const struct clp_recorder *recorder = cast(profiler)->recorder;
+
+    if (recorder->engine.with_rss && !clp_hooks_alive())
+        return CLP_HEAP_HOOKS_LOST;
+    if (recorder->heap == NULL)
+        return CLP_HEAP_FINE;
+    if (recorder->heap->lost)
+        return CLP_HEAP_MEMORY_OUT;
+    return recorder->epochs.kind != CLP_EPOCHS_NONE && !clp_epochs_enough(recorder)
+               ? CLP_HEAP_EPOCHS_FEW
+               : CLP_HEAP_FINE;
+}
+
 bool clp_profiler_displaced(PyObject *profiler)
 {
     return cast(profiler)->recorder->displaced;
@@ -375,10 +492,26 @@ static clp_status fill_meta(const struct profiler *self, struct clp_profile *pro
     meta->own_bytes = recorder->pages.bytes;
     meta->inexact_memory = recorder->engine.with_rss && !recorder->memory_check.exact;
     meta->memory_step = recorder->memory_check.step;
+    meta->heap_before = recorder->heap_before;
     clp_status status = clp_profile_set_text(profile, &meta->python, version);
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &meta->tracer, self->tracer_name);
     return status;
+}
+
+/* Where the hooks were lost the table holds what is long gone: nothing is said of it. */
+static clp_status fill_heap(struct clp_recorder *recorder, struct clp_profile *profile)
+{
+    const struct clp_functions *functions = &recorder->engine.functions;
+    const struct clp_heap_judging judging = {.warmups = recorder->epochs.warmups,
+                                             .limit = recorder->epochs.limit,
+                                             .seconds = (double)profile->meta.wall * 1e-9};
+
+    if (!clp_hooks_alive())
+        return CLP_OK;
+    clp_epochs_finish(recorder);
+    clp_status status = clp_heap_fill(recorder->heap, functions, profile);
+    return status == CLP_OK ? clp_heap_judge(recorder->heap, functions, &judging, profile) : status;
 }
 
 clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile)
@@ -394,5 +527,7 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
         status = clp_texts_fill(self->texts, profile);
     if (status == CLP_OK)
         status = fill_meta(self, profile);
+    if (status == CLP_OK && recorder->heap != NULL)
+        status = fill_heap(recorder, profile);
     return status;
 }

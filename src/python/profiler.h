@@ -58,4 +58,14 @@ const struct clp_refusal *clp_profiler_refusals(PyObject *profiler);
 /* After clp_profiler_stop: had another tool taken the tracer's place? */
 bool clp_profiler_displaced(PyObject *profiler);
 
+/* After the snapshot: may what was counted of allocations be relied on? */
+enum clp_heap_state {
+    CLP_HEAP_FINE,
+    CLP_HEAP_HOOKS_LOST, /* another tool took the hooks away */
+    CLP_HEAP_MEMORY_OUT, /* the table could not grow */
+    CLP_HEAP_EPOCHS_FEW  /* no line had enough for a verdict */
+};
+
+enum clp_heap_state clp_profiler_heap_state(PyObject *profiler);
+
 #endif

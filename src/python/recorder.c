@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder.h"
+#include "hooks.h"
 
 /* A line is not looked at for memory when it took less than this part of the quickest change of a
  * single page that the self-check saw: none can have happened in it. */
@@ -51,6 +52,7 @@ void clp_recorder_drop_selected(void *data)
 /* The system's thread is gone and holds no lock here: only say so, somebody else reaps. */
 static void thread_ended(void *data)
 {
+    clp_thread_here = NULL; /* what else the thread allocates or frees is nobody's */
     ((struct clp_thread *)data)->ended = true;
 }
 
@@ -89,6 +91,8 @@ bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)
         recorder->engine.with_rss = true;
     }
     set_rss_span(recorder);
+    if (recorder->engine.with_rss)
+        (void)clp_hooks_install();
     return true;
 }
 
@@ -96,6 +100,8 @@ static uint64_t own_bytes(const struct clp_recorder *recorder)
 {
     uint64_t bytes = recorder->pages.bytes;
 
+    if (recorder->heap != NULL)
+        bytes += __atomic_load_n(&recorder->heap->pages.bytes, __ATOMIC_RELAXED);
     for (size_t i = 0; i < sizeof recorder->helpers / sizeof *recorder->helpers; i++)
         if (recorder->helpers[i] != NULL)
             bytes += __atomic_load_n(&recorder->helpers[i]->bytes, __ATOMIC_RELAXED);
@@ -137,8 +143,10 @@ struct clp_thread *clp_recorder_new_thread(struct clp_recorder *recorder)
     clp_engine_reap(&recorder->engine);
     clp_thread_here = clp_engine_new_thread(&recorder->engine, clp_clock_read(&recorder->clock),
                                             own_rss(recorder, 0));
-    if (clp_thread_here != NULL)
+    if (clp_thread_here != NULL) {
+        clp_thread_here->allocating.left = -1; /* the first block asks whether there is a table */
         clp_thread_hook_set(&recorder->thread_hook, clp_thread_here);
+    }
     return clp_thread_here;
 }
 
@@ -167,6 +175,9 @@ static struct clp_activation *enter(const struct clp_selected *selected,
                                     struct clp_moment *moment)
 {
     bool first = !clp_engine_has_block(thread, selected->function);
+
+    if (CLP_UNLIKELY(selected->recorder->watches_calls))
+        clp_recorder_note_call(selected->recorder, selected->function);
     struct clp_activation *activation =
         clp_engine_enter(thread, selected->function, frame, moment->now);
 

@@ -6,12 +6,28 @@
 
 #include "../core/clock.h"
 #include "../core/engine.h"
+#include "../core/heap.h"
 #include "../core/live.h"
 #include "../core/proc.h"
 #include "../core/thread.h"
 #include "compat.h"
 #include "shape.h"
 #include "watch.h"
+
+/* What ends an epoch (epochs.h). */
+struct clp_epochs {
+    enum {
+        CLP_EPOCHS_NONE,
+        CLP_EPOCHS_CALLS, /* of each function those of its own lines */
+        CLP_EPOCHS_NAMED, /* of the function of this name */
+        CLP_EPOCHS_SECONDS,
+        CLP_EPOCHS_CHECKPOINTS
+    } kind;
+    char *name;            /* owned */
+    uint64_t period, next; /* ticks */
+    int warmups;           /* epochs; negative: the usual number */
+    int64_t limit;         /* bytes; negative: the usual one */
+};
 
 struct clp_recorder {
     struct clp_engine engine; /* first: a thread's engine is its recorder */
@@ -20,6 +36,10 @@ struct clp_recorder {
     struct clp_live live;
     const struct clp_pages *helpers[2]; /* borrowed: helper threads' memory; NULL: there is none */
     struct clp_watch *watch;            /* borrowed; NULL: there is none */
+    struct clp_heap *heap; /* owned: the table of live blocks; NULL: there is none */
+    uint64_t heap_before;  /* blocks that were there before it */
+    struct clp_epochs epochs;
+    bool watches_calls; /* clp_recorder_note_call is told of each */
     struct clp_clock clock;
     struct clp_proc proc;
     struct clp_proc_check memory_check;
@@ -52,6 +72,7 @@ struct clp_selected {
     uint32_t holders; /* the code object, and each probe that points here */
     bool probed;      /* the code records itself, by its probes */
     bool suspends;    /* generator or coroutine: its bodies are known by their frames */
+    bool enters_slowly; /* entries are more than an event of the engine, or may be */
     PyObject *copy;     /* borrowed: the code object with probes made of this one, while it lives */
     PyObject *original; /* owned: the code object that this one was made of, or NULL */
     bool refused;       /* it cannot have probes */
@@ -168,6 +189,10 @@ void clp_recorder_resume(const struct clp_selected *selected, struct clp_thread 
 void clp_recorder_last_line(struct clp_thread *thread, int32_t line);
 void clp_recorder_leave(struct clp_thread *thread);
 void clp_recorder_suspend(struct clp_thread *thread);
+
+/* For epochs.h: a selected function is called; time may have passed. */
+void clp_recorder_note_call(struct clp_recorder *recorder, uint32_t function);
+void clp_recorder_look_at_time(struct clp_recorder *recorder);
 
 /* clp_engine_align, now. */
 bool clp_recorder_align(const struct clp_selected *selected, struct clp_thread *thread,

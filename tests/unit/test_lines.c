@@ -21,7 +21,9 @@ static size_t bytes_of(const struct clp_block *block, bool with_rss)
 {
     size_t bytes = sizeof *block + block->line_count * sizeof(struct clp_cell);
 
-    return with_rss ? bytes + block->line_count * sizeof(struct clp_rss_cell) : bytes;
+    size_t memory = sizeof(struct clp_rss_cell) + sizeof(struct clp_heap_cell);
+
+    return with_rss ? bytes + block->line_count * memory : bytes;
 }
 
 static void check_new(const struct clp_block *block, uint32_t line_count, bool with_rss)
@@ -158,6 +160,8 @@ Test(lines, merging_adds_or_takes_the_larger)
     into->rss[1] = (struct clp_rss_cell){1, 2, -3, 10};
     from->rss[1] = (struct clp_rss_cell){10, 20, -30, -11};
     into->rss[0].largest = -9;
+    into->heap[1] = (struct clp_heap_cell){100, 2};
+    from->heap[1] = (struct clp_heap_cell){10, 1};
     from->rss[0].largest = 8;
 
     clp_block_merge(into, from);
@@ -181,6 +185,9 @@ Test(lines, merging_adds_or_takes_the_larger)
     cr_assert_eq(into->rss[1].self_increment, -33);
     cr_assert_eq(into->rss[1].largest, -11, "further from 0");
     cr_assert_eq(into->rss[0].largest, -9);
+    cr_assert_eq(into->heap[1].allocated, 110);
+    cr_assert_eq(into->heap[1].blocks, 3);
+    cr_assert_eq(clp_block_heap(into, &into->cells[1]), &into->heap[1]);
     clp_pool_clear(&pool);
 }
 

@@ -403,7 +403,7 @@ Test(options, unambiguous_beginnings)
     cr_expect_str_eq(run(&line, "--outf=x s.py").outfile, "x");
     cr_expect(run(&line, "--no-m s.py").no_memory);
     cr_expect(run(&line, "--sk s.py").show.skip_zero);
-    cr_expect(run(&line, "--h").help);
+    cr_expect(run(&line, "--hel").help);
     refuse("--ve s.py", "option '--ve' could be --verbose, --version");
     refuse("--no-pr s.py", "option '--no-pr' could be --no-preimports, --no-prof-imports");
     refuse("--help-pag", "unknown option '--help-pag'");

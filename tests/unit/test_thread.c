@@ -103,3 +103,39 @@ Test(thread, no_key_left_is_said)
         status = clp_thread_hook_init(&hook, mark);
     cr_assert_eq(status, CLP_UNSUPPORTED);
 }
+
+struct counter {
+    struct clp_lock lock;
+    long value;
+};
+
+static void *count_up(void *data)
+{
+    struct counter *counter = data;
+
+    for (int i = 0; i < 100000; i++) {
+        cr_assert(clp_lock_take(&counter->lock));
+        counter->value++;
+        clp_lock_give(&counter->lock);
+    }
+    return NULL;
+}
+
+Test(thread, lock_keeps_others_out)
+{
+    struct counter counter = {0};
+    pthread_t threads[4];
+
+    for (int i = 0; i < 4; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, count_up, &counter), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    cr_assert_eq(counter.value, 400000);
+}
+
+Test(thread, lock_that_is_never_given_back)
+{
+    struct clp_lock lock = {1};
+
+    cr_assert_not(clp_lock_take(&lock), "waits for ever");
+}

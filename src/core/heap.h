@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of live blocks: which line of the program owns each of them, and what became of those
+ * that are gone.
+ *
+ *   address ---> shard ---> struct clp_heap_block   open addressing, linear probing
+ *   function, line -------> struct clp_heap_line    bytes alive, alive at the peak, freed at once
+ *
+ * Which blocks. At an interval of 1 every block is in the table, and all is exact. Otherwise each
+ * byte is a sample with the chance of 1 in `interval`, independent of all others, so a block of s
+ * bytes is chosen with probability p = 1 - exp(-s / interval). It stands for 1 / p blocks and s / p
+ * bytes, which makes every sum an unbiased estimate (Horvitz and Thompson, Journal of the American
+ * Statistical Association 47, 1952; Go's and jemalloc's heap profiles are scaled the same way). A
+ * thread counts down the bytes to its next sample, drawn from the exponential distribution: as that
+ * has no memory, where one block ends and the next begins makes no difference.
+ *
+ * A block that is not in the table costs its free one look at a filter, which counts the blocks of
+ * the table by a part of the address's hash. Looking takes no lock: who frees a block knows its
+ * address from who allocated it, so the count is there to be seen. A filter that was outgrown stays
+ * mapped for whoever still looks at it.
+ *
+ * The table is cut into shards that grow one by one, so that growing is never long.
+ *
+ * The peak. When all live bytes reach a new height, that peak gets a number; nothing else is done.
+ * A line that is about to change sees that there was a peak since it changed last, and what it has
+ * now is what it had then.
+ *
+ * Epochs. For verdicts on leaks (leaks.h) each line keeps its live bytes at the end of each epoch, and
+ * each block the epoch it was born in. The epochs of a line are the calls of its function, or one
+ * clock for all lines. When there are CLP_LEAKS_MOST_EPOCHS of them, two become one.
+ *
+ * Any thread may call; one lock holds for moments. Memory is the table's own pages. */
+#ifndef CLP_HEAP_H
+#define CLP_HEAP_H
+
+#include "arena.h"
+#include "functions.h"
+#include "leaks.h"
+#include "pages.h"
+#include "profile.h"
+#include "thread.h"
+
+#define CLP_HEAP_SHARDS 64
+#define CLP_HEAP_AGES 32
+#define CLP_HEAP_INTERVAL 65536 /* bytes: the usual mean distance of samples */
+
+/* Which line runs; by function and place within it, as threads' counters come and go. */
+struct clp_heap_place {
+    uint32_t function; /* or CLP_HEAP_NOBODY: code that is not selected */
+    uint32_t line;
+    uint32_t line_count; /* of the function */
+    uint32_t execution;  /* which one of the line's, in which thread */
+};
+
+#define CLP_HEAP_NOBODY UINT32_MAX
+
+struct clp_heap_block {
+    uint64_t address; /* 0: none */
+    uint64_t bytes;
+    uint32_t function, line, execution;
+    uint32_t born; /* on the clock of its line */
+};
+
+struct clp_heap_shard {
+    struct clp_heap_block *blocks;
+    size_t room, used, mapped;
+};
+
+/* Counts of watched blocks by hash; a full count stays full. */
+struct clp_heap_filter {
+    uint64_t mask;
+    unsigned char counts[];
+};
+
+/* What verdicts need of a line. Deaths are kept by age: [i] of blocks older than 3 * 2^i calls. */
+struct clp_heap_trail {
+    int64_t live[CLP_LEAKS_MOST_EPOCHS + 1];
+    uint64_t dead[CLP_HEAP_AGES]; /* weights */
+    uint32_t deaths[CLP_HEAP_AGES];
+    uint64_t old_alive, old_blocks; /* while a verdict is made */
+};
+
+struct clp_heap_line {
+    int64_t live;   /* bytes */
+    int64_t blocks; /* .. in 1/CLP_HEAP_ONE */
+    int64_t at_peak;
+    uint64_t peak; /* the number of the peak at_peak is of */
+    uint64_t freed_at_once;
+    struct clp_heap_trail *trail; /* NULL: no verdicts are wanted, or nothing was ever alive */
+};
+
+#define CLP_HEAP_ONE 1024
+
+/* Calls, or ticks of whatever epochs go by; an epoch has `stride` of them. */
+struct clp_heap_clock {
+    uint64_t calls, stride;
+    size_t epochs; /* that have ended */
+};
+
+struct clp_heap_function {
+    struct clp_heap_line *lines; /* NULL: nothing of it was ever chosen */
+    uint32_t line_count;
+    struct clp_heap_clock clock;
+};
+
+enum clp_heap_epochs {
+    CLP_HEAP_NO_EPOCHS,
+    CLP_HEAP_BY_CALLS, /* each function's lines by its own calls */
+    CLP_HEAP_BY_ONE    /* all lines by clp_heap_tick */
+};
+
+struct clp_heap {
+    uint64_t interval;
+    enum clp_heap_epochs epochs;
+    struct clp_lock lock;
+    struct clp_pages pages;
+    struct clp_arena arena;
+    struct clp_heap_shard shards[CLP_HEAP_SHARDS];
+    size_t count; /* blocks in the table */
+    struct clp_heap_filter *filter; /* NULL: every block is looked up */
+    struct clp_heap_function *functions;
+    size_t function_room;
+    struct clp_heap_line nobody;
+    struct clp_heap_clock clock;
+    int64_t live, peak;
+    uint64_t peak_number;
+    uint64_t seeds; /* of threads; may be set at the start */
+    bool lost; /* out of memory once: numbers are too small */
+};
+
+/* What a chosen block of this size stands for. */
+struct clp_heap_weight {
+    int64_t bytes, blocks; /* blocks in 1/CLP_HEAP_ONE */
+};
+
+struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t bytes);
+
+/* *heap must not move afterwards. CLP_NO_MEMORY: there is none to begin with. */
+clp_status clp_heap_init(struct clp_heap *heap, uint64_t interval, enum clp_heap_epochs epochs);
+
+/* Filters stay, for whoever looks at one. */
+void clp_heap_clear(struct clp_heap *heap);
+
+/* Bytes to the next block that is chosen; *random is the thread's, 0 at first. Negative: the next
+ * one. */
+int64_t clp_heap_draw(struct clp_heap *heap, uint64_t *random);
+
+/* A chosen block is new. */
+void clp_heap_add(struct clp_heap *heap, const void *address, size_t bytes,
+                  const struct clp_heap_place *place);
+
+/* A block is about to be freed, by the line at `place`. */
+void clp_heap_drop(struct clp_heap *heap, const void *address, const struct clp_heap_place *place);
+
+/* A block is about to change its size, and with it maybe its address: takes it out. False when it
+ * is not in the table. Then either clp_heap_moved or clp_heap_restore follows. */
+bool clp_heap_take(struct clp_heap *heap, const void *address, struct clp_heap_block *taken);
+
+/* It has done so; the line at `place` owns it now. `taken` is NULL when it was not in the table;
+ * address is NULL where it was not chosen for it. On its own line it keeps its age. */
+void clp_heap_moved(struct clp_heap *heap, const struct clp_heap_block *taken, const void *address,
+                    size_t bytes, const struct clp_heap_place *place);
+
+/* It could not: all is as it was. */
+void clp_heap_restore(struct clp_heap *heap, const struct clp_heap_block *taken);
+
+/* Where epochs go by calls: the function is entered. */
+void clp_heap_call(struct clp_heap *heap, uint32_t function);
+
+/* Where they go by one clock: an epoch ends. */
+void clp_heap_tick(struct clp_heap *heap);
+
+/* The last epochs end. */
+void clp_heap_finish(struct clp_heap *heap);
+
+/* Around a fork: nobody is in the middle of a change. */
+void clp_heap_fork_prepare(struct clp_heap *heap);
+void clp_heap_fork_done(struct clp_heap *heap);
+
+/* Adds the lines' measures to the profile, and what is known of the whole to its meta. */
+clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_functions *functions,
+                         struct clp_profile *profile);
+
+/* How verdicts are made; a negative number: the usual one. */
+struct clp_heap_judging {
+    int warmups; /* calls or ticks */
+    int64_t limit;
+    double seconds; /* that the run took */
+};
+
+/* Adds the verdicts to the profile, after clp_heap_finish. */
+clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_functions *functions,
+                          const struct clp_heap_judging *judging, struct clp_profile *profile);
+
+static inline uint64_t clp_heap_hash(const void *address)
+{
+    uint64_t hash = ((uint64_t)(uintptr_t)address >> 4) * UINT64_C(0x9E3779B97F4A7C15);
+
+    /* once more: of neighbours only the highest bits are spread well by now */
+    hash ^= hash >> 32;
+    return hash * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+static inline bool clp_heap_may_have(const struct clp_heap *heap, const void *address)
+{
+    const struct clp_heap_filter *filter = __atomic_load_n(&heap->filter, __ATOMIC_ACQUIRE);
+
+    return filter == NULL ||
+           __atomic_load_n(&filter->counts[(clp_heap_hash(address) >> 32) & filter->mask],
+                           __ATOMIC_RELAXED) != 0;
+}
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* What the table of live blocks comes to at the end: measures of lines, and verdicts. */
+#include "heap.h"
+#include <string.h>
+
+static uint64_t not_negative(int64_t value)
+{
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static int64_t at_peak(const struct clp_heap *heap, const struct clp_heap_line *line)
+{
+    return line->peak == heap->peak_number ? line->at_peak : line->live;
+}
+
+static bool is_blank(const struct clp_measures *measures)
+{
+    static const struct clp_measures none;
+
+    return memcmp(measures, &none, sizeof none) == 0;
+}
+
+static clp_status find_function(const struct clp_functions *functions, size_t number,
+                                struct clp_profile *profile,
+                                struct clp_profile_function **function)
+{
+    const struct clp_function *from = &functions->items[number];
+
+    return clp_profile_add_function(profile, from->file, from->name, from->first_line, function);
+}
+
+static clp_status fill_function(const struct clp_heap *heap, const struct clp_functions *functions,
+                                size_t number, struct clp_profile *profile)
+{
+    const struct clp_heap_function *from = &heap->functions[number];
+    struct clp_profile_function *into;
+    clp_status status = find_function(functions, number, profile, &into);
+
+    for (uint32_t i = 0; i < from->line_count && status == CLP_OK; i++) {
+        const struct clp_heap_line *line = &from->lines[i];
+        struct clp_measures measures = {
+            .live = not_negative(line->live),
+            .live_blocks = not_negative((line->blocks + CLP_HEAP_ONE / 2) / CLP_HEAP_ONE),
+            .heap_peak = not_negative(at_peak(heap, line)),
+            .freed_in_line = line->freed_at_once,
+        };
+        if (!is_blank(&measures))
+            status = clp_profile_add_line(profile, into,
+                                          functions->items[number].lowest_line + (int32_t)i,
+                                          &measures);
+    }
+    return status;
+}
+
+static bool has_lines(const struct clp_heap *heap, const struct clp_functions *functions, size_t i)
+{
+    return i < functions->count && heap->functions[i].lines != NULL;
+}
+
+static void fill_meta(const struct clp_heap *heap, struct clp_profile_meta *meta)
+{
+    meta->heap_interval = heap->interval;
+    meta->heap_live = not_negative(heap->live);
+    meta->heap_peak = not_negative(heap->peak);
+    meta->heap_unselected = not_negative(heap->nobody.live);
+    meta->heap_unselected_peak = not_negative(at_peak(heap, &heap->nobody));
+}
+
+clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_functions *functions,
+                         struct clp_profile *profile)
+{
+    clp_status status = CLP_OK;
+
+    if (!clp_lock_take(&heap->lock))
+        return CLP_OK;
+    for (size_t i = 0; i < heap->function_room && status == CLP_OK; i++)
+        if (has_lines(heap, functions, i))
+            status = fill_function(heap, functions, i, profile);
+    fill_meta(heap, &profile->meta);
+    clp_lock_give(&heap->lock);
+    return status;
+}
+
+/* ---- verdicts ---- */
+
+static const struct clp_heap_clock *clock_of(const struct clp_heap *heap, size_t function)
+{
+    return heap->epochs == CLP_HEAP_BY_CALLS ? &heap->functions[function].clock : &heap->clock;
+}
+
+static struct clp_leaks_rule rule_for(const struct clp_heap *heap,
+                                      const struct clp_heap_judging *judging,
+                                      const struct clp_heap_clock *clock)
+{
+    return (struct clp_leaks_rule){
+        .warmups = judging->warmups >= 0 ? ((size_t)judging->warmups + clock->stride - 1) / clock->stride
+                                         : clp_leaks_warmups(clock->epochs),
+        .limit = judging->limit >= 0 ? judging->limit : clp_leaks_limit(heap->peak),
+    };
+}
+
+static uint64_t weight_of(const struct clp_heap *heap, const struct clp_heap_block *block)
+{
+    return (uint64_t)clp_heap_weight(heap, block->bytes).blocks;
+}
+
+/* Is the block old enough to say something, and not of the warm-up? */
+static bool is_old(const struct clp_heap *heap, const struct clp_heap_judging *judging,
+                   const struct clp_heap_block *block)
+{
+    const struct clp_heap_clock *clock = clock_of(heap, block->function);
+    struct clp_leaks_rule rule = rule_for(heap, judging, clock);
+    uint32_t now = (uint32_t)clock->calls;
+
+    return block->born > rule.warmups * clock->stride && block->born <= now &&
+           now - block->born >= CLP_LEAKS_OLD_EPOCHS * clock->stride;
+}
+
+/* Looks through the table once for what got old and is alive. */
+static void count_old(struct clp_heap *heap, const struct clp_heap_judging *judging)
+{
+    for (size_t i = 0; i < CLP_HEAP_SHARDS; i++) {
+        const struct clp_heap_shard *shard = &heap->shards[i];
+        for (size_t j = 0; j < shard->room; j++) {
+            const struct clp_heap_block *block = &shard->blocks[j];
+            if (block->address == 0 || block->function == CLP_HEAP_NOBODY ||
+                !is_old(heap, judging, block))
+                continue;
+            struct clp_heap_trail *trail = heap->functions[block->function].lines[block->line].trail;
+            if (trail == NULL)
+                continue;
+            trail->old_alive += weight_of(heap, block);
+            trail->old_blocks++;
+        }
+    }
+}
+
+/* What the trail says in epochs of so many calls (a power of two). */
+static struct clp_leaks_line look_back(const struct clp_heap *heap,
+                                       const struct clp_heap_trail *trail,
+                                       const struct clp_heap_clock *clock)
+{
+    struct clp_leaks_line line = {.live = trail->live,
+                                  .sample = (int64_t)heap->interval,
+                                  .epochs = clock->epochs,
+                                  .old_alive = trail->old_alive,
+                                  .old_blocks = trail->old_blocks};
+    int class = 0;
+
+    while (clock->stride >> class > 1)
+        class++;
+    for (; class < CLP_HEAP_AGES; class++) {
+        line.old_dead += trail->dead[class];
+        line.old_blocks += trail->deaths[class];
+    }
+    return line;
+}
+
+/* *leak is filled where the line leaks. */
+static bool judge_line(const struct clp_heap *heap, const struct clp_heap_judging *judging,
+                       const struct clp_heap_clock *clock, const struct clp_heap_line *line,
+                       struct clp_profile_leak *leak)
+{
+    struct clp_leaks_rule rule = rule_for(heap, judging, clock);
+    struct clp_leaks_line past = look_back(heap, line->trail, clock);
+    struct clp_leaks_verdict verdict;
+
+    if (!clp_leaks_judge(&past, &rule, &verdict))
+        return false;
+    leak->bytes = (uint64_t)verdict.growth;
+    leak->bytes_per_call = verdict.slope / (double)clock->stride;
+    leak->bytes_per_second =
+        judging->seconds > 0 ? (double)verdict.growth / judging->seconds : 0;
+    leak->confidence = verdict.confidence;
+    return true;
+}
+
+static clp_status judge_function(const struct clp_heap *heap,
+                                 const struct clp_functions *functions,
+                                 const struct clp_heap_judging *judging, size_t number,
+                                 struct clp_profile *profile)
+{
+    const struct clp_heap_function *from = &heap->functions[number];
+    struct clp_profile_function *into;
+    clp_status status = find_function(functions, number, profile, &into);
+
+    for (uint32_t i = 0; i < from->line_count && status == CLP_OK; i++) {
+        struct clp_profile_leak leak = {.line = functions->items[number].lowest_line + (int32_t)i};
+        if (from->lines[i].trail != NULL &&
+            judge_line(heap, judging, clock_of(heap, number), &from->lines[i], &leak))
+            status = clp_profile_add_leak(profile, into, &leak);
+    }
+    return status;
+}
+
+clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_functions *functions,
+                          const struct clp_heap_judging *judging, struct clp_profile *profile)
+{
+    clp_status status = CLP_OK;
+
+    if (heap->epochs == CLP_HEAP_NO_EPOCHS || !clp_lock_take(&heap->lock))
+        return CLP_OK;
+    count_old(heap, judging);
+    for (size_t i = 0; i < heap->function_room && status == CLP_OK; i++)
+        if (has_lines(heap, functions, i))
+            status = judge_function(heap, functions, judging, i, profile);
+    clp_lock_give(&heap->lock);
+    return status;
+}

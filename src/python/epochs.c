@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "epochs.h"
+#include "hooks.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char hooks_taken[] = "clineprof: another tool (tracemalloc?) stands before Python's "
+                                  "allocators; it must start after clineprof";
+
+static bool is_seconds(const char *text, double *seconds)
+{
+    char *end;
+
+    *seconds = strtod(text, &end);
+    return end != text && *end == 0;
+}
+
+/* What `epochs` says, into the recorder. */
+static bool read_epochs(struct clp_recorder *recorder, const char *epochs)
+{
+    double seconds;
+
+    if (epochs == NULL)
+        return true;
+    if (strcmp(epochs, "calls") == 0) {
+        recorder->epochs.kind = CLP_EPOCHS_CALLS;
+    } else if (strcmp(epochs, "checkpoints") == 0) {
+        recorder->epochs.kind = CLP_EPOCHS_CHECKPOINTS;
+    } else if (!is_seconds(epochs, &seconds)) {
+        recorder->epochs.kind = CLP_EPOCHS_NAMED;
+        recorder->epochs.name = clp_mem_copy_text(&recorder->mem, epochs, strlen(epochs));
+    } else if (seconds > 0 && seconds < 1e9) {
+        recorder->epochs.kind = CLP_EPOCHS_SECONDS;
+        recorder->epochs.period = (uint64_t)(seconds * 1e9 / recorder->clock.rough_nanos);
+        recorder->epochs.next = clp_clock_read(&recorder->clock) + recorder->epochs.period;
+    } else {
+        PyErr_Format(PyExc_ValueError, "leaks: epochs of '%s' seconds cannot be", epochs);
+        return false;
+    }
+    return true;
+}
+
+static long long blocks_before(void)
+{
+    PyObject *function = PySys_GetObject("getallocatedblocks"); /* borrowed */
+    PyObject *number = function != NULL ? PyObject_CallNoArgs(function) : NULL;
+    long long count = number != NULL ? PyLong_AsLongLong(number) : 0;
+
+    PyErr_Clear();
+    Py_XDECREF(number);
+    return count > 0 ? count : 0;
+}
+
+bool clp_epochs_start(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
+{
+    struct clp_heap *heap;
+    enum clp_heap_epochs by;
+
+    recorder->epochs.warmups = -1;
+    if (!read_epochs(recorder, epochs))
+        return false;
+    by = recorder->epochs.kind == CLP_EPOCHS_NONE    ? CLP_HEAP_NO_EPOCHS
+         : recorder->epochs.kind == CLP_EPOCHS_CALLS ? CLP_HEAP_BY_CALLS
+                                                     : CLP_HEAP_BY_ONE;
+    heap = clp_mem_alloc(&recorder->mem, 1, sizeof *heap);
+    if (heap == NULL || clp_heap_init(heap, interval, by) != CLP_OK) {
+        PyErr_NoMemory();
+        return false;
+    }
+    heap->seeds = clp_clock_monotonic(); /* no two runs choose the same */
+    recorder->heap_before = (uint64_t)blocks_before();
+    recorder->heap = heap;
+    recorder->watches_calls = recorder->epochs.kind == CLP_EPOCHS_CALLS ||
+                              recorder->epochs.kind == CLP_EPOCHS_NAMED ||
+                              recorder->epochs.kind == CLP_EPOCHS_SECONDS;
+    if (clp_hooks_set_heap(recorder, heap))
+        return true;
+    PyErr_SetString(PyExc_RuntimeError, hooks_taken);
+    return false;
+}
+
+bool clp_epochs_restart(struct clp_recorder *recorder, int warmups, int64_t limit)
+{
+    struct clp_heap *heap = recorder->heap;
+    uint64_t interval = heap->interval;
+    enum clp_heap_epochs by = heap->epochs;
+
+    (void)clp_hooks_set_heap(recorder, NULL);
+    clp_heap_clear(heap);
+    if (clp_heap_init(heap, interval, by) != CLP_OK) {
+        PyErr_NoMemory();
+        return false;
+    }
+    recorder->epochs.warmups = warmups;
+    recorder->epochs.limit = limit;
+    if (clp_hooks_set_heap(recorder, heap))
+        return true;
+    PyErr_SetString(PyExc_RuntimeError, hooks_taken);
+    return false;
+}
+
+/* "f" is called by its own name and by what it is qualified with. */
+static bool is_named(const struct clp_recorder *recorder, uint32_t function)
+{
+    const char *name = recorder->engine.functions.items[function].name;
+    const char *dot = strrchr(name, '.'), *wanted = recorder->epochs.name;
+
+    return strcmp(name, wanted) == 0 || (dot != NULL && strcmp(dot + 1, wanted) == 0);
+}
+
+void clp_recorder_look_at_time(struct clp_recorder *recorder)
+{
+    struct clp_epochs *epochs = &recorder->epochs;
+    uint64_t now = clp_clock_read(&recorder->clock);
+
+    if (epochs->kind != CLP_EPOCHS_SECONDS || now < epochs->next)
+        return;
+    epochs->next = now + epochs->period;
+    clp_heap_tick(recorder->heap);
+}
+
+void clp_recorder_note_call(struct clp_recorder *recorder, uint32_t function)
+{
+    if (recorder->epochs.kind == CLP_EPOCHS_CALLS)
+        clp_heap_call(recorder->heap, function);
+    else if (recorder->epochs.kind == CLP_EPOCHS_SECONDS)
+        clp_recorder_look_at_time(recorder);
+    else if (is_named(recorder, function))
+        clp_heap_tick(recorder->heap);
+}
+
+void clp_epochs_checkpoint(struct clp_recorder *recorder)
+{
+    if (recorder->heap != NULL && recorder->epochs.kind == CLP_EPOCHS_CHECKPOINTS)
+        clp_heap_tick(recorder->heap);
+}
+
+void clp_epochs_finish(struct clp_recorder *recorder)
+{
+    if (recorder->heap == NULL || recorder->epochs.kind == CLP_EPOCHS_NONE)
+        return;
+    (void)PyGC_Collect();
+    clp_heap_finish(recorder->heap);
+}
+
+static bool is_enough(const struct clp_heap_clock *clock)
+{
+    return clock->epochs >= clp_leaks_warmups(clock->epochs) + CLP_LEAKS_LEAST_EPOCHS;
+}
+
+bool clp_epochs_enough(const struct clp_recorder *recorder)
+{
+    const struct clp_heap *heap = recorder->heap;
+
+    if (recorder->epochs.kind != CLP_EPOCHS_CALLS)
+        return is_enough(&heap->clock);
+    for (size_t i = 0; i < heap->function_room; i++)
+        if (is_enough(&heap->functions[i].clock))
+            return true;
+    return false;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of live blocks of a run, and the epochs that verdicts on leaks go by. */
+#ifndef CLP_EPOCHS_H
+#define CLP_EPOCHS_H
+
+#include "recorder.h"
+
+/* Gives the recorder a table that chooses blocks at this mean distance in bytes (1: all). `epochs` is
+ * NULL (no verdicts), "calls", "checkpoints", a number of seconds or the name of a function whose
+ * calls are the epochs of all lines. Before anything is selected. False with an exception set. */
+bool clp_epochs_start(struct clp_recorder *recorder, uint64_t interval, const char *epochs);
+
+/* Empties the table and begins again, with so many warm-up epochs and this limit (struct
+ * clp_epochs). False with an exception set. */
+bool clp_epochs_restart(struct clp_recorder *recorder, int warmups, int64_t limit);
+
+/* The program says that an epoch is over. */
+void clp_epochs_checkpoint(struct clp_recorder *recorder);
+
+/* Everything is collected that can be, and the last epoch ends. */
+void clp_epochs_finish(struct clp_recorder *recorder);
+
+/* Did enough of them end for a verdict on any line? */
+bool clp_epochs_enough(const struct clp_recorder *recorder);
+
+#endif

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+#include "hooks.h"
+#include "epochs.h"
+#include <pthread.h>
+
+#define INLINE inline __attribute__((always_inline))
+#define RARE __attribute__((noinline))
+
+/* Larger requests may go on to the raw domain: pymalloc's limit is 512, and its debug hooks add to it. */
+#define SMALL 448
+
+#define DOMAINS 3 /* PYMEM_DOMAIN_RAW, _MEM, _OBJ */
+
+#define BUSY 1
+#define ASKED 2 /* busy, and to be told whether the hook is reached */
+
+/* Allocators are a process's, and so is this. A domain keeps the context of the allocator behind the
+ * hook, so that a thread which reads the interpreter's table while it changes finds a pair that
+ * works. */
+static struct {
+    PyMemAllocatorEx next[DOMAINS];
+    bool hooked[DOMAINS];
+    struct clp_heap *heap;           /* NULL: blocks are only counted */
+    struct clp_recorder *recorder;   /* whose table it is */
+    struct clp_allocating unthreaded; /* of threads in which nothing selected has run; with the GIL */
+    bool reached[DOMAINS];
+} hooks;
+
+/* ---- who runs ---- */
+
+static uint32_t execution_of(const struct clp_thread *thread, const struct clp_cell *cell)
+{
+    /* two threads may be at the same number of hits; far apart they are never alike */
+    return (uint32_t)cell->hits + (uint32_t)((uintptr_t)thread >> 6) * 2654435761u;
+}
+
+static struct clp_heap_place place_of(const struct clp_thread *thread)
+{
+    const struct clp_activation *top = thread != NULL ? thread->top : NULL;
+
+    if (top == NULL || top->cell == &thread->outside)
+        return (struct clp_heap_place){.function = CLP_HEAP_NOBODY};
+    return (struct clp_heap_place){
+        .function = top->block->function,
+        .line = (uint32_t)(top->cell - top->block->cells),
+        .line_count = top->block->line_count,
+        .execution = execution_of(thread, top->cell),
+    };
+}
+
+struct clp_heap_place clp_hooks_place(void)
+{
+    return place_of(clp_thread_here);
+}
+
+/* ---- which blocks ---- */
+
+/* Is a block of this size chosen? */
+static bool choose(struct clp_heap *heap, struct clp_allocating *allocating, size_t size)
+{
+    if (allocating->random == 0 && heap->interval > 1) /* the first one here */
+        allocating->left = clp_heap_draw(heap, &allocating->random) - (int64_t)size;
+    if (allocating->left >= 0)
+        return false;
+    allocating->left = clp_heap_draw(heap, &allocating->random);
+    return true;
+}
+
+/* The countdown is over, or never began. */
+static RARE bool is_chosen(struct clp_thread *thread, size_t size)
+{
+    struct clp_heap *heap = hooks.heap;
+
+    if (heap != NULL)
+        return choose(heap, &thread->allocating, size);
+    thread->allocating.left = INT64_MAX;
+    return false;
+}
+
+static INLINE bool count_down(struct clp_thread *thread, size_t size)
+{
+    thread->allocating.left -= (int64_t)size;
+    return CLP_UNLIKELY(thread->allocating.left < 0) && is_chosen(thread, size);
+}
+
+static INLINE void count(const struct clp_thread *thread, size_t size)
+{
+    const struct clp_activation *top = thread->top;
+    struct clp_heap_cell *cell;
+
+    if (top->cell == &thread->outside || top->block->heap == NULL)
+        return;
+    cell = clp_block_heap(top->block, top->cell);
+    cell->allocated += size;
+    cell->blocks++;
+}
+
+static RARE void enter(const struct clp_thread *thread, const void *block, size_t size)
+{
+    struct clp_heap_place place = place_of(thread);
+
+    clp_heap_add(hooks.heap, block, size, &place);
+    if (CLP_UNLIKELY(hooks.recorder->epochs.kind == CLP_EPOCHS_SECONDS))
+        clp_recorder_look_at_time(hooks.recorder);
+}
+
+/* ---- the allocators ----
+ *
+ * A request is counted by the outermost hook on its way: what the allocator behind it asks of another
+ * domain is the same block, or bookkeeping. */
+
+static bool is_busy(int domain, const struct clp_thread *thread)
+{
+    if (thread == NULL)
+        return domain == PYMEM_DOMAIN_RAW || hooks.unthreaded.busy != 0;
+    return thread->allocating.busy != 0;
+}
+
+static RARE void note_reached(int domain, const struct clp_thread *thread)
+{
+    if (thread != NULL && thread->allocating.busy == ASKED)
+        hooks.reached[domain] = true;
+}
+
+static INLINE void *plain_malloc(int domain, void *context, size_t count, size_t size)
+{
+    const PyMemAllocatorEx *next = &hooks.next[domain];
+
+    return count == 0 ? next->malloc(context, size) : next->calloc(context, count, size);
+}
+
+/* Where nothing selected has run yet, with the interpreter's lock; or nothing is to be counted. */
+static RARE void *malloc_unowned(int domain, void *context, size_t count, size_t size)
+{
+    const struct clp_thread *thread = clp_thread_here;
+    struct clp_heap *heap = hooks.heap;
+    struct clp_allocating *own = &hooks.unthreaded;
+    size_t bytes = count != 0 ? count * size : size;
+
+    if (is_busy(domain, thread))
+        note_reached(domain, thread);
+    if (heap == NULL || is_busy(domain, thread))
+        return plain_malloc(domain, context, count, size);
+    own->busy = BUSY;
+    void *block = plain_malloc(domain, context, count, size);
+    own->busy = 0;
+    own->left -= (int64_t)bytes;
+    if (block != NULL && own->left < 0 && choose(heap, own, bytes))
+        enter(NULL, block, bytes);
+    return block;
+}
+
+/* count 0 is malloc(size), otherwise calloc(count, size). */
+static INLINE void *hook_malloc(int domain, void *context, size_t count_, size_t size)
+{
+    struct clp_thread *thread = clp_thread_here;
+    size_t bytes = count_ != 0 ? count_ * size : size;
+
+    if (CLP_UNLIKELY(thread == NULL || thread->allocating.busy != 0))
+        return malloc_unowned(domain, context, count_, size);
+    thread->allocating.busy = BUSY;
+    void *block = plain_malloc(domain, context, count_, size);
+    thread->allocating.busy = 0;
+    if (CLP_UNLIKELY(block == NULL))
+        return NULL;
+    count(thread, bytes);
+    if (CLP_UNLIKELY(count_down(thread, bytes)))
+        enter(thread, block, bytes);
+    return block;
+}
+
+static RARE void *malloc_anyhow(int domain, void *context, size_t count_, size_t size)
+{
+    return hook_malloc(domain, context, count_, size);
+}
+
+/* Only counted, and a small block, which does not fail and is not asked of another domain: nothing is
+ * left to be done behind the allocator, so this costs some twenty instructions. */
+static INLINE void *count_malloc(int domain, void *context, size_t count_, size_t size)
+{
+    const struct clp_thread *thread = clp_thread_here;
+    size_t bytes = count_ != 0 ? count_ * size : size;
+
+    if (CLP_UNLIKELY(thread == NULL || thread->allocating.busy != 0 || bytes > SMALL))
+        return malloc_anyhow(domain, context, count_, size);
+    count(thread, bytes);
+    return plain_malloc(domain, context, count_, size);
+}
+
+/* Where no thread can say whether the resized block is chosen, it is when it was before. */
+static bool is_kept(int domain, struct clp_thread *thread, size_t size, bool counted, bool known)
+{
+    if (counted)
+        return count_down(thread, size);
+    if (is_busy(domain, thread))
+        return known;
+    hooks.unthreaded.left -= (int64_t)size;
+    return hooks.unthreaded.left < 0 && choose(hooks.heap, &hooks.unthreaded, size);
+}
+
+/* The resized block, where there is a table: the old one is out of it before the allocator may give its
+ * address to another thread. */
+static RARE void *resize_in_table(int domain, void *context, void *block, size_t size, bool counted)
+{
+    struct clp_heap *heap = hooks.heap;
+    struct clp_thread *thread = clp_thread_here;
+    struct clp_heap_place place = place_of(thread);
+    struct clp_heap_block taken;
+    bool known = clp_heap_may_have(heap, block) && clp_heap_take(heap, block, &taken);
+    void *moved = hooks.next[domain].realloc(context, block, size);
+
+    if (moved == NULL && known)
+        clp_heap_restore(heap, &taken);
+    if (moved == NULL)
+        return NULL;
+    bool chosen = is_kept(domain, thread, size, counted, known);
+    if (known || chosen)
+        clp_heap_moved(heap, known ? &taken : NULL, chosen ? moved : NULL, size, &place);
+    return moved;
+}
+
+static INLINE void *hook_realloc(int domain, void *context, void *block, size_t size)
+{
+    struct clp_thread *thread = clp_thread_here;
+    bool counted = thread != NULL && thread->allocating.busy == 0;
+
+    if (block == NULL)
+        return hook_malloc(domain, context, 0, size);
+    if (counted)
+        thread->allocating.busy = BUSY;
+    void *moved = hooks.heap != NULL ? resize_in_table(domain, context, block, size, counted)
+                                     : hooks.next[domain].realloc(context, block, size);
+    if (!counted)
+        return moved;
+    thread->allocating.busy = 0;
+    if (CLP_LIKELY(moved != NULL))
+        count(thread, size);
+    return moved;
+}
+
+static RARE void drop(const void *block)
+{
+    struct clp_heap_place place = place_of(clp_thread_here);
+
+    clp_heap_drop(hooks.heap, block, &place);
+}
+
+static INLINE void hook_free(int domain, void *context, void *block)
+{
+    const struct clp_heap *heap = hooks.heap;
+
+    if (heap != NULL && block != NULL && CLP_UNLIKELY(clp_heap_may_have(heap, block)))
+        drop(block);
+    hooks.next[domain].free(context, block);
+}
+
+#define HOOKS_OF(name, allocate, domain)                                    \
+    static void *name##_malloc(void *context, size_t size)                  \
+    {                                                                       \
+        return allocate(domain, context, 0, size);                          \
+    }                                                                       \
+    static void *name##_calloc(void *context, size_t count_, size_t size)   \
+    {                                                                       \
+        return allocate(domain, context, count_ != 0 ? count_ : 1,          \
+                        count_ != 0 ? size : 0);                            \
+    }                                                                       \
+    static void *name##_realloc(void *context, void *block, size_t size)    \
+    {                                                                       \
+        return hook_realloc(domain, context, block, size);                  \
+    }
+
+#define FREE_OF(name, domain)                                               \
+    static void name##_free(void *context, void *block)                     \
+    {                                                                       \
+        hook_free(domain, context, block);                                  \
+    }
+
+HOOKS_OF(count_raw, count_malloc, PYMEM_DOMAIN_RAW)
+HOOKS_OF(count_mem, count_malloc, PYMEM_DOMAIN_MEM)
+HOOKS_OF(count_obj, count_malloc, PYMEM_DOMAIN_OBJ)
+
+HOOKS_OF(track_raw, hook_malloc, PYMEM_DOMAIN_RAW)
+HOOKS_OF(track_mem, hook_malloc, PYMEM_DOMAIN_MEM)
+HOOKS_OF(track_obj, hook_malloc, PYMEM_DOMAIN_OBJ)
+FREE_OF(track_raw, PYMEM_DOMAIN_RAW)
+FREE_OF(track_mem, PYMEM_DOMAIN_MEM)
+FREE_OF(track_obj, PYMEM_DOMAIN_OBJ)
+
+/* Counting leaves free to who was there before. */
+static const PyMemAllocatorEx counting[DOMAINS] = {
+    {NULL, count_raw_malloc, count_raw_calloc, count_raw_realloc, NULL},
+    {NULL, count_mem_malloc, count_mem_calloc, count_mem_realloc, NULL},
+    {NULL, count_obj_malloc, count_obj_calloc, count_obj_realloc, NULL},
+};
+
+static const PyMemAllocatorEx tracking[DOMAINS] = {
+    {NULL, track_raw_malloc, track_raw_calloc, track_raw_realloc, track_raw_free},
+    {NULL, track_mem_malloc, track_mem_calloc, track_mem_realloc, track_mem_free},
+    {NULL, track_obj_malloc, track_obj_calloc, track_obj_realloc, track_obj_free},
+};
+
+/* ---- putting them in ---- */
+
+/* Hooks on the raw domain are called without the interpreter's lock: they go in while nobody is there
+ * to call them. */
+static bool is_single_threaded(void)
+{
+    PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+
+    return first != NULL && PyThreadState_Next(first) == NULL;
+}
+
+static void put_in(int domain, const PyMemAllocatorEx *hook)
+{
+    PyMemAllocatorEx allocator = *hook;
+
+    allocator.ctx = hooks.next[domain].ctx;
+    if (allocator.free == NULL)
+        allocator.free = hooks.next[domain].free;
+    PyMem_SetAllocator((PyMemAllocatorDomain)domain, &allocator);
+}
+
+static void put_in_first(int domain)
+{
+    PyMem_GetAllocator((PyMemAllocatorDomain)domain, &hooks.next[domain]);
+    hooks.hooked[domain] = true;
+    put_in(domain, &counting[domain]);
+}
+
+bool clp_hooks_install(void)
+{
+    if (hooks.hooked[PYMEM_DOMAIN_OBJ])
+        return clp_hooks_alive();
+    if (is_single_threaded())
+        put_in_first(PYMEM_DOMAIN_RAW);
+    put_in_first(PYMEM_DOMAIN_MEM);
+    put_in_first(PYMEM_DOMAIN_OBJ);
+    return true;
+}
+
+/* ---- the table ---- */
+
+/* Is the domain's hook the first that the interpreter asks? Only then can it be another one. */
+static bool is_first(int domain)
+{
+    PyMemAllocatorEx now;
+
+    PyMem_GetAllocator((PyMemAllocatorDomain)domain, &now);
+    return now.malloc == counting[domain].malloc || now.malloc == tracking[domain].malloc;
+}
+
+static bool hook_frees(void)
+{
+    for (int domain = 0; domain < DOMAINS; domain++)
+        if (hooks.hooked[domain] && !is_first(domain))
+            return false;
+    for (int domain = 0; domain < DOMAINS; domain++)
+        if (hooks.hooked[domain])
+            put_in(domain, &tracking[domain]);
+    return true;
+}
+
+static void before_fork(void)
+{
+    if (hooks.heap != NULL)
+        clp_heap_fork_prepare(hooks.heap);
+}
+
+static void after_fork(void)
+{
+    if (hooks.heap != NULL)
+        clp_heap_fork_done(hooks.heap);
+}
+
+static bool start_choosing(struct clp_recorder *recorder)
+{
+    static bool watched;
+
+    if (!watched && !hook_frees())
+        return false;
+    if (!watched)
+        (void)pthread_atfork(before_fork, after_fork, after_fork);
+    watched = true;
+    hooks.unthreaded = (struct clp_allocating){.left = -1};
+    for (struct clp_thread *thread = recorder->engine.threads; thread != NULL; thread = thread->next) {
+        thread->allocating.left = -1;
+        thread->allocating.random = 0;
+    }
+    return true;
+}
+
+bool clp_hooks_set_heap(struct clp_recorder *recorder, struct clp_heap *heap)
+{
+    if (heap != NULL && !(clp_hooks_install() && start_choosing(recorder)))
+        return false;
+    hooks.recorder = recorder;
+    hooks.heap = heap;
+    return true;
+}
+
+void clp_hooks_checkpoint(void)
+{
+    if (hooks.heap != NULL)
+        clp_epochs_checkpoint(hooks.recorder);
+}
+
+/* ---- are they there? ---- */
+
+bool clp_hooks_alive(void)
+{
+    struct clp_thread *thread = clp_thread_here;
+    bool alive = true;
+
+    if (thread == NULL)
+        return true; /* nobody to ask */
+    uint32_t busy = clp_hooks_pause();
+    thread->allocating.busy = ASKED;
+    for (int domain = 0; domain < DOMAINS; domain++)
+        hooks.reached[domain] = !hooks.hooked[domain];
+    PyMem_RawFree(PyMem_RawMalloc(1));
+    PyMem_Free(PyMem_Malloc(1));
+    PyObject_Free(PyObject_Malloc(1));
+    for (int domain = 0; domain < DOMAINS; domain++)
+        alive &= hooks.reached[domain];
+    clp_hooks_resume(busy);
+    return alive;
+}

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""What lines allocate, what of it stays alive, and programs that do things with allocators."""
+
+import json
+import sys
+
+import pytest
+from harness import TRACER, line_of, run_ckernprof, run_python
+
+EXACT = ["-l", "--heap", "--heap-interval=1"]
+# The other tracers have the interpreter itself make numbers and frames, which lines then allocate.
+PROBES = sys.version_info >= (3, 11) and TRACER in (None, "probe") or sys.version_info < (3, 11)
+
+TRUTH = """
+KEEP = []
+
+class Node:
+    pass
+
+def work():
+    KEEP.append(bytearray(100))                        # 100 B
+    KEEP.append(bytes(10_000))                         # 10 kB
+    KEEP.append(bytearray(1_000_000))                  # 1 MB
+    KEEP.append(bytearray(100_000_000))                # 100 MB
+    numbers = [None] * 5000                            # list
+    for i in range(2000): numbers.append(None)         # list growth
+    table = dict.fromkeys(range(1000))                 # dict
+    text = "x" * 54321                                 # str
+    nodes = [Node() for _ in range(3000)]              # objects
+    for node in nodes: node.self = node                # cycles
+    KEEP.append((numbers, table, text, nodes))         # kept
+"""
+
+COMPARED = ["# 10 kB", "# 1 MB", "# 100 MB", "# list", "# list growth", "# dict", "# str", "# objects"]
+
+TRACED = (
+    TRUTH
+    + """
+import gc, json, sys, tracemalloc
+gc.disable()
+tracemalloc.start()
+work()
+found = {}
+for trace in tracemalloc.take_snapshot().traces:
+    frame = trace.traceback[0]
+    if frame.filename == __file__:
+        found[frame.lineno] = found.get(frame.lineno, 0) + trace.size
+json.dump(found, sys.stdout)
+"""
+)
+
+
+@pytest.fixture
+def measured(script):
+    """measured(program, mark) gives the measures of the line of f with this mark."""
+
+    def run(text, *options, name="f"):
+        path = script(text)
+        ended = run_ckernprof([*(options or EXACT), path], path.parent)
+        assert ended.code == 0, ended.err
+        profile = ended.profile()
+        run.ended, run.profile = ended, profile
+        return lambda mark, name=name: profile.line(name, line_of(path, mark))
+
+    return run
+
+
+@pytest.mark.skipif(not PROBES, reason="the tracer has the interpreter allocate")
+def test_live_bytes_are_tracemallocs(script, measured):
+    theirs = json.loads(run_python([script(TRACED, "traced.py")], script("").parent).out)
+    text = "import gc; gc.disable()\n" + TRUTH.replace("def work", "@profile\ndef work") + "\nwork()\n"
+    ours = measured(text)
+    for mark in COMPARED:
+        expected = theirs.get(str(line_of(script(TRACED, "traced.py"), mark)), 0)
+        # 3.10 keeps a cache for a code object that ran often, unless it is traced
+        cache = 200 if sys.version_info < (3, 11) and mark == "# list growth" else 0
+        assert ours(mark, "work")["live"] == pytest.approx(expected, rel=0.001, abs=cache), mark
+
+
+def test_allocated_is_counted_whenever_memory_is_on(measured):
+    of = measured(
+        "@profile\ndef f():\n"
+        "    for i in range(100): x = bytearray(5000)    # loop\n"
+        "    big = bytes(3_000_000)    # big\n"
+        "    y = None    # nothing\n"
+        "f()\n",
+        "-l",
+    )
+    assert 500_000 <= of("# loop")["allocated"] < 520_000
+    assert of("# loop")["blocks"] >= 100
+    assert 3_000_000 <= of("# big")["allocated"] < 3_001_000
+    assert of("# nothing")["allocated"] < 200 if PROBES else True
+    assert of("# big")["live"] == 0, "nobody asked for it"
+    assert "heap_interval" not in measured.profile.meta
+
+
+def test_nothing_is_counted_without_memory(measured):
+    of = measured("@profile\ndef f():\n    x = bytes(10000)    # here\nf()\n", "-l", "--no-memory")
+    assert of("# here")["allocated"] == of("# here")["blocks"] == 0
+
+
+def test_where_it_stays_and_where_it_goes(measured):
+    of = measured(
+        "kept = []\n@profile\ndef f():\n"
+        "    kept.append(bytearray(70_000))    # stays\n"
+        "    len(bytearray(80_000))    # goes at once\n"
+        "    later = bytearray(90_000)    # goes later\n"
+        "    del later    # frees\n"
+        "    kept.append(bytearray(10_000))    # after the peak\n"
+        "f()\n"
+    )
+    assert 70_000 <= of("# stays")["live"] < 71_000
+    assert of("# stays")["heap_peak"] == of("# stays")["live"]
+    assert of("# goes at once")["live"] == 0
+    assert 80_000 <= of("# goes at once")["freed_in_line"] < 81_000
+    assert of("# goes later")["live"] == of("# goes later")["freed_in_line"] == 0
+    assert 90_000 <= of("# goes later")["heap_peak"] < 91_000
+    assert of("# after the peak")["heap_peak"] < 1000 < of("# after the peak")["live"]
+    meta = measured.profile.meta
+    assert meta["heap_interval"] == 1 and meta["heap_before"] > 1000
+    assert meta["heap_peak"] >= meta["heap_live"] > meta["heap_unselected"] > 0
+
+
+def test_resizing_changes_the_owner(measured):
+    of = measured(
+        "@profile\ndef f():\n"
+        "    block = bytearray(50_000)    # makes\n"
+        "    block.extend(bytes(1_000_000))    # grows\n"
+        "    return block\n"
+        "kept = f()\n"
+    )
+    assert of("# makes")["live"] < 200
+    assert of("# grows")["live"] > 1_000_000
+
+
+def test_callees_that_are_not_selected_count_for_the_line(measured):
+    of = measured(
+        "def helper():\n    return bytearray(40_000)\n"
+        "@profile\ndef inner():\n    return bytearray(60_000)    # own\n"
+        "@profile\ndef f():\n    a = helper()    # helper's\n    b = inner()    # inner's\n"
+        "    return a, b\n"
+        "kept = f()\n"
+    )
+    assert 40_000 <= of("# helper's")["live"] < 41_000
+    assert of("# inner's")["live"] < 1000
+    assert 60_000 <= of("# own", "inner")["live"] < 61_000
+
+
+def test_the_estimate_is_close(measured):
+    of = measured(
+        "kept = []\n@profile\ndef f():\n"
+        "    for i in range(100_000): kept.append(bytes(967))    # 100 MB\n"
+        "f()\n",
+        "-l",
+        "--heap",
+    )
+    assert of("# 100 MB")["live"] == pytest.approx(100_000_000, rel=0.12)  # three standard deviations
+    assert of("# 100 MB")["live_blocks"] == pytest.approx(100_000, rel=0.12)
+
+
+def test_generators_and_threads(measured):
+    of = measured(
+        "import threading\n"
+        "kept = []\n"
+        "@profile\ndef source():\n"
+        "    for i in range(10):\n"
+        "        kept.append(bytearray(5000))    # generator\n"
+        "        yield i\n"
+        "@profile\ndef f():\n"
+        "    for i in source():\n"
+        "        kept.append(bytearray(7000))    # consumer\n"
+        "def run():\n"
+        "    f()\n"
+        "threads = [threading.Thread(target=run) for i in range(8)]\n"
+        "for thread in threads: thread.start()\n"
+        "for thread in threads: thread.join()\n"
+        "f()\n"
+        "kept[:40] = []\n"
+    )
+    assert of("# generator", "source")["blocks"] >= 180
+    both = of("# generator", "source")["live"] + of("# consumer")["live"]
+    assert 9 * 120_000 - 40 * 7200 <= both <= 9 * 120_000 - 40 * 4900 + 30_000
+
+
+HOSTILE = {
+    "tracemalloc after": (
+        "import tracemalloc\ntracemalloc.start()\nf()\n"
+        "assert tracemalloc.get_traced_memory()[0] > 100_000\ntracemalloc.stop()\nf()\n",
+        {},
+        [],
+    ),
+    "tracemalloc before": ("f(); f()\n", {"PYTHONTRACEMALLOC": "1"}, []),
+    "tracemalloc before, stopped": (
+        "f()\nimport tracemalloc\ntracemalloc.stop()\nf()\n",
+        {"PYTHONTRACEMALLOC": "1"},
+        ["took the hooks of Python's allocators away"],
+    ),
+    "debug hooks": ("f(); f()\n", {"PYTHONMALLOC": "debug"}, []),
+    "malloc": ("f(); f()\n", {"PYTHONMALLOC": "malloc"}, []),
+    "fork": (
+        "import os\nf()\npid = os.fork()\nf()\nif pid == 0:\n    f(); os._exit(0)\nos.waitpid(pid, 0)\n",
+        {},
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("options", [["-l"], EXACT, ["-l", "--leaks"]])
+@pytest.mark.parametrize("what", HOSTILE)
+def test_programs_that_change_allocators_keep_working(script, what, options):
+    end, environment, said = HOSTILE[what]
+    path = script(
+        "kept = []\n@profile\ndef f():\n    kept.append(bytearray(200_000))    # here\n"
+        "    x = [[i] for i in range(5000)]\n" + end
+    )
+    ended = run_ckernprof([*options, path], path.parent, env=environment)
+    assert ended.code == 0, ended.err
+    for text in said:
+        assert text in ended.err
+    if said:
+        return
+    assert "hooks" not in ended.err
+    here = ended.profile().line("f", line_of(path, "# here"))
+    assert 400_000 <= here["allocated"] < 410_000
+    if options == EXACT:
+        assert 400_000 <= here["live"] < 410_000
+
+
+@pytest.mark.skipif(not PROBES, reason="the tracer has the interpreter allocate")
+def test_what_the_profiler_allocates_is_nobodys(measured):
+    of = measured(
+        "@profile\ndef f():\n"
+        "    def inner():\n"
+        "        a = 1\n" + "        b = a + 1\n" * 500 + "        return b\n"
+        "    profile(inner)    # selects\n"
+        "    return inner\n"
+        "kept = f()\n"
+    )
+    assert of("profile(inner)")["live"] < 500

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""--leaks and --fail-on-leak: who leaks is named, who does not is not accused."""
+
+import pytest
+from harness import line_of, run_ckernprof, run_viewer
+
+LEAK = """
+LEAK = []
+
+@profile
+def step(i):
+    tmp = bytearray(100_000)    # innocent
+    LEAK.append(bytes(600))     # leaks
+    return len(tmp)
+
+for i in range(4000):
+    step(i)
+"""
+
+INNOCENT = {
+    "bounded cache": "import functools\n"
+    "@functools.lru_cache(maxsize=100)\ndef load(i):\n    return bytes(20_000)\n"
+    "@profile\ndef step(i):\n    return load(i)\n",
+    "interned strings": "import sys\nSEEN = {}\n@profile\ndef step(i):\n"
+    "    text = sys.intern('name%d' % (i % 400) * 500)\n    SEEN[text] = True\n",
+    "cleared now and then": "GROWS = []\n@profile\ndef step(i):\n"
+    "    GROWS.append(bytes(20_000))\n    if len(GROWS) == 90:\n        GROWS.clear()\n",
+    "caches of the interpreter": "import re, json\n@profile\ndef step(i):\n"
+    "    re.compile('a{%d}' % (i % 600))\n    json.loads('[%d, 1.5, \"x\", {}]' % i)\n"
+    "    return ''.join(str(n) for n in range(i % 100))\n",
+    "cycles": "class Node: pass\n@profile\ndef step(i):\n"
+    "    node = Node()\n    node.self = node\n    node.data = bytes(3000)\n",
+}
+CALLS = "for i in range(2000):\n    step(i)\n"
+
+
+def leaks_of(ended):
+    return [(f["name"], leak["line"]) for f in ended.profile().raw["functions"]
+            for leak in f.get("leaks", ())]
+
+
+def run(script, text, *options, **more):
+    path = script(text)
+    return run_ckernprof(["-l", *options, path], path.parent, **more)
+
+
+@pytest.mark.parametrize("interval", ["1", "65536"])
+def test_the_leak_is_found_beside_a_large_temporary(script, interval):
+    ended = run(script, LEAK, "--leaks", f"--heap-interval={interval}")
+    line = line_of(script(LEAK), "# leaks")
+    assert ended.code == 0 and leaks_of(ended) == [("step", line)], ended.out + ended.err
+    [leak] = ended.profile().function("step")["leaks"]
+    exact = interval == "1"
+    assert leak["bytes_per_call"] == pytest.approx(650, rel=0.1 if exact else 0.5)
+    assert leak["confidence"] >= 0.9
+    shown = run_viewer(["program.py.lprof"], ended.folder).out
+    assert "Leaks: 1 line" in shown and f"program.py:{line}  " in shown
+    assert "LEAK.append(bytes(600))     # leaks" in shown.splitlines()[-1]
+
+
+@pytest.mark.parametrize("interval", ["1", "65536"])
+@pytest.mark.parametrize("what", INNOCENT)
+def test_the_innocent_are_not_accused(script, what, interval):
+    ended = run(script, INNOCENT[what] + CALLS, "--leaks", "-v", f"--heap-interval={interval}",
+                "--fail-on-leak")
+    assert leaks_of(ended) == [] and ended.code == 0, ended.out + ended.err
+    assert ended.out.endswith("\nNo line was found to leak.\n")
+
+
+def test_the_gate(script):
+    ended = run(script, LEAK, "--fail-on-leak")
+    line = line_of(script(LEAK), "# leaks")
+    assert ended.code == 3
+    assert f"ckernprof: a line leaks: program.py:{line} (" in ended.err
+    assert "Wrote profile results" in ended.out
+    assert run(script, LEAK, "--fail-on-leak=1G").code == 0
+    small = LEAK.replace("4000", "100")
+    assert run(script, small, "--fail-on-leak").code == 0
+    assert run(script, small, "--fail-on-leak=10k", "--heap-interval=1").code == 3
+
+
+def test_a_failing_programs_code_wins(script):
+    assert run(script, LEAK + "raise SystemExit(7)\n", "--fail-on-leak").code == 7
+    ended = run(script, LEAK + "raise KeyError(1)\n", "--fail-on-leak")
+    assert ended.code == 1 and "KeyError" in ended.err
+    ended = run(script, LEAK + "import atexit; atexit.register(print, 'bye')\nprint('x' * 9)\n",
+                "--fail-on-leak")
+    assert ended.code == 3 and "bye" in ended.out
+
+
+LOOP = """
+import clineprof
+KEPT = []
+
+@profile
+def main():
+    for i in range(40):
+        KEPT.append(bytes(100_000))    # leaks
+        tmp = bytes(1000)
+        handle()
+        clineprof.checkpoint()
+
+def handle():
+    pass
+
+handle = profile(handle)
+main()
+"""
+
+
+@pytest.mark.parametrize("epoch", ["checkpoints", "handle"])
+def test_epochs(script, epoch):
+    ended = run(script, LOOP, f"--leaks={epoch}", env={"PYTHONPATH": build_path()})
+    assert leaks_of(ended) == [("main", line_of(script(LOOP), "# leaks"))], ended.err
+    assert "epochs" not in ended.err
+
+
+def test_epochs_of_seconds(script):
+    text = LOOP.replace("handle()\n        clineprof.checkpoint()", "time.sleep(0.02)")
+    ended = run(script, "import time\n" + text.replace("import clineprof\n", ""), "--leaks=0.04")
+    assert len(leaks_of(ended)) == 1, ended.err
+
+
+def test_too_few_epochs_are_told(script):
+    ended = run(script, LOOP, "--leaks", env={"PYTHONPATH": build_path()})
+    assert ("main", line_of(script(LOOP), "# leaks")) not in leaks_of(ended)
+    text = LOOP.replace("handle = profile(handle)\n", "")
+    ended = run(script, text, "--leaks", env={"PYTHONPATH": build_path()})
+    assert ended.code == 0
+    assert "too few epochs for a verdict on leaks: there must be eight at least" in ended.err
+
+
+@pytest.mark.parametrize(
+    "option, what",
+    [
+        ("--leaks=0", "'--leaks' needs calls, checkpoints, a number of seconds above 0"),
+        ("--leaks=-2", "'--leaks' needs calls, checkpoints, a number of seconds above 0"),
+        ("--fail-on-leak=many", "'--fail-on-leak' needs a number of bytes"),
+        ("--fail-on-leak=-1", "'--fail-on-leak' needs a number of bytes"),
+        ("--heap-interval=0", "'--heap-interval' needs a number above 0"),
+        ("--no-leaks=1", "'--no-leaks' takes no value"),
+    ],
+)
+@pytest.mark.once
+def test_bad_values(script, option, what):
+    ended = run(script, "pass", option)
+    assert ended.code == 2 and what in ended.err and ended.err.count("\n") == 1
+
+
+@pytest.mark.once
+def test_leaks_need_memory_and_lines(script):
+    ended = run(script, "pass", "--leaks", "--no-memory")
+    assert ended.code == 2 and ended.err == "ckernprof: heap and leaks need memory\n"
+    path = script("pass")
+    ended = run_ckernprof(["--leaks", "--heap", path], path.parent)
+    assert "without -l these options have no effect: --heap --leaks" in ended.err
+
+
+@pytest.mark.once
+def test_settings_of_a_config_file(script):
+    path = script(LEAK)
+    config = script('[tool.clineprof.kernprof]\nleaks = true\nfail-on-leak = "100k"\n', "c.toml")
+    assert run_ckernprof(["-l", f"--config={config}", path], path.parent).code == 3
+    assert run_ckernprof(["-l", f"--config={config}", "--no-fail-on-leak", path],
+                         path.parent).code == 0
+
+
+# ---- assert_no_leaks ---------------------------------------------------------------------------
+
+ASSERTED = """
+import clineprof
+KEPT = []
+
+def leaky():
+    tmp = bytearray(500_000)
+    KEPT.append(bytearray(3000))    # leaks
+
+def fine():
+    return [bytes(100_000) for i in range(10)]
+
+def cyclic():
+    a = [bytearray(50_000)]
+    a.append(a)
+
+def raises():
+    raise KeyError("mine")
+
+def tell(f, **options):
+    try:
+        clineprof.assert_no_leaks(f, **options)
+    except Exception as error:
+        print(type(error).__name__, error)
+    else:
+        print("fine")
+
+tell(leaky, limit=1000)
+tell(fine, limit=0)
+tell(cyclic, limit=0)
+tell(leaky)
+tell(lambda: leaky(), limit=0, functions=[leaky])
+tell(raises)
+tell(leaky, repeats=4)
+tell(7)
+tell(leaky, limit=-1)
+tell(leaky, limit=100, warmups=10, repeats=200)
+"""
+
+
+def build_path():
+    from harness import BUILD
+
+    return str(BUILD / "python")
+
+
+@pytest.mark.once
+def test_assert_no_leaks(script):
+    from harness import run_python
+
+    path = script(ASSERTED)
+    line = line_of(path, "# leaks")
+    ended = run_python([path], path.parent, env={"PYTHONPATH": build_path()})
+    assert ended.code == 0, ended.err
+    out = ended.out.splitlines()
+    assert out[0] == "AssertionError 1 line leaked in 5 calls:"
+    assert out[1].startswith(f"  {path}:{line}: ") and "KEPT.append(bytearray(3000))" in out[1]
+    assert out[2:5] == ["fine", "fine", "fine"]
+    assert out[5] == "AssertionError 1 line leaked in 5 calls:" and f":{line}: " in out[6]
+    assert out[7] == "KeyError 'mine'"
+    assert out[8] == "ValueError repeats must be at least 5: fewer calls prove nothing"
+    assert out[9] == "TypeError assert_no_leaks() needs something to call, not 7"
+    assert out[10] == "ValueError limit is a number of bytes, not negative"
+    assert out[11] == "AssertionError 1 line leaked in 200 calls:"
+
+
+@pytest.mark.once
+def test_assert_no_leaks_in_a_profiled_process(script):
+    ended = run(script, "import clineprof\n@profile\ndef f(): pass\nf()\n"
+                "clineprof.assert_no_leaks(f)\n", env={"PYTHONPATH": build_path()})
+    assert "RuntimeError: assert_no_leaks() cannot run while the process is profiled" in ended.err

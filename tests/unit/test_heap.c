@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap.h"
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+static struct clp_heap heap;
+static struct clp_functions functions;
+static struct clp_mem mem;
+
+#define LINES 4
+
+static struct clp_heap_place at(uint32_t function, uint32_t line, uint32_t execution)
+{
+    return (struct clp_heap_place){function, line, LINES, execution};
+}
+
+static const void *address(uint64_t number)
+{
+    return (const void *)(uintptr_t)(0x100000 + number * 16);
+}
+
+static void start(uint64_t interval, enum clp_heap_epochs epochs)
+{
+    uint32_t number;
+    char names[2][2] = {"f", "g"}, file[] = "a.py";
+
+    mem = clp_mem_system();
+    clp_functions_init(&functions, &mem);
+    for (int i = 0; i < 2; i++) {
+        struct clp_function function = {
+            .file = file, .name = names[i], .first_line = 10 * i + 1, .lowest_line = 10 * i + 1,
+            .line_count = LINES};
+        cr_assert_eq(clp_functions_add(&functions, &function, &number), CLP_OK);
+    }
+    cr_assert_eq(clp_heap_init(&heap, interval, epochs), CLP_OK);
+}
+
+static void add(uint64_t number, size_t bytes, struct clp_heap_place place)
+{
+    clp_heap_add(&heap, address(number), bytes, &place);
+}
+
+static void drop(uint64_t number, struct clp_heap_place place)
+{
+    clp_heap_drop(&heap, address(number), &place);
+}
+
+static const struct clp_heap_line *line_of(uint32_t function, uint32_t line)
+{
+    return &heap.functions[function].lines[line];
+}
+
+static int64_t live(uint32_t function, uint32_t line)
+{
+    return line_of(function, line)->live;
+}
+
+Test(heap, blocks_are_their_lines)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 100, at(0, 1, 1));
+    add(2, 50, at(1, 3, 1));
+    add(3, 7, at(CLP_HEAP_NOBODY, 0, 0));
+    cr_expect_eq(live(0, 1), 100);
+    cr_expect_eq(live(1, 3), 50);
+    cr_expect_eq(heap.nobody.live, 7);
+    cr_expect_eq(heap.live, 157);
+    drop(1, at(1, 0, 9)); /* another line frees it */
+    drop(4, at(1, 0, 9)); /* never seen */
+    cr_expect_eq(live(0, 1), 0);
+    cr_expect_eq(line_of(0, 1)->freed_at_once, 0);
+    cr_expect_eq(heap.live, 57);
+    cr_expect_eq(heap.count, 2);
+    clp_heap_clear(&heap);
+}
+
+Test(heap, freed_by_the_execution_that_allocated)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 100, at(0, 1, 5));
+    drop(1, at(0, 1, 5));
+    add(1, 100, at(0, 1, 6));
+    drop(1, at(0, 1, 7)); /* the next time */
+    add(1, 100, at(0, 1, 7));
+    drop(1, at(0, 2, 7));
+    add(1, 1, at(CLP_HEAP_NOBODY, 0, 0));
+    drop(1, at(CLP_HEAP_NOBODY, 0, 0));
+    cr_expect_eq(line_of(0, 1)->freed_at_once, 100);
+    cr_expect_eq(heap.nobody.freed_at_once, 0);
+    clp_heap_clear(&heap);
+}
+
+Test(heap, resizing_moves_ownership)
+{
+    struct clp_heap_block taken;
+    struct clp_heap_place next = at(0, 2, 1);
+
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 100, at(0, 1, 1));
+    cr_assert(clp_heap_take(&heap, address(1), &taken));
+    cr_expect_eq(live(0, 1), 0);
+    clp_heap_restore(&heap, &taken); /* there was no memory */
+    cr_expect_eq(live(0, 1), 100);
+    cr_assert(clp_heap_take(&heap, address(1), &taken));
+    clp_heap_moved(&heap, &taken, address(9), 300, &next);
+    cr_expect_eq(live(0, 1), 0);
+    cr_expect_eq(live(0, 2), 300);
+    cr_expect_not(clp_heap_take(&heap, address(1), &taken));
+    cr_expect_eq(heap.live, 300);
+    cr_assert(clp_heap_take(&heap, address(9), &taken));
+    clp_heap_moved(&heap, &taken, address(9), 10, &next); /* the same execution again */
+    cr_expect_eq(live(0, 2), 10);
+    cr_expect_eq(line_of(0, 2)->freed_at_once, 300);
+    clp_heap_clear(&heap);
+}
+
+/* An address that comes twice was freed where nobody saw it. */
+Test(heap, stale_blocks_make_room)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 100, at(0, 1, 1));
+    add(1, 30, at(0, 2, 1));
+    cr_expect_eq(live(0, 1), 0);
+    cr_expect_eq(live(0, 2), 30);
+    cr_expect_eq(heap.count, 1);
+    clp_heap_clear(&heap);
+}
+
+/* Against a plain array, with all that goes on: additions, removals, growth. */
+Test(heap, table_holds_what_it_should)
+{
+    enum { BLOCKS = 20000, STEPS = 400000 };
+    static size_t sizes[BLOCKS];
+    int64_t sum = 0, lines[LINES] = {0};
+
+    start(1, CLP_HEAP_NO_EPOCHS);
+    srand(7);
+    for (int i = 0; i < STEPS; i++) {
+        size_t number = (size_t)rand() % BLOCKS, line = number % LINES;
+        if (sizes[number] == 0) {
+            sizes[number] = 1 + (size_t)rand() % 1000;
+            add(number, sizes[number], at(0, (uint32_t)line, 1));
+            sum += (int64_t)sizes[number];
+            lines[line] += (int64_t)sizes[number];
+        } else {
+            drop(number, at(1, 0, 1));
+            sum -= (int64_t)sizes[number];
+            lines[line] -= (int64_t)sizes[number];
+            sizes[number] = 0;
+        }
+    }
+    cr_assert_eq(heap.live, sum);
+    for (uint32_t i = 0; i < LINES; i++)
+        cr_assert_eq(live(0, i), lines[i]);
+    for (size_t i = 0; i < BLOCKS; i++)
+        if (sizes[i] != 0)
+            drop(i, at(1, 0, 1));
+    cr_assert_eq(heap.live, 0);
+    cr_assert_eq(heap.count, 0);
+    for (size_t i = 0; i < CLP_HEAP_SHARDS; i++)
+        cr_assert_eq(heap.shards[i].used, 0);
+    clp_heap_clear(&heap);
+    cr_assert_eq(heap.pages.bytes, 0, "pages that did not go back");
+}
+
+static struct clp_measures measures_of(int32_t line)
+{
+    struct clp_profile profile;
+    struct clp_measures found = {0};
+
+    clp_profile_init(&profile, &mem);
+    cr_assert_eq(clp_heap_fill(&heap, &functions, &profile), CLP_OK);
+    for (size_t i = 0; i < profile.function_count; i++)
+        for (size_t j = 0; j < profile.functions[i].line_count; j++)
+            if (profile.functions[i].lines[j].line == line)
+                found = profile.functions[i].lines[j].measures;
+    clp_profile_clear(&profile);
+    return found;
+}
+
+Test(heap, what_each_line_had_at_the_peak)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 100, at(0, 0, 1));
+    add(2, 1000, at(0, 1, 1)); /* a peak of 1100 */
+    drop(1, at(1, 0, 1));
+    drop(2, at(1, 0, 1));
+    add(3, 600, at(0, 2, 1));
+    add(4, 450, at(0, 0, 1)); /* 1050 is none */
+    cr_expect_eq(measures_of(1).heap_peak, 100);
+    cr_expect_eq(measures_of(2).heap_peak, 1000);
+    cr_expect_eq(measures_of(3).heap_peak, 0);
+    add(5, 60, at(0, 3, 1)); /* 1110 is */
+    cr_expect_eq(measures_of(1).heap_peak, 450);
+    cr_expect_eq(measures_of(2).heap_peak, 0);
+    cr_expect_eq(measures_of(3).heap_peak, 600);
+    cr_expect_eq(measures_of(4).heap_peak, 60);
+    cr_expect_eq(measures_of(3).live, 600);
+    cr_expect_eq(measures_of(3).live_blocks, 1);
+    cr_expect_eq(heap.peak, 1110);
+    clp_heap_clear(&heap);
+}
+
+/* ---- sampling ---- */
+
+/* Adds blocks of one size as a thread does; how many were chosen. */
+static size_t allocate(size_t count, size_t bytes, uint64_t *random)
+{
+    int64_t left = clp_heap_draw(&heap, random);
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        left -= (int64_t)bytes;
+        if (left >= 0)
+            continue;
+        add(i + bytes * 100000, bytes, at(0, 0, 1));
+        left = clp_heap_draw(&heap, random);
+        chosen++;
+    }
+    return chosen;
+}
+
+static void check_near(double found, double expected, double part)
+{
+    cr_expect(found > expected * (1 - part) && found < expected * (1 + part), "%g, not %g", found,
+              expected);
+}
+
+Test(heap, estimates_are_unbiased)
+{
+    uint64_t random = 0;
+
+    start(4096, CLP_HEAP_NO_EPOCHS);
+    size_t chosen = allocate(1000000, 100, &random);
+    check_near((double)chosen, 1000000 * 100 / 4096.0, 0.03);
+    check_near((double)live(0, 0), 1e8, 0.03);
+    check_near((double)line_of(0, 0)->blocks / CLP_HEAP_ONE, 1e6, 0.03);
+    int64_t before = live(0, 0);
+    allocate(50000, 4096, &random); /* chosen with 63 % each */
+    check_near((double)(live(0, 0) - before), 50000 * 4096.0, 0.03);
+    before = live(0, 0);
+    cr_expect_eq(allocate(100, 1000000, &random), 100, "large ones always are");
+    cr_expect_eq(live(0, 0) - before, 100000000);
+    clp_heap_clear(&heap);
+}
+
+Test(heap, estimates_cancel_when_all_is_freed)
+{
+    uint64_t random = 0;
+
+    start(4096, CLP_HEAP_NO_EPOCHS);
+    allocate(100000, 100, &random);
+    for (uint64_t i = 0; i < 100000; i++)
+        drop(i + 100 * 100000, at(1, 0, 1));
+    cr_expect_eq(live(0, 0), 0);
+    cr_expect_eq(line_of(0, 0)->blocks, 0);
+    clp_heap_clear(&heap);
+}
+
+Test(heap, filter_knows_what_cannot_be_there)
+{
+    size_t maybe = 0;
+
+    start(4096, CLP_HEAP_NO_EPOCHS);
+    for (uint64_t i = 0; i < 50000; i++) /* it grows meanwhile */
+        add(i, 100, at(0, 0, 1));
+    for (uint64_t i = 0; i < 50000; i++)
+        cr_assert(clp_heap_may_have(&heap, address(i)));
+    for (uint64_t i = 50000; i < 100000; i++)
+        maybe += clp_heap_may_have(&heap, address(i));
+    cr_expect_lt(maybe, 50000 / 4, "%zu", maybe);
+    for (uint64_t i = 0; i < 50000; i++)
+        drop(i, at(1, 0, 1));
+    for (uint64_t i = 0; i < 50000; i++)
+        cr_assert_not(clp_heap_may_have(&heap, address(i)));
+    clp_heap_clear(&heap);
+}
+
+/* ---- epochs and verdicts ---- */
+
+static size_t leaks_found(int64_t limit, struct clp_profile_leak *first)
+{
+    const struct clp_heap_judging judging = {.warmups = -1, .limit = limit, .seconds = 2};
+    struct clp_profile profile;
+    size_t count = 0;
+
+    clp_heap_finish(&heap);
+    clp_profile_init(&profile, &mem);
+    cr_assert_eq(clp_heap_judge(&heap, &functions, &judging, &profile), CLP_OK);
+    for (size_t i = 0; i < profile.function_count; i++) {
+        if (profile.functions[i].leak_count != 0 && count == 0 && first != NULL)
+            *first = profile.functions[i].leaks[0];
+        count += profile.functions[i].leak_count;
+    }
+    clp_profile_clear(&profile);
+    return count;
+}
+
+/* Function 0: line 0 leaks, line 1 keeps a temporary until the next call, line 2 a ring of ten. */
+static void call_often(size_t calls)
+{
+    for (size_t i = 0; i < calls; i++) {
+        clp_heap_call(&heap, 0);
+        add(i, 600, at(0, 0, (uint32_t)i));
+        add(10000000, 100000, at(0, 1, (uint32_t)i));
+        if (i >= 10)
+            drop(20000000 + i - 10, at(0, 2, (uint32_t)i));
+        add(20000000 + i, 5000, at(0, 2, (uint32_t)i));
+        drop(10000000, at(0, 3, (uint32_t)i));
+    }
+}
+
+Test(heap, the_leak_is_found_among_the_innocent)
+{
+    const size_t calls[] = {20, 21, 63, 64, 65, 66, 127, 128, 129, 1000, 5000};
+
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct clp_profile_leak leak = {0};
+        start(1, CLP_HEAP_BY_CALLS);
+        call_often(calls[i]);
+        cr_assert_eq(leaks_found(0, &leak), 1, "%zu calls", calls[i]);
+        cr_assert_eq(leak.line, 1);
+        check_near(leak.bytes_per_call, 600, 0.01);
+        check_near(leak.bytes_per_second, (double)leak.bytes / 2, 0.01);
+        cr_assert_eq(leak.bytes % 600, 0);
+        clp_heap_clear(&heap);
+    }
+}
+
+Test(heap, few_calls_and_small_growth_are_no_leak)
+{
+    start(1, CLP_HEAP_BY_CALLS);
+    call_often(7);
+    cr_expect_eq(leaks_found(0, NULL), 0, "seven calls");
+    clp_heap_clear(&heap);
+    start(1, CLP_HEAP_BY_CALLS);
+    call_often(1000);
+    cr_expect_eq(leaks_found(-1, NULL), 0, "below 1 MiB");
+    clp_heap_clear(&heap);
+}
+
+Test(heap, one_clock_for_all)
+{
+    struct clp_profile_leak leak;
+
+    start(1, CLP_HEAP_BY_ONE);
+    for (uint64_t i = 0; i < 100; i++) {
+        add(2 * i, 500, at(1, 0, 1));
+        clp_heap_call(&heap, 0);
+        clp_heap_tick(&heap);
+    }
+    cr_expect_eq(leaks_found(0, &leak), 1);
+    cr_expect_eq(leak.line, 11);
+    clp_heap_clear(&heap);
+}
