@@ -84,10 +84,14 @@ class Page:
         self.driver = driver
         self.js = driver.execute_script
 
-    def open(self, path):
+    def open(self, path, runs=True):
+        """runs: does the page's script? Then its rows are waited for."""
         self.driver.get_log("browser")
         self.driver.get_log("performance")
         self.driver.get(path.as_uri())
+        if runs:
+            self.until("""return typeof everyFunction === "undefined" ||
+                !everyFunction.length || document.querySelectorAll("#functions tbody tr").length > 2""")
         return self
 
     def rows(self, table="functions"):
@@ -153,8 +157,10 @@ class Page:
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
-                found.append(message["params"]["request"]["url"])
-        return [address for address in found if not address.startswith("chrome")]
+                asked = message["params"]
+                if not asked["documentURL"].startswith("chrome"):
+                    found.append(asked["request"]["url"])
+        return found
 
 
 @pytest.fixture
@@ -489,6 +495,15 @@ def test_memory_was_not_read(page, tmp_path):
     assert "Memory" not in page.text(".facts") and page.rows()[0]["Self"] == "260 ms"
 
 
+def test_memory_was_read_of_some_lines(page, tmp_path):
+    """As when a profile without it was added: nothing is claimed of the others."""
+    one = known()[1]
+    one["lines"]["rss"], one["lines"]["released"] = [50 * MIB, 0], [0, 0]
+    page.open(make(tmp_path, write(tmp_path / "p", [one]))[0])
+    assert page.column("Mem usage", "source") == ["", "", "50.0 MiB", ""]
+    assert page.column("Increment", "source") == ["", "", "30.0 MiB", ""]
+
+
 def test_the_source_is_not_known(page, tmp_path):
     one = known()[1]
     one["text"] = None
@@ -664,7 +679,7 @@ def test_without_javascript_there_are_the_same_numbers(page, tmp_path):
     ours, listed = cells(page, "#source table"), cells(page, "#functions table")
     page.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
-        page.open(path)
+        page.open(path, runs=False)
         assert page.driver.find_element("css selector", ".paper").is_displayed()
         assert not page.driver.find_element("id", "search").is_displayed()
         theirs = [[cell.get_attribute("textContent") for cell in row.find_elements("css selector", "th, td")]

@@ -128,13 +128,11 @@ class Table {
     this.rebuild();
   }
 
-  // All rows in sight anew; the focus stays on the selected one if it was on any.
+  // All rows in sight anew.
   rebuild() {
-    const focused = this.body.contains(document.activeElement);
     this.made.clear();
     this.body.replaceChildren(this.above, this.below);
     this.update();
-    if (focused) this.focus();
   }
 
   measure() {
