@@ -143,9 +143,17 @@ def run(words, name="run"):
     if options.backend == "tracemalloc":
         parser.error("tracemalloc sees only the process that it is in; choose another --backend")
     if options.output is None:
-        options.output = time.strftime("mprofile_%Y%m%d%H%M%S.dat")
+        options.output = _free_name()
     print("%s: Sampling memory every %ss" % (ME, options.interval))
     return (_attach if options.attach else _run)(options, program)
+
+
+def _free_name():
+    """Of now; of two in one second the later one has the next."""
+    at = time.time()
+    while os.path.exists(time.strftime("mprofile_%Y%m%d%H%M%S.dat", time.localtime(at))):
+        at += 1
+    return time.strftime("mprofile_%Y%m%d%H%M%S.dat", time.localtime(at))
 
 
 def _run(options, program):

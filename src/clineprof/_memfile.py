@@ -3,6 +3,7 @@
 import glob
 import math
 import os
+import shlex
 
 MIB = float(1 << 20)
 PATTERNS = ("mprofile_??????????????.dat", "mprofile_??????????????.lprof")
@@ -150,7 +151,7 @@ def of_profile(path, profile):
             continue
         if not recording.samples:
             recording.samples = samples
-            recording.stays = _stays(series, samples, profile.unit)
+            recording.stays = _stays(series, samples, profile.unit, _script(recording.command))
         else:
             recording.children.setdefault(series["pid"], []).extend(samples)
     if not recording.samples:
@@ -158,10 +159,10 @@ def of_profile(path, profile):
     return recording
 
 
-def _stays(series, samples, unit):
+def _stays(series, samples, unit, script):
     return [
         (
-            _name(mark),
+            _name(mark, script),
             series["start"] + mark["enter"] * unit,
             _size_at(samples, series["start"] + mark["enter"] * unit),
             series["start"] + mark["leave"] * unit,
@@ -172,10 +173,21 @@ def _stays(series, samples, unit):
     ]
 
 
-def _name(mark):
-    """As mprof has it: module.function."""
-    stem = os.path.splitext(os.path.basename(mark["file"]))[0]
-    return "%s.%s" % (stem.replace(" ", "_"), mark["name"])
+def _script(command):
+    """The file that was run, of a command line; None: it was none, or is not known."""
+    try:
+        word = shlex.split(command or "")[0]
+    except (ValueError, IndexError):
+        return None
+    return None if word.startswith("-") else os.path.normpath(word)
+
+
+def _name(mark, script):
+    """As mprof has it: module.function, and __main__ for the script."""
+    file = os.path.normpath(mark["file"])
+    if script is not None and ("/" + file).endswith("/" + script.lstrip("./")):
+        return "__main__." + mark["name"]
+    return "%s.%s" % (os.path.splitext(os.path.basename(file))[0].replace(" ", "_"), mark["name"])
 
 
 def _size_at(samples, at):

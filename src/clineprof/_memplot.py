@@ -438,8 +438,8 @@ body { font-family: sans-serif; margin: 1.5em; max-width: 1100px }
 svg { width: 100%%; height: auto }
 table { border-collapse: collapse; font-size: 13px }
 th { text-align: left; border-bottom: 1px solid #888 }
-td { padding: 1px 12px 1px 0 }
-td + td { text-align: right }
+td, th { padding: 1px 12px 1px 0 }
+td + td, th + th { text-align: right }
 </style>
 </head>
 <body>

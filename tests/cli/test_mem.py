@@ -119,10 +119,10 @@ def test_run_of_a_script_records_functions(script, tmp_path):
     assert "running as a Python program...\ndone with words\n" in ended.out
     functions = {row[0]: [float(value) for value in row[1:]]
                  for row in rows(tmp_path / "it.dat", "FUNC")}
-    assert set(functions) == {"program.outer", "program.inner"}
-    before, enter, after, leave, level = functions["program.inner"]
-    assert level == 1 and 0.15 < leave - enter < 5 and functions["program.outer"][4] == 0
-    assert functions["program.outer"][1] < enter - 0.15
+    assert set(functions) == {"__main__.outer", "__main__.inner"}
+    before, enter, after, leave, level = functions["__main__.inner"]
+    assert level == 1 and 0.15 < leave - enter < 5 and functions["__main__.outer"][4] == 0
+    assert functions["__main__.outer"][1] < enter - 0.15
     assert max(sizes(tmp_path / "it.dat")) > before + 50
     # what ckernprof leaves is put away
     assert {path.name for path in tmp_path.iterdir()} == {"program.py", "it.dat"}
@@ -171,6 +171,18 @@ def test_children(script, tmp_path):
     assert re.search(r"\nCHLD \d+ \d+\.\d{6} \d+\.\d{4}\n", (tmp_path / "each").read_text())
 
 
+def test_functions_of_other_files_have_their_modules_names(script, tmp_path):
+    script(FUNCTIONS, "part.py")
+    ended = mem(["run", "-o", "it.dat", script("import part\n", "main.py")], tmp_path)
+    assert {row[0] for row in rows(tmp_path / "it.dat", "FUNC")} == {"part.outer", "part.inner"}, ended.err
+
+
+def test_each_run_has_a_file_of_its_own(tmp_path):
+    for _ in range(4):
+        assert mem(["run", "true"], tmp_path).code == 0
+    assert len(list(tmp_path.glob("mprofile_??????????????.dat"))) == 4
+
+
 def test_exit_code(script, tmp_path):
     path = script("raise SystemExit(7)\n")
     assert mem(["run", path], tmp_path).code == 0
@@ -194,7 +206,7 @@ def test_as_a_profile(script, tmp_path):
 
 def test_a_profile_of_ckernprof_is_one_too(script, tmp_path):
     run_ckernprof(["-lq", "--timeline", "-o", "it.lprof", script(FUNCTIONS)], tmp_path)
-    out = mem(["peak", "it.lprof", "--func", "program.inner"], tmp_path).out
+    out = mem(["peak", "it.lprof", "--func", "__main__.inner"], tmp_path).out
     assert 60 < float(out.split()[1]) < 140
     run_ckernprof(["-lq", "-o", "none.lprof", script(FUNCTIONS)], tmp_path)
     fails(["peak", "none.lprof"], tmp_path, 1, "none.lprof: there is no timeline in it; ckernprof --timeline")
