@@ -62,8 +62,7 @@ static struct clp_heap_filter *new_filter(struct clp_heap *heap, size_t counts)
 
 static void count_in(struct clp_heap_filter *filter, uint64_t address, int change)
 {
-    unsigned char *count =
-        &filter->counts[(clp_heap_hash((const void *)(uintptr_t)address) >> 32) & filter->mask];
+    unsigned char *count = &filter->counts[clp_heap_filter_place(filter, address)];
     unsigned char now = __atomic_load_n(count, __ATOMIC_RELAXED);
 
     if (now != FILTER_FULL)
@@ -88,19 +87,14 @@ static void grow_filter(struct clp_heap *heap)
 
 /* ---- the table ---- */
 
-static uint64_t hash_of(uint64_t address)
-{
-    return clp_heap_hash((const void *)(uintptr_t)address);
-}
-
 static struct clp_heap_shard *shard_of(struct clp_heap *heap, uint64_t address)
 {
-    return &heap->shards[hash_of(address) >> 58];
+    return &heap->shards[clp_heap_hash(address) >> 58];
 }
 
 static size_t home_of(const struct clp_heap_shard *shard, uint64_t address)
 {
-    return (hash_of(address) >> 24) & (shard->room - 1);
+    return ((clp_heap_hash(address) >> 24) + clp_heap_offset(address)) & (shard->room - 1);
 }
 
 /* The block's place, or the free one where it would go. There is a free one. */
@@ -131,10 +125,10 @@ static bool grow_shard(struct clp_heap *heap, struct clp_heap_shard *shard)
     return true;
 }
 
-/* A place for one more block in the shard, three quarters full at most. */
+/* A place for one more block in the shard, half full at most. */
 static bool has_room(struct clp_heap *heap, struct clp_heap_shard *shard)
 {
-    return (shard->used + 1) * 4 <= shard->room * 3 || grow_shard(heap, shard);
+    return (shard->used + 1) * 2 <= shard->room || grow_shard(heap, shard);
 }
 
 /* Takes the block out and moves those behind it up, so that none is cut off from its home. */

@@ -191,13 +191,25 @@ struct clp_heap_judging {
 clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_functions *functions,
                           const struct clp_heap_judging *judging, struct clp_profile *profile);
 
-static inline uint64_t clp_heap_hash(const void *address)
+/* Blocks that lie close together are neighbours in the table and in the filter, for that is how programs
+ * allocate and free: 256 bytes at a time are hashed, and what lies where within them is kept. */
+static inline uint64_t clp_heap_hash(uint64_t address)
 {
-    uint64_t hash = ((uint64_t)(uintptr_t)address >> 4) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t hash = (address >> 8) * UINT64_C(0x9E3779B97F4A7C15);
 
     /* once more: of neighbours only the highest bits are spread well by now */
     hash ^= hash >> 32;
     return hash * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+static inline uint64_t clp_heap_offset(uint64_t address)
+{
+    return (address >> 4) & 0xf;
+}
+
+static inline size_t clp_heap_filter_place(const struct clp_heap_filter *filter, uint64_t address)
+{
+    return ((clp_heap_hash(address) >> 32) + clp_heap_offset(address)) & filter->mask;
 }
 
 static inline bool clp_heap_may_have(const struct clp_heap *heap, const void *address)
@@ -205,7 +217,7 @@ static inline bool clp_heap_may_have(const struct clp_heap *heap, const void *ad
     const struct clp_heap_filter *filter = __atomic_load_n(&heap->filter, __ATOMIC_ACQUIRE);
 
     return filter == NULL ||
-           __atomic_load_n(&filter->counts[(clp_heap_hash(address) >> 32) & filter->mask],
+           __atomic_load_n(&filter->counts[clp_heap_filter_place(filter, (uintptr_t)address)],
                            __ATOMIC_RELAXED) != 0;
 }
 

@@ -490,6 +490,8 @@ static clp_status fill_meta(const struct profiler *self, struct clp_profile *pro
     meta->wall = clp_clock_monotonic() - recorder->start_nanos;
     meta->overhead_error = (uint64_t)((double)meta->overhead * recorder->cost_error);
     meta->own_bytes = recorder->pages.bytes;
+    if (recorder->heap != NULL)
+        meta->own_bytes += recorder->heap->pages.bytes;
     meta->inexact_memory = recorder->engine.with_rss && !recorder->memory_check.exact;
     meta->memory_step = recorder->memory_check.step;
     meta->heap_before = recorder->heap_before;
