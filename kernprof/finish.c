@@ -183,6 +183,8 @@ static void print_report(const struct clp_run *run, const struct clp_profile *pr
 
     clp_report_options_set(&show.options, &run->options.show);
     show.options.footer |= run->options.verbosity > 1;
+    show.mp = run->options.show.mp;
+    clp_memory_table_options_set(&show.table, &run->options.show);
     (void)clp_show_report(profile, &show);
 }
 

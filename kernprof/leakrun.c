@@ -27,8 +27,8 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
 
     if (options->fail_on_leak != NULL)
         (void)clp_options_bytes(options->fail_on_leak, &limit); /* "" leaves the usual one */
-    return PyObject_CallFunction(profiler_type, "zOOnzL", options->tracer,
-                                 options->no_memory ? Py_False : Py_True,
+    return PyObject_CallFunction(profiler_type, "zzOnzL", options->tracer,
+                                 options->memory,
                                  options->by_statement ? Py_True : Py_False,
                                  options->heap || leaks ? interval : 0, leaks ? epochs : NULL,
                                  (long long)limit);

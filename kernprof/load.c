@@ -258,6 +258,7 @@ static PyObject *meta_of(const struct clp_profile_meta *meta)
     bool good = dict != NULL && set_known_text(dict, "python", meta->python) &&
                 set_known_text(dict, "tracer", meta->tracer) &&
                 set_known_text(dict, "command", meta->command) &&
+                set_known_text(dict, "memory", meta->memory) &&
                 set(dict, "pid", number_of_uint64_t(meta->pid)) &&
                 set(dict, "start", PyFloat_FromDouble(meta->start)) &&
                 set(dict, "wall", number_of_uint64_t(meta->wall)) &&
@@ -266,6 +267,8 @@ static PyObject *meta_of(const struct clp_profile_meta *meta)
                 set(dict, "events", number_of_uint64_t(meta->events)) &&
                 set(dict, "reads", number_of_uint64_t(meta->reads)) &&
                 set(dict, "own_bytes", number_of_uint64_t(meta->own_bytes)) &&
+                set(dict, "others_grown", number_of_uint64_t(meta->others_grown)) &&
+                set(dict, "others_released", number_of_uint64_t(meta->others_released)) &&
                 set(dict, "has_memory", PyBool_FromLong(meta->has_memory)) &&
                 set(dict, "inexact_memory", PyBool_FromLong(meta->inexact_memory)) &&
                 set(dict, "memory_step", number_of_uint64_t(meta->memory_step)) &&

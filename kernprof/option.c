@@ -62,13 +62,12 @@ static bool is_one_of(const char *value, const char *const *words)
 }
 
 /* NULL is yes. */
-static bool read_switch(const char *value, const char *word, bool *on)
+static bool read_switch(const char *value, bool *on)
 {
     static const char *const yes[] = {"1", "on", "true", "t", "yes", "y", NULL};
     static const char *const no[] = {"0", "off", "false", "f", "no", "n", NULL};
 
-    *on = value == NULL || is_one_of(value, yes) ||
-          (word != NULL && strcasecmp(value, word) == 0);
+    *on = value == NULL || is_one_of(value, yes);
     return *on || is_one_of(value, no);
 }
 
@@ -103,14 +102,11 @@ static bool store_switch(struct clp_option_parser *parser, const struct use *use
 {
     const struct clp_option *option = use->option;
     bool on, *field = (bool *)(parser->into + option->field);
-    char wanted[64] = "yes or no";
 
     if (value != NULL && use->form == USE_NEGATIVE)
         return complain_of(parser, use, "takes no value");
-    if (option->word != NULL)
-        (void)snprintf(wanted, sizeof wanted, "%s or off", option->word);
-    if (!read_switch(value, option->word, &on))
-        return complain_of_value(parser, use, wanted, value);
+    if (!read_switch(value, &on))
+        return complain_of_value(parser, use, "yes or no", value);
     if (use->form == USE_NEGATIVE)
         on = false;
     *field = on != option->inverted;
@@ -131,12 +127,27 @@ static bool store_number(struct clp_option_parser *parser, const struct use *use
 }
 
 /* No table has so many rows that nine digits would not do. */
+/* What the row itself says of the value. */
+static bool is_meant(struct clp_option_parser *parser, const struct use *use, const char *value)
+{
+    struct clp_buf fault;
+
+    clp_buf_init(&fault, parser->error->mem);
+    bool good = use->option->check == NULL || use->option->check(value, &fault);
+    if (!good)
+        complain_of(parser, use, clp_buf_text(&fault));
+    clp_buf_clear(&fault);
+    return good;
+}
+
 static bool store_size(struct clp_option_parser *parser, const struct use *use, const char *value)
 {
     size_t digits = strspn(value, "0123456789");
 
     if (digits == 0 || value[digits] != 0 || digits > 9)
         return complain_of_value(parser, use, "a whole number such as 10", value);
+    if (!is_meant(parser, use, value))
+        return false;
     *(size_t *)(parser->into + use->option->field) = (size_t)strtoul(value, NULL, 10);
     return true;
 }
@@ -153,17 +164,21 @@ static bool store_share(struct clp_option_parser *parser, const struct use *use,
 
 static bool store_text(struct clp_option_parser *parser, const struct use *use, const char *value)
 {
-    const struct clp_option *option = use->option;
-    struct clp_buf fault;
+    if (!is_meant(parser, use, value))
+        return false;
+    *(const char **)(parser->into + use->option->field) = value;
+    return true;
+}
 
-    clp_buf_init(&fault, parser->error->mem);
-    bool good = option->check == NULL || option->check(value, &fault);
-    if (good)
-        *(const char **)(parser->into + option->field) = value;
-    else
-        complain_of(parser, use, clp_buf_text(&fault));
-    clp_buf_clear(&fault);
-    return good;
+static bool store_mode(struct clp_option_parser *parser, const struct use *use, const char *value)
+{
+    bool on = false;
+
+    if (value != NULL && use->form == USE_NEGATIVE)
+        return complain_of(parser, use, "takes no value");
+    if (use->form == USE_NEGATIVE || read_switch(value, &on))
+        value = on ? use->option->word : "off";
+    return store_text(parser, use, value);
 }
 
 static void set_bare(struct clp_option_parser *parser, const struct use *use, bool on)
@@ -234,8 +249,9 @@ static bool store(struct clp_option_parser *parser, const struct use *use, const
         return complain_of_lack(parser, use);
     switch (option->kind) {
     case CLP_OPTION_SWITCH:
-    case CLP_OPTION_MODE:
         return store_switch(parser, use, value);
+    case CLP_OPTION_MODE:
+        return store_mode(parser, use, value);
     case CLP_OPTION_NUMBER:
     case CLP_OPTION_PERIOD:
         return store_number(parser, use, value);
@@ -375,7 +391,7 @@ static bool complain_of_unknown(struct clp_option_parser *parser, const char *te
     while (next_spelling(parser->table, &use)) {
         const char *shown = plain ? use.shown + 2 : use.shown;
         size_t far = distance(text, bytes, shown);
-        if (far >= least || use.option->help == NULL ||
+        if (far >= least || far >= strlen(shown) || use.option->help == NULL ||
             (plain && (use.form == USE_NEGATIVE || use.option->never_in_file)))
             continue;
         least = far;
@@ -580,7 +596,7 @@ static bool store_count(struct clp_option_parser *parser, const struct use *use,
                         const struct clp_setting *setting)
 {
     bool on = false;
-    long times = setting->type == CLP_SETTING_BOOL ? read_switch(setting->value, NULL, &on) && on
+    long times = setting->type == CLP_SETTING_BOOL ? read_switch(setting->value, &on) && on
                                                    : strtol(setting->value, NULL, 10);
 
     if (times < -9 || times > 9)
@@ -598,7 +614,7 @@ static bool store_setting(struct clp_option_parser *parser, const struct use *us
         return store_count(parser, use, setting);
     if (use->option->kind == CLP_OPTION_BARE && setting->type == CLP_SETTING_BOOL) {
         bool on = false;
-        (void)read_switch(setting->value, NULL, &on);
+        (void)read_switch(setting->value, &on);
         set_bare(parser, use, on);
         return true;
     }

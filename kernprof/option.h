@@ -14,7 +14,7 @@ enum clp_option_kind {
     CLP_OPTION_MORE,   /* int, one more each time */
     CLP_OPTION_LESS,   /* int, one less each time */
     CLP_OPTION_SWITCH, /* bool: --name, --no-name, --name=yes */
-    CLP_OPTION_MODE,   /* bool: --name WORD, --no-name; WORD is `word` (on), off, yes or no */
+    CLP_OPTION_MODE,   /* as TEXT; yes is `word`, no and --no-name are "off" */
     CLP_OPTION_TEXT,   /* const char *, not empty */
     CLP_OPTION_BARE,   /* const char *: --name (then it is `word`), --name=TEXT; --no-name: NULL */
     CLP_OPTION_LIST,   /* struct clp_text_list; each use adds */
@@ -31,11 +31,11 @@ struct clp_option {
     const char *name;     /* without dashes; NULL: short form only */
     const char *alias;    /* a second long name */
     const char *argument; /* what follows, as --help calls it */
-    const char *word;     /* of a MODE: what its value is called when it is on; of a BARE: the value */
+    const char *word;     /* of a MODE: what yes stands for; of a BARE: the value */
     double bare;          /* of a PERIOD: its value where no number follows; 0: 1 */
     const char *standard; /* the default as --help and the documentation tell it; NULL: "no" */
     const char *help;     /* NULL: --help says nothing of it */
-    /* Of a TEXT: false, and what is wrong ("needs .., not ..") appended, when it cannot be meant. */
+    /* Of a TEXT, MODE or COUNT: false, and what is wrong ("needs .., not ..") appended, when it cannot be meant. */
     bool (*check)(const char *value, struct clp_buf *fault);
     bool inverted;        /* the field is true when the switch is off; --help shows the --no- form */
     bool split;           /* a LIST: a value is several, parted by commas; '' empties the list */

@@ -2,6 +2,7 @@
 /* One table per command. A row says how an option is spelled, what follows it, what --help says of
  * it and which field of the result it sets; option.c works for any row. */
 #include "options.h"
+#include "../src/core/proc.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,6 +114,22 @@ static bool check_tracer(const char *value, struct clp_buf *fault)
     return false;
 }
 
+static bool check_memory(const char *value, struct clp_buf *fault)
+{
+    if (clp_memory_named(value) != CLP_MEMORY_MODES)
+        return true;
+    clp_buf_add_format(fault, "needs off, rss, anon, uss or pss, not '%s'", value);
+    return false;
+}
+
+static bool check_precision(const char *value, struct clp_buf *fault)
+{
+    if (strtoul(value, NULL, 10) <= CLP_MEMORY_TABLE_MOST_DIGITS)
+        return true;
+    clp_buf_add_format(fault, "needs %d at most, not '%s'", CLP_MEMORY_TABLE_MOST_DIGITS, value);
+    return false;
+}
+
 /* A choice of what matters most is made by time where nothing else is said, and then shown so. */
 static enum clp_choice_order order_of(const struct clp_show_options *show)
 {
@@ -141,6 +158,21 @@ void clp_report_options_set(struct clp_report_options *report, const struct clp_
         (void)clp_columns_parse(&report->columns, show->columns, &bytes);
     report->footer = show->top != 0 || show->lines != 0 || show->min_percent != 0 ||
                      show->functions.items != NULL || show->files.items != NULL;
+}
+
+bool clp_run_options_no_memory(const struct clp_run_options *options)
+{
+    return options->memory != NULL && clp_memory_named(options->memory) == CLP_MEMORY_OFF;
+}
+
+void clp_memory_table_options_set(struct clp_memory_table_options *table,
+                                  const struct clp_show_options *show)
+{
+    struct clp_report_options report = clp_report_defaults();
+
+    clp_report_options_set(&report, show);
+    table->choice = report.choice;
+    table->precision = show->precision;
 }
 
 static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
@@ -176,7 +208,11 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
     {CLP_OPTION_LIST, 0, "file", .argument = "PATTERN", .standard = "", \
      .field = SHOW(whole, files), .help = "show only files whose path or its end matches"}, \
     {CLP_OPTION_SHARE, 0, "min-percent", .argument = "P", .standard = "0", \
-     .field = SHOW(whole, min_percent), .help = "fold rows below P % of their function"}
+     .field = SHOW(whole, min_percent), .help = "fold rows below P % of their function"}, \
+    {CLP_OPTION_SWITCH, 0, "mp", .field = SHOW(whole, mp), \
+     .help = "the report as memory_profiler prints it"}, \
+    {CLP_OPTION_COUNT, 0, "precision", .argument = "N", .standard = "3", .check = check_precision, \
+     .field = SHOW(whole, precision), .help = "digits behind the point, with --mp"}
 
 static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 'l', "line-by-line", "line", .field = RUN(line_by_line),
@@ -210,8 +246,8 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .check = check_tracer,
      .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
-     .inverted = true, .field = RUN(no_memory),
-     .help = "what is read of memory: rss or off"},
+     .check = check_memory, .field = RUN(memory),
+     .help = "off, rss, anon; slow: uss, pss"},
     {CLP_OPTION_PERIOD, 0, "timeline", .argument = "[N]", .bare = 0.01, .standard = "0",
      .field = RUN(timeline), .help = "sample memory every N s; bare: 0.01"},
     {CLP_OPTION_SWITCH, 'C', "include-children", .field = RUN(include_children),
@@ -289,7 +325,9 @@ struct clp_option_table clp_view_options_table(void)
 
 void clp_run_options_init(struct clp_run_options *options)
 {
-    *options = (struct clp_run_options){.show.unit = 1e-6, .heap_interval = HEAP_INTERVAL};
+    *options = (struct clp_run_options){
+        .show = {.unit = 1e-6, .precision = CLP_MEMORY_TABLE_PRECISION},
+        .heap_interval = HEAP_INTERVAL};
 }
 
 void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem)
@@ -334,7 +372,8 @@ bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *option
 
 void clp_view_options_init(struct clp_view_options *options)
 {
-    *options = (struct clp_view_options){.show.unit = 1e-6, .format = "text"};
+    *options = (struct clp_view_options){
+        .show = {.unit = 1e-6, .precision = CLP_MEMORY_TABLE_PRECISION}, .format = "text"};
 }
 
 void clp_view_options_clear(struct clp_view_options *options, struct clp_mem *mem)

@@ -7,6 +7,7 @@
 
 #include "../src/core/buf.h"
 #include "../src/core/status.h"
+#include "../src/core/memory_table.h"
 #include "option.h"
 #include "../src/core/report.h"
 #include <stdbool.h>
@@ -31,6 +32,8 @@ struct clp_show_options {
     size_t top, lines;        /* --top, --lines; 0: all, and tables by function */
     struct clp_text_list functions, files; /* --function, --file */
     double min_percent;       /* --min-percent */
+    bool mp;                  /* --mp */
+    size_t precision;         /* --precision */
 };
 
 /* What ckernprof was asked to do. Strings are borrowed from argv, lists are owned. */
@@ -46,7 +49,7 @@ struct clp_run_options {
     struct clp_show_options show;
     double output_interval; /* -i, seconds; 0: off */
     bool by_statement;    /* --by-statement */
-    bool no_memory;       /* --no-memory */
+    const char *memory;   /* --memory, a name of CLP_MEMORY_TABLE; NULL: rss */
     double timeline;      /* --timeline, seconds; 0: off */
     bool include_children; /* -C */
     double pdb_mmem;      /* --pdb-mmem, MiB; 0: off */
@@ -91,8 +94,15 @@ void clp_view_options_init(struct clp_view_options *options);
 /* What both commands' options say of the report; parsing has checked them. The lists are borrowed. */
 void clp_report_options_set(struct clp_report_options *report, const struct clp_show_options *show);
 
+/* The same of --mp. */
+void clp_memory_table_options_set(struct clp_memory_table_options *table,
+                                  const struct clp_show_options *show);
+
 /* A number of bytes: "4096", "100k", "1.5M", "2G" (steps of 1024). False when it is none. */
 bool clp_options_bytes(const char *text, int64_t *bytes);
+
+/* Is memory switched off (--no-memory, --memory off)? */
+bool clp_run_options_no_memory(const struct clp_run_options *options);
 
 /* Frees the lists; `mem` is the allocator of the `error` they were parsed with. */
 void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem);

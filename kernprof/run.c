@@ -220,7 +220,7 @@ static bool ready_to_run(struct clp_run *run)
 
     if (run->options.target_kind == CLP_TARGET_NONE)
         return complain_and_exit("no program to run; see ckernprof --help", 2) != NULL;
-    if (run->options.no_memory && run->options.pdb_mmem > 0)
+    if (clp_run_options_no_memory(&run->options) && run->options.pdb_mmem > 0)
         return complain_and_exit("--pdb-mmem reads memory with every line, which --no-memory (or "
                                  "--memory off) switches off; give one of them", 2) != NULL;
     find_script(run);

@@ -60,6 +60,24 @@ static bool print_rich(const struct clp_profile *profile, const struct clp_show 
     return text != NULL || !whole;
 }
 
+static int print_memory_table(const struct clp_profile *profile, const struct clp_show *show,
+                              const char *folder)
+{
+    struct clp_memory_table_options options = show->table;
+    struct clp_buf text;
+
+    if (!profile->meta.has_memory) {
+        clp_words_complain(show->name, "--mp: the profile has no memory; it was made without");
+        return 1;
+    }
+    options.folder = folder;
+    clp_buf_init(&text, profile->mem);
+    bool whole = clp_memory_table_text(profile, &options, &text) == CLP_OK;
+    int code = clp_words_put(show->name, show->outfile, clp_buf_text(&text), text.used) ? 0 : 1;
+    clp_buf_clear(&text);
+    return whole ? code : complain_of_memory(show);
+}
+
 static int print_plain(const struct clp_profile *profile, const struct clp_show *show,
                        const struct clp_report_options *options)
 {
@@ -97,6 +115,8 @@ int clp_show_report(const struct clp_profile *profile, const struct clp_show *sh
 
     options.folder = getcwd(folder, sizeof folder);
     clp_show_say_if_none(show->name, profile, &options.choice);
+    if (show->mp)
+        return print_memory_table(profile, show, options.folder);
     if (show->rich && show->outfile == NULL && print_rich(profile, show, &options, &code))
         return code;
     return print_plain(profile, show, &options);

@@ -3,6 +3,7 @@
 #ifndef CLP_SHOW_H
 #define CLP_SHOW_H
 
+#include "../src/core/memory_table.h"
 #include "../src/core/report.h"
 #include "../src/python/compat.h"
 
@@ -11,6 +12,8 @@ struct clp_show {
     const char *outfile; /* where it goes; NULL: standard output */
     bool rich;        /* in colours, which a file does not get */
     PyObject *path;   /* where rich is looked for, borrowed; NULL: sys.path */
+    bool mp;          /* memory_profiler's table in place of the report */
+    struct clp_memory_table_options table;
     const char *note; /* a line below the report; or NULL */
     struct clp_report_options options; /* the folder is the working directory, whatever it says */
 };

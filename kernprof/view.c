@@ -59,6 +59,8 @@ static int print_report(const struct clp_view_options *view, const struct clp_pr
     if (!view->read_sources)
         clp_reading_note_sources(profile, &note);
     show.note = clp_buf_text(&note);
+    show.mp = view->show.mp;
+    clp_memory_table_options_set(&show.table, &view->show);
     int code = clp_show_report(profile, &show);
     clp_buf_clear(&note);
     return code;

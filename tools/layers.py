@@ -20,8 +20,8 @@ LAYERS = {
         "engine decoded edges layout rewrite",
         "profile snapshot wire live live_reader source number shown walk unpickle pickle measure align "
         "marks leaks heap heap_results",
-        "choice columns footer table ranking leak_report report match sides compare verdict gate changes "
-        "github",
+        "choice columns footer table ranking leak_report report memory_table match sides compare verdict "
+        "gate changes github",
     ],
 }
 # The rest has few layers and many files: what is not named has the layer after the folder. The

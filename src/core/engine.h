@@ -6,8 +6,8 @@
  * A tracer, for each event of a selected function, in the thread in which it happens:
  *
  *     now = the clock
- *     if (clp_engine_wants_rss(thread, now)) { clp_engine_note_rss(thread, resident bytes);
- *                                              later = the clock; }
+ *     if (clp_engine_wants_rss(thread, now)) { clp_engine_note_rss(thread, resident bytes)
+ *                                              or clp_engine_share_rss; later = the clock; }
  *     clp_engine_enter | line | leave | suspend | resume (thread, .., now)
  *     if memory was read: clp_engine_stand_still(thread, later - now)
  *
@@ -33,6 +33,13 @@
  * Memory. The same two sums over resident bytes. A read is skipped when too little time has passed
  * since the thread's last event for a single page fault; the next read carries the difference.
  *
+ * Several threads. Resident size belongs to the process: the engine keeps it as last seen, and each
+ * thread the sum of what it takes for its own. A thread that reads takes what it can have done
+ * itself (struct clp_reach); the rest stays open, for threads whose last read lies further back:
+ * their doing may be in it. What nobody takes is the other threads'. A thread in which nothing
+ * selected runs has mostly been on its own for long, and could take anything: what it takes is no
+ * other thread's, but stays open too.
+ *
  * Suspension. A generator's activation leaves the stack when it suspends and is kept under its
  * frame's address, in no thread: it may resume in another one.
  *
@@ -45,6 +52,7 @@
 #include "lines.h"
 #include "mem.h"
 #include "status.h"
+#include "thread.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -103,7 +111,7 @@ struct clp_thread {
     uint32_t usage;         /* resident size at the last read, in CLP_USAGE_UNIT bytes */
     bool broken;            /* out of memory once: records nothing more */
     volatile bool ended;    /* the system's thread is gone; may be reaped */
-    int64_t rss, last_rss;  /* resident bytes at the last read, and at the last event */
+    int64_t rss, last_rss;  /* resident bytes by what it did itself, at the last read and event */
     struct clp_engine *engine;
     struct clp_block **blocks; /* by function number; NULL where it never ran here */
     size_t block_room;
@@ -113,11 +121,24 @@ struct clp_thread {
     struct clp_cell outside; /* `open` throughout, which keeps it off the hot path */
     uint64_t reads;
     struct clp_allocating allocating;
+    uint64_t changes; /* of the engine's, when this thread read last */
+    int64_t others_grown, others_released; /* what its reads left open, less what they took of that */
+    struct clp_thread_use use; /* a tracer's: what the system said of the thread, and when */
+    uint64_t use_at;
     struct clp_thread *next;
 };
 
 /* The area of a stack; its activations start on the next cache line. */
 #define CLP_STACK_HEAD 64
+
+/* A change of the resident size that a read saw, as far as no thread has taken it. */
+struct clp_rss_change {
+    uint64_t number;
+    int64_t bytes;
+    int64_t idle; /* of them those that a thread took in which nothing ran */
+};
+
+#define CLP_OPEN_CHANGES 16 /* the oldest one makes room: it stays the other threads' */
 
 struct clp_engine {
     struct clp_mem *mem; /* borrowed */
@@ -126,6 +147,12 @@ struct clp_engine {
     struct clp_costs costs;
     bool with_rss;
     uint64_t rss_span; /* ticks below which no memory can have changed; set before any thread */
+    int64_t rss;       /* resident bytes at the last read of any thread */
+    bool knows_rss;    /* was there one? */
+    uint64_t changes;  /* seen so far, while there were several threads */
+    int64_t others;    /* bytes of them that stayed the other threads' */
+    struct clp_rss_change open[CLP_OPEN_CHANGES]; /* the oldest first */
+    size_t open_count;
     struct clp_thread *threads;
     struct clp_thread *ended; /* counters of reaped threads; made when first needed */
     struct clp_hashmap suspended;
@@ -222,8 +249,24 @@ static inline void clp_engine_add_cost(struct clp_thread *thread, uint64_t cost)
         cell->nested_correction -= (int64_t)cost;
 }
 
-/* Resident memory was read just before an event. */
+/* Resident memory was read just before an event, while the process had no other thread. */
 void clp_engine_note_rss(struct clp_thread *thread, int64_t rss);
+
+/* What a thread can have done to resident memory since its last read, at most. */
+struct clp_reach {
+    uint64_t grown, released; /* bytes */
+    bool ran_through;  /* it ran all the time: what was released just now was its own */
+    bool never_waited; /* the same where the other threads hold less than that */
+};
+
+/* The same where there are other threads. */
+void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_reach reach);
+
+/* Is there nothing to share: has nothing changed since the thread's last read? */
+static inline bool clp_engine_is_settled(const struct clp_thread *thread, int64_t rss)
+{
+    return rss == thread->engine->rss && thread->changes == thread->engine->changes;
+}
 
 /* The line on top, or -1 before the first. */
 static inline int32_t clp_engine_current_line(const struct clp_thread *thread)

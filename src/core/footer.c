@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "footer.h"
+#include "number.h"
 #include "shown.h"
 #include <string.h>
 
@@ -33,6 +34,37 @@ static void add_cost(struct footer *footer)
     clp_buf_add_format(out, "%s the lines", footer->options->raw_times ? "left in" : "taken off");
 }
 
+/* "resident memory" and the like, by the name of --memory. */
+static void add_memory_kind(struct clp_buf *out, const char *name)
+{
+    static const char *const kinds[][2] = {
+        {"rss", "resident memory"},
+        {"anon", "anonymous memory"},
+        {"uss", "memory of its own (uss, slow)"},
+        {"pss", "proportional memory (pss, slow)"},
+        {"mixed", "memory, of different kinds,"},
+    };
+
+    name = name != NULL ? name : "rss";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i][0], name) == 0)
+            name = kinds[i][1];
+    clp_shown_add(out, name, strlen(name));
+}
+
+/* Changes that no line of the tables above has. */
+static void add_other_threads(const struct clp_profile_meta *meta, struct clp_buf *out)
+{
+    struct clp_number grown, released;
+
+    if (meta->others_grown == 0 && meta->others_released == 0)
+        return;
+    clp_number_set_bytes(&grown, (double)meta->others_grown);
+    clp_number_set_bytes(&released, (double)meta->others_released);
+    clp_buf_add_format(out, "Other threads, while a line ran: grown %s, released %s (no line's).\n",
+                       grown.text, released.text);
+}
+
 static void add_memory(struct footer *footer)
 {
     const struct clp_profile_meta *meta = footer->meta;
@@ -40,7 +72,8 @@ static void add_memory(struct footer *footer)
     if (!footer->options->memory || !meta->has_memory || meta->reads == 0)
         return;
     struct clp_buf *out = next_part(footer);
-    clp_buf_add_format(out, "resident memory read %llu times, ", (unsigned long long)meta->reads);
+    add_memory_kind(out, meta->memory);
+    clp_buf_add_format(out, " read %llu times, ", (unsigned long long)meta->reads);
     if (!meta->inexact_memory)
         clp_buf_add_text(out, "exact to the page");
     else if (meta->memory_step != 0)
@@ -58,6 +91,10 @@ bool clp_footer_add(const struct clp_profile_meta *meta, const struct clp_footer
     struct footer footer = {.meta = meta, .options = options, .out = out};
     size_t start = out->used;
 
+    if (meta->tracer == NULL && meta->events == 0 && meta->reads == 0)
+        return false;
+    if (options->memory)
+        add_other_threads(meta, out);
     clp_buf_add_text(out, "Profiled by clineprof");
     if (meta->tracer != NULL) {
         clp_buf_add_text(out, ", tracer ");

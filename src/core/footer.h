@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The last line of a report: what the numbers above it are worth. It never says what the profile
- * does not know, so of a foreign one it may say nothing at all. */
+/* The last line of a report: what the numbers above it are worth; and before it what of memory is no
+ * line's. It never says what the profile does not know, so of a foreign one it may say nothing. */
 #ifndef CLP_FOOTER_H
 #define CLP_FOOTER_H
 
@@ -12,7 +12,7 @@ struct clp_footer_options {
     bool memory;    /* does the report show memory? */
 };
 
-/* Appends the line. False when there is nothing to say. */
+/* Appends them. False when there is nothing to say. */
 bool clp_footer_add(const struct clp_profile_meta *meta, const struct clp_footer_options *options,
                     struct clp_buf *out);
 

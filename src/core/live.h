@@ -20,10 +20,11 @@
 #include "clock.h"
 #include "engine.h"
 #include "pages.h"
+#include "proc.h"
 #include "profile.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
-#define CLP_LIVE_VERSION 2
+#define CLP_LIVE_VERSION 3
 #define CLP_LIVE_BYTE_ORDER 0x01020304u
 
 /* Texts are ended by 0. */
@@ -43,7 +44,7 @@ struct clp_live_header {
     double cost_error;
     uint64_t memory_step; /* 0: exact to the page */
     uint32_t incomplete;  /* the file could not grow */
-    uint32_t unused;
+    uint32_t memory;      /* enum clp_memory */
     char boot[40];        /* which start of the machine the clock's readings belong to */
     char python[32], tracer[16];
 };

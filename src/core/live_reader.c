@@ -501,6 +501,10 @@ static void copy_state(const struct reader *reader, struct clp_thread *into,
     into->correction = from->correction;
     into->usage = from->usage;
     into->reads = from->reads;
+    into->others_grown = from->others_grown;
+    into->others_released = from->others_released;
+    limit(&into->others_grown);
+    limit(&into->others_released);
     into->rss = reader->engine.with_rss ? from->rss : 0;
     limit(&into->rss);
     into->last_rss = into->rss;
@@ -674,6 +678,8 @@ static clp_status fill_meta(const struct reader *reader, double rate, struct clp
     clp_status status = clp_profile_set_text(profile, &meta->python, header->python);
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &meta->tracer, header->tracer);
+    if (status == CLP_OK && meta->has_memory && header->memory < CLP_MEMORY_MODES)
+        status = clp_profile_set_text(profile, &meta->memory, clp_memory_name(header->memory));
     if (status == CLP_OK && reader->command != NULL)
         status = clp_profile_set_text(profile, &meta->command, reader->command);
     return status;

@@ -130,6 +130,7 @@ static void *map_piece(struct clp_pages *pages, size_t size)
         leave_file(pages, errno);
     } else {
         pages->file_bytes += size;
+        pages->filed += size;
         touch(block, size);
     }
     errno = kept;
@@ -253,6 +254,7 @@ static void forget_piece(struct clp_pages *pages, const void *block)
         if (piece->address != block)
             continue;
         munmap(piece->twin, piece->bytes);
+        pages->filed -= piece->bytes;
         *piece = pages->pieces[--pages->piece_count];
         return;
     }
@@ -305,6 +307,7 @@ void clp_pages_fork_child(struct clp_pages *pages)
 
     for (size_t i = 0; i < pages->piece_count; i++)
         replace_by_twin(&pages->pieces[i]);
+    pages->filed = 0;
     pages->piece_count = 0;
     pages->path = NULL; /* left to the system: the parent's allocator may be locked */
     errno = kept;

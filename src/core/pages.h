@@ -25,6 +25,7 @@ struct clp_piece {
 
 struct clp_pages {
     uint64_t bytes; /* mapped and resident now; another thread may look */
+    uint64_t filed; /* of them those in the file, which are not anonymous memory */
     bool keeps;     /* what is given back stays, for the next that wants as much */
     struct clp_kept *kept;
     /* the rest only with a file */

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,6 +15,12 @@
 #define CHECK_PAGES 48
 #define CHECK_TRIES 3
 #define OUT_OF_THE_WAY 200 /* the lowest descriptor to use; limits are 1024 and more */
+
+static const char *const mode_names[] = {
+#define CLP_MEMORY_TEXT(mode, name) name,
+    CLP_MEMORY_TABLE(CLP_MEMORY_TEXT)
+#undef CLP_MEMORY_TEXT
+};
 
 /* Leaves the low descriptors, which a program may number by hand or close and open anew, as they
  * would be without us. */
@@ -27,12 +34,38 @@ static void move_up(struct clp_proc *proc)
     proc->file = higher;
 }
 
+enum clp_memory clp_memory_named(const char *name)
+{
+    unsigned mode = 0;
+
+    while (mode < CLP_MEMORY_MODES && strcasecmp(mode_names[mode], name) != 0)
+        mode++;
+    return (enum clp_memory)mode;
+}
+
+const char *clp_memory_name(enum clp_memory mode)
+{
+    return mode_names[mode];
+}
+
 clp_status clp_proc_open(struct clp_proc *proc)
+{
+    return clp_proc_open_for(proc, CLP_MEMORY_RSS);
+}
+
+static bool is_rollup(enum clp_memory mode)
+{
+    return mode == CLP_MEMORY_USS || mode == CLP_MEMORY_PSS;
+}
+
+clp_status clp_proc_open_for(struct clp_proc *proc, enum clp_memory mode)
 {
     struct clp_resident now;
 
+    proc->mode = mode;
     proc->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    proc->file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    proc->file = open(is_rollup(mode) ? "/proc/self/smaps_rollup" : "/proc/self/statm",
+                      O_RDONLY | O_CLOEXEC);
     if (proc->file < 0)
         return CLP_IO;
     move_up(proc);
@@ -73,21 +106,78 @@ bool clp_proc_parse(const char *text, uint64_t *resident_pages, uint64_t *shared
     return parse_number(text, shared_pages) != NULL;
 }
 
+/* The lines of smaps_rollup that are wanted. */
+static const char *const rollup_keys[] = {"Rss:", "Anonymous:", "Pss:", "Private_"};
+enum { ROLLUP_RSS, ROLLUP_ANONYMOUS, ROLLUP_PSS, ROLLUP_PRIVATE, ROLLUP_KEYS };
+
+/* "Rss:     1234 kB" */
+static void parse_rollup_line(const char *line, uint64_t sums[ROLLUP_KEYS], unsigned *seen)
+{
+    uint64_t kilobytes;
+
+    for (unsigned i = 0; i < ROLLUP_KEYS; i++) {
+        if (strncmp(line, rollup_keys[i], strlen(rollup_keys[i])) != 0)
+            continue;
+        line += strcspn(line, ":\n");
+        line += strspn(line, ": ");
+        const char *end = parse_number(line, &kilobytes);
+        if (end == NULL || strncmp(end, " kB\n", 4) != 0)
+            return;
+        sums[i] += kilobytes * 1024;
+        *seen |= 1u << i;
+        return;
+    }
+}
+
+bool clp_proc_parse_rollup(const char *text, enum clp_memory mode, struct clp_resident *now)
+{
+    uint64_t sums[ROLLUP_KEYS] = {0};
+    unsigned seen = 0;
+
+    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        parse_rollup_line(line, sums, &seen);
+    }
+    if (seen != (1u << ROLLUP_KEYS) - 1)
+        return false;
+    now->resident = sums[ROLLUP_RSS];
+    now->shared = sums[ROLLUP_RSS] > sums[ROLLUP_ANONYMOUS]
+                      ? sums[ROLLUP_RSS] - sums[ROLLUP_ANONYMOUS] : 0;
+    now->counted = sums[mode == CLP_MEMORY_USS ? ROLLUP_PRIVATE : ROLLUP_PSS];
+    return true;
+}
+
+/* Bytes of text, ended by 0; none when that fails. */
+static size_t read_text(const struct clp_proc *proc, char *text, size_t room)
+{
+    int kept = errno; /* the program's errno is not ours to change */
+    ssize_t count = pread(proc->file, text, room - 1, 0);
+
+    errno = kept;
+    text[count > 0 ? count : 0] = 0;
+    return count > 0 ? (size_t)count : 0;
+}
+
+static clp_status read_rollup(const struct clp_proc *proc, struct clp_resident *now)
+{
+    char text[2048]; /* of 22 lines, 28 bytes each */
+
+    return read_text(proc, text, sizeof text) != 0 && clp_proc_parse_rollup(text, proc->mode, now)
+               ? CLP_OK : CLP_IO;
+}
+
 clp_status clp_proc_read(const struct clp_proc *proc, struct clp_resident *now)
 {
     char text[128];
     uint64_t resident, shared;
-    int kept = errno; /* the program's errno is not ours to change */
-    ssize_t count = pread(proc->file, text, sizeof text - 1, 0);
 
-    errno = kept;
-    if (count <= 0)
-        return CLP_IO;
-    text[count] = 0;
-    if (!clp_proc_parse(text, &resident, &shared))
+    if (is_rollup(proc->mode))
+        return read_rollup(proc, now);
+    if (read_text(proc, text, sizeof text) == 0 || !clp_proc_parse(text, &resident, &shared))
         return CLP_IO;
     now->resident = resident * proc->page_bytes;
     now->shared = shared * proc->page_bytes;
+    now->counted = proc->mode == CLP_MEMORY_ANON ? now->resident - now->shared : now->resident;
     return CLP_OK;
 }
 
@@ -101,65 +191,150 @@ uint64_t clp_proc_peak(void)
 }
 
 struct touch {
+    clp_proc_reading *read;
+    const struct clp_proc *proc;
+    const struct clp_clock *clock;
+    size_t page, bytes; /* of one, and of all that are touched */
     uint64_t seen;    /* touches after which the counter had moved by one page */
     uint64_t largest; /* bytes of the largest move */
-    uint64_t ticks;   /* the quickest change */
+    uint64_t change, release; /* the quickest change of one page; one among many given back */
 };
 
-static void touch_pages(const struct clp_proc *proc, const struct clp_clock *clock, char *block,
-                        struct touch *touch)
+static uint64_t counted(const struct touch *touch)
 {
-    struct clp_resident before = {0}, after = {0};
+    struct clp_resident now = {0};
 
-    for (uint64_t i = 0; i < CHECK_PAGES; i++) {
-        (void)clp_proc_read(proc, &before);
-        uint64_t start = clp_clock_read(clock);
-        *(volatile char *)(block + i * proc->page_bytes) = 1;
-        uint64_t ticks = clp_clock_read(clock) - start;
-        (void)clp_proc_read(proc, &after);
-        uint64_t moved = after.resident > before.resident ? after.resident - before.resident : 0;
-        touch->seen += moved == proc->page_bytes;
+    (void)touch->read(touch->proc, &now);
+    return now.counted;
+}
+
+static void note_quickest(uint64_t *quickest, uint64_t ticks)
+{
+    if (ticks < *quickest)
+        *quickest = ticks;
+}
+
+static void touch_pages(struct touch *touch, char *block)
+{
+    for (size_t at = 0; at < touch->bytes; at += touch->page) {
+        uint64_t before = counted(touch);
+        uint64_t start = clp_clock_read(touch->clock);
+        *(volatile char *)(block + at) = 1;
+        note_quickest(&touch->change, clp_clock_read(touch->clock) - start);
+        uint64_t after = counted(touch);
+        uint64_t moved = after > before ? after - before : 0;
+        touch->seen += moved == touch->page;
         if (moved > touch->largest)
             touch->largest = moved;
-        if (ticks < touch->ticks)
-            touch->ticks = ticks;
     }
 }
 
-static void give_pages_back(const struct clp_proc *proc, const struct clp_clock *clock, char *block,
-                            struct touch *touch)
+static void give_pages_back(struct touch *touch, char *block)
 {
-    for (uint64_t i = 0; i < CHECK_PAGES; i++) {
-        uint64_t start = clp_clock_read(clock);
-        madvise(block + i * proc->page_bytes, (size_t)proc->page_bytes, MADV_DONTNEED);
-        uint64_t ticks = clp_clock_read(clock) - start;
-        if (ticks < touch->ticks)
-            touch->ticks = ticks;
+    for (size_t at = 0; at < touch->bytes; at += touch->page) {
+        uint64_t start = clp_clock_read(touch->clock);
+        madvise(block + at, touch->page, MADV_DONTNEED);
+        note_quickest(&touch->change, clp_clock_read(touch->clock) - start);
     }
+}
+
+/* Of pages that are touched again. */
+static void give_all_back(struct touch *touch, char *block)
+{
+    for (size_t at = 0; at < touch->bytes; at += touch->page)
+        *(volatile char *)(block + at) = 1;
+    uint64_t start = clp_clock_read(touch->clock);
+    madvise(block, touch->bytes, MADV_DONTNEED);
+    note_quickest(&touch->release,
+                  (clp_clock_read(touch->clock) - start) / (touch->bytes / touch->page));
+}
+
+/* False when there is no memory. */
+static bool touch_once(struct touch *touch)
+{
+    char *block =
+        mmap(NULL, touch->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (block == MAP_FAILED)
+        return false;
+    madvise(block, touch->bytes, MADV_NOHUGEPAGE);
+    touch->seen = 0;
+    touch_pages(touch, block);
+    give_pages_back(touch, block);
+    for (int i = 0; i < CHECK_TRIES; i++)
+        give_all_back(touch, block);
+    munmap(block, touch->bytes);
+    return true;
 }
 
 /* Another thread may grow or shrink meanwhile, so one clean pass of several is enough. */
-struct clp_proc_check clp_proc_check(const struct clp_proc *proc, const struct clp_clock *clock)
+struct clp_proc_check clp_proc_check_by(clp_proc_reading *read, const struct clp_proc *proc,
+                                        const struct clp_clock *clock)
 {
     struct clp_proc_check check = {.step = proc->page_bytes};
-    size_t bytes = CHECK_PAGES * (size_t)proc->page_bytes;
-    struct touch touch = {.ticks = UINT64_MAX};
+    size_t page = (size_t)proc->page_bytes;
+    struct touch touch = {read, proc, clock, page, CHECK_PAGES * page,
+                          .change = UINT64_MAX, .release = UINT64_MAX};
 
-    for (int i = 0; i < CHECK_TRIES && !check.exact; i++) {
-        char *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (block == MAP_FAILED)
-            break;
-        madvise(block, bytes, MADV_NOHUGEPAGE);
-        touch.seen = 0;
-        touch_pages(proc, clock, block, &touch);
-        give_pages_back(proc, clock, block, &touch);
-        munmap(block, bytes);
+    for (int i = 0; i < CHECK_TRIES && !check.exact && touch_once(&touch); i++)
         check.exact = touch.seen == CHECK_PAGES;
-    }
     if (!check.exact) /* nothing moved at all: the batch is larger than what was touched */
-        check.step = touch.largest != 0 ? touch.largest : bytes;
-    check.change_ticks = touch.ticks == UINT64_MAX ? 0 : touch.ticks;
+        check.step = touch.largest != 0 ? touch.largest : touch.bytes;
+    check.change_ticks = touch.change == UINT64_MAX ? 0 : touch.change;
+    check.release_ticks = touch.release == UINT64_MAX ? 0 : touch.release;
     return check;
+}
+
+struct clp_proc_check clp_proc_check(const struct clp_proc *proc, const struct clp_clock *clock)
+{
+    return clp_proc_check_by(clp_proc_read, proc, clock);
+}
+
+/* A short file under /sys; "" when it cannot be read. */
+static void read_setting(const char *path, char *text, size_t room)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t count = file >= 0 ? read(file, text, room - 1) : 0;
+
+    text[count > 0 ? count : 0] = 0;
+    if (file >= 0)
+        close(file);
+}
+
+#define HUGE_PAGES "/sys/kernel/mm/transparent_hugepage/"
+
+/* "always inherit [madvise] never" */
+static bool is_enabled(const char *path)
+{
+    char text[64];
+
+    read_setting(path, text, sizeof text);
+    return *text != 0 && strstr(text, "[never]") == NULL;
+}
+
+uint64_t clp_proc_huge_page(void)
+{
+    char text[64];
+    uint64_t bytes;
+
+    if (!is_enabled(HUGE_PAGES "enabled"))
+        return 0;
+    read_setting(HUGE_PAGES "hpage_pmd_size", text, sizeof text);
+    return parse_number(text, &bytes) != NULL ? bytes : 0;
+}
+
+uint64_t clp_proc_fault_bytes(void)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), most = page, huge = clp_proc_huge_page();
+    char path[128];
+
+    for (uint64_t bytes = page * 2; bytes < huge; bytes *= 2) {
+        snprintf(path, sizeof path, HUGE_PAGES "hugepages-%llukB/enabled",
+                 (unsigned long long)(bytes / 1024));
+        if (is_enabled(path))
+            most = bytes;
+    }
+    return most;
 }
 
 /* ---- other processes ---- */
@@ -195,11 +370,6 @@ bool clp_proc_maps(uint64_t pid, const char *path)
 
 void clp_proc_boot(char *text, size_t room)
 {
-    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t count = file >= 0 ? read(file, text, room - 1) : 0;
-
-    text[count > 0 ? count : 0] = 0;
+    read_setting("/proc/sys/kernel/random/boot_id", text, room);
     text[strcspn(text, "\n")] = 0;
-    if (file >= 0)
-        close(file);
 }

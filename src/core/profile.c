@@ -121,6 +121,7 @@ void clp_profile_clear(struct clp_profile *profile)
     clp_mem_free_text(mem, profile->meta.python);
     clp_mem_free_text(mem, profile->meta.tracer);
     clp_mem_free_text(mem, profile->meta.command);
+    clp_mem_free_text(mem, profile->meta.memory);
     clp_profile_init(profile, mem);
 }
 
@@ -609,6 +610,23 @@ static clp_status merge_tracer(struct clp_profile *into, const char *other)
     return status;
 }
 
+/* The kind of memory that a profile's measures are of; NULL: it has none. */
+static const char *memory_of(const struct clp_profile_meta *meta)
+{
+    if (!meta->has_memory)
+        return NULL;
+    return meta->memory != NULL ? meta->memory : "rss";
+}
+
+static clp_status merge_memory(struct clp_profile *into, const struct clp_profile_meta *from)
+{
+    const char *ours = memory_of(&into->meta), *theirs = memory_of(from);
+
+    if (theirs == NULL || (ours != NULL && strcmp(ours, theirs) == 0))
+        return CLP_OK;
+    return clp_profile_set_text(into, &into->meta.memory, ours == NULL ? from->memory : "mixed");
+}
+
 static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_meta *from)
 {
     struct clp_profile_meta *meta = &into->meta;
@@ -621,6 +639,10 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->overhead_error = sum_uint64_t(meta->overhead_error, from->overhead_error);
     meta->events = sum_uint64_t(meta->events, from->events);
     meta->reads = sum_uint64_t(meta->reads, from->reads);
+    meta->others_grown = sum_uint64_t(meta->others_grown, from->others_grown);
+    meta->others_released = sum_uint64_t(meta->others_released, from->others_released);
+    if (merge_memory(into, from) != CLP_OK)
+        return CLP_NO_MEMORY;
     meta->has_memory |= from->has_memory;
     meta->inexact_memory |= from->inexact_memory;
     meta->memory_step = max_uint64_t(meta->memory_step, from->memory_step);

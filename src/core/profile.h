@@ -118,12 +118,15 @@ struct clp_profile_function {
 };
 
 /* Strings may be NULL (unknown), numbers 0. Merging keeps the first profile's meta where it is
- * known (tracers that differ are listed), sums wall, overhead and its error, events, reads and the
- * heap's bytes, ors the flags and takes the coarser memory_step and heap_interval. */
+ * known (tracers that differ are listed), sums wall, overhead and its error, events, reads, the other
+ * threads' changes and the heap's bytes, ors the flags and takes the coarser memory_step and
+ * heap_interval. */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
     char *command; /* the program's argv, one text, as a shell would take it */
+    char *memory;  /* what of memory was read: "rss" (as where it is missing), "anon", "uss", "pss";
+                    * "mixed" of several that differ */
     uint64_t pid;
     double start;         /* seconds since 1970 */
     uint64_t wall;        /* nanoseconds from start to snapshot */
@@ -132,6 +135,7 @@ struct clp_profile_meta {
     uint64_t events;      /* events the engine took */
     uint64_t reads;       /* times resident memory was read */
     uint64_t own_bytes;   /* the profiler's own memory, left out of every line */
+    uint64_t others_grown, others_released; /* changes while lines ran that were not their threads' */
     bool has_memory;      /* were resident bytes read? */
     bool inexact_memory;  /* the kernel's counter is not exact to the page */
     uint64_t memory_step; /* its resolution in bytes, when not exact */

@@ -93,6 +93,7 @@ static clp_status add_function(const struct clp_engine *engine, struct clp_pool 
 
 struct totals {
     uint64_t correction, stopped, reads;
+    int64_t others_grown, others_released;
 };
 
 static void add_totals(struct totals *totals, const struct clp_thread *thread)
@@ -102,6 +103,13 @@ static void add_totals(struct totals *totals, const struct clp_thread *thread)
     totals->correction += thread->correction;
     totals->stopped += thread->stopped;
     totals->reads += thread->reads;
+    totals->others_grown += thread->others_grown;
+    totals->others_released += thread->others_released;
+}
+
+static uint64_t not_negative(int64_t value)
+{
+    return value > 0 ? (uint64_t)value : 0;
 }
 
 static void fill_meta(const struct clp_engine *engine, double nanos_per_tick,
@@ -115,6 +123,8 @@ static void fill_meta(const struct clp_engine *engine, double nanos_per_tick,
     profile->meta.overhead = nanos(
         (double)totals.correction / CLP_CORRECTION_ONE + (double)totals.stopped, nanos_per_tick);
     profile->meta.reads = totals.reads;
+    profile->meta.others_grown = not_negative(totals.others_grown);
+    profile->meta.others_released = not_negative(totals.others_released);
     profile->meta.has_memory = engine->with_rss;
 }
 

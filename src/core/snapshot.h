@@ -8,7 +8,8 @@
 #include "profile.h"
 
 /* Adds every function of the engine, in selection order, to the profile, with its lines that ran,
- * and fills the parts of meta that the engine knows (overhead, events, reads, has_memory). What is
+ * and fills the parts of meta that the engine knows (overhead, events, reads, has_memory,
+ * others_..). What is
  * still on a stack has self time up to its thread's last event, but no time and no total yet:
  * unwind first. On CLP_NO_MEMORY the profile holds a part and must still be cleared. */
 clp_status clp_snapshot_take(const struct clp_engine *engine, double nanos_per_tick,

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +13,9 @@
 #define CLOSE_RANGE_OWN 2u /* CLOSE_RANGE_UNSHARE, which older headers do not have */
 #define LOCK_SPINS 100
 #define LOCK_YIELDS 5000000
+
+/* glibc's, since 2.32: false from the first thread that is made on. */
+extern char __libc_single_threaded __attribute__((weak));
 
 clp_status clp_thread_hook_init(struct clp_thread_hook *hook, void (*at_end)(void *data))
 {
@@ -176,4 +180,26 @@ bool clp_lock_wait(struct clp_lock *lock)
             sched_yield();
     }
     return false;
+}
+
+/* ---- what threads there are, and do ---- */
+
+bool clp_thread_alone(void)
+{
+    return &__libc_single_threaded != NULL && __libc_single_threaded != 0;
+}
+
+void clp_thread_get_use(struct clp_thread_use *use)
+{
+    struct rusage usage;
+    struct timespec time;
+
+    *use = (struct clp_thread_use){0};
+    if (getrusage(RUSAGE_THREAD, &usage) != 0 ||
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0)
+        return;
+    use->faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+    use->waits = (uint64_t)usage.ru_nvcsw;
+    use->preemptions = (uint64_t)usage.ru_nivcsw;
+    use->nanos = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* When a thread of the system ends; threads of the profiler's own; and a lock that an allocator's
- * hook may take. */
+/* Threads of the system: when one ends, and what the running one has done; threads of the profiler's
+ * own; and a lock that an allocator's hook may take. */
 #ifndef CLP_THREAD_H
 #define CLP_THREAD_H
 
@@ -8,6 +8,7 @@
 #include "status.h"
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct clp_thread_hook {
     pthread_key_t key;
@@ -77,5 +78,16 @@ static inline void clp_lock_give(struct clp_lock *lock)
 {
     __atomic_clear(&lock->taken, __ATOMIC_RELEASE);
 }
+/* Has the process but one thread? Costs nothing to ask. Where the C library cannot tell: no. */
+bool clp_thread_alone(void);
+
+/* What the calling thread has done since it began: 0.25 microseconds to ask. */
+struct clp_thread_use {
+    uint64_t faults; /* page faults; each brings in a page, or several at once */
+    uint64_t waits;  /* times it gave the processor away, for a lock or the world outside .. */
+    uint64_t preemptions; /* .. and times that it was taken away */
+    uint64_t nanos;  /* of processor time */
+};
+void clp_thread_get_use(struct clp_thread_use *use);
 
 #endif

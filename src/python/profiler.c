@@ -43,9 +43,28 @@ static void add_version(char *text, size_t room)
     text[strcspn(text, " ")] = 0;
 }
 
+/* None and True are the resident size, False is nothing; else by name. */
+static bool read_mode(PyObject *object, enum clp_memory *mode)
+{
+    if (object == NULL || object == Py_None || PyBool_Check(object)) {
+        *mode = object == Py_False ? CLP_MEMORY_OFF : CLP_MEMORY_RSS;
+        return true;
+    }
+    const char *name = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : "";
+    if (name == NULL)
+        return false;
+    *mode = clp_memory_named(name);
+    if (*mode != CLP_MEMORY_MODES)
+        return true;
+    PyErr_Format(PyExc_ValueError, "memory is one of 'off', 'rss', 'anon', 'uss', 'pss', True or "
+                                   "False, not %R", object);
+    return false;
+}
+
 struct wishes {
     const char *tracer;
-    int memory, by_statement;
+    enum clp_memory memory;
+    int by_statement;
     Py_ssize_t heap;    /* bytes between samples; 0: no table of live blocks */
     const char *leaks;  /* epochs of verdicts; NULL: none */
     long long leak_limit; /* bytes; negative: the usual limit */
@@ -57,8 +76,8 @@ static bool set_up_heap(struct profiler *self, const struct wishes *wishes)
 
     if (wishes->heap == 0 && wishes->leaks == NULL)
         return true;
-    if (wishes->heap < 0 || !wishes->memory) {
-        PyErr_SetString(PyExc_ValueError, wishes->memory
+    if (wishes->heap < 0 || wishes->memory == CLP_MEMORY_OFF) {
+        PyErr_SetString(PyExc_ValueError, wishes->memory != CLP_MEMORY_OFF
                                               ? "heap is a number of bytes, not negative"
                                               : "heap and leaks need memory");
         return false;
@@ -93,11 +112,12 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject 
 {
     static char *names[] = {"tracer", "memory", "by_statement", "heap", "leaks",
                             "leak_limit", NULL};
-    struct wishes wishes = {.memory = 1, .leak_limit = -1};
+    struct wishes wishes = {.leak_limit = -1};
+    PyObject *memory = NULL; /* borrowed */
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zppnzL:Profiler", names, &wishes.tracer,
-                                     &wishes.memory, &wishes.by_statement, &wishes.heap,
-                                     &wishes.leaks, &wishes.leak_limit))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzL:Profiler", names, &wishes.tracer,
+                                     &memory, &wishes.by_statement, &wishes.heap, &wishes.leaks,
+                                     &wishes.leak_limit) || !read_mode(memory, &wishes.memory))
         return NULL;
     PyObject *self = type->tp_alloc(type, 0);
     if (self != NULL && !set_up(cast(self), &wishes))
@@ -367,6 +387,7 @@ static void start_header(const struct profiler *self, struct clp_live_header *he
     };
     if (recorder->engine.with_rss && !recorder->memory_check.exact)
         header->memory_step = recorder->memory_check.step;
+    header->memory = recorder->proc.mode;
     clp_proc_boot(header->boot, sizeof header->boot);
     add_version(header->python, sizeof header->python);
     (void)snprintf(header->tracer, sizeof header->tracer, "%s", self->tracer_name);
@@ -498,6 +519,9 @@ static clp_status fill_meta(const struct profiler *self, struct clp_profile *pro
     clp_status status = clp_profile_set_text(profile, &meta->python, version);
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &meta->tracer, self->tracer_name);
+    if (status == CLP_OK && meta->has_memory)
+        status = clp_profile_set_text(profile, &meta->memory,
+                                      clp_memory_name(recorder->proc.mode));
     return status;
 }
 

@@ -6,6 +6,22 @@
  * single page that the self-check saw: none can have happened in it. */
 #define CHANGE_MARGIN 0.6
 
+/* Of several threads, each takes of a change what it can have done (reach_of).
+ *   FILE_FAULT_BYTES  what a page fault brings in, at most, of a file that is in memory already
+ *   CLEARED_PER_NANO  bytes that a processor clears in a nanosecond, more than any does: a fault that
+ *                     brings in a huge page takes so long
+ *   SWITCH_NANOS      what waiting for something, with all around it, takes of the processor each
+ *                     time that it gives the thread's place to another
+ *   RELEASE_MARGIN    giving pages back takes at least this part of the quickest that was seen
+ *   FRESH_NANOS       how old a thread's faults and processor time may be at the start of a line;
+ *                     ALONE_SPANS times that while there is no other thread */
+#define FILE_FAULT_BYTES ((uint64_t)2 << 20)
+#define CLEARED_PER_NANO 64
+#define SWITCH_NANOS 50000
+#define RELEASE_MARGIN 0.5
+#define FRESH_NANOS 8000
+#define ALONE_SPANS 8
+
 __thread struct clp_thread *clp_thread_here;
 
 struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, const void *code,
@@ -64,7 +80,19 @@ static void set_rss_span(struct clp_recorder *recorder)
         recorder->engine.with_rss ? (uint64_t)(quickest * CHANGE_MARGIN) : UINT64_MAX;
 }
 
-bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)
+/* What tells the doing of several threads apart (clp_recorder_read_rss). */
+static void set_reach(struct clp_recorder *recorder)
+{
+    double nanos_per_tick = recorder->clock.rough_nanos;
+    double quickest = (double)recorder->memory_check.release_ticks * nanos_per_tick;
+
+    recorder->huge_page = clp_proc_huge_page();
+    recorder->fault_bytes = clp_proc_fault_bytes();
+    recorder->page_nanos = (uint64_t)(quickest * RELEASE_MARGIN);
+    recorder->use_span = (uint64_t)(FRESH_NANOS / nanos_per_tick);
+}
+
+bool clp_recorder_init(struct clp_recorder *recorder, enum clp_memory memory)
 {
     *recorder = (struct clp_recorder){.mem = clp_mem_system(), .proc.file = -1};
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
@@ -86,9 +114,10 @@ bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)
                         "clineprof: the interpreter has no room for data of code objects left");
         return false;
     }
-    if (with_memory && clp_proc_open(&recorder->proc) == CLP_OK) {
+    if (memory != CLP_MEMORY_OFF && clp_proc_open_for(&recorder->proc, memory) == CLP_OK) {
         recorder->memory_check = clp_proc_check(&recorder->proc, &recorder->clock);
         recorder->engine.with_rss = true;
+        set_reach(recorder);
     }
     set_rss_span(recorder);
     if (recorder->engine.with_rss)
@@ -96,10 +125,14 @@ bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory)
     return true;
 }
 
+/* The profiler's own part of what is counted. The live file's pages are of a file: no anonymous
+ * memory, but this process alone has them. */
 static uint64_t own_bytes(const struct clp_recorder *recorder)
 {
     uint64_t bytes = recorder->pages.bytes;
 
+    if (recorder->proc.mode == CLP_MEMORY_ANON)
+        bytes -= recorder->pages.filed;
     if (recorder->heap != NULL)
         bytes += __atomic_load_n(&recorder->heap->pages.bytes, __ATOMIC_RELAXED);
     for (size_t i = 0; i < sizeof recorder->helpers / sizeof *recorder->helpers; i++)
@@ -108,19 +141,92 @@ static uint64_t own_bytes(const struct clp_recorder *recorder)
     return bytes;
 }
 
-static int64_t own_rss(const struct clp_recorder *recorder, int64_t otherwise)
+/* The program's memory as it is counted, and how much of it is of files. */
+static bool read_memory(const struct clp_recorder *recorder, int64_t *rss, uint64_t *shared)
 {
     struct clp_resident now;
 
     if (!recorder->engine.with_rss || clp_proc_read(&recorder->proc, &now) != CLP_OK)
-        return otherwise;
-    return (int64_t)now.resident - (int64_t)own_bytes(recorder);
+        return false;
+    *rss = (int64_t)now.counted - (int64_t)own_bytes(recorder);
+    *shared = now.shared;
+    return true;
 }
 
-uint64_t clp_recorder_read_rss(const struct clp_recorder *recorder, struct clp_thread *thread,
+/* Bytes of huge pages that the thread can have cleared. */
+static uint64_t cleared_by(const struct clp_recorder *recorder, struct clp_thread_use use)
+{
+    uint64_t switches = use.waits + use.preemptions;
+    uint64_t waiting = switches == 0 ? 0 : (switches + 2) * SWITCH_NANOS;
+    uint64_t pages = recorder->huge_page == 0 || use.nanos < waiting
+                         ? 0 : (use.nanos - waiting) * CLEARED_PER_NANO / recorder->huge_page;
+
+    return (pages < use.faults ? pages : use.faults) * recorder->huge_page;
+}
+
+/* What the thread can have done to memory with this use of page faults and processor time. A fault
+ * brings in a page or a few; or a huge page, which takes time to clear; or as much of a file. */
+static struct clp_reach reach_of(const struct clp_recorder *recorder, struct clp_thread_use use,
+                                 uint64_t of_files)
+{
+    uint64_t from_files = use.faults * FILE_FAULT_BYTES;
+    uint64_t cleared = cleared_by(recorder, use);
+
+    return (struct clp_reach){
+        .grown = use.faults * recorder->fault_bytes + cleared +
+                 (of_files < from_files ? of_files : from_files),
+        .released = recorder->page_nanos != 0
+                        ? use.nanos / recorder->page_nanos * recorder->proc.page_bytes : INT64_MAX,
+        .ran_through = use.waits + use.preemptions == 0,
+        .never_waited = use.waits == 0,
+    };
+}
+
+/* What the thread has used since the last time. */
+static struct clp_thread_use take_use(struct clp_thread *thread, uint64_t now)
+{
+    struct clp_thread_use before = thread->use, *use = &thread->use;
+
+    clp_thread_get_use(use);
+    thread->use_at = now;
+    return (struct clp_thread_use){use->faults - before.faults, use->waits - before.waits,
+                                   use->preemptions - before.preemptions,
+                                   use->nanos - before.nanos};
+}
+
+/* Where nothing has changed there is nothing to share, and short lines need not be asked for their
+ * use one by one: a thread's next change may then be taken for a little more its own. */
+static void share_rss(const struct clp_recorder *recorder, struct clp_thread *thread, int64_t rss,
+                      uint64_t of_files, uint64_t now)
+{
+    if (clp_engine_is_settled(thread, rss) && now - thread->use_at < recorder->use_span)
+        return;
+    struct clp_thread_use use = take_use(thread, now);
+    clp_engine_share_rss(thread, rss, reach_of(recorder, use, of_files));
+}
+
+/* Its use is wanted, not too old, as soon as a line makes the second thread. */
+static void note_rss_alone(const struct clp_recorder *recorder, struct clp_thread *thread,
+                           int64_t rss, uint64_t now)
+{
+    clp_engine_note_rss(thread, rss);
+    if (now - thread->use_at >= ALONE_SPANS * recorder->use_span)
+        (void)take_use(thread, now);
+}
+
+uint64_t clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread *thread,
                                uint64_t now)
 {
-    clp_engine_note_rss(thread, own_rss(recorder, thread->rss));
+    uint64_t files = recorder->file_bytes;
+    int64_t rss;
+
+    if (!read_memory(recorder, &rss, &recorder->file_bytes))
+        rss = recorder->engine.rss;
+    if (clp_thread_alone())
+        note_rss_alone(recorder, thread, rss, now);
+    else
+        share_rss(recorder, thread, rss,
+                  recorder->file_bytes > files ? recorder->file_bytes - files : 0, now);
     thread->reads++;
     if (CLP_UNLIKELY(recorder->watch != NULL))
         clp_watch_read(recorder->watch, thread, now);
@@ -141,11 +247,15 @@ void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
 struct clp_thread *clp_recorder_new_thread(struct clp_recorder *recorder)
 {
     clp_engine_reap(&recorder->engine);
-    clp_thread_here = clp_engine_new_thread(&recorder->engine, clp_clock_read(&recorder->clock),
-                                            own_rss(recorder, 0));
+    int64_t rss = recorder->engine.rss;
+    uint64_t now = clp_clock_read(&recorder->clock);
+
+    (void)read_memory(recorder, &rss, &recorder->file_bytes);
+    clp_thread_here = clp_engine_new_thread(&recorder->engine, now, rss);
     if (clp_thread_here != NULL) {
         clp_thread_here->allocating.left = -1; /* the first block asks whether there is a table */
         clp_thread_hook_set(&recorder->thread_hook, clp_thread_here);
+        (void)take_use(clp_thread_here, now);
     }
     return clp_thread_here;
 }
@@ -169,6 +279,22 @@ static void note_code(struct clp_activation *activation, const struct clp_select
         activation->code = selected->identity;
 }
 
+/* Makes the thread's counters for the function: page faults that are not the program's. */
+static struct clp_activation *enter_first(const struct clp_selected *selected,
+                                          struct clp_thread *thread, const void *frame,
+                                          uint64_t now)
+{
+    struct clp_thread_use before, after;
+
+    clp_thread_get_use(&before);
+    struct clp_activation *activation =
+        clp_engine_enter(thread, selected->function, frame, now);
+    clp_thread_get_use(&after);
+    thread->use.faults += after.faults - before.faults;
+    thread->use.nanos += after.nanos - before.nanos;
+    return activation;
+}
+
 /* The activation, or NULL; the clock is still to be told when it may go on. */
 static struct clp_activation *enter(const struct clp_selected *selected,
                                     struct clp_thread *thread, const void *frame,
@@ -179,7 +305,8 @@ static struct clp_activation *enter(const struct clp_selected *selected,
     if (CLP_UNLIKELY(selected->recorder->watches_calls))
         clp_recorder_note_call(selected->recorder, selected->function);
     struct clp_activation *activation =
-        clp_engine_enter(thread, selected->function, frame, moment->now);
+        first ? enter_first(selected, thread, frame, moment->now)
+              : clp_engine_enter(thread, selected->function, frame, moment->now);
 
     note_code(activation, selected);
     if (CLP_UNLIKELY(first))

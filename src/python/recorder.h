@@ -43,6 +43,11 @@ struct clp_recorder {
     struct clp_clock clock;
     struct clp_proc proc;
     struct clp_proc_check memory_check;
+    uint64_t file_bytes; /* of files among the resident memory, at the last read */
+    uint64_t huge_page;  /* bytes; 0: there are none */
+    uint64_t fault_bytes; /* what any other page fault brings in, at most */
+    uint64_t page_nanos; /* the least that giving back a page, with many others, takes a thread */
+    uint64_t use_span;   /* ticks for which what is known of a thread's use is fresh enough */
     struct clp_thread_hook thread_hook;
     struct clp_opcodes opcodes;
     struct clp_bytecode bytecode; /* of this interpreter, where `knows_bytecode` */
@@ -101,9 +106,9 @@ struct clp_refusal {
 /* The counters of the running thread, or NULL before its first event. The one global. */
 extern __thread struct clp_thread *clp_thread_here __attribute__((tls_model("initial-exec")));
 
-/* Sets up everything but the tracer. with_memory: read resident memory where /proc allows it.
- * False with a Python exception set. */
-bool clp_recorder_init(struct clp_recorder *recorder, bool with_memory);
+/* Sets up everything but the tracer. Memory is read where /proc allows it. False with a Python
+ * exception set. */
+bool clp_recorder_init(struct clp_recorder *recorder, enum clp_memory memory);
 
 /* Takes the engine back to the state of clp_recorder_init: no function, no counter, no cost; the
  * calling thread, which must be the only one that recorded, starts anew. */
@@ -140,7 +145,7 @@ static inline struct clp_selected *clp_recorder_traced(const struct clp_recorder
 }
 
 /* Reads resident memory into the thread; returns the ticks since `now` that it took. */
-uint64_t clp_recorder_read_rss(const struct clp_recorder *recorder, struct clp_thread *thread,
+uint64_t clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread *thread,
                                uint64_t now);
 
 /* An event's time, and for how long the clock stands still after it, because memory was read. */
@@ -149,7 +154,7 @@ struct clp_moment {
     uint64_t still;
 };
 
-static inline struct clp_moment clp_recorder_begin(const struct clp_recorder *recorder,
+static inline struct clp_moment clp_recorder_begin(struct clp_recorder *recorder,
                                                    struct clp_thread *thread)
 {
     struct clp_moment moment = {.now = clp_clock_read(&recorder->clock)};
@@ -169,7 +174,7 @@ static inline void clp_recorder_end(struct clp_thread *thread, struct clp_moment
 }
 
 /* The events, each with its moment. */
-static inline void clp_recorder_line(const struct clp_recorder *recorder,
+static inline void clp_recorder_line(struct clp_recorder *recorder,
                                      struct clp_thread *thread, int32_t line)
 {
     struct clp_moment moment = clp_recorder_begin(recorder, thread);

@@ -6,7 +6,7 @@ static void note_crossing(struct clp_watch *watch, const struct clp_thread *thre
     bool outside = thread->top == thread->stack;
 
     watch->crossed = true;
-    watch->found = thread->rss;
+    watch->found = thread->engine->rss;
     watch->line = clp_engine_current_line(thread);
     watch->function =
         outside ? NULL : &thread->engine->functions.items[thread->top->block->function];
@@ -16,7 +16,7 @@ void clp_watch_read(struct clp_watch *watch, const struct clp_thread *thread, ui
 {
     if (watch->look != NULL && __atomic_exchange_n(&watch->wanted, 0, __ATOMIC_RELAXED) != 0)
         watch->look(watch->look_data, thread->engine, now);
-    if (watch->stop != NULL && !watch->crossed && thread->rss > watch->limit)
+    if (watch->stop != NULL && !watch->crossed && thread->engine->rss > watch->limit)
         note_crossing(watch, thread);
 }
 

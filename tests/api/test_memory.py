@@ -5,7 +5,7 @@ Blocks of 20 MiB are mapped and unmapped by the allocator, so they come and go a
 its threshold when such a block is freed, which MALLOC_MMAP_THRESHOLD_ keeps from happening."""
 
 import pytest
-from harness import MIB, SANITIZED, line_of, run_ckernprof
+from harness import BUILD, MIB, SANITIZED, line_of, run_ckernprof, run_python
 
 pytestmark = pytest.mark.skipif(SANITIZED, reason="AddressSanitizer keeps freed memory")
 
@@ -77,10 +77,51 @@ def untouched():
     room[:8 << 20] = bytes(1) * (8 << 20)  # partly written
     room.close()                           # unmapped
 
+def inner():
+    return bytearray(10 << 20)    # ten in the callee
+
+def outer():
+    held = bytearray(24 << 20)    # before the call
+    block = inner()               # ten by the call
+    return len(held)
+
+def deep():
+    block = bytearray(20 << 20)    # raised with this
+    try: raise ValueError
+    finally: note = len(block)
+
+def middle():
+    held = bytearray(10 << 20)    # held meanwhile
+    deep()                        # goes by
+
+def catches_all():
+    try:
+        middle()    # all of it
+    except ValueError:
+        pass
+
+class Turn:
+    def __await__(self): yield
+
+async def task(size):
+    await Turn()
+    mine = bytearray(size << 20)    # of this task
+    await Turn()                    # other tasks run
+    del mine                        # of this task, again
+    await Turn()
+
+def tasks():
+    running = [task(10), task(30)]
+    while running:
+        for one in list(running):
+            try: one.send(None)    # drives them
+            except StopIteration: running.remove(one)
+
 kept = []
 
 def work():
     simple(); simple()
+    outer(); catches_all(); tasks()
     loop()
     parent()
     nested(3)
@@ -91,7 +132,7 @@ def work():
 
 work()  # unprofiled: what runs for the first time maps pages of code and of the allocator
 for function in (simple, loop, child, parent, nested, keeps, suspended, drives, raises, catches,
-                 untouched):
+                 untouched, inner, outer, deep, middle, catches_all, task, tasks):
     profile(function)
 work()
 '''
@@ -142,6 +183,7 @@ def test_loops_with_frees(line):
     assert near(comes["grown"], 5 * 20) and near(comes["released"], 0)
     assert near(goes["released"], 5 * 20) and near(goes["grown"], 0)
     assert near(increment(comes) + increment(goes), 0)
+    assert near(comes["largest"], 20) and near(goes["largest"], -20)
     assert near(increment(line("loop", "20 MiB come and go within the line")), 0)
     assert near(increment(line("loop", "stays")), 5 * 4, 2 * SLACK)
 
@@ -151,6 +193,14 @@ def test_nested_calls(line):
     assert near(increment(inside), 20) and near(inside["self_increment"], 20)
     assert near(increment(outside), 20) and near(outside["self_increment"], 0)
     assert near(increment(line("parent", "parent frees")), -20)
+
+
+def test_a_call_shows_what_it_took(line):
+    """Not what the callee's lines saw of the process (memory_profiler shows 34 here)."""
+    assert near(increment(line("inner", "ten in the callee")), 10)
+    assert near(increment(line("outer", "before the call")), 24)
+    call = line("outer", "ten by the call")
+    assert near(increment(call), 10) and near(call["self_increment"], 0)
 
 
 def test_recursion_counts_once(line):
@@ -177,6 +227,26 @@ def test_exception(line):
     assert near(line("catches", "up and down")["grown"], 20)
 
 
+def test_exception_through_frames(line):
+    """The traceback holds the frames until the last handler is left."""
+    assert near(line("deep", "raised with this")["grown"], 20)
+    assert near(line("middle", "held meanwhile")["grown"], 10)
+    through, caught = line("middle", "goes by"), line("catches_all", "all of it")
+    assert near(through["grown"], 20) and near(through["self_increment"], 0)
+    assert near(caught["grown"], 30) and near(caught["self_increment"], 0)
+
+
+def test_interleaving_coroutines(line):
+    """Two tasks of 10 and 30 MiB in one function: neither await sees what the other one does."""
+    assert near(increment(line("task", "of this task")), 40)
+    assert near(increment(line("task", "of this task, again")), -40)
+    waits = line("task", "other tasks run")
+    assert near(waits["grown"], 0) and near(waits["released"], 0)
+    drives = line("tasks", "drives them")
+    assert near(drives["grown"], 40) and near(drives["released"], 40)
+    assert near(drives["self_increment"], 0)
+
+
 def test_mapped_is_not_resident(line):
     assert near(increment(line("untouched", "mapped only")), 0)
     assert near(increment(line("untouched", "partly written")), 8)
@@ -198,30 +268,95 @@ def test_switched_off(script):
             assert not any(function["lines"].get(name, [])), name
 
 
-@pytest.mark.xfail(reason="growth is not yet told apart by thread", strict=True)
-def test_other_threads_are_not_charged(script):
-    """A thread that grows by 40 MiB while another waits: the waiting line shows none of it."""
-    path = script('''
-import threading
-begin, done = threading.Event(), threading.Event()
+# ---- kinds of memory ---------------------------------------------------------------------------
 
-def grows():
-    begin.wait()
-    global kept
-    kept = bytearray(40 << 20)
-    done.set()
+KINDS = '''
+import mmap, os
+names = "private.bin", "shared.bin"
+for name in names:
+    with open(name, "wb") as file: file.write(bytes(8 << 20))
 
+def touch(room):
+    for at in range(0, len(room), 4096): room[at] = 1
+
+def work():
+    block = bytearray(20 << 20)                     # anonymous
+    file = os.open("shared.bin", os.O_RDWR)
+    room = mmap.mmap(file, 8 << 20); touch(room)    # of a file
+    ready, go = os.pipe(), os.pipe()
+    child = os.fork()                               # shared from here on
+    if child == 0: os.read(go[0], 1); os._exit(0)
+    block[:10 << 20] = small                        # copied
+    os.write(go[1], b"x"); os.waitpid(child, 0)     # alone again
+    del block                                       # gives back
+    return file
+
+small = bytes(10 << 20)
+work()  # unprofiled: what runs for the first time
+profile(work)
+work()
+'''
+
+
+# MiB by kind: anonymous, of a file, forked, copied, alone again, given back
+@pytest.mark.parametrize("kind, expected", [
+    ("rss", [20, 8, 0, 0, 0, -20]),
+    ("anon", [20, 0, 0, 0, 0, -20]),
+    ("uss", [20, 8, None, 10, None, -20]),
+    ("pss", [20, 8, None, 5, None, -20]),
+])
+def test_kinds(script, kind, expected):
+    path = script(KINDS)
+    ended = run_ckernprof(["-l", "-v", "--memory", kind, path], path.parent, env=STEADY)
+    assert (ended.err, ended.code) == ("", 0)
+    profile = ended.profile()
+    assert profile.meta["memory"] == kind and profile.meta["has_memory"]
+    marks = ["anonymous", "of a file", "shared from here on", "copied", "alone again", "gives back"]
+    found = [increment(profile.line("work", line_of(path, "# " + mark))) / MIB for mark in marks]
+    for mark, mib, wanted in zip(marks, found, expected):
+        assert wanted is None or abs(mib - wanted) < 0.5, (mark, found)
+    shared, alone = found[2], found[4]
+    if kind == "uss":  # what parent and child have is nobody's own
+        assert shared < -20 and alone > 10
+    if kind == "pss":  # .. or half of it
+        assert shared < -10 and alone > 5
+    said = {
+        "rss": "resident memory read ",
+        "anon": "anonymous memory read ",
+        "uss": "memory of its own (uss, slow) read ",
+        "pss": "proportional memory (pss, slow) read ",
+    }
+    assert said[kind] in ended.out and "Mem usage" in ended.out
+
+
+@pytest.mark.parametrize("kind", ["anon", "uss"])
+def test_own_memory_is_left_out_of_each(script, kind):
+    """100 functions of 1,000 lines get their counters as they begin: no line grows by them."""
+    path = script("""
 @profile
-def waits():
-    begin.set()
-    done.wait()    # waits
+def calls():
+    for function in functions:
+        function()    # calls
     return 1
+names = [f"f{i}" for i in range(100)]
+exec("".join(f"def {name}(a=0):\\n    if a:\\n" + "        b = 1\\n" * 1000 for name in names))
+functions = [profile(globals()[name]) for name in names]
+calls()
+""")
+    ended = run_ckernprof(["-l", "--memory", kind, path], path.parent, env=STEADY)
+    assert (ended.err, ended.code) == ("", 0)
+    profile = ended.profile()
+    assert profile.meta["own_bytes"] > 8 * MIB
+    assert near(profile.line("calls", line_of(path, "# calls"))["grown"], 0, 4 * MIB)
 
-thread = threading.Thread(target=grows)
-thread.start()
-waits()
-thread.join()
-''')
-    ended = run_ckernprof(["-l", path], path.parent, env=STEADY)
-    line = ended.profile().line("waits", line_of(path, "# waits"))
-    assert line["grown"] < MIB
+
+def test_kinds_of_the_python_interface(script):
+    path = script("""
+from clineprof import _core
+for memory in "swap", 3, b"rss":
+    try: _core.Profiler(memory=memory)
+    except ValueError as error: print(error)
+""")
+    ended = run_python([path], path.parent, env={"PYTHONPATH": str(BUILD / "python")})
+    said = "memory is one of 'off', 'rss', 'anon', 'uss', 'pss', True or False, not "
+    assert ended.out.splitlines() == [said + "'swap'", said + "3", said + "b'rss'"], ended.err

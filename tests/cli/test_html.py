@@ -477,6 +477,9 @@ def test_nothing_was_profiled(page, tmp_path):
     ({"inexact_memory": True, "memory_step": 262144}, "read 55 times, in steps of 256 KiB;"),
     ({"inexact_memory": True}, "read 55 times, not exact to the page;"),
     ({"own_bytes": 0}, "read 55 times, exact to the page"),
+    ({"memory": "uss"}, "memory of its own (uss), read 55 times, exact to the page;"),
+    ({"memory": "?<b>"}, "?<b>, read 55 times, exact to the page;"),
+    ({"others_grown": 2 * MIB}, "other threads, while a line ran: grown 2.0 MiB, released 0 B"),
     ({"overhead": 0}, "Cost of profiling: 4,321 events "),
     ({"overhead_error": 0}, "about 3.00 ms for 4,321 events, taken off the lines"),
 ])  # fmt: skip

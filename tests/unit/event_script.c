@@ -365,8 +365,10 @@ static bool take_option(struct run *run, const char *name, int64_t *value)
 static void run_event(struct run *run)
 {
     uint64_t now = (uint64_t)next_number(run);
-    int64_t still = 0;
+    int64_t still = 0, grows = 0, frees = 0, waits = -1;
     (void)take_option(run, "rss", &run->resident);
+    bool shared = take_option(run, "grows", &grows) | take_option(run, "frees", &frees) |
+                  take_option(run, "waits", &waits);
     (void)take_option(run, "still", &still);
     const char *name = next_word(run);
     struct clp_thread *thread = current_thread(run, now);
@@ -377,7 +379,12 @@ static void run_event(struct run *run)
         if (strcmp(events[i].name, name) != 0)
             continue;
         if (run->engine.with_rss && clp_engine_wants_rss(thread, now)) {
-            clp_engine_note_rss(thread, run->resident);
+            if (shared)
+                clp_engine_share_rss(thread, run->resident,
+                                     (struct clp_reach){(uint64_t)grows, (uint64_t)frees,
+                                                        waits == 0, waits == 0 || waits == 1});
+            else
+                clp_engine_note_rss(thread, run->resident);
             thread->reads++;
         }
         events[i].act(run, thread, now);
@@ -484,6 +491,8 @@ static bool expect_number(struct run *run)
         {"overhead", run->profile.meta.overhead}, {"reads", run->profile.meta.reads},
         {"events", run->profile.meta.events},     {"suspended", run->engine.suspended.count},
         {"lost", run->engine.lost},
+        {"others_grown", run->profile.meta.others_grown},
+        {"others_released", run->profile.meta.others_released},
     };
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

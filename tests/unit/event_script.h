@@ -8,10 +8,10 @@
  *   cost enter|leave|suspend|resume BEFORE AFTER
  *   memory [SPAN]             resident bytes are measured; no reading within SPAN ticks
  *   thread NAME               what follows happens in this thread; new at its first event
- *   TIME EVENT [rss N] [still N]
+ *   TIME EVENT [rss N] [still N] [grows N] [frees N] [waits 0|1|2]
  *   expect NAME total N own N [raw_total N]
  *   expect NAME LINE MEASURE N ..
- *   expect overhead|reads|events|suspended|lost N
+ *   expect overhead|reads|events|suspended|lost|others_grown|others_released N
  *
  * EVENT is one of
  *   enter NAME FRAME | begin NAME FRAME LINE (enter, and the line begins) | line LINE
@@ -19,7 +19,9 @@
  *   end (the thread is no more) | reap
  * FRAME is a letter, or - for a body that is never suspended; a number with a p behind it counts pages of 4096 bytes. `rss` is the resident
  * size of the process from then on; the runner reads it when the engine wants it, as a tracer does.
- * `still` is how long the profiler works after the event.
+ * `still` is how long the profiler works after the event. The others make it a read among several
+ * threads, and say what this one can have done at most; `waits` is 0 for never, 1 for only while others
+ * had their turn, 2 for something (the default).
  *
  * Ticks are nanoseconds. Expectations come last and are complete: a line that ran, or a function,
  * that no expectation names is an error, and so is a measure that is not named and not 0 (raw_time

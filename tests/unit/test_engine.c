@@ -69,7 +69,7 @@ ParameterizedTest(struct fixture *fixture, engine, keeps_to_the_script)
  * Those in line do nothing where they do not apply; then the others are told. Half the programs have
  * few addresses, which are used again soon; some run deep. */
 
-enum { FUNCTIONS = 4, LINES = 3, THREADS = 3, FRAMES = 40, DEPTH = 150 };
+enum { FUNCTIONS = 4, LINES = 3, THREADS = 3, FRAMES = 40, DEPTH = 150, STEPS = 2100 };
 enum { NO_FRAME = -1 }; /* of a body that is never suspended */
 
 struct cost_sum {
@@ -98,7 +98,9 @@ struct model_thread {
     struct model_body stack[DEPTH];
     int depth;
     uint64_t last, stopped;
-    int64_t rss, last_rss;
+    int64_t rss, last_rss; /* by its own doing */
+    int64_t usage;         /* of the process, when it read last */
+    int changes;           /* how many there were then */
 };
 
 struct model_record {
@@ -117,7 +119,10 @@ struct model {
     struct model_record records[FRAMES];
     int suspended[FRAMES], suspended_function[FRAMES], suspended_count;
     bool taken[FRAMES];
-    int64_t resident;
+    int64_t resident, read; /* now, and when it was last read */
+    int64_t changes[STEPS], idle[STEPS]; /* what is left of each, and was taken by an idle thread */
+    int change_count, closed;
+    int64_t grown, released; /* of all changes, what no thread took */
     uint64_t now, random;
     bool foreign; /* max leaves the cost of foreign events out */
     bool deep;
@@ -128,7 +133,8 @@ struct model {
 /* How often a way in line applied, and what else the programs must have in them. */
 enum {
     ENTERED, ENTERED_AGAIN, ENTERED_LATE, BEGAN, LEFT, LEFT_AGAIN, ENDED, ENDED_AGAIN, STACK_FULL,
-    RESUMED_OTHER, SEEN
+    RESUMED_OTHER, TAKEN_LATE, TAKEN_IN_PART, RELEASE_REFUSED, CHANGE_CLOSED, TAKEN_FROM_IDLE,
+    RELEASE_THEIRS, RELEASE_NOT_THEIRS, SEEN
 };
 
 static uint64_t pick(struct model *model, uint64_t count)
@@ -216,7 +222,7 @@ static void end_stay(struct model *model, struct model_thread *thread)
     if (top->line < 0)
         return;
     struct model_line *line = line_of(model, top);
-    uint64_t usage = (uint64_t)thread->rss / CLP_USAGE_UNIT;
+    uint64_t usage = (uint64_t)thread->usage / CLP_USAGE_UNIT;
     uint64_t correction = top->stay.correction / CLP_CORRECTION_ONE;
     line->usage = usage > line->usage ? usage : line->usage;
     if (line_is_open(thread, top))
@@ -355,16 +361,96 @@ static int32_t file_line(int function, int index)
     return 10 * (function + 1) + index;
 }
 
+static void model_change(struct model *model)
+{
+    int open = 0;
+
+    if (model->resident == model->read)
+        return;
+    *(model->resident > model->read ? &model->grown : &model->released) +=
+        llabs(model->resident - model->read);
+    model->changes[model->change_count++] = model->resident - model->read;
+    model->read = model->resident;
+    for (int i = model->change_count - 1; i >= model->closed; i--) {
+        open += model->changes[i] != 0;
+        if (open > CLP_OPEN_CHANGES) {
+            model->closed = i + 1;
+            model->seen[CHANGE_CLOSED]++;
+            return;
+        }
+    }
+}
+
+/* What of a change the thread takes. */
+static int64_t model_part(struct model *model, int64_t bytes, struct clp_reach *reach, bool now)
+{
+    uint64_t size = (uint64_t)llabs(bytes);
+
+    if (bytes > 0) {
+        uint64_t part = size < reach->grown ? size : reach->grown;
+        model->seen[TAKEN_IN_PART] += part != 0 && part < size;
+        reach->grown -= part;
+        return (int64_t)part;
+    }
+    if (size > reach->released && (now && !reach->ran_through && reach->never_waited))
+        model->seen[model->grown < model->released ? RELEASE_NOT_THEIRS : RELEASE_THEIRS]++;
+    if (size > reach->released &&
+        !(now && (reach->ran_through ||
+                  (reach->never_waited && model->grown < model->released)))) {
+        model->seen[RELEASE_REFUSED]++;
+        return 0;
+    }
+    reach->released -= size < reach->released ? size : reach->released;
+    return bytes;
+}
+
+static void model_share(struct model *model, struct model_thread *thread, struct clp_reach reach)
+{
+    int before = model->change_count;
+
+    model_change(model);
+    int first = thread->changes > model->closed ? thread->changes : model->closed;
+    for (int i = first; i < model->change_count; i++) {
+        int64_t part = model->changes[i] == 0
+                           ? 0 : model_part(model, model->changes[i], &reach, i >= before);
+        int64_t fresh = model->changes[i] - model->idle[i];
+        fresh = llabs(part) < llabs(fresh) ? part : fresh;
+        *(part > 0 ? &model->grown : &model->released) -= llabs(fresh);
+        if (thread->depth == 0) {
+            model->idle[i] += fresh;
+            continue;
+        }
+        model->seen[TAKEN_LATE] += part != 0 && i < before;
+        model->seen[TAKEN_FROM_IDLE] += part != fresh;
+        model->changes[i] -= part;
+        model->idle[i] -= part - fresh;
+        thread->rss += part;
+    }
+}
+
+static struct clp_reach some_reach(struct model *model)
+{
+    return (struct clp_reach){pick(model, 6) * 4096, pick(model, 6) * 4096, pick(model, 3) == 0,
+                              pick(model, 2) == 0};
+}
+
 static void read_rss(struct model *model, struct model_thread *thread)
 {
     if (pick(model, 3) == 0)
         model->resident += ((int64_t)pick(model, 9) - 4) * 4096;
-    if (!model->engine.with_rss)
+    if (!model->engine.with_rss || !clp_engine_wants_rss(thread->thread, model->now))
         return;
-    if (clp_engine_wants_rss(thread->thread, model->now)) {
+    if (pick(model, 4) == 0) {
         clp_engine_note_rss(thread->thread, model->resident);
-        thread->rss = model->resident;
+        thread->rss += model->resident - model->read;
+        model->read = model->resident;
+    } else {
+        struct clp_reach reach = some_reach(model);
+        clp_engine_share_rss(thread->thread, model->resident, reach);
+        model_share(model, thread, reach);
     }
+    thread->usage = model->resident;
+    thread->changes = model->change_count;
 }
 
 /* The line, in line if that applies; a line that the function does not have has no place. */
@@ -628,8 +714,12 @@ static void step_foreign(struct model *model, struct model_thread *thread)
 
 static void start_thread(struct model *model, struct model_thread *thread)
 {
+    if (model->read != 0)
+        model_change(model);
+    model->read = model->resident;
     *thread = (struct model_thread){.last = model->now, .rss = model->resident,
-                                    .last_rss = model->resident};
+                                    .last_rss = model->resident, .usage = model->resident,
+                                    .changes = model->change_count};
     thread->thread = clp_engine_new_thread(&model->engine, model->now, model->resident);
     cr_assert_not_null(thread->thread);
 }
@@ -793,6 +883,8 @@ static void run_model(uint64_t seed, uint64_t seen[SEEN])
     }
     if (model.engine.ended != NULL) {
         cr_assert_eq(model.engine.ended->correction, model.correction, "seed %lu", seed);
+        cr_assert_eq(model.engine.ended->others_grown, model.grown, "seed %lu", seed);
+        cr_assert_eq(model.engine.ended->others_released, model.released, "seed %lu", seed);
         for (int i = 0; i < FUNCTIONS; i++)
             compare_function(&model, seed, i);
     }

@@ -66,12 +66,17 @@ static void refuse(const char *text, const char *message)
     cr_expect_eq(line.mem.bytes, 0, "%s", text);
 }
 
+static bool is_off(const struct clp_run_options *options)
+{
+    return options->memory != NULL && strcmp(options->memory, "off") == 0;
+}
+
 Test(options, defaults)
 {
     struct line line;
     struct clp_run_options o = run(&line, "");
 
-    cr_expect(!o.line_by_line && !o.builtin && !o.show.skip_zero && !o.no_memory && o.verbosity == 0);
+    cr_expect(!o.line_by_line && !o.builtin && !o.show.skip_zero && o.memory == NULL && o.verbosity == 0);
     cr_expect(!o.help && !o.version && !o.page && o.show.unit == 1e-6);
     cr_expect(!o.no_preimports && !o.prof_imports && !o.show.rich && !o.show.summarize && !o.no_config);
     cr_expect(o.prof_mod.items == NULL && o.include.items == NULL && o.exclude.items == NULL);
@@ -102,7 +107,7 @@ Test(options, every_option)
     struct clp_run_options o = run(&line, "-l -b -v -v -z -u 1e-3 -o a.lprof --tracer settrace "
                                           "--no-memory --python /bin/py s.py");
 
-    cr_expect(o.line_by_line && o.builtin && o.show.skip_zero && o.no_memory);
+    cr_expect(o.line_by_line && o.builtin && o.show.skip_zero && is_off(&o));
     cr_expect_eq(o.verbosity, 2);
     cr_expect_eq(o.show.unit, 1e-3);
     cr_expect_str_eq(o.outfile, "a.lprof");
@@ -110,7 +115,7 @@ Test(options, every_option)
     cr_expect_str_eq(o.python, "/bin/py");
     o = run(&line, "--line-by-line --builtin --view --skip-zero --unit 1 --outfile=a=b "
                    "--tracer=probe --memory rss --python=p s.py");
-    cr_expect(o.line_by_line && o.builtin && o.show.skip_zero && !o.no_memory && o.verbosity == 1);
+    cr_expect(o.line_by_line && o.builtin && o.show.skip_zero && !is_off(&o) && o.verbosity == 1);
     cr_expect_eq(o.show.unit, 1);
     cr_expect_str_eq(o.outfile, "a=b");
 }
@@ -190,11 +195,11 @@ Test(options, switches_take_a_word)
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
         snprintf(text, sizeof text, "--skip-zero=%s --memory=%s s.py", yes[i], no[i]);
         struct clp_run_options o = run(&line, text);
-        cr_expect(o.show.skip_zero && o.no_memory, "%s", text);
+        cr_expect(o.show.skip_zero && is_off(&o), "%s", text);
         snprintf(text, sizeof text, "-z --skip-zero=%s --no-memory --memory=%s s.py", no[i],
                  yes[i]);
         o = run(&line, text);
-        cr_expect(!o.show.skip_zero && !o.no_memory, "%s", text);
+        cr_expect(!o.show.skip_zero && !is_off(&o), "%s", text);
     }
     cr_expect_not(run(&line, "-z --no-skip-zero s.py").show.skip_zero);
     cr_expect(run(&line, "--no-skip-zero -z s.py").show.skip_zero);
@@ -212,12 +217,28 @@ Test(options, memory_takes_a_mode)
 {
     struct line line;
 
-    cr_expect(run(&line, "--memory off s.py").no_memory);
-    cr_expect(run(&line, "--memory=no s.py").no_memory);
-    cr_expect_not(run(&line, "--no-memory --memory rss s.py").no_memory);
-    cr_expect_not(run(&line, "--no-memory --memory=Yes s.py").no_memory);
-    refuse("--memory s.py", "option '--memory' needs rss or off, not 's.py'");
+    cr_expect_eq(run(&line, "s.py").memory, NULL);
+    cr_expect_str_eq(run(&line, "--memory off s.py").memory, "off");
+    cr_expect_str_eq(run(&line, "--memory=no s.py").memory, "off");
+    cr_expect_str_eq(run(&line, "--memory uss --no-memory s.py").memory, "off");
+    cr_expect_str_eq(run(&line, "--no-memory --memory rss s.py").memory, "rss");
+    cr_expect_str_eq(run(&line, "--no-memory --memory=Yes s.py").memory, "rss");
+    cr_expect_str_eq(run(&line, "--memory=anon s.py").memory, "anon");
+    cr_expect_str_eq(run(&line, "--memory pss s.py").memory, "pss");
+    refuse("--memory s.py", "option '--memory' needs off, rss, anon, uss or pss, not 's.py'");
     refuse("--no-memory=rss", "option '--no-memory' takes no value");
+}
+
+Test(options, precision_has_an_end)
+{
+    struct line line;
+
+    cr_expect_eq(run(&line, "s.py").show.precision, 3);
+    cr_expect(run(&line, "--mp --precision 0 s.py").show.mp);
+    cr_expect_eq(run(&line, "--mp --precision=0 s.py").show.precision, 0);
+    cr_expect_eq(view(&line, "--precision 9 a.lprof").show.precision, 9);
+    refuse("--precision 10 s.py", "option '--precision' needs 9 at most, not '10'");
+    refuse("--precision few s.py", "option '--precision' needs a whole number such as 10, not 'few'");
 }
 
 Test(options, quiet_counts_down)
@@ -351,7 +372,7 @@ Test(options, settings)
     cr_expect(set(&o, &line.out, "quiet", CLP_SETTING_BOOL, "true"));
     cr_expect(set(&o, &line.out, "prof-mod", CLP_SETTING_TEXT, "a,b"));
     cr_expect_str_empty(clp_buf_text(&line.out));
-    cr_expect(o.line_by_line && o.show.skip_zero && o.no_preimports && o.no_memory && o.show.unit == 1);
+    cr_expect(o.line_by_line && o.show.skip_zero && o.no_preimports && is_off(&o) && o.show.unit == 1);
     cr_expect(o.output_interval == 2.5 && o.verbosity == 2 && o.setup == NULL);
     cr_expect_eq(o.prof_mod.count, 2);
     cr_expect_str_eq(o.outfile, "x");
@@ -387,7 +408,7 @@ Test(options, settings_that_are_wrong)
                    "key 'unit' needs a number above 0, such as 1e-3, not '0'");
     refuse_setting("view", CLP_SETTING_NUMBER, "1.5", "key 'view' needs a whole number, not '1.5'");
     refuse_setting("view", CLP_SETTING_WHOLE, "99", "key 'view' needs a small number, not '99'");
-    refuse_setting("memory", CLP_SETTING_TEXT, "most", "key 'memory' needs rss or off, not 'most'");
+    refuse_setting("memory", CLP_SETTING_TEXT, "most", "key 'memory' needs off, rss, anon, uss or pss, not 'most'");
     refuse_setting("outfile", CLP_SETTING_BOOL, "true",
                    "key 'outfile' needs a text in quotes, not 'true'");
     refuse_setting("prof_mod", CLP_SETTING_WHOLE, "1",
@@ -401,7 +422,7 @@ Test(options, unambiguous_beginnings)
     cr_expect(run(&line, "--line s.py").line_by_line);
     cr_expect_eq(run(&line, "--vi s.py").verbosity, 1);
     cr_expect_str_eq(run(&line, "--outf=x s.py").outfile, "x");
-    cr_expect(run(&line, "--no-m s.py").no_memory);
+    cr_expect_str_eq(run(&line, "--no-me s.py").memory, "off");
     cr_expect(run(&line, "--sk s.py").show.skip_zero);
     cr_expect(run(&line, "--hel").help);
     refuse("--ve s.py", "option '--ve' could be --verbose, --version");

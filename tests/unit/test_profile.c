@@ -257,6 +257,9 @@ static void fill_other(struct clp_profile *other)
     other->meta.reads = 20000;
     other->meta.has_memory = true;
     other->meta.memory_step = 64;
+    other->meta.others_grown = 5;
+    other->meta.others_released = 6;
+    cr_assert_eq(clp_profile_set_text(other, &other->meta.memory, "anon"), CLP_OK);
 }
 
 Test(profile, merging_joins_functions_lines_and_meta)
@@ -275,7 +278,8 @@ Test(profile, merging_joins_functions_lines_and_meta)
     cr_assert_eq(clp_profile_set_text(&profile, &profile.meta.python, "3.12.1"), CLP_OK);
     profile.meta = (struct clp_profile_meta){.python = profile.meta.python, .pid = 1, .wall = 1,
                                              .overhead = 2, .overhead_error = 1, .events = 3, .reads = 4,
-                                             .inexact_memory = true, .memory_step = 16};
+                                             .inexact_memory = true, .memory_step = 16,
+                                             .others_grown = 1, .others_released = 1};
 
     cr_assert_eq(clp_profile_merge(&profile, &other), CLP_OK);
     test_check_profile(&profile);
@@ -301,9 +305,37 @@ Test(profile, merging_joins_functions_lines_and_meta)
     struct clp_profile_meta meta = {.python = "3.12.1", .tracer = "probe", .pid = 1, .start = 2.5,
                                     .wall = 21, .overhead = 202, .overhead_error = 41, .events = 2003, .reads = 20004,
                                     .has_memory = true, .inexact_memory = true,
-                                    .memory_step = 64};
+                                    .memory_step = 64, .memory = "anon",
+                                    .others_grown = 6, .others_released = 7};
     cr_assert(test_same_meta(&profile.meta, &meta));
     clp_profile_clear(&other);
+}
+
+/* NULL is a file of before there were several kinds. */
+Test(profile, merging_tells_of_mixed_memory)
+{
+    static const struct { const char *into, *from, *sum; bool into_has, from_has; } cases[] = {
+        {"anon", "anon", "anon", true, true}, {"anon", "uss", "mixed", true, true},
+        {NULL, "rss", NULL, true, true},      {NULL, "pss", "mixed", true, true},
+        {NULL, "pss", "pss", false, true},    {"anon", NULL, "anon", true, false},
+        {"rss", NULL, "rss", true, true},     {"mixed", "rss", "mixed", true, true},
+        {NULL, NULL, NULL, false, true},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct clp_profile into, from;
+        clp_profile_init(&into, &test.mem);
+        clp_profile_init(&from, &test.mem);
+        into.meta.has_memory = cases[i].into_has;
+        from.meta.has_memory = cases[i].from_has;
+        cr_assert_eq(clp_profile_set_text(&into, &into.meta.memory, cases[i].into), CLP_OK);
+        cr_assert_eq(clp_profile_set_text(&from, &from.meta.memory, cases[i].from), CLP_OK);
+        cr_assert_eq(clp_profile_merge(&into, &from), CLP_OK);
+        cr_expect(test_same_text(into.meta.memory, cases[i].sum), "case %zu: %s", i,
+                  into.meta.memory);
+        clp_profile_clear(&into);
+        clp_profile_clear(&from);
+    }
 }
 
 Test(profile, merging_into_nothing_copies)

@@ -2,6 +2,8 @@
 #include "thread.h"
 #include <criterion/criterion.h>
 #include <stddef.h>
+#include <sys/mman.h>
+#include <time.h>
 
 struct seat {
     const struct clp_thread_hook *hook;
@@ -138,4 +140,58 @@ Test(thread, lock_that_is_never_given_back)
     struct clp_lock lock = {1};
 
     cr_assert_not(clp_lock_take(&lock), "waits for ever");
+}
+
+/* ---- use ---- */
+
+#define TOUCHED ((size_t)256)
+
+static void *touch_and_wait(void *data)
+{
+    char *block = mmap(NULL, TOUCHED * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                       -1, 0);
+    struct clp_thread_use *uses = data;
+
+    cr_assert_neq(block, MAP_FAILED);
+    madvise(block, TOUCHED * 4096, MADV_NOHUGEPAGE);
+    clp_thread_get_use(&uses[0]);
+    for (size_t i = 0; i < TOUCHED; i++)
+        ((volatile char *)block)[i * 4096] = 1;
+    clp_thread_get_use(&uses[1]);
+    for (int i = 0; i < 10; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
+    clp_thread_get_use(&uses[2]);
+    munmap(block, TOUCHED * 4096);
+    return NULL;
+}
+
+Test(thread, knows_its_own_use)
+{
+    struct clp_thread_use before, after, others[3];
+    pthread_t thread;
+
+    clp_thread_get_use(&before);
+    cr_assert_eq(pthread_create(&thread, NULL, touch_and_wait, others), 0);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    clp_thread_get_use(&after);
+    cr_expect_geq(others[1].faults - others[0].faults, TOUCHED);
+    cr_expect_gt(others[1].nanos, others[0].nanos);
+    cr_expect_geq(others[2].waits - others[1].waits, 10);
+    cr_expect_lt(after.faults - before.faults, TOUCHED, "another thread's faults");
+}
+
+static void *ask_whether_alone(void *data)
+{
+    *(bool *)data = clp_thread_alone();
+    return NULL;
+}
+
+Test(thread, a_second_thread_ends_being_alone)
+{
+    pthread_t thread;
+    bool alone = true;
+
+    cr_assert_eq(pthread_create(&thread, NULL, ask_whether_alone, &alone), 0);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    cr_expect_not(alone);
 }

@@ -83,6 +83,9 @@ static void fill(struct clp_profile *to)
     to->meta.events = 7;
     to->meta.reads = 8;
     to->meta.own_bytes = 9;
+    to->meta.others_grown = 10;
+    to->meta.others_released = 11;
+    cr_assert_eq(clp_profile_set_text(to, &to->meta.memory, "anon"), CLP_OK);
     to->meta.has_memory = true;
     to->meta.inexact_memory = true;
     to->meta.memory_step = 4096;
@@ -121,7 +124,7 @@ Test(wire, columns_of_zeroes_are_left_out)
     cr_assert_eq(clp_profile_add_line(&profile, f, 1, &measures), CLP_OK);
     cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
     cr_assert_not_null(memmem(out.bytes, out.used, "\xa4hits", 5));
-    cr_assert_null(memmem(out.bytes, out.used, "released", 8));
+    cr_assert_null(memmem(out.bytes, out.used, "\xa8" "released", 9));
 }
 
 /* ---- files written by hand ---- */
@@ -186,11 +189,13 @@ Test(wire, writes_what_the_format_says)
         "\xa5" "lines" "\x83" "\xa4" "line" "\x92\x04\x05" "\xa4" "hits" "\x92\x01\x00"
         "\xa7" "largest" "\x92\x00\xff"
         "\xa6" "source" "\x91" "\x84" FUNCTION_KEY "\xa4" "text" "\xa3" "def"
-        "\xa4" "meta" "\x8c" "\xa6" "python" "\xa3" "3.9" "\xa3" "pid" "\x07"
+        "\xa4" "meta" "\x8f" "\xa6" "python" "\xa3" "3.9" "\xa6" "memory" "\xa3" "uss"
+        "\xa3" "pid" "\x07"
         "\xa5" "start" "\xcb\x3f\xf8\x00\x00\x00\x00\x00\x00" "\xa4" "wall" "\x08"
         "\xa8" "overhead" "\x09" "\xae" "overhead_error" "\x02" "\xa6" "events" "\x0a"
         "\xa5" "reads" "\x0b"
-        "\xa9" "own_bytes" "\x0c" "\xaa" "has_memory" "\xc3" "\xae" "inexact_memory" "\xc2"
+        "\xa9" "own_bytes" "\x0c" "\xac" "others_grown" "\x0e"
+        "\xaf" "others_released" "\x0f" "\xaa" "has_memory" "\xc3" "\xae" "inexact_memory" "\xc2"
         "\xab" "memory_step" "\x0d";
     struct clp_profile_function *f = add(&profile, "a.py", "f", 3);
 
@@ -202,9 +207,11 @@ Test(wire, writes_what_the_format_says)
     cr_assert_eq(clp_profile_add_line(&profile, f, 5, &measures), CLP_OK);
     cr_assert_eq(clp_profile_set_source(&profile, f, "def", 3), CLP_OK);
     cr_assert_eq(clp_profile_set_text(&profile, &profile.meta.python, "3.9"), CLP_OK);
+    cr_assert_eq(clp_profile_set_text(&profile, &profile.meta.memory, "uss"), CLP_OK);
     profile.meta = (struct clp_profile_meta){
-        .python = profile.meta.python, .pid = 7, .start = 1.5, .wall = 8, .overhead = 9,
-        .overhead_error = 2, .events = 10, .reads = 11, .own_bytes = 12, .has_memory = true, .memory_step = 13};
+        .python = profile.meta.python, .memory = profile.meta.memory, .pid = 7, .start = 1.5, .wall = 8, .overhead = 9,
+        .overhead_error = 2, .events = 10, .reads = 11, .own_bytes = 12, .has_memory = true, .memory_step = 13,
+        .others_grown = 14, .others_released = 15};
     cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
     cr_assert_eq(out.used, sizeof expected - 1);
     cr_assert_eq(memcmp(out.bytes, expected, out.used), 0);

@@ -154,9 +154,18 @@ def _exactness(meta):
     step, own = meta.get("memory_step"), meta.get("own_bytes")
     exact = ("exact to the page" if not meta.get("inexact_memory")
              else "in steps of " + texts.size(step) if step else "not exact to the page")
-    return "resident size, read %s times, %s%s" % (
-        texts.count(meta["reads"]), exact,
-        "; the profiler's own %s left out" % texts.size(own) if own else "")
+    kind = meta.get("memory") or "rss"
+    grown, released = meta.get("others_grown", 0), meta.get("others_released", 0)
+    return "%s, read %s times, %s%s%s" % (
+        _KINDS.get(kind, kind), texts.count(meta["reads"]), exact,
+        "; the profiler's own %s left out" % texts.size(own) if own else "",
+        "; other threads, while a line ran: grown %s, released %s" % (
+            texts.size(grown), texts.size(released)) if grown or released else "")
+
+
+# What of memory was read, by the name of --memory.
+_KINDS = {"rss": "resident size", "anon": "anonymous memory", "uss": "memory of its own (uss)",
+          "pss": "proportional memory (pss)", "mixed": "memory of different kinds"}
 
 
 def _leak(leak):
