@@ -265,9 +265,23 @@ def test_all_columns_are_there_when_asked_for(page, report):
     page.open(report)
     page.click("#all-columns")
     row = page.rows("source")[2]
+    assert "Await" not in row and "Live" not in row  # nothing is known of them
     assert (row["Max"], row["Grown"], row["Released"], row["Self incr."]) == (
         "150 ms", "30.0 MiB", "0", "30.0 MiB")
     assert page.driver.find_element("id", "all-columns").get_attribute("aria-pressed") == "true"
+
+
+def test_what_awaits_and_what_lives_has_columns(page, tmp_path):
+    one = known()[1]
+    one["lines"].update({"await": [5 * MS, 0], "allocated": [0, 3 * MIB], "blocks": [0, 4000],
+                         "live": [0, 2 * MIB], "live_blocks": [0, 3000], "heap_peak": [0, MIB],
+                         "freed_in_line": [0, 512]})  # fmt: skip
+    page.open(make(tmp_path, write(tmp_path / "p", [one]))[0])
+    assert page.column("Await", "source") == ["", "", "5.00 ms", "0"]
+    page.click("#all-columns")
+    row = page.rows("source")[3]
+    assert [row[title] for title in ("Allocated", "Blocks", "Live", "Live blocks", "At peak", "Freed here")
+            ] == ["3.00 MiB", "4,000", "2.00 MiB", "3,000", "1.00 MiB", "512 B"]  # fmt: skip
 
 
 def test_raw_times_and_no_memory(page, tmp_path):
@@ -479,7 +493,7 @@ def test_nothing_was_profiled(page, tmp_path):
     ({"own_bytes": 0}, "read 55 times, exact to the page"),
     ({"memory": "uss"}, "memory of its own (uss), read 55 times, exact to the page;"),
     ({"memory": "?<b>"}, "?<b>, read 55 times, exact to the page;"),
-    ({"others_grown": 2 * MIB}, "other threads, while a line ran: grown 2.0 MiB, released 0 B"),
+    ({"others_grown": 2 * MIB}, "other threads, while a line ran: grown 2.00 MiB, released 0"),
     ({"overhead": 0}, "Cost of profiling: 4,321 events "),
     ({"overhead_error": 0}, "about 3.00 ms for 4,321 events, taken off the lines"),
 ])  # fmt: skip

@@ -4,7 +4,10 @@ import os
 
 # Columns of a line that the page shows, by the name they have there.
 TIMES = ("hits", "time", "self", "await", "max")
-MEMORY = ("rss", "grown", "released", "self_increment", "largest")
+MEMORY = (
+    "rss", "grown", "released", "self_increment", "largest",
+    "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line",
+)  # fmt: skip
 _RAW = {"time": "raw_time", "self": "raw_self"}
 
 

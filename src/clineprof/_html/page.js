@@ -167,8 +167,16 @@ const LINE_COLUMNS = [
   ["released", "Released", 11, size, 2, "Falls of resident memory"],
   ["self_increment", "Self incr.", 11, size, 2, "Increment without the profiled functions it calls"],
   ["largest", "Largest", 11, size, 2, "The largest single change"],
+  ["allocated", "Allocated", 13, size, 2, "What it asked Python's allocators for"],
+  ["blocks", "Blocks", 11, count, 2, "How many times"],
+  ["live", "Live", 11, size, 2, "Of that, not yet freed at the end"],
+  ["live_blocks", "Live blocks", 13, count, 2, "How many those are"],
+  ["heap_peak", "At peak", 11, size, 2, "Alive when all live bytes were at their highest"],
+  ["freed_in_line", "Freed here", 13, size, 2, "Freed by the execution that had allocated it"],
 ];
 const OF_MEMORY = ["rss", "increment", "grown", "released", "self_increment", "largest"];
+// Not every profile knows these: they are shown where the function has some.
+const NOT_ALWAYS = ["await", "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line"];
 const BARS = { time: "of-time", self: "of-self", increment: "of-memory" };
 let allColumns = false;
 
@@ -187,7 +195,7 @@ function lineColumns(i, rows) {
   const level = allColumns ? 2 : narrow.matches ? 0 : 1;
   const wanted = LINE_COLUMNS.filter(([key, , , , from]) => from <= level &&
     (OF_MEMORY.includes(key) ? profile.memory : key === "self" ? profile.self :
-      key !== "await" || columns.await));
+      columns[key] || !NOT_ALWAYS.includes(key)));
   return [
     {
       key: "line", title: "Line", width: 8, value: (row) => rows.number[row],
