@@ -69,7 +69,8 @@ static void count_in(struct clp_heap_filter *filter, uint64_t address, int chang
         __atomic_store_n(count, (unsigned char)(now + change), __ATOMIC_RELAXED);
 }
 
-/* A filter of twice the size with all that is in the table; the old one stays for who looks at it. */
+/* A filter of twice the size with all that is in the table; the old one stays for who looks at
+ * it. */
 static void grow_filter(struct clp_heap *heap)
 {
     struct clp_heap_filter *filter = new_filter(heap, (heap->filter->mask + 1) * 2);
@@ -312,7 +313,8 @@ static void forget_stale(struct clp_heap *heap, const void *address)
 
     if (stale == NULL)
         return;
-    change(heap, line_of(heap, stale->function, stale->line), clp_heap_weight(heap, stale->bytes), -1);
+    change(heap, line_of(heap, stale->function, stale->line),
+           clp_heap_weight(heap, stale->bytes), -1);
     take_out(heap, stale);
 }
 
@@ -354,8 +356,8 @@ bool clp_heap_take(struct clp_heap *heap, const void *address, struct clp_heap_b
     struct clp_heap_block *block = look_up(heap, address);
     if (block != NULL) {
         *taken = *block;
-        change(heap, line_of(heap, block->function, block->line), clp_heap_weight(heap, block->bytes),
-               -1);
+        change(heap, line_of(heap, block->function, block->line),
+               clp_heap_weight(heap, block->bytes), -1);
         take_out(heap, block);
     }
     clp_lock_give(&heap->lock);
@@ -386,7 +388,8 @@ void clp_heap_restore(struct clp_heap *heap, const struct clp_heap_block *taken)
     if (!clp_lock_take(&heap->lock))
         return;
     if (put_in(heap, taken))
-        change(heap, line_of(heap, taken->function, taken->line), clp_heap_weight(heap, taken->bytes), 1);
+        change(heap, line_of(heap, taken->function, taken->line),
+               clp_heap_weight(heap, taken->bytes), 1);
     else
         heap->lost = true;
     clp_lock_give(&heap->lock);

@@ -24,9 +24,10 @@
  * A line that is about to change sees that there was a peak since it changed last, and what it has
  * now is what it had then.
  *
- * Epochs. For verdicts on leaks (leaks.h) each line keeps its live bytes at the end of each epoch, and
- * each block the epoch it was born in. The epochs of a line are the calls of its function, or one
- * clock for all lines. When there are CLP_LEAKS_MOST_EPOCHS of them, two become one.
+ * Epochs. For verdicts on leaks (leaks.h) each line keeps its live bytes at the end of each
+ * epoch, and each block the epoch it was born in. The epochs of a line are the calls of its
+ * function, or one clock for all lines. When there are CLP_LEAKS_MOST_EPOCHS of them, two become
+ * one.
  *
  * Any thread may call; one lock holds for moments. Memory is the table's own pages. */
 #ifndef CLP_HEAP_H
@@ -191,8 +192,9 @@ struct clp_heap_judging {
 clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_functions *functions,
                           const struct clp_heap_judging *judging, struct clp_profile *profile);
 
-/* Blocks that lie close together are neighbours in the table and in the filter, for that is how programs
- * allocate and free: 256 bytes at a time are hashed, and what lies where within them is kept. */
+/* Blocks that lie close together are neighbours in the table and in the filter, for that is how
+ * programs allocate and free: 256 bytes at a time are hashed, and what lies where within them is
+ * kept. */
 static inline uint64_t clp_heap_hash(uint64_t address)
 {
     uint64_t hash = (address >> 8) * UINT64_C(0x9E3779B97F4A7C15);

@@ -93,8 +93,9 @@ static struct clp_leaks_rule rule_for(const struct clp_heap *heap,
                                       const struct clp_heap_clock *clock)
 {
     return (struct clp_leaks_rule){
-        .warmups = judging->warmups >= 0 ? ((size_t)judging->warmups + clock->stride - 1) / clock->stride
-                                         : clp_leaks_warmups(clock->epochs),
+        .warmups = judging->warmups < 0
+                       ? clp_leaks_warmups(clock->epochs)
+                       : ((size_t)judging->warmups + clock->stride - 1) / clock->stride,
         .limit = judging->limit >= 0 ? judging->limit : clp_leaks_limit(heap->peak),
     };
 }
@@ -126,7 +127,8 @@ static void count_old(struct clp_heap *heap, const struct clp_heap_judging *judg
             if (block->address == 0 || block->function == CLP_HEAP_NOBODY ||
                 !is_old(heap, judging, block))
                 continue;
-            struct clp_heap_trail *trail = heap->functions[block->function].lines[block->line].trail;
+            struct clp_heap_trail *trail =
+                heap->functions[block->function].lines[block->line].trail;
             if (trail == NULL)
                 continue;
             trail->old_alive += weight_of(heap, block);

@@ -4,7 +4,8 @@
  *
  * A line leaks when, the warm-up epochs left out,
  *   - there are at least five epochs, and its live bytes grew in 80 % of them;
- *   - the slope is positive: the median of the slopes between any two epochs (Theil 1950, Sen 1968),
+ *   - the slope is positive: the median of the slopes between any two epochs (Theil 1950, Sen
+ * 1968),
  *     which a single large step does not move;
  *   - what gets old stays: of n blocks that became older than three epochs s are alive, and
  *     (s + 1) / (n + 2) is at least 95 % (Laplace's rule: the chance that the next one stays, too);
@@ -12,9 +13,9 @@
  *   - the growth as a whole is above a limit.
  * A cache that is bounded fails the first, what is cleared now and then the third.
  *
- * Live bytes may be an estimate from samples. Where there are few of them to an epoch, epochs without
- * any say nothing; so two epochs are joined to one until there are eight samples to each, or only just
- * enough epochs. */
+ * Live bytes may be an estimate from samples. Where there are few of them to an epoch, epochs
+ * without any say nothing; so two epochs are joined to one until there are eight samples to each,
+ * or only just enough epochs. */
 #ifndef CLP_LEAKS_H
 #define CLP_LEAKS_H
 
@@ -31,7 +32,7 @@ struct clp_leaks_line {
     const int64_t *live; /* bytes at the start and at the end of each epoch */
     size_t epochs;       /* live has one more; at most CLP_LEAKS_MOST_EPOCHS */
     int64_t sample;      /* bytes that a sample stands for; 1: all is exact */
-    uint64_t old_alive, old_dead; /* weights of blocks older than three epochs, now or at their end */
+    uint64_t old_alive, old_dead; /* weights of blocks older than three epochs, now or when gone */
     uint64_t old_blocks;          /* how many of them were watched */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of the system: when one ends, and what the running one has done; threads of the profiler's
- * own; and a lock that an allocator's hook may take. */
+/* Threads of the system: when one ends, and what the running one has done; threads of the
+ * profiler's own; and a lock that an allocator's hook may take. */
 #ifndef CLP_THREAD_H
 #define CLP_THREAD_H
 
@@ -25,9 +25,9 @@ void clp_thread_hook_set(const struct clp_thread_hook *hook, void *data);
 /* ---- helpers ----
  *
  * A helper is a thread that does some work every so often. It knows nothing of the interpreter and
- * holds none of its locks. Its stack comes from pages, so that what it takes is on no line; signals go
- * to the program's threads. It is stopped before a fork, which warns of threads, and may be started
- * again behind it. */
+ * holds none of its locks. Its stack comes from pages, so that what it takes is on no line;
+ * signals go to the program's threads. It is stopped before a fork, which warns of threads, and
+ * may be started again behind it. */
 struct clp_helper {
     /* set by the owner */
     void (*work)(void *data);
@@ -58,8 +58,8 @@ void clp_helper_release(struct clp_helper *helper);
 /* Gives back the stack of one that does not run. */
 void clp_helper_clear(struct clp_helper *helper);
 
-/* Held for moments only. Nothing is allocated and no signal is waited for, so it may be taken inside
- * an allocator. {0} is free. */
+/* Held for moments only. Nothing is allocated and no signal is waited for, so it may be taken
+ * inside an allocator. {0} is free. */
 struct clp_lock {
     unsigned char taken;
 };

@@ -5,9 +5,10 @@
 
 #include "recorder.h"
 
-/* Gives the recorder a table that chooses blocks at this mean distance in bytes (1: all). `epochs` is
- * NULL (no verdicts), "calls", "checkpoints", a number of seconds or the name of a function whose
- * calls are the epochs of all lines. Before anything is selected. False with an exception set. */
+/* Gives the recorder a table that chooses blocks at this mean distance in bytes (1: all).
+ * `epochs` is NULL (no verdicts), "calls", "checkpoints", a number of seconds or the name of a
+ * function whose calls are the epochs of all lines. Before anything is selected. False with an
+ * exception set. */
 bool clp_epochs_start(struct clp_recorder *recorder, uint64_t interval, const char *epochs);
 
 /* Empties the table and begins again, with so many warm-up epochs and this limit (struct

@@ -6,7 +6,8 @@
 #define INLINE inline __attribute__((always_inline))
 #define RARE __attribute__((noinline))
 
-/* Larger requests may go on to the raw domain: pymalloc's limit is 512, and its debug hooks add to it. */
+/* Larger requests may go on to the raw domain: pymalloc's limit is 512, and its debug hooks add
+ * to it. */
 #define SMALL 448
 
 #define DOMAINS 3 /* PYMEM_DOMAIN_RAW, _MEM, _OBJ */
@@ -14,15 +15,15 @@
 #define BUSY 1
 #define ASKED 2 /* busy, and to be told whether the hook is reached */
 
-/* Allocators are a process's, and so is this. A domain keeps the context of the allocator behind the
- * hook, so that a thread which reads the interpreter's table while it changes finds a pair that
+/* Allocators are a process's, and so is this. A domain keeps the context of the allocator behind
+ * the hook, so that a thread which reads the interpreter's table while it changes finds a pair that
  * works. */
 static struct {
     PyMemAllocatorEx next[DOMAINS];
     bool hooked[DOMAINS];
     struct clp_heap *heap;           /* NULL: blocks are only counted */
     struct clp_recorder *recorder;   /* whose table it is */
-    struct clp_allocating unthreaded; /* of threads in which nothing selected has run; with the GIL */
+    struct clp_allocating unthreaded; /* of threads in which nothing selected ran; with the GIL */
     bool reached[DOMAINS];
 } hooks;
 
@@ -106,8 +107,8 @@ static RARE void enter(const struct clp_thread *thread, const void *block, size_
 
 /* ---- the allocators ----
  *
- * A request is counted by the outermost hook on its way: what the allocator behind it asks of another
- * domain is the same block, or bookkeeping. */
+ * A request is counted by the outermost hook on its way: what the allocator behind it asks of
+ * another domain is the same block, or bookkeeping. */
 
 static bool is_busy(int domain, const struct clp_thread *thread)
 {
@@ -174,8 +175,8 @@ static RARE void *malloc_anyhow(int domain, void *context, size_t count_, size_t
     return hook_malloc(domain, context, count_, size);
 }
 
-/* Only counted, and a small block, which does not fail and is not asked of another domain: nothing is
- * left to be done behind the allocator, so this costs some twenty instructions. */
+/* Only counted, and a small block, which does not fail and is not asked of another domain:
+ * nothing is left to be done behind the allocator, so this costs some twenty instructions. */
 static INLINE void *count_malloc(int domain, void *context, size_t count_, size_t size)
 {
     const struct clp_thread *thread = clp_thread_here;
@@ -198,8 +199,8 @@ static bool is_kept(int domain, struct clp_thread *thread, size_t size, bool cou
     return hooks.unthreaded.left < 0 && choose(hooks.heap, &hooks.unthreaded, size);
 }
 
-/* The resized block, where there is a table: the old one is out of it before the allocator may give its
- * address to another thread. */
+/* The resized block, where there is a table: the old one is out of it before the allocator may
+ * give its address to another thread. */
 static RARE void *resize_in_table(int domain, void *context, void *block, size_t size, bool counted)
 {
     struct clp_heap *heap = hooks.heap;
@@ -301,8 +302,8 @@ static const PyMemAllocatorEx tracking[DOMAINS] = {
 
 /* ---- putting them in ---- */
 
-/* Hooks on the raw domain are called without the interpreter's lock: they go in while nobody is there
- * to call them. */
+/* Hooks on the raw domain are called without the interpreter's lock: they go in while nobody is
+ * there to call them. */
 static bool is_single_threaded(void)
 {
     PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
@@ -382,7 +383,8 @@ static bool start_choosing(struct clp_recorder *recorder)
         (void)pthread_atfork(before_fork, after_fork, after_fork);
     watched = true;
     hooks.unthreaded = (struct clp_allocating){.left = -1};
-    for (struct clp_thread *thread = recorder->engine.threads; thread != NULL; thread = thread->next) {
+    for (struct clp_thread *thread = recorder->engine.threads; thread != NULL;
+         thread = thread->next) {
         thread->allocating.left = -1;
         thread->allocating.random = 0;
     }

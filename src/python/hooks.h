@@ -7,10 +7,10 @@
  * Counting adds bytes and blocks to the counters of that line. With a table (core/heap.h) chosen
  * blocks are entered there, and each free and resize is told to it.
  *
- * The hooks are put in once and stay: a block of today is freed through them tomorrow. What was there
- * before them is always called. They are process-wide as the allocators are, so what they know is,
- * too. Nothing they do allocates by them or takes the interpreter's lock; without it (raw) they touch
- * only their own thread's counters and the table, which has a lock of its own.
+ * The hooks are put in once and stay: a block of today is freed through them tomorrow. What was
+ * there before them is always called. They are process-wide as the allocators are, so what they
+ * know is, too. Nothing they do allocates by them or takes the interpreter's lock; without it
+ * (raw) they touch only their own thread's counters and the table, which has a lock of its own.
  *
  * What goes on within an allocator, and what the profiler allocates for itself, is not counted: the
  * thread is marked busy. */
@@ -23,11 +23,12 @@
 /* Puts the hooks in if they are not. False when they cannot be: another tool hides them from us. */
 bool clp_hooks_install(void);
 
-/* From now on blocks go into the table; NULL: they do not any more. Threads of the recorder begin to
- * choose. Borrowed for as long as it is set. False as above. */
+/* From now on blocks go into the table; NULL: they do not any more. Threads of the recorder begin
+ * to choose. Borrowed for as long as it is set. False as above. */
 bool clp_hooks_set_heap(struct clp_recorder *recorder, struct clp_heap *heap);
 
-/* The program says that an epoch is over: for the recorder whose table it is, if it goes by that. */
+/* The program says that an epoch is over: for the recorder whose table it is, if it goes by
+ * that. */
 void clp_hooks_checkpoint(void);
 
 /* Do allocations still reach the hooks? Another tool that was there before them may have put things

@@ -168,8 +168,8 @@ static bool warn_not_code(PyObject *object)
     return !failed;
 }
 
-/* What selecting takes is no line's, neither its time nor what it allocates: a function may define and
- * select others. */
+/* What selecting takes is no line's, neither its time nor what it allocates: a function may
+ * define and select others. */
 struct own_work {
     uint64_t start;
     uint32_t busy;
