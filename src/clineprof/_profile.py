@@ -20,7 +20,11 @@ TIME_TABLE = {
 MEMORY_TABLE = {
     "rss_bytes": "rss", "grown_bytes": "grown", "released_bytes": "released",
     "increment_bytes": "increment", "self_increment_bytes": "self_increment",
-    "largest_bytes": "largest",
+    "largest_bytes": "largest", "allocated_bytes": "allocated", "blocks": "blocks",
+}  # fmt: skip
+HEAP_TABLE = {
+    "live_bytes": "live", "live_blocks": "live_blocks", "heap_peak_bytes": "heap_peak",
+    "freed_in_line_bytes": "freed_in_line",
 }  # fmt: skip
 
 _LINE_END = re.compile("\r\n|\r|\n")  # str.splitlines knows more of them than Python source
@@ -76,6 +80,11 @@ class Profile:
         return "self" if any(function.has("self") for function in self.functions) else "time"
 
     @property
+    def has_heap(self):
+        """Were live blocks kept track of (--heap)?"""
+        return self.meta.get("heap_interval", 0) != 0
+
+    @property
     def leaks(self):
         """Lines whose live memory grew call by call, the largest first: a list of dicts with file,
         line and name of the function, at (the line's number), text, bytes, bytes_per_call,
@@ -119,7 +128,11 @@ class Profile:
         first_line, line, the measures under names that tell their unit (hits, time_ns, ..,
         rss_bytes, ..) and text, which is None where the source is not known. Without `memory`, or
         when none was read, it lacks the columns in bytes."""
-        measures = {**TIME_TABLE, **(MEMORY_TABLE if memory and self.has_memory else {})}
+        measures = dict(TIME_TABLE)
+        if memory and self.has_memory:
+            measures.update(MEMORY_TABLE)
+        if memory and self.has_heap:
+            measures.update(HEAP_TABLE)
         names = ("file", "function", "first_line", "line", *measures, "text")
         table = {name: [] for name in names}
         for function in self.functions:

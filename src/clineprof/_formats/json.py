@@ -9,7 +9,10 @@ VERSION = 1
 
 def render(profile, options):
     memory = profile.has_memory and options["memory"]
-    columns = [c for c in _profile.COLUMNS if memory or c not in _profile.MEMORY_TABLE.values()]
+    heap = profile.has_heap and options["memory"]
+    left_out = set() if memory else set(_profile.MEMORY_TABLE.values())
+    left_out.update(() if heap else _profile.HEAP_TABLE.values())
+    columns = [column for column in _profile.COLUMNS if column not in left_out]
     made = {
         "format": "clineprof-json",
         "version": VERSION,
