@@ -30,18 +30,14 @@ static bool check(int error)
     return error == 0;
 }
 
-static bool read_kind(const char *name, enum clp_size_kind *kind)
+static bool read_mode(const char *name, enum clp_memory *memory)
 {
-    static const char *const names[] = {
-        [CLP_SIZE_RSS] = "rss", [CLP_SIZE_PSS] = "pss", [CLP_SIZE_USS] = "uss"};
+    enum clp_memory mode = clp_memory_named(name);
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *kind = (enum clp_size_kind)i;
-            return true;
-        }
-    }
-    PyErr_Format(PyExc_ValueError, "a size is 'rss', 'pss' or 'uss', not '%s'", name);
+    *memory = mode;
+    if (mode != CLP_MEMORY_OFF && mode != CLP_MEMORY_MODES)
+        return true;
+    PyErr_Format(PyExc_ValueError, "a size is 'rss', 'anon', 'pss' or 'uss', not '%s'", name);
     return false;
 }
 
@@ -62,18 +58,18 @@ static bool append(PyObject *list, PyObject *item)
 
 /* ---- one look ---- */
 
-static PyObject *sizes_of(uint32_t pid, bool children, enum clp_size_kind kind,
+static PyObject *sizes_of(uint32_t pid, bool children, enum clp_memory memory,
                           struct clp_process *room)
 {
     size_t count = children ? clp_processes_below(pid, room, CLP_SAMPLER_PROCESSES) : 0;
     PyObject *list = PyList_New(0);
     uint64_t bytes;
 
-    if (list == NULL || !check(clp_processes_size(pid, kind, &bytes)) ||
+    if (list == NULL || !check(clp_processes_size(pid, memory, &bytes)) ||
         !append(list, size_of(pid, bytes)))
         Py_CLEAR(list);
     for (size_t i = 0; list != NULL && i < count; i++)
-        if (clp_processes_size(room[i].pid, kind, &bytes) == 0 &&
+        if (clp_processes_size(room[i].pid, memory, &bytes) == 0 &&
             !append(list, size_of(room[i].pid, bytes)))
             Py_CLEAR(list);
     return list;
@@ -81,18 +77,18 @@ static PyObject *sizes_of(uint32_t pid, bool children, enum clp_size_kind kind,
 
 PyObject *clp_memory_sizes(PyObject *arguments)
 {
-    enum clp_size_kind kind;
+    enum clp_memory memory;
     const char *name;
     unsigned pid;
     int children;
 
     if (!PyArg_ParseTuple(arguments, "Ips:sizes", &pid, &children, &name) ||
-        !read_kind(name, &kind))
+        !read_mode(name, &memory))
         return NULL;
     struct clp_process *room = PyMem_RawMalloc(CLP_SAMPLER_PROCESSES * sizeof *room);
     if (room == NULL)
         return PyErr_NoMemory();
-    PyObject *list = sizes_of(pid, children, kind, room);
+    PyObject *list = sizes_of(pid, children, memory, room);
     PyMem_RawFree(room);
     return list;
 }
@@ -108,7 +104,7 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *arguments, PyObject *
 
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "Id|ps:Sampler", names, &wish.pid,
                                      &wish.interval, &children, &kind) ||
-        !read_kind(kind, &wish.kind))
+        !read_mode(kind, &wish.memory))
         return NULL;
     wish.children = children;
     PyObject *self = type->tp_alloc(type, 0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "processes.h"
-#include "proc.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,58 +41,32 @@ static int read_text(const char *name, char *text, size_t room)
 
 /* ---- sizes ---- */
 
-static bool find_row(const char *text, const char *name, uint64_t *bytes)
+static bool parse_size(const char *text, enum clp_memory mode, uint64_t *bytes)
 {
-    size_t length = strlen(name);
+    struct clp_resident now;
+    uint64_t resident, shared;
 
-    for (const char *line = text; *line != 0; line += strcspn(line, "\n"), line += *line != 0) {
-        if (strncmp(line, name, length) != 0 || line[length] != ':')
-            continue;
-        char *end;
-        *bytes = strtoull(line + length + 1, &end, 10) * 1024;
-        return strncmp(end, " kB", 3) == 0;
+    if (mode == CLP_MEMORY_PSS || mode == CLP_MEMORY_USS) {
+        if (!clp_proc_parse_rollup(text, mode, &now))
+            return false;
+        *bytes = now.counted;
+        return true;
     }
-    return false;
-}
-
-bool clp_processes_parse_rollup(const char *text, enum clp_size_kind kind, uint64_t *bytes)
-{
-    uint64_t clean, dirty;
-
-    if (kind == CLP_SIZE_PSS)
-        return find_row(text, "Pss", bytes);
-    if (kind == CLP_SIZE_RSS)
-        return find_row(text, "Rss", bytes);
-    if (!find_row(text, "Private_Clean", &clean) || !find_row(text, "Private_Dirty", &dirty))
+    if (!clp_proc_parse(text, &resident, &shared) || resident == 0)
         return false;
-    *bytes = clean + dirty;
+    *bytes = (mode == CLP_MEMORY_ANON ? resident - shared : resident) *
+             (uint64_t)sysconf(_SC_PAGESIZE);
     return true;
 }
 
-static int resident_size(uint32_t pid, uint64_t *bytes)
+int clp_processes_size(uint32_t pid, enum clp_memory mode, uint64_t *bytes)
 {
-    char name[NAME_BYTES], text[128];
-    uint64_t resident, shared;
-
-    name_file(name, pid, "statm");
-    int error = read_text(name, text, sizeof text);
-    if (error != 0)
-        return error;
-    if (!clp_proc_parse(text, &resident, &shared) || resident == 0)
-        return ESRCH;
-    *bytes = resident * (uint64_t)sysconf(_SC_PAGESIZE);
-    return 0;
-}
-
-int clp_processes_size(uint32_t pid, enum clp_size_kind kind, uint64_t *bytes)
-{
+    bool rollup = mode == CLP_MEMORY_PSS || mode == CLP_MEMORY_USS;
     char name[NAME_BYTES], text[TEXT_BYTES];
 
-    if (kind == CLP_SIZE_RSS)
-        return resident_size(pid, bytes);
-    name_file(name, pid, "smaps_rollup");
+    name_file(name, pid, rollup ? "smaps_rollup" : "statm");
     int error = read_text(name, text, sizeof text);
-    if (error == 0 && !clp_processes_parse_rollup(text, kind, bytes))
+    if (error == 0 && !parse_size(text, mode, bytes))
         error = ESRCH;
     return error;
 }

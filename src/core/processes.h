@@ -4,20 +4,14 @@
 #ifndef CLP_PROCESSES_H
 #define CLP_PROCESSES_H
 
+#include "proc.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum clp_size_kind {
-    CLP_SIZE_RSS, /* resident: what mprof and ps show */
-    CLP_SIZE_PSS, /* shared pages divided among those who have them */
-    CLP_SIZE_USS  /* private pages only */
-};
-
-/* Bytes of the process, 0 being this one. PSS and USS take the kernel a millisecond for each half
- * gigabyte. 0 or errno; ESRCH when it is gone or only waits to be collected by its parent. *bytes is
- * written on success only. */
-int clp_processes_size(uint32_t pid, enum clp_size_kind kind, uint64_t *bytes);
+/* Bytes of the process by this mode, which is not CLP_MEMORY_OFF; 0 is this process. 0 or errno; ESRCH
+ * when it is gone or only waits to be collected by its parent. *bytes is written on success only. */
+int clp_processes_size(uint32_t pid, enum clp_memory mode, uint64_t *bytes);
 
 struct clp_process {
     uint32_t pid, parent;
@@ -30,12 +24,7 @@ size_t clp_processes_below(uint32_t pid, struct clp_process *list, size_t room);
 /* The same from a look at every process there is, for kernels that do not tell children by process. */
 size_t clp_processes_scan(uint32_t pid, struct clp_process *list, size_t room);
 
-/* ---- texts of the system, as pure functions ---- */
-
 /* The parent in the text of /proc/PID/stat, whose second field may hold anything, brackets too. */
 bool clp_processes_parse_parent(const char *text, uint32_t *parent);
-
-/* A size in the text of smaps_rollup, in bytes. */
-bool clp_processes_parse_rollup(const char *text, enum clp_size_kind kind, uint64_t *bytes);
 
 #endif

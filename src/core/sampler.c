@@ -17,7 +17,7 @@ static void take_off_own(const struct clp_sampler *sampler, struct clp_sample *s
 {
     uint64_t own = left_out(sampler);
 
-    if (sampler->pid == 0 && sampler->kind == CLP_SIZE_RSS)
+    if (sampler->pid == 0)
         sample->bytes -= own < sample->bytes ? own : sample->bytes;
 }
 
@@ -28,7 +28,7 @@ void clp_sampler_look(struct clp_sampler *sampler)
     size_t count = 1;
 
     look[0].pid = sampler->pid;
-    sampler->error = clp_processes_size(sampler->pid, sampler->kind, &look[0].bytes);
+    sampler->error = clp_processes_size(sampler->pid, sampler->memory, &look[0].bytes);
     if (sampler->error != 0)
         return;
     take_off_own(sampler, &look[0]);
@@ -37,7 +37,7 @@ void clp_sampler_look(struct clp_sampler *sampler)
                                       : 0;
     for (size_t i = 0; i < others && count < CLP_SAMPLER_PROCESSES; i++) {
         look[count].pid = sampler->list[i].pid;
-        count += clp_processes_size(look[count].pid, sampler->kind, &look[count].bytes) == 0;
+        count += clp_processes_size(look[count].pid, sampler->memory, &look[count].bytes) == 0;
     }
     clp_samples_add(&sampler->samples, now, look, count);
 }
@@ -70,6 +70,8 @@ int clp_sampler_open(struct clp_sampler *sampler)
 {
     if (!take_memory(sampler))
         return ENOMEM;
+    if (sampler->memory == CLP_MEMORY_OFF)
+        sampler->memory = CLP_MEMORY_RSS;
     if (sampler->interval < CLP_SAMPLER_LEAST)
         sampler->interval = CLP_SAMPLER_LEAST;
     sampler->helper = (struct clp_helper){.work = work,

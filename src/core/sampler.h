@@ -18,7 +18,7 @@ struct clp_sampler {
     uint32_t pid;    /* 0: this process */
     double interval; /* seconds */
     bool children;   /* what descends from it, too */
-    enum clp_size_kind kind;
+    enum clp_memory memory; /* what is looked at; CLP_MEMORY_OFF: the resident size */
     const struct clp_pages *left_out[2]; /* borrowed, or NULL: memory taken off this process's size */
     void (*after)(void *data); /* called after each look, in the thread; or NULL */
     void *data;

@@ -76,7 +76,7 @@ static PyMethodDef module_methods[] = {
      "load(*paths)\n--\n\nThe sum of these profiles as one dict; clineprof.load makes more of it."},
     {"sizes", module_sizes, METH_VARARGS,
      "sizes(pid, children, kind)\n--\n\n[(pid, bytes), ..] of a process and, with children, of what\n"
-     "descends from it. kind: 'rss', 'pss' or 'uss'. OSError when the process cannot be seen."},
+     "descends from it. kind: 'rss', 'anon', 'pss' or 'uss'. OSError when the process cannot be seen."},
     {"main", module_main, METH_VARARGS,
      "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
      "viewer (kind 'view'); raises SystemExit with the exit code."},

@@ -25,25 +25,6 @@ Test(processes, parses_the_parent)
     cr_assert_not(clp_processes_parse_parent("12 (sh)", &parent));
 }
 
-Test(processes, parses_the_rollup)
-{
-    static const char text[] = "55-7f ---p 00000000 00:00 0  [rollup]\nRss:  884 kB\n"
-                               "Pss:   385 kB\nPss_Dirty: 100 kB\nPrivate_Clean: 40 kB\n"
-                               "Private_Dirty:   60 kB\n";
-    uint64_t bytes = 0;
-
-    cr_assert(clp_processes_parse_rollup(text, CLP_SIZE_PSS, &bytes));
-    cr_assert_eq(bytes, 385 * 1024);
-    cr_assert(clp_processes_parse_rollup(text, CLP_SIZE_USS, &bytes));
-    cr_assert_eq(bytes, 100 * 1024);
-    cr_assert(clp_processes_parse_rollup(text, CLP_SIZE_RSS, &bytes));
-    cr_assert_eq(bytes, 884 * 1024);
-    cr_assert_not(clp_processes_parse_rollup("", CLP_SIZE_PSS, &bytes));
-    cr_assert_not(clp_processes_parse_rollup("Pss:\n", CLP_SIZE_PSS, &bytes));
-    cr_assert_not(clp_processes_parse_rollup("Pss: 12 MB\n", CLP_SIZE_PSS, &bytes));
-    cr_assert_not(clp_processes_parse_rollup("Private_Clean: 4 kB\n", CLP_SIZE_USS, &bytes));
-}
-
 /* A child that has BLOCK bytes and a child of its own; both wait to be killed. */
 static pid_t start_family(pid_t *grandchild)
 {
@@ -79,22 +60,23 @@ Test(processes, sizes_of_this_one_and_another)
     pid_t child = start_family(&grandchild);
     uint64_t own = 0, others = 0, bytes = 0;
 
-    cr_assert_eq(clp_processes_size(0, CLP_SIZE_RSS, &own), 0);
-    cr_assert_eq(clp_processes_size((uint32_t)child, CLP_SIZE_RSS, &others), 0);
+    cr_assert_eq(clp_processes_size(0, CLP_MEMORY_RSS, &own), 0);
+    cr_assert_eq(clp_processes_size((uint32_t)child, CLP_MEMORY_RSS, &others), 0);
     cr_assert_gt(own, 1 << 18);
     cr_assert_geq(others, BLOCK);
     cr_assert_lt(others, 4 * BLOCK + own);
-    for (int kind = CLP_SIZE_PSS; kind <= CLP_SIZE_USS; kind++) {
-        cr_assert_eq(clp_processes_size((uint32_t)child, (enum clp_size_kind)kind, &bytes), 0);
+    for (int mode = CLP_MEMORY_ANON; mode < CLP_MEMORY_MODES; mode++) {
+        cr_assert_eq(clp_processes_size((uint32_t)child, (enum clp_memory)mode, &bytes), 0);
         cr_assert_leq(bytes, others);
+        cr_assert(mode != CLP_MEMORY_ANON || bytes >= BLOCK);
     }
     kill(child, SIGKILL);
     siginfo_t about;
     waitid(P_PID, (id_t)child, &about, WEXITED | WNOWAIT); /* it still waits to be collected */
-    cr_assert_eq(clp_processes_size((uint32_t)child, CLP_SIZE_RSS, &bytes), ESRCH);
-    cr_assert_eq(clp_processes_size((uint32_t)child, CLP_SIZE_PSS, &bytes), ESRCH);
+    cr_assert_eq(clp_processes_size((uint32_t)child, CLP_MEMORY_RSS, &bytes), ESRCH);
+    cr_assert_eq(clp_processes_size((uint32_t)child, CLP_MEMORY_PSS, &bytes), ESRCH);
     end_family(child, grandchild);
-    cr_assert_eq(clp_processes_size(INT_MAX, CLP_SIZE_RSS, &bytes), ESRCH);
+    cr_assert_eq(clp_processes_size(INT_MAX, CLP_MEMORY_RSS, &bytes), ESRCH);
 }
 
 static bool has(const struct clp_process *list, size_t count, pid_t pid, pid_t parent)

@@ -62,9 +62,9 @@ Test(sampler, its_own_memory_is_left_out)
     cr_assert_eq(clp_sampler_open(&sampler), 0); /* the first time maps pages of code */
     clp_sampler_close(&sampler);
     cr_assert_eq(sampler.pages.bytes, 0);
-    cr_assert_eq(clp_processes_size(0, CLP_SIZE_RSS, &before), 0);
+    cr_assert_eq(clp_processes_size(0, CLP_MEMORY_RSS, &before), 0);
     cr_assert_eq(clp_sampler_open(&sampler), 0);
-    cr_assert_eq(clp_processes_size(0, CLP_SIZE_RSS, &with), 0);
+    cr_assert_eq(clp_processes_size(0, CLP_MEMORY_RSS, &with), 0);
     cr_assert_geq(with, before + (1 << 20));
     cr_assert_leq(sampler.samples.items[0].bytes, before + (64 << 10));
     clp_sampler_close(&sampler);
