@@ -86,6 +86,25 @@ static bool set_up_heap(struct profiler *self, const struct wishes *wishes)
     return clp_epochs_start(self->recorder, (uint64_t)interval, wishes->leaks);
 }
 
+/* The latest, which is never freed. Each thread has one place for its counters, so a second profiler
+ * would count into those of the first. */
+static struct clp_recorder *latest;
+
+static bool is_alone(void)
+{
+    const char *reason = NULL;
+
+    if (latest != NULL && latest->tracer != NULL)
+        reason = "another Profiler is recording in this process; there can be one at a time";
+    else if (latest != NULL)
+        for (struct clp_thread *at = latest->engine.threads; at != NULL; at = at->next)
+            if (at != clp_thread_here && !at->ended)
+                reason = "threads that an earlier Profiler has measured are still running";
+    if (reason != NULL)
+        PyErr_Format(PyExc_RuntimeError, "clineprof: %s", reason);
+    return reason == NULL;
+}
+
 static bool set_up(struct profiler *self, const struct wishes *wishes)
 {
     const char *refusal = clp_compat_refusal();
@@ -94,6 +113,8 @@ static bool set_up(struct profiler *self, const struct wishes *wishes)
         PyErr_Format(PyExc_RuntimeError, "clineprof: %s", refusal);
         return false;
     }
+    if (!is_alone())
+        return false;
     self->texts = PyDict_New();
     self->recorder = PyMem_RawMalloc(sizeof *self->recorder);
     if (self->texts == NULL || self->recorder == NULL) {
@@ -104,6 +125,7 @@ static bool set_up(struct profiler *self, const struct wishes *wishes)
         !clp_tracer_start(self->recorder, wishes->tracer))
         return false;
     self->tracer_name = self->recorder->tracer->name;
+    latest = self->recorder;
     return (!wishes->by_statement || set_up_statements(self->recorder)) &&
            set_up_heap(self, wishes);
 }

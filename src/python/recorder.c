@@ -96,6 +96,7 @@ bool clp_recorder_init(struct clp_recorder *recorder, enum clp_memory memory)
 {
     *recorder = (struct clp_recorder){.mem = clp_mem_system(), .proc.file = -1};
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
+    clp_thread_here = NULL; /* an earlier recorder's */
     recorder->clock = clp_clock_start();
     recorder->started = clp_clock_wall();
     recorder->start_nanos = clp_clock_monotonic();

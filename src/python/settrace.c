@@ -99,7 +99,8 @@ static bool start(struct clp_recorder *recorder)
     PyInterpreterState *interpreter = PyInterpreterState_Get();
 
     hooked = recorder;
-    next_hook = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != on_frame) /* another profiler's */
+        next_hook = _PyInterpreterState_GetEvalFrameFunc(interpreter);
     _PyInterpreterState_SetEvalFrameFunc(interpreter, on_frame);
     return true;
 }
@@ -108,7 +109,8 @@ static void stop(struct clp_recorder *recorder)
 {
     PyThreadState *state = PyThreadState_Get();
 
-    (void)recorder;
+    if (hooked != recorder)
+        return;
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), next_hook);
     if (state->c_tracefunc == on_event)
         PyEval_SetTrace(NULL, NULL);
