@@ -6,21 +6,10 @@
  * single page that the self-check saw: none can have happened in it. */
 #define CHANGE_MARGIN 0.6
 
-/* Of several threads, each takes of a change what it can have done (reach_of).
- *   FILE_FAULT_BYTES  what a page fault brings in, at most, of a file that is in memory already
- *   CLEARED_PER_NANO  bytes that a processor clears in a nanosecond, more than any does: a fault that
- *                     brings in a huge page takes so long
- *   SWITCH_NANOS      what waiting for something, with all around it, takes of the processor each
- *                     time that it gives the thread's place to another
- *   RELEASE_MARGIN    giving pages back takes at least this part of the quickest that was seen
- *   FRESH_NANOS       how old a thread's faults and processor time may be at the start of a line;
- *                     ALONE_SPANS times that while there is no other thread */
-#define FILE_FAULT_BYTES ((uint64_t)2 << 20)
-#define CLEARED_PER_NANO 64
-#define SWITCH_NANOS 50000
-#define RELEASE_MARGIN 0.5
+/* How old a thread's page faults and processor time may be at the start of a line; the second while
+ * there is no other thread. */
 #define FRESH_NANOS 8000
-#define ALONE_SPANS 8
+#define FRESH_NANOS_ALONE 64000
 
 __thread struct clp_thread *clp_thread_here;
 
@@ -80,16 +69,18 @@ static void set_rss_span(struct clp_recorder *recorder)
         recorder->engine.with_rss ? (uint64_t)(quickest * CHANGE_MARGIN) : UINT64_MAX;
 }
 
-/* What tells the doing of several threads apart (clp_recorder_read_rss). */
 static void set_reach(struct clp_recorder *recorder)
 {
     double nanos_per_tick = recorder->clock.rough_nanos;
-    double quickest = (double)recorder->memory_check.release_ticks * nanos_per_tick;
 
-    recorder->huge_page = clp_proc_huge_page();
-    recorder->fault_bytes = clp_proc_fault_bytes();
-    recorder->page_nanos = (uint64_t)(quickest * RELEASE_MARGIN);
+    recorder->reach = (struct clp_reach_facts){
+        .page = recorder->proc.page_bytes,
+        .fault = clp_proc_fault_bytes(),
+        .huge = clp_proc_huge_page(),
+        .release_nanos = (double)recorder->memory_check.release_ticks * nanos_per_tick,
+    };
     recorder->use_span = (uint64_t)(FRESH_NANOS / nanos_per_tick);
+    recorder->use_span_alone = (uint64_t)(FRESH_NANOS_ALONE / nanos_per_tick);
 }
 
 bool clp_recorder_init(struct clp_recorder *recorder, enum clp_memory memory)
@@ -154,35 +145,6 @@ static bool read_memory(const struct clp_recorder *recorder, int64_t *rss, uint6
     return true;
 }
 
-/* Bytes of huge pages that the thread can have cleared. */
-static uint64_t cleared_by(const struct clp_recorder *recorder, struct clp_thread_use use)
-{
-    uint64_t switches = use.waits + use.preemptions;
-    uint64_t waiting = switches == 0 ? 0 : (switches + 2) * SWITCH_NANOS;
-    uint64_t pages = recorder->huge_page == 0 || use.nanos < waiting
-                         ? 0 : (use.nanos - waiting) * CLEARED_PER_NANO / recorder->huge_page;
-
-    return (pages < use.faults ? pages : use.faults) * recorder->huge_page;
-}
-
-/* What the thread can have done to memory with this use of page faults and processor time. A fault
- * brings in a page or a few; or a huge page, which takes time to clear; or as much of a file. */
-static struct clp_reach reach_of(const struct clp_recorder *recorder, struct clp_thread_use use,
-                                 uint64_t of_files)
-{
-    uint64_t from_files = use.faults * FILE_FAULT_BYTES;
-    uint64_t cleared = cleared_by(recorder, use);
-
-    return (struct clp_reach){
-        .grown = use.faults * recorder->fault_bytes + cleared +
-                 (of_files < from_files ? of_files : from_files),
-        .released = recorder->page_nanos != 0
-                        ? use.nanos / recorder->page_nanos * recorder->proc.page_bytes : INT64_MAX,
-        .ran_through = use.waits + use.preemptions == 0,
-        .never_waited = use.waits == 0,
-    };
-}
-
 /* What the thread has used since the last time. */
 static struct clp_thread_use take_use(struct clp_thread *thread, uint64_t now)
 {
@@ -203,7 +165,7 @@ static void share_rss(const struct clp_recorder *recorder, struct clp_thread *th
     if (clp_engine_is_settled(thread, rss) && now - thread->use_at < recorder->use_span)
         return;
     struct clp_thread_use use = take_use(thread, now);
-    clp_engine_share_rss(thread, rss, reach_of(recorder, use, of_files));
+    clp_engine_share_rss(thread, rss, clp_reach_of(&recorder->reach, &use, of_files));
 }
 
 /* Its use is wanted, not too old, as soon as a line makes the second thread. */
@@ -211,7 +173,7 @@ static void note_rss_alone(const struct clp_recorder *recorder, struct clp_threa
                            int64_t rss, uint64_t now)
 {
     clp_engine_note_rss(thread, rss);
-    if (now - thread->use_at >= ALONE_SPANS * recorder->use_span)
+    if (now - thread->use_at >= recorder->use_span_alone)
         (void)take_use(thread, now);
 }
 

@@ -9,6 +9,7 @@
 #include "../core/heap.h"
 #include "../core/live.h"
 #include "../core/proc.h"
+#include "../core/reach.h"
 #include "../core/thread.h"
 #include "compat.h"
 #include "shape.h"
@@ -44,10 +45,8 @@ struct clp_recorder {
     struct clp_proc proc;
     struct clp_proc_check memory_check;
     uint64_t file_bytes; /* of files among the resident memory, at the last read */
-    uint64_t huge_page;  /* bytes; 0: there are none */
-    uint64_t fault_bytes; /* what any other page fault brings in, at most */
-    uint64_t page_nanos; /* the least that giving back a page, with many others, takes a thread */
-    uint64_t use_span;   /* ticks for which what is known of a thread's use is fresh enough */
+    struct clp_reach_facts reach;
+    uint64_t use_span, use_span_alone; /* ticks for which a thread's use is known well enough */
     struct clp_thread_hook thread_hook;
     struct clp_opcodes opcodes;
     struct clp_bytecode bytecode; /* of this interpreter, where `knows_bytecode` */

@@ -374,6 +374,55 @@ imports()
     assert near(beside.meta["others_grown"], 0)
 
 
+def test_a_mapped_file_beside_an_idle_thread(script):
+    """A page fault brings in as much of a file as lies in memory around it."""
+    ran = Ran(script, IDLE.format(count=1) + """
+import mmap
+with open("file.bin", "wb") as file: file.write(bytes(32 << 20))
+
+@profile
+def reads(room):
+    total = sum(room[at] for at in range(0, len(room), 4096))    # takes
+    room.close()                                                 # gives back
+    return total
+
+with open("file.bin", "rb") as file: reads(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+end.set()
+""")
+    assert near(ran.line("reads", "takes")["grown"], 32)
+    assert near(ran.line("reads", "gives back")["released"], 32)
+    assert near(ran.meta["others_grown"], 0)
+
+
+def test_the_profilers_own_page_faults_take_nothing(script):
+    """A function of 60,000 lines gets its counters, 5 MiB, while another thread grows."""
+    ran = Ran(script, """
+import threading
+begin, done = threading.Event(), threading.Event()
+exec("def long(a=0):\\n    if a:\\n" + "        b = 1\\n" * 60000)
+profile(long)
+
+def grows():
+    begin.wait()
+    global kept
+    kept = bytearray(40 << 20)
+    done.set()
+
+@profile
+def waits():
+    long(begin.set()); done.wait()    # waits
+    return 1
+
+thread = threading.Thread(target=grows)
+thread.start()
+waits()
+thread.join()
+""")
+    assert ran.meta["own_bytes"] > 5 * MIB
+    assert near(ran.line("waits", "waits")["grown"], 0)
+    assert near(ran.meta["others_grown"], 40)
+
+
 def test_fork_in_the_middle(script):
     """Copy-on-write brings page faults without growth; the child writes nothing of its own."""
     ran = Ran(script, IDLE.format(count=1).replace("import threading", "import os, threading, warnings")
