@@ -6,7 +6,7 @@ from clineprof._formats import _shared
 
 def render(profile, options):
     if not (profile.timeline and options["memory"]):
-        raise ValueError("this profile has no timeline of memory; only runs that recorded one do")
+        raise ValueError("this profile has no timeline of memory; record one with ckernprof --timeline")
     begin = min(series["start"] for series in profile.timeline)
     events = []
     for series in profile.timeline:
