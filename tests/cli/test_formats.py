@@ -239,8 +239,9 @@ def seen_in_speedscope(browser, path):  # noqa: F811
     browser.get(f"{page.as_uri()}#view=sandwich&localProfilePath={loader}")
     rows = waited(lambda: browser.execute_script(
         "return Array.from(document.querySelectorAll('tr'), row => "
-        "Array.from(row.querySelectorAll('td'), cell => cell.innerText.trim()))"))  # fmt: skip
-    return {row[2]: tuple(cell.split(" (")[0] for cell in row[:2]) for row in rows if len(row) == 3}
+        "Array.from(row.querySelectorAll('td'), cell => cell.innerText.trim()))"
+        ".filter(row => row.length == 3)"))  # fmt: skip
+    return {row[2]: tuple(cell.split(" (")[0] for cell in row[:2]) for row in rows}
 
 
 def waited(look, seconds=30):
