@@ -260,10 +260,13 @@ def test_timeout(tmp_path):
 
 @pytest.fixture
 def running(tmp_path):
-    process = subprocess.Popen([sys.executable, "-c", "import time; b = bytearray(60 << 20); time.sleep(60)"])
+    program = "import time; b = bytearray(60 << 20); print(flush=True); time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    process.stdout.readline()  # by now it has them
     yield process
     process.kill()
     process.wait()
+    process.stdout.close()
 
 
 def test_attach_and_control_c(running, tmp_path):
