@@ -302,6 +302,7 @@ static void read_setting(const char *path, char *text, size_t room)
 }
 
 #define HUGE_PAGES "/sys/kernel/mm/transparent_hugepage/"
+#define USUAL_HUGE_PAGE ((uint64_t)2 << 20)
 
 /* "always inherit [madvise] never" */
 static bool is_enabled(const char *path)
@@ -317,6 +318,8 @@ uint64_t clp_proc_huge_page(void)
     char text[64];
     uint64_t bytes;
 
+    if (access("/sys/kernel", F_OK) != 0) /* a container may lack it: they may be there */
+        return USUAL_HUGE_PAGE;
     if (!is_enabled(HUGE_PAGES "enabled"))
         return 0;
     read_setting(HUGE_PAGES "hpage_pmd_size", text, sizeof text);

@@ -72,7 +72,7 @@ struct clp_proc_check clp_proc_check_by(clp_proc_reading *read, const struct clp
                                         const struct clp_clock *clock);
 
 /* Bytes of a huge page, as large allocations may get them here: one page fault for all of it. 0 where
- * there are none. */
+ * there are none; 2 MiB where the system does not tell. */
 uint64_t clp_proc_huge_page(void);
 
 /* The most that any other page fault for memory without a file brings in: a page, or several where the

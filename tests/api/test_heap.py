@@ -72,8 +72,10 @@ def test_live_bytes_are_tracemallocs(script, measured):
     ours = measured(text)
     for mark in COMPARED:
         expected = theirs.get(str(line_of(script(TRACED, "traced.py"), mark)), 0)
-        # 3.10 keeps a cache for a code object that ran often, unless it is traced
+        # 3.10 keeps a cache for a code object that ran often, unless it is traced; 3.14 keeps tables of
+        # small dicts for reuse, which tracemalloc re-tags
         cache = 200 if sys.version_info < (3, 11) else 0
+        cache = 2000 if sys.version_info >= (3, 14) and mark == "# dict" else cache
         assert ours(mark, "work")["live"] == pytest.approx(expected, rel=0.001, abs=cache), mark
 
 
@@ -100,21 +102,22 @@ def test_nothing_is_counted_without_memory(measured):
 
 
 def test_where_it_stays_and_where_it_goes(measured):
+    """The blocks are larger than all that there was at the interpreter's start."""
     of = measured(
         "kept = []\n@profile\ndef f():\n"
-        "    kept.append(bytearray(70_000))    # stays\n"
-        "    len(bytearray(80_000))    # goes at once\n"
-        "    later = bytearray(90_000)    # goes later\n"
+        "    kept.append(bytearray(70_000_000))    # stays\n"
+        "    len(bytearray(80_000_000))    # goes at once\n"
+        "    later = bytearray(90_000_000)    # goes later\n"
         "    del later    # frees\n"
-        "    kept.append(bytearray(10_000))    # after the peak\n"
+        "    kept.append(bytearray(10_000_000))    # after the peak\n"
         "f()\n"
     )
-    assert 70_000 <= of("# stays")["live"] < 71_000
+    assert 70_000_000 <= of("# stays")["live"] < 70_001_000
     assert of("# stays")["heap_peak"] == of("# stays")["live"]
     assert of("# goes at once")["live"] == 0
-    assert 80_000 <= of("# goes at once")["freed_in_line"] < 81_000
+    assert 80_000_000 <= of("# goes at once")["freed_in_line"] < 80_001_000
     assert of("# goes later")["live"] == of("# goes later")["freed_in_line"] == 0
-    assert 90_000 <= of("# goes later")["heap_peak"] < 91_000
+    assert 90_000_000 <= of("# goes later")["heap_peak"] < 90_001_000
     assert of("# after the peak")["heap_peak"] < 1000 < of("# after the peak")["live"]
     meta = measured.profile.meta
     assert meta["heap_interval"] == 1 and meta["heap_before"] > 1000
