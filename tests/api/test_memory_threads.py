@@ -173,7 +173,8 @@ def test_idle_threads_change_nothing(script, count):
     assert near(takes["grown"], 100) and near(takes["released"], 0)
     assert near(gives["released"], 100) and near(gives["grown"], 0)
     assert near(takes["largest"], 20) and near(gives["largest"], -20)
-    assert near(ran.meta["others_grown"], 0) and near(ran.meta["others_released"], 0)
+    # fifty threads that begin take something themselves
+    assert near(ran.meta["others_grown"], 0, 4 * MIB) and near(ran.meta["others_released"], 0)
 
 
 def test_beside_a_busy_thread(script):
