@@ -35,9 +35,28 @@ static PyObject *number_of_int64_t(int64_t value)
     return PyLong_FromLongLong(value);
 }
 
-static PyObject *number_of_line(const struct clp_profile_line *line)
+typedef PyObject *make_object(const void *item);
+
+/* A list with what `make` makes of each of these items. */
+static PyObject *list_of(const void *items, size_t count, size_t item_bytes, make_object *make)
 {
-    return PyLong_FromLong(line->line);
+    PyObject *list = PyList_New((Py_ssize_t)count);
+
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        PyObject *object = make((const char *)items + i * item_bytes);
+        if (object == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)i, object);
+    }
+    return list;
+}
+
+#define LIST_OF(items, count, make) list_of(items, count, sizeof *(items), make)
+
+static PyObject *number_of_line(const void *line)
+{
+    return PyLong_FromLong(((const struct clp_profile_line *)line)->line);
 }
 
 #define CLP_MEASURE_GETTERS(name, type, merge)                            \
@@ -45,9 +64,11 @@ static PyObject *number_of_line(const struct clp_profile_line *line)
     {                                                                     \
         return line->measures.name != 0;                                  \
     }                                                                     \
-    static PyObject *number_of_##name(const struct clp_profile_line *line) \
+    static PyObject *number_of_##name(const void *line)                   \
     {                                                                     \
-        return number_of_##type(line->measures.name);                     \
+        const struct clp_measures *measures =                             \
+            &((const struct clp_profile_line *)line)->measures;           \
+        return number_of_##type(measures->name);                          \
     }
 CLP_MEASURE_TABLE(CLP_MEASURE_GETTERS)
 #undef CLP_MEASURE_GETTERS
@@ -55,27 +76,12 @@ CLP_MEASURE_TABLE(CLP_MEASURE_GETTERS)
 static const struct column {
     const char *name;
     bool (*has)(const struct clp_profile_line *line);
-    PyObject *(*number_of)(const struct clp_profile_line *line);
+    make_object *number_of;
 } columns[] = {
 #define CLP_MEASURE_COLUMN(name, type, merge) {#name, has_##name, number_of_##name},
     CLP_MEASURE_TABLE(CLP_MEASURE_COLUMN)
 #undef CLP_MEASURE_COLUMN
 };
-
-static PyObject *list_of(const struct clp_profile_function *function,
-                         PyObject *(*number_of)(const struct clp_profile_line *line))
-{
-    PyObject *list = PyList_New((Py_ssize_t)function->line_count);
-
-    for (size_t i = 0; list != NULL && i < function->line_count; i++) {
-        PyObject *number = number_of(&function->lines[i]);
-        if (number == NULL)
-            Py_CLEAR(list);
-        else
-            PyList_SET_ITEM(list, (Py_ssize_t)i, number);
-    }
-    return list;
-}
 
 static bool is_zero(const struct clp_profile_function *function, const struct column *column)
 {
@@ -88,11 +94,12 @@ static bool is_zero(const struct clp_profile_function *function, const struct co
 static PyObject *lines_of(const struct clp_profile_function *function)
 {
     PyObject *lines = PyDict_New();
-    bool good = lines != NULL && set(lines, "line", list_of(function, number_of_line));
+    bool good = lines != NULL && set(lines, "line", LIST_OF(function->lines, function->line_count, number_of_line));
 
     for (size_t i = 0; good && i < sizeof columns / sizeof *columns; i++)
         if (!is_zero(function, &columns[i]))
-            good = set(lines, columns[i].name, list_of(function, columns[i].number_of));
+            good = set(lines, columns[i].name,
+                       LIST_OF(function->lines, function->line_count, columns[i].number_of));
     if (!good)
         Py_CLEAR(lines);
     return lines;
@@ -113,26 +120,14 @@ static PyObject *running_of(const struct clp_profile_function *function)
     return list;
 }
 
-static PyObject *leak_of(const struct clp_profile_leak *leak)
+static PyObject *leak_of(const void *item)
 {
+    const struct clp_profile_leak *leak = item;
+
     return Py_BuildValue("{s:i,s:K,s:d,s:d,s:d}", "line", (int)leak->line, "bytes",
                          (unsigned long long)leak->bytes, "bytes_per_call", leak->bytes_per_call,
                          "bytes_per_second", leak->bytes_per_second, "confidence",
                          leak->confidence);
-}
-
-static PyObject *leaks_of(const struct clp_profile_function *function)
-{
-    PyObject *list = PyList_New((Py_ssize_t)function->leak_count);
-
-    for (size_t i = 0; list != NULL && i < function->leak_count; i++) {
-        PyObject *leak = leak_of(&function->leaks[i]);
-        if (leak == NULL)
-            Py_CLEAR(list);
-        else
-            PyList_SET_ITEM(list, (Py_ssize_t)i, leak);
-    }
-    return list;
 }
 
 /* ---- functions and the rest ---- */
@@ -144,8 +139,9 @@ static PyObject *source_of(const struct clp_profile_function *function)
     return text_of(function->source, function->source_bytes);
 }
 
-static PyObject *function_of(const struct clp_profile_function *function)
+static PyObject *function_of(const void *item)
 {
+    const struct clp_profile_function *function = item;
     PyObject *dict = PyDict_New();
     bool good = dict != NULL && set_text(dict, "file", function->file) &&
                 set(dict, "line", PyLong_FromLong(function->first_line)) &&
@@ -154,7 +150,7 @@ static PyObject *function_of(const struct clp_profile_function *function)
                 set(dict, "raw_total", PyLong_FromUnsignedLongLong(function->raw_total)) &&
                 set(dict, "lines", lines_of(function)) &&
                 set(dict, "running", running_of(function)) &&
-                set(dict, "leaks", leaks_of(function)) &&
+                set(dict, "leaks", LIST_OF(function->leaks, function->leak_count, leak_of)) &&
                 set(dict, "source", source_of(function));
 
     if (!good)
@@ -162,36 +158,14 @@ static PyObject *function_of(const struct clp_profile_function *function)
     return dict;
 }
 
-static PyObject *functions_of(const struct clp_profile *profile)
+static PyObject *number_of_count(const void *count)
 {
-    PyObject *list = PyList_New((Py_ssize_t)profile->function_count);
-
-    for (size_t i = 0; list != NULL && i < profile->function_count; i++) {
-        PyObject *function = function_of(&profile->functions[i]);
-        if (function == NULL)
-            Py_CLEAR(list);
-        else
-            PyList_SET_ITEM(list, (Py_ssize_t)i, function);
-    }
-    return list;
+    return number_of_uint64_t(*(const uint64_t *)count);
 }
 
-static PyObject *numbers_of(const uint64_t *numbers, size_t count)
+static PyObject *mark_of(const void *item)
 {
-    PyObject *list = PyList_New((Py_ssize_t)count);
-
-    for (size_t i = 0; list != NULL && i < count; i++) {
-        PyObject *number = number_of_uint64_t(numbers[i]);
-        if (number == NULL)
-            Py_CLEAR(list);
-        else
-            PyList_SET_ITEM(list, (Py_ssize_t)i, number);
-    }
-    return list;
-}
-
-static PyObject *mark_of(const struct clp_profile_mark *mark)
-{
+    const struct clp_profile_mark *mark = item;
     PyObject *dict = PyDict_New();
     bool good = dict != NULL && set_text(dict, "file", mark->file) &&
                 set(dict, "line", PyLong_FromLong(mark->first_line)) &&
@@ -205,80 +179,58 @@ static PyObject *mark_of(const struct clp_profile_mark *mark)
     return dict;
 }
 
-static PyObject *marks_of(const struct clp_profile_series *series)
+static PyObject *series_of(const void *item)
 {
-    PyObject *list = PyList_New((Py_ssize_t)series->mark_count);
-
-    for (size_t i = 0; list != NULL && i < series->mark_count; i++) {
-        PyObject *mark = mark_of(&series->marks[i]);
-        if (mark == NULL)
-            Py_CLEAR(list);
-        else
-            PyList_SET_ITEM(list, (Py_ssize_t)i, mark);
-    }
-    return list;
-}
-
-static PyObject *series_of(const struct clp_profile_series *series)
-{
+    const struct clp_profile_series *series = item;
     PyObject *dict = PyDict_New();
     bool good = dict != NULL && set(dict, "pid", number_of_uint64_t(series->pid)) &&
                 set(dict, "start", PyFloat_FromDouble(series->start)) &&
-                set(dict, "time", numbers_of(series->time, series->count)) &&
-                set(dict, "rss", numbers_of(series->rss, series->count)) &&
-                (series->mark_count == 0 || set(dict, "marks", marks_of(series)));
+                set(dict, "time", LIST_OF(series->time, series->count, number_of_count)) &&
+                set(dict, "rss", LIST_OF(series->rss, series->count, number_of_count)) &&
+                (series->mark_count == 0 ||
+                 set(dict, "marks", LIST_OF(series->marks, series->mark_count, mark_of)));
 
     if (!good)
         Py_CLEAR(dict);
     return dict;
 }
 
-static PyObject *timeline_of(const struct clp_profile *profile)
-{
-    PyObject *list = PyList_New((Py_ssize_t)profile->series_count);
-
-    for (size_t i = 0; list != NULL && i < profile->series_count; i++) {
-        PyObject *series = series_of(&profile->series[i]);
-        if (series == NULL)
-            Py_CLEAR(list);
-        else
-            PyList_SET_ITEM(list, (Py_ssize_t)i, series);
-    }
-    return list;
-}
-
-static bool set_known_text(PyObject *dict, const char *key, const char *text)
+/* A text that is not known is left out. */
+static bool set_meta_text(PyObject *dict, const char *key, const char *text)
 {
     return text == NULL || set_text(dict, key, text);
 }
 
+static bool set_meta_number(PyObject *dict, const char *key, uint64_t number)
+{
+    return set(dict, key, number_of_uint64_t(number));
+}
+
+static bool set_meta_flag(PyObject *dict, const char *key, bool flag)
+{
+    return set(dict, key, PyBool_FromLong(flag));
+}
+
+static bool set_meta_seconds(PyObject *dict, const char *key, double seconds)
+{
+    return set(dict, key, PyFloat_FromDouble(seconds));
+}
+
+#define SET_TEXT set_meta_text
+#define SET_COUNT set_meta_number
+#define SET_ASKED set_meta_number
+#define SET_TIME set_meta_number
+#define SET_FLAG set_meta_flag
+#define SET_SECONDS set_meta_seconds
+
 static PyObject *meta_of(const struct clp_profile_meta *meta)
 {
     PyObject *dict = PyDict_New();
-    bool good = dict != NULL && set_known_text(dict, "python", meta->python) &&
-                set_known_text(dict, "tracer", meta->tracer) &&
-                set_known_text(dict, "command", meta->command) &&
-                set_known_text(dict, "memory", meta->memory) &&
-                set(dict, "pid", number_of_uint64_t(meta->pid)) &&
-                set(dict, "start", PyFloat_FromDouble(meta->start)) &&
-                set(dict, "wall", number_of_uint64_t(meta->wall)) &&
-                set(dict, "overhead", number_of_uint64_t(meta->overhead)) &&
-                set(dict, "overhead_error", number_of_uint64_t(meta->overhead_error)) &&
-                set(dict, "events", number_of_uint64_t(meta->events)) &&
-                set(dict, "reads", number_of_uint64_t(meta->reads)) &&
-                set(dict, "own_bytes", number_of_uint64_t(meta->own_bytes)) &&
-                set(dict, "others_grown", number_of_uint64_t(meta->others_grown)) &&
-                set(dict, "others_released", number_of_uint64_t(meta->others_released)) &&
-                set(dict, "has_memory", PyBool_FromLong(meta->has_memory)) &&
-                set(dict, "inexact_memory", PyBool_FromLong(meta->inexact_memory)) &&
-                set(dict, "memory_step", number_of_uint64_t(meta->memory_step)) &&
-                set(dict, "heap_interval", number_of_uint64_t(meta->heap_interval)) &&
-                set(dict, "heap_live", number_of_uint64_t(meta->heap_live)) &&
-                set(dict, "heap_peak", number_of_uint64_t(meta->heap_peak)) &&
-                set(dict, "heap_unselected", number_of_uint64_t(meta->heap_unselected)) &&
-                set(dict, "heap_unselected_peak", number_of_uint64_t(meta->heap_unselected_peak)) &&
-                set(dict, "heap_before", number_of_uint64_t(meta->heap_before));
+    bool good = dict != NULL;
 
+#define SET_META(name, kind) good = good && SET_##kind(dict, #name, meta->name);
+    CLP_META_TABLE(SET_META)
+#undef SET_META
     if (!good)
         Py_CLEAR(dict);
     return dict;
@@ -288,8 +240,8 @@ PyObject *clp_load_dict(const struct clp_profile *profile)
 {
     PyObject *dict = PyDict_New();
     bool good = dict != NULL && set(dict, "unit", PyFloat_FromDouble(1e-9)) &&
-                set(dict, "functions", functions_of(profile)) &&
-                set(dict, "timeline", timeline_of(profile)) &&
+                set(dict, "functions", LIST_OF(profile->functions, profile->function_count, function_of)) &&
+                set(dict, "timeline", LIST_OF(profile->series, profile->series_count, series_of)) &&
                 set(dict, "meta", meta_of(&profile->meta));
 
     if (!good)
@@ -318,20 +270,16 @@ static void raise(const char *path, const struct clp_fault *fault, struct clp_me
 
 static bool add_file(PyObject *path, struct clp_profile *sum)
 {
-    struct clp_profile one;
     struct clp_fault fault;
     PyObject *name;
 
     if (!PyUnicode_FSConverter(path, &name))
         return false;
-    clp_profile_init(&one, sum->mem);
-    if (clp_reading_file(PyBytes_AS_STRING(name), &one, NULL, &fault) == CLP_OK)
-        fault.status = clp_profile_merge(sum, &one);
-    if (fault.status != CLP_OK)
+    clp_status status = clp_reading_merge(PyBytes_AS_STRING(name), sum, NULL, &fault);
+    if (status != CLP_OK)
         raise(PyBytes_AS_STRING(name), &fault, sum->mem);
-    clp_profile_clear(&one);
     Py_DECREF(name);
-    return fault.status == CLP_OK;
+    return status == CLP_OK;
 }
 
 PyObject *clp_load_files(PyObject *paths)

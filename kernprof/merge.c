@@ -17,21 +17,16 @@ static const char usual_outfile[] = "merged.lprof";
 static clp_status merge_file(const char *path, int notes_to, struct clp_progress *progress,
                              struct clp_profile *sum, struct clp_fault *fault)
 {
-    struct clp_profile one;
     struct clp_buf notes;
 
-    clp_profile_init(&one, sum->mem);
     clp_buf_init(&notes, sum->mem);
-    fault->status = clp_reading_file(path, &one, &notes, fault);
-    if (fault->status == CLP_OK && notes.used != 0) {
+    clp_status status = clp_reading_merge(path, sum, &notes, fault);
+    if (status == CLP_OK && notes.used != 0) {
         clp_progress_clear(progress);
         clp_words_print(notes_to, clp_buf_text(&notes));
     }
-    if (fault->status == CLP_OK)
-        fault->status = clp_profile_merge(sum, &one);
     clp_buf_clear(&notes);
-    clp_profile_clear(&one);
-    return fault->status;
+    return status;
 }
 
 /* Functions whose texts differ from file to file are in the sum more than once. */

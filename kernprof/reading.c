@@ -127,6 +127,18 @@ clp_status clp_reading_file(const char *path, struct clp_profile *profile, struc
     return status;
 }
 
+clp_status clp_reading_merge(const char *path, struct clp_profile *sum, struct clp_buf *notes,
+                             struct clp_fault *fault)
+{
+    struct clp_profile one;
+
+    clp_profile_init(&one, sum->mem);
+    if (clp_reading_file(path, &one, notes, fault) == CLP_OK)
+        fault->status = clp_profile_merge(sum, &one);
+    clp_profile_clear(&one);
+    return fault->status;
+}
+
 /* ---- source that a profile lacks ---- */
 
 /* "<string>" and the like are no files. */

@@ -8,11 +8,15 @@
 #include "../src/core/live.h"
 #include "../src/core/profile.h"
 
-/* Reads the file ("-": standard input) into an initialised, empty profile. What is worth knowing of it is appended to
- * `notes`, lines and a blank one for above the report, or complained about; NULL keeps quiet. On
- * failure the profile is empty again and *fault says where and why. */
+/* Reads the file ("-": standard input) into an initialised, empty profile. What is worth knowing of
+ * it is appended to `notes`, lines and a blank one for above the report, or complained about; NULL
+ * keeps quiet. On failure the profile is empty again and *fault says where and why. */
 clp_status clp_reading_file(const char *path, struct clp_profile *profile, struct clp_buf *notes,
                             struct clp_fault *fault);
+
+/* The same, added to a sum. */
+clp_status clp_reading_merge(const char *path, struct clp_profile *sum, struct clp_buf *notes,
+                             struct clp_fault *fault);
 
 /* False when standard input is named twice, or is a terminal; that has been told. */
 bool clp_reading_check_names(char *const *names, int count);

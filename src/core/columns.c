@@ -4,7 +4,7 @@
 
 static const struct clp_column all[] = {
 #define CLP_COLUMN_ROW(name, title, width, format, value) \
-    {name, title, width, CLP_COLUMN_##format, CLP_COLUMN_VALUE_##value},
+    {name, title, width, CLP_COLUMN_##format, CLP_MEASURES_##value},
     CLP_COLUMN_TABLE(CLP_COLUMN_ROW)
 #undef CLP_COLUMN_ROW
 };
@@ -49,32 +49,19 @@ double clp_column_share(double part, double total)
     return part < total ? 100 * part / total : 100;
 }
 
-static enum clp_column_value raw_of(enum clp_column_value value)
+static enum clp_measures_field raw_of(enum clp_measures_field value)
 {
-    return value == CLP_COLUMN_VALUE_time   ? CLP_COLUMN_VALUE_raw_time
-           : value == CLP_COLUMN_VALUE_self ? CLP_COLUMN_VALUE_raw_self
+    return value == CLP_MEASURES_time   ? CLP_MEASURES_raw_time
+           : value == CLP_MEASURES_self ? CLP_MEASURES_raw_self
                                             : value;
-}
-
-static double value_of(const struct clp_measures *measures, enum clp_column_value value)
-{
-    switch (value) {
-#define CLP_COLUMN_CASE(name, type, merge) \
-    case CLP_COLUMN_VALUE_##name:          \
-        return (double)measures->name;
-        CLP_MEASURE_TABLE(CLP_COLUMN_CASE)
-#undef CLP_COLUMN_CASE
-    case CLP_COLUMN_VALUE_increment:
-        return (double)clp_measures_increment(measures);
-    }
-    return 0;
 }
 
 void clp_column_set_cell(const struct clp_column *column, const struct clp_column_scale *scale,
                          const struct clp_measures *measures, double total,
                          struct clp_number *cell)
 {
-    double value = value_of(measures, scale->raw_times ? raw_of(column->value) : column->value);
+    double value =
+        clp_measures_value(measures, scale->raw_times ? raw_of(column->value) : column->value);
     double hits = (double)measures->hits;
 
     if (column->format == CLP_COLUMN_COUNT)

@@ -45,18 +45,11 @@ enum clp_column_format {
     CLP_COLUMN_NUMBER
 };
 
-enum clp_column_value {
-#define CLP_COLUMN_VALUE(name, type, merge) CLP_COLUMN_VALUE_##name,
-    CLP_MEASURE_TABLE(CLP_COLUMN_VALUE)
-#undef CLP_COLUMN_VALUE
-    CLP_COLUMN_VALUE_increment
-};
-
 struct clp_column {
     const char *name, *title;
     size_t width;
     enum clp_column_format format;
-    enum clp_column_value value;
+    enum clp_measures_field value;
 };
 
 static inline bool clp_column_is_memory(const struct clp_column *column)

@@ -9,8 +9,10 @@
 static const struct row {
     const char *name, *title;
     enum clp_measure_kind kind;
+    enum clp_measures_field field;
 } rows[] = {
-#define MEASURE_ROW(constant, name, kind, title) {name, title, CLP_MEASURE_##kind},
+#define MEASURE_ROW(constant, name, kind, title, field) \
+    {name, title, CLP_MEASURE_##kind, CLP_MEASURES_##field},
     CLP_MEASURE_NAME_TABLE(MEASURE_ROW)
 #undef MEASURE_ROW
 };
@@ -59,33 +61,7 @@ enum clp_measure_kind clp_measure_kind_of(enum clp_measure measure)
 
 double clp_measure_value(enum clp_measure measure, const struct clp_measures *measures)
 {
-    switch (measure) {
-    case CLP_MEASURE_TIME:
-    case CLP_MEASURE_TOTAL:
-        return (double)measures->time;
-    case CLP_MEASURE_SELF:
-        return (double)measures->self;
-    case CLP_MEASURE_HITS:
-        return (double)measures->hits;
-    case CLP_MEASURE_AWAIT:
-        return (double)measures->await;
-    case CLP_MEASURE_MAX:
-        return (double)measures->max;
-    case CLP_MEASURE_MEM:
-        return (double)measures->rss;
-    case CLP_MEASURE_GROWN:
-        return (double)measures->grown;
-    case CLP_MEASURE_RELEASED:
-        return (double)measures->released;
-    case CLP_MEASURE_INCREMENT:
-        return (double)clp_measures_increment(measures);
-    case CLP_MEASURE_SELF_INCREMENT:
-        return (double)measures->self_increment;
-    case CLP_MEASURE_LARGEST:
-        return (double)measures->largest;
-    default:
-        return 0;
-    }
+    return clp_measures_value(measures, rows[measure].field);
 }
 
 double clp_measure_unit(enum clp_measure_kind kind, const char *name, size_t bytes)

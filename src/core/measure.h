@@ -9,23 +9,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Constant, name, what it is in, title of a column. TOTAL is the time of a whole function; all
+/* Constant, name, what it is in, title of a column, the measure that it is taken from. TOTAL is the time of a whole function; all
  * others are of lines. */
-#define CLP_MEASURE_NAME_TABLE(X)                              \
-    X(TIME, "time", NANOS, "Time")                             \
-    X(SELF, "self", NANOS, "Self")                             \
-    X(HITS, "hits", COUNT, "Hits")                             \
-    X(AWAIT, "await", NANOS, "Await")                          \
-    X(MAX, "max", NANOS, "Max")                                \
-    X(MEM, "mem", BYTES, "Mem")                                \
-    X(GROWN, "grown", BYTES, "Grown")                          \
-    X(RELEASED, "released", BYTES, "Released")                 \
-    X(INCREMENT, "increment", BYTES, "Incr.")                  \
-    X(SELF_INCREMENT, "self-increment", BYTES, "Self incr.")   \
-    X(LARGEST, "largest", BYTES, "Largest")                    \
-    X(TOTAL, "total", NANOS, "Total")
+#define CLP_MEASURE_NAME_TABLE(X)                                            \
+    X(TIME, "time", NANOS, "Time", time)                                     \
+    X(SELF, "self", NANOS, "Self", self)                                     \
+    X(HITS, "hits", COUNT, "Hits", hits)                                     \
+    X(AWAIT, "await", NANOS, "Await", await)                                 \
+    X(MAX, "max", NANOS, "Max", max)                                         \
+    X(MEM, "mem", BYTES, "Mem", rss)                                         \
+    X(GROWN, "grown", BYTES, "Grown", grown)                                 \
+    X(RELEASED, "released", BYTES, "Released", released)                     \
+    X(INCREMENT, "increment", BYTES, "Incr.", increment)                     \
+    X(SELF_INCREMENT, "self-increment", BYTES, "Self incr.", self_increment) \
+    X(LARGEST, "largest", BYTES, "Largest", largest)                         \
+    X(TOTAL, "total", NANOS, "Total", time)
 
-#define CLP_MEASURE_CONSTANT(constant, name, kind, title) CLP_MEASURE_##constant,
+#define CLP_MEASURE_CONSTANT(constant, name, kind, title, field) CLP_MEASURE_##constant,
 enum clp_measure { CLP_MEASURE_NAME_TABLE(CLP_MEASURE_CONSTANT) CLP_MEASURES };
 #undef CLP_MEASURE_CONSTANT
 

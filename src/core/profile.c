@@ -72,6 +72,20 @@ bool clp_profile_scale_time(double scale, uint64_t *value)
     return true;
 }
 
+double clp_measures_value(const struct clp_measures *measures, enum clp_measures_field field)
+{
+    switch (field) {
+#define MEASURE_CASE(name, type, merge) \
+    case CLP_MEASURES_##name:           \
+        return (double)measures->name;
+        CLP_MEASURE_TABLE(MEASURE_CASE)
+#undef MEASURE_CASE
+    case CLP_MEASURES_increment:
+        return (double)clp_measures_increment(measures);
+    }
+    return 0;
+}
+
 void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem)
 {
     *profile = (struct clp_profile){.mem = mem};

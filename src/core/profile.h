@@ -146,6 +146,33 @@ struct clp_profile_meta {
     uint64_t heap_before; /* blocks that were there before the start, and are in none of these */
 };
 
+/* The fields above in the order of the file, each with what it holds: TEXT; COUNT, and ASKED for one
+ * that is 0 unless it was asked for; TIME in nanoseconds; FLAG; SECONDS. */
+#define CLP_META_TABLE(X)           \
+    X(python, TEXT)                 \
+    X(tracer, TEXT)                 \
+    X(command, TEXT)                \
+    X(memory, TEXT)                 \
+    X(pid, COUNT)                   \
+    X(start, SECONDS)               \
+    X(wall, TIME)                   \
+    X(overhead, TIME)               \
+    X(overhead_error, TIME)         \
+    X(events, COUNT)                \
+    X(reads, COUNT)                 \
+    X(own_bytes, COUNT)             \
+    X(others_grown, COUNT)          \
+    X(others_released, COUNT)       \
+    X(has_memory, FLAG)             \
+    X(inexact_memory, FLAG)         \
+    X(memory_step, COUNT)           \
+    X(heap_interval, ASKED)         \
+    X(heap_live, ASKED)             \
+    X(heap_peak, ASKED)             \
+    X(heap_unselected, ASKED)       \
+    X(heap_unselected_peak, ASKED)  \
+    X(heap_before, ASKED)
+
 struct clp_profile {
     struct clp_mem *mem; /* borrowed */
     struct clp_profile_function *functions;
@@ -219,5 +246,15 @@ bool clp_profile_scale_time(double scale, uint64_t *value);
 
 /* grown - released. */
 int64_t clp_measures_increment(const struct clp_measures *measures);
+
+/* One of the measures, or the increment, for who chooses among them. */
+enum clp_measures_field {
+#define CLP_MEASURES_FIELD(name, type, merge) CLP_MEASURES_##name,
+    CLP_MEASURE_TABLE(CLP_MEASURES_FIELD)
+#undef CLP_MEASURES_FIELD
+    CLP_MEASURES_increment
+};
+
+double clp_measures_value(const struct clp_measures *measures, enum clp_measures_field field);
 
 #endif

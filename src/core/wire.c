@@ -67,33 +67,16 @@ struct meta_field {
     const char *wrong; /* reason */
 };
 
-#define META(name, type, what) \
-    {#name, offsetof(struct clp_profile_meta, name), type, "meta \"" #name "\" is not " what}
-static const struct meta_field meta_fields[] = {
-    META(python, META_TEXT, "a text"),
-    META(tracer, META_TEXT, "a text"),
-    META(command, META_TEXT, "a text"),
-    META(memory, META_TEXT, "a text"),
-    META(pid, META_COUNT, "a whole number"),
-    META(start, META_SECONDS, "a finite number"),
-    META(wall, META_TIME, "a time"),
-    META(overhead, META_TIME, "a time"),
-    META(overhead_error, META_TIME, "a time"),
-    META(events, META_COUNT, "a whole number"),
-    META(reads, META_COUNT, "a whole number"),
-    META(own_bytes, META_COUNT, "a whole number"),
-    META(others_grown, META_COUNT, "a whole number"),
-    META(others_released, META_COUNT, "a whole number"),
-    META(has_memory, META_FLAG, "true or false"),
-    META(inexact_memory, META_FLAG, "true or false"),
-    META(memory_step, META_COUNT, "a whole number"),
-    META(heap_interval, META_ASKED, "a whole number"),
-    META(heap_live, META_ASKED, "a whole number"),
-    META(heap_peak, META_ASKED, "a whole number"),
-    META(heap_unselected, META_ASKED, "a whole number"),
-    META(heap_unselected_peak, META_ASKED, "a whole number"),
-    META(heap_before, META_ASKED, "a whole number"),
-};
+#define WHAT_TEXT "a text"
+#define WHAT_COUNT "a whole number"
+#define WHAT_ASKED "a whole number"
+#define WHAT_TIME "a time"
+#define WHAT_FLAG "true or false"
+#define WHAT_SECONDS "a finite number"
+#define META(name, kind)                                            \
+    {#name, offsetof(struct clp_profile_meta, name), META_##kind,   \
+     "meta \"" #name "\" is not " WHAT_##kind},
+static const struct meta_field meta_fields[] = {CLP_META_TABLE(META)};
 #undef META
 
 #define META_FIELDS ARRAY_LENGTH(meta_fields)
