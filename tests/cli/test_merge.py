@@ -2,15 +2,12 @@
 """clineprof merge, and the sum that the viewer makes of several files."""
 
 import os
-import pty
-import select
-import subprocess
-import threading
 import time
 
 import pytest
-from harness import Profile, clean_environment, run, run_ckernprof, run_viewer, viewer_command
+from harness import Profile, run, run_ckernprof, run_viewer, viewer_command
 from profiles import MIB, MS, function, write
+from terminal import on_terminal
 
 pytestmark = pytest.mark.once
 
@@ -215,36 +212,6 @@ def test_help(made):
 # ---- progress ----
 
 
-def on_a_terminal(command, folder, feed):
-    """What the command writes to a terminal that is its standard error; `feed` runs beside it."""
-    try:
-        ours, theirs = pty.openpty()
-    except OSError as error:
-        pytest.skip(f"no terminals here: {error}")
-    process = subprocess.Popen(
-        [str(word) for word in command], cwd=folder, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=theirs, env={**clean_environment(), "TERM": "xterm"},
-    )  # fmt: skip
-    os.close(theirs)
-    feeder = threading.Thread(target=feed)
-    feeder.start()
-    seen = b""
-    while True:
-        if select.select([ours], [], [], 20)[0]:
-            try:
-                part = os.read(ours, 4096)
-            except OSError:
-                break
-            if not part:
-                break
-            seen += part
-    feeder.join()
-    process.stdout.read()
-    assert process.wait() == 0, seen
-    os.close(ours)
-    return seen.decode()
-
-
 @pytest.mark.parametrize("words", [["merge"], ["--summarize"], ["diff"]])
 def test_progress_where_it_takes_long(words, made):
     """The first file is a pipe, whose writer takes its time."""
@@ -255,8 +222,9 @@ def test_progress_where_it_takes_long(words, made):
             time.sleep(0.7)
             pipe.write((made / "one.lprof").read_bytes())
 
-    seen = on_a_terminal([*viewer_command(), *words, "pipe", "two.lprof"], made, feed)
-    assert seen == "\r\x1b[Kreading 2 of 2\r\x1b[K"
+    data, code = on_terminal([*viewer_command(), *words, "pipe", "two.lprof"], made, beside=feed,
+                             streams=["stderr"])
+    assert code == 0 and data.decode() == "\r\x1b[Kreading 2 of 2\r\x1b[K"
 
 
 def test_progress_is_for_terminals_only(made):

@@ -2,7 +2,6 @@
 """The options of ckernprof one by one: what runs, what is said, what is shown."""
 
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from harness import (
     ROOT,
     Profile,
     ckernprof,
-    clean_environment,
     own_messages_removed,
     run,
     run_ckernprof,
@@ -21,6 +19,7 @@ from harness import (
     run_viewer,
     viewer_command,
 )
+from terminal import on_terminal
 
 SMALL = "@profile\ndef f(n):\n    return n + 1\n\nprint(f(1))\n"
 BARE = "import builtins\nprofile = getattr(builtins, 'profile', lambda f: f)\n"
@@ -254,31 +253,6 @@ def test_memory_mode(script, tmp_path):
         assert ("Mem usage" in out) == memory, options
 
 
-def on_terminal(command, folder):
-    """What a command writes to a terminal."""
-    try:
-        ours, its = pty.openpty()
-    except OSError as error:
-        pytest.skip(f"no terminals here: {error}")
-    process = subprocess.Popen(
-        [str(word) for word in command], cwd=folder, stdout=its,
-        env=clean_environment({"VIRTUAL_ENV": sys.prefix}),
-    )
-    os.close(its)
-    text = b""
-    while True:
-        try:
-            block = os.read(ours, 4096)
-        except OSError:  # the other end is closed
-            block = b""
-        if not block:
-            break
-        text += block
-    os.close(ours)
-    assert process.wait() == 0
-    return text.decode().replace("\r\n", "\n")
-
-
 @pytest.mark.once
 def test_rich(script, tmp_path):
     pytest.importorskip("rich")
@@ -291,7 +265,9 @@ def test_rich(script, tmp_path):
         [*ckernprof("-lv", "--rich", "-o", "p.lprof"), path],
         [*viewer_command(), "-r", "p.lprof"],
     ):
-        shown = on_terminal(command, tmp_path)
+        data, code = on_terminal(command, tmp_path, streams=["stdout"])
+        shown = data.decode().replace("\r\n", "\n")
+        assert code == 0, shown
         assert "\x1b[" in shown
         bare = re.sub(r"\x1b\[[\d;]*m", "", shown)
         assert re.search(r"^ +3 +1 .*      return n \+ 1$", bare, re.M), bare

@@ -2,47 +2,17 @@
 """-r in a terminal: what the program writes goes through a terminal emulator that is not ours (pyte), and
 the screen is looked at."""
 
-import fcntl
-import os
-import pty
 import re
-import struct
-import subprocess
 import sys
-import termios
 
 import pytest
-from harness import MIB, ckernprof, clean_environment, run, run_ckernprof, viewer_command
+from harness import MIB, ckernprof, run, run_ckernprof, viewer_command
+from terminal import on_terminal
 from test_view_options import LINES, LOAD, function, write
 
 pytestmark = pytest.mark.once
 pytest.importorskip("rich")
 pyte = pytest.importorskip("pyte")
-
-def on_terminal(words, folder, columns=120, rows=60, **environment):
-    """The bytes that a command writes to a terminal of this size, and its exit code."""
-    try:
-        ours, its = pty.openpty()
-    except OSError as error:
-        pytest.skip(f"no terminals here: {error}")
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    base = {"VIRTUAL_ENV": sys.prefix, "TERM": "xterm-256color", **environment}
-    env = {name: value for name, value in clean_environment().items()
-           if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "COLORTERM")}
-    process = subprocess.Popen([str(word) for word in words], cwd=folder, stdin=its, stdout=its,
-                               stderr=its, env={**env, **base})
-    os.close(its)
-    data = b""
-    while True:
-        try:
-            block = os.read(ours, 65536)
-        except OSError:  # the other end is closed
-            block = b""
-        if not block:
-            break
-        data += block
-    os.close(ours)
-    return data, process.wait(timeout=60)
 
 
 class Screen:

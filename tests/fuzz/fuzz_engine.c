@@ -8,13 +8,12 @@
  * as arguments, so that a corpus runs where there is none. */
 #include "engine.h"
 #include "snapshot.h"
+#include "replay.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { FUNCTIONS = 5, LINES = 3, THREADS = 3 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 struct input {
     const uint8_t *at, *end;
@@ -29,14 +28,6 @@ struct run {
     uint64_t now;
     size_t calls_left; /* of the allocator, before the one that fails; 0: none does */
 };
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_engine: %s\n", what);
-    abort();
-}
 
 static void *failing_resize(void *context, void *block, size_t old_bytes, size_t new_bytes)
 {
@@ -200,4 +191,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     return 0;
 }
 
-#include "replay.h"

@@ -8,20 +8,11 @@
  * files made anew say more than old ones. */
 #include "live.h"
 #include "wire.h"
+#include "replay.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_live: %s\n", what);
-    abort();
-}
 
 static void put_right(struct clp_buf *bytes)
 {
@@ -76,4 +67,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t count)
     return 0;
 }
 
-#include "replay.h"

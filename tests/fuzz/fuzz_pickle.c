@@ -5,20 +5,11 @@
  * Built with -DCLP_LIBFUZZER -fsanitize=fuzzer it is a fuzzer; otherwise it replays the files given
  * as arguments, so that a corpus runs where there is none. */
 #include "pickle.h"
+#include "replay.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_pickle: %s\n", what);
-    abort();
-}
 
 /* Lines without anything are not written, and a line with time has a hit at least. */
 static size_t written_lines(const struct clp_profile_function *function)
@@ -81,4 +72,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     return 0;
 }
 
-#include "replay.h"

@@ -15,13 +15,13 @@
  * Built with -DCLP_LIBFUZZER -fsanitize=fuzzer it is a fuzzer; otherwise it replays the files given
  * as arguments. */
 #include "layout.h"
+#define CLP_SHOW_FAILURE show_trial
+#include "replay.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_MADE = 64, MOST_RANGES = 6, MOST_EVENTS = 16, MADE_BYTES = 1 << 14 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 struct input {
     const uint8_t *at, *end;
@@ -71,14 +71,10 @@ static void print_code(const char *what, const struct clp_decoded *decoded)
     }
 }
 
-static void require(bool holds, const char *what)
+static void show_trial(void)
 {
-    if (holds)
-        return;
     print_code("before", &trial_now.old);
     print_code("after", &trial_now.new);
-    fprintf(stderr, "fuzz_rewrite: %s\n", what);
-    abort();
 }
 
 static void *failing_resize(void *context, void *block, size_t old_bytes, size_t new_bytes)
@@ -708,4 +704,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     return 0;
 }
 
-#include "replay.h"

@@ -6,19 +6,10 @@
  * as arguments, so that a corpus runs where there is none. */
 #include "profile.h"
 #include "wire.h"
+#include "replay.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_wire: %s\n", what);
-    abort();
-}
 
 static void write_and_read_again(const struct clp_profile *profile, struct clp_mem *mem)
 {
@@ -54,4 +45,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     return 0;
 }
 
-#include "replay.h"

@@ -1,10 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of every fuzzer: a main that replays the files it is given, so that a corpus runs where
- * there is no fuzzer. With libFuzzer, whose main is its own, compile with -DCLP_LIBFUZZER. */
-#ifndef CLP_LIBFUZZER
-#include "file.h"
-#include <stdio.h>
+/* What every fuzzer has in common: how it says that something does not hold, and a main that replays
+ * the files it is given, so that a corpus runs where there is no fuzzer. With libFuzzer, whose main is
+ * its own, compile with -DCLP_LIBFUZZER. */
+#ifndef CLP_FUZZ_REPLAY_H
+#define CLP_FUZZ_REPLAY_H
 
+#include "file.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+#ifdef CLP_SHOW_FAILURE
+static void CLP_SHOW_FAILURE(void); /* tells more about it */
+#else
+#define CLP_SHOW_FAILURE() ((void)0)
+#endif
+
+static void require(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    CLP_SHOW_FAILURE();
+    fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+#ifndef CLP_LIBFUZZER
 int main(int argc, char **argv)
 {
     struct clp_mem mem = clp_mem_system();
@@ -24,4 +47,6 @@ int main(int argc, char **argv)
     }
     return bad;
 }
+#endif
+
 #endif
