@@ -57,7 +57,7 @@ PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo check check-all unit stdlib-check fuzz-rewrite fuzz layers bench screenshots install \
+.PHONY: all demo check check-all unit stdlib-check fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
         clean help print-sources FORCE
 
 all: $(MODULE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
@@ -188,6 +188,12 @@ stdlib-check: all $(VENV)/ready ## the interpreter's own test suite; MODULES=, T
 fuzz-rewrite: all $(VENV)/ready ## random functions; FUNCTIONS=100000, SEED=, TRACER=probe
 	@$(VENV)/bin/python tools/fuzz_rewrite.py --tracer $(or $(TRACER),probe) \
 	  --functions $(or $(FUNCTIONS),100000) $(if $(SEED),--seed $(SEED))
+
+truth: all $(VENV)/ready ## what lines keep, beside tracemalloc: the table in docs/proof.md
+	@$(VENV)/bin/python tools/truth.py
+
+leak-repeats: all $(VENV)/ready ## verdicts on leaks, many times over; REPEATS=20
+	@$(VENV)/bin/python tools/leak_repeats.py --repeats $(or $(REPEATS),20)
 
 READER ?= pickle
 fuzz: ## a fuzzer at work, with clang; READER=wire|live|pickle|engine|rewrite, SECONDS=60

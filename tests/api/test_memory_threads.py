@@ -19,9 +19,10 @@ SLACK = MIB  # page faults of its own for which a waiting line may take another 
 
 
 class Ran:
-    def __init__(self, script, text, name="program.py"):
+    def __init__(self, script, text, name="program.py", memory="rss"):
         self.path = script(text, name)
-        ended = run_ckernprof(["-l", self.path], self.path.parent, env=STEADY)
+        command = ["-l", "--memory", memory, self.path]
+        ended = run_ckernprof(command, self.path.parent, env=STEADY)
         assert (ended.err, ended.code) == ("", 0)
         self.profile = ended.profile(name + ".lprof")
         self.meta = self.profile.meta
@@ -38,8 +39,9 @@ def changes(measures):
     return measures["grown"] / MIB, measures["released"] / MIB
 
 
-def test_a_waiting_line_is_not_charged(script):
-    ran = Ran(script, '''
+@pytest.mark.parametrize("memory", ["rss", "anon", "uss", "pss"])
+def test_a_waiting_line_is_not_charged(script, memory):
+    ran = Ran(script, memory=memory, text='''
 import threading
 begin, done = threading.Event(), threading.Event()
 
@@ -123,8 +125,9 @@ thread.join()
     assert near(ran.meta["others_released"], 200, 2 * MIB), ran.meta
 
 
-def test_three_threads_at_once(script):
-    ran = Ran(script, '''
+@pytest.mark.parametrize("memory", ["rss", "anon", "uss", "pss"])
+def test_three_threads_at_once(script, memory):
+    ran = Ran(script, memory=memory, text='''
 import threading
 together = threading.Barrier(3)
 kept = []
@@ -236,13 +239,14 @@ thread.join()
 
 def test_given_back_by_madvise_in_another_thread(script):
     ran = Ran(script, '''
-import mmap, threading
+import mmap, threading, time
 begin, done = threading.Event(), threading.Event()
 room = mmap.mmap(-1, 40 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 room[:] = bytes(40 << 20)
 
 def gives():
     begin.wait()
+    time.sleep(0.05)  # a line that was only kept from running for a moment may take releases
     room.madvise(mmap.MADV_DONTNEED)
     done.set()
 

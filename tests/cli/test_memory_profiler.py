@@ -76,6 +76,50 @@ def test_it_is_theirs(ran):
         len(row) for row in theirs.out.splitlines()]
 
 
+WRONG = """
+@profile
+def inner():
+    return bytearray(10 << 20)
+
+@profile
+def outer():
+    held = bytearray(24 << 20)
+    block = inner()    # nested
+    return len(held)
+
+@profile
+def recursive(n):
+    kept.append(bytearray(2 << 20))
+    if n:
+        recursive(n - 1)    # recursion
+    return n
+
+kept = []
+outer()
+recursive(3)
+"""
+
+
+def increment_at(table, mark):
+    [row] = [row for row in table.splitlines() if row.endswith("# " + mark)]
+    return float(re.findall(r"(-?[\d.]+) MiB", row)[1])
+
+
+def test_where_theirs_is_wrong(script):
+    """A call has what it took, 10 MiB; theirs has all that the process held when it ended. Of a
+    recursion theirs has nothing; three of the four levels lie below the line."""
+    pytest.importorskip("memory_profiler")
+    path = script(WRONG)
+    steady = {"MALLOC_MMAP_THRESHOLD_": "131072"}
+    theirs = run_python(["-m", "memory_profiler", path], path.parent, env=steady).out
+    assert run_ckernprof(["-l", path], path.parent, env=steady).code == 0
+    ours = run_viewer(["--mp", "program.py.lprof"], path.parent).out
+    assert increment_at(theirs, "nested") > 34
+    assert increment_at(ours, "nested") == pytest.approx(10, abs=0.1)
+    assert increment_at(theirs, "recursion") == pytest.approx(0, abs=0.1)
+    assert increment_at(ours, "recursion") == pytest.approx(6, abs=0.1)
+
+
 def test_the_table(ran):
     out = run_viewer(["--mp", "--function", "work", "program.py.lprof"], ran.parent).out
     first, *rows = out.splitlines()[4:]
