@@ -26,6 +26,10 @@ def __getattr__(name):
         import clineprof._leaks as leaks
 
         return leaks.assert_no_leaks
+    if name in ("load_ipython_extension", "unload_ipython_extension"):
+        import clineprof._notebook as notebook
+
+        return getattr(notebook, name)
     import clineprof._boot as boot
 
     return getattr(boot.core(), name)

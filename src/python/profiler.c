@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler.h"
 #include "../../kernprof/load.h"
+#include "../../kernprof/rendering.h"
 #include "../core/snapshot.h"
 #include "epochs.h"
 #include "hooks.h"
@@ -316,7 +317,91 @@ static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
     return dict;
 }
 
+static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"format", "unit", "skip_zero", NULL};
+    const char *format;
+    double unit = 1e-6;
+    int skip_zero = false;
+
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s|dp:render", names, &format, &unit,
+                                     &skip_zero))
+        return NULL;
+    struct own_work work = begin_own_work(cast(self));
+    PyObject *rendered = clp_rendering_make(self, format, unit, skip_zero != 0);
+    end_own_work(cast(self), work);
+    return rendered;
+}
+
+/* ---- code that is about to run ---- */
+
+static bool is_module(PyCodeObject *code)
+{
+    return PyUnicode_CompareWithASCIIString(code->co_name, "<module>") == 0;
+}
+
+static bool chooses_all(void *data, PyCodeObject *code, const char *name)
+{
+    (void)data, (void)code, (void)name;
+    return true;
+}
+
+/* What `def` defines has a body with fast locals, unlike a class, and a name, unlike a lambda. */
+static bool chooses_functions(void *data, PyCodeObject *code, const char *name)
+{
+    (void)data, (void)name;
+    return is_module(code) ||
+           ((code->co_flags & CO_OPTIMIZED) != 0 && PyUnicode_GET_LENGTH(code->co_name) > 0 &&
+            PyUnicode_READ_CHAR(code->co_name, 0) != '<');
+}
+
+static bool chooses_module(void *data, PyCodeObject *code, const char *name)
+{
+    (void)data, (void)name;
+    return is_module(code);
+}
+
+/* NULL with an exception set. */
+static const struct clp_chooser *chooser_named(const char *name)
+{
+    static const struct clp_chooser all = {chooses_all, NULL}, functions = {chooses_functions, NULL},
+                                    module = {chooses_module, NULL};
+
+    if (strcmp(name, "all") == 0)
+        return &all;
+    if (strcmp(name, "functions") == 0)
+        return &functions;
+    if (strcmp(name, "module") == 0)
+        return &module;
+    PyErr_Format(PyExc_ValueError, "which is 'all', 'functions' or 'module', not '%s'", name);
+    return NULL;
+}
+
+static PyObject *profiler_prepare(PyObject *self, PyObject *arguments)
+{
+    PyObject *code, *globals = PyDict_New();
+    const char *which = "all";
+    const struct clp_chooser *chooser;
+    PyObject *prepared = NULL;
+
+    if (globals != NULL && PyArg_ParseTuple(arguments, "O!|s:prepare", &PyCode_Type, &code, &which) &&
+        (chooser = chooser_named(which)) != NULL)
+        prepared = clp_profiler_prepare(self, code, chooser, globals);
+    Py_XDECREF(globals);
+    return prepared;
+}
+
 static PyMethodDef profiler_methods[] = {
+    {"prepare", profiler_prepare, METH_VARARGS,
+     "prepare(code, which='all')\n--\n\nThe code object to run in the place of this one, a module's:\n"
+     "its lines count, and those of the code within it. which: 'all'; 'functions': of that within\n"
+     "only what def defines; 'module': none of it. Its text is looked up by its file name, in\n"
+     "linecache where there is no such file."},
+    {"render", (PyCFunction)(void (*)(void))profiler_render, METH_VARARGS | METH_KEYWORDS,
+     "render(format, unit=1e-06, skip_zero=False)\n--\n\nWhat was recorded so far: 'text', the report,\n"
+     "times in units of so many seconds; 'mp', memory_profiler's table; 'lprof' and\n"
+     "'line_profiler', the bytes of such a file. skip_zero: without functions that never ran.\n"
+     "ValueError for another format, or for 'mp' when memory was not read."},
     {"snapshot", profiler_snapshot, METH_NOARGS,
      "snapshot()\n--\n\nWhat was recorded so far, as a dict; clineprof.Profile makes more of it.\n"
      "To be called where nothing selected runs."},

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "rendering.h"
+#include "../src/core/memory_table.h"
+#include "../src/core/pickle.h"
+#include "../src/core/report.h"
+#include "../src/core/wire.h"
+#include "../src/python/profiler.h"
+
+struct wanted {
+    double unit;
+    bool skip_zero;
+};
+
+static clp_status report(const struct clp_profile *profile, const struct wanted *wanted,
+                         struct clp_buf *out)
+{
+    struct clp_report_options options = clp_report_defaults();
+
+    options.unit = wanted->unit;
+    options.choice.skip_zero = wanted->skip_zero;
+    return clp_report_text(profile, &options, out);
+}
+
+/* With as many digits as memory_profiler's API and its magics have; its command line has more. */
+static clp_status memory_table(const struct clp_profile *profile, const struct wanted *wanted,
+                               struct clp_buf *out)
+{
+    const struct clp_memory_table_options options = {.precision = 1,
+                                                     .choice.skip_zero = wanted->skip_zero};
+
+    return clp_memory_table_text(profile, &options, out);
+}
+
+static clp_status own_file(const struct clp_profile *profile, const struct wanted *wanted,
+                           struct clp_buf *out)
+{
+    (void)wanted;
+    return clp_wire_encode(profile, out);
+}
+
+static clp_status pickle(const struct clp_profile *profile, const struct wanted *wanted,
+                         struct clp_buf *out)
+{
+    (void)wanted;
+    return clp_pickle_encode(profile, out);
+}
+
+static const struct format {
+    const char *name;
+    clp_status (*make)(const struct clp_profile *profile, const struct wanted *wanted,
+                       struct clp_buf *out);
+    bool is_text, needs_memory;
+} formats[] = {
+    {"text", report, true, false},
+    {"mp", memory_table, true, true},
+    {"lprof", own_file, false, false},
+    {"line_profiler", pickle, false, false},
+};
+
+/* NULL with an exception set. */
+static const struct format *format_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (strcmp(formats[i].name, name) == 0)
+            return &formats[i];
+    }
+    PyErr_Format(PyExc_ValueError, "no format is called '%s'", name);
+    return NULL;
+}
+
+static PyObject *made(const struct format *format, const struct clp_profile *profile,
+                      const struct wanted *wanted)
+{
+    PyObject *object = NULL;
+    struct clp_buf out;
+
+    if (format->needs_memory && !profile->meta.has_memory) {
+        PyErr_SetString(PyExc_ValueError, "the profile has no memory; it was made without");
+        return NULL;
+    }
+    clp_buf_init(&out, profile->mem);
+    if (format->make(profile, wanted, &out) != CLP_OK)
+        PyErr_NoMemory();
+    else if (format->is_text)
+        object = PyUnicode_DecodeUTF8(clp_buf_text(&out), (Py_ssize_t)out.used, "backslashreplace");
+    else
+        object = PyBytes_FromStringAndSize(clp_buf_text(&out), (Py_ssize_t)out.used);
+    clp_buf_clear(&out);
+    return object;
+}
+
+PyObject *clp_rendering_make(PyObject *profiler, const char *format, double unit, bool skip_zero)
+{
+    const struct format *found = format_named(format);
+    const struct wanted wanted = {unit, skip_zero};
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    PyObject *object = NULL;
+
+    if (found == NULL)
+        return NULL;
+    clp_profile_init(&profile, &mem);
+    if (clp_profiler_snapshot(profiler, &profile) == CLP_OK)
+        object = made(found, &profile, &wanted);
+    else
+        PyErr_NoMemory();
+    clp_profile_clear(&profile);
+    return object;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What a Profiler recorded up to now as a report or as a file, for Python to show or to write. */
+#ifndef CLP_RENDERING_H
+#define CLP_RENDERING_H
+
+#include "../src/python/compat.h"
+
+/* format: "text" (the report, a str), "mp" (memory_profiler's table, a str), "lprof" or "line_profiler"
+ * (the bytes of a file). unit: seconds per unit of the report's times. skip_zero: without functions
+ * that never ran. A new reference; ValueError for another format, or for "mp" without memory. */
+PyObject *clp_rendering_make(PyObject *profiler, const char *format, double unit, bool skip_zero);
+
+#endif

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: MIT
+"""%load_ext clineprof: the magics (docs/notebook.md is for users). What they run is made by
+_notebook_code.py, what they show by _notebook_show.py."""
+import builtins
+import contextlib
+import importlib
+import sys
+import time
+
+from IPython.core.error import UsageError
+from IPython.core.magic import (Magics, cell_magic, line_cell_magic, magics_class, no_var_expand,
+                                output_can_be_silenced)  # fmt: skip
+
+from clineprof import _boot, _memusage, _notebook_code, _notebook_show, _targets
+from clineprof._notebook_options import parsed
+
+# What the magics measure, as what text it is shown and to what kind of file it goes.
+LPRUN = _notebook_show.Kind(memory=False, text="text", file="line_profiler")
+MPRUN = _notebook_show.Kind(memory=True, text="mp", file=None)
+CLINEPROF = _notebook_show.Kind(memory=True, text="text", file="lprof")
+
+HEAP_INTERVAL = 65536  # bytes, as ckernprof's
+
+LOADED = "_clineprof_magics"  # the shell's attribute that holds what unloading takes back
+
+
+def load_ipython_extension(shell):
+    """%load_ext clineprof"""
+    if not hasattr(shell, LOADED):
+        setattr(shell, LOADED, _Loaded(shell))
+
+
+def unload_ipython_extension(shell):
+    """%unload_ext clineprof: magics of these names that were there before come back."""
+    if hasattr(shell, LOADED):
+        getattr(shell, LOADED).undo()
+        delattr(shell, LOADED)
+
+
+class _Loaded:
+    def __init__(self, shell):
+        self.shell = shell
+        tables = shell.magics_manager.magics
+        self.before = {kind: dict(tables[kind]) for kind in tables}
+        shell.register_magics(ClineprofMagics)
+        self.names = set()
+        for kind, names in ClineprofMagics.magics.items():
+            self.names.update((kind, name) for name in names)
+        self.with_await = _notebook_code.WithAwait(shell)
+        shell.input_transformers_post.append(self.with_await)
+
+    def undo(self):
+        self.shell.input_transformers_post.remove(self.with_await)
+        for kind, name in self.names:
+            table = self.shell.magics_manager.magics[kind]
+            ours = table.pop(name, None)
+            if name in self.before[kind]:
+                table[name] = self.before[kind][name]
+            elif ours is not None and not isinstance(getattr(ours, "__self__", None),
+                                                     ClineprofMagics):  # fmt: skip
+                table[name] = ours  # another extension's, loaded since
+
+
+@magics_class
+class ClineprofMagics(Magics):
+    """Line-by-line time and memory profiles of statements and cells."""
+
+    @no_var_expand
+    @line_cell_magic
+    def lprun(self, line="", cell=None):
+        """Run a statement, or a cell, and show how often the lines of functions ran and how long
+        they took.
+
+          %lprun [options] -f FUNCTION statement
+          %%lprun [options] -f FUNCTION [statement]
+          code ..
+
+        In a cell the statement runs first. Only functions that are named are measured:
+
+        -f FUNCTION: a function, method or class, or any expression that gives one. Repeatable.
+        -m MODULE: all functions of a module. Repeatable.
+
+        -D FILE: write a file that `python -m line_profiler` and `clineprof` open.
+        -T FILE: write the table as text.
+        -r: return the profiler.
+        -z (or -s): leave out functions that never ran.
+        -u UNIT: show times in units of so many seconds (1e-3); 1e-6 is usual.
+
+        While it runs `profile` is among the builtins: functions it decorates are measured too.
+        """
+        __tracebackhide__ = True
+        wish = parsed("lprun", line)
+        run = _Run(self.shell, wish, LPRUN)
+        run.add_code(_notebook_code.statement_of(wish.rest, cell))
+        return run.go(lambda value: run.show.profile if wish.r else None)
+
+    @no_var_expand
+    @cell_magic
+    def lprun_all(self, line="", cell=""):
+        """Run a cell and show how often its lines, and those of functions that it defines, ran and
+        how long they took.
+
+          %%lprun_all [options]
+          code ..
+
+        -p: only the lines of the cell itself, not of functions that it defines.
+        -t: store the seconds that it took as _total_time_taken.
+        -D FILE, -T FILE, -r, -z, -u UNIT: as %lprun has them.
+        """
+        __tracebackhide__ = True
+        wish = parsed("lprun_all", line)
+        run = _Run(self.shell, wish, LPRUN)
+        run.add_code(cell, "module" if wish.p else "functions")
+
+        def end(value):
+            if wish.t:
+                self.shell.user_ns["_total_time_taken"] = run.seconds
+            return run.show.profile if wish.r else None
+
+        return run.go(end)
+
+    @no_var_expand
+    @line_cell_magic
+    def mprun(self, line="", cell=None):
+        """Run a statement, or a cell, and show what the lines of functions did to the memory of the
+        process.
+
+          %mprun [options] -f FUNCTION statement
+          %%mprun [options] -f FUNCTION [statement]
+          code ..
+
+        -f FUNCTION: a function, method or class, or any expression that gives one. Repeatable.
+        -m MODULE: all functions of a module. Repeatable.
+        -T FILE: write the table as text.
+        -r: return the profiler.
+        -c: has no effect: the memory is that of this process, without its children.
+        """
+        __tracebackhide__ = True
+        wish = parsed("mprun", line)
+        if wish.c:
+            print("*** %mprun -c: children are not counted; the memory is that of this process",
+                  file=sys.stderr)
+        run = _Run(self.shell, wish, MPRUN)
+        run.add_code(_notebook_code.statement_of(wish.rest, cell))
+        return run.go(lambda value: run.show.profile if wish.r else None)
+
+    @no_var_expand
+    @line_cell_magic
+    def memit(self, line="", cell=None):
+        """Run a statement and tell how large the process got.
+
+          %memit [options] statement
+          %%memit [options] [setup]
+          code ..
+
+        In a cell the statement on the first line is a setup, which is not measured.
+
+        -r N: run it N times, and take the highest.
+        -i SECONDS: between samples (default 0.1).
+        -c: with the child processes.
+        -o: return an object with the details.
+        -q: print nothing.
+        -t SECONDS: accepted, without effect: a statement is never interrupted.
+        """
+        __tracebackhide__ = True
+        wish = parsed("memit", line)
+        repeat, interval = wish.integer("r", 1), wish.number("i", .1)
+        timeout = wish.integer("t", 0)
+        work = _notebook_code.Code(self.shell, wish.rest if cell is None else cell)
+        if work.awaits:
+            raise UsageError("%memit cannot await; give it a function that runs the coroutine")
+        if cell is not None:
+            _notebook_code.Code(self.shell, wish.rest).run_here()
+        result = _memusage.memit(work.run_here, repeat=repeat, timeout=timeout or None,
+                                 interval=interval, include_children=bool(wish.c))
+        if not wish.q:
+            print(result)
+        return result if wish.o else None
+
+    @no_var_expand
+    @output_can_be_silenced
+    @cell_magic
+    def clineprof(self, line="", cell=""):
+        """Run a cell and show how often its lines, and those of all that it defines, ran, how long
+        they took and what they did to memory.
+
+          %%clineprof [options]
+          code ..
+
+        The value of its last line is the cell's value, as always.
+
+        -f FUNCTION, -m MODULE: these functions, too. Repeatable.
+        -p: of the cell only its own lines, not those of what it defines.
+        -D FILE: write the profile, which `clineprof FILE` opens.
+        -T FILE: write the table as text.
+        -r: return the profile, a clineprof.Profile, in place of the value.
+        -z: leave out functions that never ran.
+        -u UNIT: show times in units of so many seconds (1e-3); 1e-6 is usual.
+        --no-memory: do not read memory.
+        --by-statement: count a statement over several lines as one line.
+        --heap: what of each line's memory stays alive.
+        --leaks[=EPOCH]: which lines leak; EPOCH as in `ckernprof --leaks`, else calls.
+        """
+        __tracebackhide__ = True
+        wish = parsed("clineprof", line)
+        run = _Run(self.shell, wish, CLINEPROF)
+        run.add_code(cell, "module" if wish.p else "all")
+        return run.go(lambda value: run.show.profile if wish.r else value)
+
+
+class _Run:
+    """One run of a magic. What is wrong with what it is given is told before a profiler is there."""
+
+    def __init__(self, shell, wish, kind):
+        self.shell, self.wish, self.kind = shell, wish, kind
+        self.show = _notebook_show.Show(shell, wish, kind)
+        self.functions = [*self._named_functions(), *self._functions_of_modules()]
+        self.code = self.which = None
+        self.seconds = None
+
+    # ---- what is measured ----
+
+    def _named_functions(self):
+        for text in self.wish.f:
+            yield self._found("function", text, lambda: eval(
+                text, self.shell.user_global_ns, self.shell.user_ns))  # fmt: skip
+
+    def _functions_of_modules(self):
+        for name in self.wish.m:
+            yield from _functions_of(
+                self._found("module", name, lambda: importlib.import_module(name)))
+
+    def _found(self, kind, text, find):
+        try:
+            return find()
+        except Exception as error:
+            raise UsageError("Could not find %s %s.\n%s: %s" % (
+                kind, text, type(error).__name__, error)) from None
+
+    def add_code(self, text, which=None):
+        """The code to run; with `which` its lines are measured, as Profiler.prepare has it."""
+        self.code, self.which = _notebook_code.Code(self.shell, text), which
+
+    # ---- the run ----
+
+    def go(self, result):
+        """What the magic returns: result(value of the code); or, to be awaited, a coroutine of it."""
+        __tracebackhide__ = True
+        return _notebook_code.driven(self.shell, self.wish.awaited, self.code.awaits,
+                                     self._go(result))
+
+    async def _go(self, result):
+        __tracebackhide__ = True
+        value = message = None
+        try:
+            value = await self._profiled()
+        except (SystemExit, KeyboardInterrupt) as error:
+            message = "%s exception caught in code being profiled." % type(error).__name__
+        except BaseException:
+            self.show.show()
+            raise
+        self.show.show(message)
+        return result(value)
+
+    async def _profiled(self):
+        """The value of the code. What was recorded is taken however it ends."""
+        __tracebackhide__ = True
+        profiler = _profiler(self.wish, self.kind)
+        try:
+            with _builtin_profile(profiler):
+                self._select(profiler)
+                start = time.perf_counter()
+                try:
+                    return await self.code.run()
+                finally:
+                    self.seconds = time.perf_counter() - start
+                    profiler.stop()
+        finally:
+            self.show.take(profiler)
+            profiler.close()
+
+    def _select(self, profiler):
+        for function in self.functions:
+            profiler(function)
+        if self.which is not None:
+            self.code.prepare(lambda code: profiler.prepare(code, self.which))
+
+
+def _profiler(wish, kind):
+    try:
+        return _boot.core().Profiler(
+            memory=kind.memory and not wish.no_memory, by_statement=wish.by_statement,
+            heap=HEAP_INTERVAL if wish.heap else 0,
+            leaks=wish.leaks_value if wish.leaks else None)  # fmt: skip
+    except (RuntimeError, ValueError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _functions_of(module):
+    if "__file__" in vars(module):
+        return _targets.functions_of(module, module.__name__)
+    return [thing for thing in vars(module).values()
+            if getattr(thing, "__module__", None) == module.__name__
+            and isinstance(thing, (_targets.FUNCTION, type))]  # fmt: skip
+
+
+@contextlib.contextmanager
+def _builtin_profile(profiler):
+    nothing = object()
+    before = getattr(builtins, "profile", nothing)
+    builtins.profile = profiler
+    try:
+        yield
+    finally:
+        if before is nothing:
+            builtins.__dict__.pop("profile", None)
+        else:
+            builtins.profile = before
