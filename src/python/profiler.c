@@ -316,10 +316,25 @@ static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
     return dict;
 }
 
+static PyObject *profiler_dumps(PyObject *self, PyObject *arguments)
+{
+    const char *command = "";
+
+    if (!PyArg_ParseTuple(arguments, "|s:dumps", &command))
+        return NULL;
+    struct own_work work = begin_own_work(cast(self));
+    PyObject *bytes = clp_load_bytes(self, command);
+    end_own_work(cast(self), work);
+    return bytes;
+}
+
 static PyMethodDef profiler_methods[] = {
     {"snapshot", profiler_snapshot, METH_NOARGS,
      "snapshot()\n--\n\nWhat was recorded so far, as a dict; clineprof.Profile makes more of it.\n"
      "To be called where nothing selected runs."},
+    {"dumps", profiler_dumps, METH_VARARGS,
+     "dumps(command='')\n--\n\nWhat snapshot() gives, as the bytes of a .lprof file. command: what ran,\n"
+     "for readers."},
     {"start_leaks", profiler_start_leaks, METH_VARARGS,
      "start_leaks(warmups, limit)\n--\n\nEmpties the table of live blocks and begins again."},
     {"stop_leaks", profiler_stop_leaks, METH_NOARGS,

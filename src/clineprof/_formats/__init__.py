@@ -50,10 +50,10 @@ def write(profile, path, name, options):
     if name not in NAMES:
         raise ValueError("no format is called %r; there are %s" % (name, ", ".join(sorted(NAMES))))
     made = _render(name, profile, {"unit": 1e-6, "raw_times": False, "memory": True, **options})
-    _replace(path, made)
+    replace(path, made)
 
 
-def _replace(path, content):
+def replace(path, content):
     """Writes a file under another name first: nobody sees half of it, a failure keeps the old."""
     temporary = path if _is_special(path) else "%s.%d.new" % (path, os.getpid())
     try:
