@@ -361,7 +361,9 @@ static PyObject *hottest_of(const struct clp_profile *profile, size_t count)
     options.choice.order = CLP_CHOICE_BY_SELF;
     options.folder = getcwd(folder, sizeof folder);
     clp_buf_init(&out, profile->mem);
-    if (clp_report_text(profile, &options, &out) == CLP_OK)
+    bool whole = clp_report_text(profile, &options, &out) == CLP_OK;
+    clp_buf_add_text(&out, "\n");
+    if (whole && !out.failed)
         text = text_of(clp_buf_text(&out), out.used);
     else
         PyErr_NoMemory();
@@ -375,7 +377,9 @@ PyObject *clp_load_hottest(PyObject *path, size_t count)
     struct clp_profile profile;
 
     clp_profile_init(&profile, &mem);
-    PyObject *text = add_file(path, &profile) ? hottest_of(&profile, count) : NULL;
+    PyObject *text = NULL;
+    if (add_file(path, &profile))
+        text = profile.meta.events != 0 ? hottest_of(&profile, count) : text_of("", 0);
     clp_profile_clear(&profile);
     return text;
 }

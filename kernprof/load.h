@@ -22,7 +22,8 @@ PyObject *clp_load_sum(PyObject *paths);
 /* What a Profiler recorded up to now, likewise. `command` tells readers what ran. */
 PyObject *clp_load_bytes(PyObject *profiler, const char *command);
 
-/* The table of the file's `count` lines that took the most time of their own, as text. */
+/* The table of the file's `count` lines that took the most time of their own, as text; "" where
+ * nothing ran. */
 PyObject *clp_load_hottest(PyObject *path, size_t count);
 
 #endif

@@ -48,7 +48,9 @@ class _Session:
         return self.selection.unmatched() if self.targets else []
 
     def unknown(self):
-        return [target for target in self.unmatched() if not _targets.is_there(target)]
+        """{target that names nothing: what is to be said of it}"""
+        named = [target for target in self.unmatched() if not _targets.is_there(target)]
+        return {target: _no_such(target) for target in named}
 
     def bytes(self):
         """The profile as a file holds it."""
@@ -114,7 +116,7 @@ class _Alone(_Testing):
         unknown = self.session.unknown()
         if unknown:
             self.session.close()
-            raise pytest.UsageError(_no_such(unknown[0]))
+            raise pytest.UsageError(next(iter(unknown.values())))
 
     def finish(self):
         if self.session.profiler is None or self.session.config.option.collectonly:
@@ -178,7 +180,7 @@ class _Controller:
         unknown = self._said_by_all("unknown")
         if unknown and session.exitstatus in (0, 5):
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
-        self.outcome.messages += [_no_such(target) for target in unknown]
+        self.outcome.messages += [self.answers[0]["unknown"][target] for target in sorted(unknown)]
         self.outcome.say_unmatched(self._said_by_all("unmatched") - unknown)
         if paths and not session.config.option.collectonly:
             self.outcome.write(_boot.core().sum(*[os.path.join(self.folder, p) for p in paths]))
@@ -207,7 +209,7 @@ class _Outcome:
 
     def say_unmatched(self, targets):
         for target in sorted(targets):
-            self.messages.append("no Python code of '%s' ran%s" % (target, _meant(target)))
+            self.messages.append("no Python code of '%s' ran" % target)
 
     def write(self, made):
         from clineprof import _formats
@@ -227,7 +229,7 @@ class _Outcome:
         for message in self.messages:
             terminal.write_line(message, yellow=True)
         if self.written and self.lines:
-            terminal.write(_boot.core().hottest(self.path, self.lines) + "\n")
+            terminal.write(_boot.core().hottest(self.path, self.lines))
         if self.written:
             terminal.write_line("Wrote profile results to '%s'" % _from_here(self.path))
 
