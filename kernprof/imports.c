@@ -180,7 +180,8 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
     const struct wrapper *wrapper = (const struct wrapper *)self;
     PyObject *code = PyObject_Call(wrapper->get_code, arguments, keywords);
 
-    if (code == NULL || !PyCode_Check(code) || PyTuple_GET_SIZE(arguments) != 2)
+    if (code == NULL || !PyCode_Check(code) || PyTuple_GET_SIZE(arguments) != 2 ||
+        wrapper->imports->profiler == NULL)
         return code;
     return selected_in(wrapper->imports, code, PyTuple_GET_ITEM(arguments, 0),
                        PyTuple_GET_ITEM(arguments, 1));
@@ -239,26 +240,83 @@ static PyObject *wrap(struct clp_imports *imports, PyObject *get_code)
     return (PyObject *)wrapper;
 }
 
-/* Puts a wrapper into the place of the class's get_code. */
-static bool wrap_class(struct clp_imports *imports, const char *module, const char *class)
+/* Who gives a module's code. */
+static const struct loader {
+    const char *module, *class;
+} loaders[] = {
+    {"_frozen_importlib_external", "SourceLoader"},
+    {"_frozen_importlib_external", "SourcelessFileLoader"},
+    {"zipimport", "zipimporter"},
+};
+
+#define LOADERS (sizeof loaders / sizeof *loaders)
+
+/* Owned; NULL with an exception set. */
+static PyObject *class_of(const struct loader *loader)
 {
-    PyObject *holder = PyImport_ImportModule(module);
-    PyObject *loader = holder != NULL ? PyObject_GetAttrString(holder, class) : NULL;
-    PyObject *get_code = loader != NULL ? PyObject_GetAttrString(loader, "get_code") : NULL;
-    PyObject *wrapper = get_code != NULL ? wrap(imports, get_code) : NULL;
-    bool done = wrapper != NULL && PyObject_SetAttrString(loader, "get_code", wrapper) == 0;
+    PyObject *holder = PyImport_ImportModule(loader->module);
+    PyObject *class = holder != NULL ? PyObject_GetAttrString(holder, loader->class) : NULL;
 
     Py_XDECREF(holder);
-    Py_XDECREF(loader);
+    return class;
+}
+
+/* Puts a wrapper into the place of the class's get_code. */
+static bool wrap_class(struct clp_imports *imports, const struct loader *loader)
+{
+    PyObject *class = class_of(loader);
+    PyObject *get_code = class != NULL ? PyObject_GetAttrString(class, "get_code") : NULL;
+    PyObject *wrapper = get_code != NULL ? wrap(imports, get_code) : NULL;
+    bool done = wrapper != NULL && PyObject_SetAttrString(class, "get_code", wrapper) == 0;
+
+    Py_XDECREF(class);
     Py_XDECREF(wrapper);
     return done;
 }
 
 bool clp_imports_watch(struct clp_imports *imports)
 {
-    return wrap_class(imports, "_frozen_importlib_external", "SourceLoader") &&
-           wrap_class(imports, "_frozen_importlib_external", "SourcelessFileLoader") &&
-           wrap_class(imports, "zipimport", "zipimporter");
+    for (size_t i = 0; i < LOADERS; i++) {
+        if (!wrap_class(imports, &loaders[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The class gets its own back, unless somebody has put something else there since. */
+static void unwrap_class(const struct clp_imports *imports, const struct loader *loader)
+{
+    PyObject *class = class_of(loader);
+    PyObject *there = class != NULL ? PyObject_GetAttrString(class, "get_code") : NULL;
+
+    if (there != NULL && Py_TYPE(there)->tp_call == call &&
+        ((struct wrapper *)there)->imports == imports)
+        (void)PyObject_SetAttrString(class, "get_code", ((struct wrapper *)there)->get_code);
+    PyErr_Clear(); /* an inert wrapper does no harm */
+    Py_XDECREF(class);
+    Py_XDECREF(there);
+}
+
+void clp_imports_unwatch(struct clp_imports *imports)
+{
+    imports->profiler = NULL;
+    for (size_t i = 0; i < LOADERS; i++)
+        unwrap_class(imports, &loaders[i]);
+}
+
+void clp_imports_clear(struct clp_imports *imports)
+{
+    struct clp_mem *mem = imports->targets.mem;
+
+    for (size_t i = 0; i < imports->seen_count; i++) {
+        clp_mem_free_text(mem, imports->seen[i].code_file);
+        clp_mem_free_text(mem, imports->seen[i].file);
+        clp_mem_free_text(mem, imports->seen[i].name);
+    }
+    clp_mem_free(mem, imports->seen, imports->seen_room, sizeof *imports->seen);
+    imports->seen = NULL;
+    imports->seen_count = imports->seen_room = 0;
+    clp_targets_clear(&imports->targets);
 }
 
 /* ---- modules that are loaded ---- */

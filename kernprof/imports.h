@@ -15,7 +15,7 @@ struct clp_seen_module {
 };
 
 struct clp_imports {
-    PyObject *profiler;         /* borrowed */
+    PyObject *profiler;         /* borrowed; NULL: nothing is selected any more */
     struct clp_targets targets; /* owned */
     struct clp_seen_module *seen; /* owned */
     size_t seen_count, seen_room;
@@ -25,6 +25,13 @@ struct clp_imports {
  * selected before it runs. The caches themselves stay as they are. *imports must stay where it
  * is. False with an exception set. */
 bool clp_imports_watch(struct clp_imports *imports);
+
+/* Nothing more is selected. *imports still has to stay where it is: another tool may have wrapped what
+ * stands in the loaders' place. */
+void clp_imports_unwatch(struct clp_imports *imports);
+
+/* Frees what it holds; after clp_imports_unwatch. */
+void clp_imports_clear(struct clp_imports *imports);
 
 /* The code to run in the place of this one, a script's: a new reference, or NULL with an exception set.
  * `module` is the name it goes by. */

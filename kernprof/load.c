@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "load.h"
+#include "../src/core/report.h"
+#include "../src/core/wire.h"
 #include "reading.h"
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 static PyObject *text_of(const char *text, size_t bytes)
 {
@@ -282,18 +286,83 @@ static bool add_file(PyObject *path, struct clp_profile *sum)
     return status == CLP_OK;
 }
 
+static bool add_files(PyObject *paths, struct clp_profile *sum)
+{
+    bool good = true;
+
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(paths); i++)
+        good = add_file(PyTuple_GET_ITEM(paths, i), sum);
+    return good;
+}
+
 PyObject *clp_load_files(PyObject *paths)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_profile sum;
-    PyObject *dict = NULL;
-    bool good = true;
 
     clp_profile_init(&sum, &mem);
-    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(paths); i++)
-        good = add_file(PyTuple_GET_ITEM(paths, i), &sum);
-    if (good)
-        dict = clp_load_dict(&sum);
+    PyObject *dict = add_files(paths, &sum) ? clp_load_dict(&sum) : NULL;
     clp_profile_clear(&sum);
     return dict;
+}
+
+/* ---- bytes and text ---- */
+
+static PyObject *encoded(const struct clp_profile *profile)
+{
+    PyObject *bytes = NULL;
+    struct clp_buf out;
+
+    clp_buf_init(&out, profile->mem);
+    if (clp_wire_encode(profile, &out) == CLP_OK)
+        bytes = PyBytes_FromStringAndSize(clp_buf_text(&out), (Py_ssize_t)out.used);
+    else
+        PyErr_NoMemory();
+    clp_buf_clear(&out);
+    return bytes;
+}
+
+PyObject *clp_load_sum(PyObject *paths)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile sum;
+
+    clp_profile_init(&sum, &mem);
+    PyObject *bytes = add_files(paths, &sum) ? encoded(&sum) : NULL;
+    clp_profile_clear(&sum);
+    return bytes;
+}
+
+static PyObject *hottest_of(const struct clp_profile *profile, size_t count)
+{
+    struct clp_report_options options = clp_report_defaults();
+    char folder[PATH_MAX];
+    PyObject *text = NULL;
+    struct clp_buf out;
+
+    options.lines = count;
+    options.choice.order = CLP_CHOICE_BY_SELF;
+    options.folder = getcwd(folder, sizeof folder);
+    clp_buf_init(&out, profile->mem);
+    bool whole = clp_report_text(profile, &options, &out) == CLP_OK;
+    clp_buf_add_text(&out, "\n");
+    if (whole && !out.failed)
+        text = text_of(clp_buf_text(&out), out.used);
+    else
+        PyErr_NoMemory();
+    clp_buf_clear(&out);
+    return text;
+}
+
+PyObject *clp_load_hottest(PyObject *path, size_t count)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+
+    clp_profile_init(&profile, &mem);
+    PyObject *text = NULL;
+    if (add_file(path, &profile))
+        text = profile.meta.events != 0 ? hottest_of(&profile, count) : text_of("", 0);
+    clp_profile_clear(&profile);
+    return text;
 }

@@ -16,4 +16,11 @@ PyObject *clp_load_dict(const struct clp_profile *profile);
  * profile. */
 PyObject *clp_load_files(PyObject *paths);
 
+/* The sum of the files as bytes of a .lprof file. Failures as above. */
+PyObject *clp_load_sum(PyObject *paths);
+
+/* The table of the file's `count` lines that took the most time of their own, as text; "" where
+ * nothing ran. */
+PyObject *clp_load_hottest(PyObject *path, size_t count);
+
 #endif

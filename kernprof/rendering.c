@@ -6,12 +6,7 @@
 #include "../src/core/wire.h"
 #include "../src/python/profiler.h"
 
-struct wanted {
-    double unit;
-    bool skip_zero;
-};
-
-static clp_status report(const struct clp_profile *profile, const struct wanted *wanted,
+static clp_status report(const struct clp_profile *profile, const struct clp_rendering *wanted,
                          struct clp_buf *out)
 {
     struct clp_report_options options = clp_report_defaults();
@@ -22,7 +17,7 @@ static clp_status report(const struct clp_profile *profile, const struct wanted 
 }
 
 /* With as many digits as memory_profiler's API and its magics have; its command line has more. */
-static clp_status memory_table(const struct clp_profile *profile, const struct wanted *wanted,
+static clp_status memory_table(const struct clp_profile *profile, const struct clp_rendering *wanted,
                                struct clp_buf *out)
 {
     const struct clp_memory_table_options options = {.precision = 1,
@@ -31,14 +26,14 @@ static clp_status memory_table(const struct clp_profile *profile, const struct w
     return clp_memory_table_text(profile, &options, out);
 }
 
-static clp_status own_file(const struct clp_profile *profile, const struct wanted *wanted,
+static clp_status own_file(const struct clp_profile *profile, const struct clp_rendering *wanted,
                            struct clp_buf *out)
 {
     (void)wanted;
     return clp_wire_encode(profile, out);
 }
 
-static clp_status pickle(const struct clp_profile *profile, const struct wanted *wanted,
+static clp_status pickle(const struct clp_profile *profile, const struct clp_rendering *wanted,
                          struct clp_buf *out)
 {
     (void)wanted;
@@ -47,7 +42,7 @@ static clp_status pickle(const struct clp_profile *profile, const struct wanted 
 
 static const struct format {
     const char *name;
-    clp_status (*make)(const struct clp_profile *profile, const struct wanted *wanted,
+    clp_status (*make)(const struct clp_profile *profile, const struct clp_rendering *wanted,
                        struct clp_buf *out);
     bool is_text, needs_memory;
 } formats[] = {
@@ -69,7 +64,7 @@ static const struct format *format_named(const char *name)
 }
 
 static PyObject *made(const struct format *format, const struct clp_profile *profile,
-                      const struct wanted *wanted)
+                      const struct clp_rendering *wanted)
 {
     PyObject *object = NULL;
     struct clp_buf out;
@@ -89,19 +84,19 @@ static PyObject *made(const struct format *format, const struct clp_profile *pro
     return object;
 }
 
-PyObject *clp_rendering_make(PyObject *profiler, const char *format, double unit, bool skip_zero)
+PyObject *clp_rendering_make(PyObject *profiler, const struct clp_rendering *rendering)
 {
-    const struct format *found = format_named(format);
-    const struct wanted wanted = {unit, skip_zero};
+    const struct format *format = format_named(rendering->format);
     struct clp_mem mem = clp_mem_system();
     struct clp_profile profile;
     PyObject *object = NULL;
 
-    if (found == NULL)
+    if (format == NULL)
         return NULL;
     clp_profile_init(&profile, &mem);
-    if (clp_profiler_snapshot(profiler, &profile) == CLP_OK)
-        object = made(found, &profile, &wanted);
+    if (clp_profiler_snapshot(profiler, &profile) == CLP_OK &&
+        clp_profile_set_text(&profile, &profile.meta.command, rendering->command) == CLP_OK)
+        object = made(format, &profile, rendering);
     else
         PyErr_NoMemory();
     clp_profile_clear(&profile);

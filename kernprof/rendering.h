@@ -4,10 +4,17 @@
 #define CLP_RENDERING_H
 
 #include "../src/python/compat.h"
+#include <stdbool.h>
 
-/* format: "text" (the report, a str), "mp" (memory_profiler's table, a str), "lprof" or "line_profiler"
- * (the bytes of a file). unit: seconds per unit of the report's times. skip_zero: without functions
- * that never ran. A new reference; ValueError for another format, or for "mp" without memory. */
-PyObject *clp_rendering_make(PyObject *profiler, const char *format, double unit, bool skip_zero);
+struct clp_rendering {
+    const char *format;  /* "text" (the report, a str), "mp" (memory_profiler's table, a str), "lprof" or
+                          * "line_profiler" (the bytes of a file) */
+    double unit;         /* seconds per unit of the report's times */
+    bool skip_zero;      /* without functions that never ran */
+    const char *command; /* what ran, for readers of a file */
+};
+
+/* A new reference; ValueError for another format, or for "mp" without memory. */
+PyObject *clp_rendering_make(PyObject *profiler, const struct clp_rendering *rendering);
 
 #endif

@@ -45,7 +45,7 @@ def getattr_static(thing, name):
         home = home_of(type(thing))
     except AttributeError:
         return None
-    safe = type(home) is str and home in ("builtins", "functools")
+    safe = type(home) is str and home in ("builtins", "functools", "_pytest.fixtures")
     return getattr(thing, name, None) if safe else None
 
 
@@ -108,10 +108,35 @@ def stdlib(name):
         sys.path = path
 
 
+def is_path(target):
+    return "/" in target or target.endswith(".py")
+
+
+def is_there(target):
+    """Does the target name anything: a file or folder, or a module that is loaded or can be found, or
+    something in it? Nothing is imported to find out."""
+    import os
+
+    if is_path(target) or os.path.exists(target):
+        return os.path.exists(target)
+    module = name = target.removesuffix(".__init__")
+    while module and type(sys.modules.get(module)) is not MODULE:
+        module, _, _ = module.rpartition(".")
+    if module == name:
+        return True
+    first = name[len(module):].strip(".").partition(".")[0]
+    if module and first in vars(sys.modules[module]):
+        return True
+    try:
+        return stdlib("importlib.util").util.find_spec(f"{module}.{first}".strip(".")) is not None
+    except (ImportError, ValueError):
+        return False
+
+
 def nearest(target):
     """The name that exists and is most like this one; None when none is like it."""
     difflib = stdlib("difflib")
-    candidates = files_beside(target) if "/" in target or target.endswith(".py") else names_like(target)
+    candidates = files_beside(target) if is_path(target) else names_like(target)
     head = target.partition(".")[0]
     for wanted in target, head:
         for found in difflib.get_close_matches(wanted, candidates, 1):

@@ -3,6 +3,7 @@
 #include "../../kernprof/load.h"
 #include "../../kernprof/memory.h"
 #include "../../kernprof/run.h"
+#include "../../kernprof/selection.h"
 #include "../core/version.h"
 #include "hooks.h"
 #include "profiler.h"
@@ -45,6 +46,23 @@ static PyObject *module_load(PyObject *module, PyObject *paths)
     return clp_load_files(paths);
 }
 
+static PyObject *module_sum(PyObject *module, PyObject *paths)
+{
+    (void)module;
+    return clp_load_sum(paths);
+}
+
+static PyObject *module_hottest(PyObject *module, PyObject *arguments)
+{
+    PyObject *path;
+    Py_ssize_t count;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "On:hottest", &path, &count))
+        return NULL;
+    return clp_load_hottest(path, count > 0 ? (size_t)count : 1);
+}
+
 static PyObject *module_sizes(PyObject *module, PyObject *arguments)
 {
     (void)module;
@@ -74,6 +92,10 @@ static PyMethodDef module_methods[] = {
      "tracers()\n--\n\nNames of the tracers that this interpreter has, the preferred one first."},
     {"load", module_load, METH_VARARGS,
      "load(*paths)\n--\n\nThe sum of these profiles as one dict; clineprof.load makes more of it."},
+    {"sum", module_sum, METH_VARARGS,
+     "sum(*paths)\n--\n\nThe sum of these profiles as the bytes of a .lprof file."},
+    {"hottest", module_hottest, METH_VARARGS,
+     "hottest(path, count)\n--\n\nThe table of a profile's lines that took the most time of their own."},
     {"sizes", module_sizes, METH_VARARGS,
      "sizes(pid, children, kind)\n--\n\n[(pid, bytes), ..] of a process and, with children, of what\n"
      "descends from it. kind: 'rss', 'anon', 'pss' or 'uss'. OSError when the process cannot be seen."},
@@ -95,6 +117,7 @@ static bool add_type(PyObject *module, const char *name, PyObject *type)
 static int module_exec(PyObject *module)
 {
     bool done = add_type(module, "Profiler", clp_profiler_make_type(module)) &&
+                add_type(module, "Selection", clp_selection_make_type(module)) &&
                 add_type(module, "Sampler", clp_memory_make_type(module)) &&
                 PyModule_AddStringConstant(module, "__version__", CLP_VERSION) == 0;
 

@@ -319,16 +319,16 @@ static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
 
 static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"format", "unit", "skip_zero", NULL};
-    const char *format;
-    double unit = 1e-6;
+    static char *names[] = {"format", "unit", "skip_zero", "command", NULL};
+    struct clp_rendering rendering = {.unit = 1e-6, .command = ""};
     int skip_zero = false;
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s|dp:render", names, &format, &unit,
-                                     &skip_zero))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s|dps:render", names, &rendering.format,
+                                     &rendering.unit, &skip_zero, &rendering.command))
         return NULL;
+    rendering.skip_zero = skip_zero != 0;
     struct own_work work = begin_own_work(cast(self));
-    PyObject *rendered = clp_rendering_make(self, format, unit, skip_zero != 0);
+    PyObject *rendered = clp_rendering_make(self, &rendering);
     end_own_work(cast(self), work);
     return rendered;
 }
@@ -398,9 +398,10 @@ static PyMethodDef profiler_methods[] = {
      "only what def defines; 'module': none of it. Its text is looked up by its file name, in\n"
      "linecache where there is no such file."},
     {"render", (PyCFunction)(void (*)(void))profiler_render, METH_VARARGS | METH_KEYWORDS,
-     "render(format, unit=1e-06, skip_zero=False)\n--\n\nWhat was recorded so far: 'text', the report,\n"
-     "times in units of so many seconds; 'mp', memory_profiler's table; 'lprof' and\n"
+     "render(format, unit=1e-06, skip_zero=False, command='')\n--\n\nWhat was recorded so far: 'text', the\n"
+     "report, times in units of so many seconds; 'mp', memory_profiler's table; 'lprof' and\n"
      "'line_profiler', the bytes of such a file. skip_zero: without functions that never ran.\n"
+     "command: what ran, for readers of the file.\n"
      "ValueError for another format, or for 'mp' when memory was not read."},
     {"snapshot", profiler_snapshot, METH_NOARGS,
      "snapshot()\n--\n\nWhat was recorded so far, as a dict; clineprof.Profile makes more of it.\n"

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""The pytest plugin's front (docs/pytest.md): the options and the marker. Every pytest run loads it,
+so it imports nothing; what the two need is imported when they are used."""
+import copy
+
+import pytest
+
+LIMITS = (
+    "line_limits(time, increment, hits, leaks, functions): the test fails where a line takes more "
+    "seconds, adds more bytes, runs more often or leaks more bytes than this; lines of the test "
+    "itself, or of `functions` (clineprof)"
+)
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("clineprof", "line-by-line profile of the tests' code (clineprof)")
+    group.addoption(
+        "--clineprof", action="append", nargs="?", const="", metavar="TARGETS",
+        help="profile these files, modules, classes, functions (with commas between); "
+        "bare: all code below the root folder",
+    )  # fmt: skip
+    group.addoption(
+        "--clineprof-out", default="pytest.lprof", metavar="FILE",
+        help="where the profile goes (default: pytest.lprof)",
+    )  # fmt: skip
+    group.addoption(
+        "--clineprof-lines", type=int, default=10, metavar="N",
+        help="print the N hottest lines (default: 10; 0: none)",
+    )  # fmt: skip
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config, parser, args):
+    """As early as can be: what a conftest.py imports is to be seen."""
+    if "--clineprof" in args:  # argparse would take the `tests/` behind it for its value
+        args[:] = ["--clineprof=" if word == "--clineprof" else word for word in args]
+        early_config.known_args_namespace = parser.parse_known_args(
+            args, namespace=copy.copy(early_config.option)
+        )
+    if early_config.known_args_namespace.clineprof is not None:
+        from clineprof import _pytest_run
+
+        _pytest_run.start(early_config)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", LIMITS)
+
+
+def pytest_collection_finish(session):
+    if any("line_limits" in item.keywords for item in session.items):
+        from clineprof import _pytest_limits
+
+        _pytest_limits.start(session.config)
