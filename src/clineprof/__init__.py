@@ -2,7 +2,7 @@
 """Line-by-line time and memory profiles. `load` opens one; the profiler itself is in the C module
 clineprof._core."""
 
-__all__ = ["Function", "Line", "Profile", "Profiler", "load", "tracers"]
+__all__ = ["Function", "Line", "Profile", "Profiler", "load", "profile", "tracers"]
 
 
 def __dir__():
@@ -14,6 +14,10 @@ def __dir__():
 def __getattr__(name):
     if name.startswith("_") and name != "__version__":  # a submodule, which import itself finds
         raise AttributeError("module 'clineprof' has no attribute %r" % name)
+    if name == "profile":
+        from clineprof._global import profile
+
+        return profile
     if name in ("load", "Profile", "Function", "Line"):
         import clineprof._profile as profile
 
