@@ -8,6 +8,7 @@ import time
 
 from clineprof import _boot, _formats
 
+PATIENCE = 2  # seconds
 UNIT = 1e-6  # seconds: of the terminal, of the files and of the viewer
 
 
@@ -38,8 +39,8 @@ class Ending:
         self.folder = _working_folder()
         self.began = time.time()
         self.process = None if _is_worker() else _identity(os.getpid())
+        self.session = os.getsid(0)
         self.forked_from = None
-        self.shown = False
 
     def after_fork(self):
         self.forked_from = self.forked_from or self.process
@@ -49,7 +50,7 @@ class Ending:
     def at_exit(self):
         if self.process is not None:
             self.show()
-        elif self.forked_from is not None and _identity(self.forked_from[0]) != self.forked_from:
+        elif self.forked_from is not None and self._is_orphan():
             self._write_as_heir()
 
     # ---- the owner ----
@@ -62,8 +63,9 @@ class Ending:
         for path, bytes_ in self._files(profile.output_prefix, saved):
             told += self._write(path, bytes_)
         if profile.write_config["lprof"]:
-            told += "To view details run:\n%s -m clineprof -rtmz %s\n" % (
-                _quoted(sys.executable), _quoted(profile.output_prefix + ".lprof"))
+            told += "To view details run:\n%s -m clineprof -%stmz %s\n" % (
+                _quoted(sys.executable), "r" * _has_rich(),
+                _quoted(profile.output_prefix + ".lprof"))
         _print(told)
 
     def _terminal(self, saved):
@@ -118,6 +120,16 @@ class Ending:
 
     # ---- an heir ----
 
+    def _is_orphan(self):
+        """A daemon has a session of its own; one that ends at once may do so before those who started
+        it have."""
+        end = time.monotonic() + (PATIENCE if os.getsid(0) != self.session else 0)
+        while _identity(self.forked_from[0]) == self.forked_from:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.01)
+        return True
+
     def _write_as_heir(self):
         prefix = self.profile.output_prefix
         if self._is_taken(prefix):
@@ -141,11 +153,11 @@ def _print(text):
     the exit code; but to what the program has put in its place."""
     text = text.encode("utf-8", "backslashreplace").decode()
     out = sys.stdout
-    if out is None or out is sys.__stdout__:
-        _boot.core().print(text)
-        return
     try:
-        out.write(text)
+        if out is sys.__stdout__:
+            _boot.core().print(text)
+        elif out is not None:
+            out.write(text)
     except (OSError, ValueError):  # gone, or closed
         pass
 
@@ -176,6 +188,14 @@ def _is_worker():
         or word.endswith("popen_loky_posix")
         for word in sys.orig_argv[1:]
     )
+
+
+def _has_rich():
+    try:
+        import rich  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def _quoted(word):
