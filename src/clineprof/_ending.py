@@ -23,7 +23,9 @@ def begin(profile):
 
 def content(profiler):
     """A profile as the content of a file."""
-    return profiler.encode(" ".join(sys.argv))
+    import shlex
+
+    return profiler.render("lprof", command=" ".join(map(shlex.quote, sys.argv)))
 
 
 def write(path, bytes_):
@@ -58,9 +60,9 @@ class Ending:
     def show(self):
         if self.process is None:
             return
-        profile, saved = self.profile, content(self.profiler)
-        told = self._terminal(saved) if profile.write_config["stdout"] else ""
-        for path, bytes_ in self._files(profile.output_prefix, saved):
+        profile = self.profile
+        told = self._terminal() if profile.write_config["stdout"] else ""
+        for path, bytes_ in self._files(profile.output_prefix):
             told += self._write(path, bytes_)
         if profile.write_config["lprof"]:
             told += "To view details run:\n%s -m clineprof -%stmz %s\n" % (
@@ -68,33 +70,34 @@ class Ending:
                 _quoted(profile.output_prefix + ".lprof"))
         _print(told)
 
-    def _terminal(self, saved):
+    def _terminal(self):
         if not self.profile.show_config.get("rich"):
-            return self._text(saved)
+            return self._text()
         try:
             from clineprof import _rich
 
-            return _rich.render(self._text(saved, marked=True)) or self._text(saved)
+            return _rich.render(self._text(marked=True)) or self._text()
         except ImportError:  # rich itself, or a part of it
-            return self._text(saved)
+            return self._text()
 
-    def _text(self, saved, **more):
+    def _text(self, **more):
         config = {**self.profile.show_config, **more}
         config["unit"] = config.pop("output_unit", None) or UNIT
+        config["skip_zero"] = config.pop("stripzeros", False)
         config.pop("rich", None)
-        return _boot.core().report(saved, **config)
+        return self.profiler.render("text", folder=_working_folder() or None, **config)
 
-    def _files(self, prefix, saved):
+    def _files(self, prefix):
         """(path as it is told, content)"""
         config = self.profile.write_config
         if config["text"] or config["timestamped_text"]:
-            text = self._text(saved, details=True).encode()
+            text = self._text(details=True).encode()
             if config["text"]:
                 yield prefix + ".txt", text
             if config["timestamped_text"]:
                 yield "%s_%s.txt" % (prefix, time.strftime("%Y-%m-%dT%H%M%S")), text
         if config["lprof"]:
-            yield prefix + ".lprof", saved
+            yield prefix + ".lprof", content(self.profiler)
 
     def _write(self, path, bytes_):
         try:
@@ -134,7 +137,7 @@ class Ending:
         prefix = self.profile.output_prefix
         if self._is_taken(prefix):
             prefix = "%s-%d" % (prefix, os.getpid())
-        for path, bytes_ in self._files(prefix, content(self.profiler)):
+        for path, bytes_ in self._files(prefix):
             self._write(path, bytes_)
 
     def _is_taken(self, prefix):
