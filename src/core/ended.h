@@ -19,8 +19,8 @@ struct clp_ended {
     size_t count, room;
 };
 
-/* Good until the engine's next event, and must not move. The pool is not the engine's own. On
- * CLP_NO_MEMORY there is nothing to be cleared. */
+/* Good until the engine's next event, and must not move. Until it is cleared the pool serves nobody
+ * else. On CLP_NO_MEMORY there is nothing to be cleared. */
 clp_status clp_ended_init(struct clp_ended *ended, const struct clp_engine *engine,
                           struct clp_pool *pool, uint64_t now);
 void clp_ended_clear(struct clp_ended *ended);

@@ -3,7 +3,7 @@
 
 static const uint32_t closed;
 
-const struct clp_target clp_target_nobody = {.gate = &closed};
+const struct clp_audience clp_nobody = {.gate = &closed};
 
 /* ---- all views ---- */
 
@@ -11,40 +11,56 @@ void clp_views_init(struct clp_views *views, struct clp_engine *engine, struct c
 {
     *views = (struct clp_views){.engine = engine};
     clp_pool_init(&views->pool, pages);
+    clp_pool_init(&views->scratch, pages);
 }
 
-void clp_views_clear(struct clp_views *views)
+static void free_audiences(struct clp_views *views)
 {
     struct clp_mem *mem = views->engine->mem;
 
     for (size_t i = 0; i < views->room; i++)
-        if (views->targets[i] != NULL)
-            clp_mem_free(mem, views->targets[i], 1, sizeof *views->targets[i]);
-    clp_mem_free(mem, views->targets, views->room, sizeof *views->targets);
-    clp_pool_clear(&views->pool);
-    *views = (struct clp_views){.engine = views->engine, .pool.pages = views->pool.pages};
+        if (views->audiences[i] != NULL)
+            clp_mem_free(mem, views->audiences[i], 1, sizeof *views->audiences[i]);
+    clp_mem_free(mem, views->audiences, views->room, sizeof *views->audiences);
+    views->audiences = NULL;
+    views->room = 0;
 }
 
-struct clp_target *clp_views_target(struct clp_views *views, uint32_t function)
+void clp_views_forget(struct clp_views *views)
+{
+    free_audiences(views);
+    for (struct clp_view *view = views->first; view != NULL; view = view->next)
+        view->base = view->sum = (struct clp_engine_totals){0};
+}
+
+void clp_views_clear(struct clp_views *views)
+{
+    free_audiences(views);
+    clp_pool_clear(&views->pool);
+    clp_pool_clear(&views->scratch);
+    clp_views_init(views, views->engine, views->pool.pages);
+}
+
+struct clp_audience *clp_views_audience(struct clp_views *views, uint32_t function)
 {
     struct clp_mem *mem = views->engine->mem;
 
     if (function >= views->room &&
-        clp_mem_grow(mem, (void **)&views->targets, &views->room,
+        clp_mem_grow(mem, (void **)&views->audiences, &views->room,
                      function + 16 > views->room * 2 ? function + 16 : views->room * 2,
-                     sizeof *views->targets) != CLP_OK)
+                     sizeof *views->audiences) != CLP_OK)
         return NULL;
-    if (views->targets[function] == NULL) {
-        views->targets[function] = clp_mem_alloc(mem, 1, sizeof **views->targets);
-        if (views->targets[function] != NULL)
-            *views->targets[function] = clp_target_nobody;
+    if (views->audiences[function] == NULL) {
+        views->audiences[function] = clp_mem_alloc(mem, 1, sizeof **views->audiences);
+        if (views->audiences[function] != NULL)
+            *views->audiences[function] = clp_nobody;
     }
-    return views->targets[function];
+    return views->audiences[function];
 }
 
-static struct clp_target *target_of(const struct clp_view *view, const struct clp_view_item *item)
+static struct clp_audience *audience_of(const struct clp_view *view, const struct clp_view_item *item)
 {
-    return view->views->targets[item->function];
+    return view->views->audiences[item->function];
 }
 
 /* ---- a view's blocks ---- */
@@ -165,7 +181,7 @@ static bool detach(const struct clp_view *view, struct clp_view_item *item,
 
 static clp_status begin(struct clp_views *views, struct clp_ended *ended, uint64_t now)
 {
-    clp_status status = clp_ended_init(ended, views->engine, &views->pool, now);
+    clp_status status = clp_ended_init(ended, views->engine, &views->scratch, now);
 
     views->engine->lost |= status != CLP_OK;
     return status;
@@ -214,41 +230,41 @@ static struct clp_view_item *find_or_append(struct clp_view *view, uint32_t func
 
 /* A second view comes to the function: what the first has counted is put aside while it does not
  * count. */
-static bool share(struct clp_target *target, uint32_t function, const struct clp_ended *ended)
+static bool share(struct clp_audience *audience, uint32_t function, const struct clp_ended *ended)
 {
-    struct clp_view *first = target->sole;
+    struct clp_view *first = audience->sole;
     struct clp_view_item *item = clp_view_find(first, function);
     bool done = first->counting || !item->attached || detach(first, item, ended);
 
     first->mixed = true;
-    target->shared = true;
-    target->sole = NULL;
-    target->counting = first->counting;
-    target->gate = &target->counting;
+    audience->shared = true;
+    audience->sole = NULL;
+    audience->counting = first->counting;
+    audience->gate = &audience->counting;
     return done;
 }
 
-static bool join(struct clp_view *view, struct clp_target *target, struct clp_view_item *item,
+static bool join(struct clp_view *view, struct clp_audience *audience, struct clp_view_item *item,
                  const struct clp_ended *ended)
 {
-    bool done = target->sole == NULL || share(target, item->function, ended);
+    bool done = audience->sole == NULL || share(audience, item->function, ended);
 
-    target->views++;
+    audience->views++;
     item->selected = true;
-    if (target->shared) {
-        target->counting += view->counting;
+    if (audience->shared) {
+        audience->counting += view->counting;
     } else {
-        target->sole = view;
-        target->gate = &view->counting;
+        audience->sole = view;
+        audience->gate = &view->counting;
     }
-    view->mixed |= target->shared || !view->counting;
+    view->mixed |= audience->shared || !view->counting;
     return (!view->counting || attach(view, item, ended)) && done;
 }
 
 clp_status clp_view_add(struct clp_view *view, uint32_t function, uint64_t now)
 {
-    struct clp_target *target = clp_views_target(view->views, function);
-    struct clp_view_item *item = target != NULL ? find_or_append(view, function) : NULL;
+    struct clp_audience *audience = clp_views_audience(view->views, function);
+    struct clp_view_item *item = audience != NULL ? find_or_append(view, function) : NULL;
     struct clp_ended ended;
 
     if (item == NULL) {
@@ -259,20 +275,20 @@ clp_status clp_view_add(struct clp_view *view, uint32_t function, uint64_t now)
         return CLP_OK;
     if (begin(view->views, &ended, now) != CLP_OK)
         return CLP_NO_MEMORY;
-    return finish(&ended, join(view, target, item, &ended));
+    return finish(&ended, join(view, audience, item, &ended));
 }
 
 static void leave(struct clp_view *view, struct clp_view_item *item)
 {
-    struct clp_target *target = target_of(view, item);
+    struct clp_audience *audience = audience_of(view, item);
 
     item->selected = false;
-    if (target->shared)
-        target->counting -= view->counting;
-    if (--target->views == 0) {
-        bool slow = target->slow;
-        *target = clp_target_nobody;
-        target->slow = slow;
+    if (audience->shared)
+        audience->counting -= view->counting;
+    if (--audience->views == 0) {
+        bool slow = audience->slow;
+        *audience = clp_nobody;
+        audience->slow = slow;
     }
 }
 
@@ -307,8 +323,8 @@ static bool attach_all(struct clp_view *view, const struct clp_ended *ended)
         }
         if (!item->attached)
             done &= attach(view, item, ended);
-        if (target_of(view, item)->shared) {
-            target_of(view, item)->counting++;
+        if (audience_of(view, item)->shared) {
+            audience_of(view, item)->counting++;
             mixed = true;
         }
     }
@@ -359,9 +375,9 @@ static bool detach_shared(struct clp_view *view, const struct clp_ended *ended)
 
     for (size_t i = 0; view->mixed && i < view->count; i++) {
         struct clp_view_item *item = &view->items[i];
-        if (!item->selected || !target_of(view, item)->shared)
+        if (!item->selected || !audience_of(view, item)->shared)
             continue;
-        target_of(view, item)->counting--;
+        audience_of(view, item)->counting--;
         if (item->attached)
             done &= detach(view, item, ended);
     }

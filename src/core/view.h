@@ -3,7 +3,7 @@
  * windows, and has its own numbers; the counters are the engine's, and each event counts there once.
  *
  *   struct clp_views          all views of an engine
- *     targets[function]       how many views have the function, and whether one of them counts
+ *     audiences[function]       how many views have the function, and whether one of them counts
  *   struct clp_view
  *     items[]                 its functions, in the order in which they were selected
  *       sum                   what it counted up to the last change
@@ -31,7 +31,7 @@ struct clp_view_item {
 };
 
 /* Of a function; never moves. */
-struct clp_target {
+struct clp_audience {
     const uint32_t *gate; /* not 0: somebody counts it */
     uint32_t counting;    /* views that count and have it; where it is shared, `gate` points here */
     uint32_t views;       /* that have it */
@@ -42,8 +42,9 @@ struct clp_target {
 
 struct clp_views {
     struct clp_engine *engine; /* borrowed */
-    struct clp_pool pool;      /* of sums and bases, and for clp_ended */
-    struct clp_target **targets; /* by function */
+    struct clp_pool pool;      /* of sums and bases */
+    struct clp_pool scratch;   /* for clp_ended */
+    struct clp_audience **audiences; /* by function */
     size_t room;
     struct clp_view *first;
     size_t counting; /* views */
@@ -62,15 +63,18 @@ struct clp_view {
 };
 
 /* For code of no function: nobody counts it. */
-extern const struct clp_target clp_target_nobody;
+extern const struct clp_audience clp_nobody;
 
 void clp_views_init(struct clp_views *views, struct clp_engine *engine, struct clp_pages *pages);
 
 /* Views that are still there must not be used any more, but for clp_view_clear. */
 void clp_views_clear(struct clp_views *views);
 
+/* The engine begins anew, and no view has a function. */
+void clp_views_forget(struct clp_views *views);
+
 /* NULL: no memory. The same one for as long as the views exist. */
-struct clp_target *clp_views_target(struct clp_views *views, uint32_t function);
+struct clp_audience *clp_views_audience(struct clp_views *views, uint32_t function);
 
 /* The view must not move. With `live`, it lies in the engine's own memory, for clp_live_read. */
 void clp_view_init(struct clp_view *view, struct clp_views *views, bool live);

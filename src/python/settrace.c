@@ -89,7 +89,8 @@ static PyObject *on_frame(PyThreadState *state, PyFrameObject *frame, int throws
         clp_recorder_traced(hooked, (PyObject *)frame->f_code);
     struct clp_thread *thread;
 
-    if (CLP_LIKELY(selected == NULL) || (thread = clp_recorder_thread(hooked)) == NULL)
+    if (CLP_LIKELY(selected == NULL) || !clp_recorder_counts(selected) ||
+        (thread = clp_recorder_thread(hooked)) == NULL)
         return run_unselected(state, frame, throws);
     return run_selected(thread, selected, state, frame, throws);
 }
@@ -136,7 +137,7 @@ static void note_call(struct clp_recorder *recorder, PyFrameObject *frame)
 
     if ((thread = clp_recorder_thread(recorder)) == NULL)
         return;
-    if (selected == NULL) {
+    if (selected == NULL || !clp_recorder_counts(selected)) {
         if (CLP_UNLIKELY(clp_engine_left_last(thread, frame)))
             thread->top[1].frame = NULL; /* another body at its address */
         clp_engine_add_cost(thread, recorder->engine.costs.foreign);
