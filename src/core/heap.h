@@ -39,6 +39,7 @@
 #include "pages.h"
 #include "profile.h"
 #include "thread.h"
+#include "view.h"
 
 #define CLP_HEAP_SHARDS 64
 #define CLP_HEAP_AGES 32
@@ -177,8 +178,14 @@ void clp_heap_finish(struct clp_heap *heap);
 void clp_heap_fork_prepare(struct clp_heap *heap);
 void clp_heap_fork_done(struct clp_heap *heap);
 
+/* Whose numbers are wanted. */
+struct clp_heap_scope {
+    const struct clp_functions *functions;
+    const struct clp_view *view; /* what others have is nobody's; NULL: of all functions */
+};
+
 /* Adds the lines' measures to the profile, and what is known of the whole to its meta. */
-clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_functions *functions,
+clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_heap_scope *scope,
                          struct clp_profile *profile);
 
 /* How verdicts are made; a negative number: the usual one. */
@@ -189,7 +196,7 @@ struct clp_heap_judging {
 };
 
 /* Adds the verdicts to the profile, after clp_heap_finish. */
-clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_functions *functions,
+clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_heap_scope *scope,
                           const struct clp_heap_judging *judging, struct clp_profile *profile);
 
 /* Blocks that lie close together are neighbours in the table and in the filter, for that is how

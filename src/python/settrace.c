@@ -60,7 +60,9 @@ static bool is_wanted(const PyThreadState *state)
 
 void clp_settrace_settle(PyThreadState *state)
 {
-    if (ours(state))
+    if (!hooked->awake && state->c_tracefunc == on_event)
+        PyEval_SetTrace(NULL, NULL);
+    else if (ours(state))
         switch_tracing(state, is_wanted(state));
 }
 
@@ -138,10 +140,11 @@ static PyObject *on_frame(PyThreadState *state, PyFrameObject *frame, int throws
         clp_recorder_traced(hooked, (PyObject *)frame->f_code);
     struct clp_thread *thread;
 
-    if (CLP_UNLIKELY(hooked->blocks.stays != NULL) && selected == NULL &&
-        clp_blocks_hold(hooked, frame))
+    if (CLP_UNLIKELY(hooked->blocks.stays != NULL) && clp_blocks_hold(hooked, frame) &&
+        (selected == NULL || !clp_recorder_counts(selected)))
         return run_block(state, frame, throws);
-    if (CLP_LIKELY(selected == NULL) || (thread = clp_recorder_thread(hooked)) == NULL)
+    if (CLP_LIKELY(selected == NULL) || !clp_recorder_counts(selected) ||
+        (thread = clp_recorder_thread(hooked)) == NULL)
         return run_unselected(state, frame, throws);
     return run_selected(thread, selected, state, frame, throws);
 }
@@ -188,7 +191,7 @@ static void note_call(struct clp_recorder *recorder, PyFrameObject *frame)
 
     if ((thread = clp_recorder_thread(recorder)) == NULL)
         return;
-    if (selected == NULL) {
+    if (selected == NULL || !clp_recorder_counts(selected)) {
         if (CLP_UNLIKELY(clp_engine_left_last(thread, frame)))
             thread->top[1].frame = NULL; /* another body at its address */
         clp_engine_add_cost(thread, recorder->engine.costs.foreign);
