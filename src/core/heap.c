@@ -437,7 +437,7 @@ clp_status clp_heap_init(struct clp_heap *heap, uint64_t interval, enum clp_heap
     return status == CLP_OK ? begin(heap) : status;
 }
 
-clp_status clp_heap_restart(struct clp_heap *heap)
+static void forget(struct clp_heap *heap)
 {
     clp_shadow_empty(&heap->shadow);
     clp_arena_clear(&heap->arena);
@@ -449,7 +449,19 @@ clp_status clp_heap_restart(struct clp_heap *heap)
     heap->live = heap->peak = 0;
     heap->peak_number = 0;
     heap->lost = false;
-    return begin(heap);
+}
+
+clp_status clp_heap_restart(struct clp_heap *heap)
+{
+    clp_status status;
+    bool locked;
+
+    if (!take_hold(heap, &locked))
+        return CLP_NO_MEMORY;
+    forget(heap);
+    status = begin(heap);
+    give_hold(heap, locked);
+    return status;
 }
 
 void clp_heap_fork_prepare(struct clp_heap *heap)
