@@ -35,13 +35,27 @@ sys.modules["{name}"] = clineprof.{name}
 if __name__ == "__main__":
     clineprof.{name}.main()
 """
-# Their tests choose between two tracers of the original; here there is nothing to choose.
-PRIVATE = """import sys, types
+# Files of tests import private modules of the original beside what they test. These stand there in
+# their place, so that the file can be imported; a test that uses one of them fails. Two things are
+# set by tests of everything else: a switch between two tracers, and the name of a piece of code.
+PRIVATE = """import types
 import clineprof.line_profiler as drop_in
-private = sys.modules["line_profiler._line_profiler"] = types.ModuleType("line_profiler._line_profiler")
-drop_in._line_profiler = private
+class Private(types.ModuleType):
+    __path__ = []
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        def private(*args, **kwargs):
+            raise NotImplementedError("%s.%s is private" % (self.__name__, name))
+        return private
+for name in "_line_profiler", "autoprofile", "autoprofile.ast_tree_profiler", \\
+        "autoprofile.profmod_extractor", "autoprofile.autoprofile", "autoprofile.eager_preimports", \\
+        "cli_utils", "line_profiler_utils", "toml_config":
+    sys.modules["line_profiler." + name] = Private("line_profiler." + name)
+private = drop_in._line_profiler = sys.modules["line_profiler._line_profiler"]
 private.USE_LEGACY_TRACE = False
-private.LineStats = drop_in.LineStats.__base__
+private.label = lambda code: (code.co_filename, code.co_firstlineno,
+                              getattr(code, "co_qualname", code.co_name))
 """
 COMMAND = """#!{python}
 import sys
@@ -52,9 +66,8 @@ MODULES = {
     "line_profiler.py": ALIAS.format(name="line_profiler"),
     "memory_profiler.py": ALIAS.format(name="memory_profiler"),
     "kernprof.py": ALIAS.format(name="kernprof"),
-    "mprof.py": ALIAS.format(name="mprof"),
 }
-COMMANDS = {"kernprof": "clineprof.kernprof", "mprof": "clineprof.mprof"}
+COMMANDS = {"kernprof": "clineprof.kernprof"}
 
 Outcome = collections.namedtuple("Outcome", "name result why")
 
@@ -170,13 +183,18 @@ def run_program(place, peer, path, original):
     printed a table wherever something was decorated, and no traceback."""
     name = "%s/%s" % (peer, os.path.basename(path))
     ended = place.run(["-m", "memory_profiler", path], os.path.dirname(path), original)
-    with open(path, encoding="utf-8") as file:
-        decorated = re.search(r"^@profile(\(precision=\d\))?$", file.read(), re.M)
     if ended.returncode != 0 or "Traceback" in ended.stderr:
         return [Outcome(name, "failed", last_line(ended.stderr))]
-    if decorated and "Line Contents" not in ended.stdout:
+    if calls_decorated(path) and "Line Contents" not in ended.stdout:
         return [Outcome(name, "failed", "no table: " + last_line(ended.stderr))]
     return [Outcome(name, "passed", "")]
+
+
+def calls_decorated(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    names = re.findall(r"^@profile(?:\(precision=\d\))?\n(?:async )?def (\w+)", text, re.M)
+    return any(len(re.findall(r"\b%s ?\(" % name, text)) > 1 for name in names)
 
 
 def last_line(text):

@@ -15,17 +15,17 @@ PATH = list(sys.path)  # without the program's folder
 class Profile(cProfile.Profile):
     """Records while a decorated function or a `with profile:` runs, or from enable() to disable()."""
 
-    _depth = 0
+    enable_count = 0
 
     def enable_by_count(self, subcalls=True, builtins=True):
-        self._depth += 1
-        if self._depth == 1:
+        self.enable_count += 1
+        if self.enable_count == 1:
             self.enable(subcalls=subcalls, builtins=builtins)
 
     def disable_by_count(self):
-        if self._depth:
-            self._depth -= 1
-            if self._depth == 0:
+        if self.enable_count:
+            self.enable_count -= 1
+            if self.enable_count == 0:
                 self.disable()
 
     def __enter__(self):
