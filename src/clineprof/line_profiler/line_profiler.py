@@ -25,7 +25,12 @@ def load_ipython_extension(ip):
 
 
 def main():
-    """Prints the profiles that the command line names; the viewer's options."""
+    """Prints the profiles that the command line names; the viewer's options. SystemExit when that
+    fails."""
     from clineprof import _boot
 
-    sys.exit(_boot.load("line_profiler").main("view", ["line_profiler"] + sys.argv[1:]))
+    try:
+        _boot.load("line_profiler").main("view", ["line_profiler"] + sys.argv[1:])
+    except SystemExit as end:
+        if end.code:
+            raise
