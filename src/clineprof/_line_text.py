@@ -44,11 +44,12 @@ def is_generated_code(filename):
 def get_code_block(filename, lineno):
     """The lines of the function, class or statement that begins there, with their ends."""
     import inspect
+    import tokenize
 
     lines = linecache.getlines(os.fspath(filename))[lineno - 1 :]
     try:
         return inspect.getblock(lines)
-    except (SyntaxError, IndexError, UnicodeError):  # the file is another one now
+    except (SyntaxError, tokenize.TokenError, IndexError):  # the file is another one now
         return lines[:1]
 
 
@@ -160,6 +161,7 @@ def _write_rich(stream, rows):
                   show_edge=False, pad_edge=False, expand=False)  # fmt: skip
     table.add_row(numbers, "  ", source)
     Console(file=stream, soft_wrap=True, color_system="standard").print(table)
+    stream.write("\n")
     return True
 
 
