@@ -2,7 +2,7 @@
 """Line-by-line time and memory profiles. `load` opens one; the profiler itself is in the C module
 clineprof._core."""
 
-__all__ = ["Function", "Line", "Profile", "Profiler", "load", "tracers"]
+__all__ = ["Function", "Line", "LineProfiler", "LineStats", "Profile", "Profiler", "load", "tracers"]
 
 
 def __dir__():
@@ -22,6 +22,14 @@ def __getattr__(name):
         import clineprof._memusage as memusage
 
         return getattr(memusage, name)
+    if name == "LineProfiler":
+        import clineprof._line_profiler as line_profiler
+
+        return line_profiler.LineProfiler
+    if name == "LineStats":
+        import clineprof._line_stats as line_stats
+
+        return line_stats.LineStats
     if name == "assert_no_leaks":
         import clineprof._leaks as leaks
 
