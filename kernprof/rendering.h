@@ -4,14 +4,16 @@
 #define CLP_RENDERING_H
 
 #include "../src/python/compat.h"
-#include <stdbool.h>
 
 struct clp_rendering {
     const char *format;  /* "text" (the report, a str), "mp" (memory_profiler's table, a str), "lprof" or
                           * "line_profiler" (the bytes of a file) */
     double unit;         /* seconds per unit of the report's times */
-    bool skip_zero;      /* without functions that never ran */
+    int skip_zero;       /* without functions that never ran */
     const char *command; /* what ran, for readers of a file */
+    /* of the report */
+    int sort, details, summarize, memory, marked; /* see struct clp_report_options */
+    const char *folder;
 };
 
 /* A new reference; ValueError for another format, or for "mp" without memory. */

@@ -116,16 +116,62 @@ static bool answer(const struct clp_view_options *options, struct clp_buf *text,
     return true;
 }
 
+static bool is_program(const char *name)
+{
+    size_t length = strlen(name);
+
+    return (length > 3 && strcmp(name + length - 3, ".py") == 0) ||
+           (length > 4 && strcmp(name + length - 4, ".pyw") == 0);
+}
+
+/* The first of these words that is a program's file; NULL when there is none. */
+static const char *find_program(char *const *words, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (is_program(words[i]))
+            return words[i];
+    return NULL;
+}
+
+/* True when a program is to be shown, which has then been refused. */
+static bool refuse_program(const char *name)
+{
+    if (name != NULL)
+        clp_words_complain_format(me, "'%s' is a program, and %s shows profiles; to profile it run: "
+                                      "ckernprof -l -v %s, or: python3 -m clineprof.kernprof -l -v %s",
+                                  name, me, name, name);
+    return name != NULL;
+}
+
+/* An option that is not known may be ckernprof's or the program's own. */
+static void complain_of_options(const char *first, const char *text)
+{
+    if (first == NULL || !is_program(first) || !refuse_program(first))
+        clp_words_complain(me, text);
+}
+
+/* The first word that is no option, before parsing puts words in order. */
+static const char *first_name(const struct clp_words *words)
+{
+    for (int i = 1; i < words->count; i++)
+        if (words->items[i][0] != '-')
+            return words->items[i];
+    return NULL;
+}
+
 static int main_of(const struct clp_words *words, struct clp_view_options *options,
                    struct clp_mem *mem)
 {
+    const char *first = first_name(words);
     struct clp_buf text;
     int code = 2;
 
     clp_buf_init(&text, mem);
     if (!clp_view_options_parse(words->count, words->items, options, &text))
-        clp_words_complain(me, clp_buf_text(&text));
-    else if (!answer(options, &text, &code) && has_files(options))
+        complain_of_options(first, clp_buf_text(&text));
+    else if (!answer(options, &text, &code) &&
+             !refuse_program(find_program(options->files, options->file_count)) &&
+             has_files(options))
         code = view(options, mem);
     clp_buf_clear(&text);
     return code;

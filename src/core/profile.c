@@ -369,6 +369,21 @@ static int32_t last_line(const struct clp_profile_function *function)
     return function->lines[function->line_count - 1].line;
 }
 
+/* A `with` block may have any name; a lambda or a comprehension may begin on the line of one. */
+static bool may_be_with(const struct clp_profile_function *function)
+{
+    const char *dot = strrchr(function->name, '.'), *own = dot != NULL ? dot + 1 : function->name;
+
+    return *own != '<' || strcmp(own, "<block>") == 0;
+}
+
+static int32_t source_end(const struct clp_profile_function *function, struct clp_span text,
+                          int32_t first)
+{
+    return may_be_with(function) ? clp_source_with_end(text, first)
+                                 : clp_source_block_end(text, first);
+}
+
 clp_status clp_profile_cut_source(struct clp_profile *profile,
                                   struct clp_profile_function *function,
                                   struct clp_source_walk *walk)
@@ -377,7 +392,7 @@ clp_status clp_profile_cut_source(struct clp_profile *profile,
     struct clp_span lines;
 
     clp_source_walk_to(walk, base + 1);
-    end = base + clp_source_block_end(walk->rest, function->first_line - base);
+    end = base + source_end(function, walk->rest, function->first_line - base);
     if (end < last_line(function))
         end = last_line(function);
     lines = clp_source_lines(walk->rest, function->first_line - base, end - base);

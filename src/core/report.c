@@ -341,14 +341,21 @@ static clp_status add_lines(struct report *report)
     return clp_ranking_add(&ranking, &report->table);
 }
 
+static clp_status add_tables(struct report *report)
+{
+    if (report->options->no_details)
+        return CLP_OK;
+    return report->options->lines != 0 ? add_lines(report) : add_functions(report);
+}
+
 static clp_status add_report(struct report *report)
 {
     start_heading(report, "Timer unit: ");
     clp_buf_add_format(report->out, "%g s\n\n", report->options->unit);
-    clp_status status = report->options->lines != 0 ? add_lines(report) : add_functions(report);
+    clp_status status = add_tables(report);
     if (report->options->summarize)
         add_summary(report);
-    if (report->memory || report->options->footer)
+    if ((report->memory && !report->options->no_details) || report->options->footer)
         add_footer(report);
     clp_leak_report_text(report->profile, report->options->folder, report->out);
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;

@@ -21,6 +21,7 @@ struct clp_report_options {
      * to them, are folded, unless the line adds or gives back as large a part of the memory that the
      * function's lines move, or is running. The head of the function stays. */
     double min_percent;
+    bool no_details;       /* no tables: what is left is the summary */
     bool summarize;        /* -m: a line per function at the end */
     bool no_memory;        /* the plain table although the profile has memory */
     bool footer;           /* what the numbers are worth, even where the table is line_profiler's */

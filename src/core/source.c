@@ -64,6 +64,7 @@ struct scanner {
     struct mode modes[CLP_MAX_MODES];
     size_t mode_count;
     struct finder finder;
+    bool with;               /* `with` opens a block, too */
     bool name_due;           /* the next word is what the block's def or class is called */
     struct clp_span defined; /* that */
 };
@@ -369,8 +370,10 @@ static bool is_format_prefix(const char *word, size_t bytes)
     return has_letter(word, bytes, 'f') || has_letter(word, bytes, 't');
 }
 
-static enum token token_of_word(const char *word, size_t bytes)
+static enum token token_of_word(const struct scanner *scanner, const char *word, size_t bytes)
 {
+    if (scanner->with && bytes == 4 && memcmp(word, "with", 4) == 0)
+        return CLP_TOKEN_BLOCK;
     if (bytes == 3 && memcmp(word, "def", 3) == 0)
         return CLP_TOKEN_BLOCK;
     if (bytes == 5 && memcmp(word, "class", 5) == 0)
@@ -424,7 +427,7 @@ static void scan_word(struct scanner *scanner)
     } else if (quoted) {
         scan_string(scanner);
     }
-    enum token token = quoted ? CLP_TOKEN_OTHER : token_of_word(word, bytes);
+    enum token token = quoted ? CLP_TOKEN_OTHER : token_of_word(scanner, word, bytes);
     note_name(scanner, word, bytes, token);
     emit(scanner, token);
 }
@@ -561,15 +564,26 @@ static void scan_block(struct scanner *scanner)
         emit_newline(scanner, scanner->used_row);
 }
 
-int32_t clp_source_block_end(struct clp_span text, int32_t first)
+static int32_t block_end(struct clp_span text, int32_t first, bool with)
 {
     struct clp_span block = behind_lines(without_byte_order_mark(text), first - 1);
 
     if (block.bytes == 0)
         return first;
     struct scanner scanner = scanner_of(block);
+    scanner.with = with;
     scan_block(&scanner);
     return first + scanner.finder.last - 1;
+}
+
+int32_t clp_source_block_end(struct clp_span text, int32_t first)
+{
+    return block_end(text, first, false);
+}
+
+int32_t clp_source_with_end(struct clp_span text, int32_t first)
+{
+    return block_end(text, first, true);
 }
 
 bool clp_source_block_of(struct clp_span text, const char *name, int32_t *last)

@@ -4,6 +4,7 @@
 #include "../../kernprof/memory.h"
 #include "../../kernprof/run.h"
 #include "../../kernprof/selection.h"
+#include "../../kernprof/words.h"
 #include "../core/version.h"
 #include "hooks.h"
 #include "profiler.h"
@@ -63,6 +64,17 @@ static PyObject *module_hottest(PyObject *module, PyObject *arguments)
     return clp_load_hottest(path, count > 0 ? (size_t)count : 1);
 }
 
+static PyObject *module_print(PyObject *module, PyObject *text)
+{
+    const char *bytes = PyUnicode_AsUTF8(text);
+
+    (void)module;
+    if (bytes == NULL)
+        return NULL;
+    clp_words_print(1, bytes);
+    Py_RETURN_NONE;
+}
+
 static PyObject *module_sizes(PyObject *module, PyObject *arguments)
 {
     (void)module;
@@ -96,6 +108,9 @@ static PyMethodDef module_methods[] = {
      "sum(*paths)\n--\n\nThe sum of these profiles as the bytes of a .lprof file."},
     {"hottest", module_hottest, METH_VARARGS,
      "hottest(path, count)\n--\n\nThe table of a profile's lines that took the most time of their own."},
+    {"print", module_print, METH_O,
+     "print(text)\n--\n\nTo standard output, past sys.stdout, behind what is in its buffer. A reader that\n"
+     "has gone is no error."},
     {"sizes", module_sizes, METH_VARARGS,
      "sizes(pid, children, kind)\n--\n\n[(pid, bytes), ..] of a process and, with children, of what\n"
      "descends from it. kind: 'rss', 'anon', 'pss' or 'uss'. OSError when the process cannot be seen."},

@@ -11,6 +11,8 @@
  * when the line differs from the last instruction's.
  *
  * PY_START is counted by nobody, but makes LINE fire for bodies on the def line (3.13). */
+#include "blocks.h"
+#include "sysmon.h"
 #include "tracer.h"
 
 #if CLP_HAS_MONITORING
@@ -82,6 +84,7 @@ static PyObject *on_line(PyObject *callable, PyObject *const *args, size_t nargs
     (void)nargs, (void)names;
     if (CLP_LIKELY(thread != NULL) && !only_repeats(recorder, thread, args[0], line))
         clp_recorder_line(recorder, thread, line);
+    clp_blocks_lower(recorder, thread);
     Py_RETURN_NONE;
 }
 
@@ -109,6 +112,7 @@ static PyObject *on_instruction(PyObject *callable, PyObject *const *args, size_
     if (line != CLP_SHAPE_NO_LINE && line_begins(thread, line))
         clp_recorder_line(recorder, thread, line);
     thread->top->off_line = line == CLP_SHAPE_NO_LINE;
+    clp_blocks_lower(recorder, thread);
     Py_RETURN_NONE;
 }
 
@@ -234,64 +238,21 @@ static PyType_Spec callback_spec = {
     .slots = callback_slots,
 };
 
-static long event_bit(const struct state *state, const char *name)
-{
-    PyObject *events = PyObject_GetAttrString(state->monitoring, "events");
-    PyObject *bit = events != NULL ? PyObject_GetAttrString(events, name) : NULL;
-    long value = bit != NULL ? PyLong_AsLong(bit) : -1;
-
-    Py_XDECREF(events);
-    Py_XDECREF(bit);
-    return value;
-}
-
-/* sys.monitoring.NAME(tool, ..) without a result. */
-static bool call(const struct state *state, const char *name, const char *format, ...)
-{
-    PyObject *function = PyObject_GetAttrString(state->monitoring, name);
-    PyObject *arguments = NULL, *result = NULL;
-    va_list values;
-
-    va_start(values, format);
-    if (function != NULL)
-        arguments = Py_VaBuildValue(format, values);
-    va_end(values);
-    if (arguments != NULL)
-        result = PyObject_CallObject(function, arguments);
-    Py_XDECREF(function);
-    Py_XDECREF(arguments);
-    Py_XDECREF(result);
-    return result != NULL;
-}
-
 /* cProfile takes id 2, debuggers 0, coverage 1, optimisers 5: those come last. */
-static bool take_tool(struct state *state)
-{
-    static const int wanted[] = {4, 3, 5, 2, 1, 0};
-
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        PyErr_Clear();
-        state->tool = wanted[i];
-        if (call(state, "use_tool_id", "(is)", wanted[i], "clineprof"))
-            return true;
-    }
-    PyErr_SetString(PyExc_RuntimeError,
-                    "other tools hold all six ids of sys.monitoring; use --tracer settrace");
-    return false;
-}
+static const int tool_ids[] = {4, 3, 5, 2, 1, 0, -1};
 
 static bool register_handlers(struct state *state, struct clp_recorder *recorder)
 {
     long global = 0;
 
     for (size_t i = 0; i < HANDLER_COUNT; i++) {
-        long bit = event_bit(state, handlers[i].event);
+        long bit = clp_sysmon_event(handlers[i].event);
         struct callback *callback = bit < 0 ? NULL : PyObject_New(struct callback, state->type);
         if (callback == NULL)
             return false;
         callback->vectorcall = handlers[i].call;
         callback->recorder = recorder;
-        if (!call(state, "register_callback", "(ilN)", state->tool, bit, callback))
+        if (!clp_sysmon_call("register_callback", "(ilN)", state->tool, bit, callback))
             return false;
         if (handlers[i].global)
             global |= bit;
@@ -304,7 +265,7 @@ static bool register_handlers(struct state *state, struct clp_recorder *recorder
             state->instructions |= bit;
         }
     }
-    return call(state, "set_events", "(il)", state->tool, global);
+    return clp_sysmon_call("set_events", "(il)", state->tool, global);
 }
 
 static void free_state(struct clp_recorder *recorder)
@@ -324,8 +285,8 @@ static bool unregister_handlers(const struct state *state)
     bool done = true;
 
     for (size_t i = 0; i < HANDLER_COUNT && done; i++)
-        done = call(state, "register_callback", "(ilO)", state->tool,
-                    event_bit(state, handlers[i].event), Py_None);
+        done = clp_sysmon_call("register_callback", "(ilO)", state->tool,
+                    clp_sysmon_event(handlers[i].event), Py_None);
     return done;
 }
 
@@ -335,8 +296,8 @@ static void stop(struct clp_recorder *recorder)
     PyObject *type, *value, *trace;
 
     PyErr_Fetch(&type, &value, &trace);
-    if (!call(state, "set_events", "(ii)", state->tool, 0) || !unregister_handlers(state) ||
-        !call(state, "free_tool_id", "(i)", state->tool))
+    if (!clp_sysmon_call("set_events", "(ii)", state->tool, 0) || !unregister_handlers(state) ||
+        !clp_sysmon_call("free_tool_id", "(i)", state->tool))
         PyErr_Clear();
     PyErr_Restore(type, value, trace);
     free_state(recorder);
@@ -356,7 +317,7 @@ static bool start(struct clp_recorder *recorder)
         state->disable = PyObject_GetAttrString(state->monitoring, "DISABLE");
     if (state->disable != NULL)
         state->type = (PyTypeObject *)PyType_FromSpec(&callback_spec);
-    if (state->type == NULL || !take_tool(state)) {
+    if (state->type == NULL || (state->tool = clp_sysmon_take(tool_ids)) < 0) {
         free_state(recorder);
         return false;
     }
@@ -377,7 +338,7 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
     if (CLP_LINE_EVENTS_REPEAT && recorder->knows_bytecode &&
         !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
         return CLP_SELECTION_FAILED;
-    return call(state, "set_local_events", "(iOl)", state->tool, code, events)
+    return clp_sysmon_call("set_local_events", "(iOl)", state->tool, code, events)
                ? CLP_SELECTION_DONE
                : CLP_SELECTION_FAILED;
 }

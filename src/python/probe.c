@@ -9,6 +9,7 @@
  * The thread's stack of activations is kept by the probes themselves. Where one finds another
  * function on top than its own (a return was lost because another tool's hook raised in it), the
  * stack is aligned by the frame's identity. */
+#include "blocks.h"
 #include "statements.h"
 #include "tracer.h"
 
@@ -77,8 +78,10 @@ RARE static PyObject *line_elsewhere(const struct probe *probe)
 {
     struct clp_thread *thread = aligned(probe->selected);
 
-    if (thread != NULL)
+    if (thread != NULL) {
         clp_recorder_line(probe->selected->recorder, thread, probe->line);
+        clp_blocks_lower(probe->selected->recorder, thread);
+    }
     Py_RETURN_NONE;
 }
 
@@ -184,12 +187,23 @@ static INLINE PyObject *last_line(const struct probe *probe, bool counter)
     Py_RETURN_NONE;
 }
 
+/* An open block of the body may be on top. */
+RARE static PyObject *suspend_below(const struct probe *probe, struct clp_thread *thread)
+{
+    if (thread != NULL && probe->selected->recorder->tracer != NULL) {
+        clp_blocks_lift(probe->selected->recorder, thread);
+        if (on_top(thread, probe->selected))
+            clp_recorder_suspend(thread);
+    }
+    Py_RETURN_NONE;
+}
+
 static INLINE PyObject *suspend(const struct probe *probe, bool counter)
 {
     struct clp_thread *thread = clp_thread_here;
 
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
-        Py_RETURN_NONE;
+        return suspend_below(probe, thread);
     uint64_t now = read_clock(counter);
     if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
         clp_recorder_suspend(thread);
@@ -213,7 +227,8 @@ static INLINE PyObject *resume(const struct probe *probe, bool counter)
     struct clp_thread *thread = clp_thread_here;
 
     if (CLP_UNLIKELY(thread == NULL || selected->recorder->tracer == NULL ||
-                     selected->function == CLP_UNSELECTED))
+                     selected->function == CLP_UNSELECTED ||
+                     selected->recorder->blocks.stays != NULL))
         return resume_anyhow(selected);
     uint64_t now = read_clock(counter);
     if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))

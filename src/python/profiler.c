@@ -3,6 +3,7 @@
 #include "../../kernprof/load.h"
 #include "../../kernprof/rendering.h"
 #include "../core/snapshot.h"
+#include "blocks.h"
 #include "epochs.h"
 #include "hooks.h"
 #include "prepare.h"
@@ -17,6 +18,7 @@ struct profiler {
     struct clp_recorder *recorder; /* owned, but never freed once code objects point to it */
     PyObject *texts;               /* owned dict */
     const char *tracer_name;       /* borrowed from the tracer's table */
+    PyTypeObject *block_type;      /* owned; NULL before the first block */
 };
 
 static struct profiler *cast(PyObject *object)
@@ -160,6 +162,7 @@ static void profiler_free(PyObject *self)
     if (cast(self)->recorder != NULL)
         clp_tracer_stop(cast(self)->recorder);
     Py_CLEAR(cast(self)->texts);
+    Py_CLEAR(cast(self)->block_type);
     if (cast(self)->recorder != NULL)
         Py_CLEAR(cast(self)->recorder->statements);
     type->tp_free(self);
@@ -267,6 +270,151 @@ static PyObject *profiler_with(PyObject *self, PyObject *arguments)
     return Py_NewRef(self);
 }
 
+/* ---- blocks ---- */
+
+/* `with profile.block("name"):`; its __enter__ is no Python function, so the frame that runs is that of
+ * the `with`. */
+struct block {
+    PyObject_HEAD
+    PyObject *profiler; /* owned */
+    PyObject *name;     /* owned */
+    struct clp_stay *stay; /* NULL: not entered */
+};
+
+static void block_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    struct block *block = (struct block *)self;
+
+    Py_XDECREF(block->profiler);
+    Py_XDECREF(block->name);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* A frame of contextlib's, whose ExitStack enters it for somebody else, is not meant. */
+static PyFrameObject *frame_of_with(void)
+{
+    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
+
+    while (frame != NULL) {
+        PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
+        PyObject *name =
+            globals != NULL ? PyDict_GetItemString(globals, "__name__") : NULL; /* borrowed */
+        bool between = name != NULL && PyUnicode_Check(name) &&
+                       PyUnicode_CompareWithASCIIString(name, "contextlib") == 0;
+        Py_XDECREF(globals);
+        if (!between)
+            break;
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    return frame;
+}
+
+static struct clp_stay *open_block(struct profiler *self, PyFrameObject *frame, PyObject *name)
+{
+    struct own_work work = begin_own_work(self);
+    struct clp_stay *stay = clp_blocks_open(self->recorder, self->texts, frame, name);
+
+    end_own_work(self, work);
+    if (stay != NULL)
+        clp_blocks_begin(stay);
+    return stay;
+}
+
+static PyObject *block_enter(PyObject *self, PyObject *nothing)
+{
+    struct block *block = (struct block *)self;
+    PyFrameObject *frame = frame_of_with();
+
+    (void)nothing;
+    if (block->stay == NULL && frame != NULL && cast(block->profiler)->recorder->tracer != NULL)
+        block->stay = open_block(cast(block->profiler), frame, block->name);
+    Py_XDECREF(frame);
+    return PyErr_Occurred() ? NULL : Py_NewRef(self);
+}
+
+static PyObject *block_exit(PyObject *self, PyObject *arguments)
+{
+    struct block *block = (struct block *)self;
+    struct clp_stay *stay = block->stay;
+
+    (void)arguments;
+    block->stay = NULL;
+    if (stay != NULL)
+        clp_blocks_close(stay);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef block_methods[] = {
+    {"__enter__", block_enter, METH_NOARGS, NULL},
+    {"__exit__", block_exit, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot block_slots[] = {
+    {Py_tp_doc, "The lines of a `with` block, counted as a function of their own."},
+    {Py_tp_dealloc, block_free},
+    {Py_tp_methods, block_methods},
+    {0, NULL},
+};
+
+static PyType_Spec block_spec = {
+    .name = "clineprof._core.Block",
+    .basicsize = sizeof(struct block),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = block_slots,
+};
+
+static PyObject *profiler_block(PyObject *self, PyObject *name)
+{
+    if (!PyUnicode_Check(name)) {
+        PyErr_Format(PyExc_TypeError, "the name of a block is a str, not %R", name);
+        return NULL;
+    }
+    if (cast(self)->block_type == NULL)
+        cast(self)->block_type = (PyTypeObject *)PyType_FromSpec(&block_spec);
+    if (cast(self)->block_type == NULL)
+        return NULL;
+    struct block *block = PyObject_New(struct block, cast(self)->block_type);
+    if (block == NULL)
+        return NULL;
+    block->profiler = Py_NewRef(self);
+    block->name = Py_NewRef(name);
+    block->stay = NULL;
+    return (PyObject *)block;
+}
+
+static bool check_frame(PyObject *frame)
+{
+    if (!PyFrame_Check(frame))
+        PyErr_SetString(PyExc_TypeError, "a frame object is wanted");
+    return PyFrame_Check(frame);
+}
+
+static PyObject *profiler_enter_block(PyObject *self, PyObject *frame)
+{
+    if (!check_frame(frame) ||
+        (cast(self)->recorder->tracer != NULL &&
+         open_block(cast(self), (PyFrameObject *)frame, NULL) == NULL))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_leave_block(PyObject *self, PyObject *frame)
+{
+    struct clp_stay *stay;
+
+    if (!check_frame(frame))
+        return NULL;
+    stay = clp_blocks_find(cast(self)->recorder, (PyFrameObject *)frame);
+    if (stay != NULL)
+        clp_blocks_close(stay);
+    Py_RETURN_NONE;
+}
+
 static bool has_heap(PyObject *self)
 {
     if (cast(self)->recorder->heap == NULL)
@@ -299,6 +447,20 @@ static PyObject *profiler_checkpoint(PyObject *self, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
+/* The file under /proc is still the parent's. */
+static PyObject *profiler_after_fork(PyObject *self, PyObject *nothing)
+{
+    struct clp_proc *proc = &cast(self)->recorder->proc;
+    enum clp_memory mode = proc->mode;
+
+    (void)nothing;
+    if (proc->file >= 0) {
+        clp_proc_close(proc);
+        (void)clp_proc_open_for(proc, mode);
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
 {
     struct clp_mem mem = clp_mem_system();
@@ -319,14 +481,16 @@ static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
 
 static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"format", "unit", "skip_zero", "command", NULL};
-    struct clp_rendering rendering = {.unit = 1e-6, .command = ""};
-    int skip_zero = false;
+    static char *names[] = {"format", "unit", "skip_zero", "command", "sort", "details",
+                            "summarize", "memory", "marked", "folder", NULL};
+    struct clp_rendering rendering = {
+        .unit = 1e-6, .command = "", .details = true, .memory = true};
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s|dps:render", names, &rendering.format,
-                                     &rendering.unit, &skip_zero, &rendering.command))
+    if (!PyArg_ParseTupleAndKeywords(
+            arguments, keywords, "s|dps$pppppz:render", names, &rendering.format, &rendering.unit,
+            &rendering.skip_zero, &rendering.command, &rendering.sort, &rendering.details,
+            &rendering.summarize, &rendering.memory, &rendering.marked, &rendering.folder))
         return NULL;
-    rendering.skip_zero = skip_zero != 0;
     struct own_work work = begin_own_work(cast(self));
     PyObject *rendered = clp_rendering_make(self, &rendering);
     end_own_work(cast(self), work);
@@ -398,14 +562,26 @@ static PyMethodDef profiler_methods[] = {
      "only what def defines; 'module': none of it. Its text is looked up by its file name, in\n"
      "linecache where there is no such file."},
     {"render", (PyCFunction)(void (*)(void))profiler_render, METH_VARARGS | METH_KEYWORDS,
-     "render(format, unit=1e-06, skip_zero=False, command='')\n--\n\nWhat was recorded so far: 'text', the\n"
-     "report, times in units of so many seconds; 'mp', memory_profiler's table; 'lprof' and\n"
-     "'line_profiler', the bytes of such a file. skip_zero: without functions that never ran.\n"
-     "command: what ran, for readers of the file.\n"
+     "render(format, unit=1e-06, skip_zero=False, command='', *, sort=False, details=True,\n"
+     "       summarize=False, memory=True, marked=False, folder=None)\n--\n\n"
+     "What was recorded so far: 'text', the report, times in units of so many seconds; 'mp',\n"
+     "memory_profiler's table; 'lprof' and 'line_profiler', the bytes of such a file.\n"
+     "skip_zero: without functions that never ran. command: what ran, for readers of the file.\n"
+     "Of the report, sort: the slowest function last; details: with the tables; summarize: a line\n"
+     "for each function at the end; memory: with its columns; marked: for clineprof._rich; folder:\n"
+     "file names under it are relative to it.\n"
      "ValueError for another format, or for 'mp' when memory was not read."},
     {"snapshot", profiler_snapshot, METH_NOARGS,
      "snapshot()\n--\n\nWhat was recorded so far, as a dict; clineprof.Profile makes more of it.\n"
      "To be called where nothing selected runs."},
+    {"block", profiler_block, METH_O,
+     "block(name)\n--\n\n`with profiler.block(\"name\"):` counts the lines of the block as a function."},
+    {"enter_block", profiler_enter_block, METH_O,
+     "enter_block(frame)\n--\n\nA block without a name begins in this frame."},
+    {"leave_block", profiler_leave_block, METH_O,
+     "leave_block(frame)\n--\n\nIt ends."},
+    {"after_fork", profiler_after_fork, METH_NOARGS,
+     "after_fork()\n--\n\nThis process is a fork's child: its memory is read from now on."},
     {"start_leaks", profiler_start_leaks, METH_VARARGS,
      "start_leaks(warmups, limit)\n--\n\nEmpties the table of live blocks and begins again."},
     {"stop_leaks", profiler_stop_leaks, METH_NOARGS,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder.h"
+#include "blocks.h"
 #include "hooks.h"
 
 /* A line is not looked at for memory when it took less than this part of the quickest change of a
@@ -299,10 +300,13 @@ void clp_recorder_enter_line(const struct clp_selected *selected, struct clp_thr
 void clp_recorder_resume(const struct clp_selected *selected, struct clp_thread *thread,
                          const void *frame)
 {
-    struct clp_moment moment = clp_recorder_begin(selected->recorder, thread);
+    struct clp_recorder *recorder = selected->recorder;
 
+    clp_blocks_lift(recorder, thread); /* they may have been told of it already */
+    struct clp_moment moment = clp_recorder_begin(recorder, thread);
     note_code(clp_engine_resume(thread, selected->function, frame, moment.now), selected);
     clp_recorder_end(thread, moment);
+    clp_blocks_lower(recorder, thread);
 }
 
 void clp_recorder_leave(struct clp_thread *thread)
@@ -311,6 +315,7 @@ void clp_recorder_leave(struct clp_thread *thread)
 
     clp_engine_leave(thread, moment.now);
     clp_recorder_end(thread, moment);
+    clp_recorder_of(thread)->blocks.lifted = false; /* of a body that is gone */
 }
 
 void clp_recorder_last_line(struct clp_thread *thread, int32_t line)
@@ -319,6 +324,7 @@ void clp_recorder_last_line(struct clp_thread *thread, int32_t line)
 
     clp_engine_last_line(thread, line, moment.now);
     clp_recorder_end(thread, moment);
+    clp_recorder_of(thread)->blocks.lifted = false;
 }
 
 void clp_recorder_suspend(struct clp_thread *thread)
@@ -327,11 +333,13 @@ void clp_recorder_suspend(struct clp_thread *thread)
 
     clp_engine_suspend(thread, moment.now);
     clp_recorder_end(thread, moment);
+    clp_recorder_of(thread)->blocks.lifted = false; /* they are suspended with it */
 }
 
 bool clp_recorder_align(const struct clp_selected *selected, struct clp_thread *thread,
                         const void *frame)
 {
+    clp_blocks_lift(selected->recorder, thread);
     struct clp_activation *activation = clp_engine_align(
         thread, selected->function, frame, clp_clock_read(&selected->recorder->clock));
 

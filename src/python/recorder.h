@@ -30,6 +30,16 @@ struct clp_epochs {
     int64_t limit;         /* bytes; negative: the usual one */
 };
 
+/* Open `with` blocks (blocks.h). */
+struct clp_stay;
+struct clp_place;
+struct clp_blocks {
+    struct clp_stay *stays;   /* the newest first */
+    struct clp_place *places; /* those that were entered last */
+    bool lifted; /* some are off the stack while an event of their body is recorded */
+    void *source; /* what their events come from; its own */
+};
+
 struct clp_recorder {
     struct clp_engine engine; /* first: a thread's engine is its recorder */
     struct clp_mem mem;
@@ -57,6 +67,7 @@ struct clp_recorder {
     const struct clp_tracer *tracer;
     const struct clp_tracer *fallback; /* takes what the tracer refuses; NULL until needed */
     struct clp_refusal *refusals;      /* the newest first; owned */
+    struct clp_blocks blocks;
     void *probe_state, *monitoring_state, *settrace_state; /* each tracer's own */
     bool displaced;     /* another tool took the tracer's place; events are missing */
     double cost_error;    /* the share of its events' cost by which that may be off */

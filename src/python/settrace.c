@@ -8,6 +8,7 @@
  * Since 3.12 the interpreter makes trace events out of its LINE and JUMP events: a jump back to the
  * line it stands on gives a line event more than LINE does. Those are folded, so that all tracers
  * count the same. */
+#include "blocks.h"
 #include "tracer.h"
 
 #if CLP_HAS_FRAME_HOOK
@@ -23,15 +24,24 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
     struct clp_thread *thread = clp_thread_here;
 
     (void)object, (void)argument;
-    if (what == PyTrace_LINE && thread != NULL && thread->top->frame == frame)
+    if (what != PyTrace_LINE || thread == NULL)
+        return 0;
+    clp_blocks_lift(clp_recorder_of(thread), thread);
+    if (thread->top->frame == frame)
         clp_recorder_line(clp_recorder_of(thread), thread, PyFrame_GetLineNumber(frame));
+    clp_blocks_lower(clp_recorder_of(thread), thread);
     return 0;
+}
+
+static bool is_traced(const PyThreadState *state)
+{
+    return clp_blocks_trace_function(hooked, state) == on_event;
 }
 
 /* Is tracing in this thread ours alone to switch? */
 static bool ours(const PyThreadState *state)
 {
-    return state->c_tracefunc == on_event && state->c_profilefunc == NULL;
+    return is_traced(state) && state->c_profilefunc == NULL;
 }
 
 static void switch_tracing(PyThreadState *state, bool on)
@@ -39,13 +49,51 @@ static void switch_tracing(PyThreadState *state, bool on)
     state->cframe->use_tracing = on ? 255 : 0;
 }
 
+/* Does the frame that goes on now need its lines told? */
+static bool is_wanted(const PyThreadState *state)
+{
+    const struct clp_thread *thread = clp_thread_here;
+
+    return (thread != NULL && thread->top->frame == state->frame) ||
+           clp_blocks_hold(hooked, state->frame);
+}
+
+void clp_settrace_settle(PyThreadState *state)
+{
+    if (ours(state))
+        switch_tracing(state, is_wanted(state));
+}
+
+void clp_settrace_begin(PyThreadState *state)
+{
+    if (state->c_tracefunc == NULL)
+        PyEval_SetTrace(on_event, NULL);
+}
+
 static PyObject *run_unselected(PyThreadState *state, PyFrameObject *frame, int throws)
 {
-    if (!state->cframe->use_tracing || !ours(state))
-        return next_hook(state, frame, throws);
-    switch_tracing(state, false);
+    bool traced = state->cframe->use_tracing && ours(state);
+
+    if (traced)
+        switch_tracing(state, false);
     PyObject *result = next_hook(state, frame, throws);
-    switch_tracing(state, state->c_tracefunc != NULL || state->c_profilefunc != NULL);
+    if (traced)
+        switch_tracing(state, state->c_tracefunc != NULL || state->c_profilefunc != NULL);
+    if (traced || CLP_UNLIKELY(hooked->blocks.stays != NULL)) /* it may have opened a block */
+        clp_settrace_settle(state);
+    return result;
+}
+
+/* A generator goes on within a block. */
+static PyObject *run_block(PyThreadState *state, PyFrameObject *frame, int throws)
+{
+    bool traced = state->cframe->use_tracing != 0;
+
+    if (ours(state))
+        switch_tracing(state, true);
+    PyObject *result = next_hook(state, frame, throws);
+    if (!traced && ours(state))
+        switch_tracing(state, false);
     return result;
 }
 
@@ -53,6 +101,8 @@ static void note_exit(struct clp_thread *thread, const PyFrameObject *frame)
 {
     if (!clp_engine_is_running(thread, frame))
         return;
+    if (clp_recorder_of(thread)->blocks.stays != NULL)
+        clp_blocks_lift_open(clp_recorder_of(thread), thread, frame);
     while (thread->top->frame != frame)
         clp_recorder_leave(thread);
     if (frame->f_state == FRAME_SUSPENDED)
@@ -66,11 +116,10 @@ static PyObject *run_selected(struct clp_thread *thread, const struct clp_select
 {
     bool traced = state->cframe->use_tracing != 0;
 
-    if (state->c_tracefunc == NULL)
-        PyEval_SetTrace(on_event, NULL);
+    clp_settrace_begin(state);
     if (ours(state))
         switch_tracing(state, true);
-    else if (state->c_tracefunc != on_event)
+    else if (!is_traced(state))
         hooked->displaced = true;
     if (frame->f_lasti < 0)
         clp_recorder_enter(selected, thread, frame);
@@ -89,6 +138,9 @@ static PyObject *on_frame(PyThreadState *state, PyFrameObject *frame, int throws
         clp_recorder_traced(hooked, (PyObject *)frame->f_code);
     struct clp_thread *thread;
 
+    if (CLP_UNLIKELY(hooked->blocks.stays != NULL) && selected == NULL &&
+        clp_blocks_hold(hooked, frame))
+        return run_block(state, frame, throws);
     if (CLP_LIKELY(selected == NULL) || (thread = clp_recorder_thread(hooked)) == NULL)
         return run_unselected(state, frame, throws);
     return run_selected(thread, selected, state, frame, throws);
@@ -214,6 +266,8 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
     if (CLP_UNLIKELY(thread == NULL))
         return 0;
     recorder = clp_recorder_of(thread);
+    if (thread->top->frame != frame)
+        clp_blocks_lift(recorder, thread);
     if (what == PyTrace_CALL)
         note_call(recorder, frame);
     else if (thread->top->frame != frame)
@@ -222,6 +276,7 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
         note_line(recorder, thread, frame);
     else if (what == PyTrace_RETURN)
         note_return(recorder, thread, frame, argument);
+    clp_blocks_lower(recorder, thread);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer.h"
+#include "blocks.h"
 #include "calibrate.h"
 #include "decorators.h"
 #include "shared.h"
@@ -93,6 +94,7 @@ static void stop_one(struct clp_recorder *recorder, const struct clp_tracer **tr
 
 void clp_tracer_stop(struct clp_recorder *recorder)
 {
+    clp_blocks_stop(recorder);
     stop_one(recorder, &recorder->tracer);
     stop_one(recorder, &recorder->fallback);
 }

@@ -270,3 +270,19 @@ Test(source, knows_what_is_no_block)
     check_block_of("", "f", false, 1);
     check_block_of("", "", false, 1);
 }
+
+static void check_with(const char *text, int32_t with_end, int32_t block_end)
+{
+    cr_expect_eq(clp_source_with_end(span_of(text), 1), with_end, "%s", text);
+    cr_expect_eq(clp_source_block_end(span_of(text), 1), block_end, "%s", text);
+}
+
+Test(source, finds_the_end_of_a_with_block)
+{
+    check_with("with a:\n    b\n    # c\n\n    d\n\ne\n", 5, 1);
+    check_with("  with a, \\\n     b:\n    if c:\n        d\n  e\n", 4, 2);
+    check_with("with a: b\nc\n", 1, 1);
+    check_with("with (a,\n      b):\n    c\nd\n", 3, 2);
+    check_with("def f():\n    with a:\n        b\n    c\nd\n", 4, 4);
+    check_with("\"with\"\nx\n", 1, 1);
+}

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""The end of a process in which clineprof.profile is on: what is printed and written, and by which of
+the processes that came out of it."""
+import atexit
+import os
+import sys
+import time
+
+from clineprof import _boot, _formats
+
+PATIENCE = 2  # seconds
+UNIT = 1e-6  # seconds: of the terminal, of the files and of the viewer
+
+
+def begin(profile):
+    """(Profiler, Ending), set up."""
+    profiler = _boot.core().Profiler()
+    ending = Ending(profile, profiler)
+    atexit.register(ending.at_exit)
+    os.register_at_fork(after_in_child=ending.after_fork)
+    return profiler, ending
+
+
+def content(profiler):
+    """A profile as the content of a file."""
+    import shlex
+
+    return profiler.render("lprof", command=" ".join(map(shlex.quote, sys.argv)))
+
+
+def write(path, bytes_):
+    _formats.replace(path, bytes_)
+
+
+class Ending:
+    """Who writes: the process that enabled the profile, and no child of it. A fork that outlives it, as
+    a daemon does, writes in its place, beside its files if there are any, and prints nothing."""
+
+    def __init__(self, profile, profiler):
+        self.profile, self.profiler = profile, profiler
+        self.folder = _working_folder()
+        self.began = time.time()
+        self.process = None if _is_worker() else _identity(os.getpid())
+        self.session = os.getsid(0)
+        self.forked_from = None
+
+    def after_fork(self):
+        self.forked_from = self.forked_from or self.process
+        self.process = None
+        self.profiler.after_fork()
+
+    def at_exit(self):
+        if self.process is not None:
+            self.show()
+        elif self.forked_from is not None and self._is_orphan():
+            self._write_as_heir()
+
+    # ---- the owner ----
+
+    def show(self):
+        if self.process is None:
+            return
+        profile = self.profile
+        told = self._terminal() if profile.write_config["stdout"] else ""
+        for path, bytes_ in self._files(profile.output_prefix):
+            told += self._write(path, bytes_)
+        if profile.write_config["lprof"]:
+            told += "To view details run:\n%s -m clineprof -%stmz %s\n" % (
+                _quoted(sys.executable), "r" * _has_rich(),
+                _quoted(profile.output_prefix + ".lprof"))
+        _print(told)
+
+    def _terminal(self):
+        if not self.profile.show_config.get("rich"):
+            return self._text()
+        try:
+            from clineprof import _rich
+
+            return _rich.render(self._text(marked=True)) or self._text()
+        except ImportError:  # rich itself, or a part of it
+            return self._text()
+
+    def _text(self, **more):
+        config = {**self.profile.show_config, **more}
+        config["unit"] = config.pop("output_unit", None) or UNIT
+        config["skip_zero"] = config.pop("stripzeros", False)
+        config.pop("rich", None)
+        return self.profiler.render("text", folder=_working_folder() or None, **config)
+
+    def _files(self, prefix):
+        """(path as it is told, content)"""
+        config = self.profile.write_config
+        if config["text"] or config["timestamped_text"]:
+            text = self._text(details=True).encode()
+            if config["text"]:
+                yield prefix + ".txt", text
+            if config["timestamped_text"]:
+                yield "%s_%s.txt" % (prefix, time.strftime("%Y-%m-%dT%H%M%S")), text
+        if config["lprof"]:
+            yield prefix + ".lprof", content(self.profiler)
+
+    def _write(self, path, bytes_):
+        try:
+            write(os.path.join(self.folder, path), bytes_)
+        except OSError as error:
+            return self._write_elsewhere(path, bytes_, error)
+        return "Wrote profile results to %s\n" % path
+
+    def _write_elsewhere(self, path, bytes_, error):
+        """A run is not lost because its folder went away."""
+        import tempfile
+
+        name = os.path.basename(path)
+        sys.stderr.write("clineprof: cannot write '%s': %s\n" % (path, error.strerror))
+        try:
+            file, path = tempfile.mkstemp(prefix="clineprof-", suffix="-" + name)
+            with open(file, "wb") as out:
+                out.write(bytes_)
+        except OSError as error:
+            sys.stderr.write("clineprof: nor to the temporary folder: %s\n" % error.strerror)
+            return ""
+        return "Wrote profile results to %s\n" % path
+
+    # ---- an heir ----
+
+    def _is_orphan(self):
+        """A daemon has a session of its own; one that ends at once may do so before those who started
+        it have."""
+        end = time.monotonic() + (PATIENCE if os.getsid(0) != self.session else 0)
+        while _identity(self.forked_from[0]) == self.forked_from:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.01)
+        return True
+
+    def _write_as_heir(self):
+        prefix = self.profile.output_prefix
+        if self._is_taken(prefix):
+            prefix = "%s-%d" % (prefix, os.getpid())
+        for path, bytes_ in self._files(prefix):
+            self._write(path, bytes_)
+
+    def _is_taken(self, prefix):
+        """Has another process of this run written there?"""
+        for ending in ".lprof", ".txt":
+            try:
+                if os.stat(os.path.join(self.folder, prefix + ending)).st_mtime >= self.began:
+                    return True
+            except OSError:
+                pass
+        return False
+
+
+def _print(text):
+    """Past sys.stdout, whose buffer would try a closed pipe again when the interpreter ends, and change
+    the exit code; but to what the program has put in its place."""
+    text = text.encode("utf-8", "backslashreplace").decode()
+    out = sys.stdout
+    try:
+        if out is sys.__stdout__:
+            _boot.core().print(text)
+        elif out is not None:
+            out.write(text)
+    except (OSError, ValueError):  # gone, or closed
+        pass
+
+
+def _working_folder():
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
+
+
+def _identity(pid):
+    """(pid, when it started) of a process that runs; None of one that is gone or has ended. Numbers
+    are used again."""
+    try:
+        with open("/proc/%d/stat" % pid, "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return (pid, None) if pid == os.getpid() else None
+    return None if fields[0] in (b"Z", b"X") else (pid, fields[19])
+
+
+def _is_worker():
+    """Was this process started by multiprocessing, concurrent.futures or joblib, to import the program
+    anew? Its numbers are its own; to print and write is its parent's."""
+    return any(
+        word.startswith(("--multiprocessing-fork", "from multiprocessing."))
+        or word.endswith("popen_loky_posix")
+        for word in sys.orig_argv[1:]
+    )
+
+
+def _has_rich():
+    try:
+        import rich  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _quoted(word):
+    import shlex
+
+    return shlex.quote(word)

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: MIT
+"""`from clineprof import profile`: a decorator that may stay in a program for good.
+
+Off, it costs nothing: a function comes back as it is, and nothing but sys and os is imported. So all
+that is needed only when it is on stands in functions and is imported there.
+"""
+import builtins
+import os
+import sys
+
+FALSE = ("", "0", "off", "f", "false", "n", "no")  # of an environment variable; all else is true
+
+
+class GlobalProfiler:
+    """What `profile` is. Marks functions, `with` blocks and the windows in which they count.
+
+    It is on when the environment has CLINEPROF=1 or LINE_PROFILE=1, when --line-profile is among the
+    program's arguments, after enable(), and under `ckernprof -l`, whose profiler it is then. Each is
+    asked once, when `profile` is first used. Off, every method does nothing.
+
+    At the end of the process what was counted is printed and written to files, as line_profiler
+    does it (under ckernprof, that does it). Times in a snapshot are nanoseconds, sizes bytes; in text
+    they have the unit that the text names.
+
+    >>> from clineprof import profile
+    >>> profile.enable()
+    >>> @profile
+    ... def add(numbers):
+    ...     total = 0
+    ...     for number in numbers:
+    ...         total += number
+    ...     return total
+    >>> add(range(3))
+    3
+    >>> [function] = profile.snapshot().functions
+    >>> function.name, function["hits"]
+    ('add', [1, 4, 3, 1])
+
+    enabled: True, False, or None before it was decided
+    output_prefix: what the names of the files begin with: "profile_output"
+    setup_config: dict of what switches it on: environ_flags and cli_flags, lists of names
+    write_config: dict of what is written at the end: lprof, text, timestamped_text, stdout (bool)
+    show_config: dict of how text looks: sort, stripzeros, summarize, memory (bool) and output_unit
+        (seconds per unit of times, None for 1e-6); rich and details (bool) are for the terminal, in
+        files details always are and colours never
+    """
+
+    def __init__(self):
+        self.enabled = None
+        self.output_prefix = "profile_output"
+        self.setup_config = {
+            "environ_flags": ["CLINEPROF", "LINE_PROFILE"],
+            "cli_flags": ["--line-profile", "--line_profile"],
+        }
+        self.write_config = {"lprof": True, "text": True, "timestamped_text": True, "stdout": True}
+        self.show_config = {
+            "sort": True, "stripzeros": True, "rich": True, "details": False, "summarize": True,
+            "memory": True, "output_unit": None,
+        }  # fmt: skip
+        self._profile = None  # the Profiler behind it; None while there is none
+        self._ending = None  # what is to be done at the end of the process: an _ending.Ending
+        self._schedule = None
+
+    def __repr__(self):
+        state = {None: "not decided yet", False: "off", True: "on"}[self.enabled]
+        return "<clineprof.profile: %s>" % state
+
+    # ---- on and off ----
+
+    def enable(self, output_prefix=None):
+        """Functions that are decorated from now on are profiled. output_prefix: what the names of
+        the files begin with, in the folder that is the working one now.
+
+        What keeps clineprof from running (another interpreter than CPython) is told in one line on
+        standard error, and it stays off.
+        """
+        if output_prefix is not None:
+            self.output_prefix = os.fspath(output_prefix)
+        if self._profile is None and not self._take_launchers():
+            self._start()
+        self.enabled = self._profile is not None
+
+    def disable(self):
+        """Functions that are decorated from now on are left alone; those that are profiled stay so."""
+        self.enabled = False
+
+    def _is_on(self):
+        if self.enabled is None:
+            flags = self.setup_config
+            if self._take_launchers():
+                self.enabled = True
+            elif any(
+                os.environ.get(name, "").strip().lower() not in FALSE
+                for name in flags["environ_flags"]
+            ) or any(flag in sys.argv for flag in flags["cli_flags"]):
+                self.enable()
+            else:
+                self.disable()
+        return self.enabled
+
+    def _take_launchers(self):
+        """Under ckernprof its profiler is `profile` among the builtins. That prints and writes."""
+        theirs = getattr(builtins, "profile", None)
+        core = sys.modules.get("clineprof._core")  # loaded, when it is the launcher's
+        if core is None or not isinstance(theirs, core.Profiler):
+            return False
+        self._profile = theirs
+        return True
+
+    def _start(self):
+        try:
+            from clineprof import _ending
+
+            self._profile, self._ending = _ending.begin(self)
+        except (ImportError, RuntimeError) as error:
+            sys.stderr.write("clineprof: %s; nothing is profiled\n" % error)
+
+    # ---- what is profiled ----
+
+    def __call__(self, function):
+        """Has the function's lines counted, whenever it runs, and returns it, the very same object:
+        a function or a method of any kind, a property, a partial, a class with all its methods."""
+        if self.enabled or (self.enabled is None and self._is_on()):
+            self._profile(function)
+        return function
+
+    def block(self, name):
+        """For `with profile.block("name"):`: the lines of the block are counted as a function of
+        this name, in the function or module that runs right now. TypeError when name is no str.
+
+        >>> from clineprof import profile
+        >>> profile.enable()
+        >>> with profile.block("squares"):
+        ...     numbers = [n * n for n in range(3)]
+        ...     total = sum(numbers)
+        >>> function = profile.snapshot().functions[-1]
+        >>> function.name, function["hits"]
+        ('squares', [1, 1])
+        """
+        if type(name) is not str:
+            raise TypeError("the name of a block is a str, not %r" % (name,))
+        return self._profile.block(name) if self._is_on() else OFF
+
+    def __enter__(self):
+        """`with profile:` is a block, which has the name of the function it stands in."""
+        if self._is_on():
+            self._profile.enter_block(_caller())
+        return self
+
+    def __exit__(self, *exception):
+        if self._profile is not None:
+            self._profile.leave_block(_caller())
+
+    # ---- what was counted ----
+
+    def reset(self):
+        """Drops what was counted so far; what is profiled stays profiled."""
+        if self._is_on():
+            self._profile.reset()
+
+    def snapshot(self):
+        """What was counted so far, as a clineprof.Profile; nothing changes by it. Off, it holds no
+        functions."""
+        from clineprof._profile import Profile
+
+        if self._is_on():
+            return Profile(self._profile.snapshot())
+        return Profile({"unit": 1e-9, "functions": [], "timeline": [], "meta": {"has_memory": False}})
+
+    def dump(self, path):
+        """Writes what was counted so far to a file, which `clineprof` and clineprof.load read. Off,
+        no file is written. OSError when it cannot be; one that was there stays then."""
+        path = os.fspath(path)
+        if self._is_on():
+            from clineprof import _ending
+
+            _ending.write(path, _ending.content(self._profile))
+
+    def checkpoint(self):
+        """A round is over, for `ckernprof --leaks=checkpoints`, which looks for lines that keep more
+        memory round by round. Without that nothing happens."""
+        if self._is_on():
+            self._profile.checkpoint()
+
+    def show(self):
+        """Prints and writes now what else is printed and written at the end of the process, by
+        write_config and show_config. Under ckernprof nothing."""
+        if self._ending is not None:
+            self._ending.show()
+
+    # ---- windows ----
+
+    def schedule(self, *, wait, warmup, active, repeat=0, skip_first=0):
+        """Counts only in some of the steps that step() separates, as torch.profiler.schedule has it:
+        `skip_first` steps are left out; then come cycles of `wait` steps without profiling, `warmup`
+        steps in which the functions run as they will be measured but nothing is counted, and
+        `active` steps that count. repeat: how many cycles; 0 goes on to the end.
+
+        Outside warmup and active steps the functions run their own code, at no cost. All active
+        steps add up. ValueError for a number below 0, or active below 1.
+
+        >>> from clineprof import profile
+        >>> profile.enable()
+        >>> @profile
+        ... def work():
+        ...     return sum(range(10))
+        >>> profile.schedule(wait=1, warmup=1, active=2, repeat=1)
+        >>> for step in range(10):
+        ...     result = work()
+        ...     profile.step()
+        >>> profile.snapshot().functions[-1]["hits"]
+        [2]
+        """
+        from clineprof._schedule import Schedule
+
+        plan = Schedule(wait, warmup, active, repeat, skip_first)
+        if self._is_on():
+            self._schedule = plan
+            plan.apply(self._profile)
+
+    def step(self):
+        """The next step begins; see schedule(). Without a schedule nothing happens."""
+        if self._schedule is not None:
+            self._schedule.step(self._profile)
+
+
+class _Off:
+    """A block while `profile` is off."""
+
+    __slots__ = ()
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exception):
+        return None
+
+
+OFF = _Off()
+
+
+def _caller():
+    """The frame in which the `with` stands; contextlib's ExitStack may lie between."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == "contextlib":
+        frame = frame.f_back
+    return frame
+
+
+profile = GlobalProfiler()

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks: `with profile.block("name"):` counts the lines of a part of a body, while it runs, as a
+ * function of their own.
+ *
+ * A frame that runs cannot get probes. So while a block is open its frame's line events come from
+ * sys.monitoring (3.12 and newer) or the thread's trace function (before), whichever tracer counts the
+ * functions. To the engine an open block is one more activation above that of its body; its key is the
+ * address of its stay.
+ *
+ *   stack:   .. | main | block "load" | read      read() is called within the block in main()
+ *
+ * Where the body is counted, too, its own events find a block on top. Then blocks are lifted off the
+ * stack, the event is the body's, and they are lowered again: each line is the body's and the
+ * block's. */
+#ifndef CLP_BLOCKS_H
+#define CLP_BLOCKS_H
+
+#include "recorder.h"
+
+/* A block that a body is in. */
+struct clp_stay {
+    struct clp_stay *next;    /* an older one */
+    struct clp_recorder *recorder; /* borrowed */
+    struct clp_place *place;  /* where it stands; borrowed, the recorder keeps it */
+    PyFrameObject *frame;     /* owned */
+    bool named;               /* block("name"), not `with profile` */
+    bool begun;               /* was there a line of it yet? */
+    bool lifted;              /* off the stack for one event of the body */
+    void *source;             /* what its events come from; blocks_settrace.c */
+};
+
+/* A block of this name is about to begin at the frame's line; `texts` get its file. NULL with an
+ * exception set. */
+struct clp_stay *clp_blocks_open(struct clp_recorder *recorder, PyObject *texts,
+                                 PyFrameObject *frame, PyObject *name);
+
+/* It begins: from here on its time counts. */
+void clp_blocks_begin(struct clp_stay *stay);
+
+/* It is left, and freed. */
+void clp_blocks_close(struct clp_stay *stay);
+
+/* The innermost `with profile` of this frame, or NULL. */
+struct clp_stay *clp_blocks_find(const struct clp_recorder *recorder, const PyFrameObject *frame);
+
+/* Code in which no block is open now is watched no more. */
+void clp_blocks_rest(struct clp_recorder *recorder);
+
+/* No events come any more. */
+void clp_blocks_stop(struct clp_recorder *recorder);
+
+/* ---- for where events come from ---- */
+
+bool clp_blocks_hold(const struct clp_recorder *recorder, const PyFrameObject *frame);
+void clp_blocks_line(struct clp_recorder *recorder, PyFrameObject *frame, int line);
+void clp_blocks_suspend(struct clp_recorder *recorder, const PyFrameObject *frame);
+void clp_blocks_resume(struct clp_recorder *recorder, const PyFrameObject *frame);
+void clp_blocks_leave(struct clp_recorder *recorder, const PyFrameObject *frame);
+
+/* Would this frame, which returns now, only be suspended? */
+bool clp_blocks_yield_at(const struct clp_recorder *recorder, PyFrameObject *frame);
+
+/* The stay's events come from now on, and no more; code may be watched a little longer. False with an
+ * exception set; the others never fail. */
+bool clp_blocks_watch(struct clp_stay *stay, PyObject *code);
+void clp_blocks_unwatch(struct clp_stay *stay);
+void clp_blocks_unwatch_code(struct clp_recorder *recorder, PyObject *code);
+void clp_blocks_unwatch_all(struct clp_recorder *recorder);
+
+#if CLP_HAS_FRAME_HOOK
+/* The thread's trace function, not counting that of blocks. */
+Py_tracefunc clp_blocks_trace_function(const struct clp_recorder *recorder,
+                                       const PyThreadState *state);
+
+/* settrace.c: the tracer's function is the thread's, if there is none; tracing is on in the frame that
+ * goes on now only if somebody needs it. */
+void clp_settrace_begin(PyThreadState *state);
+void clp_settrace_settle(PyThreadState *state);
+#endif
+
+/* ---- for the events of the body itself ---- */
+
+void clp_blocks_lift_open(struct clp_recorder *recorder, struct clp_thread *thread,
+                          const PyFrameObject *frame);
+void clp_blocks_lower_lifted(struct clp_recorder *recorder, struct clp_thread *thread);
+
+/* Before an event of the body that runs: what lies above it on the stack is taken off. */
+static inline void clp_blocks_lift(struct clp_recorder *recorder, struct clp_thread *thread)
+{
+    if (CLP_UNLIKELY(recorder->blocks.stays != NULL))
+        clp_blocks_lift_open(recorder, thread, PyEval_GetFrame());
+}
+
+/* After it. */
+static inline void clp_blocks_lower(struct clp_recorder *recorder, struct clp_thread *thread)
+{
+    if (CLP_UNLIKELY(recorder->blocks.lifted))
+        clp_blocks_lower_lifted(recorder, thread);
+}
+
+#endif

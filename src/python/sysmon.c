@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "sysmon.h"
+
+#if CLP_HAS_MONITORING
+
+/* Owned, or NULL with an exception set. */
+static PyObject *attribute(const char *name)
+{
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+
+    if (monitoring == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "there is no sys.monitoring");
+        return NULL;
+    }
+    return PyObject_GetAttrString(monitoring, name);
+}
+
+bool clp_sysmon_call(const char *name, const char *format, ...)
+{
+    PyObject *function = attribute(name), *arguments = NULL, *result = NULL;
+    va_list values;
+
+    va_start(values, format);
+    if (function != NULL)
+        arguments = Py_VaBuildValue(format, values);
+    va_end(values);
+    if (arguments != NULL)
+        result = PyObject_CallObject(function, arguments);
+    Py_XDECREF(function);
+    Py_XDECREF(arguments);
+    Py_XDECREF(result);
+    return result != NULL;
+}
+
+long clp_sysmon_event(const char *name)
+{
+    PyObject *events = attribute("events");
+    PyObject *bit = events != NULL ? PyObject_GetAttrString(events, name) : NULL;
+    long value = bit != NULL ? PyLong_AsLong(bit) : -1;
+
+    Py_XDECREF(events);
+    Py_XDECREF(bit);
+    return value;
+}
+
+int clp_sysmon_take(const int *wanted)
+{
+    for (; *wanted >= 0; wanted++) {
+        PyErr_Clear();
+        if (clp_sysmon_call("use_tool_id", "(is)", *wanted, "clineprof"))
+            return *wanted;
+    }
+    PyErr_SetString(PyExc_RuntimeError,
+                    "other tools hold all six ids of sys.monitoring; use --tracer settrace");
+    return -1;
+}
+
+#endif

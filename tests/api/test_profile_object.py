@@ -1,0 +1,662 @@
+# SPDX-License-Identifier: MIT
+"""`from clineprof import profile`, in programs of their own as a user has them."""
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+from harness import BUILD, Profile, run, run_ckernprof, run_python
+
+import clineprof
+
+ENVIRONMENT = {"PYTHONPATH": str(BUILD / "python")}
+ON = {**ENVIRONMENT, "CLINEPROF": "1"}
+PROGRAM = """\
+from clineprof import profile
+
+@profile
+def count(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+count(10)
+"""
+HITS = {5: 1, 6: 11, 7: 10, 8: 1}
+
+
+def python(text, folder, *arguments, env=ON, name="it.py"):
+    (folder / name).write_text(text)
+    return run_python([name, *arguments], folder, env=env)
+
+
+def hits(folder, name="profile_output.lprof"):
+    """{function: {line: hits}}"""
+    profile = Profile(folder / name)
+    return {
+        key[2]: {line: n for line, n in lines.items() if n} for key, lines in profile.hits().items()
+    }
+
+
+def files(folder):
+    stamp = re.compile(r"_\d{4}-\d\d-\d\dT\d{6}\.txt$")
+    return sorted(stamp.sub("_STAMP.txt", name) for name in os.listdir(folder) if "output" in name)
+
+
+ALL_FILES = ["profile_output.lprof", "profile_output.txt", "profile_output_STAMP.txt"]
+
+# ---- off ----
+
+
+@pytest.mark.once
+def test_off_it_returns_the_same_object_and_costs_nothing(tmp_path):
+    ended = python("""
+import sys
+before = set(sys.modules)
+from clineprof import profile
+def f(): return 1
+code = f.__code__
+class Thing: pass
+for thing in f, Thing, 5, None, property(f):
+    assert profile(thing) is thing
+assert f.__code__ is code
+with profile:
+    with profile.block("name"):
+        x = 1
+profile.reset(), profile.checkpoint(), profile.step(), profile.dump("never.lprof"), profile.show()
+profile.schedule(wait=1, warmup=1, active=1)
+loaded = {name for name in set(sys.modules) - before if name != "clineprof._schedule"}
+print(sorted(loaded), profile.enabled)
+print(profile.snapshot().functions)
+""", tmp_path, env=ENVIRONMENT)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == "['clineprof', 'clineprof._global'] False\n[]\n"
+    assert os.listdir(tmp_path) == ["it.py"]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("value", ["", "0", "off", "FALSE", " no ", "f", "n"])
+def test_values_that_mean_off(tmp_path, value):
+    python(PROGRAM, tmp_path, env={**ENVIRONMENT, "LINE_PROFILE": value, "CLINEPROF": value})
+    assert files(tmp_path) == []
+
+
+# ---- on ----
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "environment, arguments",
+    [
+        ({"CLINEPROF": "1"}, []),
+        ({"LINE_PROFILE": "yes"}, []),
+        ({}, ["--line-profile"]),
+        ({}, ["x", "--line_profile"]),
+    ],
+)
+def test_what_switches_it_on(tmp_path, environment, arguments):
+    ended = python(PROGRAM, tmp_path, *arguments, env={**ENVIRONMENT, **environment})
+    assert (ended.code, ended.err) == (0, "")
+    assert files(tmp_path) == ALL_FILES and hits(tmp_path) == {"count": HITS}
+
+
+def test_enable_names_the_files_and_disable_leaves_later_functions_alone(tmp_path):
+    ended = python("""
+from clineprof import profile
+profile.enable(output_prefix="my_output")
+@profile
+def f():
+    return 1
+profile.disable()
+@profile
+def g():
+    return 2
+f(), g(), f()
+profile.enable()
+@profile
+def h():
+    return 3
+h()
+""", tmp_path, env=ENVIRONMENT)
+    assert (ended.code, ended.err) == (0, "")
+    assert files(tmp_path) == [name.replace("profile", "my") for name in ALL_FILES]
+    assert hits(tmp_path, "my_output.lprof") == {"f": {6: 2}, "h": {15: 1}}
+
+
+def test_under_ckernprof_it_is_the_launchers_profiler(tmp_path):
+    text = PROGRAM + "import builtins\nassert profile._profile is builtins.profile\n" \
+                     "with profile.block('b'):\n    x = 1\nprofile.show()\nprofile.enable()\n"
+    (tmp_path / "it.py").write_text(text)
+    ended = run_ckernprof(["-l", "it.py"], tmp_path, env={**ENVIRONMENT, "LINE_PROFILE": "1"})
+    assert (ended.code, ended.err) == (0, "")
+    assert files(tmp_path) == [] and hits(tmp_path, "it.py.lprof") == {"count": HITS, "b": {14: 1}}
+
+
+# ---- what is told and written ----
+
+TABLE = """\
+Timer unit: 1e-06 s
+
+Total time: # s
+File: it.py
+Function: count at line 3
+
+Line #      Hits         Time  Per Hit   % Time  Line Contents
+==============================================================
+     3                                           @profile
+     4                                           def count(n):
+     5         1 # total = 0
+     6        11 # for i in range(n):
+     7        10 # total += i
+     8         1 # return total
+
+  0.00 seconds - it.py:3 - count
+"""
+
+
+def without_times(text):
+    text = re.sub(r"Total time: .*", "Total time: # s", text)
+    return re.sub(r"(?m)^( +\d+ +\d+) +[\d.e+-]+ +[\d.e+-]+ +[\d.]+ +", r"\1 # ", text)
+
+
+@pytest.mark.once
+def test_files_are_line_profilers_to_the_character(tmp_path):
+    """What line_profiler 5.1 writes for this program, but for the unit, which is one for all."""
+    text = PROGRAM + "profile.show_config['memory'] = False\n"
+    ended = python(text, tmp_path)
+    written = (tmp_path / "profile_output.txt").read_text()
+    assert without_times(written) == TABLE
+    [stamped] = tmp_path.glob("profile_output_*.txt")
+    assert stamped.read_text() == written
+    lines = ended.out.splitlines()
+    assert lines[:4] == ["Timer unit: 1e-06 s", "", "  0.00 seconds - it.py:3 - count",
+                         "Wrote profile results to profile_output.txt"]
+    assert re.fullmatch(r"Wrote profile results to profile_output_\d{4}-\d\d-\d\dT\d{6}\.txt", lines[4])
+    assert lines[5:7] == ["Wrote profile results to profile_output.lprof", "To view details run:"]
+    assert re.fullmatch(rf"{sys.executable} -m clineprof -r?tmz profile_output\.lprof", lines[7])
+    shown = run(["sh", "-c", lines[7]], tmp_path, env=ENVIRONMENT)
+    assert (shown.code, shown.err) == (0, "") and "Timer unit: 1e-06 s" in shown.out
+
+
+def test_layout_beside_line_profiler_itself(tmp_path):
+    pytest.importorskip("line_profiler")
+    theirs = python(PROGRAM.replace("from clineprof", "from line_profiler"), tmp_path,
+                    env={"LINE_PROFILE": "1"})
+    assert theirs.code == 0
+    text = without_times((tmp_path / "profile_output.txt").read_text())
+    assert text.replace("1e-09", "1e-06").replace(f"{tmp_path}/", "") == TABLE
+
+
+@pytest.mark.once
+def test_memory_is_in_the_table(tmp_path):
+    python(PROGRAM, tmp_path)
+    assert "   Mem usage    Increment  Line Contents\n" in (tmp_path / "profile_output.txt").read_text()
+
+
+@pytest.mark.once
+def test_what_is_written_and_shown_can_be_chosen(tmp_path):
+    text = PROGRAM + """
+profile.write_config.update(text=False, timestamped_text=False, lprof=False)
+profile.show_config.update(details=True, summarize=False, rich=False, output_unit=1e-3)
+"""
+    ended = python(text, tmp_path)
+    assert files(tmp_path) == [] and "seconds - " not in ended.out
+    assert "Timer unit: 0.001 s" in ended.out and "total += i" in ended.out
+    ended = python(text + "profile.write_config['stdout'] = False\n", tmp_path)
+    assert ended.out == ""
+
+
+@pytest.mark.once
+def test_the_folder_is_that_in_which_it_began(tmp_path):
+    (tmp_path / "sub").mkdir()
+    python(PROGRAM + "import os; os.chdir('sub')\n", tmp_path)
+    assert files(tmp_path) == ALL_FILES and files(tmp_path / "sub") == []
+
+
+@pytest.mark.once
+def test_a_folder_that_went_away_loses_nothing(tmp_path):
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "it.py").write_text(PROGRAM + "import shutil; shutil.rmtree('../gone')\n")
+    ended = run_python(["../it.py"], tmp_path / "gone", env={**ON, "TMPDIR": str(tmp_path)})
+    assert ended.code == 0
+    complaint = "clineprof: cannot write 'profile_output.lprof': No such file or directory"
+    assert complaint in ended.err.splitlines()
+    [path] = re.findall(r"Wrote profile results to (.*\.lprof)", ended.out)
+    assert path.startswith(f"{tmp_path}/clineprof-") and clineprof.load(path).functions
+
+
+@pytest.mark.once
+def test_a_reader_that_is_gone_changes_nothing(tmp_path):
+    (tmp_path / "it.py").write_text(PROGRAM + "import sys; sys.exit(7)\n")
+    command = f"{sys.executable} it.py | true; exit ${{PIPESTATUS[0]}}"
+    ended = run(["bash", "-c", command], tmp_path, env=ON)
+    assert (ended.code, ended.err) == (7, "") and files(tmp_path) == ALL_FILES
+
+
+@pytest.mark.once
+def test_what_the_program_put_in_place_of_stdout_gets_the_text(tmp_path):
+    ended = python(PROGRAM + """
+import io, sys
+sys.stdout = io.StringIO()
+profile.show()
+text, sys.stdout = sys.stdout.getvalue(), sys.__stdout__
+print(text.splitlines()[0])
+sys.stdout = None
+""", tmp_path)
+    assert (ended.code, ended.err, ended.out) == (0, "", "Timer unit: 1e-06 s\n")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("end, code", [("sys.exit(3)", 3), ("1 / 0", 1)])
+def test_the_program_ends_as_it_would(tmp_path, end, code):
+    ended = python(PROGRAM + f"import sys\n{end}\n", tmp_path)
+    assert ended.code == code and hits(tmp_path) == {"count": HITS}
+
+
+@pytest.mark.once
+def test_nothing_selected_is_an_empty_profile(tmp_path):
+    ended = python("from clineprof import profile\nprofile.enable()\n", tmp_path, env=ENVIRONMENT)
+    assert (ended.code, ended.err) == (0, "") and hits(tmp_path) == {}
+
+
+# ---- processes ----
+
+WORK = PROGRAM.replace("count(10)\n", "")
+
+
+def forking(text, folder, env=ON):
+    return python("import os, sys, time\n" + WORK + text, folder, env=env)
+
+
+def below(marked):
+    """HITS for a body that stands one line further down, run `marked` times."""
+    return {line + 1: n * marked for line, n in HITS.items()}
+
+
+@pytest.mark.once
+def test_a_fork_neither_prints_nor_writes_for_its_parent(tmp_path):
+    ended = forking("""
+count(10)
+child = os.fork()
+if child == 0:
+    count(10)
+    sys.exit(0)
+os.waitpid(child, 0)
+count(10)
+""", tmp_path)
+    assert (ended.code, ended.err) == (0, "") and ended.out.count("Timer unit") == 1
+    assert files(tmp_path) == ALL_FILES and hits(tmp_path) == {"count": below(2)}
+
+
+@pytest.mark.once
+def test_a_fork_that_outlives_its_parent_writes_beside_it(tmp_path):
+    ended = forking("""
+ready, go = os.pipe()
+if os.fork():
+    sys.exit(0)
+os.close(go)
+count(10)
+parent = os.getppid()
+while os.getppid() == parent and os.path.exists("/proc/%d/fd" % parent):
+    time.sleep(0.01)
+open("child", "w").write(str(os.getpid()))
+""", tmp_path)
+    assert (ended.code, ended.err) == (0, "") and ended.out.count("Timer unit") == 1
+    [name] = wait_for(lambda: list(tmp_path.glob("profile_output-*.lprof")))
+    child = (tmp_path / "child").read_text()
+    assert name.name == f"profile_output-{child}.lprof"
+    assert hits(tmp_path) == {"count": {}} and hits(tmp_path, name.name) == {"count": below(1)}
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+@pytest.mark.once
+def test_a_daemon_writes_where_it_was_started(tmp_path):
+    ended = forking("""
+count(10)
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+os.chdir("/")
+count(10)
+""", tmp_path)
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    assert wait_for(lambda: files(tmp_path) == ALL_FILES)
+    assert hits(tmp_path) == {"count": below(2)}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers_neither_print_nor_write(tmp_path, method):
+    ended = forking(f"""
+import concurrent.futures, multiprocessing
+if __name__ == "__main__":
+    context = multiprocessing.get_context({method!r})
+    process = context.Process(target=count, args=(10,))
+    process.start()
+    process.join()
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
+        print(list(pool.map(count, [10, 10, 10])), process.exitcode)
+    count(10)
+""", tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("[45, 45, 45] 0\nTimer unit") and ended.out.count("Timer unit") == 1
+    assert files(tmp_path) == ALL_FILES and hits(tmp_path) == {"count": below(1)}
+
+
+@pytest.mark.once
+def test_a_worker_can_write_its_own(tmp_path):
+    ended = forking("""
+child = os.fork()
+if child == 0:
+    count(10)
+    profile.dump("worker.lprof")
+    os._exit(0)
+os.waitpid(child, 0)
+""", tmp_path)
+    assert ended.code == 0 and hits(tmp_path, "worker.lprof") == {"count": below(1)}
+
+
+@pytest.mark.once
+def test_process_1_and_its_children(tmp_path):
+    (tmp_path / "it.py").write_text(PROGRAM + "import os; print(os.getpid(), os.getppid())\n")
+    for command, shown in (["--pid", "--fork"], "1 0"), (["--pid", "--fork", "sh", "-c"], "2 1"):
+        inner = [sys.executable, "it.py"]
+        words = [*command, *inner] if "sh" not in command else [*command, f"{' '.join(inner)}; true"]
+        try:
+            ended = run(["unshare", "--map-root-user", "--mount-proc", *words], tmp_path, env=ON)
+        except FileNotFoundError:
+            pytest.skip("there is no unshare here")
+        if "unshare: " in ended.err:
+            pytest.skip(f"no new process numbers here: {ended.err.strip()}")
+        assert (ended.code, ended.err) == (0, "") and ended.out.startswith(f"{shown}\nTimer unit")
+        assert files(tmp_path)[:2] == ALL_FILES[:2] and hits(tmp_path) == {"count": HITS}
+
+
+@pytest.mark.once
+def test_a_program_that_is_started_by_it_has_its_own(tmp_path):
+    (tmp_path / "sub").mkdir()
+    ended = forking("""
+import subprocess
+if len(sys.argv) == 1:
+    subprocess.run([sys.executable, "../it.py", "inner"], cwd="sub", check=True)
+count(10)
+""", tmp_path)
+    assert ended.code == 0 and ended.out.count("Timer unit") == 2
+    assert hits(tmp_path) == hits(tmp_path / "sub") == {"count": below(1)}
+
+
+# ---- blocks ----
+
+def counted(text, folder, *arguments):
+    """Hits by function of a program whose `profile` counts by the tracer under test."""
+    head = "from clineprof import profile\nprofile.enable()\n"
+    ended = python(head + text, folder, *arguments, env=ENVIRONMENT)
+    assert (ended.code, ended.err) == (0, ""), ended.err
+    return hits(folder), ended
+
+
+def lines(text, **marks):
+    """{name: {line: hits}} by the marks `# NAME HITS` in the text, as `counted` runs it."""
+    found = {}
+    for number, line in enumerate(text.splitlines(), 3):
+        for name, n in re.findall(r"(\w+):(\d+)", line.partition("# ")[2]):
+            found.setdefault(marks.get(name, name), {})[number] = int(n)
+    return found
+
+
+def check_blocks(text, folder, **names):
+    found, ended = counted(text, folder)
+    assert found == lines(text, **names)
+    return ended
+
+
+def test_a_block_in_a_function(tmp_path):
+    check_blocks("""
+def work(n):
+    before = 1
+    with profile.block("load"):
+        total = 0                   # load:2
+        for i in range(n):          # load:12
+            total += helper(i)      # load:10
+        done = True                 # load:2
+    after = 1
+    return total
+def helper(i):
+    return i
+work(5)
+work(5)
+""", tmp_path)
+
+
+@pytest.mark.parametrize("selected", [False, True])
+def test_blocks_within_blocks_and_selected_functions(tmp_path, selected):
+    mark = "@profile" if selected else ""
+    text = f"""
+{mark}
+def work(n):
+    with profile.block("outer"):        # w:4
+        for i in range(n):              # outer:12 w:12
+            with profile.block("in"):   # outer:20 w:20
+                x = helper(i)           # in:10 outer:10 w:10
+        y = 1                           # outer:2 w:2
+    z = 1                               # w:2
+{mark}
+def helper(i):
+    with profile.block("h"): return i   # h:10 helper:10
+work(5)
+work(5)
+"""
+    expected = lines(text, w="work")
+    if not selected:
+        expected = {name: found for name, found in expected.items() if name not in ("work", "helper")}
+    found, _ = counted(text, tmp_path)
+    assert found == expected
+
+
+def test_a_block_counts_in_its_own_frame_only(tmp_path):
+    check_blocks("""
+def down(n):
+    if n == 2:
+        with profile.block("at two"):
+            down(n - 1)             # two:1
+            x = 1                   # two:1
+    elif n:
+        down(n - 1)
+    y = 2
+down(4)
+""", tmp_path, two="at two")
+
+
+def test_a_block_of_a_module_and_one_on_a_line(tmp_path):
+    check_blocks("""
+with profile.block("module"):
+    for i in range(3):              # module:4
+        x = i                       # module:3
+with profile.block("short"): sum(range(10))   # short:1
+y = 1
+with profile:
+    z = 1                           # unnamed:1
+""", tmp_path, unnamed="<module>.<block>")
+
+
+def test_a_block_is_left_by_an_exception_return_break_and_continue(tmp_path):
+    check_blocks("""
+def run():
+    for i in range(6):
+        try:
+            with profile.block("b"):
+                if i == 0:          # b:5
+                    continue        # b:1
+                if i == 1:          # b:4
+                    raise KeyError  # b:1
+                if i == 4:          # b:3
+                    return          # b:1
+        except KeyError:
+            x = 1
+        y = 1
+def after():
+    z = 1
+run()
+after()
+""", tmp_path)
+
+
+@pytest.mark.parametrize("mark", ["", "@profile"])
+def test_a_block_in_a_generator_sleeps_with_it(tmp_path, mark):
+    text = f"""
+import time
+{mark}
+def numbers(n):
+    with profile.block("gen"):      # numbers:4
+        for i in range(n):          # gen:5 numbers:5
+            got = yield i           # gen:4 numbers:4
+    last = 1                        # numbers:1
+first = numbers(3)
+next(first)
+time.sleep(0.05)
+assert [*first] == [1, 2]
+second = numbers(3)
+next(second)
+second.close()
+print(sum(profile.snapshot().functions[-1]["time"]))
+"""
+    expected = lines(text)
+    if not mark:
+        del expected["numbers"]
+    found, ended = counted(text, tmp_path)
+    assert found == expected
+    assert int(ended.out.splitlines()[0]) < 40e6
+
+
+def test_a_block_in_tasks_that_take_turns(tmp_path):
+    text = """
+import asyncio
+async def task(name):
+    with profile.block(name):
+        x = 1                       # a:1 b:1
+        await asyncio.sleep(0.01)   # a:1 b:1
+        y = 1                       # a:1 b:1
+    z = 1
+async def main():
+    await asyncio.gather(task("a"), task("b"))
+asyncio.run(main())
+for function in profile.snapshot().functions:
+    print(function["await"][1] > 5e6, function["time"][1] < 5e6)
+"""
+    ended = check_blocks(text, tmp_path)
+    assert ended.out.startswith("True True\nTrue True\n")
+
+
+def test_blocks_in_threads(tmp_path):
+    check_blocks("""
+import threading
+def work():
+    for i in range(100):
+        with profile.block("t"):
+            x = i                   # t:400
+            y = helper()            # t:400
+@profile
+def helper():
+    return 1                        # helper:400
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+""", tmp_path)
+
+
+def test_a_block_through_an_exit_stack_and_one_never_left(tmp_path):
+    check_blocks("""
+import contextlib
+def stacked():
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(profile.block("s"))
+        x = 1                       # s:1
+    y = 1
+def by_hand():
+    profile.block("h").__enter__()
+    x = 1                           # h:1
+    y = 1                           # h:1
+def other():
+    x = 1
+stacked()
+by_hand()
+other()
+other()
+""", tmp_path)
+
+
+def test_a_block_changes_nothing_about_tracing(tmp_path):
+    """A debugger's or another profiler's trace function stays, and sees what it would."""
+    _, ended = counted("""
+import sys
+def work():
+    seen.clear()
+    with profile.block("b"):
+        x = 1
+        y = 1
+    return 1
+seen = []
+def tracer(frame, event, argument):
+    if frame.f_code.co_name == "work":
+        seen.append((event, frame.f_lineno))
+        return tracer
+sys.settrace(tracer)
+work()
+assert sys.gettrace() is tracer
+sys.settrace(None)
+print(seen)
+work()
+assert sys.gettrace() is None or "clineprof" in repr(sys.gettrace()), sys.gettrace()
+""", tmp_path)
+    assert [int(n) for n in re.findall(r"\('line', (\d+)\)", ended.out)] == [7, 8, 9, 7, 10]
+
+
+def test_the_source_of_a_block_is_its_own(tmp_path):
+    _, ended = counted("""
+def work(n):
+    with profile.block("b"):
+        if n:
+            x = 1
+        else:
+            y = 2
+
+    z = 1
+work(1)
+print(profile.snapshot().functions[-1].source, end="")
+""", tmp_path)
+    assert ended.out.startswith("""\
+    with profile.block("b"):
+        if n:
+            x = 1
+        else:
+            y = 2
+Timer""")
+
+
+@pytest.mark.once
+def test_a_block_needs_a_name(tmp_path):
+    ended = python("from clineprof import profile\nprofile.block(5)\n", tmp_path)
+    assert "TypeError: the name of a block is a str, not 5" in ended.err
+
+
+# ---- the viewer is no launcher ----
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("words", [["it.py"], ["it.py", "x", "--its-own"], ["-l", "-v", "it.py"]])
+def test_a_program_is_refused_with_the_right_command(tmp_path, words):
+    ended = run_python(["-m", "clineprof", *words], tmp_path, env=ENVIRONMENT)
+    assert (ended.code, ended.out, ended.err) == (2, "", (
+        "clineprof: 'it.py' is a program, and clineprof shows profiles; to profile it run: "
+        "ckernprof -l -v it.py, or: python3 -m clineprof.kernprof -l -v it.py\n"))
