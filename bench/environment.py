@@ -46,7 +46,7 @@ def environment_of(base):
     if not os.path.exists(inside):
         print(f"making {folder}", file=sys.stderr)
         output_of(base, "-m", "venv", "--clear", folder)
-    wanted = "import line_profiler, msgpack"
+    wanted = "import line_profiler, memory_profiler, msgpack"
     if subprocess.run([inside, "-c", wanted], stderr=subprocess.DEVNULL).returncode:
         output_of(inside, "-m", "pip", "install", "-q", "-r", REQUIREMENTS)
         output_of(inside, "-c", wanted)
@@ -80,7 +80,7 @@ def describe(base):
         ("python", f"{platform.python_version()}, {build_kind()}, {base}"),
         ("compiler", platform.python_compiler()),
         ("clineprof", revision()),
-        ("line_profiler", importlib.metadata.version("line_profiler")),
+        *((peer, importlib.metadata.version(peer)) for peer in ("line_profiler", "memory_profiler")),
     ]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The cost of clineprof, beside line_profiler and the bare interpreter. See README.md.
+"""The cost of clineprof, beside its peers and the bare interpreter. See README.md.
 
 Starts itself again inside an environment of the chosen interpreter, which it makes when missing.
 """
@@ -14,8 +14,8 @@ def arguments(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", metavar="PATH", help="interpreter to measure with")
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
-                        help="programs whose name contains it, or a part: programs, truth, "
-                             "startup, viewer; repeatable")
+                        help="programs whose name contains it, or a part: programs, "
+                             "memory, truth, startup, viewer; repeatable")
     parser.add_argument("--variants", metavar="LIST",
                         help="comma-separated: monitoring, settrace+memory, line_profiler, ..")
     parser.add_argument("--rounds", type=int, help="how often every pair runs (5; quick: 2)")
@@ -37,7 +37,7 @@ def completed(options):
     options.scale = 0.2 if quick else 1
     options.starts = 5 if quick else 30
     options.views = 2 if quick else 5
-    parts = ("programs", "truth", "startup", "viewer")
+    parts = ("programs", "memory", "truth", "startup", "viewer")
     named = [part for part in parts if part in options.only]
     texts = [text for text in options.only if text not in parts]
     options.parts = named + (["programs"] if texts else []) or list(parts)
@@ -60,6 +60,7 @@ def chosen(variants, text):
 def measure(base, variants, options, data):
     """Yields the tables of the chosen parts as they are done; puts the raw numbers into data."""
     import accuracy
+    import memory
     import slowdown
     import startup
     import viewing
@@ -67,6 +68,10 @@ def measure(base, variants, options, data):
         runs = slowdown.measure(base, variants, options, say)
         data["programs"] = slowdown.as_data(runs)
         yield from slowdown.tables(runs, variants, options)
+    if "memory" in options.parts:
+        runs = memory.measure(base, options, say)
+        data["memory"] = {size: slowdown.as_data(part) for size, part in runs.items()}
+        yield from memory.tables(runs, options)
     if "truth" in options.parts:
         shares, notes = accuracy.measure(base, variants, options, say)
         data["truth"] = shares
@@ -93,7 +98,7 @@ def say(text):
 
 def show_facts(facts, notes, markdown):
     for name, text in facts:
-        print(f"- {name}: {text}" if markdown else f"{name + ':':<15}{text}")
+        print(f"- {name}: {text}" if markdown else f"{name + ':':<17}{text}")
     for note in notes:
         print(f"- {note}" if markdown else f"note: {note}")
     print(flush=True)

@@ -57,7 +57,10 @@ def call_arguments(base):
 
 def measure(base, variants, options, say):
     """{program: {variant: [Run, ..]}}, every round running each pair once, in shifted order."""
-    chosen = list(programs(base, options.wanted, options.scale))
+    return interleave(list(programs(base, options.wanted, options.scale)), variants, options, say)
+
+
+def interleave(chosen, variants, options, say):
     runs = {program.name: {variant.name: [] for variant in variants} for program in chosen}
     for turn in range(options.rounds):
         for program in chosen:

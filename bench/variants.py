@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The ways to run a program: bare, under each tracer of clineprof, under line_profiler."""
+"""The ways to run a program: bare, under each tracer of clineprof, under its peers."""
 import os
 import shutil
 import subprocess
@@ -35,11 +35,11 @@ class Run:
     functions: dict = field(default_factory=dict)  # of the profile; empty when there is none
 
 
-def clineprof(base, tracer, memory, label=None):
+def clineprof(base, tracer, memory, label=None, more=()):
     import profiles
     head = [CKERNPROF, "-l", "--python", base, "-o", "{out}"]
     head += ["--tracer", tracer] if tracer else []
-    head += [] if memory else ["--no-memory"]
+    head += [*more] if memory else ["--no-memory"]
     name = label or tracer + ("+memory" if memory else "")
     return Variant(name, head, profiles.read_clineprof)
 
@@ -48,6 +48,15 @@ def line_profiler():
     import profiles
     head = [sys.executable, "-m", "kernprof", "-l", "-o", "{out}"]
     return Variant("line_profiler", head, profiles.read_line_profiler, slow=True)
+
+
+def memory_profiler():
+    """In the environment that has it; that is the same interpreter. It prints its report, too."""
+    return Variant("memory_profiler", [sys.executable, "-m", "memory_profiler"], slow=True)
+
+
+def tracemalloc(base):
+    return Variant("tracemalloc", [base, "-X", "tracemalloc"])
 
 
 def bare(base):

@@ -169,6 +169,29 @@ static void import_targets(struct clp_chosen *chosen, const struct clp_run_optio
     }
 }
 
+static bool chooses_it(void *data, PyCodeObject *code, const char *name)
+{
+    (void)data, (void)code, (void)name;
+    return true;
+}
+
+/* The functions that imported modules have from their own package. */
+static bool select_from_packages(const struct clp_chosen *chosen)
+{
+    static const struct clp_chooser all = {chooses_it, NULL};
+    bool done = true;
+
+    for (size_t i = 0; done && i < chosen->imports.targets.count; i++) {
+        const char *text = chosen->imports.targets.items[i].text;
+        PyObject *found = ask("from_its_package", PyUnicode_DecodeFSDefault(text));
+        for (Py_ssize_t k = 0; done && PyList_Check(found) && k < PyList_GET_SIZE(found); k++)
+            done = clp_profiler_prepare_function(chosen->imports.profiler,
+                                                 PyList_GET_ITEM(found, k), &all);
+        Py_DECREF(found);
+    }
+    return done;
+}
+
 /* ---- from the beginning to the end ---- */
 
 bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
@@ -189,7 +212,8 @@ bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
     if (options->no_preimports)
         return true;
     import_targets(chosen, options);
-    return clp_imports_select_loaded(&chosen->imports); /* frozen ones, or a loader's of its own kind */
+    return clp_imports_select_loaded(&chosen->imports) && /* frozen, or a loader's of its own kind */
+           select_from_packages(chosen);
 }
 
 PyObject *clp_chosen_script(struct clp_chosen *chosen, PyObject *code)

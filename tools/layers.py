@@ -15,7 +15,7 @@ import sys
 LAYERS = {
     "src/core": [
         "status mem buf hashmap version",
-        "clock proc processes file thread pages arena",
+        "clock proc processes file thread pages arena shadow",
         "functions lines bytecode opcode_table samples sampler",
         "engine decoded edges layout rewrite reach",
         "profile snapshot ended view wire live live_reader source number shown walk unpickle pickle measure align "

@@ -114,6 +114,16 @@ def _theirs(table, warnings):
     return None
 
 
+def of_line_profiler(table, named):
+    """The keys of [tool.line_profiler.TABLE] in this file, or in the one that line_profiler would
+    take; {} when there is none."""
+    if named is None:
+        found = _theirs(table, [])
+    else:
+        found = _table(named, _read(named), "line_profiler", table, [], True)
+    return found[1] if found else {}
+
+
 def _folders():
     try:
         folder = os.getcwd()

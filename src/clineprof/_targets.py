@@ -39,6 +39,19 @@ def functions_of(module, name):
     return found
 
 
+def from_its_package(target):
+    """What the module that a target names has imported from elsewhere in its package: line_profiler
+    selects those functions with it."""
+    name = target.removesuffix(".__init__")
+    module = sys.modules.get(name)
+    if type(module) is not MODULE:
+        return []
+    package = (name.rpartition(".")[0] or name) + "."
+    return [thing for thing in list(vars(module).values()) if type(thing) is FUNCTION
+            and type(thing.__module__) is str and thing.__module__ != name
+            and (thing.__module__ + ".").startswith(package)]
+
+
 def getattr_static(thing, name):
     """Only of what cannot have a __getattr__ of somebody's own."""
     try:

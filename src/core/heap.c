@@ -3,18 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#define FIRST_ROOM 128 /* of a shard: a page */
-#define FIRST_FILTER ((size_t)1 << 16)
-#define FILTER_FULL 255
 /* Blocks born in the first calls may die without being evidence: programs warm up. */
 #define WARM_CALLS 3
 
 /* ---- sampling ---- */
-
-static bool is_exact(const struct clp_heap *heap)
-{
-    return heap->interval <= 1;
-}
 
 /* xorshift64*: cheap, and good enough to choose blocks by. */
 static double draw_uniform(uint64_t *random)
@@ -30,8 +22,6 @@ static double draw_uniform(uint64_t *random)
 
 int64_t clp_heap_draw(struct clp_heap *heap, uint64_t *random)
 {
-    if (is_exact(heap))
-        return -1;
     if (*random == 0)
         *random = (__atomic_add_fetch(&heap->seeds, 1, __ATOMIC_RELAXED) *
                    UINT64_C(0x9E3779B97F4A7C15)) | 1;
@@ -40,147 +30,26 @@ int64_t clp_heap_draw(struct clp_heap *heap, uint64_t *random)
 
 struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t bytes)
 {
-    if (is_exact(heap))
+    if (clp_heap_is_exact(heap))
         return (struct clp_heap_weight){(int64_t)bytes, CLP_HEAP_ONE};
     double size = bytes != 0 ? (double)bytes : 1;
     double chance = -expm1(-size / (double)heap->interval);
     return (struct clp_heap_weight){llround(size / chance), llround(CLP_HEAP_ONE / chance)};
 }
 
-/* ---- the filter ---- */
+/* ---- one change at a time ---- */
 
-static struct clp_heap_filter *new_filter(struct clp_heap *heap, size_t counts)
+/* False: nothing may be changed. *locked is for give_hold. */
+static inline bool take_hold(struct clp_heap *heap, bool *locked)
 {
-    size_t mapped;
-    struct clp_heap_filter *filter =
-        clp_pages_map(&heap->pages, sizeof *filter + counts, &mapped);
-
-    if (filter != NULL)
-        filter->mask = counts - 1;
-    return filter;
+    *locked = !clp_thread_alone();
+    return !*locked || clp_lock_take(&heap->lock);
 }
 
-static void count_in(struct clp_heap_filter *filter, uint64_t address, int change)
+static inline void give_hold(struct clp_heap *heap, bool locked)
 {
-    unsigned char *count = &filter->counts[clp_heap_filter_place(filter, address)];
-    unsigned char now = __atomic_load_n(count, __ATOMIC_RELAXED);
-
-    if (now != FILTER_FULL)
-        __atomic_store_n(count, (unsigned char)(now + change), __ATOMIC_RELAXED);
-}
-
-/* A filter of twice the size with all that is in the table; the old one stays for who looks at
- * it. */
-static void grow_filter(struct clp_heap *heap)
-{
-    struct clp_heap_filter *filter = new_filter(heap, (heap->filter->mask + 1) * 2);
-
-    if (filter == NULL)
-        return; /* it only says "maybe" more often */
-    for (size_t i = 0; i < CLP_HEAP_SHARDS; i++) {
-        const struct clp_heap_shard *shard = &heap->shards[i];
-        for (size_t j = 0; j < shard->room; j++)
-            if (shard->blocks[j].address != 0)
-                count_in(filter, shard->blocks[j].address, 1);
-    }
-    __atomic_store_n(&heap->filter, filter, __ATOMIC_RELEASE);
-}
-
-/* ---- the table ---- */
-
-static struct clp_heap_shard *shard_of(struct clp_heap *heap, uint64_t address)
-{
-    return &heap->shards[clp_heap_hash(address) >> 58];
-}
-
-static size_t home_of(const struct clp_heap_shard *shard, uint64_t address)
-{
-    return ((clp_heap_hash(address) >> 24) + clp_heap_offset(address)) & (shard->room - 1);
-}
-
-/* The block's place, or the free one where it would go. There is a free one. */
-static struct clp_heap_block *find(const struct clp_heap_shard *shard, uint64_t address)
-{
-    size_t at = home_of(shard, address);
-
-    while (shard->blocks[at].address != 0 && shard->blocks[at].address != address)
-        at = (at + 1) & (shard->room - 1);
-    return &shard->blocks[at];
-}
-
-static bool grow_shard(struct clp_heap *heap, struct clp_heap_shard *shard)
-{
-    struct clp_heap_shard wider = {.room = shard->room != 0 ? shard->room * 2 : FIRST_ROOM,
-                                   .used = shard->used};
-
-    wider.blocks =
-        clp_pages_map(&heap->pages, wider.room * sizeof *wider.blocks, &wider.mapped);
-    if (wider.blocks == NULL)
-        return false;
-    for (size_t i = 0; i < shard->room; i++)
-        if (shard->blocks[i].address != 0)
-            *find(&wider, shard->blocks[i].address) = shard->blocks[i];
-    if (shard->room != 0)
-        clp_pages_unmap(&heap->pages, shard->blocks, shard->mapped);
-    *shard = wider;
-    return true;
-}
-
-/* A place for one more block in the shard, half full at most. */
-static bool has_room(struct clp_heap *heap, struct clp_heap_shard *shard)
-{
-    return (shard->used + 1) * 2 <= shard->room || grow_shard(heap, shard);
-}
-
-/* Takes the block out and moves those behind it up, so that none is cut off from its home. */
-static void close_gap(struct clp_heap_shard *shard, struct clp_heap_block *gap)
-{
-    size_t mask = shard->room - 1, hole = (size_t)(gap - shard->blocks);
-
-    for (size_t at = (hole + 1) & mask; shard->blocks[at].address != 0; at = (at + 1) & mask) {
-        size_t home = home_of(shard, shard->blocks[at].address);
-        if (((at - home) & mask) < ((at - hole) & mask))
-            continue; /* its home lies behind the hole */
-        shard->blocks[hole] = shard->blocks[at];
-        hole = at;
-    }
-    shard->blocks[hole] = (struct clp_heap_block){0};
-    shard->used--;
-}
-
-/* The block's place in the table, or NULL. */
-static struct clp_heap_block *look_up(struct clp_heap *heap, const void *address)
-{
-    struct clp_heap_shard *shard = shard_of(heap, (uintptr_t)address);
-    struct clp_heap_block *found =
-        shard->room != 0 ? find(shard, (uintptr_t)address) : NULL;
-
-    return found != NULL && found->address != 0 ? found : NULL;
-}
-
-static void take_out(struct clp_heap *heap, struct clp_heap_block *block)
-{
-    if (heap->filter != NULL)
-        count_in(heap->filter, block->address, -1);
-    heap->count--;
-    close_gap(shard_of(heap, block->address), block);
-}
-
-static bool put_in(struct clp_heap *heap, const struct clp_heap_block *block)
-{
-    struct clp_heap_shard *shard = shard_of(heap, block->address);
-
-    if (!has_room(heap, shard))
-        return false;
-    *find(shard, block->address) = *block;
-    shard->used++;
-    heap->count++;
-    if (heap->filter == NULL)
-        return true;
-    count_in(heap->filter, block->address, 1);
-    if (heap->count * 8 > heap->filter->mask)
-        grow_filter(heap);
-    return true;
+    if (locked)
+        clp_lock_give(&heap->lock);
 }
 
 /* ---- lines ---- */
@@ -202,6 +71,24 @@ static struct clp_heap_function *function_of(struct clp_heap *heap, uint32_t fun
     return &heap->functions[function];
 }
 
+static bool give_number(struct clp_heap *heap, struct clp_heap_line *line)
+{
+    void *owners = heap->owners;
+
+    if (heap->owner_count == CLP_HEAP_MOST_OWNERS)
+        return false;
+    if (heap->owner_count >= heap->owner_room) {
+        if (clp_mem_grow(&heap->arena.mem, &owners, &heap->owner_room, heap->owner_room * 2 + 64,
+                         sizeof *heap->owners) != CLP_OK)
+            return false;
+        heap->owners = owners;
+    }
+    line->number = (uint32_t)heap->owner_count;
+    heap->owners[heap->owner_count++] = line;
+    return true;
+}
+
+/* The line of the place, which owns something from now on; NULL: no memory. */
 static struct clp_heap_line *new_line(struct clp_heap *heap, const struct clp_heap_place *place)
 {
     struct clp_heap_function *function = function_of(heap, place->function);
@@ -213,15 +100,34 @@ static struct clp_heap_line *new_line(struct clp_heap *heap, const struct clp_he
             clp_mem_alloc(&heap->arena.mem, place->line_count, sizeof *function->lines);
         function->line_count = place->line_count;
     }
-    struct clp_heap_line *line = function->lines != NULL ? &function->lines[place->line] : NULL;
-    if (line != NULL && line->trail == NULL && heap->epochs != CLP_HEAP_NO_EPOCHS)
+    if (function->lines == NULL)
+        return NULL;
+    struct clp_heap_line *line = &function->lines[place->line];
+    line->function = place->function;
+    if (line->trail == NULL && heap->epochs != CLP_HEAP_NO_EPOCHS)
         line->trail = clp_mem_alloc(&heap->arena.mem, 1, sizeof *line->trail);
-    return line;
+    return give_number(heap, line) ? line : NULL;
 }
 
-static struct clp_heap_line *line_of(struct clp_heap *heap, uint32_t function, uint32_t line)
+/* The line of the place, NULL where it never owned anything. */
+static inline struct clp_heap_line *find_line(struct clp_heap *heap,
+                                              const struct clp_heap_place *place)
 {
-    return function == CLP_HEAP_NOBODY ? &heap->nobody : &heap->functions[function].lines[line];
+    if (place->function == CLP_HEAP_NOBODY)
+        return &heap->nobody;
+    if (CLP_UNLIKELY(place->function >= heap->function_room))
+        return NULL;
+    const struct clp_heap_function *function = &heap->functions[place->function];
+    if (CLP_UNLIKELY(function->lines == NULL || place->line >= function->line_count))
+        return NULL;
+    struct clp_heap_line *line = &function->lines[place->line];
+    return CLP_LIKELY(line->number != 0) ? line : NULL;
+}
+
+static inline struct clp_heap_line *owner_of(const struct clp_heap *heap,
+                                             const struct clp_shadow_slot *slot)
+{
+    return heap->owners[clp_heap_slot_owner(slot)];
 }
 
 static struct clp_heap_clock *clock_of(struct clp_heap *heap, uint32_t function)
@@ -240,23 +146,31 @@ static void settle(const struct clp_heap *heap, struct clp_heap_line *line)
     line->peak = heap->peak_number;
 }
 
-static void change(struct clp_heap *heap, struct clp_heap_line *line, struct clp_heap_weight weight,
-                   int sign)
+/* A block more, or with sign -1 one less. */
+static inline struct clp_heap_weight change(struct clp_heap *heap, struct clp_heap_line *line,
+                                            uint64_t bytes, int sign)
 {
+    struct clp_heap_weight weight = {(int64_t)bytes, CLP_HEAP_ONE};
+
+    if (CLP_UNLIKELY(!clp_heap_is_exact(heap)))
+        weight = clp_heap_weight(heap, bytes);
     settle(heap, line);
     line->live += sign * weight.bytes;
     line->blocks += sign * weight.blocks;
     heap->live += sign * weight.bytes;
-    if (heap->live <= heap->peak)
-        return;
-    heap->peak = heap->live;
-    heap->peak_number++;
+    if (CLP_UNLIKELY(heap->live > heap->peak)) {
+        heap->peak = heap->live;
+        heap->peak_number++;
+    }
+    return weight;
 }
 
-static bool same_execution(const struct clp_heap_block *block, const struct clp_heap_place *place)
+/* Is it the execution that allocated the block which runs at `place`? */
+static inline bool same_execution(struct clp_heap *heap, const struct clp_shadow_slot *slot,
+                                  const struct clp_heap_place *place)
 {
-    return place->function != CLP_HEAP_NOBODY && block->function == place->function &&
-           block->line == place->line && block->execution == place->execution;
+    return CLP_UNLIKELY(slot->execution == place->execution) &&
+           place->function != CLP_HEAP_NOBODY && find_line(heap, place) == owner_of(heap, slot);
 }
 
 /* [i] of the trail's ages; negative: not older than three calls. */
@@ -271,128 +185,143 @@ static int age_class(uint64_t age)
     return class;
 }
 
-static void note_death(struct clp_heap *heap, const struct clp_heap_line *line,
-                       const struct clp_heap_block *block, struct clp_heap_weight weight)
+static void note_death(struct clp_heap *heap, const struct clp_heap_line *line, uint32_t born,
+                       struct clp_heap_weight weight)
 {
-    uint32_t now = (uint32_t)clock_of(heap, block->function)->calls;
+    uint32_t now = (uint32_t)clock_of(heap, line->function)->calls;
 
-    if (line->trail == NULL || block->born <= WARM_CALLS || now < block->born)
+    if (born <= WARM_CALLS || now < born)
         return;
-    int class = age_class(now - block->born);
+    int class = age_class(now - born);
     if (class < 0)
         return;
     line->trail->dead[class] += (uint64_t)weight.blocks;
     line->trail->deaths[class]++;
 }
 
-/* Adds the block, a new one unless it is `born` already. */
-static bool add(struct clp_heap *heap, const void *address, size_t bytes,
-                const struct clp_heap_place *place, const uint32_t *born)
-{
-    bool nobody = place->function == CLP_HEAP_NOBODY;
-    struct clp_heap_line *line = nobody ? &heap->nobody : new_line(heap, place);
-    struct clp_heap_block block = {.address = (uintptr_t)address,
-                                   .bytes = bytes,
-                                   .function = place->function,
-                                   .line = nobody ? 0 : place->line,
-                                   .execution = place->execution};
-
-    if (line == NULL)
-        return false;
-    block.born = born != NULL ? *born : (uint32_t)clock_of(heap, place->function)->calls;
-    if (!put_in(heap, &block))
-        return false;
-    change(heap, line, clp_heap_weight(heap, bytes), 1);
-    return true;
-}
-
-/* An address that is in the table already was freed behind our back. */
-static void forget_stale(struct clp_heap *heap, const void *address)
-{
-    struct clp_heap_block *stale = look_up(heap, address);
-
-    if (stale == NULL)
-        return;
-    change(heap, line_of(heap, stale->function, stale->line),
-           clp_heap_weight(heap, stale->bytes), -1);
-    take_out(heap, stale);
-}
-
 /* ---- events ---- */
+
+/* The block's slot for its new owner; NULL: it cannot be followed. An address that is in the table
+ * already was freed behind our back. */
+static inline struct clp_shadow_slot *make_room(struct clp_heap *heap, const void *address,
+                                                size_t bytes)
+{
+    if (CLP_UNLIKELY(bytes >= CLP_HEAP_MOST_BYTES))
+        return NULL;
+    struct clp_shadow_slot *slot = clp_shadow_add(&heap->shadow, address);
+    if (slot != NULL && CLP_UNLIKELY(slot->owned != 0))
+        change(heap, owner_of(heap, slot), clp_heap_slot_bytes(slot), -1);
+    return slot;
+}
+
+/* Adds the block, a new one unless it is `born` already. */
+static inline void add(struct clp_heap *heap, const void *address, size_t bytes,
+                       const struct clp_heap_place *place, const uint32_t *born)
+{
+    struct clp_heap_line *line = find_line(heap, place);
+
+    if (CLP_UNLIKELY(line == NULL))
+        line = new_line(heap, place);
+    struct clp_shadow_slot *slot = line != NULL ? make_room(heap, address, bytes) : NULL;
+    if (CLP_UNLIKELY(slot == NULL)) {
+        heap->lost = true;
+        return;
+    }
+    slot->execution = place->execution;
+    slot->born = 0;
+    if (CLP_UNLIKELY(heap->epochs != CLP_HEAP_NO_EPOCHS))
+        slot->born = born != NULL ? *born : (uint32_t)clock_of(heap, line->function)->calls;
+    __atomic_store_n(&slot->owned, (uint64_t)bytes << CLP_HEAP_OWNER_BITS | line->number,
+                     __ATOMIC_RELAXED);
+    change(heap, line, bytes, 1);
+}
 
 void clp_heap_add(struct clp_heap *heap, const void *address, size_t bytes,
                   const struct clp_heap_place *place)
 {
-    if (!clp_lock_take(&heap->lock))
+    bool locked;
+
+    if (!take_hold(heap, &locked))
         return;
-    forget_stale(heap, address);
-    if (!add(heap, address, bytes, place, NULL))
-        heap->lost = true;
-    clp_lock_give(&heap->lock);
+    add(heap, address, bytes, place, NULL);
+    give_hold(heap, locked);
 }
 
 void clp_heap_drop(struct clp_heap *heap, const void *address, const struct clp_heap_place *place)
 {
-    if (!clp_lock_take(&heap->lock))
+    bool locked;
+
+    if (!take_hold(heap, &locked))
         return;
-    struct clp_heap_block *block = look_up(heap, address);
-    if (block != NULL) {
-        struct clp_heap_line *line = line_of(heap, block->function, block->line);
-        struct clp_heap_weight weight = clp_heap_weight(heap, block->bytes);
-        change(heap, line, weight, -1);
-        if (same_execution(block, place))
+    const struct clp_shadow_slot *slot = clp_shadow_find(&heap->shadow, address);
+    if (slot != NULL) {
+        struct clp_heap_line *line = owner_of(heap, slot);
+        struct clp_heap_weight weight = change(heap, line, clp_heap_slot_bytes(slot), -1);
+        if (same_execution(heap, slot, place))
             line->freed_at_once += (uint64_t)weight.bytes;
-        else
-            note_death(heap, line, block, weight);
-        take_out(heap, block);
+        else if (line->trail != NULL)
+            note_death(heap, line, slot->born, weight);
+        clp_shadow_remove(&heap->shadow, address);
     }
-    clp_lock_give(&heap->lock);
+    give_hold(heap, locked);
 }
 
 bool clp_heap_take(struct clp_heap *heap, const void *address, struct clp_heap_block *taken)
 {
-    if (!clp_lock_take(&heap->lock))
+    bool locked;
+
+    if (!take_hold(heap, &locked))
         return false;
-    struct clp_heap_block *block = look_up(heap, address);
-    if (block != NULL) {
-        *taken = *block;
-        change(heap, line_of(heap, block->function, block->line),
-               clp_heap_weight(heap, block->bytes), -1);
-        take_out(heap, block);
+    const struct clp_shadow_slot *slot = clp_shadow_find(&heap->shadow, address);
+    if (slot != NULL) {
+        *taken = (struct clp_heap_block){address, *slot};
+        change(heap, owner_of(heap, slot), clp_heap_slot_bytes(slot), -1);
+        clp_shadow_remove(&heap->shadow, address);
     }
-    clp_lock_give(&heap->lock);
-    return block != NULL;
+    give_hold(heap, locked);
+    return slot != NULL;
+}
+
+/* The resized block keeps its age where it stays with its line. */
+static void move(struct clp_heap *heap, const struct clp_heap_block *taken, const void *address,
+                 size_t bytes, const struct clp_heap_place *place)
+{
+    const struct clp_shadow_slot *slot = taken != NULL ? &taken->slot : NULL;
+    bool same_line = slot != NULL && find_line(heap, place) == owner_of(heap, slot);
+
+    if (slot != NULL && same_execution(heap, slot, place))
+        owner_of(heap, slot)->freed_at_once +=
+            (uint64_t)clp_heap_weight(heap, clp_heap_slot_bytes(slot)).bytes;
+    if (address != NULL)
+        add(heap, address, bytes, place, same_line ? &slot->born : NULL);
 }
 
 void clp_heap_moved(struct clp_heap *heap, const struct clp_heap_block *taken, const void *address,
                     size_t bytes, const struct clp_heap_place *place)
 {
-    bool same_line = taken != NULL && taken->function == place->function &&
-                     (taken->function == CLP_HEAP_NOBODY || taken->line == place->line);
+    bool locked;
 
-    if (!clp_lock_take(&heap->lock))
+    if (!take_hold(heap, &locked))
         return;
-    if (taken != NULL && same_execution(taken, place))
-        line_of(heap, taken->function, taken->line)->freed_at_once +=
-            (uint64_t)clp_heap_weight(heap, taken->bytes).bytes;
-    if (address != NULL) {
-        forget_stale(heap, address);
-        if (!add(heap, address, bytes, place, same_line ? &taken->born : NULL))
-            heap->lost = true;
-    }
-    clp_lock_give(&heap->lock);
+    move(heap, taken, address, bytes, place);
+    give_hold(heap, locked);
 }
 
 void clp_heap_restore(struct clp_heap *heap, const struct clp_heap_block *taken)
 {
-    if (!clp_lock_take(&heap->lock))
+    uint64_t bytes = clp_heap_slot_bytes(&taken->slot);
+    bool locked;
+
+    if (!take_hold(heap, &locked))
         return;
-    if (put_in(heap, taken))
-        change(heap, line_of(heap, taken->function, taken->line),
-               clp_heap_weight(heap, taken->bytes), 1);
-    else
+    struct clp_shadow_slot *slot = make_room(heap, taken->address, bytes);
+    if (slot != NULL) {
+        *slot = taken->slot;
+        change(heap, owner_of(heap, slot), bytes, 1);
+    } else {
         heap->lost = true;
-    clp_lock_give(&heap->lock);
+    }
+    give_hold(heap, locked);
 }
 
 /* ---- epochs ---- */
@@ -439,7 +368,9 @@ static void end_epoch(struct clp_heap *heap, struct clp_heap_clock *clock)
 /* So many calls are over when the next one begins: what the last one held is gone by then. */
 void clp_heap_call(struct clp_heap *heap, uint32_t number)
 {
-    if (!clp_lock_take(&heap->lock))
+    bool locked;
+
+    if (!take_hold(heap, &locked))
         return;
     struct clp_heap_function *function = function_of(heap, number);
     if (function == NULL) {
@@ -449,16 +380,18 @@ void clp_heap_call(struct clp_heap *heap, uint32_t number)
             end_epoch(heap, &function->clock);
         function->clock.calls++;
     }
-    clp_lock_give(&heap->lock);
+    give_hold(heap, locked);
 }
 
 void clp_heap_tick(struct clp_heap *heap)
 {
-    if (!clp_lock_take(&heap->lock))
+    bool locked;
+
+    if (!take_hold(heap, &locked))
         return;
     heap->clock.calls++;
     end_epoch(heap, &heap->clock);
-    clp_lock_give(&heap->lock);
+    give_hold(heap, locked);
 }
 
 /* The last epoch takes in what is left over of calls. */
@@ -473,26 +406,62 @@ static void finish_clock(struct clp_heap *heap, struct clp_heap_clock *clock)
 
 void clp_heap_finish(struct clp_heap *heap)
 {
-    if (!clp_lock_take(&heap->lock))
+    bool locked;
+
+    if (!take_hold(heap, &locked))
         return;
     if (heap->epochs == CLP_HEAP_BY_ONE)
         finish_clock(heap, &heap->clock);
     else if (heap->epochs == CLP_HEAP_BY_CALLS)
         for (size_t i = 0; i < heap->function_room; i++)
             finish_clock(heap, &heap->functions[i].clock);
-    clp_lock_give(&heap->lock);
+    give_hold(heap, locked);
 }
 
 /* ---- life ---- */
 
+/* With a shadow that is empty. */
+static clp_status begin(struct clp_heap *heap)
+{
+    heap->clock.stride = 1;
+    heap->nobody.function = CLP_HEAP_NOBODY;
+    heap->owner_count = 1; /* 0 is none */
+    return give_number(heap, &heap->nobody) ? CLP_OK : CLP_NO_MEMORY;
+}
+
 clp_status clp_heap_init(struct clp_heap *heap, uint64_t interval, enum clp_heap_epochs epochs)
 {
-    *heap = (struct clp_heap){.interval = interval, .epochs = epochs, .clock.stride = 1};
+    *heap = (struct clp_heap){.interval = interval, .epochs = epochs};
     clp_arena_init(&heap->arena, &heap->pages);
-    if (is_exact(heap))
-        return CLP_OK; /* every block is there: nothing to filter */
-    heap->filter = new_filter(heap, FIRST_FILTER);
-    return heap->filter != NULL ? CLP_OK : CLP_NO_MEMORY;
+    clp_status status = clp_shadow_init(&heap->shadow, &heap->pages);
+    return status == CLP_OK ? begin(heap) : status;
+}
+
+static void forget(struct clp_heap *heap)
+{
+    clp_shadow_empty(&heap->shadow);
+    clp_arena_clear(&heap->arena);
+    heap->owners = NULL;
+    heap->functions = NULL;
+    heap->owner_room = heap->function_room = 0;
+    heap->nobody = (struct clp_heap_line){0};
+    heap->clock = (struct clp_heap_clock){0};
+    heap->live = heap->peak = 0;
+    heap->peak_number = 0;
+    heap->lost = false;
+}
+
+clp_status clp_heap_restart(struct clp_heap *heap)
+{
+    clp_status status;
+    bool locked;
+
+    if (!take_hold(heap, &locked))
+        return CLP_NO_MEMORY;
+    forget(heap);
+    status = begin(heap);
+    give_hold(heap, locked);
+    return status;
 }
 
 void clp_heap_fork_prepare(struct clp_heap *heap)
@@ -507,9 +476,7 @@ void clp_heap_fork_done(struct clp_heap *heap)
 
 void clp_heap_clear(struct clp_heap *heap)
 {
-    for (size_t i = 0; i < CLP_HEAP_SHARDS; i++)
-        if (heap->shards[i].room != 0)
-            clp_pages_unmap(&heap->pages, heap->shards[i].blocks, heap->shards[i].mapped);
+    clp_shadow_clear(&heap->shadow);
     clp_arena_clear(&heap->arena);
     *heap = (struct clp_heap){.pages = heap->pages};
 }

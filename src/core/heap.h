@@ -2,8 +2,9 @@
 /* The table of live blocks: which line of the program owns each of them, and what became of those
  * that are gone.
  *
- *   address ---> shard ---> struct clp_heap_block   open addressing, linear probing
- *   function, line -------> struct clp_heap_line    bytes alive, alive at the peak, freed at once
+ *   address ----> slot (shadow.h)          bytes and owner, execution, born
+ *   owner ------> struct clp_heap_line     bytes alive, alive at the peak, freed at once
+ *   function, line ---^
  *
  * Which blocks. At an interval of 1 every block is in the table, and all is exact. Otherwise each
  * byte is a sample with the chance of 1 in `interval`, independent of all others, so a block of s
@@ -13,12 +14,9 @@
  * thread counts down the bytes to its next sample, drawn from the exponential distribution: as that
  * has no memory, where one block ends and the next begins makes no difference.
  *
- * A block that is not in the table costs its free one look at a filter, which counts the blocks of
- * the table by a part of the address's hash. Looking takes no lock: who frees a block knows its
- * address from who allocated it, so the count is there to be seen. A filter that was outgrown stays
- * mapped for whoever still looks at it.
- *
- * The table is cut into shards that grow one by one, so that growing is never long.
+ * A block that is not in the table costs its free one look-up in the shadow, mostly three reads of what
+ * stays in the cache. It takes no lock: who frees a block knows its address from who allocated it, so
+ * what is said of it there is there to be seen.
  *
  * The peak. When all live bytes reach a new height, that peak gets a number; nothing else is done.
  * A line that is about to change sees that there was a peak since it changed last, and what it has
@@ -29,7 +27,8 @@
  * function, or one clock for all lines. When there are CLP_LEAKS_MOST_EPOCHS of them, two become
  * one.
  *
- * Any thread may call; one lock holds for moments. Memory is the table's own pages. */
+ * Any thread may call; one lock holds for moments, and is not taken while the process has a single
+ * thread. Memory is the table's own pages. */
 #ifndef CLP_HEAP_H
 #define CLP_HEAP_H
 
@@ -38,10 +37,10 @@
 #include "leaks.h"
 #include "pages.h"
 #include "profile.h"
+#include "shadow.h"
 #include "thread.h"
 #include "view.h"
 
-#define CLP_HEAP_SHARDS 64
 #define CLP_HEAP_AGES 32
 #define CLP_HEAP_INTERVAL 65536 /* bytes: the usual mean distance of samples */
 
@@ -55,22 +54,25 @@ struct clp_heap_place {
 
 #define CLP_HEAP_NOBODY UINT32_MAX
 
+/* A slot's `owned`: the block's bytes and the number of its line. */
+#define CLP_HEAP_OWNER_BITS 24
+#define CLP_HEAP_MOST_OWNERS ((uint64_t)1 << CLP_HEAP_OWNER_BITS)
+#define CLP_HEAP_MOST_BYTES ((uint64_t)1 << (64 - CLP_HEAP_OWNER_BITS))
+
+static inline uint64_t clp_heap_slot_bytes(const struct clp_shadow_slot *slot)
+{
+    return slot->owned >> CLP_HEAP_OWNER_BITS;
+}
+
+static inline uint32_t clp_heap_slot_owner(const struct clp_shadow_slot *slot)
+{
+    return (uint32_t)(slot->owned & (CLP_HEAP_MOST_OWNERS - 1));
+}
+
+/* A block that was taken out of the table. */
 struct clp_heap_block {
-    uint64_t address; /* 0: none */
-    uint64_t bytes;
-    uint32_t function, line, execution;
-    uint32_t born; /* on the clock of its line */
-};
-
-struct clp_heap_shard {
-    struct clp_heap_block *blocks;
-    size_t room, used, mapped;
-};
-
-/* Counts of watched blocks by hash; a full count stays full. */
-struct clp_heap_filter {
-    uint64_t mask;
-    unsigned char counts[];
+    const void *address;
+    struct clp_shadow_slot slot;
 };
 
 /* What verdicts need of a line. Deaths are kept by age: [i] of blocks older than 3 * 2^i calls. */
@@ -87,6 +89,8 @@ struct clp_heap_line {
     int64_t at_peak;
     uint64_t peak; /* the number of the peak at_peak is of */
     uint64_t freed_at_once;
+    uint32_t number;   /* as an owner; 0: nothing was ever chosen */
+    uint32_t function; /* or CLP_HEAP_NOBODY */
     struct clp_heap_trail *trail; /* NULL: no verdicts are wanted, or nothing was ever alive */
 };
 
@@ -116,9 +120,9 @@ struct clp_heap {
     struct clp_lock lock;
     struct clp_pages pages;
     struct clp_arena arena;
-    struct clp_heap_shard shards[CLP_HEAP_SHARDS];
-    size_t count; /* blocks in the table */
-    struct clp_heap_filter *filter; /* NULL: every block is looked up */
+    struct clp_shadow shadow;
+    struct clp_heap_line **owners; /* by number; [0] is none */
+    size_t owner_count, owner_room;
     struct clp_heap_function *functions;
     size_t function_room;
     struct clp_heap_line nobody;
@@ -126,7 +130,7 @@ struct clp_heap {
     int64_t live, peak;
     uint64_t peak_number;
     uint64_t seeds; /* of threads; may be set at the start */
-    bool lost; /* out of memory once: numbers are too small */
+    bool lost; /* out of memory once, or of what else a block needs: numbers are too small */
 };
 
 /* What a chosen block of this size stands for. */
@@ -139,11 +143,14 @@ struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t byt
 /* *heap must not move afterwards. CLP_NO_MEMORY: there is none to begin with. */
 clp_status clp_heap_init(struct clp_heap *heap, uint64_t interval, enum clp_heap_epochs epochs);
 
-/* Filters stay, for whoever looks at one. */
+/* As after clp_heap_init: nothing is in the table and nothing was. Threads that look for a block may go
+ * on. CLP_NO_MEMORY as there. */
+clp_status clp_heap_restart(struct clp_heap *heap);
+
+/* Nobody may look any more. */
 void clp_heap_clear(struct clp_heap *heap);
 
-/* Bytes to the next block that is chosen; *random is the thread's, 0 at first. Negative: the next
- * one. */
+/* Bytes to the next block that is chosen, where not all are; *random is the thread's, 0 at first. */
 int64_t clp_heap_draw(struct clp_heap *heap, uint64_t *random);
 
 /* A chosen block is new. */
@@ -199,35 +206,15 @@ struct clp_heap_judging {
 clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_heap_scope *scope,
                           const struct clp_heap_judging *judging, struct clp_profile *profile);
 
-/* Blocks that lie close together are neighbours in the table and in the filter, for that is how
- * programs allocate and free: 256 bytes at a time are hashed, and what lies where within them is
- * kept. */
-static inline uint64_t clp_heap_hash(uint64_t address)
+static inline bool clp_heap_is_exact(const struct clp_heap *heap)
 {
-    uint64_t hash = (address >> 8) * UINT64_C(0x9E3779B97F4A7C15);
-
-    /* once more: of neighbours only the highest bits are spread well by now */
-    hash ^= hash >> 32;
-    return hash * UINT64_C(0x9E3779B97F4A7C15);
+    return heap->interval <= 1;
 }
 
-static inline uint64_t clp_heap_offset(uint64_t address)
-{
-    return (address >> 4) & 0xf;
-}
-
-static inline size_t clp_heap_filter_place(const struct clp_heap_filter *filter, uint64_t address)
-{
-    return ((clp_heap_hash(address) >> 32) + clp_heap_offset(address)) & filter->mask;
-}
-
+/* Where every block is there, there is no need to look. */
 static inline bool clp_heap_may_have(const struct clp_heap *heap, const void *address)
 {
-    const struct clp_heap_filter *filter = __atomic_load_n(&heap->filter, __ATOMIC_ACQUIRE);
-
-    return filter == NULL ||
-           __atomic_load_n(&filter->counts[clp_heap_filter_place(filter, (uintptr_t)address)],
-                           __ATOMIC_RELAXED) != 0;
+    return clp_heap_is_exact(heap) || clp_shadow_find(&heap->shadow, address) != NULL;
 }
 
 #endif

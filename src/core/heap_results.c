@@ -121,41 +121,41 @@ static struct clp_leaks_rule rule_for(const struct clp_heap *heap,
     };
 }
 
-static uint64_t weight_of(const struct clp_heap *heap, const struct clp_heap_block *block)
-{
-    return (uint64_t)clp_heap_weight(heap, block->bytes).blocks;
-}
+struct old_count {
+    struct clp_heap *heap;
+    const struct clp_heap_judging *judging;
+};
 
 /* Is the block old enough to say something, and not of the warm-up? */
-static bool is_old(const struct clp_heap *heap, const struct clp_heap_judging *judging,
-                   const struct clp_heap_block *block)
+static bool is_old(const struct old_count *count, uint32_t function, uint32_t born)
 {
-    const struct clp_heap_clock *clock = clock_of(heap, block->function);
-    struct clp_leaks_rule rule = rule_for(heap, judging, clock);
+    const struct clp_heap_clock *clock = clock_of(count->heap, function);
+    struct clp_leaks_rule rule = rule_for(count->heap, count->judging, clock);
     uint32_t now = (uint32_t)clock->calls;
 
-    return block->born > rule.warmups * clock->stride && block->born <= now &&
-           now - block->born >= CLP_LEAKS_OLD_EPOCHS * clock->stride;
+    return born > rule.warmups * clock->stride && born <= now &&
+           now - born >= CLP_LEAKS_OLD_EPOCHS * clock->stride;
+}
+
+static void count_if_old(void *data, const struct clp_shadow_slot *slot)
+{
+    const struct old_count *count = data;
+    struct clp_heap *heap = count->heap;
+    const struct clp_heap_line *line = heap->owners[clp_heap_slot_owner(slot)];
+
+    if (line->trail == NULL || !is_old(count, line->function, slot->born))
+        return;
+    line->trail->old_alive +=
+        (uint64_t)clp_heap_weight(heap, clp_heap_slot_bytes(slot)).blocks;
+    line->trail->old_blocks++;
 }
 
 /* Looks through the table once for what got old and is alive. */
 static void count_old(struct clp_heap *heap, const struct clp_heap_judging *judging)
 {
-    for (size_t i = 0; i < CLP_HEAP_SHARDS; i++) {
-        const struct clp_heap_shard *shard = &heap->shards[i];
-        for (size_t j = 0; j < shard->room; j++) {
-            const struct clp_heap_block *block = &shard->blocks[j];
-            if (block->address == 0 || block->function == CLP_HEAP_NOBODY ||
-                !is_old(heap, judging, block))
-                continue;
-            struct clp_heap_trail *trail =
-                heap->functions[block->function].lines[block->line].trail;
-            if (trail == NULL)
-                continue;
-            trail->old_alive += weight_of(heap, block);
-            trail->old_blocks++;
-        }
-    }
+    struct old_count count = {heap, judging};
+
+    clp_shadow_walk(&heap->shadow, count_if_old, &count);
 }
 
 /* What the trail says in epochs of so many calls (a power of two). */

@@ -86,10 +86,11 @@ void clp_proc_close(struct clp_proc *proc)
 static const char *parse_number(const char *text, uint64_t *value)
 {
     const char *at = text;
+    uint64_t number = 0;
 
-    *value = 0;
-    while (*at >= '0' && *at <= '9')
-        *value = *value * 10 + (uint64_t)(*at++ - '0');
+    for (unsigned digit; (digit = (unsigned)*at - '0') <= 9; at++)
+        number = number * 10 + digit;
+    *value = number;
     return at == text ? NULL : at;
 }
 

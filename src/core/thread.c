@@ -14,9 +14,6 @@
 #define LOCK_SPINS 100
 #define LOCK_YIELDS 5000000
 
-/* glibc's, since 2.32: false from the first thread that is made on. */
-extern char __libc_single_threaded __attribute__((weak));
-
 clp_status clp_thread_hook_init(struct clp_thread_hook *hook, void (*at_end)(void *data))
 {
     return pthread_key_create(&hook->key, at_end) == 0 ? CLP_OK : CLP_UNSUPPORTED;
@@ -183,11 +180,6 @@ bool clp_lock_wait(struct clp_lock *lock)
 }
 
 /* ---- what threads there are, and do ---- */
-
-bool clp_thread_alone(void)
-{
-    return &__libc_single_threaded != NULL && __libc_single_threaded != 0;
-}
 
 void clp_thread_get_use(struct clp_thread_use *use)
 {

@@ -78,8 +78,15 @@ static inline void clp_lock_give(struct clp_lock *lock)
 {
     __atomic_clear(&lock->taken, __ATOMIC_RELEASE);
 }
+
+/* glibc's, since 2.32: false from the first thread that is made on. */
+extern char __libc_single_threaded __attribute__((weak));
+
 /* Has the process but one thread? Costs nothing to ask. Where the C library cannot tell: no. */
-bool clp_thread_alone(void);
+static inline bool clp_thread_alone(void)
+{
+    return &__libc_single_threaded != NULL && __libc_single_threaded != 0;
+}
 
 /* What the calling thread has done since it began: 0.25 microseconds to ask. */
 struct clp_thread_use {

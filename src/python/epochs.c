@@ -135,12 +135,9 @@ void clp_epochs_stop(struct clp_recorder *recorder)
 bool clp_epochs_restart(struct clp_recorder *recorder, int warmups, int64_t limit)
 {
     struct clp_heap *heap = recorder->heap;
-    uint64_t interval = heap->interval;
-    enum clp_heap_epochs by = heap->epochs;
 
     (void)clp_hooks_set_heap(recorder, NULL);
-    clp_heap_clear(heap);
-    if (clp_heap_init(heap, interval, by) != CLP_OK) {
+    if (clp_heap_restart(heap) != CLP_OK) {
         PyErr_NoMemory();
         return false;
     }

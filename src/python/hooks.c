@@ -59,7 +59,9 @@ struct clp_heap_place clp_hooks_place(void)
 /* Is a block of this size chosen? */
 static bool choose(struct clp_heap *heap, struct clp_allocating *allocating, size_t size)
 {
-    if (allocating->random == 0 && heap->interval > 1) /* the first one here */
+    if (clp_heap_is_exact(heap))
+        return true;
+    if (allocating->random == 0) /* the first one here */
         allocating->left = clp_heap_draw(heap, &allocating->random) - (int64_t)size;
     if (allocating->left >= 0)
         return false;

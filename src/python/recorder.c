@@ -10,7 +10,7 @@
 /* How old a thread's page faults and processor time may be at the start of a line; the second while
  * there is no other thread. */
 #define FRESH_NANOS 8000
-#define FRESH_NANOS_ALONE 64000
+#define FRESH_NANOS_ALONE 512000
 
 __thread struct clp_thread *clp_thread_here;
 

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""What `import memory_profiler` gives, from clineprof:
+
+    import clineprof.memory_profiler as memory_profiler
+
+or, for code that is not one's own, before it is imported:
+
+    import sys, clineprof.memory_profiler
+    sys.modules["memory_profiler"] = clineprof.memory_profiler
+
+`python -m clineprof.memory_profiler PROGRAM` runs a program with `profile` in its builtins. How far
+it goes: docs/conformance.md.
+"""
+import contextlib
+import linecache
+import logging
+import sys
+
+from clineprof._code_map import CodeMap, LineProfiler, choose_backend
+from clineprof._memusage import MemitResult, memory_usage
+from clineprof._time_stamper import TimeStamper
+from clineprof._wrapping import wrapped_calls
+
+__all__ = [
+    "CodeMap", "LineProfiler", "LogFile", "MemitResult", "TimeStamper", "choose_backend",
+    "load_ipython_extension", "main", "memory_usage", "profile", "show_results",
+]  # fmt: skip
+
+__version__ = "0.61.0"  # of memory_profiler, whose names these are
+HEADER = "{0:>6} {1:>12} {2:>12}  {3:>10}   {4:<}"
+
+
+def profile(func=None, stream=None, precision=1, backend="psutil"):
+    """Decorates a function: at the end of every call its lines' memory is printed to a text stream,
+    or to standard output, with `precision` digits behind the point."""
+    if func is None:
+        return lambda function: profile(function, stream, precision, backend)
+    backend = choose_backend(backend)
+
+    def begin():
+        profiler = LineProfiler(backend=backend)
+        profiler(func)
+        return profiler, lambda: show_results(profiler, stream, precision)
+
+    return wrapped_calls(func, begin)
+
+
+def show_results(prof, stream=None, precision=1):
+    """Writes the tables of a LineProfiler to a text stream, or to standard output."""
+    stream = sys.stdout if stream is None else stream
+    size = "{0:%d.%df} MiB" % (precision + 4, precision)
+    header = HEADER.format("Line #", "Mem usage", "Increment", "Occurrences", "Line Contents")
+    for filename, lines in prof.code_map.items():
+        stream.write("Filename: %s\n\n%s\n%s\n" % (filename, header, "=" * len(header)))
+        texts = linecache.getlines(filename)
+        for number, measures in lines:
+            text = texts[number - 1] if number <= len(texts) else "\n"
+            cells = ("", "", "")
+            if measures:
+                increment, usage, occurrences = measures
+                cells = size.format(usage), size.format(increment), occurrences
+            stream.write(HEADER.format(number, *cells, text))
+        stream.write("\n\n")
+
+
+class LogFile:
+    """A stream that logs what is written to it. reportIncrementFlag: only rows with a positive
+    increment, and the headings."""
+
+    def __init__(self, name=None, reportIncrementFlag=False):
+        self.logger = logging.getLogger(name)
+        self.reportIncrementFlag = reportIncrementFlag
+
+    def write(self, msg, level=logging.INFO):
+        if not self.reportIncrementFlag or self._is_shown(msg):
+            self.logger.log(level, msg)
+
+    @staticmethod
+    def _is_shown(msg):
+        if "MiB" in msg:
+            try:
+                return float(msg.split("MiB")[1]) > 0
+            except ValueError:  # it is about memory, but no row
+                return True
+        return "Filename:" in msg or "Line Contents" in msg
+
+    def flush(self):
+        for handler in self.logger.handlers:
+            handler.flush()
+
+
+def load_ipython_extension(ip):
+    """`%load_ext memory_profiler`: the magics of clineprof."""
+    import clineprof
+
+    clineprof.load_ipython_extension(ip)
+
+
+# ---- python -m -------------------------------------------------------------------------------
+
+
+def main():
+    """Runs the program that the command line names, and prints what it measured."""
+    options = _options()
+    if options.timestamp:
+        profiler = TimeStamper(choose_backend(options.backend), options.include_children)
+    else:
+        profiler = LineProfiler(max_mem=options.max_mem, backend=options.backend)
+    try:
+        _run(options.program, profiler)
+    finally:
+        with open(options.out_filename, "a") if options.out_filename else contextlib.nullcontext(
+                sys.stdout) as out:
+            if options.timestamp:
+                profiler.show_results(out)
+            else:
+                show_results(profiler, out, options.precision)
+
+
+def _options():
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="python -m memory_profiler",
+                                     usage="%(prog)s [options] program [arguments]")  # fmt: skip
+    parser.add_argument("--version", action="version", version=__version__)
+    parser.add_argument("--pdb-mmem", dest="max_mem", metavar="MAXMEM", type=float,
+                        help="has no effect; ckernprof --pdb-mmem does it")  # fmt: skip
+    parser.add_argument("--precision", type=int, default=3, help="digits behind the point")
+    parser.add_argument("-o", dest="out_filename", help="a file that the tables are appended to")
+    parser.add_argument("--timestamp", action="store_true",
+                        help="print when decorated functions ran in place of tables")  # fmt: skip
+    parser.add_argument("--include-children", action="store_true",
+                        help="with --timestamp: also the memory of child processes")  # fmt: skip
+    parser.add_argument("--backend", default="psutil",
+                        choices=["tracemalloc", "psutil", "psutil_pss", "psutil_uss", "posix"])
+    parser.add_argument("program", nargs=argparse.REMAINDER,
+                        help="a file whose name ends with .py, or a module, and its arguments")
+    options = parser.parse_args()
+    if not options.program:
+        parser.exit(1, "A program to run must be provided. Use -h for help\n")
+    return options
+
+
+def _run(words, profiler):
+    import builtins
+    import os
+    import runpy
+
+    builtins.profile = profiler
+    sys.argv = words
+    if words[0].endswith(".py"):
+        sys.path.insert(0, os.path.dirname(os.path.abspath(words[0])))
+        runpy.run_path(words[0], run_name="__main__")
+    else:
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
