@@ -51,7 +51,7 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
     into->raw_total += nanos((double)sum->total, nanos_per_tick);
     for (uint32_t i = 0; i < sum->line_count; i++) {
         const struct clp_cell *cell = &sum->cells[i];
-        if (cell->hits == 0 && cell->self == 0 && cell->await == 0)
+        if (cell->hits == 0 && cell->self == 0 && cell->await == 0 && cell->nested == 0)
             continue;
         struct clp_measures measures = measures_of(sum, i, engine->costs.line, nanos_per_tick);
         clp_status status = clp_profile_add_line(

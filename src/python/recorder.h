@@ -66,6 +66,7 @@ struct clp_recorder {
     size_t with_memory; /* .. that want memory */
     size_t with_heap;   /* .. that want the table of live blocks */
     bool awake;         /* the tracer sends events */
+    bool opened_late;   /* a window was opened on functions that may have been running */
     struct clp_live live;
     const struct clp_window *live_window; /* borrowed: whose numbers are in the live file */
     const struct clp_pages *helpers[2]; /* borrowed: helper threads' memory; NULL: there is none */

@@ -24,6 +24,7 @@ static bool set_counting(struct clp_window *window)
 
     if (wanted == counted)
         return true;
+    recorder->opened_late |= wanted && window->view.count != 0;
     if (wanted && window->memory)
         clp_recorder_add_reader(recorder);
     bool done = is_done(clp_view_set_counting(&window->view, wanted, now_of(window)));
