@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "blocks.h"
 #include "texts.h"
+#include "tracer.h"
 
 /* Where a block stands; kept, because a block in a loop is entered over and over. */
 struct clp_place {
@@ -68,8 +69,8 @@ static struct clp_place *find_place(struct clp_recorder *recorder, PyObject *cod
 }
 
 /* An entry in the table of functions: from the line of the `with` to the end of the body it stands
- * in. */
-static bool add_function(struct clp_recorder *recorder, struct clp_place *place)
+ * in. Had the window one of that name before, it is the same. */
+static bool add_function(struct clp_window *window, struct clp_place *place)
 {
     const PyCodeObject *code = (PyCodeObject *)place->code;
     const struct clp_shape *shape = &place->selected.shape;
@@ -88,15 +89,21 @@ static bool add_function(struct clp_recorder *recorder, struct clp_place *place)
             .generator = true, /* its key may have been another stay's */
             .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
         };
-        done = wanted.line_count <= CLP_FUNCTION_MOST_LINES &&
-               clp_functions_add(&recorder->engine.functions, &wanted,
-                                 &place->selected.function) == CLP_OK;
-        if (!done)
-            PyErr_NoMemory();
+        if (wanted.line_count > CLP_FUNCTION_MOST_LINES)
+            wanted.line_count = CLP_FUNCTION_MOST_LINES;
+        done = clp_tracer_add_number(window, &wanted, &place->selected.function);
     }
     Py_XDECREF(file);
     Py_XDECREF(name);
     return done;
+}
+
+static bool note_audience(struct clp_recorder *recorder, struct clp_place *place)
+{
+    place->selected.audience = clp_views_audience(&recorder->views, place->selected.function);
+    if (place->selected.audience == NULL)
+        PyErr_NoMemory();
+    return place->selected.audience != NULL;
 }
 
 static bool read_shape(struct clp_recorder *recorder, struct clp_place *place)
@@ -109,9 +116,10 @@ static bool read_shape(struct clp_recorder *recorder, struct clp_place *place)
             clp_shape_find_repeats(shape, &recorder->mem, code, &recorder->bytecode));
 }
 
-static struct clp_place *new_place(struct clp_recorder *recorder, PyObject *code, PyObject *name,
+static struct clp_place *new_place(struct clp_window *window, PyObject *code, PyObject *name,
                                    int32_t first)
 {
+    struct clp_recorder *recorder = window->recorder;
     struct clp_place *place = clp_mem_alloc(&recorder->mem, 1, sizeof *place);
 
     if (place == NULL) {
@@ -124,7 +132,8 @@ static struct clp_place *new_place(struct clp_recorder *recorder, PyObject *code
                                 .first = first,
                                 .selected = {.recorder = recorder, .suspends = true}};
     place->selected.identity = ++recorder->copies << 1 | 1;
-    if (!read_shape(recorder, place) || !add_function(recorder, place)) {
+    if (!read_shape(recorder, place) || !add_function(window, place) ||
+        !note_audience(recorder, place)) {
         free_place(recorder, place);
         return NULL;
     }
@@ -299,24 +308,33 @@ static PyObject *name_of(PyCodeObject *code)
 #endif
 }
 
-static struct clp_place *place_of(struct clp_recorder *recorder, PyObject *texts,
-                                  PyFrameObject *frame, PyCodeObject *code, PyObject *name)
+static struct clp_place *make_place(struct clp_window *window, PyObject *texts,
+                                    PyFrameObject *frame, PyCodeObject *code, PyObject *name)
 {
-    int32_t first = PyFrame_GetLineNumber(frame);
-    struct clp_place *place = find_place(recorder, (PyObject *)code, name, first);
-
-    if (place != NULL)
-        return place;
     PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
+    struct clp_place *place = NULL;
+
     if (globals != NULL && clp_texts_note(texts, code->co_filename, globals))
-        place = new_place(recorder, (PyObject *)code, name, first);
+        place = new_place(window, (PyObject *)code, name, PyFrame_GetLineNumber(frame));
     Py_XDECREF(globals);
     return place;
 }
 
-static struct clp_stay *new_stay(struct clp_recorder *recorder, struct clp_place *place,
+static struct clp_place *place_of(struct clp_window *window, PyObject *texts, PyFrameObject *frame,
+                                  PyCodeObject *code, PyObject *name)
+{
+    struct clp_place *place = find_place(window->recorder, (PyObject *)code, name,
+                                         PyFrame_GetLineNumber(frame));
+
+    if (place == NULL || !clp_view_has(&window->view, place->selected.function))
+        return make_place(window, texts, frame, code, name);
+    return place;
+}
+
+static struct clp_stay *new_stay(struct clp_window *window, struct clp_place *place,
                                  PyFrameObject *frame, bool named)
 {
+    struct clp_recorder *recorder = window->recorder;
     struct clp_stay *stay = clp_mem_alloc(&recorder->mem, 1, sizeof *stay);
 
     if (stay == NULL) {
@@ -325,6 +343,7 @@ static struct clp_stay *new_stay(struct clp_recorder *recorder, struct clp_place
     }
     *stay = (struct clp_stay){.next = recorder->blocks.stays,
                               .recorder = recorder,
+                              .window = window,
                               .place = place,
                               .frame = (PyFrameObject *)Py_NewRef((PyObject *)frame),
                               .named = named};
@@ -343,10 +362,10 @@ static void free_stay(struct clp_stay *stay)
     clp_mem_free(&stay->recorder->mem, stay, 1, sizeof *stay);
 }
 
-static struct clp_stay *open_stay(struct clp_recorder *recorder, struct clp_place *place,
+static struct clp_stay *open_stay(struct clp_window *window, struct clp_place *place,
                                   PyFrameObject *frame, bool named)
 {
-    struct clp_stay *stay = new_stay(recorder, place, frame, named);
+    struct clp_stay *stay = new_stay(window, place, frame, named);
 
     if (stay == NULL || clp_blocks_watch(stay, place->code))
         return stay;
@@ -354,7 +373,7 @@ static struct clp_stay *open_stay(struct clp_recorder *recorder, struct clp_plac
     return NULL;
 }
 
-struct clp_stay *clp_blocks_open(struct clp_recorder *recorder, PyObject *texts,
+struct clp_stay *clp_blocks_open(struct clp_window *window, PyObject *texts,
                                  PyFrameObject *frame, PyObject *name)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
@@ -363,9 +382,9 @@ struct clp_stay *clp_blocks_open(struct clp_recorder *recorder, PyObject *texts,
     struct clp_stay *stay = NULL;
 
     if (its_name != NULL)
-        place = place_of(recorder, texts, frame, code, its_name);
+        place = place_of(window, texts, frame, code, its_name);
     if (place != NULL)
-        stay = open_stay(recorder, place, frame, name != NULL);
+        stay = open_stay(window, place, frame, name != NULL);
     Py_XDECREF(its_name);
     Py_DECREF(code);
     return stay;
@@ -390,8 +409,7 @@ static void end(struct clp_stay *stay, struct clp_thread *thread)
 
 void clp_blocks_close(struct clp_stay *stay)
 {
-    struct clp_recorder *recorder = stay->recorder;
-    struct clp_thread *thread = recorder->tracer != NULL ? clp_recorder_thread(recorder) : NULL;
+    struct clp_thread *thread = clp_recorder_thread(stay->recorder);
 
     if (thread != NULL)
         end(stay, thread);
@@ -399,11 +417,11 @@ void clp_blocks_close(struct clp_stay *stay)
     free_stay(stay);
 }
 
-struct clp_stay *clp_blocks_find(const struct clp_recorder *recorder, const PyFrameObject *frame)
+struct clp_stay *clp_blocks_find(const struct clp_window *window, const PyFrameObject *frame)
 {
-    struct clp_stay *stay = recorder->blocks.stays;
+    struct clp_stay *stay = window->recorder->blocks.stays;
 
-    while (stay != NULL && (stay->named || stay->frame != frame))
+    while (stay != NULL && (stay->named || stay->frame != frame || stay->window != window))
         stay = stay->next;
     return stay;
 }
@@ -435,11 +453,6 @@ void clp_blocks_rest(struct clp_recorder *recorder)
     for (struct clp_place *place = recorder->blocks.places; place != NULL; place = place->next)
         if (!is_watched(recorder, place))
             clp_blocks_unwatch_code(recorder, place->code);
-}
-
-void clp_blocks_stop(struct clp_recorder *recorder)
-{
-    for (struct clp_place *place = recorder->blocks.places; place != NULL; place = place->next)
-        clp_blocks_unwatch_code(recorder, place->code);
-    clp_blocks_unwatch_all(recorder);
+    if (recorder->blocks.stays == NULL)
+        clp_blocks_unwatch_all(recorder);
 }

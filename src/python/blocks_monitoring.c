@@ -18,7 +18,7 @@ static PyFrameObject *frame_here(PyObject *capsule, struct clp_recorder **record
     PyFrameObject *frame;
 
     *recorder = PyCapsule_GetPointer(capsule, NULL);
-    if ((*recorder)->blocks.stays == NULL || (*recorder)->tracer == NULL)
+    if ((*recorder)->blocks.stays == NULL)
         return NULL;
     frame = PyEval_GetFrame();
     return frame != NULL && clp_blocks_hold(*recorder, frame) ? frame : NULL;

@@ -37,7 +37,7 @@ static bool is_suspended(const struct clp_recorder *recorder, PyFrameObject *fra
 static void note(struct clp_recorder *recorder, PyFrameObject *frame, int what,
                 const PyObject *argument)
 {
-    if (recorder->tracer == NULL || !clp_blocks_hold(recorder, frame))
+    if (!clp_blocks_hold(recorder, frame))
         return;
     if (what == PyTrace_LINE)
         clp_blocks_line(recorder, frame, PyFrame_GetLineNumber(frame));

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from harness import BUILD, Profile, run, run_ckernprof, run_python
+from harness import BUILD, TRACER, Profile, run, run_ckernprof, run_python
 
 import clineprof
 
@@ -400,7 +400,11 @@ count(10)
 
 def counted(text, folder, *arguments):
     """Hits by function of a program whose `profile` counts by the tracer under test."""
-    head = "from clineprof import profile\nprofile.enable()\n"
+    # a recorder has one tracer: that of the first
+    head = (
+        f"import clineprof; first = clineprof.Profiler(tracer={TRACER!r}, started=False)\n"
+        "from clineprof import profile; profile.enable()\n"
+    )
     ended = python(head + text, folder, *arguments, env=ENVIRONMENT)
     assert (ended.code, ended.err) == (0, ""), ended.err
     return hits(folder), ended
@@ -648,6 +652,99 @@ Timer""")
 def test_a_block_needs_a_name(tmp_path):
     ended = python("from clineprof import profile\nprofile.block(5)\n", tmp_path)
     assert "TypeError: the name of a block is a str, not 5" in ended.err
+
+
+# ---- windows ----
+
+
+def test_reset_and_snapshot_while_it_runs(tmp_path):
+    _, ended = counted("""
+@profile
+def work(n):
+    for i in range(n):
+        x = i
+    if n == 3:
+        print(profile.snapshot().functions[0]["hits"])
+        profile.reset()
+    return n
+work(2)
+work(3)
+profile.dump("between.lprof")
+work(1)
+print(profile.snapshot().functions[0]["hits"])
+""", tmp_path)
+    assert ended.out.splitlines()[:2] == ["[7, 5, 2, 1, 1]", "[2, 1, 1, 0, 2]"]
+    assert hits(tmp_path, "between.lprof") == {"work": {11: 1}}
+    assert hits(tmp_path) == {"work": {6: 2, 7: 1, 8: 1, 11: 2}}
+
+
+def test_a_schedule_counts_in_its_active_steps_only(tmp_path):
+    found, ended = counted("""
+def work():
+    with profile.block("b"):
+        x = 1
+    return codes.append(work.__code__)
+codes = []
+own = work.__code__
+profile(work)
+profile.schedule(skip_first=2, wait=1, warmup=1, active=3, repeat=2)
+for step in range(20):
+    work()
+    profile.step()
+print("".join("." if code is own else "x" for code in codes))
+import sys
+print(sys.monitoring.get_tool(3) if sys.version_info >= (3, 12) else None)
+""", tmp_path)
+    assert found == {"work": {5: 12, 6: 6, 7: 6}, "b": {6: 6}}
+    exchanged, tool = ended.out.splitlines()[:2]
+    assert exchanged in ("...xxxx.xxxx........", "." * 20) and tool == "None"
+    assert ("x" in exchanged) == ((TRACER or clineprof.tracers()[0]) == "probe")
+
+
+@pytest.mark.once
+def test_phases_are_torchs(tmp_path):
+    """torch.profiler.schedule's own answers for some of its arguments."""
+    from clineprof._schedule import Schedule
+
+    def phases(steps, **arguments):
+        plan = Schedule(**arguments)
+        return "".join(plan.phase(step)[0] for step in range(steps))
+
+    assert phases(8, wait=1, warmup=1, active=2) == "nwrrnwrr"
+    assert phases(9, wait=2, warmup=0, active=1, repeat=2) == "nnrnnrnnn"
+    assert phases(9, wait=0, warmup=1, active=2, repeat=1, skip_first=3) == "nnnwrrnnn"
+    assert phases(4, wait=0, warmup=0, active=1) == "rrrr"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        ("wait=-1, warmup=1, active=1", "wait must be a whole number from 0 on, not -1"),
+        ("wait=1, warmup=1, active=0", "active must be a whole number from 1 on, not 0"),
+        ("wait=1, warmup=1.5, active=1", "warmup must be a whole number from 0 on, not 1.5"),
+    ],
+)
+def test_a_schedule_that_is_none(tmp_path, arguments, told):
+    ended = python(f"from clineprof import profile\nprofile.schedule({arguments})\n", tmp_path)
+    assert ended.err.splitlines()[-1] == f"ValueError: schedule: {told}"
+
+
+@pytest.mark.once
+def test_checkpoints_are_epochs_of_leaks(tmp_path):
+    (tmp_path / "it.py").write_text("""
+from clineprof import profile
+kept = []
+@profile
+def work():
+    kept.append(bytes(300000))
+for i in range(12):
+    work()
+    profile.checkpoint()
+""")
+    ended = run_ckernprof(["-l", "--leaks=checkpoints", "--fail-on-leak", "it.py"], tmp_path,
+                          env=ENVIRONMENT)
+    assert ended.code == 3 and "it.py:6" in ended.out + ended.err
 
 
 # ---- the viewer is no launcher ----
