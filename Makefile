@@ -57,7 +57,7 @@ PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo check check-all unit stdlib-check fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
+.PHONY: all demo check check-all unit stdlib-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
         clean help print-sources FORCE
 
 all: $(MODULE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
@@ -185,6 +185,9 @@ check-all: ## `make check` with every interpreter found here
 
 stdlib-check: all $(VENV)/ready ## the interpreter's own test suite; MODULES=, TRACER=probe
 	@$(VENV)/bin/python tools/stdlib_check.py --python $(PYTHON_EXE) --out $(OUT) --tracer $(or $(TRACER),probe) $(MODULES)
+
+conformance: all ## the tests of line_profiler and memory_profiler; PEERS=1, WORDS=
+	@$(PYTHON_EXE) tools/conformance.py --python $(PYTHON_EXE) --out $(OUT) $(if $(PEERS),--peers) $(WORDS)
 
 fuzz-rewrite: all $(VENV)/ready ## random functions; FUNCTIONS=100000, SEED=, TRACER=probe
 	@$(VENV)/bin/python tools/fuzz_rewrite.py --tracer $(or $(TRACER),probe) \

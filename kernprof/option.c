@@ -221,6 +221,17 @@ void clp_text_list_clear(struct clp_text_list *list, struct clp_mem *mem)
     *list = (struct clp_text_list){0};
 }
 
+void clp_option_replace_lists(struct clp_option_table table, void *into, const void *given,
+                              struct clp_mem *mem)
+{
+    for (size_t i = 0; i < table.count; i++) {
+        size_t field = table.rows[i].field;
+        if (table.rows[i].kind == CLP_OPTION_LIST &&
+            ((const struct clp_text_list *)((const char *)given + field))->count != 0)
+            clp_text_list_clear((struct clp_text_list *)((char *)into + field), mem);
+    }
+}
+
 static bool store_list(struct clp_option_parser *parser, const struct use *use, const char *value)
 {
     struct clp_text_list *list = (struct clp_text_list *)(parser->into + use->option->field);

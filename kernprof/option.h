@@ -75,6 +75,10 @@ struct clp_option_parser clp_option_start(struct clp_option_table table, int arg
 /* Parses up to the first element that is no option. False with one line in parser->error. */
 bool clp_option_parse(struct clp_option_parser *parser);
 
+/* Empties the lists in `into` that are not empty in `given`, a result of the same table. */
+void clp_option_replace_lists(struct clp_option_table table, void *into, const void *given,
+                              struct clp_mem *mem);
+
 /* A line of a config file. Numbers come as texts. */
 enum clp_setting_type { CLP_SETTING_BOOL, CLP_SETTING_WHOLE, CLP_SETTING_NUMBER, CLP_SETTING_TEXT };
 

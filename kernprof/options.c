@@ -31,6 +31,18 @@ static bool check_columns(const char *value, struct clp_buf *fault)
     return false;
 }
 
+static bool check_widths(const char *value, struct clp_buf *fault)
+{
+    struct clp_widths widths;
+
+    if (clp_widths_parse(&widths, value))
+        return true;
+    clp_buf_add_format(fault, "needs NAME=N,.. with names out of line,");
+    clp_columns_add_names(fault);
+    clp_buf_add_format(fault, " and numbers from 1 to %d, not '%s'", CLP_WIDTH_MOST, value);
+    return false;
+}
+
 static bool check_order(const char *value, struct clp_buf *fault)
 {
     if (clp_choice_order_named(value) != CLP_CHOICE_ORDERS)
@@ -156,6 +168,8 @@ void clp_report_options_set(struct clp_report_options *report, const struct clp_
     };
     if (show->columns != NULL)
         (void)clp_columns_parse(&report->columns, show->columns, &bytes);
+    if (show->widths != NULL)
+        (void)clp_widths_parse(&report->widths, show->widths);
     report->footer = show->top != 0 || show->lines != 0 || show->min_percent != 0 ||
                      show->functions.items != NULL || show->files.items != NULL;
 }
@@ -195,6 +209,8 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
      .help = "a line per function at the end"}, \
     {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .check = check_columns, \
      .field = SHOW(whole, columns), .help = "columns of the report: hits,time,self,.."}, \
+    {CLP_OPTION_TEXT, 0, "widths", .argument = "LIST", .standard = "", .check = check_widths, \
+     .field = SHOW(whole, widths), .help = "least widths of columns: line=8,time=14,.."}, \
     {CLP_OPTION_SWITCH, 0, "self", .field = SHOW(whole, self), \
      .help = "also show what is without selected callees"}, \
     {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .check = check_order, \

@@ -28,6 +28,7 @@ struct clp_show_options {
     bool summarize;           /* --summarize */
     bool self;                /* --self */
     const char *columns;      /* --columns; NULL: the usual ones */
+    const char *widths;       /* --widths; NULL: the usual ones */
     const char *sort_by;      /* --sort-by; NULL: order of selection */
     size_t top, lines;        /* --top, --lines; 0: all, and tables by function */
     struct clp_text_list functions, files; /* --function, --file */

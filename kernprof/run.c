@@ -329,6 +329,7 @@ static bool read_options(struct clp_run *run)
         return print_and_exit(run, clp_run_options_page) != NULL;
     if (!configure(run, &line))
         return false;
+    clp_option_replace_lists(clp_run_options_table(), &run->options, &line, &run->mem);
     clp_run_options_clear(&line, &run->mem);
     /* once more: nothing in it can be wrong now */
     if (!clp_run_options_parse(run->words.count, run->words.items, &run->options, &error))

@@ -197,6 +197,7 @@ static bool configure(PyObject *list, struct clp_view_options *options, struct c
         config.file = line.config;
         done = clp_config_read(&config, clp_view_options_table(), options, mem, keep);
     }
+    clp_option_replace_lists(clp_view_options_table(), options, &line, mem);
     clp_buf_clear(&error);
     clp_view_options_clear(&line, mem);
     clp_words_clear(&words);

@@ -145,7 +145,6 @@ class Place:
                      if not name.startswith(("PYTHON", "LINE_PROFILE", "CLINEPROF"))}
         first = self.originals if original else self.names
         path = [first] if original else [first, os.path.join(self.out, "python")]
-        path += os.environ.get("STANDIN", "").split()
         return {**inherited, "PYTHONPATH": os.pathsep.join(path), "PYTHONDONTWRITEBYTECODE": "1",
                 "PATH": os.pathsep.join([os.path.join(first, "bin"), os.path.dirname(self.python),
                                          os.environ["PATH"]])}

@@ -29,14 +29,16 @@ def _load(table, named):
         path, text = named, _read(named)
         _parse(path, text, True)
         found = [_table(path, text, tool, table, warnings, True) for tool in TOOLS]
+        widths = _widths(_table(path, text, "line_profiler", "show", [], True))
         if found == [None, None] and not warnings:
             warnings.append("%s has no table [tool.clineprof.%s]" % (path, table))
     else:
         theirs = _theirs(table, warnings)
         found = [theirs, _ours(table, warnings)]
+        widths = _widths(_theirs("show", []))
     theirs, ours = (item or (None, {}) for item in found)
     ours_named = {_plain(key) for key in ours[1]}
-    settings = []
+    settings = [setting for setting in widths if "widths" not in ours_named]
     for place, keys, lenient in (*theirs, True), (*ours, False):
         for key, value in keys.items():
             if not (lenient and _plain(key) in ours_named):
@@ -44,6 +46,19 @@ def _load(table, named):
     return settings, warnings
 
 
+def _widths(found):
+    """The setting that line_profiler's table of column widths comes to."""
+    place, keys = found or (None, {})
+    widths = keys.get("column_widths")
+    if not isinstance(widths, dict):
+        return []
+    names = {"perhit": "per-hit"}
+    known = ["%s=%d" % (names.get(name, name), width) for name, width in widths.items()
+             if name in WIDTHS and type(width) is int and 0 < width <= 200]  # fmt: skip
+    return list(_settings(place, "widths", ",".join(known), True)) if known else []
+
+
+WIDTHS = "line", "hits", "time", "perhit", "percent"
 TOOLS = "line_profiler", "clineprof"
 ALIASES = {"verbose": "view"}
 

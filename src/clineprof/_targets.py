@@ -45,11 +45,22 @@ def from_its_package(target):
     name = target.removesuffix(".__init__")
     module = sys.modules.get(name)
     if type(module) is not MODULE:
-        return []
+        return held_by_class(name)
     package = (name.rpartition(".")[0] or name) + "."
     return [thing for thing in list(vars(module).values()) if type(thing) is FUNCTION
             and type(thing.__module__) is str and thing.__module__ != name
             and (thing.__module__ + ".").startswith(package)]
+
+
+def held_by_class(target):
+    """Functions from elsewhere in its module that a class holds in methods, partials and the like."""
+    home, _, name = target.rpartition(".")
+    cls = vars(sys.modules[home]).get(name) if type(sys.modules.get(home)) is MODULE else None
+    if not is_class(cls):
+        return []
+    held = [getattr_static(thing, part) for thing in list(dict_of(cls).values())
+            for part in ("__func__", "fget", "fset", "fdel", "func")]
+    return [thing for thing in held if type(thing) is FUNCTION and thing.__module__ == home]
 
 
 def getattr_static(thing, name):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "columns.h"
+#include <stdlib.h>
 #include <string.h>
 
 static const struct clp_column all[] = {
@@ -9,11 +10,9 @@ static const struct clp_column all[] = {
 #undef CLP_COLUMN_ROW
 };
 
-#define ALL_COUNT (sizeof all / sizeof *all)
-
 static const struct clp_column *named(const char *name, size_t bytes)
 {
-    for (size_t i = 0; i < ALL_COUNT; i++)
+    for (size_t i = 0; i < CLP_COLUMNS_ALL; i++)
         if (strncmp(all[i].name, name, bytes) == 0 && all[i].name[bytes] == 0)
             return &all[i];
     return NULL;
@@ -38,9 +37,45 @@ const char *clp_columns_parse(struct clp_columns *columns, const char *names, si
     return NULL;
 }
 
+static size_t *width_named(struct clp_widths *widths, const char *name, size_t bytes)
+{
+    const struct clp_column *column = named(name, bytes);
+
+    if (bytes == 4 && strncmp(name, "line", bytes) == 0)
+        return &widths->line;
+    return column != NULL ? &widths->columns[column - all] : NULL;
+}
+
+bool clp_widths_parse(struct clp_widths *widths, const char *text)
+{
+    struct clp_widths found = {0};
+
+    for (;;) {
+        size_t bytes = strcspn(text, "=,"), *width = width_named(&found, text, bytes);
+        char *end;
+        if (width == NULL || text[bytes] != '=' || text[bytes + 1] < '1' || text[bytes + 1] > '9')
+            return false;
+        *width = strtoul(text + bytes + 1, &end, 10);
+        if (*width > CLP_WIDTH_MOST || (*end != 0 && *end != ','))
+            return false;
+        if (*end == 0)
+            break;
+        text = end + 1;
+    }
+    *widths = found;
+    return true;
+}
+
+size_t clp_widths_of(const struct clp_widths *widths, const struct clp_column *column)
+{
+    size_t least = widths->columns[column - all];
+
+    return least > column->width ? least : column->width;
+}
+
 void clp_columns_add_names(struct clp_buf *out)
 {
-    for (size_t i = 0; i < ALL_COUNT; i++)
+    for (size_t i = 0; i < CLP_COLUMNS_ALL; i++)
         clp_buf_add_format(out, "%s%s", i == 0 ? "" : ",", all[i].name);
 }
 

@@ -36,6 +36,10 @@
 
 #define CLP_COLUMNS_MOST 16
 
+#define CLP_COLUMN_ONE(name, title, width, format, value) +1
+enum { CLP_COLUMNS_ALL = 0 CLP_COLUMN_TABLE(CLP_COLUMN_ONE) };
+#undef CLP_COLUMN_ONE
+
 enum clp_column_format {
     CLP_COLUMN_COUNT,
     CLP_COLUMN_TICKS,
@@ -67,6 +71,18 @@ struct clp_columns {
  * column's (not ended by 0: *bytes long), or "" where there are too many; *columns is then as it
  * was. */
 const char *clp_columns_parse(struct clp_columns *columns, const char *names, size_t *bytes);
+
+/* Characters that columns have at least; 0: as always. */
+struct clp_widths {
+    size_t line, columns[CLP_COLUMNS_ALL];
+};
+
+#define CLP_WIDTH_MOST 200
+
+/* Sets *widths from names and numbers ("line=8,time=14"). False, *widths as it was, when there is
+ * another name or a number not from 1 to CLP_WIDTH_MOST among them. */
+bool clp_widths_parse(struct clp_widths *widths, const char *text);
+size_t clp_widths_of(const struct clp_widths *widths, const struct clp_column *column);
 
 /* Appends the names of all columns, with commas between. */
 void clp_columns_add_names(struct clp_buf *out);

@@ -270,6 +270,8 @@ static void add_place(struct report *report, const struct clp_profile_function *
 static clp_status add_function(struct report *report, const struct clp_profile_function *function)
 {
     struct body body = {.function = function, .line_width = strlen(line_title)};
+    if (report->options->widths.line > body.line_width)
+        body.line_width = report->options->widths.line;
     clp_status status = set_rows(report, function);
 
     if (status != CLP_OK)
@@ -386,6 +388,7 @@ static clp_status make_report(struct report *report)
     choose_columns(report);
     report->table = (struct clp_table){.out = report->out, .columns = &report->columns,
                                        .scale = &report->scale,
+                                       .widths_least = &report->options->widths,
                                        .marked = report->options->marked};
     clp_buf_init(&report->hidden, report->out->mem);
     clp_status status = add_report(report);

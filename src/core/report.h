@@ -15,6 +15,7 @@ struct clp_report_options {
     double unit;           /* seconds per unit of the Time column; 1e-6 is the default */
     struct clp_choice_options choice;
     struct clp_columns columns; /* none: the usual ones */
+    struct clp_widths widths;
     bool self;             /* to the usual ones those without selected callees */
     size_t lines;          /* not 0: so many lines in one table, the hottest first */
     /* Rows that take less than this many percent of their function's time, and those without data next

@@ -58,7 +58,7 @@ void clp_table_set_row(struct clp_table *table, size_t at, const struct clp_meas
 void clp_table_set_widths(struct clp_table *table)
 {
     for (size_t column = 0; column < table->columns->count; column++) {
-        table->widths[column] = table->columns->items[column]->width;
+        table->widths[column] = clp_widths_of(table->widths_least, table->columns->items[column]);
         for (size_t i = 0; i < table->count; i++) {
             size_t bytes = strlen(table->rows[i].cells[column].text);
             if (bytes > table->widths[column])

@@ -38,6 +38,7 @@ struct clp_table {
     struct clp_buf *out;                 /* borrowed */
     const struct clp_columns *columns;   /* borrowed */
     const struct clp_column_scale *scale; /* borrowed */
+    const struct clp_widths *widths_least; /* borrowed */
     bool marked;
     struct clp_table_row *rows; /* owned; clp_table_clear */
     size_t count, room;
