@@ -8,9 +8,12 @@ text of a cell that calls one of ours, with code that awaits, gets an `await` be
 import ast
 import inspect
 import linecache
+import re
+import warnings
 
 from clineprof._notebook_options import SPECS, parsed
 
+_EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+")  # which IPython takes off
 CALLS = ("run_line_magic", "run_cell_magic")
 
 
@@ -35,7 +38,7 @@ class Code:
     def prepare(self, change):
         """Exchanges the code. Who looks up its text meanwhile finds it as it was written, `%time f()`."""
         as_run = linecache.cache[self.file]
-        lines = self.written.lstrip("\n").splitlines(keepends=True)
+        lines = _EMPTY_LINES.sub("", self.written).splitlines(keepends=True)
         if len(lines) == len(as_run[2]):
             linecache.cache[self.file] = (*as_run[:2], lines, as_run[3])
         try:
@@ -117,18 +120,27 @@ class WithAwait:
             calls = list(_calls(ast.parse(text)))
         except (SyntaxError, ValueError):
             return lines
-        lines = text.splitlines(keepends=True)
+        lines = text.split("\n")
         for call in reversed(calls):
             if self._hands_over_await(*(arg.value for arg in call.args)):
                 _insert_await(lines, call)
-        return lines
+        return "\n".join(lines).splitlines(keepends=True)
 
     def _hands_over_await(self, name, line, cell=None):
         try:
-            text = statement_of(parsed(name, line).rest, cell)
-            return "a" in text and Code(self.shell, text).awaits
+            return _awaits(self.shell, statement_of(parsed(name, line).rest, cell))
         except Exception:  # it is told when the magic runs
             return False
+
+
+def _awaits(shell, text):
+    if "await" not in text and "async" not in text:
+        return False
+    with warnings.catch_warnings():  # those come when it is compiled to be run
+        warnings.simplefilter("ignore")
+        code = compile(shell.transform_cell(text), "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+                       dont_inherit=True)  # fmt: skip
+    return _is_coroutine(code)
 
 
 def statement_of(statement, cell):
