@@ -53,6 +53,10 @@ class Mprun(Lprun):
         self.profiler = LineProfiler()
         self.view = self.profiler._profiler
 
+    def add(self, function):
+        self.profiler.add_function(function)
+        self.view.add_function(function)
+
     def take(self):
         from clineprof.memory_profiler import show_results
 
