@@ -190,7 +190,6 @@ class ClineprofMagics(Magics):
         -z: leave out functions that never ran.
         -u UNIT: show times in units of so many seconds (1e-3); 1e-6 is usual.
         --no-memory: do not read memory.
-        --by-statement: count a statement over several lines as one line.
         --heap: what of each line's memory stays alive.
         --leaks[=EPOCH]: which lines leak; EPOCH as in `ckernprof --leaks`, else calls.
         """
@@ -268,8 +267,9 @@ class _Run:
     async def _profiled(self, kind):
         """The value of the code. What was recorded is taken however it ends."""
         __tracebackhide__ = True
+        made = []
         try:
-            with self._window(kind), _builtin_profile(kind.profiler):
+            with self._window(kind, made), _builtin_profile(kind.profiler):
                 self._select(kind)
                 start = time.perf_counter()
                 try:
@@ -279,14 +279,20 @@ class _Run:
         finally:
             kind.take()
             kind.close(kept=self.wish.r)
+            self.code.restore(made)
 
     @contextlib.contextmanager
-    def _window(self, kind):
+    def _window(self, kind, made):
+        """What the code has defined is handed to the view, which gives it its own code when it stops, and
+        goes to `made`."""
         __tracebackhide__ = True
         kind.begin()
         try:
             yield
         finally:
+            for function in self.code.functions():
+                made.append((function, function.__code__))
+                kind.view.add_function(function)
             kind.end()
 
     def _select(self, kind):

@@ -72,8 +72,7 @@ class Clineprof(Lprun):
     def __init__(self, wish):
         self.unit, self.skip_zero = wish.number("u", 1e-6), bool(wish.z)
         self.profiler = self.view = _boot.core().Profiler(
-            memory=not wish.no_memory, by_statement=wish.by_statement,
-            heap=HEAP_INTERVAL if wish.heap else 0,
+            memory=not wish.no_memory, heap=HEAP_INTERVAL if wish.heap else 0,
             leaks=wish.leaks_value if wish.leaks else None)  # fmt: skip
 
     def begin(self):
