@@ -11,15 +11,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic import (Magics, cell_magic, line_cell_magic, magics_class, no_var_expand,
                                 output_can_be_silenced)  # fmt: skip
 
-from clineprof import _boot, _memusage, _notebook_code, _notebook_show, _targets
+from clineprof import _memusage, _notebook_code, _notebook_kinds, _notebook_show, _targets
 from clineprof._notebook_options import parsed
-
-# What the magics measure, as what text it is shown and to what kind of file it goes.
-LPRUN = _notebook_show.Kind(memory=False, text="text", file="line_profiler")
-MPRUN = _notebook_show.Kind(memory=True, text="mp", file=None)
-CLINEPROF = _notebook_show.Kind(memory=True, text="text", file="lprof")
-
-HEAP_INTERVAL = 65536  # bytes, as ckernprof's
 
 LOADED = "_clineprof_magics"  # the shell's attribute that holds what unloading takes back
 
@@ -90,9 +83,9 @@ class ClineprofMagics(Magics):
         """
         __tracebackhide__ = True
         wish = parsed("lprun", line)
-        run = _Run(self.shell, wish, LPRUN)
+        run = _Run(self.shell, wish, _notebook_kinds.Lprun)
         run.add_code(_notebook_code.statement_of(wish.rest, cell))
-        return run.go(lambda value: run.show.profile if wish.r else None)
+        return run.go(lambda kind, value: kind.profiler if wish.r else None)
 
     @no_var_expand
     @cell_magic
@@ -109,15 +102,15 @@ class ClineprofMagics(Magics):
         """
         __tracebackhide__ = True
         wish = parsed("lprun_all", line)
-        run = _Run(self.shell, wish, LPRUN)
+        run = _Run(self.shell, wish, _notebook_kinds.Lprun)
         run.add_code(cell, "module" if wish.p else "functions")
 
-        def end(value):
+        def result(kind, value):
             if wish.t:
                 self.shell.user_ns["_total_time_taken"] = run.seconds
-            return run.show.profile if wish.r else None
+            return kind.profiler if wish.r else None
 
-        return run.go(end)
+        return run.go(result)
 
     @no_var_expand
     @line_cell_magic
@@ -140,9 +133,9 @@ class ClineprofMagics(Magics):
         if wish.c:
             print("*** %mprun -c: children are not counted; the memory is that of this process",
                   file=sys.stderr)
-        run = _Run(self.shell, wish, MPRUN)
+        run = _Run(self.shell, wish, _notebook_kinds.Mprun)
         run.add_code(_notebook_code.statement_of(wish.rest, cell))
-        return run.go(lambda value: run.show.profile if wish.r else None)
+        return run.go(lambda kind, value: kind.profiler if wish.r else None)
 
     @no_var_expand
     @line_cell_magic
@@ -197,38 +190,40 @@ class ClineprofMagics(Magics):
         -z: leave out functions that never ran.
         -u UNIT: show times in units of so many seconds (1e-3); 1e-6 is usual.
         --no-memory: do not read memory.
-        --by-statement: count a statement over several lines as one line.
         --heap: what of each line's memory stays alive.
         --leaks[=EPOCH]: which lines leak; EPOCH as in `ckernprof --leaks`, else calls.
         """
         __tracebackhide__ = True
         wish = parsed("clineprof", line)
-        run = _Run(self.shell, wish, CLINEPROF)
+        run = _Run(self.shell, wish, _notebook_kinds.Clineprof)
         run.add_code(cell, "module" if wish.p else "all")
-        return run.go(lambda value: run.show.profile if wish.r else value)
+        return run.go(lambda kind, value: kind.profile if wish.r else value)
 
 
 class _Run:
     """One run of a magic. What is wrong with what it is given is told before a profiler is there."""
 
     def __init__(self, shell, wish, kind):
-        self.shell, self.wish, self.kind = shell, wish, kind
-        self.show = _notebook_show.Show(shell, wish, kind)
+        self.shell, self.wish, self.make = shell, wish, kind
+        self.show = _notebook_show.Show(shell, wish)
         self.functions = [*self._named_functions(), *self._functions_of_modules()]
-        self.code = self.which = None
-        self.seconds = None
+        self.code = self.which = self.seconds = None
 
     # ---- what is measured ----
 
     def _named_functions(self):
         for text in self.wish.f:
-            yield self._found("function", text, lambda: eval(
-                text, self.shell.user_global_ns, self.shell.user_ns))  # fmt: skip
+            found = _functions_within(self._found("function", text, lambda: eval(
+                text, self.shell.user_global_ns, self.shell.user_ns)))  # fmt: skip
+            if not found:
+                raise UsageError("-f %s: that has no Python code to profile" % text)
+            yield from found
 
     def _functions_of_modules(self):
         for name in self.wish.m:
-            yield from _functions_of(
-                self._found("module", name, lambda: importlib.import_module(name)))
+            for thing in _things_of(
+                    self._found("module", name, lambda: importlib.import_module(name))):  # fmt: skip
+                yield from _functions_within(thing)
 
     def _found(self, kind, text, find):
         try:
@@ -244,7 +239,7 @@ class _Run:
     # ---- the run ----
 
     def go(self, result):
-        """What the magic returns: result(value of the code); or, to be awaited, a coroutine of it."""
+        """What the magic returns: result(kind, value of the code); or a coroutine, to be awaited."""
         __tracebackhide__ = True
         return _notebook_code.driven(self.shell, self.wish.awaited, self.code.awaits,
                                      self._go(result))
@@ -252,51 +247,72 @@ class _Run:
     async def _go(self, result):
         __tracebackhide__ = True
         value = message = None
+        kind = self._made()
         try:
-            value = await self._profiled()
+            value = await self._profiled(kind)
         except (SystemExit, KeyboardInterrupt) as error:
             message = "%s exception caught in code being profiled." % type(error).__name__
         except BaseException:
-            self.show.show()
+            self.show.show(kind)
             raise
-        self.show.show(message)
-        return result(value)
+        self.show.show(kind, message)
+        return result(kind, value)
 
-    async def _profiled(self):
+    def _made(self):
+        try:
+            return self.make(self.wish)
+        except (RuntimeError, ValueError) as error:
+            raise UsageError(str(error)) from None
+
+    async def _profiled(self, kind):
         """The value of the code. What was recorded is taken however it ends."""
         __tracebackhide__ = True
-        profiler = _profiler(self.wish, self.kind)
+        made = []
         try:
-            with _builtin_profile(profiler):
-                self._select(profiler)
+            with self._window(kind, made), _builtin_profile(kind.profiler):
+                self._select(kind)
                 start = time.perf_counter()
                 try:
                     return await self.code.run()
                 finally:
                     self.seconds = time.perf_counter() - start
-                    profiler.stop()
         finally:
-            self.show.take(profiler)
-            profiler.close()
+            kind.take()
+            kind.close(kept=self.wish.r)
+            self.code.restore(made)
 
-    def _select(self, profiler):
+    @contextlib.contextmanager
+    def _window(self, kind, made):
+        """What the code has defined is handed to the view, which gives it its own code when it stops, and
+        goes to `made`."""
+        __tracebackhide__ = True
+        kind.begin()
+        try:
+            yield
+        finally:
+            for function in self.code.functions():
+                made.append((function, function.__code__))
+                kind.view.add_function(function)
+            kind.end()
+
+    def _select(self, kind):
         for function in self.functions:
-            profiler(function)
+            kind.add(function)
         if self.which is not None:
-            self.code.prepare(lambda code: profiler.prepare(code, self.which))
+            self.code.prepare(lambda code: kind.view.prepare(code, self.which))
 
 
-def _profiler(wish, kind):
+def _functions_within(thing):
+    from clineprof._line_profiler import LineProfiler
+
     try:
-        return _boot.core().Profiler(
-            memory=kind.memory and not wish.no_memory, by_statement=wish.by_statement,
-            heap=HEAP_INTERVAL if wish.heap else 0,
-            leaks=wish.leaks_value if wish.leaks else None)  # fmt: skip
-    except (RuntimeError, ValueError) as error:
-        raise UsageError(str(error)) from None
+        return LineProfiler.get_underlying_functions(thing)
+    except TypeError:
+        return []
 
 
-def _functions_of(module):
+def _things_of(module):
+    """Functions and classes; of a module that is no file, such as the notebook, those that say so."""
     if "__file__" in vars(module):
         return _targets.functions_of(module, module.__name__)
     return [thing for thing in vars(module).values()

@@ -6,11 +6,16 @@ A magic cannot wait for a coroutine while the kernel's own loop runs, as it does
 text of a cell that calls one of ours, with code that awaits, gets an `await` before the call
 (WithAwait), and the magic then returns a coroutine."""
 import ast
+import gc
 import inspect
 import linecache
+import re
+import types
+import warnings
 
-from clineprof._notebook_options import SPECS, parsed
+from clineprof._notebook_options import AWAITED, SPECS, parsed
 
+_EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+")  # which IPython takes off
 CALLS = ("run_line_magic", "run_cell_magic")
 
 
@@ -21,7 +26,7 @@ class Code:
         self.shell = shell
         text = text if text.strip() else "pass"
         source = shell.transform_cell(text)
-        self.written = text
+        self.written, self.exchanged = text, {}
         self.file = file = shell.compile.cache(source, _count(shell), raw_code=text)
         with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
             tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
@@ -35,13 +40,29 @@ class Code:
     def prepare(self, change):
         """Exchanges the code. Who looks up its text meanwhile finds it as it was written, `%time f()`."""
         as_run = linecache.cache[self.file]
-        lines = self.written.lstrip("\n").splitlines(keepends=True)
+        lines = _EMPTY_LINES.sub("", self.written).splitlines(keepends=True)
         if len(lines) == len(as_run[2]):
             linecache.cache[self.file] = (*as_run[:2], lines, as_run[3])
         try:
-            self.codes = [change(code) for code in self.codes]
+            prepared = [change(code) for code in self.codes]
         finally:
             linecache.cache[self.file] = as_run
+        pairs = zip(prepared, self.codes)
+        self.exchanged = {id(new): (new, own) for pair in pairs for new, own in _exchanged(*pair)}
+        self.codes = prepared
+
+    def functions(self):
+        """Those that were made of exchanged code, and live."""
+        codes = [new for new, own in self.exchanged.values()]
+        return [thing for thing in (gc.get_referrers(*codes) if codes else ())
+                if isinstance(thing, types.FunctionType) and id(thing.__code__) in self.exchanged]
+
+    def restore(self, functions):
+        """Makes those that nobody records any more what they were: what they will define is as it was,
+        too. functions: pairs with the code that was exchanged."""
+        for function, code in functions:
+            if function.__code__ is not code:
+                function.__code__ = self.exchanged[id(code)][1]
 
     async def run(self):
         """The value of the last line, if it is an expression."""
@@ -61,6 +82,15 @@ class Code:
 
 def _is_coroutine(code):
     return bool(code.co_flags & inspect.CO_COROUTINE)
+
+
+def _exchanged(new, own):
+    """Pairs of code objects that differ, of these two and of all within them."""
+    if new is not own:
+        yield new, own
+        for pair in zip(new.co_consts, own.co_consts):
+            if all(isinstance(code, types.CodeType) for code in pair):
+                yield from _exchanged(*pair)
 
 
 def _count(shell):
@@ -101,8 +131,8 @@ def _sent(coroutine):
 
 
 class WithAwait:
-    """An input transformer: where a magic of ours is handed code that awaits, its call is awaited and
-    its options begin with the word `await`."""
+    """An input transformer: where a magic of ours is handed code that awaits, its call is awaited, and
+    an option tells it so."""
 
     has_side_effects = False
 
@@ -117,18 +147,27 @@ class WithAwait:
             calls = list(_calls(ast.parse(text)))
         except (SyntaxError, ValueError):
             return lines
-        lines = text.splitlines(keepends=True)
+        lines = text.split("\n")
         for call in reversed(calls):
             if self._hands_over_await(*(arg.value for arg in call.args)):
                 _insert_await(lines, call)
-        return lines
+        return "\n".join(lines).splitlines(keepends=True)
 
     def _hands_over_await(self, name, line, cell=None):
         try:
-            text = statement_of(parsed(name, line).rest, cell)
-            return "a" in text and Code(self.shell, text).awaits
+            return _awaits(self.shell, statement_of(parsed(name, line).rest, cell))
         except Exception:  # it is told when the magic runs
             return False
+
+
+def _awaits(shell, text):
+    if "await" not in text and "async" not in text:
+        return False
+    with warnings.catch_warnings():  # those come when it is compiled to be run
+        warnings.simplefilter("ignore")
+        code = compile(shell.transform_cell(text), "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+                       dont_inherit=True)  # fmt: skip
+    return _is_coroutine(code)
 
 
 def statement_of(statement, cell):
@@ -156,5 +195,5 @@ def _is_ours(call):
 def _insert_await(lines, call):
     line = lines[call.lineno - 1].encode()
     before, options = call.col_offset, call.args[1].col_offset + 1  # behind its quote
-    lines[call.lineno - 1] = b"await ".join(
-        (line[:before], line[before:options], line[options:])).decode()
+    lines[call.lineno - 1] = b"".join(
+        (line[:before], b"await ", line[before:options], AWAITED.encode(), b" ", line[options:])).decode()

@@ -10,8 +10,11 @@ SPECS = {
     "lprun_all": ("rzptD:T:u:", (), False),
     "mprun": ("rcf:m:T:", (), True),
     "memit": ("r:t:i:coq", (), True),
-    "clineprof": ("rzpf:m:D:T:u:", ("no-memory", "by-statement", "heap", "leaks?"), False),
+    "clineprof": ("rzpf:m:D:T:u:", ("no-memory", "heap", "leaks?"), False),
 }
+
+
+AWAITED = "--await"  # put there by _notebook_code.WithAwait, for itself
 
 
 class BadValue(UsageError, TypeError):
@@ -25,7 +28,7 @@ class Wish:
     """Options by letter or name: True, None, or the value, a list of values for -f and -m. `rest`: what
     stands behind them."""
 
-    awaited = by_statement = heap = leaks = no_memory = False
+    awaited = heap = leaks = no_memory = False
     leaks_value = "calls"  # by default
 
     def __init__(self, flags):
@@ -40,7 +43,7 @@ class Wish:
         if name in ("f", "m"):
             getattr(self, name).append(value)
         else:
-            setattr(self, name, value)
+            setattr(self, "z" if name == "s" else name, value)  # -s is an older -z
 
     def number(self, name, default):
         return self._number(name, default, float, "a number of seconds above 0", lambda n: n > 0)
@@ -67,8 +70,8 @@ def parsed(magic, line):
     valued = {letter for letter, colon in zip(short, short[1:]) if colon == ":"}
     flags = set(short) - valued - {":"}
     wish, rest = Wish(flags | valued), line.strip()
-    if rest.split()[:1] == ["await"]:  # put there by _notebook_code.WithAwait
-        wish.awaited, rest = True, rest[len("await"):].lstrip()
+    if rest.split()[:1] == [AWAITED]:
+        wish.awaited, rest = True, rest[len(AWAITED):].lstrip()
     while rest.startswith("-") and rest.split()[0] not in ("-", "--"):
         if rest.startswith("--"):
             word, _, rest = rest[2:].partition(" ")

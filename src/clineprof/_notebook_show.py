@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """The result of a magic: a table in the page of a notebook, text in a terminal; files."""
-import collections
 import copy
 import os
 import sys
@@ -8,56 +7,46 @@ import sys
 from IPython.core.error import UsageError
 
 from clineprof import _formats
-from clineprof._profile import Profile
-
-
-Kind = collections.namedtuple("Kind", "memory text file")  # Profiler.render's names of formats
 
 
 class Show:
     """How a profile is shown and where it goes. What cannot be done with it is told now."""
 
-    def __init__(self, shell, wish, kind):
-        self.shell, self.wish, self.kind = shell, wish, kind
-        self.unit = wish.number("u", 1e-6)
+    def __init__(self, shell, wish):
+        self.shell, self.wish = shell, wish
         for letter in "D", "T":
             path = getattr(wish, letter)
             if path is not None:
                 _check_place(letter, path)
 
-    def take(self, profiler):
-        """What was recorded, in all the forms that are asked for."""
-        self.profile = Profile(profiler.snapshot())
-        self.text = profiler.render(self.kind.text, unit=self.unit,
-                                    skip_zero=bool(self.wish.z)).rstrip()  # fmt: skip
-        self.file = profiler.render(self.kind.file) if self.wish.D is not None else None
-
-    def show(self, message=None):
-        self._put()
-        if self.file is not None:
-            self._write(self.wish.D, self.file, "Profile written to file")
+    def show(self, taken, message=None):
+        """taken: what a kind of _notebook_kinds.py has taken."""
+        self._put(taken)
+        if self.wish.D is not None:
+            self._write(self.wish.D, taken.write, "Profile stats pickled to file")
         if self.wish.T is not None:
-            self._write(self.wish.T, (self.text + "\n").encode("utf-8", "backslashreplace"),
+            content = (taken.text + "\n").encode("utf-8", "backslashreplace")
+            self._write(self.wish.T, lambda path: _formats.replace(path, content),
                         "Profile printout saved to text file")
         if message is not None:
             print("\n*** " + message)
 
-    def _put(self):
+    def _put(self, taken):
         if _in_terminal(self.shell):
             from IPython.core import page
 
-            page.page(self.text)
+            page.page(taken.text)
             return
         from IPython.display import display
 
-        html = self._table()
-        display({"text/plain": self.text, **({"text/html": html} if html else {})}, raw=True)
+        html = self._table(taken.profile)
+        display({"text/plain": taken.text, **({"text/html": html} if html else {})}, raw=True)
 
-    def _table(self):
+    def _table(self, profile):
         """As HTML; None without Jinja2."""
         from clineprof._formats import html
 
-        shown = copy.copy(self.profile)
+        shown = copy.copy(profile)
         shown.functions = [self._named(function) for function in shown.functions
                            if not self.wish.z or any(function["hits"])]  # fmt: skip
         try:
@@ -73,9 +62,9 @@ class Show:
             function.file = " ".join(cell)
         return function
 
-    def _write(self, path, content, what):
+    def _write(self, path, write, what):
         try:
-            _formats.replace(path, content)
+            write(path)
         except OSError as error:
             print("*** cannot write %r: %s" % (path, error.strerror), file=sys.stderr)
         else:

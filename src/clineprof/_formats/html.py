@@ -35,7 +35,7 @@ def render(profile, options):
         "style": texts.Markup(style),
         "facts": view.facts(),
         "timeline": timeline.drawing(view.timeline),
-        "tables": view.tables(jinja) if jinja else texts.Markup(),
+        "tables": view.tables(jinja, view.that_matter()) if jinja else texts.Markup(),
         "functions": _harmless(view.functions()),
         "lines": _harmless(*view.lines()),
         "script": texts.Markup(script),
@@ -56,7 +56,7 @@ def fragment(profile, options):
     made = '<div class="clp"><style>%s</style>%s%s%s</div>' % (
         # Jupyter's own rules for what is within an output weigh up to three classes
         _parts("tables.css", "notebook.css").replace(".clp", ".clp.clp.clp"),
-        view.facts(), timeline.drawing(view.timeline), view.tables(jinja))  # fmt: skip
+        view.facts(), timeline.drawing(view.timeline), view.tables(jinja, view.measures))  # fmt: skip
     # nbconvert keeps spaces nowhere else
     return made.replace("<code>", "<pre>").replace("</code>", "</pre>").replace("clp code", "clp pre")
 
@@ -110,10 +110,13 @@ class _View:
         runs, dump = self.runs or {}, json.JSONEncoder(separators=(",", ":")).encode
         return [dump([*m.details(), runs.get(m.index, 0)]) for m in self.measures]
 
-    def tables(self, jinja):
-        """Functions that matter, with their source: on paper and where nothing runs."""
+    def that_matter(self):
+        return measures.that_matter(self.measures, _PAPER_FUNCTIONS)
+
+    def tables(self, jinja, functions):
+        """All functions, and the source of these: on paper and where nothing runs."""
         chosen, left = [], _PAPER_LINES
-        for m in measures.that_matter(self.measures, _PAPER_FUNCTIONS):
+        for m in functions[:_PAPER_FUNCTIONS]:
             chosen.append(_Listing(m, left, self))
             left -= len(chosen[-1].rows)
             if left <= 0:
