@@ -9,6 +9,7 @@ import tempfile
 import pytest
 
 from clineprof import _boot, _targets
+from clineprof._pytest import DISPLACED
 
 # Without targets all code below the root folder counts but what is installed there.
 INSTALLED = ["*/site-packages/*", "*/dist-packages/*", os.path.dirname(os.__file__) + "/*"]
@@ -122,6 +123,8 @@ class _Alone(_Testing):
         if self.session.profiler is None or self.session.config.option.collectonly:
             return
         self.outcome.say_unmatched(self.session.unmatched())
+        if self.session.profiler.displaced():
+            self.outcome.messages.append(DISPLACED + "; what ran meanwhile is missing")
         self.outcome.write(self.session.bytes())
 
     def pytest_terminal_summary(self, terminalreporter):
@@ -134,7 +137,11 @@ class _Worker(_Testing):
 
     def finish(self):
         config = self.session.config
-        answer = {"unmatched": self.session.unmatched(), "unknown": self.session.unknown()}
+        answer = {
+            "unmatched": self.session.unmatched(),
+            "unknown": self.session.unknown(),
+            "displaced": self.session.profiler.displaced(),
+        }
         made, identity = self.session.bytes(), config.workerinput["workerid"]
         try:
             with open(os.path.join(config.workerinput["clineprof"], identity), "wb") as file:
@@ -177,6 +184,8 @@ class _Controller:
             self.outcome.messages.append(
                 "without what ran in %s, which did not come to its end" % ", ".join(sorted(missing))
             )
+        if any(answer["displaced"] for answer in self.answers):
+            self.outcome.messages.append(DISPLACED + "; what ran meanwhile is missing")
         unknown = self._said_by_all("unknown")
         if unknown and session.exitstatus in (0, 5):
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
