@@ -354,14 +354,17 @@ static PyObject *hottest_of(const struct clp_profile *profile, size_t count)
     return text;
 }
 
-PyObject *clp_load_hottest(PyObject *path, size_t count)
+PyObject *clp_load_hottest(const char *bytes, size_t size, size_t count)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_profile profile;
+    struct clp_fault fault;
+    PyObject *text = NULL;
 
     clp_profile_init(&profile, &mem);
-    PyObject *text = NULL;
-    if (add_file(path, &profile))
+    if (clp_wire_decode(bytes, size, &profile, &fault) != CLP_OK)
+        PyErr_SetString(PyExc_ValueError, clp_fault_text(&fault));
+    else
         text = profile.meta.events != 0 ? hottest_of(&profile, count) : text_of("", 0);
     clp_profile_clear(&profile);
     return text;

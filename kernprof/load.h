@@ -19,8 +19,8 @@ PyObject *clp_load_files(PyObject *paths);
 /* The sum of the files as bytes of a .lprof file. Failures as above. */
 PyObject *clp_load_sum(PyObject *paths);
 
-/* The table of the file's `count` lines that took the most time of their own, as text; "" where
- * nothing ran. */
-PyObject *clp_load_hottest(PyObject *path, size_t count);
+/* The table of the `count` lines that took the most time of their own in a .lprof file of this content,
+ * as text; "" where nothing ran. ValueError when it is no profile. */
+PyObject *clp_load_hottest(const char *bytes, size_t size, size_t count);
 
 #endif

@@ -11,6 +11,8 @@ LIMITS = (
     "itself, or of `functions` (clineprof)"
 )
 
+DISPLACED = "another tool (coverage?) took sys.settrace, by which this Python's lines are counted"
+
 
 def pytest_addoption(parser):
     group = parser.getgroup("clineprof", "line-by-line profile of the tests' code (clineprof)")
@@ -48,7 +50,16 @@ def pytest_configure(config):
 
 
 def pytest_collection_finish(session):
-    if any("line_limits" in item.keywords for item in session.items):
+    if _has_limits(session.items):
         from clineprof import _pytest_limits
 
         _pytest_limits.start(session.config)
+
+
+def _has_limits(nodes):
+    """Each test, class and module is looked at once: there may be many thousand tests."""
+    while nodes:
+        if any(mark.name == "line_limits" for node in nodes for mark in node.own_markers):
+            return True
+        nodes = {node.parent for node in nodes if node.parent is not None}
+    return False

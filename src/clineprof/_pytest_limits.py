@@ -8,6 +8,7 @@ import warnings
 import pytest
 
 from clineprof import _boot, _profile, _targets
+from clineprof._pytest import DISPLACED
 
 FEWEST_CALLS = 8  # without which there is no verdict on leaks (docs/heap.md)
 MOST_LINES = 10  # that a message names
@@ -41,6 +42,8 @@ class _Limits:
             said.append("line_limits: %s" % error)
         outcome = yield
         for watch in watches:
+            if watch.profiler.displaced():
+                item.warn(pytest.PytestWarning("line_limits could not be checked: " + DISPLACED))
             said += watch.end()
         if said and outcome.excinfo is None:
             outcome.force_exception(pytest.fail.Exception("\n".join(said), pytrace=False))

@@ -8,10 +8,12 @@ import tempfile
 
 import pytest
 
-from clineprof import _boot, _targets
+from clineprof import _boot, _formats, _targets
+from clineprof._pytest import DISPLACED
 
 # Without targets all code below the root folder counts but what is installed there.
-INSTALLED = ["*/site-packages/*", "*/dist-packages/*", os.path.dirname(os.__file__) + "/*"]
+STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__))
+INSTALLED = ["*/site-packages/*", "*/dist-packages/*", STANDARD_LIBRARY + "/*"]
 
 
 def start(config):
@@ -36,6 +38,7 @@ class _Session:
 
     def __init__(self, config, targets):
         self.config, self.targets = config, targets
+        self.there = set(filter(os.path.exists, targets))  # a conftest.py may change directory
         core = _boot.core()
         try:
             self.profiler = core.Profiler()
@@ -49,8 +52,8 @@ class _Session:
 
     def unknown(self):
         """{target that names nothing: what is to be said of it}"""
-        named = [target for target in self.unmatched() if not _targets.is_there(target)]
-        return {target: _no_such(target) for target in named}
+        unsure = set(self.unmatched()) - self.there
+        return {target: _no_such(target) for target in unsure if not _targets.is_there(target)}
 
     def bytes(self):
         """The profile as a file holds it."""
@@ -122,6 +125,8 @@ class _Alone(_Testing):
         if self.session.profiler is None or self.session.config.option.collectonly:
             return
         self.outcome.say_unmatched(self.session.unmatched())
+        if self.session.profiler.displaced():
+            self.outcome.messages.append(DISPLACED + "; what ran meanwhile is missing")
         self.outcome.write(self.session.bytes())
 
     def pytest_terminal_summary(self, terminalreporter):
@@ -134,7 +139,11 @@ class _Worker(_Testing):
 
     def finish(self):
         config = self.session.config
-        answer = {"unmatched": self.session.unmatched(), "unknown": self.session.unknown()}
+        answer = {
+            "unmatched": self.session.unmatched(),
+            "unknown": self.session.unknown(),
+            "displaced": self.session.profiler.displaced(),
+        }
         made, identity = self.session.bytes(), config.workerinput["workerid"]
         try:
             with open(os.path.join(config.workerinput["clineprof"], identity), "wb") as file:
@@ -177,6 +186,8 @@ class _Controller:
             self.outcome.messages.append(
                 "without what ran in %s, which did not come to its end" % ", ".join(sorted(missing))
             )
+        if any(answer["displaced"] for answer in self.answers):
+            self.outcome.messages.append(DISPLACED + "; what ran meanwhile is missing")
         unknown = self._said_by_all("unknown")
         if unknown and session.exitstatus in (0, 5):
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
@@ -199,10 +210,10 @@ class _Outcome:
     """The file, and what is printed below the tests."""
 
     def __init__(self, config):
-        self.path = os.path.abspath(config.option.clineprof_out)
+        self.path = os.path.join(str(config.invocation_params.dir), config.option.clineprof_out)
         self.lines = config.option.clineprof_lines
         self.messages = []
-        self.written = False
+        self.made = None  # the file's content
         folder = os.path.dirname(self.path)
         if os.path.isdir(self.path) or not os.access(folder, os.W_OK):
             raise pytest.UsageError("--clineprof-out: cannot write to '%s'" % _from_here(self.path))
@@ -212,25 +223,32 @@ class _Outcome:
             self.messages.append("no Python code of '%s' ran" % target)
 
     def write(self, made):
-        from clineprof import _formats
-
+        """The session is not lost where that fails."""
         try:
             _formats.replace(self.path, made)
-        except OSError as error:  # the session is not lost for that
+        except OSError as error:
             self.messages.append("cannot write '%s': %s" % (self.path, error.strerror))
+            made = self._write_elsewhere(made)
+        self.made = made
+
+    def _write_elsewhere(self, made):
+        try:
             self.path = os.path.join(tempfile.mkdtemp(prefix="clineprof-"), "pytest.lprof")
             _formats.replace(self.path, made)
-        self.written = True
+            return made
+        except OSError as error:
+            self.messages.append("nor in the temporary folder: %s" % error.strerror)
+            return None
 
     def show(self, terminal):
-        if not (self.messages or self.written):
+        if not (self.messages or self.made):
             return
         terminal.section("clineprof")
         for message in self.messages:
             terminal.write_line(message, yellow=True)
-        if self.written and self.lines:
-            terminal.write(_boot.core().hottest(self.path, self.lines))
-        if self.written:
+        if self.made and self.lines:
+            terminal.write(_boot.core().hottest(self.made, self.lines))
+        if self.made:
             terminal.write_line("Wrote profile results to '%s'" % _from_here(self.path))
 
 

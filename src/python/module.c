@@ -55,13 +55,13 @@ static PyObject *module_sum(PyObject *module, PyObject *paths)
 
 static PyObject *module_hottest(PyObject *module, PyObject *arguments)
 {
-    PyObject *path;
-    Py_ssize_t count;
+    Py_ssize_t size, count;
+    const char *bytes;
 
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "On:hottest", &path, &count))
+    if (!PyArg_ParseTuple(arguments, "y#n:hottest", &bytes, &size, &count))
         return NULL;
-    return clp_load_hottest(path, count > 0 ? (size_t)count : 1);
+    return clp_load_hottest(bytes, (size_t)size, count > 0 ? (size_t)count : 1);
 }
 
 static PyObject *module_print(PyObject *module, PyObject *text)
@@ -106,7 +106,8 @@ static PyMethodDef module_methods[] = {
     {"sum", module_sum, METH_VARARGS,
      "sum(*paths)\n--\n\nThe sum of these profiles as the bytes of a .lprof file."},
     {"hottest", module_hottest, METH_VARARGS,
-     "hottest(path, count)\n--\n\nThe table of a profile's lines that took the most time of their own."},
+     "hottest(data, count)\n--\n\nThe table of the lines that took the most time of their own in a profile,\n"
+     "the content of an .lprof file."},
     {"print", module_print, METH_O,
      "print(text)\n--\n\nTo standard output, past sys.stdout, behind what is in its buffer. A reader that\n"
      "has gone is no error."},

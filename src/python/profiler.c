@@ -747,6 +747,12 @@ static PyObject *profiler_prepare(PyObject *self, PyObject *arguments)
     return prepared;
 }
 
+static PyObject *profiler_displaced(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return PyBool_FromLong(clp_profiler_displaced(self));
+}
+
 static PyMethodDef profiler_methods[] = {
     {"prepare", profiler_prepare, METH_VARARGS,
      "prepare(code, which='all')\n--\n\nThe code object to run in the place of this one, a module's:\n"
@@ -791,6 +797,9 @@ static PyMethodDef profiler_methods[] = {
      "leave_block(frame)\n--\n\nIt ends."},
     {"after_fork", profiler_after_fork, METH_NOARGS,
      "after_fork()\n--\n\nThis process is a fork's child: its memory is read from now on."},
+    {"displaced", profiler_displaced, METH_NOARGS,
+     "displaced()\n--\n\nHas another tool taken sys.settrace away from the tracer settrace? What ran\n"
+     "then is missing."},
     {"start_leaks", profiler_start_leaks, METH_VARARGS,
      "start_leaks(warmups, limit)\n--\n\nEmpties the table of live blocks and begins again."},
     {"stop_leaks", profiler_stop_leaks, METH_NOARGS,
