@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """`from clineprof import profile`, in programs of their own as a user has them."""
+import ast
+import importlib
+import inspect
 import os
 import re
-import subprocess
 import sys
 import time
 
@@ -804,15 +806,95 @@ def test_every_name_is_on_the_page():
 
 @pytest.mark.once
 def test_examples_in_docstrings_run(tmp_path):
-    for module in "_global", "_line_profiler":
-        ended = run_python(["-c", f"""
-import doctest, sys
-import clineprof.{module} as module
-module.__dict__.get("profile", sys).write_config = dict.fromkeys(
-    ["lprof", "text", "timestamped_text", "stdout"], False)
+    ended = run_python(["-c", """
+import doctest
+import clineprof._global as module
+module.profile.write_config = dict.fromkeys(module.profile.write_config, False)
 print(doctest.testmod(module))
 """], tmp_path, env=ENVIRONMENT)
-        assert re.search(r"failed=0, attempted=\d", ended.out), ended.out
+    assert re.search(r"failed=0, attempted=\d\d", ended.out), ended.out
+
+
+# ---- types ----
+
+
+def stubs():
+    return sorted((ROOT / "src" / "clineprof").rglob("*.pyi"))
+
+
+def defined(body):
+    """{name: its function, or the class's members} of a stub."""
+    found = {}
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            found[node.name] = defined(node.body)
+        elif isinstance(node, ast.FunctionDef):
+            found.setdefault(node.name, node)
+    return found
+
+
+def parameters(function):
+    """Names of a stub's parameters, and which have defaults."""
+    a = function.args
+    plain = a.posonlyargs + a.args
+    with_default = plain[len(plain) - len(a.defaults):]
+    with_default += [arg for arg, value in zip(a.kwonlyargs, a.kw_defaults) if value is not None]
+    return ([arg.arg for arg in plain + a.kwonlyargs], {arg.arg for arg in with_default},
+            [arg.arg for arg in (a.vararg, a.kwarg) if arg])
+
+
+def differs(function, thing):
+    try:
+        signature = inspect.signature(thing)
+    except (TypeError, ValueError):  # of C, and without a text of it
+        return False
+    ours = signature.parameters.values()
+    if not ours and parameters(function)[0][:1] == ["self"]:
+        return False  # C's texts leave self out
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    expected = (
+        [p.name for p in ours if p.kind not in several],
+        {p.name for p in ours if p.default is not p.empty},
+        [p.name for p in ours if p.kind in several],
+    )
+    names, defaults, rest = parameters(function)
+    if type(thing).__name__ != "function":
+        names, expected = names[1:] if names[:1] in (["self"], ["cls"]) else names, expected
+    return (names, defaults, rest) != expected
+
+
+def faults(names, home, path):
+    for name, item in names.items():
+        if name.startswith("_") and name != "__init__":
+            continue
+        try:
+            thing = getattr(home, name, None)
+        except ImportError:  # of a package that is not installed
+            continue
+        if thing is None and not isinstance(item, dict):
+            yield f"{path}.{name} is not there"
+        elif isinstance(item, dict):
+            yield from faults(item, thing, f"{path}.{name}")
+        elif callable(thing) and not item.decorator_list and differs(item, thing):
+            yield f"{path}.{name} has {inspect.signature(thing)}"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("path", stubs(), ids=lambda path: path.stem)
+def test_types_are_those_of_the_package(path):
+    folder = path.parent if path.stem == "__init__" else path.with_suffix("")
+    module = ".".join(folder.relative_to(ROOT / "src").parts)
+    names = defined(ast.parse(path.read_text()).body)
+    assert names or path.stem == "__init__"
+    assert list(faults(names, importlib.import_module(module), module)) == []
+
+
+@pytest.mark.once
+def test_all_that_the_package_offers_has_a_type():
+    text = (ROOT / "src" / "clineprof" / "__init__.pyi").read_text()
+    assert [name for name in clineprof.__all__ if not re.search(rf"^(class|def) {name}\b|^{name}: ",
+                                                                text, re.M)] == []
+    assert (ROOT / "src" / "clineprof" / "py.typed").exists()
 
 
 # ---- the viewer is no launcher ----
