@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """`from clineprof import profile`, in programs of their own as a user has them."""
+import ast
+import importlib
+import inspect
 import os
 import re
-import subprocess
 import sys
 import time
 
 import pytest
-from harness import BUILD, TRACER, Profile, run, run_ckernprof, run_python
+from harness import BUILD, ROOT, TRACER, Profile, run, run_ckernprof, run_python
 
 import clineprof
 
@@ -745,6 +747,154 @@ for i in range(12):
     ended = run_ckernprof(["-l", "--leaks=checkpoints", "--fail-on-leak", "it.py"], tmp_path,
                           env=ENVIRONMENT)
     assert ended.code == 3 and "it.py:6" in ended.out + ended.err
+
+
+# ---- what is documented ----
+
+PAGE = (ROOT / "docs" / "api.md").read_text("utf-8")
+
+
+def shape(line):
+    """Without numbers, dates, the width of gaps, and what depends on tracer and rich."""
+    line = re.sub(r"\d{4}-\d\d-\d\dT\d{6}", "STAMP", line)
+    line = re.sub(r"tracer \w+", "tracer", line.replace("-rtmz", "-tmz"))
+    return re.sub(r"\s+", " ", re.sub(r"-?\d[\d.e+-]*", "#", line)).strip()
+
+
+@pytest.mark.once
+def test_the_page_on_the_api_shows_what_happens(tmp_path):
+    programs = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    (tmp_path / "work.py").write_text(programs[0])
+    bare = run_python(["work.py"], tmp_path, env=ENVIRONMENT)
+    assert (bare.out, bare.err, files(tmp_path)) == ("333328333350000\n", "", [])
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3").symlink_to(sys.executable)
+    consoles = re.findall(r"```console\n\$ (.*?)\n(.*?)```", PAGE, re.S)
+    for command, shown in consoles:
+        words = command.replace("python3", sys.executable)
+        ended = run(["bash", "-c", words], tmp_path, env=ENVIRONMENT)
+        assert (ended.code, ended.err) == (0, "")
+        printed = ended.out.replace(sys.executable, "python3")
+        assert [shape(line) for line in printed.splitlines()] == [
+            shape(line) for line in shown.splitlines()
+        ], command
+    assert len(consoles) == 2
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("place", [1, 2])
+def test_what_the_programs_of_the_page_say_they_print(tmp_path, place):
+    program = re.findall(r"```python\n(.*?)```", PAGE, re.S)[place]
+    ended = python(program, tmp_path, env=ENVIRONMENT)
+    assert (ended.code, ended.err) == (0, "")
+    told = re.findall(r"print\(.*\)  # (.*)", program)
+    assert told == ended.out.splitlines()[: len(told)] and len(told) == 1
+
+
+@pytest.mark.once
+def test_every_name_is_on_the_page():
+    from clineprof._global import GlobalProfiler
+
+    names = {f"profile.{name}(" for name in vars(GlobalProfiler) if not name.startswith("_")}
+    names |= {f"p.{name}(" for name in dir(clineprof.Profiler) if not name.startswith("_")}
+    # the launcher's, line_profiler's, and what others are made of
+    other = {"enable", "disable", "enable_by_count", "disable_by_count", "start_leaks", "stop_leaks",
+             "checkpoint", "prepare", "enter_block", "leave_block", "after_fork"}  # fmt: skip
+    names -= {f"p.{name}(" for name in other} | {"p.running("}
+    assert {name for name in names if name not in PAGE} == set()
+
+
+@pytest.mark.once
+def test_examples_in_docstrings_run(tmp_path):
+    ended = run_python(["-c", """
+import doctest
+import clineprof._global as module
+module.profile.write_config = dict.fromkeys(module.profile.write_config, False)
+print(doctest.testmod(module))
+"""], tmp_path, env=ENVIRONMENT)
+    assert re.search(r"failed=0, attempted=\d\d", ended.out), ended.out
+
+
+# ---- types ----
+
+
+def stubs():
+    return sorted((ROOT / "src" / "clineprof").rglob("*.pyi"))
+
+
+def defined(body):
+    """{name: its function, or the class's members} of a stub."""
+    found = {}
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            found[node.name] = defined(node.body)
+        elif isinstance(node, ast.FunctionDef):
+            found.setdefault(node.name, node)
+    return found
+
+
+def parameters(function):
+    """Names of a stub's parameters, and which have defaults."""
+    a = function.args
+    plain = a.posonlyargs + a.args
+    with_default = plain[len(plain) - len(a.defaults):]
+    with_default += [arg for arg, value in zip(a.kwonlyargs, a.kw_defaults) if value is not None]
+    return ([arg.arg for arg in plain + a.kwonlyargs], {arg.arg for arg in with_default},
+            [arg.arg for arg in (a.vararg, a.kwarg) if arg])
+
+
+def differs(function, thing):
+    try:
+        signature = inspect.signature(thing)
+    except (TypeError, ValueError):  # of C, and without a text of it
+        return False
+    ours = signature.parameters.values()
+    if not ours and parameters(function)[0][:1] == ["self"]:
+        return False  # C's texts leave self out
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    expected = (
+        [p.name for p in ours if p.kind not in several],
+        {p.name for p in ours if p.default is not p.empty},
+        [p.name for p in ours if p.kind in several],
+    )
+    names, defaults, rest = parameters(function)
+    if type(thing).__name__ != "function":
+        names, expected = names[1:] if names[:1] in (["self"], ["cls"]) else names, expected
+    return (names, defaults, rest) != expected
+
+
+def faults(names, home, path):
+    for name, item in names.items():
+        if name.startswith("_") and name != "__init__":
+            continue
+        try:
+            thing = getattr(home, name, None)
+        except ImportError:  # of a package that is not installed
+            continue
+        if thing is None and not isinstance(item, dict):
+            yield f"{path}.{name} is not there"
+        elif isinstance(item, dict):
+            yield from faults(item, thing, f"{path}.{name}")
+        elif callable(thing) and not item.decorator_list and differs(item, thing):
+            yield f"{path}.{name} has {inspect.signature(thing)}"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("path", stubs(), ids=lambda path: path.stem)
+def test_types_are_those_of_the_package(path):
+    folder = path.parent if path.stem == "__init__" else path.with_suffix("")
+    module = ".".join(folder.relative_to(ROOT / "src").parts)
+    names = defined(ast.parse(path.read_text()).body)
+    assert names or path.stem == "__init__"
+    assert list(faults(names, importlib.import_module(module), module)) == []
+
+
+@pytest.mark.once
+def test_all_that_the_package_offers_has_a_type():
+    text = (ROOT / "src" / "clineprof" / "__init__.pyi").read_text()
+    assert [name for name in clineprof.__all__ if not re.search(rf"^(class|def) {name}\b|^{name}: ",
+                                                                text, re.M)] == []
+    assert (ROOT / "src" / "clineprof" / "py.typed").exists()
 
 
 # ---- the viewer is no launcher ----
