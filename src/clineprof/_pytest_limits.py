@@ -184,11 +184,10 @@ class _Watch:
 
 def _make(limits):
     core = _boot.core()
-    memory = "increment" in limits
     try:
-        if "leaks" in limits:
-            return core.Profiler(heap=1, leaks="calls", leak_limit=math.floor(limits["leaks"]))
-        return core.Profiler(memory=memory)
+        if "leaks" in limits:  # whose size is looked at here: there may be several limits
+            return core.Profiler(heap=1, leaks="calls", leak_limit=0)
+        return core.Profiler(memory="increment" in limits)
     except RuntimeError as error:
         raise Wrong(str(error)) from None
 

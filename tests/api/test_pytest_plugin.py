@@ -696,6 +696,14 @@ def test_leaks(project):
     assert 16 * 1000 <= int(leaked.replace(",", "")) < 20 * 1100
 
 
+@several
+def test_the_smaller_of_two_limits_on_leaks(project):
+    for first, second in (0, 10**6), (10**6, 0):
+        mark = "leaks=%d, functions=leak)\n@pytest.mark.line_limits(leaks=%d, functions=leak"
+        ended = limits(project, mark % (first, second), body=CALLS, head=LEAK)
+        assert counts(ended) == {"failed": 1} and said(ended)[2].endswith(" bytes, allowed 0 bytes")
+
+
 def test_leaks_within_the_limit(project):
     ended = limits(project, "leaks=10 ** 6, functions=leak", body=CALLS, head=LEAK)
     assert (ended.code, counts(ended)) == (0, {"passed": 1}), ended.out
