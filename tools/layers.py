@@ -18,7 +18,7 @@ LAYERS = {
         "clock proc processes file thread pages arena shadow",
         "functions lines bytecode opcode_table samples sampler",
         "engine decoded edges layout rewrite reach",
-        "profile snapshot wire live live_reader source number shown walk unpickle pickle measure align "
+        "profile snapshot ended view wire live live_reader source number shown walk unpickle pickle measure align "
         "marks leaks heap heap_results",
         "choice columns footer table ranking leak_report report memory_table match sides compare verdict "
         "gate changes github",

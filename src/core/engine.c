@@ -730,9 +730,95 @@ void clp_engine_unwind(struct clp_thread *thread, uint64_t now)
         clp_engine_leave(thread, now);
 }
 
+bool clp_engine_runs(const struct clp_engine *engine, uint32_t function)
+{
+    for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next) {
+        if (clp_engine_has_block(thread, function) && thread->blocks[function]->running != 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_totals(struct clp_engine_totals *totals, const struct clp_thread *thread)
+{
+    totals->correction += thread->correction;
+    totals->stopped += thread->stopped;
+    totals->reads += thread->reads;
+    totals->others_grown += thread->others_grown;
+    totals->others_released += thread->others_released;
+}
+
+void clp_engine_sum(const struct clp_engine *engine, struct clp_engine_totals *totals)
+{
+    *totals = (struct clp_engine_totals){0};
+    for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        add_totals(totals, thread);
+    if (engine->ended != NULL)
+        add_totals(totals, engine->ended);
+}
+
+/* ---- memory that is read later than from the start ---- */
+
+static void move_activations(struct clp_thread *thread, const struct clp_block *from,
+                             struct clp_block *into)
+{
+    for (struct clp_activation *at = thread->stack + 1; at <= thread->top; at++) {
+        if (at->block != from)
+            continue;
+        if (at->cell != &thread->outside)
+            at->cell = into->cells + (at->cell - from->cells);
+        at->block = into;
+    }
+}
+
+static bool add_rss_to(struct clp_thread *thread)
+{
+    struct clp_pool *pool = &thread->engine->pool;
+
+    for (uint32_t i = 0; i < thread->block_room; i++) {
+        struct clp_block *old = thread->blocks[i], *block;
+        if (old == NULL || old->rss != NULL)
+            continue;
+        block = clp_block_new(pool, &thread->engine->functions.items[i], i, true);
+        if (block == NULL)
+            return false;
+        memcpy(block->cells, old->cells, old->line_count * sizeof *old->cells);
+        block->running = old->running;
+        block->total = old->total;
+        block->total_correction = old->total_correction;
+        block->latest = old->latest;
+        move_activations(thread, old, block);
+        thread->blocks[i] = block;
+        clp_block_free(pool, old);
+    }
+    return true;
+}
+
+bool clp_engine_add_rss(struct clp_engine *engine)
+{
+    bool done = engine->ended == NULL || add_rss_to(engine->ended);
+
+    for (struct clp_thread *thread = engine->threads; thread != NULL && done; thread = thread->next)
+        done = add_rss_to(thread);
+    engine->with_rss |= done;
+    return done;
+}
+
+void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t span)
+{
+    engine->rss_span = span;
+    engine->rss = rss;
+    engine->knows_rss = true;
+    engine->open_count = 0;
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next) {
+        thread->rss_span = span;
+        thread->changes = engine->changes;
+    }
+}
+
 /* ---- end ---- */
 
-static void clear_threads(struct clp_engine *engine)
+void clp_engine_clear_threads(struct clp_engine *engine)
 {
     struct clp_thread *next;
 
@@ -764,7 +850,7 @@ static void clear_suspended(struct clp_engine *engine)
 
 void clp_engine_clear(struct clp_engine *engine)
 {
-    clear_threads(engine);
+    clp_engine_clear_threads(engine);
     clear_suspended(engine);
     clp_functions_clear(&engine->functions);
     clp_pool_clear(&engine->pool);

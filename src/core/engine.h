@@ -163,6 +163,9 @@ struct clp_engine {
 void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_pages *pages);
 void clp_engine_clear(struct clp_engine *engine);
 
+/* Frees all threads and what they counted; functions and records of suspended bodies stay. */
+void clp_engine_clear_threads(struct clp_engine *engine);
+
 /* What events cost; to be said before the first one. Zero until this is called. */
 void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs);
 
@@ -179,6 +182,27 @@ void clp_engine_reap(struct clp_engine *engine);
 
 /* Leaves everything that is still on the thread's stack, as if it returned now. */
 void clp_engine_unwind(struct clp_thread *thread, uint64_t now);
+
+/* Is a body of the function on any thread's stack? */
+bool clp_engine_runs(const struct clp_engine *engine, uint32_t function);
+
+/* Sums over all threads, those that have ended too. */
+struct clp_engine_totals {
+    uint64_t correction; /* 1/256 ticks */
+    uint64_t stopped;    /* ticks */
+    uint64_t reads;
+    int64_t others_grown, others_released;
+};
+
+void clp_engine_sum(const struct clp_engine *engine, struct clp_engine_totals *totals);
+
+/* Resident memory is read from now on: every block gets room for it. Once; false: no memory, some
+ * have it, and it may be tried again. */
+bool clp_engine_add_rss(struct clp_engine *engine);
+
+/* Memory was not read for a while, and is `rss` now; what changed meanwhile is nobody's. `span` is the
+ * engine's rss_span from now on, UINT64_MAX when reading ends. */
+void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t span);
 
 /* A body of the function begins; `frame` may be NULL for one that is never suspended, if a tracer
  * tells of each of its exits. Its activation, borrowed until the next event; NULL when it could

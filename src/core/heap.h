@@ -39,6 +39,7 @@
 #include "profile.h"
 #include "shadow.h"
 #include "thread.h"
+#include "view.h"
 
 #define CLP_HEAP_AGES 32
 #define CLP_HEAP_INTERVAL 65536 /* bytes: the usual mean distance of samples */
@@ -184,8 +185,14 @@ void clp_heap_finish(struct clp_heap *heap);
 void clp_heap_fork_prepare(struct clp_heap *heap);
 void clp_heap_fork_done(struct clp_heap *heap);
 
+/* Whose numbers are wanted. */
+struct clp_heap_scope {
+    const struct clp_functions *functions;
+    const struct clp_view *view; /* what others have is nobody's; NULL: of all functions */
+};
+
 /* Adds the lines' measures to the profile, and what is known of the whole to its meta. */
-clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_functions *functions,
+clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_heap_scope *scope,
                          struct clp_profile *profile);
 
 /* How verdicts are made; a negative number: the usual one. */
@@ -196,7 +203,7 @@ struct clp_heap_judging {
 };
 
 /* Adds the verdicts to the profile, after clp_heap_finish. */
-clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_functions *functions,
+clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_heap_scope *scope,
                           const struct clp_heap_judging *judging, struct clp_profile *profile);
 
 static inline bool clp_heap_is_exact(const struct clp_heap *heap)

@@ -52,9 +52,29 @@ static clp_status fill_function(const struct clp_heap *heap, const struct clp_fu
     return status;
 }
 
-static bool has_lines(const struct clp_heap *heap, const struct clp_functions *functions, size_t i)
+static bool is_in(const struct clp_heap_scope *scope, size_t function)
 {
-    return i < functions->count && heap->functions[i].lines != NULL;
+    return scope->view == NULL || clp_view_find(scope->view, (uint32_t)function) != NULL;
+}
+
+static bool has_lines(const struct clp_heap *heap, const struct clp_heap_scope *scope, size_t i)
+{
+    return i < scope->functions->count && heap->functions[i].lines != NULL && is_in(scope, i);
+}
+
+/* To this view, what functions of other views have is nobody's. */
+static void add_others(const struct clp_heap *heap, const struct clp_heap_scope *scope,
+                       struct clp_profile_meta *meta)
+{
+    for (size_t i = 0; i < heap->function_room; i++) {
+        const struct clp_heap_function *function = &heap->functions[i];
+        if (function->lines == NULL || is_in(scope, i))
+            continue;
+        for (uint32_t j = 0; j < function->line_count; j++) {
+            meta->heap_unselected += not_negative(function->lines[j].live);
+            meta->heap_unselected_peak += not_negative(at_peak(heap, &function->lines[j]));
+        }
+    }
 }
 
 static void fill_meta(const struct clp_heap *heap, struct clp_profile_meta *meta)
@@ -66,7 +86,7 @@ static void fill_meta(const struct clp_heap *heap, struct clp_profile_meta *meta
     meta->heap_unselected_peak = not_negative(at_peak(heap, &heap->nobody));
 }
 
-clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_functions *functions,
+clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_heap_scope *scope,
                          struct clp_profile *profile)
 {
     clp_status status = CLP_OK;
@@ -74,9 +94,10 @@ clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_functions *func
     if (!clp_lock_take(&heap->lock))
         return CLP_OK;
     for (size_t i = 0; i < heap->function_room && status == CLP_OK; i++)
-        if (has_lines(heap, functions, i))
-            status = fill_function(heap, functions, i, profile);
+        if (has_lines(heap, scope, i))
+            status = fill_function(heap, scope->functions, i, profile);
     fill_meta(heap, &profile->meta);
+    add_others(heap, scope, &profile->meta);
     clp_lock_give(&heap->lock);
     return status;
 }
@@ -195,7 +216,7 @@ static clp_status judge_function(const struct clp_heap *heap,
     return status;
 }
 
-clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_functions *functions,
+clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_heap_scope *scope,
                           const struct clp_heap_judging *judging, struct clp_profile *profile)
 {
     clp_status status = CLP_OK;
@@ -204,8 +225,8 @@ clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_functions *fun
         return CLP_OK;
     count_old(heap, judging);
     for (size_t i = 0; i < heap->function_room && status == CLP_OK; i++)
-        if (has_lines(heap, functions, i))
-            status = judge_function(heap, functions, judging, i, profile);
+        if (has_lines(heap, scope, i))
+            status = judge_function(heap, scope->functions, judging, i, profile);
     clp_lock_give(&heap->lock);
     return status;
 }

@@ -132,6 +132,25 @@ void clp_block_free(struct clp_pool *pool, struct clp_block *block)
     clp_pool_give(pool, block);
 }
 
+static int64_t magnitude(int64_t value)
+{
+    return value < 0 ? -value : value;
+}
+
+static void merge_largest(struct clp_cell *into, const struct clp_cell *from)
+{
+    if (from->max > into->max)
+        into->max = from->max;
+    if (from->usage > into->usage)
+        into->usage = from->usage;
+}
+
+static void merge_largest_change(struct clp_rss_cell *into, const struct clp_rss_cell *from)
+{
+    if (magnitude(from->largest) > magnitude(into->largest))
+        into->largest = from->largest;
+}
+
 static void merge_cell(struct clp_cell *into, const struct clp_cell *from)
 {
     into->hits += from->hits;
@@ -140,15 +159,7 @@ static void merge_cell(struct clp_cell *into, const struct clp_cell *from)
     into->self_correction += from->self_correction;
     into->nested_correction += from->nested_correction;
     into->await += from->await;
-    if (from->max > into->max)
-        into->max = from->max;
-    if (from->usage > into->usage)
-        into->usage = from->usage;
-}
-
-static int64_t magnitude(int64_t value)
-{
-    return value < 0 ? -value : value;
+    merge_largest(into, from);
 }
 
 static void merge_rss(struct clp_rss_cell *into, const struct clp_rss_cell *from)
@@ -156,8 +167,7 @@ static void merge_rss(struct clp_rss_cell *into, const struct clp_rss_cell *from
     into->grown += from->grown;
     into->released += from->released;
     into->self_increment += from->self_increment;
-    if (magnitude(from->largest) > magnitude(into->largest))
-        into->largest = from->largest;
+    merge_largest_change(into, from);
 }
 
 static void merge_heap(struct clp_heap_cell *into, const struct clp_heap_cell *from)
@@ -176,5 +186,60 @@ void clp_block_merge(struct clp_block *into, const struct clp_block *from)
             merge_rss(&into->rss[i], &from->rss[i]);
         if (into->heap != NULL && from->heap != NULL)
             merge_heap(&into->heap[i], &from->heap[i]);
+    }
+}
+
+static void subtract_cell(struct clp_cell *from, const struct clp_cell *base)
+{
+    from->hits -= base->hits;
+    from->self -= base->self;
+    from->nested -= base->nested;
+    from->self_correction -= base->self_correction;
+    from->nested_correction -= base->nested_correction;
+    from->await -= base->await;
+}
+
+static void subtract_rss(struct clp_rss_cell *from, const struct clp_rss_cell *base)
+{
+    from->grown -= base->grown;
+    from->released -= base->released;
+    from->self_increment -= base->self_increment;
+}
+
+static void subtract_heap(struct clp_heap_cell *from, const struct clp_heap_cell *base)
+{
+    from->allocated -= base->allocated;
+    from->blocks -= base->blocks;
+}
+
+void clp_block_subtract(struct clp_block *from, const struct clp_block *base)
+{
+    from->total -= base->total;
+    from->total_correction -= base->total_correction;
+    for (uint32_t i = 0; i < from->line_count; i++) {
+        subtract_cell(&from->cells[i], &base->cells[i]);
+        if (from->rss != NULL && base->rss != NULL)
+            subtract_rss(&from->rss[i], &base->rss[i]);
+        if (from->heap != NULL && base->heap != NULL)
+            subtract_heap(&from->heap[i], &base->heap[i]);
+    }
+}
+
+void clp_block_forget_largest(struct clp_block *block)
+{
+    for (uint32_t i = 0; i < block->line_count; i++) {
+        block->cells[i].max = 0;
+        block->cells[i].usage = 0;
+        if (block->rss != NULL)
+            block->rss[i].largest = 0;
+    }
+}
+
+void clp_block_merge_largest(struct clp_block *into, const struct clp_block *from)
+{
+    for (uint32_t i = 0; i < into->line_count; i++) {
+        merge_largest(&into->cells[i], &from->cells[i]);
+        if (into->rss != NULL && from->rss != NULL)
+            merge_largest_change(&into->rss[i], &from->rss[i]);
     }
 }

@@ -65,7 +65,8 @@ enum clp_area_kind {
     CLP_AREA_FREE,
     CLP_AREA_BLOCK,
     CLP_AREA_THREAD,
-    CLP_AREA_STACK
+    CLP_AREA_STACK,
+    CLP_AREA_BASE /* a block: what the counters of a function held before they were this run's */
 };
 
 /* The start of everything that the pool gives. */
@@ -174,6 +175,15 @@ void clp_block_free(struct clp_pool *pool, struct clp_block *block);
 
 /* Adds the counters of `from` to `into`, a block of the same function. */
 void clp_block_merge(struct clp_block *into, const struct clp_block *from);
+
+/* Takes off what is summed; largest values stay as they are. */
+void clp_block_subtract(struct clp_block *from, const struct clp_block *base);
+
+/* Largest values begin anew. */
+void clp_block_forget_largest(struct clp_block *block);
+
+/* The same of largest values only. */
+void clp_block_merge_largest(struct clp_block *into, const struct clp_block *from);
 
 /* Points block->rss and block->heap to where they lie in it, or nowhere. */
 void clp_block_place_memory(struct clp_block *block, bool with_rss);

@@ -146,19 +146,28 @@ static void add_record(struct clp_live *live, struct clp_live_record record,
         put(live->log, record, parts);
 }
 
-void clp_live_note_function(void *live, const struct clp_function *function)
+void clp_live_note_function(void *listener, const struct clp_function *function)
 {
+    struct clp_live *live = listener;
     const struct clp_live_function facts = {
         .first_line = function->first_line,
         .lowest_line = function->lowest_line,
         .line_count = function->line_count,
         .generator = function->generator,
+        .foreign = live->foreign,
     };
     const struct part parts[PARTS] = {{&facts, sizeof facts},
                                       {function->file, strlen(function->file) + 1},
                                       {function->name, strlen(function->name) + 1}};
 
     add_record(live, (struct clp_live_record){.kind = CLP_LIVE_FUNCTION}, parts);
+}
+
+void clp_live_note_own(struct clp_live *live, uint32_t function)
+{
+    const struct part parts[PARTS] = {{&function, sizeof function}, {NULL, 0}, {NULL, 0}};
+
+    add_record(live, (struct clp_live_record){.kind = CLP_LIVE_OWN}, parts);
 }
 
 void clp_live_note_text(struct clp_live *live, const char *file, const char *text, size_t bytes)

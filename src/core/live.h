@@ -24,7 +24,7 @@
 #include "profile.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
-#define CLP_LIVE_VERSION 3
+#define CLP_LIVE_VERSION 4
 #define CLP_LIVE_BYTE_ORDER 0x01020304u
 
 /* Texts are ended by 0. */
@@ -49,12 +49,13 @@ struct clp_live_header {
     char python[32], tracer[16];
 };
 
-enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMAND };
+enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMAND, CLP_LIVE_OWN };
 
 /* Its bytes follow, then zeroes up to a multiple of 8.
  *   function   struct clp_live_function, file, 0, name, 0
  *   text       file, 0, the text
- *   command    the program's command line, 0 */
+ *   command    the program's command line, 0
+ *   own        the number of a function, foreign so far, that is this run's too; 4 bytes */
 struct clp_live_record {
     uint32_t kind;
     uint32_t head; /* of a text: bytes of the file's name */
@@ -64,6 +65,7 @@ struct clp_live_record {
 struct clp_live_function {
     int32_t first_line, lowest_line;
     uint32_t line_count, generator;
+    uint32_t foreign, padding; /* selected by another view than the file's */
 };
 
 /* ---- writing ---- */
@@ -72,6 +74,7 @@ struct clp_live {
     struct clp_pages *pages;        /* borrowed; NULL: there is no file */
     struct clp_live_header *header; /* mapped */
     struct clp_chunk *log;          /* the chunk that takes records; NULL: they end here */
+    bool foreign;                   /* functions that come now are another view's */
 };
 
 /* Makes the file and has the pages of the engine come from it: before anything is selected or
@@ -81,9 +84,10 @@ clp_status clp_live_open(struct clp_live *live, struct clp_pages *pages, struct 
                          const char *path, const struct clp_live_header *start,
                          struct clp_fault *fault);
 
-/* Each selected function, in the order of their numbers; texts and command at any time. `live` is
- * a struct clp_live. */
-void clp_live_note_function(void *live, const struct clp_function *function);
+/* Each selected function, in the order of their numbers; texts and command at any time. `listener`
+ * is a struct clp_live. */
+void clp_live_note_function(void *listener, const struct clp_function *function);
+void clp_live_note_own(struct clp_live *live, uint32_t function);
 void clp_live_note_text(struct clp_live *live, const char *file, const char *text, size_t bytes);
 void clp_live_note_command(struct clp_live *live, const char *command);
 

@@ -52,9 +52,12 @@ struct reader {
     struct list places;    /* struct place */
     struct list texts;     /* struct text */
     struct list blocks;    /* struct clp_block *, ascending */
+    struct list bases;     /* struct clp_block *, to be taken off */
     struct list in_flight; /* struct in_flight */
     const char *command;
     struct clp_engine engine;
+    struct clp_views views; /* one: of the functions that are the file's own */
+    struct clp_view view;
     size_t activations_left; /* the file cannot hold more */
     bool torn;
     uint64_t end;            /* the clock's reading at which it ends what was running */
@@ -138,6 +141,23 @@ static clp_status check_header(struct reader *reader)
 
 /* ---- records ---- */
 
+static clp_status add_own(struct reader *reader, uint32_t number)
+{
+    return clp_view_add(&reader->view, number, 0) == CLP_OK ? CLP_OK : no_memory(reader);
+}
+
+static clp_status read_own(struct reader *reader, const char *at, size_t bytes)
+{
+    uint32_t number;
+
+    if (bytes != sizeof number)
+        return refuse(reader, CLP_CORRUPT, at, "no function is like this");
+    memcpy(&number, at, sizeof number);
+    if (number >= reader->engine.functions.count)
+        return refuse(reader, CLP_CORRUPT, at, "there is no such function");
+    return add_own(reader, number);
+}
+
 static clp_status read_function(struct reader *reader, const char *at, size_t bytes)
 {
     struct clp_live_function facts;
@@ -165,7 +185,7 @@ static clp_status read_function(struct reader *reader, const char *at, size_t by
         return no_memory(reader);
     if (number + 1 != reader->engine.functions.count)
         return refuse(reader, CLP_CORRUPT, at, "a function stands there twice");
-    return CLP_OK;
+    return facts.foreign != 0 ? CLP_OK : add_own(reader, number);
 }
 
 static clp_status read_text(struct reader *reader, const char *at, uint32_t head, size_t bytes)
@@ -195,6 +215,8 @@ static clp_status read_record(struct reader *reader, const struct clp_live_recor
         if (bytes != 0 && at[bytes - 1] == 0)
             reader->command = at;
         return CLP_OK;
+    case CLP_LIVE_OWN:
+        return read_own(reader, at, bytes);
     default:
         return refuse(reader, CLP_CORRUPT, record, "no record is of this kind");
     }
@@ -270,7 +292,7 @@ static clp_status each_area(struct reader *reader, enum clp_area_kind kind,
             struct clp_area *area = (void *)at;
             if (area->kind == CLP_AREA_NONE)
                 break;
-            if (area->kind > CLP_AREA_STACK || area->class < CLP_POOL_LEAST_CLASS ||
+            if (area->kind > CLP_AREA_BASE || area->class < CLP_POOL_LEAST_CLASS ||
                 area->class >= CLP_POOL_CLASSES || (size_t)1 << area->class > left)
                 return refuse(reader, CLP_CORRUPT, area, "counters that cannot be");
             if (area->kind == (uint32_t)kind)
@@ -347,7 +369,8 @@ static void tidy_block(struct clp_block *block)
     }
 }
 
-static clp_status take_block(struct reader *reader, struct clp_area *area, size_t bytes)
+static clp_status take_into(struct reader *reader, struct list *list, struct clp_area *area,
+                            size_t bytes)
 {
     struct clp_block *block = (struct clp_block *)area, **slot;
     const struct clp_functions *functions = &reader->engine.functions;
@@ -359,7 +382,7 @@ static clp_status take_block(struct reader *reader, struct clp_area *area, size_
     if (block->line_count != function->line_count || block->lowest_line != function->lowest_line ||
         clp_block_bytes(block->line_count, with_rss) > bytes)
         return refuse(reader, CLP_CORRUPT, area, "counters of no function");
-    slot = append(reader, &reader->blocks, sizeof(struct clp_block *));
+    slot = append(reader, list, sizeof(struct clp_block *));
     if (slot == NULL)
         return no_memory(reader);
     *slot = block;
@@ -367,6 +390,16 @@ static clp_status take_block(struct reader *reader, struct clp_area *area, size_
     clp_block_place_memory(block, with_rss);
     tidy_block(block);
     return CLP_OK;
+}
+
+static clp_status take_block(struct reader *reader, struct clp_area *area, size_t bytes)
+{
+    return take_into(reader, &reader->blocks, area, bytes);
+}
+
+static clp_status take_base(struct reader *reader, struct clp_area *area, size_t bytes)
+{
+    return take_into(reader, &reader->bases, area, bytes);
 }
 
 /* ---- threads ---- */
@@ -601,6 +634,43 @@ static void settle(struct clp_block *block)
     }
 }
 
+static void not_below_zero(uint64_t *value)
+{
+    if ((int64_t)*value < 0)
+        *value = 0;
+}
+
+/* What a damaged file says of it may be more than there is. */
+static void take_off(struct clp_block *block, const struct clp_block *base)
+{
+    clp_block_subtract(block, base);
+    not_below_zero(&block->total);
+    for (uint32_t i = 0; i < block->line_count; i++) {
+        struct clp_cell *cell = &block->cells[i];
+        not_below_zero(&cell->hits);
+        not_below_zero(&cell->self);
+        not_below_zero(&cell->await);
+        if (block->heap != NULL) {
+            not_below_zero(&block->heap[i].allocated);
+            not_below_zero(&block->heap[i].blocks);
+        }
+        if (block->rss != NULL) {
+            not_below_zero((uint64_t *)&block->rss[i].grown);
+            not_below_zero((uint64_t *)&block->rss[i].released);
+        }
+    }
+    settle(block);
+}
+
+static void take_bases_off(const struct reader *reader, const struct clp_thread *sums)
+{
+    for (size_t i = 0; i < reader->bases.count; i++) {
+        const struct clp_block *base = ((struct clp_block **)reader->bases.items)[i];
+        if (sums->blocks[base->function] != NULL)
+            take_off(sums->blocks[base->function], base);
+    }
+}
+
 /* The sum of each function's blocks, where a snapshot looks for them. */
 static bool add_sums(struct reader *reader)
 {
@@ -619,6 +689,7 @@ static bool add_sums(struct reader *reader)
         else
             clp_block_merge(thread->blocks[block->function], block);
     }
+    take_bases_off(reader, thread);
     for (size_t i = 0; i < functions->count; i++) {
         if (thread->blocks[i] == NULL)
             functions->items[i].line_count = 0; /* never ran: no need to make room for its lines */
@@ -722,6 +793,8 @@ static clp_status mark_in_flight(const struct reader *reader, struct clp_profile
     for (size_t i = 0; i < reader->in_flight.count; i++) {
         const struct clp_function *from = &reader->engine.functions.items[lines[i].function];
         struct clp_profile_function *function;
+        if (!clp_view_has(&reader->view, lines[i].function))
+            continue;
         if (clp_profile_add_function(profile, from->file, from->name, from->first_line,
                                      &function) != CLP_OK)
             return CLP_NO_MEMORY;
@@ -733,13 +806,15 @@ static clp_status mark_in_flight(const struct reader *reader, struct clp_profile
 
 static clp_status make_profile(struct reader *reader, struct clp_profile *profile)
 {
+    const struct clp_ended ended = {.from = &reader->engine}; /* it has been unwound */
     double rate = rate_of(reader->header);
 
     settle_open(reader);
     unwind_all(reader);
     if (!add_sums(reader))
         return CLP_NO_MEMORY;
-    clp_status status = clp_snapshot_take_with(&reader->engine, reader->pages, rate, profile);
+    clp_status status = clp_snapshot_take_view(&reader->view, &ended, reader->engine.with_rss, rate,
+                                               profile);
     drop_sums(&reader->engine);
     if (status == CLP_OK)
         status = mark_in_flight(reader, profile);
@@ -765,6 +840,8 @@ static clp_status read_all(struct reader *reader, uint64_t now, struct clp_profi
     if (status == CLP_OK)
         status = each_area(reader, CLP_AREA_BLOCK, take_block);
     if (status == CLP_OK)
+        status = each_area(reader, CLP_AREA_BASE, take_base);
+    if (status == CLP_OK)
         status = each_area(reader, CLP_AREA_THREAD, take_thread);
     if (status != CLP_OK)
         return status;
@@ -780,7 +857,10 @@ static void clear_reader(struct reader *reader)
     clear_list(reader, &reader->places, sizeof(struct place));
     clear_list(reader, &reader->texts, sizeof(struct text));
     clear_list(reader, &reader->blocks, sizeof(struct clp_block *));
+    clear_list(reader, &reader->bases, sizeof(struct clp_block *));
     clear_list(reader, &reader->in_flight, sizeof(struct in_flight));
+    clp_view_clear(&reader->view, 0);
+    clp_views_clear(&reader->views);
     clp_engine_clear(&reader->engine);
     clp_mem_free(reader->mem, reader->room, reader->room_bytes, 1);
 }
@@ -811,6 +891,9 @@ clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp
     *fault = (struct clp_fault){.status = CLP_OK};
     reader.activations_left = count / sizeof(struct clp_activation);
     clp_engine_init(&reader.engine, mem, pages);
+    clp_views_init(&reader.views, &reader.engine, pages);
+    clp_view_init(&reader.view, &reader.views, false);
+    (void)clp_view_set_counting(&reader.view, true, 0); /* fails only where something runs */
     if (!make_copy(&reader, bytes))
         return no_memory(&reader);
     clp_status status = read_all(&reader, now, profile);

@@ -51,7 +51,7 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
     into->raw_total += nanos((double)sum->total, nanos_per_tick);
     for (uint32_t i = 0; i < sum->line_count; i++) {
         const struct clp_cell *cell = &sum->cells[i];
-        if (cell->hits == 0 && cell->self == 0 && cell->await == 0)
+        if (cell->hits == 0 && cell->self == 0 && cell->await == 0 && cell->nested == 0)
             continue;
         struct clp_measures measures = measures_of(sum, i, engine->costs.line, nanos_per_tick);
         clp_status status = clp_profile_add_line(
@@ -63,48 +63,22 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
     return CLP_OK;
 }
 
-static void merge_thread(struct clp_block *sum, const struct clp_thread *thread)
-{
-    if (thread != NULL && sum->function < thread->block_room &&
-        thread->blocks[sum->function] != NULL)
-        clp_block_merge(sum, thread->blocks[sum->function]);
-}
-
+/* Adds the function with these counters, which it gives back; NULL: there was no memory. */
 static clp_status add_function(const struct clp_engine *engine, struct clp_pool *pool,
-                               uint32_t number, double nanos_per_tick, struct clp_profile *profile)
+                               struct clp_block *sum, double nanos_per_tick,
+                               struct clp_profile *profile)
 {
-    const struct clp_function *function = &engine->functions.items[number];
     struct clp_profile_function *into;
-    clp_status status = clp_profile_add_function(profile, function->file, function->name,
-                                                 function->first_line, &into);
 
-    if (status != CLP_OK)
-        return status;
-    struct clp_block *sum = clp_block_new(pool, function, number, engine->with_rss);
     if (sum == NULL)
         return CLP_NO_MEMORY;
-    for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
-        merge_thread(sum, thread);
-    merge_thread(sum, engine->ended);
-    status = add_lines(engine, sum, nanos_per_tick, profile, into);
+    const struct clp_function *function = &engine->functions.items[sum->function];
+    clp_status status = clp_profile_add_function(profile, function->file, function->name,
+                                                 function->first_line, &into);
+    if (status == CLP_OK)
+        status = add_lines(engine, sum, nanos_per_tick, profile, into);
     clp_block_free(pool, sum);
     return status;
-}
-
-struct totals {
-    uint64_t correction, stopped, reads;
-    int64_t others_grown, others_released;
-};
-
-static void add_totals(struct totals *totals, const struct clp_thread *thread)
-{
-    if (thread == NULL)
-        return;
-    totals->correction += thread->correction;
-    totals->stopped += thread->stopped;
-    totals->reads += thread->reads;
-    totals->others_grown += thread->others_grown;
-    totals->others_released += thread->others_released;
 }
 
 static uint64_t not_negative(int64_t value)
@@ -112,40 +86,64 @@ static uint64_t not_negative(int64_t value)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-static void fill_meta(const struct clp_engine *engine, double nanos_per_tick,
+static void fill_meta(const struct clp_engine_totals *totals, double nanos_per_tick,
                       struct clp_profile *profile)
 {
-    struct totals totals = {0};
+    profile->meta.overhead = nanos((double)totals->correction / CLP_CORRECTION_ONE +
+                                       (double)totals->stopped, nanos_per_tick);
+    profile->meta.reads = totals->reads;
+    profile->meta.others_grown = not_negative(totals->others_grown);
+    profile->meta.others_released = not_negative(totals->others_released);
+}
 
-    for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
-        add_totals(&totals, thread);
-    add_totals(&totals, engine->ended);
-    profile->meta.overhead = nanos(
-        (double)totals.correction / CLP_CORRECTION_ONE + (double)totals.stopped, nanos_per_tick);
-    profile->meta.reads = totals.reads;
-    profile->meta.others_grown = not_negative(totals.others_grown);
-    profile->meta.others_released = not_negative(totals.others_released);
-    profile->meta.has_memory = engine->with_rss;
+clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_ended *ended,
+                                  bool with_rss, double nanos_per_tick,
+                                  struct clp_profile *profile)
+{
+    const struct clp_engine *engine = view->views->engine;
+    struct clp_engine_totals totals;
+    clp_status status = CLP_OK;
+
+    for (size_t i = 0; i < view->count && status == CLP_OK; i++)
+        status = add_function(engine, &view->views->pool,
+                              clp_view_sum(view, &view->items[i], ended, with_rss),
+                              nanos_per_tick, profile);
+    clp_view_totals(view, &totals);
+    fill_meta(&totals, nanos_per_tick, profile);
+    profile->meta.has_memory = with_rss;
+    return status;
+}
+
+static clp_status add_all(const struct clp_ended *ended, double nanos_per_tick,
+                          struct clp_profile *profile)
+{
+    const struct clp_engine *engine = ended->from;
+    clp_status status = CLP_OK;
+
+    for (uint32_t i = 0; i < engine->functions.count && status == CLP_OK; i++) {
+        struct clp_block *sum =
+            clp_block_new(ended->pool, &engine->functions.items[i], i, engine->with_rss);
+        if (sum != NULL)
+            clp_ended_merge(ended, sum);
+        status = add_function(engine, ended->pool, sum, nanos_per_tick, profile);
+    }
+    return status;
 }
 
 clp_status clp_snapshot_take(const struct clp_engine *engine, double nanos_per_tick,
                              struct clp_profile *profile)
 {
+    struct clp_ended ended = {.from = engine};
+    struct clp_engine_totals totals;
     struct clp_pages pages = {0};
-
-    return clp_snapshot_take_with(engine, &pages, nanos_per_tick, profile);
-}
-
-clp_status clp_snapshot_take_with(const struct clp_engine *engine, struct clp_pages *pages,
-                                  double nanos_per_tick, struct clp_profile *profile)
-{
     struct clp_pool pool; /* the sums' own, so that taking a snapshot leaves the engine alone */
-    clp_status status = CLP_OK;
 
-    clp_pool_init(&pool, pages);
-    for (uint32_t i = 0; i < engine->functions.count && status == CLP_OK; i++)
-        status = add_function(engine, &pool, i, nanos_per_tick, profile);
-    fill_meta(engine, nanos_per_tick, profile);
+    clp_pool_init(&pool, &pages);
+    ended.pool = &pool;
+    clp_status status = add_all(&ended, nanos_per_tick, profile);
+    clp_engine_sum(engine, &totals);
+    fill_meta(&totals, nanos_per_tick, profile);
+    profile->meta.has_memory = engine->with_rss;
     clp_pool_clear(&pool);
     return status;
 }

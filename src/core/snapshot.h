@@ -6,6 +6,7 @@
 
 #include "engine.h"
 #include "profile.h"
+#include "view.h"
 
 /* Adds every function of the engine, in selection order, to the profile, with its lines that ran,
  * and fills the parts of meta that the engine knows (overhead, events, reads, has_memory,
@@ -15,8 +16,10 @@
 clp_status clp_snapshot_take(const struct clp_engine *engine, double nanos_per_tick,
                              struct clp_profile *profile);
 
-/* The same, the memory it needs meanwhile counted in `pages`. */
-clp_status clp_snapshot_take_with(const struct clp_engine *engine, struct clp_pages *pages,
-                                  double nanos_per_tick, struct clp_profile *profile);
+/* The same of what a view has counted, what runs included up to the moment of `ended`; without memory
+ * where the view has none. */
+clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_ended *ended,
+                                  bool with_rss, double nanos_per_tick,
+                                  struct clp_profile *profile);
 
 #endif

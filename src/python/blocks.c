@@ -69,7 +69,7 @@ static struct clp_place *find_place(struct clp_recorder *recorder, PyObject *cod
 
 /* An entry in the table of functions: from the line of the `with` to the end of the body it stands
  * in. */
-static bool add_function(struct clp_recorder *recorder, struct clp_place *place)
+static bool add_function(struct clp_window *window, struct clp_place *place)
 {
     const PyCodeObject *code = (PyCodeObject *)place->code;
     const struct clp_shape *shape = &place->selected.shape;
@@ -88,11 +88,10 @@ static bool add_function(struct clp_recorder *recorder, struct clp_place *place)
             .generator = true, /* its key may have been another stay's */
             .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
         };
-        done = wanted.line_count <= CLP_FUNCTION_MOST_LINES &&
-               clp_functions_add(&recorder->engine.functions, &wanted,
-                                 &place->selected.function) == CLP_OK;
-        if (!done)
+        if (wanted.line_count > CLP_FUNCTION_MOST_LINES)
             PyErr_NoMemory();
+        else
+            done = clp_window_add_function(window, &wanted, &place->selected.function);
     }
     Py_XDECREF(file);
     Py_XDECREF(name);
@@ -109,9 +108,10 @@ static bool read_shape(struct clp_recorder *recorder, struct clp_place *place)
             clp_shape_find_repeats(shape, &recorder->mem, code, &recorder->bytecode));
 }
 
-static struct clp_place *new_place(struct clp_recorder *recorder, PyObject *code, PyObject *name,
+static struct clp_place *new_place(struct clp_window *window, PyObject *code, PyObject *name,
                                    int32_t first)
 {
+    struct clp_recorder *recorder = window->recorder;
     struct clp_place *place = clp_mem_alloc(&recorder->mem, 1, sizeof *place);
 
     if (place == NULL) {
@@ -124,16 +124,23 @@ static struct clp_place *new_place(struct clp_recorder *recorder, PyObject *code
                                 .first = first,
                                 .selected = {.recorder = recorder, .suspends = true}};
     place->selected.identity = ++recorder->copies << 1 | 1;
-    if (!read_shape(recorder, place) || !add_function(recorder, place)) {
+    if (!read_shape(recorder, place) || !add_function(window, place)) {
         free_place(recorder, place);
         return NULL;
     }
+    place->selected.audience = recorder->views.audiences[place->selected.function];
     recorder->blocks.places = place;
     forget_oldest(recorder);
     return place;
 }
 
 /* ---- stays on the stack ---- */
+
+/* Nobody may count it now; what is on the stack already goes on. */
+static bool is_counted(const struct clp_stay *stay, const struct clp_thread *thread)
+{
+    return clp_recorder_counts(&stay->place->selected) || clp_engine_is_running(thread, stay);
+}
 
 static bool on_top(const struct clp_thread *thread, const struct clp_stay *stay)
 {
@@ -221,6 +228,8 @@ bool clp_blocks_hold(const struct clp_recorder *recorder, const PyFrameObject *f
 /* The `with` itself is told of again when its block ends: what then follows is no line of it. */
 static void begin_line(struct clp_stay *stay, struct clp_thread *thread, int line)
 {
+    if (!is_counted(stay, thread))
+        return;
     if (line > stay->place->first) {
         put_on_top(stay, thread);
         clp_recorder_line(stay->recorder, thread, line);
@@ -275,7 +284,8 @@ static void resume_from(struct clp_stay *stay, const PyFrameObject *frame,
     if (stay == NULL)
         return;
     resume_from(stay->next, frame, thread);
-    if (stay->frame == frame && !clp_engine_is_running(thread, stay))
+    if (stay->frame == frame && clp_recorder_counts(&stay->place->selected) &&
+        !clp_engine_is_running(thread, stay))
         push(stay, thread);
 }
 
@@ -299,19 +309,22 @@ static PyObject *name_of(PyCodeObject *code)
 #endif
 }
 
-static struct clp_place *place_of(struct clp_recorder *recorder, PyObject *texts,
+static struct clp_place *place_of(struct clp_window *window, PyObject *texts,
                                   PyFrameObject *frame, PyCodeObject *code, PyObject *name)
 {
     int32_t first = PyFrame_GetLineNumber(frame);
-    struct clp_place *place = find_place(recorder, (PyObject *)code, name, first);
+    struct clp_place *place = find_place(window->recorder, (PyObject *)code, name, first);
 
-    if (place != NULL)
+    if (place != NULL && clp_view_has(&window->view, place->selected.function))
         return place;
     PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
-    if (globals != NULL && clp_texts_note(texts, code->co_filename, globals))
-        place = new_place(recorder, (PyObject *)code, name, first);
+    bool noted = globals != NULL && clp_texts_note(texts, code->co_filename, globals);
     Py_XDECREF(globals);
-    return place;
+    if (!noted)
+        return NULL;
+    if (place == NULL)
+        return new_place(window, (PyObject *)code, name, first);
+    return clp_window_add(window, place->selected.function, true) ? place : NULL;
 }
 
 static struct clp_stay *new_stay(struct clp_recorder *recorder, struct clp_place *place,
@@ -354,8 +367,8 @@ static struct clp_stay *open_stay(struct clp_recorder *recorder, struct clp_plac
     return NULL;
 }
 
-struct clp_stay *clp_blocks_open(struct clp_recorder *recorder, PyObject *texts,
-                                 PyFrameObject *frame, PyObject *name)
+struct clp_stay *clp_blocks_open(struct clp_window *window, PyObject *texts, PyFrameObject *frame,
+                                 PyObject *name)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
     PyObject *its_name = name != NULL ? Py_NewRef(name) : name_of(code);
@@ -363,9 +376,9 @@ struct clp_stay *clp_blocks_open(struct clp_recorder *recorder, PyObject *texts,
     struct clp_stay *stay = NULL;
 
     if (its_name != NULL)
-        place = place_of(recorder, texts, frame, code, its_name);
+        place = place_of(window, texts, frame, code, its_name);
     if (place != NULL)
-        stay = open_stay(recorder, place, frame, name != NULL);
+        stay = open_stay(window->recorder, place, frame, name != NULL);
     Py_XDECREF(its_name);
     Py_DECREF(code);
     return stay;
@@ -375,7 +388,7 @@ void clp_blocks_begin(struct clp_stay *stay)
 {
     struct clp_thread *thread = clp_recorder_thread(stay->recorder);
 
-    if (thread != NULL)
+    if (thread != NULL && clp_recorder_counts(&stay->place->selected))
         clp_recorder_enter(&stay->place->selected, thread, stay);
 }
 
@@ -391,9 +404,9 @@ static void end(struct clp_stay *stay, struct clp_thread *thread)
 void clp_blocks_close(struct clp_stay *stay)
 {
     struct clp_recorder *recorder = stay->recorder;
-    struct clp_thread *thread = recorder->tracer != NULL ? clp_recorder_thread(recorder) : NULL;
+    struct clp_thread *thread = clp_recorder_thread(recorder);
 
-    if (thread != NULL)
+    if (thread != NULL && is_counted(stay, thread))
         end(stay, thread);
     clp_blocks_unwatch(stay);
     free_stay(stay);

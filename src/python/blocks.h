@@ -15,7 +15,7 @@
 #ifndef CLP_BLOCKS_H
 #define CLP_BLOCKS_H
 
-#include "recorder.h"
+#include "window.h"
 
 /* A block that a body is in. */
 struct clp_stay {
@@ -29,9 +29,10 @@ struct clp_stay {
     void *source;             /* what its events come from; blocks_settrace.c */
 };
 
-/* A block of this name is about to begin at the frame's line; `texts` get its file. NULL with an
+/* A block of this name, which the window counts, is about to begin at the frame's line; `texts` get its
+ * file. NULL with an
  * exception set. */
-struct clp_stay *clp_blocks_open(struct clp_recorder *recorder, PyObject *texts,
+struct clp_stay *clp_blocks_open(struct clp_window *window, PyObject *texts,
                                  PyFrameObject *frame, PyObject *name);
 
 /* It begins: from here on its time counts. */

@@ -55,11 +55,11 @@ static const char program[] =
     "        pass\n";
 
 /* One copy of the program: its functions by name. Owned. */
-static PyObject *load(struct clp_recorder *recorder)
+static PyObject *load(struct clp_window *window)
 {
     PyObject *names = PyDict_New();
     PyObject *plain = Py_CompileString(program, "<clineprof calibration>", Py_file_input);
-    PyObject *code = plain != NULL ? clp_prepare_code(recorder, plain, NULL) : NULL;
+    PyObject *code = plain != NULL ? clp_prepare_code(window, plain, NULL) : NULL;
     PyObject *result = NULL;
 
     Py_XDECREF(plain);
@@ -83,12 +83,12 @@ static PyObject *get(PyObject *names, const char *name)
     return found;
 }
 
-static bool select_named(struct clp_recorder *recorder, PyObject *names, const char *name)
+static bool select_named(struct clp_window *window, PyObject *names, const char *name)
 {
     PyObject *function = get(names, name);
     PyObject *text = PyUnicode_FromString(name);
     bool done = function != NULL && text != NULL &&
-                clp_tracer_select(recorder, function, text);
+                clp_tracer_select(window, function, text);
 
     Py_XDECREF(text);
     return done;
@@ -174,14 +174,14 @@ static struct clp_bare_times time_bare(const struct clp_recorder *recorder,
     };
 }
 
-bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_recorder *recorder)
+bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_window *window)
 {
     *calibration = (struct clp_calibration){
         .numbers = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS),
-        .bare = load(recorder),
+        .bare = load(window),
     };
     if (calibration->numbers != NULL && calibration->bare != NULL)
-        calibration->times = time_bare(recorder, calibration);
+        calibration->times = time_bare(window->recorder, calibration);
     if (!PyErr_Occurred())
         return true;
     clp_calibration_clear(calibration);
@@ -244,20 +244,20 @@ static double spread(const struct clp_costs *one, const struct clp_costs *other)
     return larger > 0 ? (larger - smaller) / larger : 0;
 }
 
-bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_recorder *recorder,
+bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_window *window,
                              struct clp_costs *costs, double *error)
 {
     struct clp_costs again;
 
-    calibration->selected = load(recorder);
+    calibration->selected = load(window);
     if (calibration->selected == NULL)
         return false;
-    bool done = select_named(recorder, calibration->selected, "lines") &&
-                select_named(recorder, calibration->selected, "callee") &&
-                select_named(recorder, calibration->selected, "quick") &&
-                select_named(recorder, calibration->selected, "source") &&
-                measure(recorder, calibration, costs) &&
-                measure(recorder, calibration, &again);
+    bool done = select_named(window, calibration->selected, "lines") &&
+                select_named(window, calibration->selected, "callee") &&
+                select_named(window, calibration->selected, "quick") &&
+                select_named(window, calibration->selected, "source") &&
+                measure(window->recorder, calibration, costs) &&
+                measure(window->recorder, calibration, &again);
     if (!done)
         return false;
     *error = spread(costs, &again);

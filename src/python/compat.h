@@ -213,6 +213,21 @@ static inline PyObject *clp_compat_class_dict(PyObject *class)
 #endif
 }
 
+/* What the weak reference refers to, a new reference; NULL when it is gone. */
+static inline PyObject *clp_compat_referent(PyObject *reference)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *referent = NULL;
+
+    (void)PyWeakref_GetRef(reference, &referent);
+    return referent;
+#else
+    PyObject *referent = PyWeakref_GetObject(reference);
+
+    return referent != Py_None ? Py_NewRef(referent) : NULL;
+#endif
+}
+
 /* A line number or offset that the interpreter itself passed to a callback. */
 static inline int clp_compat_small_int(PyObject *number)
 {

@@ -51,32 +51,93 @@ static long long blocks_before(void)
     return count > 0 ? count : 0;
 }
 
-bool clp_epochs_start(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
-{
-    struct clp_heap *heap;
-    enum clp_heap_epochs by;
+static const char other_table[] =
+    "clineprof: another Profiler of this process has a table of live blocks, of another kind (heap=, "
+    "leaks=); there is one at a time";
 
-    recorder->epochs.warmups = -1;
-    if (!read_epochs(recorder, epochs))
+/* The kind of epochs that the text asks for, and of the recorder's: are they the same? */
+static bool is_same_kind(const struct clp_recorder *recorder, uint64_t interval, const char *epochs)
+{
+    struct clp_recorder wanted = {.mem = recorder->mem, .clock = recorder->clock};
+    const struct clp_epochs *old = &recorder->epochs, *new = &wanted.epochs;
+
+    if (!read_epochs(&wanted, epochs)) {
+        PyErr_Clear();
         return false;
-    by = recorder->epochs.kind == CLP_EPOCHS_NONE    ? CLP_HEAP_NO_EPOCHS
-         : recorder->epochs.kind == CLP_EPOCHS_CALLS ? CLP_HEAP_BY_CALLS
-                                                     : CLP_HEAP_BY_ONE;
-    heap = clp_mem_alloc(&recorder->mem, 1, sizeof *heap);
-    if (heap == NULL || clp_heap_init(heap, interval, by) != CLP_OK) {
+    }
+    bool same = recorder->heap->interval == interval && old->kind == new->kind &&
+                old->period == new->period &&
+                (old->name == NULL || strcmp(old->name, new->name) == 0);
+    clp_mem_free_text(&wanted.mem, wanted.epochs.name);
+    return same;
+}
+
+static void reset_epochs(struct clp_recorder *recorder)
+{
+    clp_mem_free_text(&recorder->mem, recorder->epochs.name);
+    recorder->epochs = (struct clp_epochs){.warmups = -1, .limit = -1};
+}
+
+static bool make_table(struct clp_recorder *recorder, uint64_t interval)
+{
+    enum clp_heap_epochs by = recorder->epochs.kind == CLP_EPOCHS_NONE    ? CLP_HEAP_NO_EPOCHS
+                              : recorder->epochs.kind == CLP_EPOCHS_CALLS ? CLP_HEAP_BY_CALLS
+                                                                          : CLP_HEAP_BY_ONE;
+
+    struct clp_heap *heap = recorder->heap;
+    clp_status status = CLP_NO_MEMORY;
+
+    if (heap != NULL) { /* whoever frees a block may be looking at it */
+        heap->interval = interval;
+        heap->epochs = by;
+        status = clp_heap_restart(heap);
+    } else if ((heap = clp_mem_alloc(&recorder->mem, 1, sizeof *heap)) != NULL) {
+        status = clp_heap_init(heap, interval, by);
+    }
+    if (status != CLP_OK) {
         PyErr_NoMemory();
         return false;
     }
-    heap->seeds = clp_clock_monotonic(); /* no two runs choose the same */
-    recorder->heap_before = (uint64_t)blocks_before();
     recorder->heap = heap;
-    recorder->watches_calls = recorder->epochs.kind == CLP_EPOCHS_CALLS ||
-                              recorder->epochs.kind == CLP_EPOCHS_NAMED ||
-                              recorder->epochs.kind == CLP_EPOCHS_SECONDS;
-    if (clp_hooks_set_heap(recorder, heap))
+    recorder->heap->seeds = clp_clock_monotonic(); /* no two runs choose the same */
+    recorder->heap_before = (uint64_t)blocks_before();
+    return true;
+}
+
+static bool start_table(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
+{
+    reset_epochs(recorder);
+    if (!read_epochs(recorder, epochs) || !make_table(recorder, interval))
+        return false;
+    clp_recorder_watch_calls(recorder, recorder->epochs.kind == CLP_EPOCHS_CALLS ||
+                                           recorder->epochs.kind == CLP_EPOCHS_NAMED ||
+                                           recorder->epochs.kind == CLP_EPOCHS_SECONDS);
+    if (clp_hooks_set_heap(recorder, recorder->heap))
         return true;
     PyErr_SetString(PyExc_RuntimeError, hooks_taken);
     return false;
+}
+
+bool clp_epochs_start(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
+{
+    if (recorder->with_heap != 0 && !is_same_kind(recorder, interval, epochs)) {
+        PyErr_SetString(PyExc_RuntimeError, other_table);
+        return false;
+    }
+    if (recorder->with_heap == 0 && !start_table(recorder, interval, epochs))
+        return false;
+    recorder->with_heap++;
+    return true;
+}
+
+void clp_epochs_stop(struct clp_recorder *recorder)
+{
+    if (--recorder->with_heap != 0)
+        return;
+    (void)clp_hooks_set_heap(recorder, NULL);
+    clp_recorder_watch_calls(recorder, false);
+    (void)clp_heap_restart(recorder->heap);
+    reset_epochs(recorder);
 }
 
 bool clp_epochs_restart(struct clp_recorder *recorder, int warmups, int64_t limit)
@@ -128,13 +189,13 @@ void clp_recorder_note_call(struct clp_recorder *recorder, uint32_t function)
 
 void clp_epochs_checkpoint(struct clp_recorder *recorder)
 {
-    if (recorder->heap != NULL && recorder->epochs.kind == CLP_EPOCHS_CHECKPOINTS)
+    if (recorder->with_heap != 0 && recorder->epochs.kind == CLP_EPOCHS_CHECKPOINTS)
         clp_heap_tick(recorder->heap);
 }
 
 void clp_epochs_finish(struct clp_recorder *recorder)
 {
-    if (recorder->heap == NULL || recorder->epochs.kind == CLP_EPOCHS_NONE)
+    if (recorder->with_heap == 0 || recorder->epochs.kind == CLP_EPOCHS_NONE)
         return;
     (void)PyGC_Collect();
     clp_heap_finish(recorder->heap);

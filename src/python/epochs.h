@@ -7,9 +7,12 @@
 
 /* Gives the recorder a table that chooses blocks at this mean distance in bytes (1: all).
  * `epochs` is NULL (no verdicts), "calls", "checkpoints", a number of seconds or the name of a
- * function whose calls are the epochs of all lines. Before anything is selected. False with an
- * exception set. */
+ * function whose calls are the epochs of all lines. Where there is a table already, it must be one of
+ * the same kind. False with an exception set. */
 bool clp_epochs_start(struct clp_recorder *recorder, uint64_t interval, const char *epochs);
+
+/* One that wanted the table does not any more; when it was the last, blocks are only counted. */
+void clp_epochs_stop(struct clp_recorder *recorder);
 
 /* Empties the table and begins again, with so many warm-up epochs and this limit (struct
  * clp_epochs). False with an exception set. */

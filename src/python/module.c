@@ -84,8 +84,7 @@ static PyObject *module_sizes(PyObject *module, PyObject *arguments)
 static PyObject *module_recording(PyObject *module, PyObject *nothing)
 {
     (void)module, (void)nothing;
-    return PyBool_FromLong(clp_thread_here != NULL &&
-                           clp_recorder_of(clp_thread_here)->tracer != NULL);
+    return PyBool_FromLong(clp_profiler_any_counts());
 }
 
 static PyObject *module_checkpoint(PyObject *module, PyObject *nothing)
@@ -97,7 +96,7 @@ static PyObject *module_checkpoint(PyObject *module, PyObject *nothing)
 
 static PyMethodDef module_methods[] = {
     {"recording", module_recording, METH_NOARGS,
-     "recording()\n--\n\nDoes a profiler record in this thread?"},
+     "recording()\n--\n\nDoes any Profiler of this process count at the moment?"},
     {"checkpoint", module_checkpoint, METH_NOARGS,
      "checkpoint()\n--\n\nWith ckernprof --leaks=checkpoints: an epoch is over. Else nothing."},
     {"tracers", module_tracers, METH_NOARGS,

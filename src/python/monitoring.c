@@ -33,6 +33,7 @@ struct state {
     PyObject *disable;       /* owned: what a callback returns to switch its place off */
     PyTypeObject *type;      /* owned: of the callbacks */
     long lines, instructions; /* local event sets */
+    long exits;              /* .. of code that nobody counts, while it still runs */
 };
 
 #define RECORDER(callable) (((struct callback *)(callable))->recorder)
@@ -50,7 +51,8 @@ static bool align(struct clp_recorder *recorder, struct clp_thread *thread, PyOb
     const void *frame = clp_compat_running_frame(PyThreadState_Get());
     const struct clp_selected *selected = clp_recorder_traced(recorder, code);
 
-    return selected != NULL && clp_recorder_align(selected, thread, frame);
+    return selected != NULL && clp_recorder_counts(selected) &&
+           clp_recorder_align(selected, thread, frame);
 }
 
 /* The thread with this code's running body on top, or NULL: no event of ours. Entries and exits
@@ -124,7 +126,7 @@ static PyObject *on_start(PyObject *callable, PyObject *const *args, size_t narg
     struct clp_thread *thread = clp_recorder_thread(recorder);
 
     (void)nargs, (void)names;
-    if (selected != NULL && thread != NULL)
+    if (selected != NULL && thread != NULL && clp_recorder_counts(selected))
         clp_recorder_enter(selected, thread, clp_compat_running_frame(PyThreadState_Get()));
     Py_RETURN_NONE;
 }
@@ -133,8 +135,10 @@ static PyObject *on_start(PyObject *callable, PyObject *const *args, size_t narg
 static struct clp_thread *resume(struct clp_recorder *recorder, PyObject *code)
 {
     const struct clp_selected *selected = clp_recorder_traced(recorder, code);
-    struct clp_thread *thread = selected != NULL ? clp_recorder_thread(recorder) : NULL;
+    struct clp_thread *thread = NULL;
 
+    if (selected != NULL && clp_recorder_counts(selected))
+        thread = clp_recorder_thread(recorder);
     if (thread != NULL)
         clp_recorder_resume(selected, thread, clp_compat_running_frame(PyThreadState_Get()));
     return thread;
@@ -264,6 +268,8 @@ static bool register_handlers(struct state *state, struct clp_recorder *recorder
             state->lines |= bit;
             state->instructions |= bit;
         }
+        if (!handlers[i].global && (handlers[i].call == on_leave || handlers[i].call == on_yield))
+            state->exits |= bit;
     }
     return clp_sysmon_call("set_events", "(il)", state->tool, global);
 }
@@ -335,12 +341,20 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
     long events = selected->shape.starts != NULL ? state->instructions : state->lines;
 
     (void)reason;
-    if (CLP_LINE_EVENTS_REPEAT && recorder->knows_bytecode &&
+    if (CLP_LINE_EVENTS_REPEAT && recorder->knows_bytecode && !selected->studied &&
         !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
         return CLP_SELECTION_FAILED;
+    selected->studied = true;
     return clp_sysmon_call("set_local_events", "(iOl)", state->tool, code, events)
                ? CLP_SELECTION_DONE
                : CLP_SELECTION_FAILED;
+}
+
+static bool deselect(struct clp_recorder *recorder, PyObject *code, bool runs)
+{
+    struct state *state = recorder->monitoring_state;
+
+    return clp_sysmon_call("set_local_events", "(iOl)", state->tool, code, runs ? state->exits : 0L);
 }
 
 /* ---- beside other tools ---- */
@@ -380,6 +394,7 @@ const struct clp_tracer clp_tracer_monitoring = {
     .start = start,
     .stop = stop,
     .select = select_code,
+    .deselect = deselect,
 };
 
 #endif

@@ -6,7 +6,8 @@
 #endif
 
 struct preparation {
-    struct clp_recorder *recorder;
+    struct clp_window *window;
+    struct clp_recorder *recorder; /* the window's */
     const struct clp_chooser *chooser; /* or NULL */
 };
 
@@ -142,9 +143,9 @@ static PyObject *treated(const struct preparation *preparation, PyObject *code, 
     struct clp_selected *announced = NULL;
 
     if (treatment == SELECT &&
-        (announced = clp_tracer_announce_code(recorder, code, name)) == NULL)
+        (announced = clp_tracer_announce_code(preparation->window, code, name)) == NULL)
         return NULL;
-    if (treatment == LEAVE_CHOSEN && !clp_tracer_leave_compiled(recorder, code, name))
+    if (treatment == LEAVE_CHOSEN && !clp_tracer_leave_compiled(preparation->window, code, name))
         return NULL;
     PyObject *inner = prepared(preparation, code, name);
     if (inner == NULL)
@@ -210,13 +211,13 @@ static PyObject *prepared(const struct preparation *preparation, PyObject *code,
     return copy;
 }
 
-PyObject *clp_prepare_code(struct clp_recorder *recorder, PyObject *code,
+PyObject *clp_prepare_code(struct clp_window *window, PyObject *code,
                            const struct clp_chooser *chooser)
 {
-    const struct preparation preparation = {recorder, chooser};
+    const struct preparation preparation = {window, window->recorder, chooser};
     const struct clp_decorators nothing = {0};
 
-    if (recorder->tracer == NULL)
+    if (window->recorder->tracer == NULL)
         return Py_NewRef(code);
     PyObject *name = qualified_name((PyCodeObject *)code, NULL, NULL);
     PyObject *new = name != NULL ? treated(&preparation, code, name, &nothing) : NULL;
@@ -224,25 +225,23 @@ PyObject *clp_prepare_code(struct clp_recorder *recorder, PyObject *code,
     return new;
 }
 
-bool clp_prepare_function(struct clp_recorder *recorder, PyObject *function,
+bool clp_prepare_function(struct clp_window *window, PyObject *function,
                           const struct clp_chooser *chooser)
 {
-    const struct preparation preparation = {recorder, chooser};
+    const struct preparation preparation = {window, window->recorder, chooser};
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));
     PyObject *name = PyObject_GetAttrString(function, "__qualname__");
     PyObject *new = NULL;
     bool done = false;
 
-    if (recorder->tracer == NULL)
-        done = true;
-    else if (name != NULL && PyUnicode_Check(name))
+    if (name != NULL && PyUnicode_Check(name))
         new = prepared(&preparation, code, name);
     if (new != NULL)
         done = new == code || PyObject_SetAttrString(function, "__code__", new) == 0;
     if (done && new != NULL && chooses(&preparation, (PyCodeObject *)code, name)) {
         Py_CLEAR(code); /* whoever holds it makes it shared (shared.h) */
         Py_CLEAR(new);
-        done = clp_tracer_select(recorder, function, name);
+        done = clp_tracer_select(window, function, name);
     }
     Py_XDECREF(new);
     Py_XDECREF(name);

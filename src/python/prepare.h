@@ -18,11 +18,11 @@ struct clp_chooser {
  * it is selected, and functions that are decorated with `profile` have probes, which record nothing
  * until they are selected. Without a chooser (NULL) only the latter. The same code where there is
  * nothing to do; NULL with an exception set. */
-PyObject *clp_prepare_code(struct clp_recorder *recorder, PyObject *code,
+PyObject *clp_prepare_code(struct clp_window *window, PyObject *code,
                            const struct clp_chooser *chooser);
 
 /* The same for a function that exists, and all code within it. False with an exception set. */
-bool clp_prepare_function(struct clp_recorder *recorder, PyObject *function,
+bool clp_prepare_function(struct clp_window *window, PyObject *function,
                           const struct clp_chooser *chooser);
 
 #endif

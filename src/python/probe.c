@@ -52,12 +52,11 @@ static INLINE const void *frame_of(const struct clp_selected *selected)
     return selected->suspends ? clp_compat_running_frame(PyThreadState_Get()) : NULL;
 }
 
-/* The calling thread; NULL when nothing is recorded (yet, or any more), or there is no memory. */
+/* The calling thread; NULL when nobody counts the function, or there is no memory. */
 static INLINE struct clp_thread *recording_thread(const struct clp_selected *selected)
 {
-    return CLP_LIKELY(selected->recorder->tracer != NULL && selected->function != CLP_UNSELECTED)
-               ? clp_recorder_thread(selected->recorder)
-               : NULL;
+    return CLP_LIKELY(clp_recorder_counts(selected)) ? clp_recorder_thread(selected->recorder)
+                                                     : NULL;
 }
 
 static INLINE bool on_top(const struct clp_thread *thread, const struct clp_selected *selected)
@@ -134,7 +133,7 @@ static INLINE PyObject *enter_line(const struct probe *probe, bool counter)
     const struct clp_selected *selected = probe->selected;
     struct clp_thread *thread = clp_thread_here;
 
-    if (CLP_UNLIKELY(thread == NULL || selected->enters_slowly || selected->recorder->tracer == NULL ||
+    if (CLP_UNLIKELY(thread == NULL || selected->audience->slow || !clp_recorder_counts(selected) ||
                      !clp_engine_has_block(thread, selected->function)))
         return enter_anyhow(probe, true);
     uint64_t now = read_clock(counter);
@@ -226,8 +225,7 @@ static INLINE PyObject *resume(const struct probe *probe, bool counter)
     const struct clp_selected *selected = probe->selected;
     struct clp_thread *thread = clp_thread_here;
 
-    if (CLP_UNLIKELY(thread == NULL || selected->recorder->tracer == NULL ||
-                     selected->function == CLP_UNSELECTED ||
+    if (CLP_UNLIKELY(thread == NULL || !clp_recorder_counts(selected) ||
                      selected->recorder->blocks.stays != NULL))
         return resume_anyhow(selected);
     uint64_t now = read_clock(counter);
@@ -469,7 +467,6 @@ static struct clp_selected *new_selected(const struct clp_selected *original, Py
         selected->identity = ++original->recorder->copies << 1 | 1;
         selected->original = Py_NewRef((PyObject *)code);
         selected->suspends = (code->co_flags & CLP_SUSPENDS) != 0;
-        selected->enters_slowly = selected->suspends || selected->recorder->watches_calls;
     }
     return selected;
 }
@@ -526,19 +523,7 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
 
 static bool install(PyObject *function, struct clp_selected *selected)
 {
-    PyCodeObject *code = (PyCodeObject *)PyFunction_GetCode(function); /* borrowed */
-    const char *reason;
-
-    if (selected->refused)
-        return true;
-    if (selected->copy != NULL) /* held by functions that live */
-        return PyObject_SetAttrString(function, "__code__", selected->copy) == 0;
-    if (select_code(selected->recorder, code, selected, &reason) != CLP_SELECTION_DONE)
-        return false;
-    PyObject *copy = selected->copy;
-    bool done = PyObject_SetAttrString(function, "__code__", copy) == 0;
-    Py_DECREF(copy); /* the function holds it; without one it goes, and selected->copy with it */
-    return done;
+    return PyObject_SetAttrString(function, "__code__", selected->copy) == 0;
 }
 
 /* Probes are the last of the constants. */

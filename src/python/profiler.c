@@ -15,10 +15,13 @@
 
 struct profiler {
     PyObject_HEAD
-    struct clp_recorder *recorder; /* owned, but never freed once code objects point to it */
-    PyObject *texts;               /* owned dict */
-    const char *tracer_name;       /* borrowed from the tracer's table */
-    PyTypeObject *block_type;      /* owned; NULL before the first block */
+    struct clp_window window; /* its `recorder` is NULL until it is set up, and after close() */
+    PyObject *texts;          /* owned dict */
+    PyTypeObject *block_type; /* owned; NULL before the first block */
+    bool has_heap;
+    bool ended;               /* the program is over: nothing more is selected */
+    double started;           /* seconds since 1970 */
+    uint64_t start_nanos;     /* CLOCK_MONOTONIC then */
 };
 
 static struct profiler *cast(PyObject *object)
@@ -26,18 +29,9 @@ static struct profiler *cast(PyObject *object)
     return (struct profiler *)object;
 }
 
-/* Statements are found where the probes are put in. */
-static bool set_up_statements(struct clp_recorder *recorder)
-{
-    if (recorder->tracer->install == NULL) {
-        PyErr_Format(PyExc_ValueError,
-                     "--by-statement needs the probe tracer (CPython 3.11 and newer), not %s",
-                     recorder->tracer->name);
-        return false;
-    }
-    recorder->statements = clp_statements_start();
-    return recorder->statements != NULL;
-}
+/* The process's, made for the first profiler. It stays: code objects, other threads' ends and the
+ * interpreter's slot for code data point to it. */
+static struct clp_recorder *process_recorder;
 
 /* "3.12.1" */
 static void add_version(char *text, size_t room)
@@ -46,11 +40,19 @@ static void add_version(char *text, size_t room)
     text[strcspn(text, " ")] = 0;
 }
 
-/* None and True are the resident size, False is nothing; else by name. */
+/* What is read already, for whoever has no wish. */
+static enum clp_memory usual_mode(void)
+{
+    const struct clp_recorder *recorder = process_recorder;
+
+    return recorder != NULL && recorder->with_memory != 0 ? recorder->proc.mode : CLP_MEMORY_RSS;
+}
+
+/* None and True are the usual one, False is nothing; else by name. */
 static bool read_mode(PyObject *object, enum clp_memory *mode)
 {
     if (object == NULL || object == Py_None || PyBool_Check(object)) {
-        *mode = object == Py_False ? CLP_MEMORY_OFF : CLP_MEMORY_RSS;
+        *mode = object == Py_False ? CLP_MEMORY_OFF : usual_mode();
         return true;
     }
     const char *name = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : "";
@@ -71,10 +73,12 @@ struct wishes {
     Py_ssize_t heap;    /* bytes between samples; 0: no table of live blocks */
     const char *leaks;  /* epochs of verdicts; NULL: none */
     long long leak_limit; /* bytes; negative: the usual limit */
+    int started;
 };
 
 static bool set_up_heap(struct profiler *self, const struct wishes *wishes)
 {
+    struct clp_recorder *recorder = self->window.recorder;
     Py_ssize_t interval = wishes->heap != 0 ? wishes->heap : CLP_HEAP_INTERVAL;
 
     if (wishes->heap == 0 && wishes->leaks == NULL)
@@ -85,27 +89,97 @@ static bool set_up_heap(struct profiler *self, const struct wishes *wishes)
                                               : "heap and leaks need memory");
         return false;
     }
-    self->recorder->epochs.limit = wishes->leak_limit;
-    return clp_epochs_start(self->recorder, (uint64_t)interval, wishes->leaks);
+    self->has_heap = clp_epochs_start(recorder, (uint64_t)interval, wishes->leaks);
+    if (self->has_heap && recorder->with_heap == 1)
+        recorder->epochs.limit = wishes->leak_limit;
+    return self->has_heap;
 }
 
-/* The latest, which is never freed. Each thread has one place for its counters, so a second profiler
- * would count into those of the first. */
-static struct clp_recorder *latest;
-
-static bool is_alone(void)
+/* Statements are found where the probes are put in. */
+static bool set_up_statements(struct clp_recorder *recorder, bool wanted)
 {
-    const char *reason = NULL;
+    if (wanted && recorder->tracer->install == NULL) {
+        PyErr_Format(PyExc_ValueError,
+                     "--by-statement needs the probe tracer (CPython 3.11 and newer), not %s",
+                     recorder->tracer->name);
+        return false;
+    }
+    if (recorder->windows != 0 && (recorder->statements != NULL) != wanted) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "clineprof: another Profiler of this process counts by %s; so must this one",
+                     wanted ? "line" : "statement");
+        return false;
+    }
+    if ((recorder->statements != NULL) == wanted)
+        return true;
+    Py_CLEAR(recorder->statements);
+    if (wanted)
+        recorder->statements = clp_statements_start();
+    return !wanted || recorder->statements != NULL;
+}
 
-    if (latest != NULL && latest->tracer != NULL)
-        reason = "another Profiler is recording in this process; there can be one at a time";
-    else if (latest != NULL)
-        for (struct clp_thread *at = latest->engine.threads; at != NULL; at = at->next)
-            if (at != clp_thread_here && !at->ended)
-                reason = "threads that an earlier Profiler has measured are still running";
-    if (reason != NULL)
-        PyErr_Format(PyExc_RuntimeError, "clineprof: %s", reason);
-    return reason == NULL;
+static bool set_up_memory(struct clp_recorder *recorder, enum clp_memory memory)
+{
+    if (memory == CLP_MEMORY_OFF)
+        return true;
+    if (recorder->with_memory != 0 && recorder->proc.mode != memory) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "clineprof: another Profiler of this process measures memory as '%s', not '%s'",
+                     clp_memory_name(recorder->proc.mode), clp_memory_name(memory));
+        return false;
+    }
+    return clp_recorder_open_memory(recorder, memory);
+}
+
+static bool is_other_tracer(const struct clp_recorder *recorder, const char *name)
+{
+    return name != NULL && strcmp(name, "auto") != 0 && strcmp(name, recorder->tracer->name) != 0;
+}
+
+static bool set_up_tracer(struct clp_recorder *recorder, const char *name)
+{
+    if (recorder->tracer == NULL)
+        return clp_tracer_start(recorder, name);
+    if (!is_other_tracer(recorder, name))
+        return true;
+    if (clp_tracer_named(name) == NULL)
+        PyErr_Format(PyExc_ValueError, "CPython %d.%d has no tracer '%s'", PY_MAJOR_VERSION,
+                     PY_MINOR_VERSION, name);
+    else
+        PyErr_Format(PyExc_RuntimeError,
+                     "clineprof: this process records with the %s tracer, which its first Profiler "
+                     "chose; it cannot be %s as well", recorder->tracer->name, name);
+    return false;
+}
+
+/* Borrowed; NULL with an exception set. */
+static struct clp_recorder *recorder_of_process(void)
+{
+    struct clp_recorder *recorder = process_recorder;
+
+    if (recorder != NULL)
+        return recorder;
+    recorder = PyMem_RawMalloc(sizeof *recorder);
+    if (recorder == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    if (!clp_recorder_init(recorder)) {
+        PyMem_RawFree(recorder);
+        return NULL;
+    }
+    process_recorder = recorder;
+    return recorder;
+}
+
+static void note_start(struct profiler *self, const struct clp_recorder *recorder)
+{
+    self->started = recorder->started;
+    self->start_nanos = recorder->start_nanos;
+    if (recorder->tracer == NULL)
+        return;
+    self->started = clp_clock_wall();
+    self->start_nanos = clp_clock_monotonic();
 }
 
 static bool set_up(struct profiler *self, const struct wishes *wishes)
@@ -116,33 +190,31 @@ static bool set_up(struct profiler *self, const struct wishes *wishes)
         PyErr_Format(PyExc_RuntimeError, "clineprof: %s", refusal);
         return false;
     }
-    if (!is_alone())
+    struct clp_recorder *recorder = recorder_of_process();
+    if (recorder == NULL)
         return false;
+    note_start(self, recorder);
+    if (!set_up_memory(recorder, wishes->memory) || !set_up_tracer(recorder, wishes->tracer) ||
+        !set_up_statements(recorder, wishes->by_statement))
+        return false;
+    clp_window_init(&self->window, recorder,
+                    wishes->memory != CLP_MEMORY_OFF && recorder->engine.with_rss);
     self->texts = PyDict_New();
-    self->recorder = PyMem_RawMalloc(sizeof *self->recorder);
-    if (self->texts == NULL || self->recorder == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    if (!clp_recorder_init(self->recorder, wishes->memory) ||
-        !clp_tracer_start(self->recorder, wishes->tracer))
-        return false;
-    self->tracer_name = self->recorder->tracer->name;
-    latest = self->recorder;
-    return (!wishes->by_statement || set_up_statements(self->recorder)) &&
-           set_up_heap(self, wishes);
+    return self->texts != NULL && set_up_heap(self, wishes) &&
+           (!wishes->started || clp_window_open(&self->window));
 }
 
 static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"tracer", "memory", "by_statement", "heap", "leaks",
-                            "leak_limit", NULL};
-    struct wishes wishes = {.leak_limit = -1};
+                            "leak_limit", "started", NULL};
+    struct wishes wishes = {.leak_limit = -1, .started = true};
     PyObject *memory = NULL; /* borrowed */
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzL:Profiler", names, &wishes.tracer,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLp:Profiler", names, &wishes.tracer,
                                      &memory, &wishes.by_statement, &wishes.heap, &wishes.leaks,
-                                     &wishes.leak_limit) || !read_mode(memory, &wishes.memory))
+                                     &wishes.leak_limit, &wishes.started) ||
+        !read_mode(memory, &wishes.memory))
         return NULL;
     PyObject *self = type->tp_alloc(type, 0);
     if (self != NULL && !set_up(cast(self), &wishes))
@@ -150,24 +222,29 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject 
     return self;
 }
 
-/* The recorder stays: selected code objects, other threads' ends and the interpreter's slot for
- * code data point to it, and nobody tells when the last of them is gone. */
+static void give_up(struct profiler *self)
+{
+    struct clp_recorder *recorder = self->window.recorder;
+
+    if (recorder == NULL)
+        return;
+    if (self->has_heap)
+        clp_epochs_stop(recorder);
+    self->has_heap = false;
+    clp_window_clear(&self->window);
+    self->window.recorder = NULL;
+}
+
 static void profiler_free(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    PyObject *error, *value, *trace; /* why it was not made */
 
-    PyErr_Fetch(&error, &value, &trace);
     PyObject_GC_UnTrack(self);
-    if (cast(self)->recorder != NULL)
-        clp_tracer_stop(cast(self)->recorder);
+    give_up(cast(self));
     Py_CLEAR(cast(self)->texts);
     Py_CLEAR(cast(self)->block_type);
-    if (cast(self)->recorder != NULL)
-        Py_CLEAR(cast(self)->recorder->statements);
     type->tp_free(self);
     Py_DECREF(type);
-    PyErr_Restore(error, value, trace);
 }
 
 static int profiler_traverse(PyObject *self, visitproc visit, void *arg)
@@ -201,32 +278,46 @@ struct own_work {
     uint32_t busy;
 };
 
-static struct own_work begin_own_work(const struct profiler *self)
+static struct own_work begin_own_work(const struct clp_recorder *recorder)
 {
-    return (struct own_work){clp_clock_read(&self->recorder->clock), clp_hooks_pause()};
+    return (struct own_work){clp_clock_read(&recorder->clock), clp_hooks_pause()};
 }
 
-static void end_own_work(const struct profiler *self, struct own_work work)
+static void end_own_work(const struct clp_recorder *recorder, struct own_work work)
 {
     clp_hooks_resume(work.busy);
     if (clp_thread_here != NULL)
-        clp_engine_stand_still(clp_thread_here,
-                               clp_clock_read(&self->recorder->clock) - work.start);
+        clp_engine_stand_still(clp_thread_here, clp_clock_read(&recorder->clock) - work.start);
+}
+
+/* NULL with an exception set: it was closed. */
+static struct clp_window *window_of(PyObject *self)
+{
+    if (cast(self)->window.recorder != NULL)
+        return &cast(self)->window;
+    PyErr_SetString(PyExc_ValueError, "clineprof: this Profiler is closed; make another one");
+    return NULL;
 }
 
 static int select_untimed(struct profiler *self, PyObject *object)
 {
-    struct own_work work = begin_own_work(self);
-    int found = clp_select_object(self->recorder, self->texts, object);
+    struct clp_recorder *recorder = self->window.recorder;
+    struct own_work work = begin_own_work(recorder);
+    int found = clp_select_object(&self->window, self->texts, object);
 
-    end_own_work(self, work);
+    end_own_work(recorder, work);
     return found;
 }
 
+/* Behind the program's end finalisers and daemon threads go on. */
 static PyObject *profiler_select(PyObject *self, PyObject *object)
 {
-    int found = select_untimed(cast(self), object);
+    int found = 1;
 
+    if (window_of(self) == NULL)
+        return NULL;
+    if (!cast(self)->ended)
+        found = select_untimed(cast(self), object);
     if (found < 0 || (found == 0 && !warn_not_code(object)))
         return NULL;
     return Py_NewRef(object);
@@ -251,9 +342,93 @@ static PyObject *profiler_remove(PyObject *self, PyObject *function)
         PyErr_SetString(PyExc_TypeError, "remove_function() takes a Python function");
         return NULL;
     }
-    if (!clp_tracer_remove(cast(self)->recorder, function))
+    struct clp_window *window = window_of(self);
+    if (window == NULL)
+        return NULL;
+    const struct clp_selected *selected =
+        clp_recorder_selected(window->recorder, PyFunction_GetCode(function));
+    if (selected != NULL && selected->function != CLP_UNSELECTED &&
+        !clp_window_remove(window, selected->function))
         return NULL;
     Py_RETURN_NONE;
+}
+
+/* ---- windows ---- */
+
+/* None, or NULL with an exception set; what it took is no line's. */
+static PyObject *untimed(PyObject *self, bool (*change)(struct clp_window *))
+{
+    struct clp_window *window = window_of(self);
+
+    if (window == NULL)
+        return NULL;
+    struct clp_recorder *recorder = window->recorder;
+    struct own_work work = begin_own_work(recorder);
+    bool done = change(window);
+    end_own_work(recorder, work);
+    return done ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *profiler_start(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return untimed(self, clp_window_open);
+}
+
+static PyObject *profiler_stop(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return untimed(self, clp_window_close);
+}
+
+static bool open_gate(struct clp_window *window)
+{
+    return clp_window_set_gate(window, true);
+}
+
+static bool shut_gate(struct clp_window *window)
+{
+    return clp_window_set_gate(window, false);
+}
+
+static PyObject *profiler_gate(PyObject *self, PyObject *open)
+{
+    int wanted = PyObject_IsTrue(open);
+
+    return wanted < 0 ? NULL : untimed(self, wanted ? open_gate : shut_gate);
+}
+
+static bool reset(struct clp_window *window)
+{
+    if (clp_view_reset(&window->view, clp_clock_read(&window->recorder->clock)) == CLP_OK)
+        return true;
+    PyErr_NoMemory();
+    return false;
+}
+
+static PyObject *profiler_reset(PyObject *self, PyObject *nothing)
+{
+    PyObject *done = untimed(self, reset);
+
+    (void)nothing;
+    if (done == NULL)
+        return NULL;
+    cast(self)->started = clp_clock_wall();
+    cast(self)->start_nanos = clp_clock_monotonic();
+    return done;
+}
+
+static PyObject *profiler_close(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    give_up(cast(self));
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_running(PyObject *self, void *nothing)
+{
+    (void)nothing;
+    return PyBool_FromLong(cast(self)->window.recorder != NULL && cast(self)->window.open);
 }
 
 /* Selected functions are measured wherever they run, so switching on and off around a part of the
@@ -313,12 +488,19 @@ static PyFrameObject *frame_of_with(void)
     return frame;
 }
 
+/* Neither closed nor behind the program's end. */
+static bool takes_blocks(const struct profiler *self)
+{
+    return self->window.recorder != NULL && !self->ended;
+}
+
 static struct clp_stay *open_block(struct profiler *self, PyFrameObject *frame, PyObject *name)
 {
-    struct own_work work = begin_own_work(self);
-    struct clp_stay *stay = clp_blocks_open(self->recorder, self->texts, frame, name);
+    struct clp_recorder *recorder = self->window.recorder;
+    struct own_work work = begin_own_work(recorder);
+    struct clp_stay *stay = clp_blocks_open(&self->window, self->texts, frame, name);
 
-    end_own_work(self, work);
+    end_own_work(recorder, work);
     if (stay != NULL)
         clp_blocks_begin(stay);
     return stay;
@@ -330,7 +512,7 @@ static PyObject *block_enter(PyObject *self, PyObject *nothing)
     PyFrameObject *frame = frame_of_with();
 
     (void)nothing;
-    if (block->stay == NULL && frame != NULL && cast(block->profiler)->recorder->tracer != NULL)
+    if (block->stay == NULL && frame != NULL && takes_blocks(cast(block->profiler)))
         block->stay = open_block(cast(block->profiler), frame, block->name);
     Py_XDECREF(frame);
     return PyErr_Occurred() ? NULL : Py_NewRef(self);
@@ -397,7 +579,7 @@ static bool check_frame(PyObject *frame)
 static PyObject *profiler_enter_block(PyObject *self, PyObject *frame)
 {
     if (!check_frame(frame) ||
-        (cast(self)->recorder->tracer != NULL &&
+        (takes_blocks(cast(self)) &&
          open_block(cast(self), (PyFrameObject *)frame, NULL) == NULL))
         return NULL;
     Py_RETURN_NONE;
@@ -409,7 +591,7 @@ static PyObject *profiler_leave_block(PyObject *self, PyObject *frame)
 
     if (!check_frame(frame))
         return NULL;
-    stay = clp_blocks_find(cast(self)->recorder, (PyFrameObject *)frame);
+    stay = clp_blocks_find(process_recorder, (PyFrameObject *)frame);
     if (stay != NULL)
         clp_blocks_close(stay);
     Py_RETURN_NONE;
@@ -417,9 +599,9 @@ static PyObject *profiler_leave_block(PyObject *self, PyObject *frame)
 
 static bool has_heap(PyObject *self)
 {
-    if (cast(self)->recorder->heap == NULL)
+    if (!cast(self)->has_heap)
         PyErr_SetString(PyExc_ValueError, "this profiler has no table of live blocks (heap=)");
-    return cast(self)->recorder->heap != NULL;
+    return cast(self)->has_heap;
 }
 
 static PyObject *profiler_start_leaks(PyObject *self, PyObject *arguments)
@@ -428,7 +610,7 @@ static PyObject *profiler_start_leaks(PyObject *self, PyObject *arguments)
     long long limit;
 
     if (!PyArg_ParseTuple(arguments, "iL:start_leaks", &warmups, &limit) || !has_heap(self) ||
-        !clp_epochs_restart(cast(self)->recorder, warmups, limit))
+        !clp_epochs_restart(cast(self)->window.recorder, warmups, limit))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -436,24 +618,27 @@ static PyObject *profiler_start_leaks(PyObject *self, PyObject *arguments)
 static PyObject *profiler_stop_leaks(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    (void)clp_hooks_set_heap(cast(self)->recorder, NULL);
+    if (!has_heap(self))
+        return NULL;
+    (void)clp_hooks_set_heap(cast(self)->window.recorder, NULL);
     Py_RETURN_NONE;
 }
 
 static PyObject *profiler_checkpoint(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    clp_epochs_checkpoint(cast(self)->recorder);
+    if (cast(self)->has_heap)
+        clp_epochs_checkpoint(cast(self)->window.recorder);
     Py_RETURN_NONE;
 }
 
 /* The file under /proc is still the parent's. */
 static PyObject *profiler_after_fork(PyObject *self, PyObject *nothing)
 {
-    struct clp_proc *proc = &cast(self)->recorder->proc;
+    struct clp_proc *proc = &process_recorder->proc;
     enum clp_memory mode = proc->mode;
 
-    (void)nothing;
+    (void)self, (void)nothing;
     if (proc->file >= 0) {
         clp_proc_close(proc);
         (void)clp_proc_open_for(proc, mode);
@@ -468,14 +653,17 @@ static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
     PyObject *dict = NULL;
 
     (void)nothing;
-    struct own_work work = begin_own_work(cast(self));
+    if (window_of(self) == NULL)
+        return NULL;
+    struct clp_recorder *recorder = cast(self)->window.recorder;
+    struct own_work work = begin_own_work(recorder);
     clp_profile_init(&profile, &mem);
     if (clp_profiler_snapshot(self, &profile) == CLP_OK)
         dict = clp_load_dict(&profile);
     else
         PyErr_NoMemory();
     clp_profile_clear(&profile);
-    end_own_work(cast(self), work);
+    end_own_work(recorder, work);
     return dict;
 }
 
@@ -491,9 +679,12 @@ static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *
             &rendering.skip_zero, &rendering.command, &rendering.sort, &rendering.details,
             &rendering.summarize, &rendering.memory, &rendering.marked, &rendering.folder))
         return NULL;
-    struct own_work work = begin_own_work(cast(self));
+    if (window_of(self) == NULL)
+        return NULL;
+    struct clp_recorder *recorder = process_recorder;
+    struct own_work work = begin_own_work(recorder);
     PyObject *rendered = clp_rendering_make(self, &rendering);
-    end_own_work(cast(self), work);
+    end_own_work(recorder, work);
     return rendered;
 }
 
@@ -571,9 +762,6 @@ static PyMethodDef profiler_methods[] = {
      "for each function at the end; memory: with its columns; marked: for clineprof._rich; folder:\n"
      "file names under it are relative to it.\n"
      "ValueError for another format, or for 'mp' when memory was not read."},
-    {"snapshot", profiler_snapshot, METH_NOARGS,
-     "snapshot()\n--\n\nWhat was recorded so far, as a dict; clineprof.Profile makes more of it.\n"
-     "To be called where nothing selected runs."},
     {"block", profiler_block, METH_O,
      "block(name)\n--\n\n`with profiler.block(\"name\"):` counts the lines of the block as a function."},
     {"enter_block", profiler_enter_block, METH_O,
@@ -582,6 +770,26 @@ static PyMethodDef profiler_methods[] = {
      "leave_block(frame)\n--\n\nIt ends."},
     {"after_fork", profiler_after_fork, METH_NOARGS,
      "after_fork()\n--\n\nThis process is a fork's child: its memory is read from now on."},
+    {"start", profiler_start, METH_NOARGS,
+     "start()\n--\n\nOpens the window: lines of the selected functions that run from now on count.\n"
+     "Functions that run at the moment are counted from their next line on; on CPython 3.11 from\n"
+     "their next call. When it is open already nothing happens.\n"
+     "RuntimeError: other tools leave no place for the tracer."},
+    {"stop", profiler_stop, METH_NOARGS,
+     "stop()\n--\n\nCloses the window. Functions on which no Profiler has an open window run their own\n"
+     "code, at no cost. What was counted stays."},
+    {"gate", profiler_gate, METH_O,
+     "gate(open)\n--\n\nWhile the gate is not open nothing counts, as after stop(); but code is not\n"
+     "exchanged: quick to switch, and a line costs some nanoseconds meanwhile."},
+    {"reset", profiler_reset, METH_NOARGS,
+     "reset()\n--\n\nForgets all numbers. Functions stay selected, the window stays as it is."},
+    {"close", profiler_close, METH_NOARGS,
+     "close()\n--\n\nGives up everything, numbers too; the same happens when the object dies. Then every\n"
+     "other method but close() raises ValueError."},
+    {"snapshot", profiler_snapshot, METH_NOARGS,
+     "snapshot()\n--\n\nWhat was counted so far, as a dict; clineprof.Profile makes more of it. Times are\n"
+     "nanoseconds, memory is bytes. May be called at any time, from any thread; what runs is included\n"
+     "up to now, and nothing changes by it.\nMemoryError."},
     {"start_leaks", profiler_start_leaks, METH_VARARGS,
      "start_leaks(warmups, limit)\n--\n\nEmpties the table of live blocks and begins again."},
     {"stop_leaks", profiler_stop_leaks, METH_NOARGS,
@@ -589,9 +797,12 @@ static PyMethodDef profiler_methods[] = {
     {"checkpoint", profiler_checkpoint, METH_NOARGS,
      "checkpoint()\n--\n\nAn epoch is over."},
     {"add_function", profiler_select, METH_O,
-     "add_function(function)\n--\n\nSelects the function's code; the same as calling the profiler."},
+     "add_function(function)\n--\n\nSelects a function, or what is in a method, property, partial, class ..;\n"
+     "the same as calling the profiler. Returns its argument. RuntimeWarning: it is not Python code."},
     {"remove_function", profiler_remove, METH_O,
-     "remove_function(function)\n--\n\nTakes the function off; it gets its original code back."},
+     "remove_function(function)\n--\n\nTakes the function off, and all that were made of the same code. What was\n"
+     "counted stays. When no other Profiler has it, it gets its own code back.\n"
+     "TypeError: it is no Python function."},
     {"enable", profiler_nothing, METH_NOARGS, "Selected functions are always measured."},
     {"disable", profiler_nothing, METH_NOARGS, "Selected functions are always measured."},
     {"enable_by_count", profiler_nothing, METH_NOARGS, "As enable()."},
@@ -601,13 +812,32 @@ static PyMethodDef profiler_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyGetSetDef profiler_attributes[] = {
+    {"running", profiler_running, NULL, "Is the window open (start, stop)?", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyType_Slot profiler_slots[] = {
-    {Py_tp_doc, "Measures hits, time and memory of every line of the functions it is called with."},
+    {Py_tp_doc,
+     "Profiler(tracer=None, memory=True, by_statement=False, heap=0, leaks=None, leak_limit=-1, "
+     "started=True)\n--\n\n"
+     "Measures hits, time and memory of every line of the functions it is called with. There may be\n"
+     "any number at once; each has its own functions, windows and numbers.\n\n"
+     "tracer: 'probe', 'monitoring', 'settrace'; the process's first Profiler chooses for all.\n"
+     "memory: 'rss', 'anon', 'uss', 'pss', True (what is measured already, or 'rss'), False.\n"
+     "by_statement: a statement over several lines counts once, at its first line.\n"
+     "heap: mean bytes between samples of the table of live blocks; 0: no table.\n"
+     "leaks: what ends an epoch: 'calls', 'checkpoints', seconds, or the name of a function.\n"
+     "leak_limit: bytes by which a line may grow; negative: the usual limit.\n"
+     "started: does the window open at once?\n\n"
+     "ValueError: no such tracer or memory. RuntimeError: another Profiler of the process has chosen\n"
+     "otherwise, or the interpreter or another tool leaves no place."},
     {Py_tp_new, profiler_new},
     {Py_tp_dealloc, profiler_free},
     {Py_tp_traverse, profiler_traverse},
     {Py_tp_call, profiler_call},
     {Py_tp_methods, profiler_methods},
+    {Py_tp_getset, profiler_attributes},
     {0, NULL},
 };
 
@@ -626,62 +856,68 @@ PyObject *clp_profiler_make_type(PyObject *module)
 PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,
                                const struct clp_chooser *chooser, PyObject *globals)
 {
-    const struct profiler *self = cast(profiler);
-    struct clp_functions *functions = &self->recorder->engine.functions;
-    size_t before = functions->count;
-    struct own_work work = begin_own_work(self);
-    PyObject *prepared = clp_prepare_code(self->recorder, code, chooser);
+    struct profiler *self = cast(profiler);
+    struct clp_recorder *recorder = self->window.recorder;
+    const struct clp_view *view = &self->window.view;
+    size_t before = view->count;
 
-    if (prepared != NULL && functions->count != before &&
+    if (recorder == NULL || self->ended)
+        return Py_NewRef(code);
+    struct own_work work = begin_own_work(recorder);
+    PyObject *prepared = clp_prepare_code(&self->window, code, chooser);
+    if (prepared != NULL && view->count != before &&
         !clp_texts_note(self->texts, ((PyCodeObject *)code)->co_filename, globals))
         Py_CLEAR(prepared);
-    end_own_work(self, work);
+    end_own_work(recorder, work);
     return prepared;
 }
 
 bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
                                    const struct clp_chooser *chooser)
 {
-    const struct profiler *self = cast(profiler);
-    PyObject *file = Py_NewRef(((PyCodeObject *)PyFunction_GetCode(function))->co_filename);
-    struct own_work work = begin_own_work(self);
-    bool done = clp_prepare_function(self->recorder, function, chooser) &&
-                clp_texts_note(self->texts, file, PyFunction_GetGlobals(function));
+    struct profiler *self = cast(profiler);
+    struct clp_recorder *recorder = self->window.recorder;
 
-    end_own_work(self, work);
+    if (recorder == NULL || self->ended)
+        return true;
+    PyObject *file = Py_NewRef(((PyCodeObject *)PyFunction_GetCode(function))->co_filename);
+    struct own_work work = begin_own_work(recorder);
+    bool done = clp_prepare_function(&self->window, function, chooser) &&
+                clp_texts_note(self->texts, file, PyFunction_GetGlobals(function));
+    end_own_work(recorder, work);
     Py_DECREF(file);
     return done;
 }
 
 static void start_header(const struct profiler *self, struct clp_live_header *header)
 {
-    const struct clp_recorder *recorder = self->recorder;
+    const struct clp_recorder *recorder = self->window.recorder;
 
     *header = (struct clp_live_header){
         .pid = (uint64_t)getpid(),
         .start = recorder->started,
         .start_nanos = recorder->start_nanos,
         .counter = recorder->clock.counter,
-        .with_rss = recorder->engine.with_rss,
+        .with_rss = self->window.memory,
         .rough_nanos = recorder->clock.rough_nanos,
         .start_ticks = recorder->clock.start_ticks,
         .clock_nanos = recorder->clock.start_nanos,
         .costs = recorder->engine.costs,
         .cost_error = recorder->cost_error,
     };
-    if (recorder->engine.with_rss && !recorder->memory_check.exact)
+    if (self->window.memory && !recorder->memory_check.exact)
         header->memory_step = recorder->memory_check.step;
     header->memory = recorder->proc.mode;
     clp_proc_boot(header->boot, sizeof header->boot);
     add_version(header->python, sizeof header->python);
-    (void)snprintf(header->tracer, sizeof header->tracer, "%s", self->tracer_name);
+    (void)snprintf(header->tracer, sizeof header->tracer, "%s", recorder->tracer->name);
 }
 
 clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char *command,
                                 struct clp_fault *fault)
 {
     struct profiler *self = cast(profiler);
-    struct clp_recorder *recorder = self->recorder;
+    struct clp_recorder *recorder = process_recorder;
     const struct clp_costs costs = recorder->engine.costs;
     struct clp_live_header header;
 
@@ -695,6 +931,8 @@ clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char
     clp_engine_set_costs(&recorder->engine, &costs);
     recorder->engine.functions.added = clp_live_note_function;
     recorder->engine.functions.listener = &recorder->live;
+    recorder->live_window = &self->window;
+    self->window.view.pool = &recorder->engine.pool;
     if (!clp_texts_set_live(self->texts, &recorder->live))
         PyErr_Clear(); /* its reader shows the numbers without source */
     return CLP_OK;
@@ -702,29 +940,34 @@ clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char
 
 struct clp_live *clp_profiler_live(PyObject *profiler)
 {
-    return &cast(profiler)->recorder->live;
+    (void)profiler;
+    return &process_recorder->live;
 }
 
 const struct clp_clock *clp_profiler_clock(PyObject *profiler)
 {
-    return &cast(profiler)->recorder->clock;
+    (void)profiler;
+    return &process_recorder->clock;
 }
 
 void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages)
 {
-    struct clp_recorder *recorder = cast(profiler)->recorder;
+    struct clp_recorder *recorder = process_recorder;
 
+    (void)profiler;
     recorder->helpers[recorder->helpers[0] != NULL] = pages;
 }
 
 const struct clp_pages *clp_profiler_pages(PyObject *profiler)
 {
-    return &cast(profiler)->recorder->pages;
+    (void)profiler;
+    return &process_recorder->pages;
 }
 
 void clp_profiler_set_watch(PyObject *profiler, struct clp_watch *watch)
 {
-    cast(profiler)->recorder->watch = watch;
+    (void)profiler;
+    process_recorder->watch = watch;
 }
 
 bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes)
@@ -732,35 +975,47 @@ bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text
     return clp_texts_know(cast(profiler)->texts, file_name, text, bytes);
 }
 
+bool clp_profiler_any_counts(void)
+{
+    return process_recorder != NULL && process_recorder->views.counting != 0;
+}
+
 void clp_profiler_stop(PyObject *profiler)
 {
-    clp_tracer_stop(cast(profiler)->recorder);
+    struct profiler *self = cast(profiler);
+
+    self->ended = true;
+    if (self->window.recorder != NULL)
+        clp_window_end(&self->window);
     /* a program that ran out of descriptors has left this one to write the profile with */
-    clp_proc_close(&cast(profiler)->recorder->proc);
+    if (process_recorder->readers == 0)
+        clp_proc_close(&process_recorder->proc);
 }
 
 size_t clp_profiler_function_count(PyObject *profiler)
 {
-    return cast(profiler)->recorder->engine.functions.count;
+    return cast(profiler)->window.view.count;
 }
 
 bool clp_profiler_lost(PyObject *profiler)
 {
-    return cast(profiler)->recorder->engine.lost;
+    (void)profiler;
+    return process_recorder->engine.lost;
 }
 
 const struct clp_refusal *clp_profiler_refusals(PyObject *profiler)
 {
-    return cast(profiler)->recorder->refusals;
+    (void)profiler;
+    return process_recorder->refusals;
 }
 
 enum clp_heap_state clp_profiler_heap_state(PyObject *profiler)
 {
-    const struct clp_recorder *recorder = cast(profiler)->recorder;
+    const struct clp_recorder *recorder = process_recorder;
 
-    if (recorder->engine.with_rss && !clp_hooks_alive())
+    if (cast(profiler)->window.memory && !clp_hooks_alive())
         return CLP_HEAP_HOOKS_LOST;
-    if (recorder->heap == NULL)
+    if (!cast(profiler)->has_heap)
         return CLP_HEAP_FINE;
     if (recorder->heap->lost)
         return CLP_HEAP_MEMORY_OUT;
@@ -771,73 +1026,81 @@ enum clp_heap_state clp_profiler_heap_state(PyObject *profiler)
 
 bool clp_profiler_displaced(PyObject *profiler)
 {
-    return cast(profiler)->recorder->displaced;
+    (void)profiler;
+    return process_recorder->displaced;
 }
 
-static void unwind_all(struct clp_recorder *recorder)
-{
-    uint64_t now = clp_clock_read(&recorder->clock);
-
-    for (struct clp_thread *thread = recorder->engine.threads; thread != NULL;
-         thread = thread->next)
-        clp_engine_unwind(thread, now);
-}
+/* ---- snapshots ---- */
 
 static clp_status fill_meta(const struct profiler *self, struct clp_profile *profile)
 {
-    const struct clp_recorder *recorder = self->recorder;
+    const struct clp_recorder *recorder = process_recorder;
     struct clp_profile_meta *meta = &profile->meta;
     char version[32];
 
     add_version(version, sizeof version);
     meta->pid = (uint64_t)getpid();
-    meta->start = recorder->started;
-    meta->wall = clp_clock_monotonic() - recorder->start_nanos;
+    meta->start = self->started;
+    meta->wall = clp_clock_monotonic() - self->start_nanos;
     meta->overhead_error = (uint64_t)((double)meta->overhead * recorder->cost_error);
-    meta->own_bytes = recorder->pages.bytes;
-    if (recorder->heap != NULL)
+    meta->own_bytes = recorder->pages.bytes + recorder->view_pages.bytes;
+    if (self->has_heap)
         meta->own_bytes += recorder->heap->pages.bytes;
-    meta->inexact_memory = recorder->engine.with_rss && !recorder->memory_check.exact;
-    meta->memory_step = recorder->memory_check.step;
-    meta->heap_before = recorder->heap_before;
+    meta->inexact_memory = self->window.memory && !recorder->memory_check.exact;
+    meta->memory_step = self->window.memory ? recorder->memory_check.step : 0;
+    meta->heap_before = self->has_heap ? recorder->heap_before : 0;
     clp_status status = clp_profile_set_text(profile, &meta->python, version);
     if (status == CLP_OK)
-        status = clp_profile_set_text(profile, &meta->tracer, self->tracer_name);
+        status = clp_profile_set_text(profile, &meta->tracer, recorder->tracer->name);
     if (status == CLP_OK && meta->has_memory)
         status = clp_profile_set_text(profile, &meta->memory,
                                       clp_memory_name(recorder->proc.mode));
     return status;
 }
 
-/* Where the hooks were lost the table holds what is long gone: nothing is said of it. */
-static clp_status fill_heap(struct clp_recorder *recorder, struct clp_profile *profile)
+/* Where the hooks were lost the table holds what is long gone: nothing is said of it. While the window is
+ * open the epoch goes on. */
+static clp_status fill_heap(const struct profiler *self, struct clp_profile *profile)
 {
-    const struct clp_functions *functions = &recorder->engine.functions;
+    struct clp_recorder *recorder = process_recorder;
+    const struct clp_heap_scope scope = {&recorder->engine.functions, &self->window.view};
     const struct clp_heap_judging judging = {.warmups = recorder->epochs.warmups,
                                              .limit = recorder->epochs.limit,
                                              .seconds = (double)profile->meta.wall * 1e-9};
 
     if (!clp_hooks_alive())
         return CLP_OK;
-    clp_epochs_finish(recorder);
-    clp_status status = clp_heap_fill(recorder->heap, functions, profile);
-    return status == CLP_OK ? clp_heap_judge(recorder->heap, functions, &judging, profile) : status;
+    if (!self->window.open)
+        clp_epochs_finish(recorder);
+    clp_status status = clp_heap_fill(recorder->heap, &scope, profile);
+    return status == CLP_OK ? clp_heap_judge(recorder->heap, &scope, &judging, profile) : status;
+}
+
+static clp_status take_view(const struct clp_window *window, struct clp_profile *profile)
+{
+    struct clp_recorder *recorder = window->recorder;
+    struct clp_ended ended;
+    clp_status status = clp_ended_init(&ended, &recorder->engine, &recorder->views.scratch,
+                                       clp_clock_read(&recorder->clock));
+
+    if (status != CLP_OK)
+        return status;
+    status = clp_snapshot_take_view(&window->view, &ended, window->memory,
+                                    clp_clock_nanos_per_tick(&recorder->clock), profile);
+    clp_ended_clear(&ended);
+    return status;
 }
 
 clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile)
 {
     struct profiler *self = cast(profiler);
-    struct clp_recorder *recorder = self->recorder;
-    clp_status status;
+    clp_status status = take_view(&self->window, profile);
 
-    unwind_all(recorder);
-    status = clp_snapshot_take(&recorder->engine, clp_clock_nanos_per_tick(&recorder->clock),
-                               profile);
     if (status == CLP_OK)
         status = clp_texts_fill(self->texts, profile);
     if (status == CLP_OK)
         status = fill_meta(self, profile);
-    if (status == CLP_OK && recorder->heap != NULL)
-        status = fill_heap(recorder, profile);
+    if (status == CLP_OK && self->has_heap)
+        status = fill_heap(self, profile);
     return status;
 }

@@ -10,12 +10,12 @@
 /* Owned type object, or NULL with an exception set. */
 PyObject *clp_profiler_make_type(PyObject *module);
 
-/* Copies all that was recorded so far into an initialised, empty profile; what is still running
- * counts as if it ended now, so recording should have stopped. CLP_NO_MEMORY leaves a part. */
+/* Copies all that it has counted so far into an initialised, empty profile; what is still running
+ * counts as if it ended now. CLP_NO_MEMORY leaves a part. */
 clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile);
 
-/* Records into a live file (core/live.h) from now on; before anything was selected. On failure the
- * profiler is as it was. */
+/* Records into a live file (core/live.h) from now on; before anything was selected, by the only profiler
+ * there is, once. On failure it is as it was. */
 clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char *command,
                                 struct clp_fault *fault);
 
@@ -45,7 +45,10 @@ bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
 /* clp_texts_know for this profiler. */
 bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes);
 
-/* Ends recording; the counters stay. */
+/* Does any profiler of the process count at the moment? */
+bool clp_profiler_any_counts(void);
+
+/* Ends it for good, the program being over; its numbers stay. */
 void clp_profiler_stop(PyObject *profiler);
 
 /* Functions selected so far; whether some events were lost for want of memory. */

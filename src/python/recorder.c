@@ -19,7 +19,12 @@ struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, co
 {
     struct clp_selected *selected = clp_mem_alloc(&recorder->mem, 1, sizeof *selected);
 
-    if (selected == NULL) {
+    const struct clp_audience *audience = function == CLP_UNSELECTED
+                                          ? &clp_nobody
+                                          : clp_views_audience(&recorder->views, function);
+
+    if (selected == NULL || audience == NULL) {
+        clp_mem_free(&recorder->mem, selected, 1, sizeof *selected);
         PyErr_NoMemory();
         return NULL;
     }
@@ -27,20 +32,32 @@ struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, co
                                       .code = code,
                                       .identity = (uintptr_t)code,
                                       .function = function,
+                                      .audience = audience,
                                       .holders = 1,
                                       .shape = *shape};
     return selected;
 }
 
+static void unlist_code(struct clp_selected *selected)
+{
+    if (selected->link == NULL)
+        return;
+    *selected->link = selected->next;
+    if (selected->next != NULL)
+        selected->next->link = selected->link;
+    selected->link = NULL;
+}
+
 void clp_recorder_code_gone(void *data)
 {
-    const struct clp_selected *selected = data;
-    struct clp_selected *from = NULL;
+    struct clp_selected *selected = data, *from = NULL;
 
     if (selected != NULL && selected->original != NULL)
         from = clp_recorder_selected(selected->recorder, selected->original);
     if (from != NULL && from->copy == selected->code)
         from->copy = NULL;
+    if (selected != NULL)
+        unlist_code(selected);
     clp_recorder_drop_selected(data);
 }
 
@@ -62,12 +79,11 @@ static void thread_ended(void *data)
     ((struct clp_thread *)data)->ended = true;
 }
 
-static void set_rss_span(struct clp_recorder *recorder)
+static uint64_t rss_span(const struct clp_recorder *recorder)
 {
     double quickest = (double)recorder->memory_check.change_ticks;
 
-    recorder->engine.rss_span =
-        recorder->engine.with_rss ? (uint64_t)(quickest * CHANGE_MARGIN) : UINT64_MAX;
+    return recorder->engine.with_rss ? (uint64_t)(quickest * CHANGE_MARGIN) : UINT64_MAX;
 }
 
 static void set_reach(struct clp_recorder *recorder)
@@ -84,11 +100,12 @@ static void set_reach(struct clp_recorder *recorder)
     recorder->use_span_alone = (uint64_t)(FRESH_NANOS_ALONE / nanos_per_tick);
 }
 
-bool clp_recorder_init(struct clp_recorder *recorder, enum clp_memory memory)
+bool clp_recorder_init(struct clp_recorder *recorder)
 {
     *recorder = (struct clp_recorder){.mem = clp_mem_system(), .proc.file = -1};
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
-    clp_thread_here = NULL; /* an earlier recorder's */
+    clp_views_init(&recorder->views, &recorder->engine, &recorder->view_pages);
+    recorder->engine.rss_span = UINT64_MAX;
     recorder->clock = clp_clock_start();
     recorder->started = clp_clock_wall();
     recorder->start_nanos = clp_clock_monotonic();
@@ -107,14 +124,26 @@ bool clp_recorder_init(struct clp_recorder *recorder, enum clp_memory memory)
                         "clineprof: the interpreter has no room for data of code objects left");
         return false;
     }
-    if (memory != CLP_MEMORY_OFF && clp_proc_open_for(&recorder->proc, memory) == CLP_OK) {
-        recorder->memory_check = clp_proc_check(&recorder->proc, &recorder->clock);
-        recorder->engine.with_rss = true;
-        set_reach(recorder);
+    return true;
+}
+
+/* ---- memory ---- */
+
+bool clp_recorder_open_memory(struct clp_recorder *recorder, enum clp_memory memory)
+{
+    if (recorder->proc.file >= 0 && recorder->proc.mode == memory)
+        return true;
+    clp_proc_close(&recorder->proc);
+    if (clp_proc_open_for(&recorder->proc, memory) != CLP_OK)
+        return true; /* there is no memory to be seen */
+    recorder->memory_check = clp_proc_check(&recorder->proc, &recorder->clock);
+    set_reach(recorder);
+    if (!clp_engine_add_rss(&recorder->engine)) {
+        PyErr_NoMemory();
+        return false;
     }
-    set_rss_span(recorder);
-    if (recorder->engine.with_rss)
-        (void)clp_hooks_install();
+    recorder->engine.rss_span = rss_span(recorder);
+    (void)clp_hooks_install();
     return true;
 }
 
@@ -122,7 +151,7 @@ bool clp_recorder_init(struct clp_recorder *recorder, enum clp_memory memory)
  * memory, but this process alone has them. */
 static uint64_t own_bytes(const struct clp_recorder *recorder)
 {
-    uint64_t bytes = recorder->pages.bytes;
+    uint64_t bytes = recorder->pages.bytes + recorder->view_pages.bytes;
 
     if (recorder->proc.mode == CLP_MEMORY_ANON)
         bytes -= recorder->pages.filed;
@@ -144,6 +173,28 @@ static bool read_memory(const struct clp_recorder *recorder, int64_t *rss, uint6
     *rss = (int64_t)now.counted - (int64_t)own_bytes(recorder);
     *shared = now.shared;
     return true;
+}
+
+/* What changed while nobody looked is nobody's. */
+static void set_reading(struct clp_recorder *recorder, uint64_t span)
+{
+    int64_t rss = recorder->engine.rss;
+
+    if (span != UINT64_MAX)
+        (void)read_memory(recorder, &rss, &recorder->file_bytes);
+    clp_engine_take_up_rss(&recorder->engine, rss, span);
+}
+
+void clp_recorder_add_reader(struct clp_recorder *recorder)
+{
+    if (recorder->readers++ == 0)
+        set_reading(recorder, rss_span(recorder));
+}
+
+void clp_recorder_drop_reader(struct clp_recorder *recorder)
+{
+    if (--recorder->readers == 0)
+        set_reading(recorder, UINT64_MAX);
 }
 
 /* What the thread has used since the last time. */
@@ -230,11 +281,56 @@ void clp_recorder_forget(struct clp_recorder *recorder)
 
     clp_thread_here = NULL;
     clp_thread_hook_set(&recorder->thread_hook, NULL);
+    clp_views_forget(&recorder->views);
     clp_engine_clear(&recorder->engine);
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
     recorder->engine.with_rss = with_rss;
-    set_rss_span(recorder);
+    recorder->engine.rss_span = recorder->readers != 0 ? rss_span(recorder) : UINT64_MAX;
     (void)clp_recorder_new_thread(recorder);
+}
+
+/* ---- functions ---- */
+
+struct clp_site *clp_recorder_site(struct clp_recorder *recorder, uint32_t function)
+{
+    size_t room = recorder->site_room * 2 > function ? recorder->site_room * 2 : function + 16u;
+    struct clp_selected *selected;
+
+    if (function < recorder->site_room)
+        return &recorder->sites[function];
+    if (clp_mem_grow(&recorder->mem, (void **)&recorder->sites, &recorder->site_room, room,
+                     sizeof *recorder->sites) != CLP_OK) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (size_t i = 0; i < room; i++) /* the lists begin elsewhere now */
+        if ((selected = recorder->sites[i].codes) != NULL)
+            selected->link = &recorder->sites[i].codes;
+    return &recorder->sites[function];
+}
+
+bool clp_recorder_list_code(struct clp_selected *selected)
+{
+    struct clp_site *site = clp_recorder_site(selected->recorder, selected->function);
+
+    if (site == NULL)
+        return false;
+    selected->next = site->codes;
+    if (selected->next != NULL)
+        selected->next->link = &selected->next;
+    selected->link = &site->codes;
+    site->codes = selected;
+    return true;
+}
+
+void clp_recorder_watch_calls(struct clp_recorder *recorder, bool watch)
+{
+    const struct clp_functions *functions = &recorder->engine.functions;
+
+    recorder->watches_calls = watch;
+    for (size_t i = 0; i < functions->count && i < recorder->views.room; i++)
+        if (recorder->views.audiences[i] != NULL)
+            recorder->views.audiences[i]->slow = watch || functions->items[i].generator;
 }
 
 static void note_code(struct clp_activation *activation, const struct clp_selected *selected)

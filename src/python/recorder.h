@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What every tracer shares: the engine, the clock and the memory it records by, and what is known
- * of a selected code object. One recorder records at a time in a process. */
+ * of a selected code object. A process has one recorder; whoever wants numbers of it has a window
+ * (window.h). */
 #ifndef CLP_RECORDER_H
 #define CLP_RECORDER_H
 
@@ -11,6 +12,7 @@
 #include "../core/proc.h"
 #include "../core/reach.h"
 #include "../core/thread.h"
+#include "../core/view.h"
 #include "compat.h"
 #include "shape.h"
 #include "watch.h"
@@ -40,17 +42,39 @@ struct clp_blocks {
     void *source; /* what their events come from; its own */
 };
 
+/* Where a selected function's code is; by its number. */
+struct clp_site {
+    uint32_t open; /* windows that are, and have it */
+    PyObject *functions; /* owned, or NULL: of a tracer that installs. Weak references to those selected,
+                          * each with the code that is put aside for it while no window is open */
+    struct clp_selected *codes; /* those that are recorded without probes; borrowed */
+};
+
+struct clp_window;
+
 struct clp_recorder {
     struct clp_engine engine; /* first: a thread's engine is its recorder */
     struct clp_mem mem;
     struct clp_pages pages;
+    struct clp_views views;
+    struct clp_pages view_pages;
+    struct clp_site *sites; /* owned */
+    size_t site_room;
+    size_t windows;     /* all there are */
+    size_t open;        /* .. that are open */
+    size_t readers;     /* .. that count, and want memory */
+    size_t with_memory; /* .. that want memory */
+    size_t with_heap;   /* .. that want the table of live blocks */
+    bool awake;         /* the tracer sends events */
+    bool opened_late;   /* a window was opened on functions that may have been running */
     struct clp_live live;
+    const struct clp_window *live_window; /* borrowed: whose numbers are in the live file */
     const struct clp_pages *helpers[2]; /* borrowed: helper threads' memory; NULL: there is none */
     struct clp_watch *watch;            /* borrowed; NULL: there is none */
     struct clp_heap *heap; /* owned: the table of live blocks; NULL: there is none */
     uint64_t heap_before;  /* blocks that were there before it */
     struct clp_epochs epochs;
-    bool watches_calls; /* clp_recorder_note_call is told of each */
+    bool watches_calls; /* clp_recorder_note_call is told of each; clp_recorder_watch_calls sets it */
     struct clp_clock clock;
     struct clp_proc proc;
     struct clp_proc_check memory_check;
@@ -84,10 +108,14 @@ struct clp_selected {
     const void *code;              /* the code object this hangs on, never dereferenced */
     uint64_t identity;             /* of that code: its address, or odd and never used again */
     uint32_t function;
+    const struct clp_audience *audience; /* borrowed: who counts the function */
+    struct clp_selected *next, **link; /* among the site's codes; NULL: it is not */
+    bool on;          /* a tracer sends events of this code */
+    bool studied;     /* .. and has found in it what it needs to know */
+    bool spread;      /* whoever else held the code has the copy */
     uint32_t holders; /* the code object, and each probe that points here */
     bool probed;      /* the code records itself, by its probes */
     bool suspends;    /* generator or coroutine: its bodies are known by their frames */
-    bool enters_slowly; /* entries are more than an event of the engine, or may be */
     PyObject *copy;     /* borrowed: the code object with probes made of this one, while it lives */
     PyObject *original; /* owned: the code object that this one was made of, or NULL */
     bool refused;       /* it cannot have probes */
@@ -116,13 +144,30 @@ struct clp_refusal {
 /* The counters of the running thread, or NULL before its first event. The one global. */
 extern __thread struct clp_thread *clp_thread_here __attribute__((tls_model("initial-exec")));
 
-/* Sets up everything but the tracer. Memory is read where /proc allows it. False with a Python
- * exception set. */
-bool clp_recorder_init(struct clp_recorder *recorder, enum clp_memory memory);
+/* Sets up everything but the tracer and memory. False with a Python exception set. */
+bool clp_recorder_init(struct clp_recorder *recorder);
+
+/* Memory can be read, in this way, where /proc allows it. Nobody else may want another way now. False
+ * with an exception set. */
+bool clp_recorder_open_memory(struct clp_recorder *recorder, enum clp_memory memory);
+
+/* One window more, or less, for which memory is read. */
+void clp_recorder_add_reader(struct clp_recorder *recorder);
+void clp_recorder_drop_reader(struct clp_recorder *recorder);
 
 /* Takes the engine back to the state of clp_recorder_init: no function, no counter, no cost; the
- * calling thread, which must be the only one that recorded, starts anew. */
+ * calling thread, which must be the only one that recorded, starts anew. Windows have no functions. */
 void clp_recorder_forget(struct clp_recorder *recorder);
+
+/* The site of a function with this number; borrowed until the next one is made. NULL with an exception
+ * set. */
+struct clp_site *clp_recorder_site(struct clp_recorder *recorder, uint32_t function);
+
+/* Is clp_recorder_note_call to be told of calls from now on? */
+void clp_recorder_watch_calls(struct clp_recorder *recorder, bool watch);
+
+/* Puts it among the codes of its function's site. False with an exception set. */
+bool clp_recorder_list_code(struct clp_selected *selected);
 
 /* Makes the running thread's counters; NULL when there is no memory. */
 struct clp_thread *clp_recorder_new_thread(struct clp_recorder *recorder);
@@ -143,6 +188,12 @@ static inline struct clp_selected *clp_recorder_selected(const struct clp_record
                                                          PyObject *code)
 {
     return clp_compat_code_data(code, recorder->code_slot);
+}
+
+/* Does anybody count the function of this code? */
+static inline bool clp_recorder_counts(const struct clp_selected *selected)
+{
+    return *selected->audience->gate != 0;
 }
 
 /* The same, but for code that needs somebody to record it. */

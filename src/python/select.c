@@ -7,7 +7,7 @@
 #define DEEPEST 64
 
 struct selection {
-    struct clp_recorder *recorder;
+    struct clp_window *window;
     PyObject *texts; /* borrowed */
     int found;
 };
@@ -20,7 +20,7 @@ static bool select_function(struct selection *selection, PyObject *function)
      * holds it makes it shared (shared.h) */
     PyObject *file = Py_NewRef(((PyCodeObject *)PyFunction_GetCode(function))->co_filename);
     PyObject *name = PyObject_GetAttrString(function, "__qualname__");
-    bool done = name != NULL && clp_tracer_select(selection->recorder, function, name) &&
+    bool done = name != NULL && clp_tracer_select(selection->window, function, name) &&
                 clp_texts_note(selection->texts, file, PyFunction_GetGlobals(function));
 
     Py_XDECREF(name);
@@ -116,9 +116,9 @@ static bool select_inside(struct selection *selection, PyObject *object, int dep
     return true;
 }
 
-int clp_select_object(struct clp_recorder *recorder, PyObject *texts, PyObject *object)
+int clp_select_object(struct clp_window *window, PyObject *texts, PyObject *object)
 {
-    struct selection selection = {.recorder = recorder, .texts = texts};
+    struct selection selection = {.window = window, .texts = texts};
 
     return select_inside(&selection, object, 0) ? selection.found : -1;
 }

@@ -4,11 +4,11 @@
 #ifndef CLP_SELECT_H
 #define CLP_SELECT_H
 
-#include "recorder.h"
+#include "window.h"
 
 /* Selects the code of every Python function that `object` stands for, and notes their files'
  * texts. Returns how many functions were found (0: none, it is no Python code), -1 with an
  * exception set. */
-int clp_select_object(struct clp_recorder *recorder, PyObject *texts, PyObject *object);
+int clp_select_object(struct clp_window *window, PyObject *texts, PyObject *object);
 
 #endif

@@ -138,6 +138,8 @@ static PyObject *on_frame(PyThreadState *state, PyFrameObject *frame, int throws
         clp_recorder_traced(hooked, (PyObject *)frame->f_code);
     struct clp_thread *thread;
 
+    if (selected != NULL && !clp_recorder_counts(selected))
+        selected = NULL;
     if (CLP_UNLIKELY(hooked->blocks.stays != NULL) && selected == NULL &&
         clp_blocks_hold(hooked, frame))
         return run_block(state, frame, throws);
@@ -188,7 +190,7 @@ static void note_call(struct clp_recorder *recorder, PyFrameObject *frame)
 
     if ((thread = clp_recorder_thread(recorder)) == NULL)
         return;
-    if (selected == NULL) {
+    if (selected == NULL || !clp_recorder_counts(selected)) {
         if (CLP_UNLIKELY(clp_engine_left_last(thread, frame)))
             thread->top[1].frame = NULL; /* another body at its address */
         clp_engine_add_cost(thread, recorder->engine.costs.foreign);
@@ -244,17 +246,33 @@ static void note_return(struct clp_recorder *recorder, struct clp_thread *thread
         clp_recorder_leave(thread);
 }
 
-/* An event of a body that is not on top: not selected, but for one case. 3.15 tells of a return of
- * the caller when making a generator fails, and the caller goes on. */
+/* An event of a body that is not on top: not selected, but for two cases. A window was opened on it while
+ * it ran; and 3.15 tells of a return of the caller when making a generator fails, and the caller goes
+ * on. */
 static void note_other(struct clp_recorder *recorder, struct clp_thread *thread,
                        PyFrameObject *frame, int what)
 {
     clp_engine_add_cost(thread, recorder->engine.costs.foreign);
-    if (CLP_LIKELY(!clp_engine_left_last(thread, frame)) || what != PyTrace_LINE)
+    if (what != PyTrace_LINE ||
+        CLP_LIKELY(!recorder->opened_late && !clp_engine_left_last(thread, frame)))
         return;
     const struct clp_selected *selected = selected_of(recorder, frame);
-    if (selected != NULL && clp_recorder_align(selected, thread, frame))
+    if (selected != NULL && clp_recorder_counts(selected) && clp_recorder_align(selected, thread, frame))
         note_line(recorder, thread, frame);
+}
+
+/* `hook` is what sys.gettrace() shows. */
+static struct clp_recorder *recorder_of(PyObject *hook)
+{
+    return PyCapsule_GetPointer(PyCFunction_GET_SELF(hook), NULL);
+}
+
+/* It stopped in another thread. */
+static void leave_thread(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyEval_SetTrace(NULL, NULL);
+#endif
 }
 
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
@@ -262,10 +280,13 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
     struct clp_thread *thread = clp_thread_here;
     struct clp_recorder *recorder;
 
-    (void)object;
-    if (CLP_UNLIKELY(thread == NULL))
+    if (CLP_UNLIKELY(thread == NULL && (thread = clp_recorder_thread(recorder_of(object))) == NULL))
         return 0;
     recorder = clp_recorder_of(thread);
+    if (CLP_UNLIKELY(recorder->settrace_state == NULL)) {
+        leave_thread();
+        return 0;
+    }
     if (thread->top->frame != frame)
         clp_blocks_lift(recorder, thread);
     if (what == PyTrace_CALL)
@@ -328,7 +349,11 @@ static bool start(struct clp_recorder *recorder)
         return false;
     }
     recorder->settrace_state = hook; /* owned */
+#if PY_VERSION_HEX >= 0x030C0000
+    PyEval_SetTraceAllThreads(on_event, hook);
+#else
     PyEval_SetTrace(on_event, hook);
+#endif
     return true;
 }
 
@@ -351,12 +376,15 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
                                       struct clp_selected *selected, const char **reason)
 {
     (void)reason;
+    if (selected->studied)
+        return CLP_SELECTION_DONE;
     if (PY_VERSION_HEX >= 0x030C0000 &&
         !clp_shape_find_loops(&selected->shape, &recorder->mem, code, &recorder->opcodes))
         return CLP_SELECTION_FAILED;
     if (PY_VERSION_HEX >= 0x030C0000 && recorder->knows_bytecode &&
         !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
         return CLP_SELECTION_FAILED;
+    selected->studied = true;
     return CLP_SELECTION_DONE;
 }
 

@@ -49,8 +49,11 @@ static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
     const char *reason;
 
     (void)names;
-    return clp_tracer_start_fallback(recorder) &&
-           recorder->fallback->select(recorder, code, selected, &reason) == CLP_SELECTION_DONE;
+    if (!selected->on)
+        selected->on = clp_tracer_start_fallback(recorder) &&
+                       recorder->fallback->select(recorder, code, selected, &reason) ==
+                           CLP_SELECTION_DONE;
+    return selected->on;
 }
 
 #elif CLP_HAS_PROBES
@@ -196,6 +199,9 @@ static bool select_future(struct clp_recorder *recorder, PyObject *maker, PyCode
 static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
                              struct clp_selected *selected, PyObject *names)
 {
+    if (selected->spread) /* looking for them takes long */
+        return true;
+    selected->spread = true;
     PyObject *maker = maker_of(code, names);
     bool done = select_holders(recorder, code, selected) &&
                 (maker == NULL || select_future(recorder, maker, code, selected));

@@ -4,7 +4,7 @@
 #ifndef CLP_TRACER_H
 #define CLP_TRACER_H
 
-#include "recorder.h"
+#include "window.h"
 
 /* What became of a code object. */
 enum clp_selection {
@@ -32,6 +32,10 @@ struct clp_tracer {
     /* A function has this selected code. NULL: nothing is to be done to it. False with an exception
      * set. */
     bool (*install)(PyObject *function, struct clp_selected *selected);
+
+    /* Events of this code, told so far, end. A body of it may still run: `runs`; its exits must be told.
+     * NULL: nothing is to be done. False with an exception set. */
+    bool (*deselect)(struct clp_recorder *recorder, PyObject *code, bool runs);
 
     /* Whose probes are in this code, which somebody else made of code with probes? Borrowed, or
      * NULL. Only where there is install. */
@@ -66,23 +70,27 @@ static inline bool clp_tracer_carry(const struct clp_recorder *recorder, PyObjec
 #endif
 
 /* Starts the named tracer, or for NULL and "auto" the first that starts, and measures what its
- * events cost. False with an exception set. */
+ * events cost. Once; false with an exception set. */
 bool clp_tracer_start(struct clp_recorder *recorder, const char *name);
-void clp_tracer_stop(struct clp_recorder *recorder);
+
+/* Events end where they cost something though nothing is selected, as long as no window is open; and
+ * begin again. False with an exception set. */
+void clp_tracer_rest(struct clp_recorder *recorder);
+bool clp_tracer_wake(struct clp_recorder *recorder);
 
 /* Starts recorder->fallback, the first tracer behind the recorder's own that starts, unless it runs
  * already. False with an exception set. */
 bool clp_tracer_start_fallback(struct clp_recorder *recorder);
 
-/* Selects the function's code: lines that begin in it are counted from now on. `name` is its
- * qualified name. Selecting again changes nothing. What the tracer refuses goes to the next one that
+/* Selects the function's code for the window: while that is open, lines that begin in it count. `name` is
+ * its qualified name. Selecting again changes nothing. What the tracer refuses goes to the next one that
  * takes it, and recorder->refusals tells of it. False with an exception set. */
-bool clp_tracer_select(struct clp_recorder *recorder, PyObject *function, PyObject *name);
+bool clp_tracer_select(struct clp_window *window, PyObject *function, PyObject *name);
 
 /* Code of which there are no functions yet is about to be selected: it gets its number now, so that
  * functions within it come behind it. Owned, for clp_tracer_select_code; NULL with an exception
  * set. */
-struct clp_selected *clp_tracer_announce_code(struct clp_recorder *recorder, PyObject *code,
+struct clp_selected *clp_tracer_announce_code(struct clp_window *window, PyObject *code,
                                               PyObject *name);
 
 /* Selects what was announced, or a copy of it with other constants. The code to use in its place, a
@@ -92,10 +100,11 @@ PyObject *clp_tracer_select_code(struct clp_recorder *recorder, PyObject *code,
 
 /* Code that is chosen but goes to a compiler stays as it is, and recorder->refusals tells of it. False
  * with an exception set. */
-bool clp_tracer_leave_compiled(struct clp_recorder *recorder, PyObject *code, PyObject *name);
+bool clp_tracer_leave_compiled(struct clp_window *window, PyObject *code, PyObject *name);
 
-/* Takes a function off: it gets its own code back and is not counted from its next call on; what was
- * counted stays. False with an exception set. */
-bool clp_tracer_remove(struct clp_recorder *recorder, PyObject *function);
+/* The function with this number is recorded from now on, or runs its own code again. False with an
+ * exception set. */
+bool clp_tracer_open(struct clp_recorder *recorder, uint32_t function);
+bool clp_tracer_close(struct clp_recorder *recorder, uint32_t function);
 
 #endif

@@ -181,7 +181,8 @@ static struct clp_measures measures_of(int32_t line)
     struct clp_measures found = {0};
 
     clp_profile_init(&profile, &mem);
-    cr_assert_eq(clp_heap_fill(&heap, &functions, &profile), CLP_OK);
+    cr_assert_eq(clp_heap_fill(&heap, &(struct clp_heap_scope){.functions = &functions},
+                               &profile), CLP_OK);
     for (size_t i = 0; i < profile.function_count; i++)
         for (size_t j = 0; j < profile.functions[i].line_count; j++)
             if (profile.functions[i].lines[j].line == line)
@@ -332,7 +333,8 @@ static size_t leaks_found(int64_t limit, struct clp_profile_leak *first)
 
     clp_heap_finish(&heap);
     clp_profile_init(&profile, &mem);
-    cr_assert_eq(clp_heap_judge(&heap, &functions, &judging, &profile), CLP_OK);
+    cr_assert_eq(clp_heap_judge(&heap, &(struct clp_heap_scope){.functions = &functions},
+                                &judging, &profile), CLP_OK);
     for (size_t i = 0; i < profile.function_count; i++) {
         if (profile.functions[i].leak_count != 0 && count == 0 && first != NULL)
             *first = profile.functions[i].leaks[0];

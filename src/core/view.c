@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+static const uint32_t closed;
+
+const struct clp_audience clp_nobody = {.gate = &closed};
+
+/* ---- all views ---- */
+
+void clp_views_init(struct clp_views *views, struct clp_engine *engine, struct clp_pages *pages)
+{
+    *views = (struct clp_views){.engine = engine};
+    clp_pool_init(&views->pool, pages);
+    clp_pool_init(&views->scratch, pages);
+}
+
+static void free_audiences(struct clp_views *views)
+{
+    struct clp_mem *mem = views->engine->mem;
+
+    for (size_t i = 0; i < views->room; i++)
+        if (views->audiences[i] != NULL)
+            clp_mem_free(mem, views->audiences[i], 1, sizeof *views->audiences[i]);
+    clp_mem_free(mem, views->audiences, views->room, sizeof *views->audiences);
+    views->audiences = NULL;
+    views->room = 0;
+}
+
+void clp_views_forget(struct clp_views *views)
+{
+    free_audiences(views);
+    for (struct clp_view *view = views->first; view != NULL; view = view->next)
+        view->base = view->sum = (struct clp_engine_totals){0};
+}
+
+void clp_views_clear(struct clp_views *views)
+{
+    free_audiences(views);
+    clp_pool_clear(&views->pool);
+    clp_pool_clear(&views->scratch);
+    clp_views_init(views, views->engine, views->pool.pages);
+}
+
+struct clp_audience *clp_views_audience(struct clp_views *views, uint32_t function)
+{
+    struct clp_mem *mem = views->engine->mem;
+
+    if (function >= views->room &&
+        clp_mem_grow(mem, (void **)&views->audiences, &views->room,
+                     function + 16 > views->room * 2 ? function + 16 : views->room * 2,
+                     sizeof *views->audiences) != CLP_OK)
+        return NULL;
+    if (views->audiences[function] == NULL) {
+        views->audiences[function] = clp_mem_alloc(mem, 1, sizeof **views->audiences);
+        if (views->audiences[function] != NULL)
+            *views->audiences[function] = clp_nobody;
+    }
+    return views->audiences[function];
+}
+
+static struct clp_audience *audience_of(const struct clp_view *view, const struct clp_view_item *item)
+{
+    return view->views->audiences[item->function];
+}
+
+/* ---- a view's blocks ---- */
+
+static struct clp_block *new_block(const struct clp_view *view, uint32_t function)
+{
+    struct clp_engine *engine = view->views->engine;
+    struct clp_block *block = clp_block_new(view->pool, &engine->functions.items[function],
+                                            function, engine->with_rss);
+
+    engine->lost |= block == NULL;
+    return block;
+}
+
+static void drop_block(const struct clp_view *view, struct clp_block **block)
+{
+    if (*block != NULL)
+        clp_block_free(view->pool, *block);
+    *block = NULL;
+}
+
+/* The item's sum, made if need be; NULL: no memory. */
+static struct clp_block *sum_of(const struct clp_view *view, struct clp_view_item *item)
+{
+    if (item->sum == NULL)
+        item->sum = new_block(view, item->function);
+    return item->sum;
+}
+
+/* ---- the counters of a function, in all threads ---- */
+
+static void each_block(struct clp_engine *engine, uint32_t function,
+                       void (*use)(struct clp_block *block, struct clp_block *with),
+                       struct clp_block *with)
+{
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        if (clp_engine_has_block(thread, function))
+            use(thread->blocks[function], with);
+    if (engine->ended != NULL && clp_engine_has_block(engine->ended, function))
+        use(engine->ended->blocks[function], with);
+}
+
+static void give_largest(struct clp_block *block, struct clp_block *sum)
+{
+    clp_block_merge_largest(sum, block);
+}
+
+static void forget_largest(struct clp_block *block, struct clp_block *nothing)
+{
+    (void)nothing;
+    clp_block_forget_largest(block);
+}
+
+static bool has_counters(const struct clp_engine *engine, uint32_t function)
+{
+    for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        if (clp_engine_has_block(thread, function))
+            return true;
+    return engine->ended != NULL && clp_engine_has_block(engine->ended, function);
+}
+
+/* Largest values go to all who count them, and begin anew. */
+static void share_largest(struct clp_views *views, uint32_t function)
+{
+    for (struct clp_view *view = views->first; view != NULL; view = view->next) {
+        struct clp_view_item *item = clp_view_find(view, function);
+        if (item != NULL && item->attached && sum_of(view, item) != NULL)
+            each_block(views->engine, function, give_largest, item->sum);
+    }
+    each_block(views->engine, function, forget_largest, NULL);
+}
+
+/* ---- attaching and detaching ---- */
+
+static bool attach(const struct clp_view *view, struct clp_view_item *item,
+                   const struct clp_ended *ended)
+{
+    drop_block(view, &item->base);
+    item->attached = false; /* while largest values are shared out */
+    if (has_counters(view->views->engine, item->function)) {
+        share_largest(view->views, item->function);
+        item->base = new_block(view, item->function);
+        if (item->base == NULL)
+            return false;
+        if (view->pool != &view->views->pool)
+            clp_area_set_kind(&item->base->area, CLP_AREA_BASE);
+        clp_ended_merge(ended, item->base);
+        clp_block_forget_largest(item->base);
+    }
+    item->attached = true;
+    return true;
+}
+
+/* The base stays, for what counts on while this is detached: a live file has no other sign of it. */
+static bool detach(const struct clp_view *view, struct clp_view_item *item,
+                   const struct clp_ended *ended)
+{
+    struct clp_block *counters = new_block(view, item->function), *sum = sum_of(view, item);
+    bool done = counters != NULL && sum != NULL;
+
+    if (done) {
+        clp_area_set_kind(&counters->area, CLP_AREA_FREE);
+        clp_ended_merge(ended, counters);
+        clp_block_merge(sum, counters);
+        if (item->base != NULL)
+            clp_block_subtract(sum, item->base);
+    }
+    drop_block(view, &item->base);
+    if (done && view->pool != &view->views->pool) {
+        item->base = counters;
+        clp_area_set_kind(&counters->area, CLP_AREA_BASE);
+    } else {
+        drop_block(view, &counters);
+    }
+    item->attached = false;
+    return done;
+}
+
+static clp_status begin(struct clp_views *views, struct clp_ended *ended, uint64_t now)
+{
+    clp_status status = clp_ended_init(ended, views->engine, &views->scratch, now);
+
+    views->engine->lost |= status != CLP_OK;
+    return status;
+}
+
+static clp_status finish(struct clp_ended *ended, bool done)
+{
+    clp_ended_clear(ended);
+    return done ? CLP_OK : CLP_NO_MEMORY;
+}
+
+/* ---- functions ---- */
+
+struct clp_view_item *clp_view_find(const struct clp_view *view, uint32_t function)
+{
+    uint64_t place;
+
+    return clp_hashmap_get(&view->index, function, &place) ? &view->items[place] : NULL;
+}
+
+bool clp_view_has(const struct clp_view *view, uint32_t function)
+{
+    const struct clp_view_item *item = clp_view_find(view, function);
+
+    return item != NULL && item->selected;
+}
+
+/* NULL: no memory, and nothing is changed. */
+static struct clp_view_item *find_or_append(struct clp_view *view, uint32_t function)
+{
+    struct clp_mem *mem = view->views->engine->mem;
+    struct clp_view_item *item = clp_view_find(view, function);
+
+    if (item != NULL)
+        return item;
+    if (view->count == view->room &&
+        clp_mem_grow(mem, (void **)&view->items, &view->room, view->room * 2 + 8,
+                     sizeof *view->items) != CLP_OK)
+        return NULL;
+    if (clp_hashmap_set(&view->index, function, view->count) != CLP_OK)
+        return NULL;
+    item = &view->items[view->count++];
+    *item = (struct clp_view_item){.function = function};
+    return item;
+}
+
+/* A second view comes to the function: what the first has counted is put aside while it does not
+ * count. */
+static bool share(struct clp_audience *audience, uint32_t function, const struct clp_ended *ended)
+{
+    struct clp_view *first = audience->sole;
+    struct clp_view_item *item = clp_view_find(first, function);
+    bool done = first->counting || !item->attached || detach(first, item, ended);
+
+    first->mixed = true;
+    audience->shared = true;
+    audience->sole = NULL;
+    audience->counting = first->counting;
+    audience->gate = &audience->counting;
+    return done;
+}
+
+static bool join(struct clp_view *view, struct clp_audience *audience, struct clp_view_item *item,
+                 const struct clp_ended *ended)
+{
+    bool done = audience->sole == NULL || share(audience, item->function, ended);
+
+    audience->views++;
+    item->selected = true;
+    if (audience->shared) {
+        audience->counting += view->counting;
+    } else {
+        audience->sole = view;
+        audience->gate = &view->counting;
+    }
+    view->mixed |= audience->shared || !view->counting;
+    return (!view->counting || attach(view, item, ended)) && done;
+}
+
+clp_status clp_view_add(struct clp_view *view, uint32_t function, uint64_t now)
+{
+    struct clp_audience *audience = clp_views_audience(view->views, function);
+    struct clp_view_item *item = audience != NULL ? find_or_append(view, function) : NULL;
+    struct clp_ended ended;
+
+    if (item == NULL) {
+        view->views->engine->lost = true;
+        return CLP_NO_MEMORY;
+    }
+    if (item->selected)
+        return CLP_OK;
+    if (begin(view->views, &ended, now) != CLP_OK)
+        return CLP_NO_MEMORY;
+    return finish(&ended, join(view, audience, item, &ended));
+}
+
+static void leave(struct clp_view *view, struct clp_view_item *item)
+{
+    struct clp_audience *audience = audience_of(view, item);
+
+    item->selected = false;
+    if (audience->shared)
+        audience->counting -= view->counting;
+    if (--audience->views == 0) {
+        bool slow = audience->slow;
+        *audience = clp_nobody;
+        audience->slow = slow;
+    }
+}
+
+clp_status clp_view_remove(struct clp_view *view, uint32_t function, uint64_t now)
+{
+    struct clp_view_item *item = clp_view_find(view, function);
+    struct clp_ended ended;
+    bool done = true;
+
+    if (item == NULL || !item->selected)
+        return CLP_OK;
+    if (begin(view->views, &ended, now) != CLP_OK)
+        return CLP_NO_MEMORY;
+    if (item->attached)
+        done = detach(view, item, &ended);
+    view->mixed = true;
+    leave(view, item);
+    return finish(&ended, done);
+}
+
+/* ---- windows ---- */
+
+static bool attach_all(struct clp_view *view, const struct clp_ended *ended)
+{
+    bool done = true, mixed = false;
+
+    for (size_t i = 0; i < view->count; i++) {
+        struct clp_view_item *item = &view->items[i];
+        if (!item->selected) {
+            mixed = true;
+            continue;
+        }
+        if (!item->attached)
+            done &= attach(view, item, ended);
+        if (audience_of(view, item)->shared) {
+            audience_of(view, item)->counting++;
+            mixed = true;
+        }
+    }
+    view->mixed = mixed || !done;
+    return done;
+}
+
+static clp_status begin_counting(struct clp_view *view, uint64_t now)
+{
+    struct clp_ended ended;
+    clp_status status = CLP_OK;
+
+    if (view->mixed) {
+        if (begin(view->views, &ended, now) != CLP_OK)
+            return CLP_NO_MEMORY;
+        status = finish(&ended, attach_all(view, &ended));
+    }
+    view->counting = 1;
+    view->views->counting++;
+    clp_engine_sum(view->views->engine, &view->base);
+    return status;
+}
+
+static void add_difference(struct clp_engine_totals *sum, const struct clp_engine_totals *now,
+                           const struct clp_engine_totals *base)
+{
+    sum->correction += now->correction - base->correction;
+    sum->stopped += now->stopped - base->stopped;
+    sum->reads += now->reads - base->reads;
+    sum->others_grown += now->others_grown - base->others_grown;
+    sum->others_released += now->others_released - base->others_released;
+}
+
+void clp_view_totals(const struct clp_view *view, struct clp_engine_totals *totals)
+{
+    struct clp_engine_totals now;
+
+    *totals = view->sum;
+    if (view->counting == 0)
+        return;
+    clp_engine_sum(view->views->engine, &now);
+    add_difference(totals, &now, &view->base);
+}
+
+static bool detach_shared(struct clp_view *view, const struct clp_ended *ended)
+{
+    bool done = true;
+
+    for (size_t i = 0; view->mixed && i < view->count; i++) {
+        struct clp_view_item *item = &view->items[i];
+        if (!item->selected || !audience_of(view, item)->shared)
+            continue;
+        audience_of(view, item)->counting--;
+        if (item->attached)
+            done &= detach(view, item, ended);
+    }
+    return done;
+}
+
+/* Bodies that run go on in the counters, while other views count. */
+static bool detach_running(struct clp_view *view, const struct clp_ended *ended)
+{
+    bool done = true;
+
+    for (size_t i = 0; i < ended->count; i++) {
+        const struct clp_thread *thread = ended->threads[i].from;
+        for (const struct clp_activation *at = thread->stack + 1; at <= thread->top; at++) {
+            struct clp_view_item *item = clp_view_find(view, at->block->function);
+            if (item == NULL || !item->attached)
+                continue;
+            done &= detach(view, item, ended);
+            view->mixed = true;
+        }
+    }
+    return done;
+}
+
+static void unwind_all(const struct clp_engine *engine, uint64_t now)
+{
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        clp_engine_unwind(thread, now);
+}
+
+static clp_status end_counting(struct clp_view *view, uint64_t now)
+{
+    struct clp_ended ended;
+    bool done;
+
+    clp_view_totals(view, &view->sum);
+    view->counting = 0;
+    if (--view->views->counting == 0)
+        unwind_all(view->views->engine, now);
+    if (view->views->counting == 0 && !view->mixed)
+        return CLP_OK;
+    if (begin(view->views, &ended, now) != CLP_OK)
+        return CLP_NO_MEMORY;
+    done = detach_shared(view, &ended);
+    done &= detach_running(view, &ended);
+    return finish(&ended, done);
+}
+
+clp_status clp_view_set_counting(struct clp_view *view, bool counting, uint64_t now)
+{
+    if ((view->counting != 0) == counting)
+        return CLP_OK;
+    return counting ? begin_counting(view, now) : end_counting(view, now);
+}
+
+clp_status clp_view_reset(struct clp_view *view, uint64_t now)
+{
+    struct clp_ended ended;
+    bool done = true;
+
+    view->sum = (struct clp_engine_totals){0};
+    clp_engine_sum(view->views->engine, &view->base);
+    if (begin(view->views, &ended, now) != CLP_OK)
+        return CLP_NO_MEMORY;
+    for (size_t i = 0; i < view->count; i++) {
+        struct clp_view_item *item = &view->items[i];
+        drop_block(view, &item->sum);
+        if (item->attached)
+            done &= attach(view, item, &ended);
+    }
+    view->mixed |= !done;
+    return finish(&ended, done);
+}
+
+/* ---- beginning and end of a view ---- */
+
+void clp_view_init(struct clp_view *view, struct clp_views *views, bool live)
+{
+    *view = (struct clp_view){.views = views, .pool = live ? &views->engine->pool : &views->pool,
+                              .next = views->first};
+    clp_hashmap_init(&view->index, views->engine->mem);
+    views->first = view;
+}
+
+void clp_view_clear(struct clp_view *view, uint64_t now)
+{
+    struct clp_views *views = view->views;
+    struct clp_view **link = &views->first;
+
+    (void)clp_view_set_counting(view, false, now);
+    for (size_t i = 0; i < view->count; i++) {
+        drop_block(view, &view->items[i].sum);
+        drop_block(view, &view->items[i].base);
+        if (view->items[i].selected)
+            leave(view, &view->items[i]);
+    }
+    while (*link != view)
+        link = &(*link)->next;
+    *link = view->next;
+    clp_mem_free(views->engine->mem, view->items, view->room, sizeof *view->items);
+    clp_hashmap_clear(&view->index);
+}
+
+/* ---- numbers ---- */
+
+struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_view_item *item,
+                               const struct clp_ended *ended, bool with_rss)
+{
+    const struct clp_function *function =
+        &view->views->engine->functions.items[item->function];
+    struct clp_block *block =
+        clp_block_new(&view->views->pool, function, item->function, with_rss);
+
+    if (block == NULL)
+        return NULL;
+    if (item->sum != NULL)
+        clp_block_merge(block, item->sum);
+    if (item->attached)
+        clp_ended_merge(ended, block);
+    if (item->attached && item->base != NULL)
+        clp_block_subtract(block, item->base);
+    return block;
+}
