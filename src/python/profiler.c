@@ -589,6 +589,7 @@ static PyObject *profiler_leave_block(PyObject *self, PyObject *frame)
 {
     struct clp_stay *stay;
 
+    (void)self;
     if (!check_frame(frame))
         return NULL;
     stay = clp_blocks_find(process_recorder, (PyFrameObject *)frame);
