@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "blocks.h"
 #include "texts.h"
-#include "tracer.h"
 
 /* Where a block stands; kept, because a block in a loop is entered over and over. */
 struct clp_place {
@@ -69,7 +68,7 @@ static struct clp_place *find_place(struct clp_recorder *recorder, PyObject *cod
 }
 
 /* An entry in the table of functions: from the line of the `with` to the end of the body it stands
- * in. Had the window one of that name before, it is the same. */
+ * in. */
 static bool add_function(struct clp_window *window, struct clp_place *place)
 {
     const PyCodeObject *code = (PyCodeObject *)place->code;
@@ -90,20 +89,13 @@ static bool add_function(struct clp_window *window, struct clp_place *place)
             .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
         };
         if (wanted.line_count > CLP_FUNCTION_MOST_LINES)
-            wanted.line_count = CLP_FUNCTION_MOST_LINES;
-        done = clp_tracer_add_number(window, &wanted, &place->selected.function);
+            PyErr_NoMemory();
+        else
+            done = clp_window_add_function(window, &wanted, &place->selected.function);
     }
     Py_XDECREF(file);
     Py_XDECREF(name);
     return done;
-}
-
-static bool note_audience(struct clp_recorder *recorder, struct clp_place *place)
-{
-    place->selected.audience = clp_views_audience(&recorder->views, place->selected.function);
-    if (place->selected.audience == NULL)
-        PyErr_NoMemory();
-    return place->selected.audience != NULL;
 }
 
 static bool read_shape(struct clp_recorder *recorder, struct clp_place *place)
@@ -132,17 +124,23 @@ static struct clp_place *new_place(struct clp_window *window, PyObject *code, Py
                                 .first = first,
                                 .selected = {.recorder = recorder, .suspends = true}};
     place->selected.identity = ++recorder->copies << 1 | 1;
-    if (!read_shape(recorder, place) || !add_function(window, place) ||
-        !note_audience(recorder, place)) {
+    if (!read_shape(recorder, place) || !add_function(window, place)) {
         free_place(recorder, place);
         return NULL;
     }
+    place->selected.audience = recorder->views.audiences[place->selected.function];
     recorder->blocks.places = place;
     forget_oldest(recorder);
     return place;
 }
 
 /* ---- stays on the stack ---- */
+
+/* Nobody may count it now; what is on the stack already goes on. */
+static bool is_counted(const struct clp_stay *stay, const struct clp_thread *thread)
+{
+    return clp_recorder_counts(&stay->place->selected) || clp_engine_is_running(thread, stay);
+}
 
 static bool on_top(const struct clp_thread *thread, const struct clp_stay *stay)
 {
@@ -230,6 +228,8 @@ bool clp_blocks_hold(const struct clp_recorder *recorder, const PyFrameObject *f
 /* The `with` itself is told of again when its block ends: what then follows is no line of it. */
 static void begin_line(struct clp_stay *stay, struct clp_thread *thread, int line)
 {
+    if (!is_counted(stay, thread))
+        return;
     if (line > stay->place->first) {
         put_on_top(stay, thread);
         clp_recorder_line(stay->recorder, thread, line);
@@ -284,7 +284,8 @@ static void resume_from(struct clp_stay *stay, const PyFrameObject *frame,
     if (stay == NULL)
         return;
     resume_from(stay->next, frame, thread);
-    if (stay->frame == frame && !clp_engine_is_running(thread, stay))
+    if (stay->frame == frame && clp_recorder_counts(&stay->place->selected) &&
+        !clp_engine_is_running(thread, stay))
         push(stay, thread);
 }
 
@@ -308,33 +309,27 @@ static PyObject *name_of(PyCodeObject *code)
 #endif
 }
 
-static struct clp_place *make_place(struct clp_window *window, PyObject *texts,
-                                    PyFrameObject *frame, PyCodeObject *code, PyObject *name)
+static struct clp_place *place_of(struct clp_window *window, PyObject *texts,
+                                  PyFrameObject *frame, PyCodeObject *code, PyObject *name)
 {
+    int32_t first = PyFrame_GetLineNumber(frame);
+    struct clp_place *place = find_place(window->recorder, (PyObject *)code, name, first);
+
+    if (place != NULL && clp_view_has(&window->view, place->selected.function))
+        return place;
     PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
-    struct clp_place *place = NULL;
-
-    if (globals != NULL && clp_texts_note(texts, code->co_filename, globals))
-        place = new_place(window, (PyObject *)code, name, PyFrame_GetLineNumber(frame));
+    bool noted = globals != NULL && clp_texts_note(texts, code->co_filename, globals);
     Py_XDECREF(globals);
-    return place;
+    if (!noted)
+        return NULL;
+    if (place == NULL)
+        return new_place(window, (PyObject *)code, name, first);
+    return clp_window_add(window, place->selected.function, true) ? place : NULL;
 }
 
-static struct clp_place *place_of(struct clp_window *window, PyObject *texts, PyFrameObject *frame,
-                                  PyCodeObject *code, PyObject *name)
-{
-    struct clp_place *place = find_place(window->recorder, (PyObject *)code, name,
-                                         PyFrame_GetLineNumber(frame));
-
-    if (place == NULL || !clp_view_has(&window->view, place->selected.function))
-        return make_place(window, texts, frame, code, name);
-    return place;
-}
-
-static struct clp_stay *new_stay(struct clp_window *window, struct clp_place *place,
+static struct clp_stay *new_stay(struct clp_recorder *recorder, struct clp_place *place,
                                  PyFrameObject *frame, bool named)
 {
-    struct clp_recorder *recorder = window->recorder;
     struct clp_stay *stay = clp_mem_alloc(&recorder->mem, 1, sizeof *stay);
 
     if (stay == NULL) {
@@ -343,7 +338,6 @@ static struct clp_stay *new_stay(struct clp_window *window, struct clp_place *pl
     }
     *stay = (struct clp_stay){.next = recorder->blocks.stays,
                               .recorder = recorder,
-                              .window = window,
                               .place = place,
                               .frame = (PyFrameObject *)Py_NewRef((PyObject *)frame),
                               .named = named};
@@ -362,10 +356,10 @@ static void free_stay(struct clp_stay *stay)
     clp_mem_free(&stay->recorder->mem, stay, 1, sizeof *stay);
 }
 
-static struct clp_stay *open_stay(struct clp_window *window, struct clp_place *place,
+static struct clp_stay *open_stay(struct clp_recorder *recorder, struct clp_place *place,
                                   PyFrameObject *frame, bool named)
 {
-    struct clp_stay *stay = new_stay(window, place, frame, named);
+    struct clp_stay *stay = new_stay(recorder, place, frame, named);
 
     if (stay == NULL || clp_blocks_watch(stay, place->code))
         return stay;
@@ -373,8 +367,8 @@ static struct clp_stay *open_stay(struct clp_window *window, struct clp_place *p
     return NULL;
 }
 
-struct clp_stay *clp_blocks_open(struct clp_window *window, PyObject *texts,
-                                 PyFrameObject *frame, PyObject *name)
+struct clp_stay *clp_blocks_open(struct clp_window *window, PyObject *texts, PyFrameObject *frame,
+                                 PyObject *name)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
     PyObject *its_name = name != NULL ? Py_NewRef(name) : name_of(code);
@@ -384,7 +378,7 @@ struct clp_stay *clp_blocks_open(struct clp_window *window, PyObject *texts,
     if (its_name != NULL)
         place = place_of(window, texts, frame, code, its_name);
     if (place != NULL)
-        stay = open_stay(window, place, frame, name != NULL);
+        stay = open_stay(window->recorder, place, frame, name != NULL);
     Py_XDECREF(its_name);
     Py_DECREF(code);
     return stay;
@@ -394,7 +388,7 @@ void clp_blocks_begin(struct clp_stay *stay)
 {
     struct clp_thread *thread = clp_recorder_thread(stay->recorder);
 
-    if (thread != NULL)
+    if (thread != NULL && clp_recorder_counts(&stay->place->selected))
         clp_recorder_enter(&stay->place->selected, thread, stay);
 }
 
@@ -409,19 +403,20 @@ static void end(struct clp_stay *stay, struct clp_thread *thread)
 
 void clp_blocks_close(struct clp_stay *stay)
 {
-    struct clp_thread *thread = clp_recorder_thread(stay->recorder);
+    struct clp_recorder *recorder = stay->recorder;
+    struct clp_thread *thread = clp_recorder_thread(recorder);
 
-    if (thread != NULL)
+    if (thread != NULL && is_counted(stay, thread))
         end(stay, thread);
     clp_blocks_unwatch(stay);
     free_stay(stay);
 }
 
-struct clp_stay *clp_blocks_find(const struct clp_window *window, const PyFrameObject *frame)
+struct clp_stay *clp_blocks_find(const struct clp_recorder *recorder, const PyFrameObject *frame)
 {
-    struct clp_stay *stay = window->recorder->blocks.stays;
+    struct clp_stay *stay = recorder->blocks.stays;
 
-    while (stay != NULL && (stay->named || stay->frame != frame || stay->window != window))
+    while (stay != NULL && (stay->named || stay->frame != frame))
         stay = stay->next;
     return stay;
 }
@@ -453,6 +448,11 @@ void clp_blocks_rest(struct clp_recorder *recorder)
     for (struct clp_place *place = recorder->blocks.places; place != NULL; place = place->next)
         if (!is_watched(recorder, place))
             clp_blocks_unwatch_code(recorder, place->code);
-    if (recorder->blocks.stays == NULL)
-        clp_blocks_unwatch_all(recorder);
+}
+
+void clp_blocks_stop(struct clp_recorder *recorder)
+{
+    for (struct clp_place *place = recorder->blocks.places; place != NULL; place = place->next)
+        clp_blocks_unwatch_code(recorder, place->code);
+    clp_blocks_unwatch_all(recorder);
 }

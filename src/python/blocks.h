@@ -21,7 +21,6 @@
 struct clp_stay {
     struct clp_stay *next;    /* an older one */
     struct clp_recorder *recorder; /* borrowed */
-    const struct clp_window *window; /* whose it is; only compared */
     struct clp_place *place;  /* where it stands; borrowed, the recorder keeps it */
     PyFrameObject *frame;     /* owned */
     bool named;               /* block("name"), not `with profile` */
@@ -30,7 +29,8 @@ struct clp_stay {
     void *source;             /* what its events come from; blocks_settrace.c */
 };
 
-/* A block of this name is about to begin at the frame's line; `texts` get its file. NULL with an
+/* A block of this name, which the window counts, is about to begin at the frame's line; `texts` get its
+ * file. NULL with an
  * exception set. */
 struct clp_stay *clp_blocks_open(struct clp_window *window, PyObject *texts,
                                  PyFrameObject *frame, PyObject *name);
@@ -41,11 +41,14 @@ void clp_blocks_begin(struct clp_stay *stay);
 /* It is left, and freed. */
 void clp_blocks_close(struct clp_stay *stay);
 
-/* The window's innermost `with profile` in this frame, or NULL. */
-struct clp_stay *clp_blocks_find(const struct clp_window *window, const PyFrameObject *frame);
+/* The innermost `with profile` of this frame, or NULL. */
+struct clp_stay *clp_blocks_find(const struct clp_recorder *recorder, const PyFrameObject *frame);
 
 /* Code in which no block is open now is watched no more. */
 void clp_blocks_rest(struct clp_recorder *recorder);
+
+/* No events come any more. */
+void clp_blocks_stop(struct clp_recorder *recorder);
 
 /* ---- for where events come from ---- */
 

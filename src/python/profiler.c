@@ -17,11 +17,11 @@ struct profiler {
     PyObject_HEAD
     struct clp_window window; /* its `recorder` is NULL until it is set up, and after close() */
     PyObject *texts;          /* owned dict */
+    PyTypeObject *block_type; /* owned; NULL before the first block */
     bool has_heap;
     bool ended;               /* the program is over: nothing more is selected */
     double started;           /* seconds since 1970 */
     uint64_t start_nanos;     /* CLOCK_MONOTONIC then */
-    PyTypeObject *block_type;  /* owned; NULL before the first block */
 };
 
 static struct profiler *cast(PyObject *object)
@@ -488,6 +488,12 @@ static PyFrameObject *frame_of_with(void)
     return frame;
 }
 
+/* Neither closed nor behind the program's end. */
+static bool takes_blocks(const struct profiler *self)
+{
+    return self->window.recorder != NULL && !self->ended;
+}
+
 static struct clp_stay *open_block(struct profiler *self, PyFrameObject *frame, PyObject *name)
 {
     struct clp_recorder *recorder = self->window.recorder;
@@ -500,19 +506,13 @@ static struct clp_stay *open_block(struct profiler *self, PyFrameObject *frame, 
     return stay;
 }
 
-/* Closed, stopped or at the end of the program it measures no block. */
-static bool counts(const struct profiler *self)
-{
-    return self->window.recorder != NULL && !self->ended && self->window.view.counting;
-}
-
 static PyObject *block_enter(PyObject *self, PyObject *nothing)
 {
     struct block *block = (struct block *)self;
     PyFrameObject *frame = frame_of_with();
 
     (void)nothing;
-    if (block->stay == NULL && frame != NULL && counts(cast(block->profiler)))
+    if (block->stay == NULL && frame != NULL && takes_blocks(cast(block->profiler)))
         block->stay = open_block(cast(block->profiler), frame, block->name);
     Py_XDECREF(frame);
     return PyErr_Occurred() ? NULL : Py_NewRef(self);
@@ -579,19 +579,20 @@ static bool check_frame(PyObject *frame)
 static PyObject *profiler_enter_block(PyObject *self, PyObject *frame)
 {
     if (!check_frame(frame) ||
-        (counts(cast(self)) && open_block(cast(self), (PyFrameObject *)frame, NULL) == NULL))
+        (takes_blocks(cast(self)) &&
+         open_block(cast(self), (PyFrameObject *)frame, NULL) == NULL))
         return NULL;
     Py_RETURN_NONE;
 }
 
 static PyObject *profiler_leave_block(PyObject *self, PyObject *frame)
 {
-    struct clp_stay *stay = NULL;
+    struct clp_stay *stay;
 
+    (void)self;
     if (!check_frame(frame))
         return NULL;
-    if (cast(self)->window.recorder != NULL)
-        stay = clp_blocks_find(&cast(self)->window, (PyFrameObject *)frame);
+    stay = clp_blocks_find(process_recorder, (PyFrameObject *)frame);
     if (stay != NULL)
         clp_blocks_close(stay);
     Py_RETURN_NONE;
@@ -627,22 +628,21 @@ static PyObject *profiler_stop_leaks(PyObject *self, PyObject *nothing)
 static PyObject *profiler_checkpoint(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    if (!has_heap(self))
-        return NULL;
-    clp_epochs_checkpoint(cast(self)->window.recorder);
+    if (cast(self)->has_heap)
+        clp_epochs_checkpoint(cast(self)->window.recorder);
     Py_RETURN_NONE;
 }
 
 /* The file under /proc is still the parent's. */
 static PyObject *profiler_after_fork(PyObject *self, PyObject *nothing)
 {
-    struct clp_recorder *recorder = cast(self)->window.recorder;
+    struct clp_proc *proc = &process_recorder->proc;
+    enum clp_memory mode = proc->mode;
 
-    (void)nothing;
-    if (recorder != NULL && recorder->proc.file >= 0) {
-        enum clp_memory mode = recorder->proc.mode;
-        clp_proc_close(&recorder->proc);
-        (void)clp_proc_open_for(&recorder->proc, mode);
+    (void)self, (void)nothing;
+    if (proc->file >= 0) {
+        clp_proc_close(proc);
+        (void)clp_proc_open_for(proc, mode);
     }
     Py_RETURN_NONE;
 }
@@ -682,7 +682,7 @@ static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *
         return NULL;
     if (window_of(self) == NULL)
         return NULL;
-    struct clp_recorder *recorder = cast(self)->window.recorder;
+    struct clp_recorder *recorder = process_recorder;
     struct own_work work = begin_own_work(recorder);
     PyObject *rendered = clp_rendering_make(self, &rendering);
     end_own_work(recorder, work);
@@ -769,6 +769,14 @@ static PyMethodDef profiler_methods[] = {
      "for each function at the end; memory: with its columns; marked: for clineprof._rich; folder:\n"
      "file names under it are relative to it.\n"
      "ValueError for another format, or for 'mp' when memory was not read."},
+    {"block", profiler_block, METH_O,
+     "block(name)\n--\n\n`with profiler.block(\"name\"):` counts the lines of the block as a function."},
+    {"enter_block", profiler_enter_block, METH_O,
+     "enter_block(frame)\n--\n\nA block without a name begins in this frame."},
+    {"leave_block", profiler_leave_block, METH_O,
+     "leave_block(frame)\n--\n\nIt ends."},
+    {"after_fork", profiler_after_fork, METH_NOARGS,
+     "after_fork()\n--\n\nThis process is a fork's child: its memory is read from now on."},
     {"start", profiler_start, METH_NOARGS,
      "start()\n--\n\nOpens the window: lines of the selected functions that run from now on count.\n"
      "Functions that run at the moment are counted from their next line on; on CPython 3.11 from\n"
@@ -789,14 +797,6 @@ static PyMethodDef profiler_methods[] = {
      "snapshot()\n--\n\nWhat was counted so far, as a dict; clineprof.Profile makes more of it. Times are\n"
      "nanoseconds, memory is bytes. May be called at any time, from any thread; what runs is included\n"
      "up to now, and nothing changes by it.\nMemoryError."},
-    {"block", profiler_block, METH_O,
-     "block(name)\n--\n\n`with profiler.block(\"name\"):` counts the lines of the block as a function."},
-    {"enter_block", profiler_enter_block, METH_O,
-     "enter_block(frame)\n--\n\nA block without a name begins in this frame."},
-    {"leave_block", profiler_leave_block, METH_O,
-     "leave_block(frame)\n--\n\nIt ends."},
-    {"after_fork", profiler_after_fork, METH_NOARGS,
-     "after_fork()\n--\n\nThis process is a fork's child: its memory is read from now on."},
     {"displaced", profiler_displaced, METH_NOARGS,
      "displaced()\n--\n\nHas another tool taken sys.settrace away from the tracer settrace? What ran\n"
      "then is missing."},

@@ -60,9 +60,7 @@ static bool is_wanted(const PyThreadState *state)
 
 void clp_settrace_settle(PyThreadState *state)
 {
-    if (!hooked->awake && state->c_tracefunc == on_event)
-        PyEval_SetTrace(NULL, NULL);
-    else if (ours(state))
+    if (ours(state))
         switch_tracing(state, is_wanted(state));
 }
 
@@ -140,11 +138,12 @@ static PyObject *on_frame(PyThreadState *state, PyFrameObject *frame, int throws
         clp_recorder_traced(hooked, (PyObject *)frame->f_code);
     struct clp_thread *thread;
 
-    if (CLP_UNLIKELY(hooked->blocks.stays != NULL) && clp_blocks_hold(hooked, frame) &&
-        (selected == NULL || !clp_recorder_counts(selected)))
+    if (selected != NULL && !clp_recorder_counts(selected))
+        selected = NULL;
+    if (CLP_UNLIKELY(hooked->blocks.stays != NULL) && selected == NULL &&
+        clp_blocks_hold(hooked, frame))
         return run_block(state, frame, throws);
-    if (CLP_LIKELY(selected == NULL) || !clp_recorder_counts(selected) ||
-        (thread = clp_recorder_thread(hooked)) == NULL)
+    if (CLP_LIKELY(selected == NULL) || (thread = clp_recorder_thread(hooked)) == NULL)
         return run_unselected(state, frame, throws);
     return run_selected(thread, selected, state, frame, throws);
 }
@@ -377,12 +376,15 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
                                       struct clp_selected *selected, const char **reason)
 {
     (void)reason;
+    if (selected->studied)
+        return CLP_SELECTION_DONE;
     if (PY_VERSION_HEX >= 0x030C0000 &&
         !clp_shape_find_loops(&selected->shape, &recorder->mem, code, &recorder->opcodes))
         return CLP_SELECTION_FAILED;
     if (PY_VERSION_HEX >= 0x030C0000 && recorder->knows_bytecode &&
         !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
         return CLP_SELECTION_FAILED;
+    selected->studied = true;
     return CLP_SELECTION_DONE;
 }
 

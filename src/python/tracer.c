@@ -101,9 +101,9 @@ bool clp_tracer_start(struct clp_recorder *recorder, const char *name)
 /* Probes that are still in code find their gate closed. */
 void clp_tracer_rest(struct clp_recorder *recorder)
 {
-    clp_blocks_rest(recorder);
     const struct clp_tracer *fallback = recorder->fallback;
 
+    clp_blocks_rest(recorder);
     recorder->fallback = NULL;
     if (fallback != NULL)
         fallback->stop(recorder);
@@ -122,20 +122,6 @@ bool clp_tracer_wake(struct clp_recorder *recorder)
 
 /* ---- selecting ---- */
 
-bool clp_tracer_add_number(struct clp_window *window, const struct clp_function *wanted,
-                           uint32_t *number)
-{
-    struct clp_recorder *recorder = window->recorder;
-    size_t before = recorder->engine.functions.count;
-
-    recorder->live.foreign = window != recorder->live_window;
-    if (clp_functions_add(&recorder->engine.functions, wanted, number) != CLP_OK) {
-        PyErr_NoMemory();
-        return false;
-    }
-    return clp_window_add(window, *number, recorder->engine.functions.count == before);
-}
-
 static bool add_function(struct clp_window *window, PyCodeObject *code, PyObject *name,
                          const struct clp_shape *shape, uint32_t *number)
 {
@@ -153,7 +139,7 @@ static bool add_function(struct clp_window *window, PyCodeObject *code, PyObject
             .generator = (code->co_flags & CLP_SUSPENDS) != 0,
             .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
         };
-        done = clp_tracer_add_number(window, &wanted, number);
+        done = clp_window_add_function(window, &wanted, number);
     }
     Py_XDECREF(file_bytes);
     Py_XDECREF(name_bytes);

@@ -82,11 +82,6 @@ bool clp_tracer_wake(struct clp_recorder *recorder);
  * already. False with an exception set. */
 bool clp_tracer_start_fallback(struct clp_recorder *recorder);
 
-/* The number of an entry in the table of functions, which the window has from now on. False with an
- * exception set. */
-bool clp_tracer_add_number(struct clp_window *window, const struct clp_function *wanted,
-                           uint32_t *number);
-
 /* Selects the function's code for the window: while that is open, lines that begin in it count. `name` is
  * its qualified name. Selecting again changes nothing. What the tracer refuses goes to the next one that
  * takes it, and recorder->refusals tells of it. False with an exception set. */

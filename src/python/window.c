@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "window.h"
+#include "blocks.h"
 #include "tracer.h"
 
 static uint64_t now_of(const struct clp_window *window)
@@ -57,6 +58,20 @@ bool clp_window_add(struct clp_window *window, uint32_t function, bool known)
     if (known && window == recorder->live_window)
         clp_live_note_own(&recorder->live, function);
     return true;
+}
+
+bool clp_window_add_function(struct clp_window *window, const struct clp_function *wanted,
+                             uint32_t *number)
+{
+    struct clp_recorder *recorder = window->recorder;
+    size_t before = recorder->engine.functions.count;
+
+    recorder->live.foreign = window != recorder->live_window;
+    if (clp_functions_add(&recorder->engine.functions, wanted, number) != CLP_OK) {
+        PyErr_NoMemory();
+        return false;
+    }
+    return clp_window_add(window, *number, recorder->engine.functions.count == before);
 }
 
 static bool close_one(struct clp_window *window, uint32_t function)
@@ -175,7 +190,8 @@ void clp_window_clear(struct clp_window *window)
         if (!clp_window_remove(window, window->view.items[i].function))
             PyErr_Clear();
     clp_view_clear(&window->view, now_of(window));
-    recorder->windows--;
+    if (--recorder->windows == 0)
+        clp_blocks_stop(recorder);
     recorder->with_memory -= window->memory;
     PyErr_Restore(type, value, trace);
 }

