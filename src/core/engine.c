@@ -118,6 +118,13 @@ static void leave_open(struct clp_thread *thread, int64_t bytes)
     engine->open[engine->open_count++] = (struct clp_rss_change){++engine->changes, bytes, 0};
 }
 
+void clp_engine_set_rss_span(struct clp_engine *engine, uint64_t ticks)
+{
+    engine->rss_span = ticks;
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        thread->rss_span = ticks;
+}
+
 struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now, int64_t rss)
 {
     struct clp_thread *thread = new_thread(engine);
@@ -806,14 +813,12 @@ bool clp_engine_add_rss(struct clp_engine *engine)
 
 void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t span)
 {
-    engine->rss_span = span;
+    clp_engine_set_rss_span(engine, span);
     engine->rss = rss;
     engine->knows_rss = true;
     engine->open_count = 0;
-    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next) {
-        thread->rss_span = span;
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
         thread->changes = engine->changes;
-    }
 }
 
 /* ---- end ---- */

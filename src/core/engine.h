@@ -146,7 +146,7 @@ struct clp_engine {
     struct clp_pool pool;
     struct clp_costs costs;
     bool with_rss;
-    uint64_t rss_span; /* ticks below which no memory can have changed; set before any thread */
+    uint64_t rss_span; /* ticks below which no memory can have changed */
     int64_t rss;       /* resident bytes at the last read of any thread */
     bool knows_rss;    /* was there one? */
     uint64_t changes;  /* seen so far, while there were several threads */
@@ -168,6 +168,9 @@ void clp_engine_clear_threads(struct clp_engine *engine);
 
 /* What events cost; to be said before the first one. Zero until this is called. */
 void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs);
+
+/* So many ticks are too few for any change of memory: reads are skipped by that in every thread. */
+void clp_engine_set_rss_span(struct clp_engine *engine, uint64_t ticks);
 
 /* Counters for a new thread, owned by the engine; NULL when there is no memory. `now` starts its
  * clock, `rss` is the resident size then (0 without memory). */

@@ -211,10 +211,10 @@ static inline bool clp_heap_is_exact(const struct clp_heap *heap)
     return heap->interval <= 1;
 }
 
-/* Where every block is there, there is no need to look. */
+/* False: it is not in the table. */
 static inline bool clp_heap_may_have(const struct clp_heap *heap, const void *address)
 {
-    return clp_heap_is_exact(heap) || clp_shadow_find(&heap->shadow, address) != NULL;
+    return clp_shadow_may_have(&heap->shadow, address);
 }
 
 #endif

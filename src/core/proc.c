@@ -14,6 +14,7 @@
 
 #define CHECK_PAGES 48
 #define CHECK_TRIES 3
+#define AGAIN_PAGES 16
 #define OUT_OF_THE_WAY 200 /* the lowest descriptor to use; limits are 1024 and more */
 
 static const char *const mode_names[] = {
@@ -215,13 +216,19 @@ static void note_quickest(uint64_t *quickest, uint64_t ticks)
         *quickest = ticks;
 }
 
+static void touch_page(struct touch *touch, char *page)
+{
+    uint64_t start = clp_clock_read(touch->clock);
+
+    *(volatile char *)page = 1;
+    note_quickest(&touch->change, clp_clock_read(touch->clock) - start);
+}
+
 static void touch_pages(struct touch *touch, char *block)
 {
     for (size_t at = 0; at < touch->bytes; at += touch->page) {
         uint64_t before = counted(touch);
-        uint64_t start = clp_clock_read(touch->clock);
-        *(volatile char *)(block + at) = 1;
-        note_quickest(&touch->change, clp_clock_read(touch->clock) - start);
+        touch_page(touch, block + at);
         uint64_t after = counted(touch);
         uint64_t moved = after > before ? after - before : 0;
         touch->seen += moved == touch->page;
@@ -250,15 +257,24 @@ static void give_all_back(struct touch *touch, char *block)
                   (clp_clock_read(touch->clock) - start) / (touch->bytes / touch->page));
 }
 
-/* False when there is no memory. */
-static bool touch_once(struct touch *touch)
+/* NULL: there is no memory. */
+static char *map_pages(const struct touch *touch)
 {
     char *block =
         mmap(NULL, touch->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (block == MAP_FAILED)
-        return false;
+        return NULL;
     madvise(block, touch->bytes, MADV_NOHUGEPAGE);
+    return block;
+}
+
+static bool touch_once(struct touch *touch)
+{
+    char *block = map_pages(touch);
+
+    if (block == NULL)
+        return false;
     touch->seen = 0;
     touch_pages(touch, block);
     give_pages_back(touch, block);
@@ -289,6 +305,24 @@ struct clp_proc_check clp_proc_check_by(clp_proc_reading *read, const struct clp
 struct clp_proc_check clp_proc_check(const struct clp_proc *proc, const struct clp_clock *clock)
 {
     return clp_proc_check_by(clp_proc_read, proc, clock);
+}
+
+uint64_t clp_proc_quickest_change(const struct clp_proc *proc, const struct clp_clock *clock)
+{
+    size_t page = (size_t)proc->page_bytes;
+    struct touch touch = {.clock = clock, .page = page, .bytes = AGAIN_PAGES * page,
+                          .change = UINT64_MAX};
+    int kept = errno; /* the program's errno is not ours to change */
+    char *block = map_pages(&touch);
+
+    if (block != NULL) {
+        for (size_t at = 0; at < touch.bytes; at += page)
+            touch_page(&touch, block + at);
+        give_pages_back(&touch, block);
+        munmap(block, touch.bytes);
+    }
+    errno = kept;
+    return touch.change;
 }
 
 /* A short file under /sys; "" when it cannot be read. */

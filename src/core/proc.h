@@ -66,7 +66,11 @@ uint64_t clp_proc_peak(void);
  * to 6.16-rc5 keep changes back per processor and do not. */
 struct clp_proc_check clp_proc_check(const struct clp_proc *proc, const struct clp_clock *clock);
 
-/* The same by what `read` says of memory in place of the kernel, for tests. */
+/* The quickest of some changes now, as change_ticks: 40 microseconds, in the midst of a program whose
+ * memory is then what it was. UINT64_MAX: there is no memory for it. */
+uint64_t clp_proc_quickest_change(const struct clp_proc *proc, const struct clp_clock *clock);
+
+/* clp_proc_check by what `read` says of memory in place of the kernel, for tests. */
 typedef clp_status clp_proc_reading(const struct clp_proc *proc, struct clp_resident *now);
 struct clp_proc_check clp_proc_check_by(clp_proc_reading *read, const struct clp_proc *proc,
                                         const struct clp_clock *clock);

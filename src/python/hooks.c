@@ -177,15 +177,33 @@ static RARE void *malloc_anyhow(int domain, void *context, size_t count_, size_t
     return hook_malloc(domain, context, count_, size);
 }
 
-/* Only counted, and a small block, which does not fail and is not asked of another domain:
- * nothing is left to be done behind the allocator, so this costs some twenty instructions. */
+/* A small block, which does not fail and is hardly ever asked of another domain: where it is only
+ * counted, nothing is left to be done behind the allocator, so this costs some twenty instructions. */
+static INLINE bool is_plain(const struct clp_thread *thread, size_t bytes)
+{
+    return CLP_LIKELY(thread != NULL && thread->allocating.busy == 0 && bytes <= SMALL);
+}
+
 static INLINE void *count_malloc(int domain, void *context, size_t count_, size_t size)
 {
     const struct clp_thread *thread = clp_thread_here;
     size_t bytes = count_ != 0 ? count_ * size : size;
 
-    if (CLP_UNLIKELY(thread == NULL || thread->allocating.busy != 0 || bytes > SMALL))
+    if (!is_plain(thread, bytes))
         return malloc_anyhow(domain, context, count_, size);
+    count(thread, bytes);
+    return plain_malloc(domain, context, count_, size);
+}
+
+/* The same where there is a table, for a block that is not chosen. */
+static INLINE void *track_malloc(int domain, void *context, size_t count_, size_t size)
+{
+    struct clp_thread *thread = clp_thread_here;
+    size_t bytes = count_ != 0 ? count_ * size : size;
+
+    if (!is_plain(thread, bytes) || thread->allocating.left < (int64_t)bytes)
+        return malloc_anyhow(domain, context, count_, size);
+    thread->allocating.left -= (int64_t)bytes;
     count(thread, bytes);
     return plain_malloc(domain, context, count_, size);
 }
@@ -241,20 +259,22 @@ static INLINE void *hook_realloc(int domain, void *context, void *block, size_t 
     return moved;
 }
 
-static RARE void drop(const void *block)
+static RARE void drop_and_free(int domain, void *context, void *block)
 {
     struct clp_heap_place place = place_of(clp_thread_here);
 
     clp_heap_drop(hooks.heap, block, &place);
+    hooks.next[domain].free(context, block);
 }
 
 static INLINE void hook_free(int domain, void *context, void *block)
 {
     const struct clp_heap *heap = hooks.heap;
 
-    if (heap != NULL && block != NULL && CLP_UNLIKELY(clp_heap_may_have(heap, block)))
-        drop(block);
-    hooks.next[domain].free(context, block);
+    if (heap != NULL && CLP_UNLIKELY(clp_heap_may_have(heap, block)))
+        drop_and_free(domain, context, block);
+    else
+        hooks.next[domain].free(context, block);
 }
 
 #define HOOKS_OF(name, allocate, domain)                                    \
@@ -282,9 +302,9 @@ HOOKS_OF(count_raw, count_malloc, PYMEM_DOMAIN_RAW)
 HOOKS_OF(count_mem, count_malloc, PYMEM_DOMAIN_MEM)
 HOOKS_OF(count_obj, count_malloc, PYMEM_DOMAIN_OBJ)
 
-HOOKS_OF(track_raw, hook_malloc, PYMEM_DOMAIN_RAW)
-HOOKS_OF(track_mem, hook_malloc, PYMEM_DOMAIN_MEM)
-HOOKS_OF(track_obj, hook_malloc, PYMEM_DOMAIN_OBJ)
+HOOKS_OF(track_raw, track_malloc, PYMEM_DOMAIN_RAW)
+HOOKS_OF(track_mem, track_malloc, PYMEM_DOMAIN_MEM)
+HOOKS_OF(track_obj, track_malloc, PYMEM_DOMAIN_OBJ)
 FREE_OF(track_raw, PYMEM_DOMAIN_RAW)
 FREE_OF(track_mem, PYMEM_DOMAIN_MEM)
 FREE_OF(track_obj, PYMEM_DOMAIN_OBJ)

@@ -4,8 +4,12 @@
 #include "hooks.h"
 
 /* A line is not looked at for memory when it took less than this part of the quickest change of a
- * single page that the self-check saw: none can have happened in it. */
-#define CHANGE_MARGIN 0.6
+ * single page that was ever seen: none can have happened in it. At the start the processor may still
+ * be at rest, or busy with others, and soon be quicker; so that is tried again, after 20 ms of the
+ * program and each time twice as late, and only then is the part a large one. */
+#define CHANGE_MARGIN_AT_START 0.6
+#define CHANGE_MARGIN 0.85
+#define FIRST_CHECK_NANOS 20e6
 
 /* How old a thread's page faults and processor time may be at the start of a line; the second while
  * there is no other thread. */
@@ -83,7 +87,8 @@ static uint64_t rss_span(const struct clp_recorder *recorder)
 {
     double quickest = (double)recorder->memory_check.change_ticks;
 
-    return recorder->engine.with_rss ? (uint64_t)(quickest * CHANGE_MARGIN) : UINT64_MAX;
+    return recorder->engine.with_rss ? (uint64_t)(quickest * recorder->change_margin)
+                                     : UINT64_MAX;
 }
 
 static void set_reach(struct clp_recorder *recorder)
@@ -137,6 +142,9 @@ bool clp_recorder_open_memory(struct clp_recorder *recorder, enum clp_memory mem
     if (clp_proc_open_for(&recorder->proc, memory) != CLP_OK)
         return true; /* there is no memory to be seen */
     recorder->memory_check = clp_proc_check(&recorder->proc, &recorder->clock);
+    recorder->change_margin = CHANGE_MARGIN_AT_START;
+    recorder->check_gap = (uint64_t)(FIRST_CHECK_NANOS / recorder->clock.rough_nanos);
+    recorder->check_at = clp_clock_read(&recorder->clock) + recorder->check_gap;
     set_reach(recorder);
     if (!clp_engine_add_rss(&recorder->engine)) {
         PyErr_NoMemory();
@@ -220,12 +228,29 @@ static void share_rss(const struct clp_recorder *recorder, struct clp_thread *th
     clp_engine_share_rss(thread, rss, clp_reach_of(&recorder->reach, &use, of_files));
 }
 
-/* Its use is wanted, not too old, as soon as a line makes the second thread. */
-static void note_rss_alone(const struct clp_recorder *recorder, struct clp_thread *thread,
-                           int64_t rss, uint64_t now)
+/* The thread's use behind it is without what this took. */
+static void check_again(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
+{
+    uint64_t quickest = clp_proc_quickest_change(&recorder->proc, &recorder->clock);
+
+    recorder->check_gap *= 2;
+    recorder->check_at = now + recorder->check_gap;
+    recorder->change_margin = CHANGE_MARGIN;
+    if (quickest < recorder->memory_check.change_ticks)
+        recorder->memory_check.change_ticks = quickest;
+    clp_engine_set_rss_span(&recorder->engine, rss_span(recorder));
+    (void)take_use(thread, now);
+}
+
+/* Memory of a process with one thread. Its use is wanted, not too old, as soon as a line makes a
+ * second one. */
+static void note_rss_alone(struct clp_recorder *recorder, struct clp_thread *thread, int64_t rss,
+                           uint64_t now)
 {
     clp_engine_note_rss(thread, rss);
-    if (now - thread->use_at >= recorder->use_span_alone)
+    if (CLP_UNLIKELY(now >= recorder->check_at))
+        check_again(recorder, thread, now);
+    else if (now - thread->use_at >= recorder->use_span_alone)
         (void)take_use(thread, now);
 }
 

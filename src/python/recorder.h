@@ -78,6 +78,8 @@ struct clp_recorder {
     struct clp_clock clock;
     struct clp_proc proc;
     struct clp_proc_check memory_check;
+    double change_margin;          /* the part of its change_ticks in which nothing can change */
+    uint64_t check_at, check_gap;  /* ticks: when that is tried again */
     uint64_t file_bytes; /* of files among the resident memory, at the last read */
     struct clp_reach_facts reach;
     uint64_t use_span, use_span_alone; /* ticks for which a thread's use is known well enough */

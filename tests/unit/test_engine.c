@@ -1113,3 +1113,21 @@ Test(engine, ten_thousand_threads_leave_one_behind)
     cr_assert_eq(pages.bytes, 0);
     test_mem_check_empty(&test);
 }
+
+Test(engine, every_thread_knows_how_quick_a_change_can_be)
+{
+    struct test_mem test;
+    struct clp_pages pages = {0};
+    struct clp_engine engine;
+
+    clp_engine_init(&engine, test_mem_init(&test, 0), &pages);
+    engine.with_rss = true;
+    clp_engine_set_rss_span(&engine, 100);
+    const struct clp_thread *old = clp_engine_new_thread(&engine, 0, 0);
+    cr_expect(!clp_engine_wants_rss(old, 99) && clp_engine_wants_rss(old, 100));
+    clp_engine_set_rss_span(&engine, 50);
+    const struct clp_thread *new = clp_engine_new_thread(&engine, 0, 0);
+    cr_expect(!clp_engine_wants_rss(old, 49) && clp_engine_wants_rss(old, 50));
+    cr_expect(!clp_engine_wants_rss(new, 49) && clp_engine_wants_rss(new, 50));
+    clp_engine_clear(&engine);
+}

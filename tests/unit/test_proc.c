@@ -2,6 +2,7 @@
 #include "proc.h"
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -203,6 +204,39 @@ Test(proc, the_check_is_consistent)
     cr_assert_gt(check.change_ticks, 0);
     cr_assert_eq(check.step % proc.page_bytes, 0);
     cr_assert(!check.exact || check.step == proc.page_bytes);
+    clp_proc_close(&proc);
+}
+
+/* Pages of addresses in use. */
+static long addresses(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long pages = 0;
+
+    cr_assert_not_null(file);
+    cr_assert_eq(fscanf(file, "%ld", &pages), 1);
+    fclose(file);
+    return pages;
+}
+
+Test(proc, trying_again_changes_nothing)
+{
+    struct clp_clock clock = clp_clock_start();
+    struct clp_proc proc;
+    uint64_t ticks = 0;
+
+    cr_assert_eq(clp_proc_open(&proc), CLP_OK);
+    (void)clp_proc_quickest_change(&proc, &clock); /* its own code comes into memory */
+    long mapped = addresses();
+    uint64_t before = resident(&proc);
+    errno = ERANGE;
+    for (int i = 0; i < 50; i++) {
+        ticks = clp_proc_quickest_change(&proc, &clock);
+        cr_assert(ticks > 0 && ticks < UINT64_MAX);
+    }
+    cr_expect_eq(errno, ERANGE);
+    cr_expect_lt(resident(&proc) - before + proc.page_bytes, 3 * proc.page_bytes);
+    cr_expect_eq(addresses(), mapped);
     clp_proc_close(&proc);
 }
 
