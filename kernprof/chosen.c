@@ -2,6 +2,7 @@
 #include "chosen.h"
 #include "../src/core/shown.h"
 #include "../src/core/file.h"
+#include "../src/python/prepare.h"
 #include "../src/python/profiler.h"
 #include "words.h"
 #include <limits.h>
@@ -67,11 +68,17 @@ static bool same_file(const char *one, const char *other)
            strcmp(one_resolved, other_resolved) == 0;
 }
 
-static bool has_script(const struct clp_run_options *options)
+static bool is_program(const char *text, const struct clp_run_options *options)
+{
+    if (options->target_kind == CLP_TARGET_SCRIPT)
+        return same_file(text, options->target);
+    return options->target_kind == CLP_TARGET_MODULE && strcmp(text, options->target) == 0;
+}
+
+static bool has_program(const struct clp_run_options *options)
 {
     for (size_t i = 0; i < options->prof_mod.count; i++) {
-        if (options->target_kind == CLP_TARGET_SCRIPT &&
-            same_file(options->prof_mod.items[i], options->target))
+        if (is_program(options->prof_mod.items[i], options))
             return true;
     }
     return false;
@@ -95,10 +102,14 @@ static PyObject *imports_of(struct clp_mem *mem, const char *script)
 /* Owned list; NULL with an exception set. */
 static PyObject *imported_names(struct clp_mem *mem, const struct clp_run_options *options)
 {
-    PyObject *names = options->prof_imports && has_script(options)
-                          ? imports_of(mem, options->target)
-                          : Py_NewRef(Py_None);
+    PyObject *names;
 
+    if (!options->prof_imports || !has_program(options))
+        return PyList_New(0);
+    if (options->target_kind == CLP_TARGET_SCRIPT)
+        names = imports_of(mem, options->target);
+    else
+        names = ask("imported_by_module", PyUnicode_DecodeFSDefault(options->target));
     if (!PyList_Check(names))
         Py_SETREF(names, PyList_New(0));
     return names;
@@ -143,15 +154,27 @@ static void name_script(struct clp_buf *name, const struct clp_run_options *opti
 
 /* ---- imports before the run ---- */
 
+/* Of a package its __main__ is run. */
+static bool is_package(const char *name)
+{
+    PyObject *answer = ask("is_package", PyUnicode_DecodeFSDefault(name));
+
+    Py_DECREF(answer);
+    return answer == Py_True;
+}
+
 /* runpy warns of a module that is run and was imported before; and what is in the script is there. */
 static bool is_in_program(const struct clp_chosen *chosen, const char *text,
                           const struct clp_run_options *options)
 {
-    const char *name = options->target_kind == CLP_TARGET_MODULE ? options->target
-                                                                 : clp_buf_text(&chosen->script);
+    bool module = options->target_kind == CLP_TARGET_MODULE;
+    const char *name = module ? options->target : clp_buf_text(&chosen->script);
     size_t bytes = strlen(name);
 
-    return strncmp(text, name, bytes) == 0 && (text[bytes] == 0 || text[bytes] == '.');
+    if (strncmp(text, name, bytes) != 0 || (text[bytes] != 0 && text[bytes] != '.'))
+        return false;
+    return !module || text[bytes] == 0 || strncmp(text + bytes, ".__main__", 9) == 0 ||
+           !is_package(name);
 }
 
 static void import_targets(struct clp_chosen *chosen, const struct clp_run_options *options)
@@ -198,6 +221,8 @@ bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
                       const struct clp_run_options *options, PyObject *profiler)
 {
     *chosen = (struct clp_chosen){.mem = mem, .imports.profiler = profiler};
+    chosen->without_file = options->target_kind == CLP_TARGET_CODE ||
+                           options->target_kind == CLP_TARGET_STDIN;
     clp_buf_init(&chosen->script, mem);
     if (options->target_kind == CLP_TARGET_SCRIPT)
         name_script(&chosen->script, options);
@@ -216,8 +241,19 @@ bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
            select_from_packages(chosen);
 }
 
+/* What `def` defines: no class, no lambda. */
+static bool chooses_functions(void *data, PyCodeObject *code, const char *name)
+{
+    (void)data, (void)name;
+    return (code->co_flags & CO_OPTIMIZED) != 0 && PyUnicode_READ_CHAR(code->co_name, 0) != '<';
+}
+
 PyObject *clp_chosen_script(struct clp_chosen *chosen, PyObject *code)
 {
+    static const struct clp_chooser functions = {chooses_functions, NULL};
+
+    if (chosen->without_file && !clp_prepare_mentions_profile((PyCodeObject *)code))
+        return clp_profiler_prepare(chosen->imports.profiler, code, &functions, NULL);
     return clp_imports_code(&chosen->imports, code, clp_buf_text(&chosen->script));
 }
 

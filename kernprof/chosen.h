@@ -11,6 +11,7 @@ struct clp_chosen {
     struct clp_mem *mem;     /* borrowed */
     struct clp_buf script;   /* the module name of a script: its file's without .py */
     PyObject *imported;      /* owned list of str: the targets that --prof-imports adds */
+    bool without_file;       /* the program is a text, which no target can name */
 };
 
 /* Before the program runs, with sys.path as it will find it: imports the targets if that is wanted and
@@ -19,7 +20,8 @@ struct clp_chosen {
 bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
                       const struct clp_run_options *options, PyObject *profiler);
 
-/* The script's code to run in the place of this one. A new reference, NULL with an exception set. */
+/* The script's code to run in the place of this one; of a text that does not mention `profile` all
+ * functions are selected. A new reference, NULL with an exception set. */
 PyObject *clp_chosen_script(struct clp_chosen *chosen, PyObject *code);
 
 /* What selected the function: a target's text, or NULL. Borrowed. */

@@ -43,15 +43,16 @@ static void find_script(struct clp_run *run)
     }
 }
 
-static const char *name_of_program(const struct clp_run_options *options)
+/* A text has no name, and one run's file is not to take the place of another's. */
+static void add_name_of_program(struct clp_buf *out, const struct clp_run_options *options)
 {
     const char *slash = strrchr(options->target, '/');
+    bool command = options->target_kind == CLP_TARGET_CODE;
 
-    if (options->target_kind == CLP_TARGET_CODE)
-        return "kernprof-command";
-    if (options->target_kind == CLP_TARGET_STDIN)
-        return "kernprof-stdin";
-    return slash != NULL ? slash + 1 : options->target;
+    if (command || options->target_kind == CLP_TARGET_STDIN)
+        clp_buf_add_format(out, "kernprof-%s-%d", command ? "command" : "stdin", (int)getpid());
+    else
+        clp_buf_add_text(out, slash != NULL ? slash + 1 : options->target);
 }
 
 /* Absolute, because the program may change its working directory. */
@@ -66,8 +67,8 @@ static void name_outfile(struct clp_run *run)
         clp_buf_add_text(&run->outfile, name);
         return;
     }
-    clp_buf_add_format(&run->outfile, "%s.%s", name_of_program(&run->options),
-                       run->options.line_by_line ? "lprof" : "prof");
+    add_name_of_program(&run->outfile, &run->options);
+    clp_buf_add_text(&run->outfile, run->options.line_by_line ? ".lprof" : ".prof");
 }
 
 static PyObject *print_and_exit(struct clp_run *run, void (*print)(const char *, struct clp_buf *))

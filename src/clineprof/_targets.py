@@ -92,8 +92,22 @@ def preimport(target):
     return None  # whether it names anything at all is said at the end
 
 
-def imported_by(source):
-    """The dotted names that a program's import statements name, wherever they stand."""
+def is_package(name):
+    specification = stdlib("importlib.util").util.find_spec(name)
+    return specification is not None and specification.submodule_search_locations is not None
+
+
+def imported_by_module(name):
+    """imported_by, of a module, or of a package's __main__, that has not been imported."""
+    if is_package(name):
+        name += ".__main__"
+    loader = stdlib("importlib.util").util.find_spec(name).loader
+    return imported_by(loader.get_source(name), name.rpartition(".")[0])
+
+
+def imported_by(source, package=""):
+    """The dotted names that a program's import statements name, wherever they stand. package: what
+    relative ones are relative to."""
     names, waiting = [], [parsed(source)]
     for node in waiting:
         for field in node._fields:
@@ -102,8 +116,10 @@ def imported_by(source):
                         if hasattr(inner, "_fields")]
         if type(node).__name__ == "Import":
             names += [alias.name for alias in node.names]
-        elif type(node).__name__ == "ImportFrom" and node.module and not node.level:
-            names += [node.module if alias.name == "*" else f"{node.module}.{alias.name}"
+        elif type(node).__name__ == "ImportFrom" and (package or not node.level):
+            above = package.split(".")[: 1 - node.level or None] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            names += [module if alias.name == "*" else f"{module}.{alias.name}"
                       for alias in node.names]
     return list(dict.fromkeys(names))
 

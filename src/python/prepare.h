@@ -25,4 +25,7 @@ PyObject *clp_prepare_code(struct clp_window *window, PyObject *code,
 bool clp_prepare_function(struct clp_window *window, PyObject *function,
                           const struct clp_chooser *chooser);
 
+/* Does the code, or code within it, use a name `profile`? */
+bool clp_prepare_mentions_profile(const PyCodeObject *code);
+
 #endif

@@ -10,6 +10,8 @@ or, for code that is not one's own, before it is imported:
 
 `python -m clineprof.line_profiler FILE` prints profiles. How far it goes: docs/conformance.md.
 """
+import sys
+
 from clineprof.line_profiler import line_profiler
 from clineprof.line_profiler.line_profiler import (
     LineProfiler, LineStats, __version__, load_ipython_extension, load_stats, main, show_func,
@@ -22,9 +24,29 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _profile():
+    """clineprof's, as the config file of line_profiler wants it."""
+    import clineprof
+    from clineprof import _config
+
+    profile = clineprof.profile
+    for table in "setup", "write", "show":
+        settings = getattr(profile, table + "_config")
+        try:
+            found = _config.of_line_profiler(table, None)
+        except _config.Wrong as error:
+            sys.stderr.write("clineprof: %s\n" % error)
+            continue
+        for key, value in found.items():
+            if key == "output_prefix" and isinstance(value, str):
+                profile.output_prefix = value
+            elif type(value) is type(settings.get(key)):
+                settings[key] = value
+    return profile
+
+
 def __getattr__(name):
     if name == "profile":
-        import clineprof
-
-        return clineprof.profile
+        globals()[name] = _profile()
+        return globals()[name]
     raise AttributeError("module 'line_profiler' has no attribute %r" % name)
