@@ -6,6 +6,7 @@
 #include "blocks.h"
 #include "epochs.h"
 #include "hooks.h"
+#include "native.h"
 #include "prepare.h"
 #include "select.h"
 #include "statements.h"
@@ -800,6 +801,7 @@ static clp_status fill_meta(const struct profiler *self, struct clp_profile *pro
     meta->inexact_memory = recorder->engine.with_rss && !recorder->memory_check.exact;
     meta->memory_step = recorder->memory_check.step;
     meta->heap_before = recorder->heap_before;
+    meta->heap_native = recorder->heap != NULL && clp_native_is_used();
     clp_status status = clp_profile_set_text(profile, &meta->python, version);
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &meta->tracer, self->tracer_name);
