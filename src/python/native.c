@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define RARE __attribute__((noinline))
+
 /* A process has one malloc, and so one of these. */
 static struct {
     const struct clp_native_door *door; /* NULL: not used */
@@ -34,7 +36,7 @@ static bool is_chosen(struct clp_heap *heap, struct clp_native_thread *self, siz
     return CLP_UNLIKELY(*left < 0) && clp_heap_choose(heap, left, random, bytes);
 }
 
-static void add(struct clp_heap *heap, const void *block, size_t bytes)
+static RARE void add(struct clp_heap *heap, const void *block, size_t bytes)
 {
     struct clp_heap_place place = clp_hooks_place();
     int error = errno;
@@ -54,16 +56,21 @@ static void note_allocated(struct clp_native_thread *self, const void *block, si
         add(heap, block, bytes);
 }
 
+static RARE void drop(struct clp_heap *heap, const void *block)
+{
+    struct clp_heap_place place = clp_hooks_place();
+    int error = errno;
+
+    clp_heap_drop(heap, block, &place);
+    errno = error;
+}
+
 static void note_freeing(const void *block)
 {
     struct clp_heap *heap = native.heap;
 
-    if (heap == NULL || !clp_heap_may_have(heap, block))
-        return;
-    struct clp_heap_place place = clp_hooks_place();
-    int error = errno;
-    clp_heap_drop(heap, block, &place);
-    errno = error;
+    if (heap != NULL && clp_heap_may_have(heap, block))
+        drop(heap, block);
 }
 
 /* As of Python's blocks: the old one is out of the table before another thread may get its address,
