@@ -236,8 +236,7 @@ static inline void add(struct clp_heap *heap, const void *address, size_t bytes,
         line = new_line(heap, place);
     struct clp_shadow_slot *slot = line != NULL ? make_room(heap, address, bytes) : NULL;
     if (CLP_UNLIKELY(slot == NULL)) {
-        /* other allocators than the C library's have blocks of eight bytes: not worth a word */
-        heap->lost |= clp_shadow_may_hold((uintptr_t)address);
+        heap->lost = true;
         return;
     }
     slot->execution = place->execution;

@@ -418,13 +418,13 @@ Test(heap, parts_of_mappings_go)
     map(0x10000, 0x4000, at(0, 1, 5));
     unmap(0x11000, 0x1000, at(0, 2, 1)); /* out of the middle */
     cr_expect_eq(live(0, 1), 0x3000);
-    cr_expect_eq(heap.count, 2);
+    cr_expect_eq(heap.mappings.count, 2);
     unmap(0x10000, 0x3000, at(0, 2, 1)); /* the first whole, of the second half */
     cr_expect_eq(live(0, 1), 0x1000);
     cr_expect_eq(line_of(0, 1)->freed_at_once, 0);
     unmap(0, 0x100000, at(0, 2, 1));
     cr_expect_eq(live(0, 1), 0);
-    cr_expect_eq(heap.count, 0);
+    cr_expect_eq(clp_shadow_find(&heap.shadow, (const void *)0x13000), NULL);
     cr_expect_eq(heap.mappings.count, 0);
     cr_expect_eq(heap.peak, 0x4000);
     clp_heap_clear(&heap);
@@ -441,7 +441,7 @@ Test(heap, a_mapping_over_others_replaces_them)
     cr_expect_eq(live(1, 1), 0x3000);
     map(0x11000, 0x3000, at(1, 2, 1));
     cr_expect_eq(live(1, 1), 0);
-    cr_expect_eq(heap.count, 3);
+    cr_expect_eq(heap.mappings.count, 3);
     unmap(0x11000, 0x3000, at(1, 2, 1)); /* by the execution that mapped it */
     cr_expect_eq(line_of(1, 2)->freed_at_once, 0x3000);
     clp_heap_clear(&heap);
@@ -482,5 +482,16 @@ Test(heap, samples_of_c_stand_for_their_kind)
     }
     cr_expect_float_eq((double)line_of(0, 1)->native, 1e7, 4e5);
     cr_expect_float_eq((double)line_of(0, 1)->native_blocks / CLP_HEAP_ONE, 2e5, 8e3);
+    clp_heap_clear(&heap);
+}
+
+Test(heap, a_restart_forgets_mappings)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    map(0x10000, 0x2000, at(0, 1, 1));
+    cr_assert_eq(clp_heap_restart(&heap), CLP_OK);
+    cr_expect_eq(heap.mappings.count, 0);
+    unmap(0x10000, 0x2000, at(0, 1, 1));
+    cr_expect_eq(heap.live, 0);
     clp_heap_clear(&heap);
 }
