@@ -236,7 +236,8 @@ static inline void add(struct clp_heap *heap, const void *address, size_t bytes,
         line = new_line(heap, place);
     struct clp_shadow_slot *slot = line != NULL ? make_room(heap, address, bytes) : NULL;
     if (CLP_UNLIKELY(slot == NULL)) {
-        heap->lost = true;
+        /* jemalloc and tcmalloc have blocks of eight bytes, half a slot: not worth a word */
+        heap->lost |= bytes > CLP_SHADOW_GRANULE / 2 || clp_shadow_may_hold((uintptr_t)address);
         return;
     }
     slot->execution = place->execution;

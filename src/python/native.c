@@ -36,20 +36,12 @@ static bool is_chosen(struct clp_heap *heap, struct clp_native_thread *self, siz
     return CLP_UNLIKELY(*left < 0) && clp_heap_choose(heap, left, random, bytes);
 }
 
-/* jemalloc and tcmalloc have blocks of eight bytes, which may begin where the table has no place: they
- * are counted, but what becomes of them is not known. */
-static bool is_followed(const void *block)
-{
-    return clp_shadow_may_hold((uintptr_t)block);
-}
-
 static RARE void add(struct clp_heap *heap, const void *block, size_t bytes)
 {
     struct clp_heap_place place = clp_hooks_place();
     int error = errno;
 
-    if (is_followed(block))
-        clp_heap_add(heap, block, bytes, &place);
+    clp_heap_add(heap, block, bytes, &place);
     clp_heap_count_native(heap, bytes, &place);
     if (CLP_UNLIKELY(native.recorder->epochs.kind == CLP_EPOCHS_SECONDS))
         clp_recorder_look_at_time(native.recorder);
@@ -99,8 +91,7 @@ static void *resize(struct clp_native_thread *self, void *block, size_t bytes,
     if (moved == NULL && bytes != 0 && known)
         clp_heap_restore(heap, &taken);
     else if (known || chosen)
-        clp_heap_moved(heap, known ? &taken : NULL, chosen && is_followed(moved) ? moved : NULL,
-                       bytes, &place);
+        clp_heap_moved(heap, known ? &taken : NULL, chosen ? moved : NULL, bytes, &place);
     if (chosen)
         clp_heap_count_native(heap, bytes, &place);
     errno = error;

@@ -412,17 +412,18 @@ def library_named(name):
     pytest.skip(f"{name} is not installed")
 
 
-ALLOCATES = "@profile\ndef f():\n    C.malloc(300_000)  # asks\nf()\n"
+ALLOCATES = "C.malloc(8)\n@profile\ndef f():\n    C.malloc(300_000)  # asks\nf()\n"
 
-# An allocator as small as can be: it gives nothing back.
+# An allocator as small as can be: it gives nothing back. Its smallest blocks begin between others' places,
+# as jemalloc's and tcmalloc's do.
 ALLOCATOR = """
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 static char *next; static size_t left;
-static void *take(size_t size)
+static void *take(size_t asked)
 {
-    size = (size + 31) & ~(size_t)15;
+    size_t size = (asked + 47) & ~(size_t)15;
     size_t want = size > 1 << 26 ? size : 1 << 26;
     char *mine = __atomic_fetch_add(&next, size, __ATOMIC_RELAXED);
     if (mine == NULL || mine + size > next + left || (left == 0)) {
@@ -430,8 +431,9 @@ static void *take(size_t size)
         if (mine == MAP_FAILED) return NULL;
         next = mine + size; left = 0;
     }
-    *(size_t *)mine = size - 16;
-    return mine + 16;
+    mine += asked <= 8 ? 24 : 16;
+    ((size_t *)mine)[-2] = asked;
+    return mine;
 }
 void *malloc(size_t size) { return take(size); }
 void *calloc(size_t n, size_t size) { return take(n * size); }
