@@ -54,7 +54,7 @@ static __thread uint64_t asked __attribute__((tls_model("initial-exec")));
 
 /* ---- before the functions behind us are known ---- */
 
-#define EARLY_BYTES 8192
+#define EARLY_BYTES 16384
 
 static _Alignas(16) char early[EARLY_BYTES];
 static size_t early_used;
@@ -175,24 +175,23 @@ EXPORT void free(void *block)
     next.free(block);
 }
 
-static void *move_from_early(const void *block, size_t size, const void *caller)
+/* How large the early block is nobody knows: at most what is left of the buffer. */
+static void *copy_early(const void *block, void *moved, size_t size)
 {
-    const struct clp_native_hooks *told = enter(caller);
-    void *moved = leave(told, next.malloc(size), size);
+    if (moved == NULL || block == NULL)
+        return moved;
     size_t left = (size_t)(early + EARLY_BYTES - (const char *)block);
-
-    if (moved != NULL)
-        memcpy(moved, block, size < left ? size : left);
+    memmove(moved, block, size < left ? size : left);
     return moved;
 }
 
 static void *resize(void *block, size_t size, const void *caller)
 {
     if (!is_ready())
-        return block == NULL ? early_malloc(size) : NULL;
-    if (UNLIKELY(is_early(block)))
-        return move_from_early(block, size, caller);
+        return copy_early(block, early_malloc(size), size);
     const struct clp_native_hooks *told = enter(caller);
+    if (UNLIKELY(is_early(block)))
+        return copy_early(block, leave(told, next.malloc(size), size), size);
     if (told == NULL)
         return next.realloc(block, size);
     if (block == NULL)

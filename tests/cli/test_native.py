@@ -171,6 +171,25 @@ f()
     assert 10_000_000 <= of("# large")["live"] < 10_100_000
 
 
+def test_what_python_asks_for_outside_of_lines_is_counted_once(script):
+    text = """
+large = bytes(30_000_000)
+small = [object() for i in range(1_000_000)]
+resized = bytearray(1000)
+resized.extend(bytes(20_000_000))
+@profile
+def f():
+    pass
+f()
+"""
+    sizes = []
+    for option in "--heap=native", "--heap":
+        ended, path = profiled(script, text, option, "--heap-interval=1")
+        lines_of(ended, path)
+        sizes.append(ended.profile().meta["heap_unselected"])
+    assert 0 <= sizes[0] - sizes[1] < 3_000_000, sizes # what C code of the interpreter has besides
+
+
 @pytest.mark.parametrize("allocator", ["malloc", "malloc_debug", "pymalloc_debug"])
 @pytest.mark.once
 def test_other_allocators_of_python_are_counted_once(script, allocator):
@@ -448,18 +467,44 @@ void *realloc(void *block, size_t size)
 """
 
 
-def small_allocator(folder):
+# A dlsym that asks for memory, as older C libraries have.
+ASKING = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+static char *kept;
+void *dlsym(void *restrict handle, const char *restrict name)
+{
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"};
+    static void *(*next)(void *, const char *);
+    char *block = calloc(3, 50), *resized = realloc(malloc(20), 300);
+    if (block[149] != 0) abort();
+    if (kept != NULL && memcmp(kept, "kept", 5) != 0) abort();
+    kept = realloc(kept, 40);
+    if (kept == NULL || block == NULL || resized == NULL) abort();
+    strcpy(kept, "kept");
+    for (int i = 0; next == NULL && i < 3; i++)
+        *(void **)&next = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    free(block);
+    free(resized);
+    return next(handle, name);
+}
+"""
+
+
+def compiled(folder, name, text):
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
-    (folder / "own.c").write_text(ALLOCATOR)
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-fno-builtin", "-o", folder / "libown.so",
-                    folder / "own.c"], check=True)
-    return folder / "libown.so"
+    (folder / "source.c").write_text(text)
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-fno-builtin", "-o", folder / name,
+                    folder / "source.c"], check=True)
+    return str(folder / name)
 
 
 @pytest.mark.once
 def test_an_allocator_behind_us_is_told_and_counted(script, tmp_path):
-    env = {"LD_PRELOAD": str(small_allocator(tmp_path))}
+    env = {"LD_PRELOAD": compiled(tmp_path, "libown.so", ALLOCATOR)}
     ended, path = profiled(script, ALLOCATES, env=env)
     assert ended.code == 0
     assert ended.err == ("ckernprof: --heap=native: malloc is libown.so; what C code asks of it is "
@@ -467,6 +512,16 @@ def test_an_allocator_behind_us_is_told_and_counted(script, tmp_path):
     assert ended.profile().line("f", line_of(path, "# asks"))["native"] == 300_000
     ended, _ = profiled(script, ALLOCATES, "-q", *EXACT, env=env)
     assert ended.err == ""
+
+
+@pytest.mark.once
+def test_memory_is_asked_for_before_anybody_is_known(script, tmp_path):
+    env = {"LD_PRELOAD": compiled(tmp_path, "libasking.so", ASKING)}
+    bare = run_python(["-c", "print(1)"], tmp_path, env=env)
+    if bare.out != "1\n":
+        pytest.skip("this C library has no dlsym that can be stood before")
+    ended, path = profiled(script, ALLOCATES, env=env)
+    assert lines_of(ended, path)("# asks")["native"] == 300_000
 
 
 @pytest.mark.parametrize("name", ["libjemalloc", "libtcmalloc"])
