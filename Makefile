@@ -51,6 +51,7 @@ CORE_OBJECTS := $(CORE:%.c=$(OUT)/core/%.o)
 PYTHON_OBJECTS := $(WITH_PYTHON:%.c=$(PER)/%.o)
 CORE_LIBRARY := $(OUT)/core/libclineprof.a
 MODULE := $(OUT)/python/clineprof/_core$(EXT_SUFFIX)
+NATIVE := $(OUT)/python/clineprof/libclineprof_native.so
 LAUNCHERS := $(OUT)/bin/ckernprof $(OUT)/bin/clineprof
 PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 
@@ -60,7 +61,7 @@ PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 .PHONY: all demo check check-all unit stdlib-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
         clean help print-sources FORCE
 
-all: $(MODULE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
+all: $(MODULE) $(NATIVE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
 
 # ---- building --------------------------------------------------------------------------------
 # Flags may change between two runs of make; objects made with others are not reused.
@@ -94,7 +95,13 @@ $(CORE_LIBRARY): $(CORE_OBJECTS)
 $(MODULE): $(PYTHON_OBJECTS) $(CORE_OBJECTS)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $^ $(MSGPACK_LIBS) -lpthread -lm
+	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $^ $(MSGPACK_LIBS) -lpthread -lm -ldl
+
+# Loaded before the C library's malloc, and so before a sanitizer's.
+$(NATIVE): src/native/native.c src/native/door.h $(OUT)/flags
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out $(SANITIZE),$(CFLAGS)) -shared $(filter-out $(SANITIZE),$(LDFLAGS)) -o $@ $< -ldl
 
 $(OUT)/bin/ckernprof: $(OUT)/core/ckernprof.o $(CORE_LIBRARY)
 	$(call say,LINK,$@)
@@ -236,7 +243,7 @@ install: all ## install under PREFIX= (default /usr/local)
 	@mkdir -p $(INSTALL_TO)/bin $(INSTALL_TO)/lib/clineprof/python
 	install -m 755 $(OUT)/bin/ckernprof $(INSTALL_TO)/bin/ckernprof
 	ln -sf ckernprof $(INSTALL_TO)/bin/clineprof
-	@cd $(OUT)/python && for f in $(PACKAGE) clineprof/_core.*.so; do \
+	@cd $(OUT)/python && for f in $(PACKAGE) clineprof/*.so; do \
 	  install -D -m 644 $$f $(abspath $(INSTALL_TO))/lib/clineprof/python/$$f || exit 1; done
 
 clean: ## remove build/

@@ -13,6 +13,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCHER = "kernprof/ckernprof.c"  # a program of its own, not part of the module
+NATIVE = "libclineprof_native"  # what --heap=native preloads
 FLAGS = ["-std=c11", "-D_GNU_SOURCE=", "-fvisibility=hidden", "-fno-plt"]
 
 
@@ -23,7 +24,7 @@ def sources():
 
 
 def headers():
-    patterns = ("src/core/*.h", "src/python/*.h", "kernprof/*.h")
+    patterns = ("src/core/*.h", "src/python/*.h", "src/native/*.h", "kernprof/*.h")
     return sorted(name for pattern in patterns for name in glob.glob(pattern, root_dir=HERE))
 
 
@@ -89,7 +90,14 @@ def main():
     from setuptools.command.build_ext import build_ext
 
     class Build(build_ext):
+        def get_ext_filename(self, name):
+            if name.endswith(NATIVE):  # loaded by the dynamic linker, not by an interpreter
+                return os.path.join(*name.split(".")) + ".so"
+            return super().get_ext_filename(name)
+
         def build_extension(self, extension):
+            if extension.name.endswith(NATIVE):
+                return super().build_extension(extension)
             compile_flags, libs = msgpack()
             extension.extra_compile_args += compile_flags
             extension.extra_link_args += libs
@@ -103,7 +111,13 @@ def main():
             sources(),
             depends=headers(),
             extra_compile_args=FLAGS + quoted(),
-            extra_link_args=["-Wl,-z,now", "-Wl,--strip-debug", "-Wl,--exclude-libs,ALL"],
+            extra_link_args=["-Wl,-z,now", "-Wl,--strip-debug", "-Wl,--exclude-libs,ALL", "-ldl"],
+        ), Extension(
+            "clineprof." + NATIVE,
+            ["src/native/native.c"],
+            depends=headers(),
+            extra_compile_args=FLAGS,
+            extra_link_args=["-Wl,-z,now", "-Wl,--strip-debug", "-ldl"],
         )],
     )
 

@@ -30,7 +30,7 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
     return PyObject_CallFunction(profiler_type, "zzOnzL", options->tracer,
                                  options->memory,
                                  options->by_statement ? Py_True : Py_False,
-                                 options->heap || leaks ? interval : 0, leaks ? epochs : NULL,
+                                 options->heap != NULL || leaks ? interval : 0, leaks ? epochs : NULL,
                                  (long long)limit);
 }
 

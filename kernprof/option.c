@@ -191,8 +191,10 @@ static bool store_bare(struct clp_option_parser *parser, const struct use *use, 
 {
     bool on = use->form != USE_NEGATIVE;
 
-    if (value != NULL)
-        return on ? store_text(parser, use, value) : complain_of(parser, use, "takes no value");
+    if (value != NULL && !on)
+        return complain_of(parser, use, "takes no value");
+    if (value != NULL && !(use->option->switches && read_switch(value, &on)))
+        return store_text(parser, use, value);
     set_bare(parser, use, on);
     return true;
 }

@@ -38,6 +38,7 @@ struct clp_option {
     /* Of a TEXT, MODE or COUNT: false, and what is wrong ("needs .., not ..") appended, when it cannot be meant. */
     bool (*check)(const char *value, struct clp_buf *fault);
     bool inverted;        /* the field is true when the switch is off; --help shows the --no- form */
+    bool switches;        /* a BARE: =yes and =no are understood */
     bool split;           /* a LIST: a value is several, parted by commas; '' empties the list */
     bool never_in_file;   /* means nothing in a config file */
     size_t field;         /* offset in the result */

@@ -101,6 +101,14 @@ static bool check_bytes(const char *value, struct clp_buf *fault)
     return false;
 }
 
+static bool check_heap(const char *value, struct clp_buf *fault)
+{
+    if (strcmp(value, "python") == 0 || strcmp(value, "native") == 0)
+        return true;
+    clp_buf_add_format(fault, "needs python or native, not '%s'", value);
+    return false;
+}
+
 /* A number of seconds, or a name. */
 static bool check_epoch(const char *value, struct clp_buf *fault)
 {
@@ -270,8 +278,9 @@ static const struct clp_option run_rows[] = {
      .help = "with --timeline: the processes it starts, too"},
     {CLP_OPTION_NUMBER, 0, "pdb-mmem", .argument = "MIB", .standard = "", .field = RUN(pdb_mmem),
      .help = "stop in pdb where more than MIB are resident"},
-    {CLP_OPTION_SWITCH, 0, "heap", .field = RUN(heap),
-     .help = "what of each line's memory stays alive"},
+    {CLP_OPTION_BARE, 0, "heap", .argument = "[=native]", .word = "python",
+     .switches = true, .check = check_heap, .field = RUN(heap),
+     .help = "which memory stays alive; native: C's, too"},
     {CLP_OPTION_NUMBER, 0, "heap-interval", .argument = "BYTES", .standard = "65536",
      .field = RUN(heap_interval), .help = "mean distance of samples; 1: all"},
     {CLP_OPTION_BARE, 0, "leaks", .argument = "[=EPOCH]", .word = "calls", .standard = "",

@@ -54,7 +54,7 @@ struct clp_run_options {
     double timeline;      /* --timeline, seconds; 0: off */
     bool include_children; /* -C */
     double pdb_mmem;      /* --pdb-mmem, MiB; 0: off */
-    bool heap;            /* --heap */
+    const char *heap;     /* --heap: "python" or "native" allocators; NULL: off */
     double heap_interval; /* --heap-interval, bytes; 1: every block */
     const char *leaks;    /* --leaks; what ends an epoch; NULL: no verdicts */
     const char *fail_on_leak; /* --fail-on-leak; a size, "" the usual limit; NULL: no gate */

@@ -10,6 +10,7 @@
 #include "finish.h"
 #include "leakrun.h"
 #include "mmem.h"
+#include "nativerun.h"
 #include "program.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -193,7 +194,7 @@ static void say_left_out(const struct clp_run *run)
                        options->output_interval != 0 ? " -i" : "",
                        options->timeline != 0 ? " --timeline" : "",
                        options->pdb_mmem != 0 ? " --pdb-mmem" : "",
-                       options->heap ? " --heap" : "",
+                       options->heap != NULL ? " --heap" : "",
                        clp_leakrun_wanted(options) ? " --leaks" : "");
     if (clp_buf_text(&text)[text.used - 1] != ':' && options->verbosity >= 0)
         clp_words_complain(me, clp_buf_text(&text));
@@ -305,7 +306,7 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
 static bool configure(struct clp_run *run, const struct clp_run_options *line)
 {
     struct clp_config config = {
-        .program = me, .table = "kernprof", .file = line->config, .quiet = line->verbosity < 0};
+        .program = me, .table = "kernprof", .file = line->config, .quiet = line->verbosity < 0 || clp_nativerun_is_again()};
 
     clp_run_options_init(&run->options);
     return line->no_config || clp_config_read(&config, clp_run_options_table(), &run->options,
@@ -364,7 +365,7 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
     clp_buf_init(&run->found_script, &run->mem);
     if (!clp_words_init(&run->words, words) || !clp_program_leave_folder())
         return NULL;
-    if (!read_options(run) || !ready_to_run(run))
+    if (!read_options(run) || !clp_nativerun_ready(&run->options) || !ready_to_run(run))
         return NULL;
     return keep_path(run) ? run_program(run, profiler_type) : NULL;
 }

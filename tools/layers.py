@@ -3,7 +3,7 @@
 
     layers.py [FOLDER]      default: the working directory
 
-Reads every #include "..." of src/core, src/python and kernprof. Prints a line FILE:LINE: what for
+Reads every #include "..." of src/core, src/python, src/native and kernprof. Prints a line FILE:LINE: what for
 each that points up a layer, and for each file of src/core that names Python's headers or asks the
 operating system from a room that may not. Exits 1 when there was any.
 """
@@ -19,7 +19,7 @@ LAYERS = {
         "functions lines bytecode opcode_table samples sampler",
         "engine decoded edges layout rewrite reach",
         "profile snapshot ended view wire live live_reader source number shown walk unpickle pickle measure align "
-        "marks leaks heap heap_results",
+        "marks leaks mappings heap heap_results",
         "choice columns footer table ranking leak_report report memory_table match sides compare verdict "
         "gate changes github",
     ],
@@ -27,6 +27,7 @@ LAYERS = {
 # The rest has few layers and many files: what is not named has the layer after the folder. The
 # module calls the C main of kernprof, so the two share a layer; the options know the core only.
 OTHERS = {
+    "src/native": (1, {}),  # a library of its own, and its door
     "src/python": (6, {"profiler": 7, "module": 7}),
     "kernprof": (7, {"option": 5, "options": 5, "ckernprof": 8}),
 }
@@ -38,7 +39,7 @@ SYSTEM_ROOMS = {"clock", "proc", "processes", "file", "thread", "pages"}
 MAPPING = re.compile(r"\bm(un|re)?map\s*\(")
 MAPPING_ROOMS = {"pages", "proc"}
 INCLUDE = re.compile(r'#\s*include\s*"([^"]+)"')
-FOLDERS = ("src/core", "src/python", "kernprof")
+FOLDERS = ("src/core", "src/python", "src/native", "kernprof")
 
 
 def layer_of(path):

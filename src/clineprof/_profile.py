@@ -10,6 +10,7 @@ COLUMNS = (
     "hits", "time", "raw_time", "self", "raw_self", "await", "max",
     "rss", "grown", "released", "self_increment", "largest",
     "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line",
+    "native", "native_blocks",
 )  # fmt: skip
 
 # Those and the increment as tables have them: under a name that tells the unit.
@@ -24,7 +25,8 @@ MEMORY_TABLE = {
 }  # fmt: skip
 HEAP_TABLE = {
     "live_bytes": "live", "live_blocks": "live_blocks", "heap_peak_bytes": "heap_peak",
-    "freed_in_line_bytes": "freed_in_line",
+    "freed_in_line_bytes": "freed_in_line", "native_bytes": "native",
+    "native_blocks": "native_blocks",
 }  # fmt: skip
 
 _LINE_END = re.compile("\r\n|\r|\n")  # str.splitlines knows more of them than Python source

@@ -32,7 +32,9 @@
     X("live", "Live", 12, BYTES, live)                                   \
     X("live-blocks", "Live blocks", 11, NUMBER, live_blocks)             \
     X("heap-peak", "At peak", 12, BYTES, heap_peak)                      \
-    X("freed-in-line", "Freed here", 12, BYTES, freed_in_line)
+    X("freed-in-line", "Freed here", 12, BYTES, freed_in_line)           \
+    X("native", "Native", 12, BYTES, native)                             \
+    X("native-blocks", "Native blocks", 13, NUMBER, native_blocks)
 
 #define CLP_COLUMNS_MOST 16
 

@@ -28,6 +28,18 @@ int64_t clp_heap_draw(struct clp_heap *heap, uint64_t *random)
     return (int64_t)(-log(draw_uniform(random)) * (double)heap->interval);
 }
 
+bool clp_heap_choose(struct clp_heap *heap, int64_t *left, uint64_t *random, size_t bytes)
+{
+    if (clp_heap_is_exact(heap))
+        return true;
+    if (*random == 0) /* the first one here */
+        *left = clp_heap_draw(heap, random) - (int64_t)bytes;
+    if (*left >= 0)
+        return false;
+    *left = clp_heap_draw(heap, random);
+    return true;
+}
+
 struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t bytes)
 {
     if (clp_heap_is_exact(heap))
@@ -224,7 +236,8 @@ static inline void add(struct clp_heap *heap, const void *address, size_t bytes,
         line = new_line(heap, place);
     struct clp_shadow_slot *slot = line != NULL ? make_room(heap, address, bytes) : NULL;
     if (CLP_UNLIKELY(slot == NULL)) {
-        heap->lost = true;
+        /* jemalloc and tcmalloc have blocks of eight bytes, half a slot: not worth a word */
+        heap->lost |= bytes > CLP_SHADOW_GRANULE / 2 || clp_shadow_may_hold((uintptr_t)address);
         return;
     }
     slot->execution = place->execution;
@@ -247,6 +260,20 @@ void clp_heap_add(struct clp_heap *heap, const void *address, size_t bytes,
     give_hold(heap, locked);
 }
 
+/* The block of the slot is freed. */
+static inline void drop(struct clp_heap *heap, const void *address,
+                        const struct clp_shadow_slot *slot, const struct clp_heap_place *place)
+{
+    struct clp_heap_line *line = owner_of(heap, slot);
+    struct clp_heap_weight weight = change(heap, line, clp_heap_slot_bytes(slot), -1);
+
+    if (same_execution(heap, slot, place))
+        line->freed_at_once += (uint64_t)weight.bytes;
+    else if (line->trail != NULL)
+        note_death(heap, line, slot->born, weight);
+    clp_shadow_remove(&heap->shadow, address);
+}
+
 void clp_heap_drop(struct clp_heap *heap, const void *address, const struct clp_heap_place *place)
 {
     bool locked;
@@ -254,15 +281,8 @@ void clp_heap_drop(struct clp_heap *heap, const void *address, const struct clp_
     if (!take_hold(heap, &locked))
         return;
     const struct clp_shadow_slot *slot = clp_shadow_find(&heap->shadow, address);
-    if (slot != NULL) {
-        struct clp_heap_line *line = owner_of(heap, slot);
-        struct clp_heap_weight weight = change(heap, line, clp_heap_slot_bytes(slot), -1);
-        if (same_execution(heap, slot, place))
-            line->freed_at_once += (uint64_t)weight.bytes;
-        else if (line->trail != NULL)
-            note_death(heap, line, slot->born, weight);
-        clp_shadow_remove(&heap->shadow, address);
-    }
+    if (slot != NULL)
+        drop(heap, address, slot, place);
     give_hold(heap, locked);
 }
 
@@ -321,6 +341,84 @@ void clp_heap_restore(struct clp_heap *heap, const struct clp_heap_block *taken)
     } else {
         heap->lost = true;
     }
+    give_hold(heap, locked);
+}
+
+/* ---- C's allocators ---- */
+
+void clp_heap_count_native(struct clp_heap *heap, size_t bytes, const struct clp_heap_place *place)
+{
+    struct clp_heap_weight weight = clp_heap_weight(heap, bytes);
+    bool locked;
+
+    if (!take_hold(heap, &locked))
+        return;
+    struct clp_heap_line *line = find_line(heap, place);
+    if (line == NULL)
+        line = new_line(heap, place);
+    if (line != NULL) {
+        line->native += (uint64_t)weight.bytes;
+        line->native_blocks += (uint64_t)weight.blocks;
+    }
+    give_hold(heap, locked);
+}
+
+/* What is left of a mapping is a block of the same owner and age. */
+static void keep_part(struct clp_heap *heap, const struct clp_shadow_slot *whole, uint64_t start,
+                      uint64_t end)
+{
+    uint64_t bytes = end - start;
+
+    if (start >= end)
+        return;
+    struct clp_shadow_slot *slot = make_room(heap, (const void *)(uintptr_t)start, bytes);
+    if (slot != NULL) {
+        *slot = *whole;
+        slot->owned = bytes << CLP_HEAP_OWNER_BITS | clp_heap_slot_owner(whole);
+        change(heap, owner_of(heap, slot), bytes, 1);
+    }
+    heap->lost |= slot == NULL || clp_mappings_add(&heap->mappings, start, end) != CLP_OK;
+}
+
+static void unmap(struct clp_heap *heap, uint64_t start, uint64_t end,
+                  const struct clp_heap_place *place)
+{
+    struct clp_mapping mapping;
+
+    while (clp_mappings_take(&heap->mappings, start, end, &mapping)) {
+        const void *address = (const void *)(uintptr_t)mapping.start;
+        const struct clp_shadow_slot *slot = clp_shadow_find(&heap->shadow, address);
+        if (slot == NULL)
+            continue;
+        struct clp_shadow_slot whole = *slot;
+        drop(heap, address, slot, place);
+        keep_part(heap, &whole, mapping.start, start);
+        keep_part(heap, &whole, end, mapping.end);
+    }
+}
+
+void clp_heap_map(struct clp_heap *heap, const void *address, size_t bytes,
+                  const struct clp_heap_place *place)
+{
+    uint64_t start = (uintptr_t)address;
+    bool locked;
+
+    if (!take_hold(heap, &locked))
+        return;
+    unmap(heap, start, start + bytes, place);
+    add(heap, address, bytes, place, NULL);
+    heap->lost |= clp_mappings_add(&heap->mappings, start, start + bytes) != CLP_OK;
+    give_hold(heap, locked);
+}
+
+void clp_heap_unmap(struct clp_heap *heap, const void *address, size_t bytes,
+                    const struct clp_heap_place *place)
+{
+    bool locked;
+
+    if (!take_hold(heap, &locked))
+        return;
+    unmap(heap, (uintptr_t)address, (uintptr_t)address + bytes, place);
     give_hold(heap, locked);
 }
 
@@ -423,6 +521,7 @@ void clp_heap_finish(struct clp_heap *heap)
 /* With a shadow that is empty. */
 static clp_status begin(struct clp_heap *heap)
 {
+    clp_mappings_init(&heap->mappings, &heap->arena.mem);
     heap->clock.stride = 1;
     heap->nobody.function = CLP_HEAP_NOBODY;
     heap->owner_count = 1; /* 0 is none */

@@ -35,6 +35,7 @@
 #include "arena.h"
 #include "functions.h"
 #include "leaks.h"
+#include "mappings.h"
 #include "pages.h"
 #include "profile.h"
 #include "shadow.h"
@@ -89,6 +90,7 @@ struct clp_heap_line {
     int64_t at_peak;
     uint64_t peak; /* the number of the peak at_peak is of */
     uint64_t freed_at_once;
+    uint64_t native, native_blocks; /* asked of C's allocators; the second in 1/CLP_HEAP_ONE */
     uint32_t number;   /* as an owner; 0: nothing was ever chosen */
     uint32_t function; /* or CLP_HEAP_NOBODY */
     struct clp_heap_trail *trail; /* NULL: no verdicts are wanted, or nothing was ever alive */
@@ -121,6 +123,7 @@ struct clp_heap {
     struct clp_pages pages;
     struct clp_arena arena;
     struct clp_shadow shadow;
+    struct clp_mappings mappings; /* of the blocks in the table those that are */
     struct clp_heap_line **owners; /* by number; [0] is none */
     size_t owner_count, owner_room;
     struct clp_heap_function *functions;
@@ -153,6 +156,10 @@ void clp_heap_clear(struct clp_heap *heap);
 /* Bytes to the next block that is chosen, where not all are; *random is the thread's, 0 at first. */
 int64_t clp_heap_draw(struct clp_heap *heap, uint64_t *random);
 
+/* The countdown of bytes is over, or never began: is the block of this size chosen? Starts it anew
+ * if so. */
+bool clp_heap_choose(struct clp_heap *heap, int64_t *left, uint64_t *random, size_t bytes);
+
 /* A chosen block is new. */
 void clp_heap_add(struct clp_heap *heap, const void *address, size_t bytes,
                   const struct clp_heap_place *place);
@@ -171,6 +178,17 @@ void clp_heap_moved(struct clp_heap *heap, const struct clp_heap_block *taken, c
 
 /* It could not: all is as it was. */
 void clp_heap_restore(struct clp_heap *heap, const struct clp_heap_block *taken);
+
+/* Of what is in the table the line asked C's allocators, not Python's, for this. */
+void clp_heap_count_native(struct clp_heap *heap, size_t bytes, const struct clp_heap_place *place);
+
+/* Chosen pages are new; what was mapped there before is gone. */
+void clp_heap_map(struct clp_heap *heap, const void *address, size_t bytes,
+                  const struct clp_heap_place *place);
+
+/* Pages are about to go, of whichever mappings; what is left of these keeps its owner. */
+void clp_heap_unmap(struct clp_heap *heap, const void *address, size_t bytes,
+                    const struct clp_heap_place *place);
 
 /* Where epochs go by calls: the function is entered. */
 void clp_heap_call(struct clp_heap *heap, uint32_t function);

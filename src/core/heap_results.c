@@ -43,6 +43,8 @@ static clp_status fill_function(const struct clp_heap *heap, const struct clp_fu
             .live_blocks = not_negative((line->blocks + CLP_HEAP_ONE / 2) / CLP_HEAP_ONE),
             .heap_peak = not_negative(at_peak(heap, line)),
             .freed_in_line = line->freed_at_once,
+            .native = line->native,
+            .native_blocks = (line->native_blocks + CLP_HEAP_ONE / 2) / CLP_HEAP_ONE,
         };
         if (!is_blank(&measures))
             status = clp_profile_add_line(profile, into,

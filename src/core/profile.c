@@ -681,6 +681,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->heap_unselected = sum_uint64_t(meta->heap_unselected, from->heap_unselected);
     meta->heap_unselected_peak = sum_uint64_t(meta->heap_unselected_peak, from->heap_unselected_peak);
     meta->heap_before = sum_uint64_t(meta->heap_before, from->heap_before);
+    meta->heap_native = max_uint64_t(meta->heap_native, from->heap_native);
     if (keep_text(into, &meta->python, from->python) != CLP_OK ||
         merge_tracer(into, from->tracer) != CLP_OK)
         return CLP_NO_MEMORY;

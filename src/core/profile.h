@@ -43,7 +43,9 @@
  *   live            with --heap: bytes of these alive at the end
  *   live_blocks     .. how many
  *   heap_peak       bytes of these alive when all that is known was at its largest
- *   freed_in_line   bytes that the execution which allocated them also freed */
+ *   freed_in_line   bytes that the execution which allocated them also freed
+ *   native          with --heap=native: bytes asked of C's allocators, which live .. include
+ *   native_blocks   .. how many times */
 #define CLP_MEASURE_TABLE(X)          \
     X(hits, uint64_t, SUM)            \
     X(time, uint64_t, SUM)            \
@@ -62,7 +64,9 @@
     X(live, uint64_t, SUM)            \
     X(live_blocks, uint64_t, SUM)     \
     X(heap_peak, uint64_t, SUM)       \
-    X(freed_in_line, uint64_t, SUM)
+    X(freed_in_line, uint64_t, SUM)   \
+    X(native, uint64_t, SUM)          \
+    X(native_blocks, uint64_t, SUM)
 
 struct clp_measures {
 #define CLP_MEASURE_FIELD(name, type, merge) type name;
@@ -144,6 +148,7 @@ struct clp_profile_meta {
     uint64_t heap_live, heap_peak; /* of all that is known, at the end and at most */
     uint64_t heap_unselected, heap_unselected_peak; /* of that, what code that is not selected has */
     uint64_t heap_before; /* blocks that were there before the start, and are in none of these */
+    uint64_t heap_native; /* 1: C's allocators are in these, too */
 };
 
 /* The fields above in the order of the file, each with what it holds: TEXT; COUNT, and ASKED for one
@@ -171,7 +176,8 @@ struct clp_profile_meta {
     X(heap_peak, ASKED)             \
     X(heap_unselected, ASKED)       \
     X(heap_unselected_peak, ASKED)  \
-    X(heap_before, ASKED)
+    X(heap_before, ASKED)           \
+    X(heap_native, ASKED)
 
 struct clp_profile {
     struct clp_mem *mem; /* borrowed */

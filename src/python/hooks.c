@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "hooks.h"
 #include "epochs.h"
+#include "native.h"
 #include <pthread.h>
 
 #define INLINE inline __attribute__((always_inline))
@@ -25,6 +26,7 @@ static struct {
     struct clp_recorder *recorder;   /* whose table it is */
     struct clp_allocating unthreaded; /* of threads in which nothing selected ran; with the GIL */
     bool reached[DOMAINS];
+    uint32_t inside; /* what clp_native_pause gave before the fork that goes on */
 } hooks;
 
 /* ---- who runs ---- */
@@ -56,17 +58,9 @@ struct clp_heap_place clp_hooks_place(void)
 
 /* ---- which blocks ---- */
 
-/* Is a block of this size chosen? */
 static bool choose(struct clp_heap *heap, struct clp_allocating *allocating, size_t size)
 {
-    if (clp_heap_is_exact(heap))
-        return true;
-    if (allocating->random == 0) /* the first one here */
-        allocating->left = clp_heap_draw(heap, &allocating->random) - (int64_t)size;
-    if (allocating->left >= 0)
-        return false;
-    allocating->left = clp_heap_draw(heap, &allocating->random);
-    return true;
+    return clp_heap_choose(heap, &allocating->left, &allocating->random, size);
 }
 
 /* The countdown is over, or never began. */
@@ -145,7 +139,9 @@ static RARE void *malloc_unowned(int domain, void *context, size_t count, size_t
     if (heap == NULL || is_busy(domain, thread))
         return plain_malloc(domain, context, count, size);
     own->busy = BUSY;
+    uint32_t inside = clp_native_pause();
     void *block = plain_malloc(domain, context, count, size);
+    clp_native_resume(inside);
     own->busy = 0;
     own->left -= (int64_t)bytes;
     if (block != NULL && own->left < 0 && choose(heap, own, bytes))
@@ -228,7 +224,9 @@ static RARE void *resize_in_table(int domain, void *context, void *block, size_t
     struct clp_heap_place place = place_of(thread);
     struct clp_heap_block taken;
     bool known = clp_heap_may_have(heap, block) && clp_heap_take(heap, block, &taken);
+    uint32_t inside = clp_native_pause();
     void *moved = hooks.next[domain].realloc(context, block, size);
+    clp_native_resume(inside);
 
     if (moved == NULL && known)
         clp_heap_restore(heap, &taken);
@@ -387,10 +385,12 @@ static void before_fork(void)
 {
     if (hooks.heap != NULL)
         clp_heap_fork_prepare(hooks.heap);
+    hooks.inside = clp_native_pause(); /* the table cannot be told of what other handlers do */
 }
 
 static void after_fork(void)
 {
+    clp_native_resume(hooks.inside);
     if (hooks.heap != NULL)
         clp_heap_fork_done(hooks.heap);
 }
@@ -419,6 +419,7 @@ bool clp_hooks_set_heap(struct clp_recorder *recorder, struct clp_heap *heap)
         return false;
     hooks.recorder = recorder;
     hooks.heap = heap;
+    clp_native_set_heap(recorder, heap);
     return true;
 }
 

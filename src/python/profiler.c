@@ -6,6 +6,7 @@
 #include "blocks.h"
 #include "epochs.h"
 #include "hooks.h"
+#include "native.h"
 #include "prepare.h"
 #include "select.h"
 #include "statements.h"
@@ -1059,6 +1060,7 @@ static clp_status fill_meta(const struct profiler *self, struct clp_profile *pro
     meta->inexact_memory = self->window.memory && !recorder->memory_check.exact;
     meta->memory_step = self->window.memory ? recorder->memory_check.step : 0;
     meta->heap_before = self->has_heap ? recorder->heap_before : 0;
+    meta->heap_native = self->has_heap && clp_native_is_used();
     clp_status status = clp_profile_set_text(profile, &meta->python, version);
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &meta->tracer, recorder->tracer->name);

@@ -32,7 +32,7 @@ def layers(folder):
 
 @pytest.fixture
 def house(tmp_path):
-    for folder in ("src/core", "src/python", "kernprof"):
+    for folder in ("src/core", "src/python", "src/native", "kernprof"):
         shutil.copytree(ROOT / folder, tmp_path / folder,
                         ignore=shutil.ignore_patterns("*.py[co]", "__pycache__"))
     return tmp_path

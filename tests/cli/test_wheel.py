@@ -54,6 +54,9 @@ def test_the_module_has_msgpack_inside_and_exports_its_init_function_only(wheel,
     assert needed and not [name for name in needed if "msgpack" in name]
     exported = run(["nm", "-D", "--defined-only", module]).stdout.split()
     assert exported[2::3] == ["PyInit__core"]
+    library = tmp_path / "clineprof/libclineprof_native.so"
+    needed = re.findall(r"NEEDED +(\S+)", run(["objdump", "-p", library]).stdout)
+    assert {name.split(".")[0] for name in needed} <= {"libc", "libdl", "libpthread"}
 
 
 def test_the_wheel_holds_all_of_the_package(wheel):
@@ -72,6 +75,11 @@ def test_an_installed_wheel_profiles_and_shows(wheel, tmp_path):
     assert done.returncode == 0 and "     3         1 " in done.stdout, done.stderr
     shown = run([python, "-m", "clineprof", "it.py.lprof"], cwd=tmp_path)
     assert "     3         1 " in shown.stdout
+    (tmp_path / "it.py").write_text(
+        "import ctypes\n@profile\ndef f():\n    ctypes.CDLL(None).malloc(100_000)\nf()\n")
+    done = run([tmp_path / "venv/bin/ckernprof", "-lv", "--heap=native", "--heap-interval=1",
+                "--columns=native", "it.py"], cwd=tmp_path)
+    assert done.returncode == 0 and "     4    0.095 MiB " in done.stdout, done.stderr
 
 
 def test_without_msgpack_the_build_names_the_package(tmp_path):

@@ -297,6 +297,8 @@ Test(heap, what_cannot_be_followed_is_known_to_be_lost)
     cr_expect(heap.lost);
     heap.lost = false;
     clp_heap_add(&heap, (const char *)address(3) + 8, 8, &place);
+    cr_expect_not(heap.lost); /* other allocators have such */
+    clp_heap_add(&heap, (const char *)address(3) + 8, 9, &place);
     cr_expect(heap.lost);
     clp_heap_drop(&heap, (const char *)address(1) + 8, &place);
     cr_expect_eq(live(0, 1), (int64_t)CLP_HEAP_MOST_BYTES - 1);
@@ -399,5 +401,101 @@ Test(heap, one_clock_for_all)
     }
     cr_expect_eq(leaks_found(0, &leak), 1);
     cr_expect_eq(leak.line, 11);
+    clp_heap_clear(&heap);
+}
+
+/* ---- C's allocators ---- */
+
+static void map(uint64_t first, size_t bytes, struct clp_heap_place place)
+{
+    clp_heap_map(&heap, (const void *)(uintptr_t)first, bytes, &place);
+}
+
+static void unmap(uint64_t first, size_t bytes, struct clp_heap_place place)
+{
+    clp_heap_unmap(&heap, (const void *)(uintptr_t)first, bytes, &place);
+}
+
+Test(heap, parts_of_mappings_go)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    map(0x10000, 0x4000, at(0, 1, 5));
+    unmap(0x11000, 0x1000, at(0, 2, 1)); /* out of the middle */
+    cr_expect_eq(live(0, 1), 0x3000);
+    cr_expect_eq(heap.mappings.count, 2);
+    unmap(0x10000, 0x3000, at(0, 2, 1)); /* the first whole, of the second half */
+    cr_expect_eq(live(0, 1), 0x1000);
+    cr_expect_eq(line_of(0, 1)->freed_at_once, 0);
+    unmap(0, 0x100000, at(0, 2, 1));
+    cr_expect_eq(live(0, 1), 0);
+    cr_expect_eq(clp_shadow_find(&heap.shadow, (const void *)0x13000), NULL);
+    cr_expect_eq(heap.mappings.count, 0);
+    cr_expect_eq(heap.peak, 0x4000);
+    clp_heap_clear(&heap);
+}
+
+Test(heap, a_mapping_over_others_replaces_them)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    map(0x10000, 0x2000, at(0, 1, 1));
+    map(0x13000, 0x2000, at(0, 2, 1));
+    map(0x11000, 0x3000, at(1, 1, 1));
+    cr_expect_eq(live(0, 1), 0x1000);
+    cr_expect_eq(live(0, 2), 0x1000);
+    cr_expect_eq(live(1, 1), 0x3000);
+    map(0x11000, 0x3000, at(1, 2, 1));
+    cr_expect_eq(live(1, 1), 0);
+    cr_expect_eq(heap.mappings.count, 3);
+    unmap(0x11000, 0x3000, at(1, 2, 1)); /* by the execution that mapped it */
+    cr_expect_eq(line_of(1, 2)->freed_at_once, 0x3000);
+    clp_heap_clear(&heap);
+}
+
+Test(heap, what_c_asks_for_stands_apart)
+{
+    struct clp_heap_place line = at(0, 1, 1), nobody = at(CLP_HEAP_NOBODY, 0, 0);
+    struct clp_profile profile;
+
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 50, line);
+    add(2, 100, line);
+    clp_heap_count_native(&heap, 100, &line);
+    clp_heap_count_native(&heap, 70, &line); /* of a block that is gone by now */
+    clp_heap_count_native(&heap, 10, &nobody);
+    clp_profile_init(&profile, &mem);
+    cr_assert_eq(clp_heap_fill(&heap, &functions, &profile), CLP_OK);
+    cr_expect_eq(profile.functions[0].lines[0].measures.native, 170);
+    cr_expect_eq(profile.functions[0].lines[0].measures.native_blocks, 2);
+    cr_expect_eq(profile.functions[0].lines[0].measures.live, 150);
+    clp_profile_clear(&profile);
+    clp_heap_clear(&heap);
+}
+
+Test(heap, samples_of_c_stand_for_their_kind)
+{
+    struct clp_heap_place line = at(0, 1, 1);
+    uint64_t random = 0;
+    int64_t left = 0;
+
+    start(1000, CLP_HEAP_NO_EPOCHS);
+    heap.seeds = 3;
+    for (int i = 0; i < 200000; i++) {
+        left -= 50;
+        if (left < 0 && clp_heap_choose(&heap, &left, &random, 50))
+            clp_heap_count_native(&heap, 50, &line);
+    }
+    cr_expect_float_eq((double)line_of(0, 1)->native, 1e7, 4e5);
+    cr_expect_float_eq((double)line_of(0, 1)->native_blocks / CLP_HEAP_ONE, 2e5, 8e3);
+    clp_heap_clear(&heap);
+}
+
+Test(heap, a_restart_forgets_mappings)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    map(0x10000, 0x2000, at(0, 1, 1));
+    cr_assert_eq(clp_heap_restart(&heap), CLP_OK);
+    cr_expect_eq(heap.mappings.count, 0);
+    unmap(0x10000, 0x2000, at(0, 1, 1));
+    cr_expect_eq(heap.live, 0);
     clp_heap_clear(&heap);
 }

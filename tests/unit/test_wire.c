@@ -42,8 +42,9 @@ static void fill(struct clp_profile *to)
     struct clp_measures most = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
                                 UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
                                 INT64_MAX, INT64_MIN, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                                UINT64_MAX, UINT64_MAX, UINT64_MAX};
-    struct clp_measures some = {1, 200, 70000, 4, 5, 6, 7, 8, 9, 10, -11, 12, 13, 14, 15, 16, 17, 18};
+                                UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    struct clp_measures some = {1, 200, 70000, 4, 5, 6, 7, 8, 9, 10, -11, 12, 13, 14, 15, 16, 17, 18,
+                                19, 20};
     struct clp_measures none = {0};
 
     struct clp_profile_function *f = add(to, "a.py", "A.f.<locals>.g", 3);
@@ -256,7 +257,7 @@ Test(wire, times_are_turned_into_nanoseconds)
         "\xa5" "start" "\x04" "\xa6" "events" "\x05" "\xa5" "reads" "\x06"
         "\xa9" "own_bytes" "\x07" "\xab" "memory_step" "\x08";
     struct clp_measures expected = {1, 1000, 2000, 3000, 4000, 5000, 6000, 7, 8, 9, 10, 11,
-                                    0, 0, 0, 0, 0, 0};
+                                    0, 0, 0, 0, 0, 0, 0, 0};
 
     cr_assert_eq(DECODE(file), CLP_OK, "%s at %zu", fault.reason, (size_t)fault.offset);
     cr_assert(test_same_measures(&profile.functions[0].lines[0].measures, &expected));

@@ -7,6 +7,7 @@ TIMES = ("hits", "time", "self", "await", "max")
 MEMORY = (
     "rss", "grown", "released", "self_increment", "largest",
     "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line",
+    "native", "native_blocks",
 )  # fmt: skip
 _RAW = {"time": "raw_time", "self": "raw_self"}
 

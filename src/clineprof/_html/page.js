@@ -173,10 +173,13 @@ const LINE_COLUMNS = [
   ["live_blocks", "Live blocks", 13, count, 2, "How many those are"],
   ["heap_peak", "At peak", 11, size, 2, "Alive when all live bytes were at their highest"],
   ["freed_in_line", "Freed here", 13, size, 2, "Freed by the execution that had allocated it"],
+  ["native", "Native", 11, size, 2, "What C code asked C's allocators for"],
+  ["native_blocks", "Native blocks", 15, count, 2, "How many times"],
 ];
 const OF_MEMORY = ["rss", "increment", "grown", "released", "self_increment", "largest"];
 // Not every profile knows these: they are shown where the function has some.
-const NOT_ALWAYS = ["await", "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line"];
+const NOT_ALWAYS = ["await", "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line",
+  "native", "native_blocks"];
 const BARS = { time: "of-time", self: "of-self", increment: "of-memory" };
 let allColumns = false;
 
