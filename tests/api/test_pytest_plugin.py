@@ -448,10 +448,11 @@ def test_a_file_that_takes_all_and_gives_nothing(project):
     assert "Wrote profile results to '/dev/null'" in ended.out and "for row in rows:" in ended.out
 
 
-@pytest.mark.parametrize("words", [["--clineprof=shop.core.total"], ["--clineprof=shop"],
+@pytest.mark.parametrize("words", [["--clineprof=shop.core"], ["--clineprof=shop,conf_not.py"],
                                    ["--clineprof=shop/core.py", "--import-mode=importlib"]])
 def test_a_conftest_that_changes_directory(project, words):
     (project.folder / "elsewhere").mkdir()
+    project.write("conf_not.py", "")
     project.write("conftest.py", "import os\nos.chdir('elsewhere')\n")
     ended = project.pytest(*words)
     assert (ended.code, counts(ended)) == (0, {"passed": 5}), ended.out
