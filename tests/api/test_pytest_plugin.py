@@ -144,8 +144,6 @@ def needs(*names):
     return pytest.mark.skipif(bool(missing), reason="needs " + ", ".join(missing))
 
 
-several = pytest.mark.xfail(reason="needs several profilers in one process", strict=False)
-
 # ---- what is profiled ----
 
 
@@ -459,7 +457,6 @@ def test_a_conftest_that_changes_directory(project, words):
     assert project.hits("total") == TOTAL
 
 
-@several
 def test_twice_in_one_process(project):
     project.write("twice.py", """\
 import pytest
@@ -475,7 +472,6 @@ print("consts", shop.core.total.__code__.co_consts)
     assert "Probe" not in ended.out.split("consts")[1]
 
 
-@several
 def test_under_the_launcher(project):
     path = os.pathsep.join(map(str, [project.site, BUILD / "python", project.folder]))
     ended = run([*ckernprof("-l", "-o", "outer.lprof", "-p", "shop"), "-m", "pytest",
@@ -651,7 +647,6 @@ def test_hits_of_the_tests_own_lines(project):
     ]
 
 
-@several
 def test_hits_of_named_functions(project):
     named = ["total", "[total]", "'shop.core.total'", "'shop/core.py'", "shop.core", "[Cart, total]"]
     ended = limits(project, *["hits=3, functions=" + functions for functions in named])
@@ -697,7 +692,6 @@ def test_leaks(project):
     assert 16 * 1000 <= int(leaked.replace(",", "")) < 20 * 1100
 
 
-@several
 def test_the_smaller_of_two_limits_on_leaks(project):
     for first, second in (0, 10**6), (10**6, 0):
         mark = "leaks=%d, functions=leak)\n@pytest.mark.line_limits(leaks=%d, functions=leak"
@@ -756,7 +750,6 @@ def test_the_tests_own_failure_wins(project):
     assert "assert 1 == 2" in ended.out
 
 
-@several
 def test_the_nearest_markers_hold(project):
     project.write("tests/test_near.py", """\
 import pytest
@@ -870,7 +863,6 @@ def test_limits_of_coroutines(project, mark):
     assert "test_work.py:6: for i in range(n):\n      hits 4, allowed 3" in ended.out
 
 
-@several
 def test_one_test_after_the_other_on_the_same_function(project):
     project.write("tests/test_same.py", """\
 import pytest
@@ -890,7 +882,6 @@ def test_code():
     assert counts(ended) == {"passed": 11, "failed": 10}, ended.out
 
 
-@several
 def test_limits_while_the_session_is_profiled(project):
     project.write("tests/test_limit.py", """\
 import pytest
