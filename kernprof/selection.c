@@ -44,13 +44,6 @@ static bool begin(struct selection *self, PyObject *targets, PyObject *excluded)
     return clp_imports_watch(&lasting->imports) && clp_imports_select_loaded(&lasting->imports);
 }
 
-static void end(struct selection *self)
-{
-    if (self->lasting != NULL && self->lasting->imports.profiler != NULL)
-        clp_imports_unwatch(&self->lasting->imports);
-    Py_CLEAR(self->profiler);
-}
-
 /* Anything else would be taken for a profiler's memory. */
 static bool is_profiler(PyTypeObject *type, PyObject *object)
 {
@@ -88,9 +81,11 @@ static void selection_free(PyObject *self)
     PyObject *error, *value, *trace; /* why it was not made */
 
     PyErr_Fetch(&error, &value, &trace);
-    end(cast(self));
-    if (cast(self)->lasting != NULL)
+    if (cast(self)->lasting != NULL) {
+        clp_imports_unwatch(&cast(self)->lasting->imports);
         clp_imports_clear(&cast(self)->lasting->imports);
+    }
+    Py_XDECREF(cast(self)->profiler);
     clp_words_clear(&cast(self)->targets);
     clp_words_clear(&cast(self)->excluded);
     type->tp_free(self);
@@ -101,7 +96,7 @@ static void selection_free(PyObject *self)
 static PyObject *selection_select_loaded(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    if (cast(self)->profiler != NULL && !clp_imports_select_loaded(&cast(self)->lasting->imports))
+    if (!clp_imports_select_loaded(&cast(self)->lasting->imports))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -123,20 +118,11 @@ static PyObject *selection_unmatched(PyObject *self, PyObject *nothing)
     return list;
 }
 
-static PyObject *selection_close(PyObject *self, PyObject *nothing)
-{
-    (void)nothing;
-    end(cast(self));
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef methods[] = {
     {"select_loaded", selection_select_loaded, METH_NOARGS,
      "select_loaded()\n--\n\nSelects in modules that are loaded, and whose code no loader gave."},
     {"unmatched", selection_unmatched, METH_NOARGS,
      "unmatched()\n--\n\nThe targets that no code has matched so far, a list."},
-    {"close", selection_close, METH_NOARGS,
-     "close()\n--\n\nNothing more is selected. What is selected stays so."},
     {NULL, NULL, 0, NULL},
 };
 

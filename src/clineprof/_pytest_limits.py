@@ -97,20 +97,17 @@ LIMITS = {
 
 
 class _Watch:
-    """The lines of a marker's functions while the test runs."""
+    """The lines of a marker's functions while the test runs. When it dies, with the profiler in it, the
+    functions get their own code back."""
 
     def __init__(self, item, mark):
         self.limits = {name: mark.kwargs[name] for name in LIMITS if name in mark.kwargs}
         self.folder = str(item.config.rootpath)
         self.profiler, self.selections = _make(self.limits), []
-        try:
-            if "functions" in mark.kwargs:
-                self._select(mark.kwargs["functions"])
-            elif getattr(item, "function", None) is not None:
-                self.profiler.add_function(item.function)
-        except Wrong:
-            self._close()
-            raise
+        if "functions" in mark.kwargs:
+            self._select(mark.kwargs["functions"])
+        elif getattr(item, "function", None) is not None:
+            self.profiler.add_function(item.function)
 
     def _select(self, functions):
         listed = functions if isinstance(functions, (list, tuple, set)) else [functions]
@@ -135,10 +132,7 @@ class _Watch:
 
     def end(self):
         """Lines of a message: what exceeds its limit."""
-        try:
-            profile = _profile.Profile(self.profiler.snapshot())
-        finally:
-            self._close()
+        profile = _profile.Profile(self.profiler.snapshot())
         broken = []
         for function in profile.functions:
             for line in function.lines:
@@ -146,11 +140,6 @@ class _Watch:
                 if over:
                     broken.append((line, over))
         return self._told(broken) + self._unjudged(profile)
-
-    def _close(self):
-        for selection in self.selections:
-            selection.close()
-        self.selections = self.profiler = None
 
     def _over(self, profile, line):
         for name, allowed in self.limits.items():

@@ -62,9 +62,7 @@ class _Session:
 
     def close(self):
         """The functions get their own code back."""
-        if self.profiler is not None:
-            self.selection.close()
-            self.selection = self.profiler = None
+        self.selection = self.profiler = None
 
 
 class _Start:

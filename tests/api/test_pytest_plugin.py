@@ -144,8 +144,6 @@ def needs(*names):
     return pytest.mark.skipif(bool(missing), reason="needs " + ", ".join(missing))
 
 
-several = pytest.mark.xfail(reason="needs several profilers in one process", strict=False)
-
 # ---- what is profiled ----
 
 
@@ -448,17 +446,17 @@ def test_a_file_that_takes_all_and_gives_nothing(project):
     assert "Wrote profile results to '/dev/null'" in ended.out and "for row in rows:" in ended.out
 
 
-@pytest.mark.parametrize("words", [["--clineprof=shop.core.total"], ["--clineprof=shop"],
+@pytest.mark.parametrize("words", [["--clineprof=shop.core"], ["--clineprof=shop,conf_not.py"],
                                    ["--clineprof=shop/core.py", "--import-mode=importlib"]])
 def test_a_conftest_that_changes_directory(project, words):
     (project.folder / "elsewhere").mkdir()
+    project.write("conf_not.py", "")
     project.write("conftest.py", "import os\nos.chdir('elsewhere')\n")
     ended = project.pytest(*words)
     assert (ended.code, counts(ended)) == (0, {"passed": 5}), ended.out
     assert project.hits("total") == TOTAL
 
 
-@several
 def test_twice_in_one_process(project):
     project.write("twice.py", """\
 import pytest
@@ -474,7 +472,6 @@ print("consts", shop.core.total.__code__.co_consts)
     assert "Probe" not in ended.out.split("consts")[1]
 
 
-@several
 def test_under_the_launcher(project):
     path = os.pathsep.join(map(str, [project.site, BUILD / "python", project.folder]))
     ended = run([*ckernprof("-l", "-o", "outer.lprof", "-p", "shop"), "-m", "pytest",
@@ -650,7 +647,6 @@ def test_hits_of_the_tests_own_lines(project):
     ]
 
 
-@several
 def test_hits_of_named_functions(project):
     named = ["total", "[total]", "'shop.core.total'", "'shop/core.py'", "shop.core", "[Cart, total]"]
     ended = limits(project, *["hits=3, functions=" + functions for functions in named])
@@ -696,7 +692,6 @@ def test_leaks(project):
     assert 16 * 1000 <= int(leaked.replace(",", "")) < 20 * 1100
 
 
-@several
 def test_the_smaller_of_two_limits_on_leaks(project):
     for first, second in (0, 10**6), (10**6, 0):
         mark = "leaks=%d, functions=leak)\n@pytest.mark.line_limits(leaks=%d, functions=leak"
@@ -755,7 +750,6 @@ def test_the_tests_own_failure_wins(project):
     assert "assert 1 == 2" in ended.out
 
 
-@several
 def test_the_nearest_markers_hold(project):
     project.write("tests/test_near.py", """\
 import pytest
@@ -869,7 +863,6 @@ def test_limits_of_coroutines(project, mark):
     assert "test_work.py:6: for i in range(n):\n      hits 4, allowed 3" in ended.out
 
 
-@several
 def test_one_test_after_the_other_on_the_same_function(project):
     project.write("tests/test_same.py", """\
 import pytest
@@ -889,7 +882,6 @@ def test_code():
     assert counts(ended) == {"passed": 11, "failed": 10}, ended.out
 
 
-@several
 def test_limits_while_the_session_is_profiled(project):
     project.write("tests/test_limit.py", """\
 import pytest
