@@ -448,6 +448,8 @@ void clp_blocks_rest(struct clp_recorder *recorder)
     for (struct clp_place *place = recorder->blocks.places; place != NULL; place = place->next)
         if (!is_watched(recorder, place))
             clp_blocks_unwatch_code(recorder, place->code);
+    if (recorder->blocks.stays == NULL)
+        clp_blocks_unwatch_all(recorder);
 }
 
 void clp_blocks_stop(struct clp_recorder *recorder)

@@ -530,7 +530,7 @@ def numbers(n):
     last = 1                        # numbers:1
 first = numbers(3)
 next(first)
-time.sleep(0.05)
+time.sleep(1)
 assert [*first] == [1, 2]
 second = numbers(3)
 next(second)
@@ -542,7 +542,7 @@ print(sum(profile.snapshot().functions[-1]["time"]))
         del expected["numbers"]
     found, ended = counted(text, tmp_path)
     assert found == expected
-    assert int(ended.out.splitlines()[0]) < 40e6
+    assert int(ended.out.splitlines()[0]) < 900e6
 
 
 def test_a_block_in_tasks_that_take_turns(tmp_path):
@@ -558,7 +558,7 @@ async def main():
     await asyncio.gather(task("a"), task("b"))
 asyncio.run(main())
 for function in profile.snapshot().functions:
-    print(function["await"][1] > 5e6, function["time"][1] < 5e6)
+    print(function["await"][1] > 9e6, function["await"][2] == 0)
 """
     ended = check_blocks(text, tmp_path)
     assert ended.out.startswith("True True\nTrue True\n")
@@ -758,6 +758,7 @@ def shape(line):
     """Without numbers, dates, the width of gaps, and what depends on tracer and rich."""
     line = re.sub(r"\d{4}-\d\d-\d\dT\d{6}", "STAMP", line)
     line = re.sub(r"tracer \w+", "tracer", line.replace("-rtmz", "-tmz"))
+    line = re.sub(", give or take [^,]*,", ",", line)
     return re.sub(r"\s+", " ", re.sub(r"-?\d[\d.e+-]*", "#", line)).strip()
 
 
