@@ -130,10 +130,7 @@ assert end_of(lambda: g.throw(ValueError("thrown"))) == "thrown"
 g = gen(3); next(g); g.close()
 @p
 async def coro(n):
-    try:
-        await asyncio.sleep(n)
-    finally:
-        n = 0
+    await asyncio.sleep(n)
     return 5
 async def cancelled():
     task = asyncio.ensure_future(coro(60))
@@ -164,7 +161,7 @@ async def use():
 assert asyncio.run(use()) == [0, 4, "thrown", 0]
 print(hits(p), p.enable_count)
 """, tmp_path) == [
-        "{'gen': [3, 3, 2, 1, 2], 'coro': [2, 3, 2, 1], 'agen': [2, 4, 4, 4, 3, 1]} 0"
+        "{'gen': [3, 3, 2, 1, 2], 'coro': [2, 1], 'agen': [2, 4, 4, 4, 3, 1]} 0"
     ]
 
 

@@ -301,3 +301,32 @@ def test_the_program_sees_nothing_of_it(folder):
     assert with_file.out == without.out and list(folder.glob("*.lprof"))
     write(folder / "program.py", "import datetime\n")
     assert run_ckernprof(["program.py"], folder).out.startswith("the program has its own\n")
+
+
+@pytest.mark.once
+def test_line_profilers_widths_of_columns(folder):
+    run_ckernprof(["-lq", "program.py"], folder)
+    write(folder / "line_profiler.toml",
+          "[tool.line_profiler.show.column_widths]\nline = 8\nhits = 11\nperhit = 'x'\nother = 3\n")
+    words = ["--no-memory", "program.py.lprof"]
+    out = lines_of(viewer(words, folder))
+    assert "\n  Line #        Hits         Time  Per Hit   % Time  Line Contents\n" in out
+    for more in ["--no-config"], ["--widths", "line=6"]:
+        assert "\nLine #      Hits         Time" in lines_of(viewer([*more, *words], folder))
+    named = lines_of(viewer(["-c", "line_profiler.toml", *words], folder))
+    assert named == out
+    write(folder / "clineprof.toml", "[tool.clineprof.cli]\nwidths = 'line=10'\n")
+    assert "\n    Line #      Hits" in lines_of(viewer(words, folder))
+    assert "\n  Line # " in lines_of(run_ckernprof(["-lv", "--no-memory", "program.py"], folder))
+
+
+def test_a_list_on_the_command_line_takes_the_place_of_the_files(folder):
+    write(folder / "other.py", "def g(): return 1\n")
+    write(folder / "program.py", "import other\ndef f(): return other.g()\nf()\n")
+    write(folder / "clineprof.toml",
+          "[tool.clineprof.kernprof]\nline-by-line = true\nprof-mod = ['program.py']\n")
+    for words, names in ([], {"f", "<module>"}), (["-p", "other.g"], {"g"}), (
+            ["-p", "program.f", "-p", "other.g"], {"f", "g"}):
+        lines_of(run_ckernprof([*words, "program.py"], folder))
+        found = {key[2] for key in Profile(folder / "program.py.lprof").functions}
+        assert found == names, words

@@ -276,3 +276,55 @@ def test_what_was_selected_is_told(program):
     ended = run_ckernprof(["-l", "-p", "pkg.top,main.f", "-vv", "main.py"], program)
     told = [line for line in complaints(ended) if "selected" in line and "main.py" in line]
     assert re.fullmatch(r"ckernprof: selected f, .*main\.py:2, by -p main\.f, tracer \w+", told[-1])
+
+
+# ---- what belongs to a module without being in it ----
+
+FAMILY = {
+    "fam/__init__.py": "",
+    "fam/util.py": "def shared(): return 1\ndef alone(): return 2\n",
+    "fam/mod.py": "from fam.util import shared\nfrom far import away\ndef own(): return shared() + away()\n",
+    "fam/main.py": "from .mod import own\nfrom . import util\nprint(own() + util.alone())\n",
+    "fam/__main__.py": "from .mod import own\nprint(own())\n",
+    "far.py": "import functools\ndef away(): return 3\ndef base(n): return n\n"
+              "class Class:\n    part = functools.partial(base, 4)\n    def method(self): return 5\n",
+    "run.py": "import far, fam.mod\nprint(fam.mod.own(), far.Class.part(), far.Class().method())\n",
+}
+
+
+@pytest.fixture
+def family(tmp_path):
+    for name, text in FAMILY.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def names_of(folder, *words):
+    ended = run_ckernprof(["-lq", *words], folder)
+    assert (ended.code, ended.err) == (0, "")
+    profile = ended.profile()
+    [path] = folder.glob("*.lprof")
+    path.unlink()
+    return {key[2] for key in profile.functions} - {"<module>", "Class"}
+
+
+def test_a_module_has_what_it_imports_from_its_package(family):
+    assert names_of(family, "-p", "fam.mod", "run.py") == {"own", "shared"}
+    assert names_of(family, "-p", "fam.mod", "--no-preimports", "run.py") == {"own"}
+    assert names_of(family, "-p", "fam.mod.own", "run.py") == {"own"}
+
+
+def test_a_class_has_the_functions_that_it_holds(family):
+    assert names_of(family, "-p", "far.Class", "run.py") == {"Class.method", "base"}
+
+
+def test_modules_of_a_package_that_is_run(family):
+    assert names_of(family, "-p", "fam.mod", "-m", "fam") == {"own", "shared"}
+    assert names_of(family, "-p", "fam.mod", "-m", "fam.main") == {"own", "shared"}
+    assert names_of(family, "-p", "fam.main", "-m", "fam.main") == set()
+
+
+def test_imports_of_a_module_that_is_run(family):
+    assert names_of(family, "--prof-imports", "-p", "fam.main", "-m", "fam.main") == {"own", "alone", "shared"}
+    assert names_of(family, "--prof-imports", "-p", "fam.mod", "-m", "fam.main") == {"own", "shared"}

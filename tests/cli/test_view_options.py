@@ -445,7 +445,7 @@ def test_footer(meta, words, footer, tmp_path):
 def test_footer_of_a_sum(tmp_path):
     """Each part is said of the files that know it."""
     made = [function("/p/o.py", 1, "f", "def f():\n  1\n", {2: dict(hits=1, time=1)})]
-    write(tmp_path / "a.lprof", made, tracer="probe", events=2, overhead=1_000_000_000)
+    write(tmp_path / "p.lprof", made, tracer="probe", events=2, overhead=1_000_000_000)
     write(tmp_path / "b.lprof", made, tracer="settrace", events=3, overhead=2_000_000_000)
     write(tmp_path / "c.lprof", made)
     write(tmp_path / "d.lprof", made, tracer="probe", has_memory=True, reads=4, own_bytes=MIB)
@@ -453,9 +453,9 @@ def test_footer_of_a_sum(tmp_path):
     def footer(*files):
         return view(tmp_path, "--top", "1", *files).splitlines()[-1]
 
-    assert footer("c.lprof", "a.lprof") == (
+    assert footer("c.lprof", "p.lprof") == (
         "Profiled by clineprof, tracer probe: 2 events cost about 1 s, taken off the lines.")
-    assert footer("a.lprof", "b.lprof", "a.lprof") == (
+    assert footer("p.lprof", "b.lprof", "p.lprof") == (
         "Profiled by clineprof, tracer probe, settrace: 7 events cost about 4 s, taken off the lines.")
     assert footer("c.lprof", "d.lprof", "d.lprof") == (
         "Profiled by clineprof, tracer probe: resident memory read 8 times, exact to the page, own "
@@ -504,7 +504,7 @@ def test_config_keys(folder):
     assert len(shown(configured("top = 1", "--top", "0"))) == 4
     assert "Hottest lines by time: 2 of 8" in configured("lines = 2")
     assert shown(configured('function = ["load", "tiny"]')) == ["load", "tiny"]
-    assert shown(configured('function = "load"', "--function", "tiny")) == ["load", "tiny"]
+    assert shown(configured('function = "load"', "--function", "tiny")) == ["tiny"]
     assert shown(configured('file = "two.py"')) == ["Class.method"]
     assert "\n   ...\n" in configured("min-percent = 15")
     assert "\n   ...\n" in configured("min_percent = 12.5")
@@ -570,3 +570,21 @@ def test_exports_get_what_is_chosen(folder):
     assert data["source"][0]["text"] == LOAD
     ended = run_viewer(["--format", "lprof", "-o", "x.lprof", "--function", "x", "p.lprof"], folder)
     assert ended.err == "clineprof: --function matches none of 4 functions\n" and ended.code == 0
+
+
+@pytest.mark.once
+def test_widths(folder):
+    plain = run_viewer(["--columns", "hits,time", "p.lprof"], folder).out
+    wide = run_viewer(["--columns", "hits,time", "--widths", "line=9,time=20,max=30", "p.lprof"],
+                      folder).out
+    narrow = run_viewer(["--columns", "hits,time", "--widths", "time=1", "p.lprof"], folder).out
+    assert narrow == plain
+    title = next(line for line in plain.splitlines() if line.startswith("Line #"))
+    found = next(line for line in wide.splitlines() if "Line #" in line)
+    assert found == "   Line #" + title[6:16] + " " * 8 + title[16:]
+    assert "=" * len(found) + "\n" in wide and "=" * (len(found) + 1) not in wide
+    for bad in "nothing=3", "time", "time=", "time=0", "time=201", "time=3,", "time=3;hits=2":
+        ended = run_viewer(["--widths", bad, "p.lprof"], folder)
+        assert ended.code == 2 and ended.out == ""
+        assert ended.err.startswith("clineprof: ") and f"not '{bad}'" in ended.err
+        assert len(ended.err.splitlines()) == 1
