@@ -12,6 +12,11 @@
 
 static const char me[] = CLP_RUN_NAME;
 
+#define LIST "LD_PRELOAD"
+/* The library's path, beside that list, while the interpreter starts again: whoever sees this has
+ * done so already. */
+#define MARK "CLINEPROF_NATIVE"
+
 static bool refuse(const struct clp_buf *text)
 {
     clp_words_complain(me, clp_buf_text(text));
@@ -46,7 +51,7 @@ static bool is_unusable(const char *library, struct clp_buf *reason)
  * start unless they are the first. */
 static bool set_preload(const char *library)
 {
-    const char *before = getenv("LD_PRELOAD");
+    const char *before = getenv(LIST);
     struct clp_mem mem = clp_mem_system();
     struct clp_buf value;
 
@@ -57,8 +62,8 @@ static bool set_preload(const char *library)
         clp_buf_add_format(&value, "%s:%s", before, library);
     else
         clp_buf_add_format(&value, "%s:%s", library, before);
-    bool set = !value.failed && setenv(CLP_NATIVE_VARIABLE, library, 1) == 0 &&
-               setenv("LD_PRELOAD", clp_buf_text(&value), 1) == 0;
+    bool set = !value.failed && setenv(MARK, library, 1) == 0 &&
+               setenv(LIST, clp_buf_text(&value), 1) == 0;
     clp_buf_clear(&value);
     return set;
 }
@@ -99,9 +104,77 @@ static bool complain_not_loaded(struct clp_buf *reason)
     PyErr_Clear();
     clp_buf_add_format(reason, "--heap=native: %s did not load %s: it is statically linked, has "
                                "another C library or more rights than its user; --heap works",
-                       name != NULL ? name : "the interpreter", getenv(CLP_NATIVE_VARIABLE));
+                       name != NULL ? name : "the interpreter", getenv(MARK));
     return refuse(reason);
 }
+
+/* ---- leaving no trace ---- */
+
+/* Takes the word out of a list with one of the separators beside it. False: it is all there is. */
+static bool take_word(char *list, const char *word)
+{
+    char *at = strstr(list, word);
+    size_t length = strlen(word);
+
+    if (at == NULL)
+        return true;
+    if (at[length] != 0)
+        length++;
+    else if (at != list)
+        at--, length++;
+    else
+        return false;
+    memmove(at, at + length, strlen(at + length) + 1);
+    return true;
+}
+
+/* The variable as C and Python see it; os.environ keeps its values in posix.environ. */
+static bool set_variable(PyObject *environment, const char *name, const char *value)
+{
+    PyObject *key = PyBytes_FromString(name);
+    PyObject *text = value != NULL ? PyBytes_FromString(value) : NULL;
+    bool done = key != NULL && (value == NULL || text != NULL);
+
+    if (done && value != NULL)
+        done = PyDict_SetItem(environment, key, text) == 0 && setenv(name, value, 1) == 0;
+    else if (done)
+        done = (PyDict_Contains(environment, key) != 1 || PyDict_DelItem(environment, key) == 0) &&
+               unsetenv(name) == 0;
+    Py_XDECREF(key);
+    Py_XDECREF(text);
+    return done;
+}
+
+static bool clean_in(PyObject *environment)
+{
+    const char *mark = getenv(MARK), *list = getenv(LIST);
+    size_t bytes = list != NULL ? strlen(list) + 1 : 0;
+    struct clp_mem mem = clp_mem_system();
+    char *left = mark != NULL && list != NULL ? clp_mem_copy_text(&mem, list, bytes - 1)
+                                                      : NULL;
+
+    if (left == NULL)
+        return true;
+    bool done = set_variable(environment, LIST, take_word(left, mark) ? left : NULL) &&
+                set_variable(environment, MARK, NULL);
+    clp_mem_free(&mem, left, bytes, 1);
+    return done;
+}
+
+/* The program has not begun; it and its children have the user's own variables. A script that stands
+ * before the interpreter has passed both of ours on. */
+static void clean_environment(void)
+{
+    PyObject *module = PyImport_ImportModule("posix");
+    PyObject *environment = module != NULL ? PyObject_GetAttrString(module, "environ") : NULL;
+
+    if (environment == NULL || !PyDict_Check(environment) || !clean_in(environment))
+        PyErr_Clear();
+    Py_XDECREF(module);
+    Py_XDECREF(environment);
+}
+
+/* ---- who else is there ---- */
 
 /* Another allocator than the C library's. */
 static void say_who_else(const struct clp_run_options *options)
@@ -123,9 +196,10 @@ static bool begin(const struct clp_run_options *options, struct clp_buf *library
 {
     if (clp_native_use()) {
         say_who_else(options);
+        clean_environment();
         return true;
     }
-    if (getenv(CLP_NATIVE_VARIABLE) != NULL)
+    if (getenv(MARK) != NULL)
         return complain_not_loaded(reason);
     find_library(library);
     return is_unusable(clp_buf_text(library), reason)

@@ -12,10 +12,6 @@
 #define CLP_NATIVE_DOOR "clp_native_door"
 #define CLP_NATIVE_VERSION 1u
 
-/* The library's path, in the environment beside LD_PRELOAD from the launcher to the library, which
- * takes both out. Still there: it was not loaded. */
-#define CLP_NATIVE_VARIABLE "CLINEPROF_NATIVE"
-
 /* A thread's own, of any thread. */
 struct clp_native_thread {
     uint32_t inside; /* in an allocator, or paused: nothing is counted */

@@ -382,37 +382,8 @@ const struct clp_native_door clp_native_door = {
     .behind = get_behind,
 };
 
-/* ---- leaving no trace ---- */
-
-/* Takes the word out of a list with one of the separators beside it. False: it is all there is. */
-static bool take_word(char *list, const char *word)
+/* Before anybody has two threads. */
+__attribute__((constructor)) static void begin(void)
 {
-    char *at = strstr(list, word);
-    size_t length = strlen(word);
-
-    if (at == NULL)
-        return true;
-    if (at[length] != 0)
-        length++;
-    else if (at != list)
-        at--, length++;
-    else
-        return false;
-    memmove(at, at + length, strlen(at + length) + 1);
-    return true;
-}
-
-/* The interpreter has not looked at its environment yet; it and its children have the user's own.
- * A script that stands before it passes both variables on. */
-__attribute__((constructor)) static void clean_environment(void)
-{
-    const char *own = getenv(CLP_NATIVE_VARIABLE);
-    char *list = getenv("LD_PRELOAD");
-
     (void)is_ready();
-    if (own == NULL || dlsym(RTLD_DEFAULT, "Py_BytesMain") == NULL)
-        return;
-    if (list != NULL && !take_word(list, own))
-        unsetenv("LD_PRELOAD");
-    unsetenv(CLP_NATIVE_VARIABLE);
 }
