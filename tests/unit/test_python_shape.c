@@ -176,6 +176,7 @@ static uint64_t hits_of(const struct clp_recorder *recorder, int32_t line)
 static void count_far_code(const char *tracer)
 {
     static struct clp_recorder recorder; /* outlives the interpreter, as code objects do not */
+    static struct clp_window window;
     PyCodeObject *code = far_code();
     PyObject *name = PyUnicode_FromString("f"), *globals = PyDict_New();
     PyObject *numbers = Py_BuildValue("([iii])", 1, 2, 3);
@@ -184,9 +185,11 @@ static void count_far_code(const char *tracer)
     cr_assert(clp_tracer_start(&recorder, tracer));
     cr_assert_gt(recorder.engine.costs.line, 0, "calibration found no cost");
     cr_assert_eq(recorder.engine.functions.count, 0, "calibration left its functions behind");
+    clp_window_init(&window, &recorder, false);
+    cr_assert(clp_window_open(&window));
     PyObject *function = PyFunction_New((PyObject *)code, globals);
-    cr_assert(clp_tracer_select(&recorder, function, name));
-    cr_assert(clp_tracer_select(&recorder, function, name), "selecting again is no error");
+    cr_assert(clp_tracer_select(&window, function, name));
+    cr_assert(clp_tracer_select(&window, function, name), "selecting again is no error");
     cr_assert_eq(recorder.engine.functions.count, 1);
 
     PyObject *result = PyObject_CallObject(function, numbers);
@@ -196,7 +199,7 @@ static void count_far_code(const char *tracer)
     cr_assert_eq(hits_of(&recorder, 304), 3);
     cr_assert_eq(hits_of(&recorder, 305), 1);
     cr_assert_eq(clp_thread_here->top, clp_thread_here->stack, "the stack is not balanced");
-    clp_tracer_stop(&recorder);
+    cr_assert(clp_window_close(&window));
     cr_assert_not(recorder.displaced);
     Py_DECREF(result);
     result = PyObject_CallObject(function, numbers);
