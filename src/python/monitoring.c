@@ -341,9 +341,10 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
     long events = selected->shape.starts != NULL ? state->instructions : state->lines;
 
     (void)reason;
-    if (CLP_LINE_EVENTS_REPEAT && recorder->knows_bytecode &&
+    if (CLP_LINE_EVENTS_REPEAT && recorder->knows_bytecode && !selected->studied &&
         !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
         return CLP_SELECTION_FAILED;
+    selected->studied = true;
     return clp_sysmon_call("set_local_events", "(iOl)", state->tool, code, events)
                ? CLP_SELECTION_DONE
                : CLP_SELECTION_FAILED;

@@ -377,12 +377,15 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
                                       struct clp_selected *selected, const char **reason)
 {
     (void)reason;
+    if (selected->studied)
+        return CLP_SELECTION_DONE;
     if (PY_VERSION_HEX >= 0x030C0000 &&
         !clp_shape_find_loops(&selected->shape, &recorder->mem, code, &recorder->opcodes))
         return CLP_SELECTION_FAILED;
     if (PY_VERSION_HEX >= 0x030C0000 && recorder->knows_bytecode &&
         !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
         return CLP_SELECTION_FAILED;
+    selected->studied = true;
     return CLP_SELECTION_DONE;
 }
 
