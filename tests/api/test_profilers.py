@@ -643,4 +643,117 @@ new(by_statement=False).close()
 """, tmp_path) == ["clineprof: another Profiler of this process counts by statement; so must this one"]
 
 
+# ---- against a model ----
+
+MODEL = f"""
+import random
+AT_ONCE = {AT_ONCE!r}
+class Model:
+    # what a view must have: every line says itself that it begins
+    def __init__(self):
+        self.open, self.gate, self.names, self.hits = False, True, set(), {{}}
+models, profilers, suspended = [], [], []
+def mark(name, line):
+    for model in models:
+        if model.open and model.gate and name in model.names:
+            model.hits[name, line] = model.hits.get((name, line), 0) + 1
+def plain(depth):
+    mark("plain", 1), act(depth)
+    mark("plain", 2), act(depth)
+    mark("plain", 3), act(depth)
+def deep(depth):
+    mark("deep", 1), depth and deep(depth - 1)
+    mark("deep", 2), act(depth)
+def steps(depth):
+    mark("steps", 1), act(depth)
+    (yield mark("steps", 2)), act(depth)
+    mark("steps", 3), act(depth)
+    (yield mark("steps", 4))
+    mark("steps", 5), act(depth)
+def fails(depth):
+    mark("fails", 1), act(depth)
+    mark("fails", 2), act(depth), 1 // 0
+FUNCTIONS = {{"plain": plain, "deep": deep, "steps": steps, "fails": fails}}
+""" + """
+def change():
+    i = dice.randrange(3)
+    model, profiler = models[i], profilers[i]
+    what, name = dice.choice(["start", "stop", "start", "stop", "gate", "add", "remove", "reset", "look",
+                              "add"]), dice.choice(list(FUNCTIONS))
+    log.append((i, what, name))
+    if what in ("start", "stop"):
+        getattr(profiler, what)()
+        model.open = what == "start"
+    elif what == "gate":
+        model.gate = not model.gate
+        profiler.gate(model.gate)
+    elif what == "add":
+        profiler(FUNCTIONS[name])
+        model.names.add(name)
+    elif what == "remove":
+        profiler.remove_function(FUNCTIONS[name])
+        model.names.discard(name)
+    elif what == "reset":
+        profiler.reset()
+        model.hits.clear()
+    else:
+        compare(i)
+def compare(i):
+    found = {}
+    for one in profilers[i].snapshot()["functions"]:
+        for line, n in zip(one["lines"].get("line", []), one["lines"].get("hits", [])):
+            if n:
+                found[one["name"], line - one["line"]] = n
+    if found != models[i].hits:
+        print(seed, i, found, models[i].hits, log)
+        sys.exit(1)
+def act(depth):
+    global budget
+    budget -= 1
+    if budget < 0:
+        return
+    what = dice.random()
+    if AT_ONCE and what < 0.4:
+        change()
+    elif what < 0.5:
+        plain(depth + 1)
+    elif what < 0.6:
+        deep(dice.randrange(3))
+    elif what < 0.7:
+        try:
+            fails(depth + 1)
+        except ZeroDivisionError:
+            pass
+    elif what < 0.8:
+        suspended.append(steps(depth + 1))
+    elif suspended:
+        one = suspended.pop(dice.randrange(len(suspended)))
+        if next(one, one) is not one:
+            suspended.append(one)
+def play():
+    global budget
+    for i in range(3):
+        models.append(Model()), profilers.append(new(started=False))
+    for i in range(60):
+        budget = 25
+        change()
+        act(0)
+        while not AT_ONCE and suspended:
+            list(suspended.pop())
+    for i in range(3):
+        compare(i)
+        profilers[i].close()
+for seed in SEEDS:
+    dice, log = random.Random(seed), []
+    play()
+    models.clear(), profilers.clear(), suspended.clear()
+print("well")
+"""
+
+
+@pytest.mark.parametrize("seeds", [range(i * 40, i * 40 + 40) for i in range(4)], ids=str)
+def test_random_programs_agree_with_a_model(seeds, tmp_path):
+    assert lines_of(MODEL.replace("SEEDS", repr(seeds)), tmp_path) == ["well"]
+
+
 # ---- under the launcher ----
