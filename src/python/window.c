@@ -177,5 +177,8 @@ void clp_window_clear(struct clp_window *window)
     clp_view_clear(&window->view, now_of(window));
     recorder->windows--;
     recorder->with_memory -= window->memory;
+    if (window == recorder->live_window)
+        recorder->live_window = NULL;
+    *window = (struct clp_window){0};
     PyErr_Restore(type, value, trace);
 }

@@ -844,3 +844,21 @@ print(max(found["lines"]["grown"]) > 29e6)
     assert ended.out.splitlines()[0] == "True", ended.err
     assert sums(ended.profile()) == {"f": 4}
     assert not ended.profile().meta.get("has_memory")
+
+
+def test_the_launchers_own_may_be_closed(tmp_path):
+    (tmp_path / "it.py").write_text("""
+@profile
+def f(n):
+    return n
+f(1)
+profile.close()
+f(2)
+try:
+    profile(f)
+except ValueError as error:
+    print(error)
+""", "utf-8")
+    ended = run_ckernprof(["-l", "it.py"], tmp_path)
+    assert ended.out.splitlines()[0] == "clineprof: this Profiler is closed; make another one"
+    assert (ended.code, ended.profile().hits()) == (0, {}), ended.err
