@@ -144,6 +144,12 @@ static struct clp_place *new_place(struct clp_window *window, PyObject *code, Py
 
 /* ---- stays on the stack ---- */
 
+/* Nobody may count it now; what is on the stack already goes on. */
+static bool is_counted(const struct clp_stay *stay, const struct clp_thread *thread)
+{
+    return clp_recorder_counts(&stay->place->selected) || clp_engine_is_running(thread, stay);
+}
+
 static bool on_top(const struct clp_thread *thread, const struct clp_stay *stay)
 {
     return thread->top->frame == stay;
@@ -230,6 +236,8 @@ bool clp_blocks_hold(const struct clp_recorder *recorder, const PyFrameObject *f
 /* The `with` itself is told of again when its block ends: what then follows is no line of it. */
 static void begin_line(struct clp_stay *stay, struct clp_thread *thread, int line)
 {
+    if (!is_counted(stay, thread))
+        return;
     if (line > stay->place->first) {
         put_on_top(stay, thread);
         clp_recorder_line(stay->recorder, thread, line);
@@ -284,7 +292,8 @@ static void resume_from(struct clp_stay *stay, const PyFrameObject *frame,
     if (stay == NULL)
         return;
     resume_from(stay->next, frame, thread);
-    if (stay->frame == frame && !clp_engine_is_running(thread, stay))
+    if (stay->frame == frame && clp_recorder_counts(&stay->place->selected) &&
+        !clp_engine_is_running(thread, stay))
         push(stay, thread);
 }
 
@@ -394,7 +403,7 @@ void clp_blocks_begin(struct clp_stay *stay)
 {
     struct clp_thread *thread = clp_recorder_thread(stay->recorder);
 
-    if (thread != NULL)
+    if (thread != NULL && clp_recorder_counts(&stay->place->selected))
         clp_recorder_enter(&stay->place->selected, thread, stay);
 }
 
@@ -411,7 +420,7 @@ void clp_blocks_close(struct clp_stay *stay)
 {
     struct clp_thread *thread = clp_recorder_thread(stay->recorder);
 
-    if (thread != NULL)
+    if (thread != NULL && is_counted(stay, thread))
         end(stay, thread);
     clp_blocks_unwatch(stay);
     free_stay(stay);

@@ -84,12 +84,21 @@ static bool make_table(struct clp_recorder *recorder, uint64_t interval)
                               : recorder->epochs.kind == CLP_EPOCHS_CALLS ? CLP_HEAP_BY_CALLS
                                                                           : CLP_HEAP_BY_ONE;
 
-    if (recorder->heap == NULL) /* an old one may be looked at still by whoever frees a block */
-        recorder->heap = clp_mem_alloc(&recorder->mem, 1, sizeof *recorder->heap);
-    if (recorder->heap == NULL || clp_heap_init(recorder->heap, interval, by) != CLP_OK) {
+    struct clp_heap *heap = recorder->heap;
+    clp_status status = CLP_NO_MEMORY;
+
+    if (heap != NULL) { /* whoever frees a block may be looking at it */
+        heap->interval = interval;
+        heap->epochs = by;
+        status = clp_heap_restart(heap);
+    } else if ((heap = clp_mem_alloc(&recorder->mem, 1, sizeof *heap)) != NULL) {
+        status = clp_heap_init(heap, interval, by);
+    }
+    if (status != CLP_OK) {
         PyErr_NoMemory();
         return false;
     }
+    recorder->heap = heap;
     recorder->heap->seeds = clp_clock_monotonic(); /* no two runs choose the same */
     recorder->heap_before = (uint64_t)blocks_before();
     return true;
@@ -105,7 +114,6 @@ static bool start_table(struct clp_recorder *recorder, uint64_t interval, const 
                                            recorder->epochs.kind == CLP_EPOCHS_SECONDS);
     if (clp_hooks_set_heap(recorder, recorder->heap))
         return true;
-    clp_heap_clear(recorder->heap);
     PyErr_SetString(PyExc_RuntimeError, hooks_taken);
     return false;
 }
@@ -128,7 +136,7 @@ void clp_epochs_stop(struct clp_recorder *recorder)
         return;
     (void)clp_hooks_set_heap(recorder, NULL);
     clp_recorder_watch_calls(recorder, false);
-    clp_heap_clear(recorder->heap);
+    (void)clp_heap_restart(recorder->heap);
     reset_epochs(recorder);
 }
 

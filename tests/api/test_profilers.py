@@ -363,6 +363,29 @@ print(hits(one))
 """, tmp_path) == ["{'f': [12000]}"]
 
 
+def test_blocks_have_windows(tmp_path):
+    assert lines_of("""
+one, two = new(), new()
+def h():
+    with one.block("part"):
+        a = 1
+        b = 2
+h()
+one.stop()
+h()
+one.start()
+one.gate(False)
+h()
+with one.block("late"):
+    one.gate(True)
+    c = 3
+part = hits(one)["part"]
+print(part, hits(two))
+one.close()
+h()
+""", tmp_path) == ["[1, 1] {}"]
+
+
 # ---- snapshots ----
 
 
