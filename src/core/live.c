@@ -153,8 +153,8 @@ void clp_live_note_function(void *listener, const struct clp_function *function)
         .first_line = function->first_line,
         .lowest_line = function->lowest_line,
         .line_count = function->line_count,
-        .generator = function->generator,
-        .foreign = live->foreign,
+        .flags = (function->generator ? CLP_LIVE_GENERATOR : 0) |
+                 (live->foreign ? CLP_LIVE_FOREIGN : 0),
     };
     const struct part parts[PARTS] = {{&facts, sizeof facts},
                                       {function->file, strlen(function->file) + 1},

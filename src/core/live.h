@@ -64,9 +64,12 @@ struct clp_live_record {
 
 struct clp_live_function {
     int32_t first_line, lowest_line;
-    uint32_t line_count, generator;
-    uint32_t foreign, padding; /* selected by another view than the file's */
+    uint32_t line_count;
+    uint32_t flags;
 };
+
+#define CLP_LIVE_GENERATOR 1u
+#define CLP_LIVE_FOREIGN 2u /* selected by another view than the file's */
 
 /* ---- writing ---- */
 

@@ -179,13 +179,13 @@ static clp_status read_function(struct reader *reader, const char *at, size_t by
         .first_line = facts.first_line,
         .lowest_line = facts.lowest_line,
         .line_count = facts.line_count,
-        .generator = facts.generator != 0,
+        .generator = (facts.flags & CLP_LIVE_GENERATOR) != 0,
     };
     if (clp_functions_add(&reader->engine.functions, &wanted, &number) != CLP_OK)
         return no_memory(reader);
     if (number + 1 != reader->engine.functions.count)
         return refuse(reader, CLP_CORRUPT, at, "a function stands there twice");
-    return facts.foreign != 0 ? CLP_OK : add_own(reader, number);
+    return (facts.flags & CLP_LIVE_FOREIGN) != 0 ? CLP_OK : add_own(reader, number);
 }
 
 static clp_status read_text(struct reader *reader, const char *at, uint32_t head, size_t bytes)

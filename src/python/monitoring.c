@@ -67,11 +67,14 @@ static struct clp_thread *thread_in(struct clp_recorder *recorder, PyObject *cod
     return thread != NULL && align(recorder, thread, code) ? thread : NULL;
 }
 
-/* Is the line running already, and does this event begin it anew? */
+/* Is the line running already, and does this event begin it anew? `late`: the body was found running, at
+ * a line that is not known. */
 static bool only_repeats(const struct clp_recorder *recorder, const struct clp_thread *thread,
-                         PyObject *code, int line)
+                         PyObject *code, int line, bool late)
 {
-    if (!CLP_LINE_EVENTS_REPEAT || CLP_LIKELY(clp_engine_current_line(thread) != line))
+    int32_t runs = clp_engine_current_line(thread);
+
+    if (!CLP_LINE_EVENTS_REPEAT || CLP_LIKELY(runs != line && !(late && runs < 0)))
         return false;
     return clp_shape_repeats_at(&clp_recorder_traced(recorder, code)->shape,
                                 clp_compat_frame_offset(PyEval_GetFrame()));
@@ -80,11 +83,12 @@ static bool only_repeats(const struct clp_recorder *recorder, const struct clp_t
 static PyObject *on_line(PyObject *callable, PyObject *const *args, size_t nargs, PyObject *names)
 {
     struct clp_recorder *recorder = RECORDER(callable);
+    bool late = clp_thread_here == NULL || clp_thread_here->top->code != (uintptr_t)args[0];
     struct clp_thread *thread = thread_in(recorder, args[0]);
     int line = clp_compat_small_int(args[1]);
 
     (void)nargs, (void)names;
-    if (CLP_LIKELY(thread != NULL) && !only_repeats(recorder, thread, args[0], line))
+    if (CLP_LIKELY(thread != NULL) && !only_repeats(recorder, thread, args[0], line, late))
         clp_recorder_line(recorder, thread, line);
     clp_blocks_lower(recorder, thread);
     Py_RETURN_NONE;

@@ -233,7 +233,6 @@ static void give_up(struct profiler *self)
         clp_epochs_stop(recorder);
     self->has_heap = false;
     clp_window_clear(&self->window);
-    self->window.recorder = NULL;
 }
 
 static void profiler_free(PyObject *self)
@@ -1106,8 +1105,10 @@ static clp_status take_view(const struct clp_window *window, struct clp_profile 
 clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile)
 {
     struct profiler *self = cast(profiler);
-    clp_status status = take_view(&self->window, profile);
+    clp_status status = CLP_OK;
 
+    if (self->window.recorder != NULL) /* the program may have closed the launcher's */
+        status = take_view(&self->window, profile);
     if (status == CLP_OK)
         status = clp_texts_fill(self->texts, profile);
     if (status == CLP_OK)

@@ -246,6 +246,16 @@ static void note_return(struct clp_recorder *recorder, struct clp_thread *thread
         clp_recorder_leave(thread);
 }
 
+/* May an event here be of a line that was running already? Asked of a body that was found running, at a
+ * line that is not known. */
+static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame)
+{
+    int offset = clp_compat_frame_offset(frame);
+
+    return PY_VERSION_HEX >= 0x030C0000 && (clp_shape_loops_at(&selected->shape, offset) ||
+                                            clp_shape_repeats_at(&selected->shape, offset));
+}
+
 /* An event of a body that is not on top: not selected, but for two cases. A window was opened on it while
  * it ran; and 3.15 tells of a return of the caller when making a generator fails, and the caller goes
  * on. */
@@ -257,7 +267,10 @@ static void note_other(struct clp_recorder *recorder, struct clp_thread *thread,
         CLP_LIKELY(!recorder->opened_late && !clp_engine_left_last(thread, frame)))
         return;
     const struct clp_selected *selected = selected_of(recorder, frame);
-    if (selected != NULL && clp_recorder_counts(selected) && clp_recorder_align(selected, thread, frame))
+    if (selected == NULL || !clp_recorder_counts(selected) ||
+        !clp_recorder_align(selected, thread, frame))
+        return;
+    if (clp_engine_current_line(thread) >= 0 || !may_repeat(selected, frame))
         note_line(recorder, thread, frame);
 }
 

@@ -193,5 +193,8 @@ void clp_window_clear(struct clp_window *window)
     if (--recorder->windows == 0)
         clp_blocks_stop(recorder);
     recorder->with_memory -= window->memory;
+    if (window == recorder->live_window)
+        recorder->live_window = NULL;
+    *window = (struct clp_window){0};
     PyErr_Restore(type, value, trace);
 }

@@ -21,7 +21,7 @@ struct clp_window {
 /* The window must not move. It counts nothing before it is open. */
 void clp_window_init(struct clp_window *window, struct clp_recorder *recorder, bool memory);
 
-/* Closes it and gives everything up; an exception that is set stays. */
+/* Closes it and gives everything up, its recorder too; an exception that is set stays. */
 void clp_window_clear(struct clp_window *window);
 
 /* False with an exception set: then some functions are not recorded, or still are. */

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Several Profiler objects in one process: each with its own functions, windows and numbers."""
-import pathlib
 import sys
 
 import pytest
-from harness import BUILD, TRACER, run_python
+from harness import BUILD, TRACER, Profile, run, run_ckernprof, run_python, viewer_command
 
 HEAD = f"""
 import gc, sys, threading, weakref
@@ -34,13 +33,13 @@ PROBES = sys.version_info >= (3, 11) and TRACER in (None, "probe")
 late = pytest.mark.skipif(not AT_ONCE, reason="counted from the next call on")
 
 
-def run(program, folder):
+def run_program(program, folder):
     (folder / "it.py").write_text(HEAD + program)
     return run_python(["it.py"], folder, env={"PYTHONPATH": str(BUILD / "python")})
 
 
 def lines_of(program, folder):
-    ended = run(program, folder)
+    ended = run_program(program, folder)
     assert (ended.code, ended.err) == (0, "")
     return ended.out.splitlines()
 
@@ -362,6 +361,29 @@ for thread in threads:
     thread.join()
 print(hits(one))
 """, tmp_path) == ["{'f': [12000]}"]
+
+
+def test_blocks_have_windows(tmp_path):
+    assert lines_of("""
+one, two = new(), new()
+def h():
+    with one.block("part"):
+        a = 1
+        b = 2
+h()
+one.stop()
+h()
+one.start()
+one.gate(False)
+h()
+with one.block("late"):
+    one.gate(True)
+    c = 3
+part = hits(one)["part"]
+print(part, hits(two))
+one.close()
+h()
+""", tmp_path) == ["[1, 1] {}"]
 
 
 # ---- snapshots ----
@@ -757,3 +779,109 @@ def test_random_programs_agree_with_a_model(seeds, tmp_path):
 
 
 # ---- under the launcher ----
+
+LAUNCHED = """
+import os, signal, sys
+import clineprof
+@profile
+def early(n):
+    return n
+def own(n):
+    return n
+def late(n):
+    return n
+def hits(profiler):
+    return {f["name"]: f["lines"]["hits"] for f in profiler.snapshot()["functions"]}
+early(1)
+one, two = clineprof.Profiler(), clineprof.Profiler(started=False)
+one(early), one(own), one(late), two(early)
+early(2), own(2), late(2)
+profile(late)
+two.start()
+early(3), own(3), late(3)
+two.stop()
+early(4), late(4)
+one.stop()
+early(5), own(5), late(5)
+print(hits(one), hits(two), flush=True)
+if sys.argv[1:]:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def sums(profile):
+    return {key[2]: sum(lines.values()) for key, lines in profile.hits().items()}
+
+
+@pytest.mark.parametrize("end", ["well", "killed"])
+def test_beside_the_launchers_own(end, tmp_path):
+    """What the program's own profilers have selected and counted is not in the run's profile; nor in the
+    live file, of which all is known when the process is killed."""
+    (tmp_path / "it.py").write_text(LAUNCHED, "utf-8")
+    ended = run_ckernprof(["-l", "it.py", *(["x"] if end == "killed" else [])], tmp_path)
+    assert ended.out.splitlines()[0] == "{'early': [3], 'own': [2], 'late': [3]} {'early': [1]}", ended.err
+    if end == "killed":
+        recovered = run([*viewer_command(), "recover", "it.py.lprof.live", "-o", "it.py.lprof"], tmp_path)
+        assert recovered.code == 0, recovered.err
+    assert sums(Profile(tmp_path / "it.py.lprof")) == {"early": 5, "late": 3}
+
+
+def test_the_launchers_own_has_windows(tmp_path):
+    (tmp_path / "it.py").write_text("""
+@profile
+def f(n):
+    return n
+f(1)
+profile.stop()
+print(profile.running, [hasattr(c, "co_code") for c in (f.__code__,)], f.__code__.co_consts)
+f(2)
+profile.start()
+f(3)
+profile.reset()
+f(4), f(5)
+""", "utf-8")
+    ended = run_ckernprof(["-l", "it.py"], tmp_path)
+    assert ended.out.splitlines()[0].startswith("False [True] ("), ended.err
+    assert "Probe" not in ended.out
+    assert sums(ended.profile()) == {"f": 2}
+
+
+def test_the_launcher_goes_on_when_memory_was_off(tmp_path):
+    """A second view has memory, the first still has none, in the file as well."""
+    (tmp_path / "it.py").write_text("""
+import clineprof
+@profile
+def f():
+    g()
+    return bytearray(30_000_000)
+def g():
+    if not one:
+        one.append(clineprof.Profiler())
+        one[0](f)
+one = []
+f(), f()
+[found] = one[0].snapshot()["functions"]
+print(max(found["lines"]["grown"]) > 29e6)
+""", "utf-8")
+    ended = run_ckernprof(["-l", "--no-memory", "it.py"], tmp_path)
+    assert ended.out.splitlines()[0] == "True", ended.err
+    assert sums(ended.profile()) == {"f": 4}
+    assert not ended.profile().meta.get("has_memory")
+
+
+def test_the_launchers_own_may_be_closed(tmp_path):
+    (tmp_path / "it.py").write_text("""
+@profile
+def f(n):
+    return n
+f(1)
+profile.close()
+f(2)
+try:
+    profile(f)
+except ValueError as error:
+    print(error)
+""", "utf-8")
+    ended = run_ckernprof(["-l", "it.py"], tmp_path)
+    assert ended.out.splitlines()[0] == "clineprof: this Profiler is closed; make another one"
+    assert (ended.code, ended.profile().hits()) == (0, {}), ended.err
