@@ -126,6 +126,7 @@ VENV := build/venv/$(SOABI)-$(PYTHON_VERSION)
 TEST_NEEDS := pytest msgpack
 TEST_WISHES := numpy coverage cloudpickle rich pyte selenium jinja2 pygments line_profiler
 TEST_WISHES += memory_profiler
+TEST_WISHES += ipython ipykernel nbclient nbconvert
 TEST_WISHES += pytest-xdist pytest-cov pytest-asyncio anyio
 # readers of the formats that clineprof writes
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py

@@ -639,6 +639,12 @@ def test_other_cells_are_left_as_they_are(shell):
     assert text.out == "get_ipython().run_line_magic('lprun', 'await x')\n" and inner.hits == F3
 
 
+def test_text_without_jinja2(shell):
+    told = of_last(shell(F, "import sys; sys.modules['jinja2'] = None", "%lprun -f f f(3)"))
+    [data] = told.shown
+    assert list(data) == ["text/plain"] and hits_of_text(data["text/plain"]) == F3
+
+
 # ---- loading -------------------------------------------------------------------------------------
 
 

@@ -48,7 +48,7 @@ def render(profile, options):
 
 def fragment(profile, options):
     """The tables alone, with their style, for a page that is there already (a notebook's): markup
-    without a script. ImportError without Jinja2."""
+    without a script, with the source of up to twenty functions. ImportError without Jinja2."""
     jinja = _jinja()
     if jinja is None:
         raise ImportError("tables in a notebook need Jinja2: pip install jinja2")
