@@ -42,7 +42,7 @@ TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 TEST_HELPERS := $(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c))
 
 SANITIZE := $(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-override CFLAGS += -std=c11 -D_GNU_SOURCE= -Wall -Wextra -Wshadow -Wconversion -fPIC \
+override CFLAGS += -std=c11 -D_GNU_SOURCE= -Wall -Wextra -Wshadow -Wconversion -Werror=incompatible-pointer-types -fPIC \
                    -fvisibility=hidden -fno-plt $(SANITIZE)
 override LDFLAGS += -Wl,-z,now $(SANITIZE)
 QUOTED := -iquote src/core -iquote src/python -iquote kernprof
