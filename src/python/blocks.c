@@ -258,6 +258,16 @@ static bool repeats(const struct clp_stay *stay, const struct clp_thread *thread
                                 clp_compat_frame_offset(stay->frame));
 }
 
+/* Is it in another block of its body? */
+static bool is_within(const struct clp_stay *stay)
+{
+    const struct clp_stay *older = stay->next;
+
+    while (older != NULL && older->frame != stay->frame)
+        older = older->next;
+    return older != NULL;
+}
+
 void clp_blocks_line(struct clp_recorder *recorder, PyFrameObject *frame, int line)
 {
     struct clp_thread *thread = clp_recorder_thread(recorder);
@@ -265,7 +275,7 @@ void clp_blocks_line(struct clp_recorder *recorder, PyFrameObject *frame, int li
 
     if (thread == NULL || (top != NULL && top->frame == frame && repeats(top, thread, line)))
         return;
-    if (top != NULL && top->next != NULL) /* there may be older ones of the frame below it */
+    if (top != NULL && top->frame == frame && is_within(top))
         clp_blocks_lift_open(recorder, thread, frame);
     recorder->blocks.lifted = false;
     begin_lines(recorder->blocks.stays, frame, thread, line);
