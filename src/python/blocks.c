@@ -234,8 +234,10 @@ static void begin_line(struct clp_stay *stay, struct clp_thread *thread, int lin
         put_on_top(stay, thread);
         clp_recorder_line(stay->recorder, thread, line);
         stay->begun = true;
+        stay->over = false;
     } else if (stay->begun && on_top(thread, stay)) {
-        clp_recorder_suspend(thread);
+        clp_recorder_leave(thread);
+        stay->over = true;
     }
 }
 
@@ -416,7 +418,7 @@ void clp_blocks_close(struct clp_stay *stay)
     struct clp_recorder *recorder = stay->recorder;
     struct clp_thread *thread = clp_recorder_thread(recorder);
 
-    if (thread != NULL && is_counted(stay, thread))
+    if (thread != NULL && !stay->over && is_counted(stay, thread))
         end(stay, thread);
     clp_blocks_unwatch(stay);
     free_stay(stay);
