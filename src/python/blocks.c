@@ -234,8 +234,10 @@ static void begin_line(struct clp_stay *stay, struct clp_thread *thread, int lin
         put_on_top(stay, thread);
         clp_recorder_line(stay->recorder, thread, line);
         stay->begun = true;
+        stay->over = false;
     } else if (stay->begun && on_top(thread, stay)) {
-        clp_recorder_suspend(thread);
+        clp_recorder_leave(thread);
+        stay->over = true;
     }
 }
 
@@ -258,6 +260,16 @@ static bool repeats(const struct clp_stay *stay, const struct clp_thread *thread
                                 clp_compat_frame_offset(stay->frame));
 }
 
+/* Is it in another block of its body? */
+static bool is_within(const struct clp_stay *stay)
+{
+    const struct clp_stay *older = stay->next;
+
+    while (older != NULL && older->frame != stay->frame)
+        older = older->next;
+    return older != NULL;
+}
+
 void clp_blocks_line(struct clp_recorder *recorder, PyFrameObject *frame, int line)
 {
     struct clp_thread *thread = clp_recorder_thread(recorder);
@@ -265,7 +277,7 @@ void clp_blocks_line(struct clp_recorder *recorder, PyFrameObject *frame, int li
 
     if (thread == NULL || (top != NULL && top->frame == frame && repeats(top, thread, line)))
         return;
-    if (top != NULL && top->next != NULL) /* there may be older ones of the frame below it */
+    if (top != NULL && top->frame == frame && is_within(top))
         clp_blocks_lift_open(recorder, thread, frame);
     recorder->blocks.lifted = false;
     begin_lines(recorder->blocks.stays, frame, thread, line);
@@ -406,7 +418,7 @@ void clp_blocks_close(struct clp_stay *stay)
     struct clp_recorder *recorder = stay->recorder;
     struct clp_thread *thread = clp_recorder_thread(recorder);
 
-    if (thread != NULL && is_counted(stay, thread))
+    if (thread != NULL && !stay->over && is_counted(stay, thread))
         end(stay, thread);
     clp_blocks_unwatch(stay);
     free_stay(stay);

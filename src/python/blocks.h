@@ -25,6 +25,7 @@ struct clp_stay {
     PyFrameObject *frame;     /* owned */
     bool named;               /* block("name"), not `with profile` */
     bool begun;               /* was there a line of it yet? */
+    bool over;                /* its `with` runs again, to leave it */
     bool lifted;              /* off the stack for one event of the body */
     void *source;             /* what its events come from; blocks_settrace.c */
 };

@@ -488,10 +488,10 @@ static PyFrameObject *frame_of_with(void)
     return frame;
 }
 
-/* Neither closed nor behind the program's end. */
+/* Outside windows a block costs nothing; one in which a window opens does not count. */
 static bool takes_blocks(const struct profiler *self)
 {
-    return self->window.recorder != NULL && !self->ended;
+    return self->window.recorder != NULL && !self->ended && self->window.open;
 }
 
 static struct clp_stay *open_block(struct profiler *self, PyFrameObject *frame, PyObject *name)
