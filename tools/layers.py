@@ -28,7 +28,7 @@ LAYERS = {
 # module calls the C main of kernprof, so the two share a layer; the options know the core only.
 OTHERS = {
     "src/native": (1, {}),  # a library of its own, and its door
-    "src/python": (6, {"profiler": 7, "module": 7}),
+    "src/python": (6, {room: 7 for room in "profiler profiler_run setup with_block module".split()}),
     "kernprof": (7, {"option": 5, "options": 5, "ckernprof": 8}),
 }
 

@@ -248,3 +248,46 @@ bool clp_prepare_function(struct clp_window *window, PyObject *function,
     Py_XDECREF(code);
     return done;
 }
+
+/* ---- who is chosen ---- */
+
+static bool is_module(PyCodeObject *code)
+{
+    return PyUnicode_CompareWithASCIIString(code->co_name, "<module>") == 0;
+}
+
+static bool chooses_all(void *data, PyCodeObject *code, const char *name)
+{
+    (void)data, (void)code, (void)name;
+    return true;
+}
+
+/* What `def` defines has a body with fast locals, unlike a class, and a name, unlike a lambda. */
+static bool chooses_functions(void *data, PyCodeObject *code, const char *name)
+{
+    (void)data, (void)name;
+    return is_module(code) ||
+           ((code->co_flags & CO_OPTIMIZED) != 0 && PyUnicode_GET_LENGTH(code->co_name) > 0 &&
+            PyUnicode_READ_CHAR(code->co_name, 0) != '<');
+}
+
+static bool chooses_module(void *data, PyCodeObject *code, const char *name)
+{
+    (void)data, (void)name;
+    return is_module(code);
+}
+
+const struct clp_chooser *clp_chooser_named(const char *name)
+{
+    static const struct clp_chooser all = {chooses_all, NULL}, functions = {chooses_functions, NULL},
+                                    module = {chooses_module, NULL};
+
+    if (strcmp(name, "all") == 0)
+        return &all;
+    if (strcmp(name, "functions") == 0)
+        return &functions;
+    if (strcmp(name, "module") == 0)
+        return &module;
+    PyErr_Format(PyExc_ValueError, "which is 'all', 'functions' or 'module', not '%s'", name);
+    return NULL;
+}

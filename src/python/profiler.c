@@ -2,237 +2,28 @@
 #include "profiler.h"
 #include "../../kernprof/load.h"
 #include "../../kernprof/rendering.h"
-#include "../core/snapshot.h"
-#include "blocks.h"
 #include "epochs.h"
-#include "hooks.h"
-#include "native.h"
-#include "prepare.h"
 #include "select.h"
-#include "statements.h"
-#include "texts.h"
+#include "setup.h"
 #include "tracer.h"
-#include <unistd.h>
-
-struct profiler {
-    PyObject_HEAD
-    struct clp_window window; /* its `recorder` is NULL until it is set up, and after close() */
-    PyObject *texts;          /* owned dict */
-    PyTypeObject *block_type; /* owned; NULL before the first block */
-    bool has_heap;
-    bool ended;               /* the program is over: nothing more is selected */
-    double started;           /* seconds since 1970 */
-    uint64_t start_nanos;     /* CLOCK_MONOTONIC then */
-};
-
-static struct profiler *cast(PyObject *object)
-{
-    return (struct profiler *)object;
-}
-
-/* The process's, made for the first profiler. It stays: code objects, other threads' ends and the
- * interpreter's slot for code data point to it. */
-static struct clp_recorder *process_recorder;
-
-/* "3.12.1" */
-static void add_version(char *text, size_t room)
-{
-    (void)snprintf(text, room, "%.20s", Py_GetVersion());
-    text[strcspn(text, " ")] = 0;
-}
-
-/* What is read already, for whoever has no wish. */
-static enum clp_memory usual_mode(void)
-{
-    const struct clp_recorder *recorder = process_recorder;
-
-    return recorder != NULL && recorder->with_memory != 0 ? recorder->proc.mode : CLP_MEMORY_RSS;
-}
-
-/* None and True are the usual one, False is nothing; else by name. */
-static bool read_mode(PyObject *object, enum clp_memory *mode)
-{
-    if (object == NULL || object == Py_None || PyBool_Check(object)) {
-        *mode = object == Py_False ? CLP_MEMORY_OFF : usual_mode();
-        return true;
-    }
-    const char *name = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : "";
-    if (name == NULL)
-        return false;
-    *mode = clp_memory_named(name);
-    if (*mode != CLP_MEMORY_MODES)
-        return true;
-    PyErr_Format(PyExc_ValueError, "memory is one of 'off', 'rss', 'anon', 'uss', 'pss', True or "
-                                   "False, not %R", object);
-    return false;
-}
-
-struct wishes {
-    const char *tracer;
-    enum clp_memory memory;
-    int by_statement;
-    Py_ssize_t heap;    /* bytes between samples; 0: no table of live blocks */
-    const char *leaks;  /* epochs of verdicts; NULL: none */
-    long long leak_limit; /* bytes; negative: the usual limit */
-    int started;
-};
-
-static bool set_up_heap(struct profiler *self, const struct wishes *wishes)
-{
-    struct clp_recorder *recorder = self->window.recorder;
-    Py_ssize_t interval = wishes->heap != 0 ? wishes->heap : CLP_HEAP_INTERVAL;
-
-    if (wishes->heap == 0 && wishes->leaks == NULL)
-        return true;
-    if (wishes->heap < 0 || wishes->memory == CLP_MEMORY_OFF) {
-        PyErr_SetString(PyExc_ValueError, wishes->memory != CLP_MEMORY_OFF
-                                              ? "heap is a number of bytes, not negative"
-                                              : "heap and leaks need memory");
-        return false;
-    }
-    self->has_heap = clp_epochs_start(recorder, (uint64_t)interval, wishes->leaks);
-    if (self->has_heap && recorder->with_heap == 1)
-        recorder->epochs.limit = wishes->leak_limit;
-    return self->has_heap;
-}
-
-/* Statements are found where the probes are put in. */
-static bool set_up_statements(struct clp_recorder *recorder, bool wanted)
-{
-    if (wanted && recorder->tracer->install == NULL) {
-        PyErr_Format(PyExc_ValueError,
-                     "--by-statement needs the probe tracer (CPython 3.11 and newer), not %s",
-                     recorder->tracer->name);
-        return false;
-    }
-    if (recorder->windows != 0 && (recorder->statements != NULL) != wanted) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "clineprof: another Profiler of this process counts by %s; so must this one",
-                     wanted ? "line" : "statement");
-        return false;
-    }
-    if ((recorder->statements != NULL) == wanted)
-        return true;
-    Py_CLEAR(recorder->statements);
-    if (wanted)
-        recorder->statements = clp_statements_start();
-    return !wanted || recorder->statements != NULL;
-}
-
-static bool set_up_memory(struct clp_recorder *recorder, enum clp_memory memory)
-{
-    if (memory == CLP_MEMORY_OFF)
-        return true;
-    if (recorder->with_memory != 0 && recorder->proc.mode != memory) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "clineprof: another Profiler of this process measures memory as '%s', not '%s'",
-                     clp_memory_name(recorder->proc.mode), clp_memory_name(memory));
-        return false;
-    }
-    return clp_recorder_open_memory(recorder, memory);
-}
-
-static bool is_other_tracer(const struct clp_recorder *recorder, const char *name)
-{
-    return name != NULL && strcmp(name, "auto") != 0 && strcmp(name, recorder->tracer->name) != 0;
-}
-
-static bool set_up_tracer(struct clp_recorder *recorder, const char *name)
-{
-    if (recorder->tracer == NULL)
-        return clp_tracer_start(recorder, name);
-    if (!is_other_tracer(recorder, name))
-        return true;
-    if (clp_tracer_named(name) == NULL)
-        PyErr_Format(PyExc_ValueError, "CPython %d.%d has no tracer '%s'", PY_MAJOR_VERSION,
-                     PY_MINOR_VERSION, name);
-    else
-        PyErr_Format(PyExc_RuntimeError,
-                     "clineprof: this process records with the %s tracer, which its first Profiler "
-                     "chose; it cannot be %s as well", recorder->tracer->name, name);
-    return false;
-}
-
-/* Borrowed; NULL with an exception set. */
-static struct clp_recorder *recorder_of_process(void)
-{
-    struct clp_recorder *recorder = process_recorder;
-
-    if (recorder != NULL)
-        return recorder;
-    recorder = PyMem_RawMalloc(sizeof *recorder);
-    if (recorder == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    if (!clp_recorder_init(recorder)) {
-        PyMem_RawFree(recorder);
-        return NULL;
-    }
-    process_recorder = recorder;
-    return recorder;
-}
-
-static void note_start(struct profiler *self, const struct clp_recorder *recorder)
-{
-    self->started = recorder->started;
-    self->start_nanos = recorder->start_nanos;
-    if (recorder->tracer == NULL)
-        return;
-    self->started = clp_clock_wall();
-    self->start_nanos = clp_clock_monotonic();
-}
-
-static bool set_up(struct profiler *self, const struct wishes *wishes)
-{
-    const char *refusal = clp_compat_refusal();
-
-    if (refusal != NULL) {
-        PyErr_Format(PyExc_RuntimeError, "clineprof: %s", refusal);
-        return false;
-    }
-    struct clp_recorder *recorder = recorder_of_process();
-    if (recorder == NULL)
-        return false;
-    note_start(self, recorder);
-    if (!set_up_memory(recorder, wishes->memory) || !set_up_tracer(recorder, wishes->tracer) ||
-        !set_up_statements(recorder, wishes->by_statement))
-        return false;
-    clp_window_init(&self->window, recorder,
-                    wishes->memory != CLP_MEMORY_OFF && recorder->engine.with_rss);
-    self->texts = PyDict_New();
-    return self->texts != NULL && set_up_heap(self, wishes) &&
-           (!wishes->started || clp_window_open(&self->window));
-}
+#include "with_block.h"
 
 static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"tracer", "memory", "by_statement", "heap", "leaks",
                             "leak_limit", "started", NULL};
-    struct wishes wishes = {.leak_limit = -1, .started = true};
+    struct clp_wishes wishes = {.leak_limit = -1, .started = true};
     PyObject *memory = NULL; /* borrowed */
 
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLp:Profiler", names, &wishes.tracer,
                                      &memory, &wishes.by_statement, &wishes.heap, &wishes.leaks,
                                      &wishes.leak_limit, &wishes.started) ||
-        !read_mode(memory, &wishes.memory))
+        !clp_setup_read_memory(memory, &wishes.memory))
         return NULL;
     PyObject *self = type->tp_alloc(type, 0);
-    if (self != NULL && !set_up(cast(self), &wishes))
+    if (self != NULL && !clp_setup_profiler(clp_profiler_of(self), &wishes))
         Py_CLEAR(self);
     return self;
-}
-
-static void give_up(struct profiler *self)
-{
-    struct clp_recorder *recorder = self->window.recorder;
-
-    if (recorder == NULL)
-        return;
-    if (self->has_heap)
-        clp_epochs_stop(recorder);
-    self->has_heap = false;
-    clp_window_clear(&self->window);
 }
 
 static void profiler_free(PyObject *self)
@@ -240,9 +31,9 @@ static void profiler_free(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
 
     PyObject_GC_UnTrack(self);
-    give_up(cast(self));
-    Py_CLEAR(cast(self)->texts);
-    Py_CLEAR(cast(self)->block_type);
+    clp_setup_undo(clp_profiler_of(self));
+    Py_CLEAR(clp_profiler_of(self)->texts);
+    Py_CLEAR(clp_profiler_of(self)->block_type);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -250,7 +41,7 @@ static void profiler_free(PyObject *self)
 static int profiler_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(cast(self)->texts);
+    Py_VISIT(clp_profiler_of(self)->texts);
     return 0;
 }
 
@@ -271,41 +62,22 @@ static bool warn_not_code(PyObject *object)
     return !failed;
 }
 
-/* What selecting takes is no line's, neither its time nor what it allocates: a function may
- * define and select others. */
-struct own_work {
-    uint64_t start;
-    uint32_t busy;
-};
-
-static struct own_work begin_own_work(const struct clp_recorder *recorder)
-{
-    return (struct own_work){clp_clock_read(&recorder->clock), clp_hooks_pause()};
-}
-
-static void end_own_work(const struct clp_recorder *recorder, struct own_work work)
-{
-    clp_hooks_resume(work.busy);
-    if (clp_thread_here != NULL)
-        clp_engine_stand_still(clp_thread_here, clp_clock_read(&recorder->clock) - work.start);
-}
-
 /* NULL with an exception set: it was closed. */
 static struct clp_window *window_of(PyObject *self)
 {
-    if (cast(self)->window.recorder != NULL)
-        return &cast(self)->window;
+    if (clp_profiler_of(self)->window.recorder != NULL)
+        return &clp_profiler_of(self)->window;
     PyErr_SetString(PyExc_ValueError, "clineprof: this Profiler is closed; make another one");
     return NULL;
 }
 
-static int select_untimed(struct profiler *self, PyObject *object)
+static int select_untimed(struct clp_profiler *self, PyObject *object)
 {
     struct clp_recorder *recorder = self->window.recorder;
-    struct own_work work = begin_own_work(recorder);
+    struct clp_own_work work = clp_own_work_begin(recorder);
     int found = clp_select_object(&self->window, self->texts, object);
 
-    end_own_work(recorder, work);
+    clp_own_work_end(recorder, work);
     return found;
 }
 
@@ -316,8 +88,8 @@ static PyObject *profiler_select(PyObject *self, PyObject *object)
 
     if (window_of(self) == NULL)
         return NULL;
-    if (!cast(self)->ended)
-        found = select_untimed(cast(self), object);
+    if (!clp_profiler_of(self)->ended)
+        found = select_untimed(clp_profiler_of(self), object);
     if (found < 0 || (found == 0 && !warn_not_code(object)))
         return NULL;
     return Py_NewRef(object);
@@ -363,9 +135,9 @@ static PyObject *untimed(PyObject *self, bool (*change)(struct clp_window *))
     if (window == NULL)
         return NULL;
     struct clp_recorder *recorder = window->recorder;
-    struct own_work work = begin_own_work(recorder);
+    struct clp_own_work work = clp_own_work_begin(recorder);
     bool done = change(window);
-    end_own_work(recorder, work);
+    clp_own_work_end(recorder, work);
     return done ? Py_NewRef(Py_None) : NULL;
 }
 
@@ -413,22 +185,22 @@ static PyObject *profiler_reset(PyObject *self, PyObject *nothing)
     (void)nothing;
     if (done == NULL)
         return NULL;
-    cast(self)->started = clp_clock_wall();
-    cast(self)->start_nanos = clp_clock_monotonic();
+    clp_profiler_of(self)->started = clp_clock_wall();
+    clp_profiler_of(self)->start_nanos = clp_clock_monotonic();
     return done;
 }
 
 static PyObject *profiler_close(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    give_up(cast(self));
+    clp_setup_undo(clp_profiler_of(self));
     Py_RETURN_NONE;
 }
 
 static PyObject *profiler_running(PyObject *self, void *nothing)
 {
     (void)nothing;
-    return PyBool_FromLong(cast(self)->window.recorder != NULL && cast(self)->window.open);
+    return PyBool_FromLong(clp_profiler_of(self)->window.recorder != NULL && clp_profiler_of(self)->window.open);
 }
 
 /* Selected functions are measured wherever they run, so switching on and off around a part of the
@@ -445,164 +217,11 @@ static PyObject *profiler_with(PyObject *self, PyObject *arguments)
     return Py_NewRef(self);
 }
 
-/* ---- blocks ---- */
-
-/* `with profile.block("name"):`; its __enter__ is no Python function, so the frame that runs is that of
- * the `with`. */
-struct block {
-    PyObject_HEAD
-    PyObject *profiler; /* owned */
-    PyObject *name;     /* owned */
-    struct clp_stay *stay; /* NULL: not entered */
-};
-
-static void block_free(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    struct block *block = (struct block *)self;
-
-    Py_XDECREF(block->profiler);
-    Py_XDECREF(block->name);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
-/* A frame of contextlib's, whose ExitStack enters it for somebody else, is not meant. */
-static PyFrameObject *frame_of_with(void)
-{
-    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
-
-    while (frame != NULL) {
-        PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
-        PyObject *name =
-            globals != NULL ? PyDict_GetItemString(globals, "__name__") : NULL; /* borrowed */
-        bool between = name != NULL && PyUnicode_Check(name) &&
-                       PyUnicode_CompareWithASCIIString(name, "contextlib") == 0;
-        Py_XDECREF(globals);
-        if (!between)
-            break;
-        PyFrameObject *back = PyFrame_GetBack(frame);
-        Py_DECREF(frame);
-        frame = back;
-    }
-    return frame;
-}
-
-/* Outside windows a block costs nothing; one in which a window opens does not count. */
-static bool takes_blocks(const struct profiler *self)
-{
-    return self->window.recorder != NULL && !self->ended && self->window.open;
-}
-
-static struct clp_stay *open_block(struct profiler *self, PyFrameObject *frame, PyObject *name)
-{
-    struct clp_recorder *recorder = self->window.recorder;
-    struct own_work work = begin_own_work(recorder);
-    struct clp_stay *stay = clp_blocks_open(&self->window, self->texts, frame, name);
-
-    end_own_work(recorder, work);
-    if (stay != NULL)
-        clp_blocks_begin(stay);
-    return stay;
-}
-
-static PyObject *block_enter(PyObject *self, PyObject *nothing)
-{
-    struct block *block = (struct block *)self;
-    PyFrameObject *frame = frame_of_with();
-
-    (void)nothing;
-    if (block->stay == NULL && frame != NULL && takes_blocks(cast(block->profiler)))
-        block->stay = open_block(cast(block->profiler), frame, block->name);
-    Py_XDECREF(frame);
-    return PyErr_Occurred() ? NULL : Py_NewRef(self);
-}
-
-static PyObject *block_exit(PyObject *self, PyObject *arguments)
-{
-    struct block *block = (struct block *)self;
-    struct clp_stay *stay = block->stay;
-
-    (void)arguments;
-    block->stay = NULL;
-    if (stay != NULL)
-        clp_blocks_close(stay);
-    Py_RETURN_NONE;
-}
-
-static PyMethodDef block_methods[] = {
-    {"__enter__", block_enter, METH_NOARGS, NULL},
-    {"__exit__", block_exit, METH_VARARGS, NULL},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyType_Slot block_slots[] = {
-    {Py_tp_doc, "The lines of a `with` block, counted as a function of their own."},
-    {Py_tp_dealloc, block_free},
-    {Py_tp_methods, block_methods},
-    {0, NULL},
-};
-
-static PyType_Spec block_spec = {
-    .name = "clineprof._core.Block",
-    .basicsize = sizeof(struct block),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = block_slots,
-};
-
-static PyObject *profiler_block(PyObject *self, PyObject *name)
-{
-    if (!PyUnicode_Check(name)) {
-        PyErr_Format(PyExc_TypeError, "the name of a block is a str, not %R", name);
-        return NULL;
-    }
-    if (cast(self)->block_type == NULL)
-        cast(self)->block_type = (PyTypeObject *)PyType_FromSpec(&block_spec);
-    if (cast(self)->block_type == NULL)
-        return NULL;
-    struct block *block = PyObject_New(struct block, cast(self)->block_type);
-    if (block == NULL)
-        return NULL;
-    block->profiler = Py_NewRef(self);
-    block->name = Py_NewRef(name);
-    block->stay = NULL;
-    return (PyObject *)block;
-}
-
-static bool check_frame(PyObject *frame)
-{
-    if (!PyFrame_Check(frame))
-        PyErr_SetString(PyExc_TypeError, "a frame object is wanted");
-    return PyFrame_Check(frame);
-}
-
-static PyObject *profiler_enter_block(PyObject *self, PyObject *frame)
-{
-    if (!check_frame(frame) ||
-        (takes_blocks(cast(self)) &&
-         open_block(cast(self), (PyFrameObject *)frame, NULL) == NULL))
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-static PyObject *profiler_leave_block(PyObject *self, PyObject *frame)
-{
-    struct clp_stay *stay;
-
-    (void)self;
-    if (!check_frame(frame))
-        return NULL;
-    stay = clp_blocks_find(process_recorder, (PyFrameObject *)frame);
-    if (stay != NULL)
-        clp_blocks_close(stay);
-    Py_RETURN_NONE;
-}
-
 static bool has_heap(PyObject *self)
 {
-    if (!cast(self)->has_heap)
+    if (!clp_profiler_of(self)->has_heap)
         PyErr_SetString(PyExc_ValueError, "this profiler has no table of live blocks (heap=)");
-    return cast(self)->has_heap;
+    return clp_profiler_of(self)->has_heap;
 }
 
 static PyObject *profiler_start_leaks(PyObject *self, PyObject *arguments)
@@ -611,7 +230,7 @@ static PyObject *profiler_start_leaks(PyObject *self, PyObject *arguments)
     long long limit;
 
     if (!PyArg_ParseTuple(arguments, "iL:start_leaks", &warmups, &limit) || !has_heap(self) ||
-        !clp_epochs_restart(cast(self)->window.recorder, warmups, limit))
+        !clp_epochs_restart(clp_profiler_of(self)->window.recorder, warmups, limit))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -621,22 +240,22 @@ static PyObject *profiler_stop_leaks(PyObject *self, PyObject *nothing)
     (void)nothing;
     if (!has_heap(self))
         return NULL;
-    (void)clp_hooks_set_heap(cast(self)->window.recorder, NULL);
+    (void)clp_hooks_set_heap(clp_profiler_of(self)->window.recorder, NULL);
     Py_RETURN_NONE;
 }
 
 static PyObject *profiler_checkpoint(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    if (cast(self)->has_heap)
-        clp_epochs_checkpoint(cast(self)->window.recorder);
+    if (clp_profiler_of(self)->has_heap)
+        clp_epochs_checkpoint(clp_profiler_of(self)->window.recorder);
     Py_RETURN_NONE;
 }
 
 /* The file under /proc is still the parent's. */
 static PyObject *profiler_after_fork(PyObject *self, PyObject *nothing)
 {
-    struct clp_proc *proc = &process_recorder->proc;
+    struct clp_proc *proc = &clp_setup_recorder()->proc;
     enum clp_memory mode = proc->mode;
 
     (void)self, (void)nothing;
@@ -656,15 +275,15 @@ static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
     (void)nothing;
     if (window_of(self) == NULL)
         return NULL;
-    struct clp_recorder *recorder = cast(self)->window.recorder;
-    struct own_work work = begin_own_work(recorder);
+    struct clp_recorder *recorder = clp_profiler_of(self)->window.recorder;
+    struct clp_own_work work = clp_own_work_begin(recorder);
     clp_profile_init(&profile, &mem);
     if (clp_profiler_snapshot(self, &profile) == CLP_OK)
         dict = clp_load_dict(&profile);
     else
         PyErr_NoMemory();
     clp_profile_clear(&profile);
-    end_own_work(recorder, work);
+    clp_own_work_end(recorder, work);
     return dict;
 }
 
@@ -682,56 +301,14 @@ static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *
         return NULL;
     if (window_of(self) == NULL)
         return NULL;
-    struct clp_recorder *recorder = process_recorder;
-    struct own_work work = begin_own_work(recorder);
+    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_own_work work = clp_own_work_begin(recorder);
     PyObject *rendered = clp_rendering_make(self, &rendering);
-    end_own_work(recorder, work);
+    clp_own_work_end(recorder, work);
     return rendered;
 }
 
 /* ---- code that is about to run ---- */
-
-static bool is_module(PyCodeObject *code)
-{
-    return PyUnicode_CompareWithASCIIString(code->co_name, "<module>") == 0;
-}
-
-static bool chooses_all(void *data, PyCodeObject *code, const char *name)
-{
-    (void)data, (void)code, (void)name;
-    return true;
-}
-
-/* What `def` defines has a body with fast locals, unlike a class, and a name, unlike a lambda. */
-static bool chooses_functions(void *data, PyCodeObject *code, const char *name)
-{
-    (void)data, (void)name;
-    return is_module(code) ||
-           ((code->co_flags & CO_OPTIMIZED) != 0 && PyUnicode_GET_LENGTH(code->co_name) > 0 &&
-            PyUnicode_READ_CHAR(code->co_name, 0) != '<');
-}
-
-static bool chooses_module(void *data, PyCodeObject *code, const char *name)
-{
-    (void)data, (void)name;
-    return is_module(code);
-}
-
-/* NULL with an exception set. */
-static const struct clp_chooser *chooser_named(const char *name)
-{
-    static const struct clp_chooser all = {chooses_all, NULL}, functions = {chooses_functions, NULL},
-                                    module = {chooses_module, NULL};
-
-    if (strcmp(name, "all") == 0)
-        return &all;
-    if (strcmp(name, "functions") == 0)
-        return &functions;
-    if (strcmp(name, "module") == 0)
-        return &module;
-    PyErr_Format(PyExc_ValueError, "which is 'all', 'functions' or 'module', not '%s'", name);
-    return NULL;
-}
 
 static PyObject *profiler_prepare(PyObject *self, PyObject *arguments)
 {
@@ -741,7 +318,7 @@ static PyObject *profiler_prepare(PyObject *self, PyObject *arguments)
     PyObject *prepared = NULL;
 
     if (globals != NULL && PyArg_ParseTuple(arguments, "O!|s:prepare", &PyCode_Type, &code, &which) &&
-        (chooser = chooser_named(which)) != NULL)
+        (chooser = clp_chooser_named(which)) != NULL)
         prepared = clp_profiler_prepare(self, code, chooser, globals);
     Py_XDECREF(globals);
     return prepared;
@@ -769,11 +346,11 @@ static PyMethodDef profiler_methods[] = {
      "for each function at the end; memory: with its columns; marked: for clineprof._rich; folder:\n"
      "file names under it are relative to it.\n"
      "ValueError for another format, or for 'mp' when memory was not read."},
-    {"block", profiler_block, METH_O,
+    {"block", clp_with_block_new, METH_O,
      "block(name)\n--\n\n`with profiler.block(\"name\"):` counts the lines of the block as a function."},
-    {"enter_block", profiler_enter_block, METH_O,
+    {"enter_block", clp_with_block_enter, METH_O,
      "enter_block(frame)\n--\n\nA block without a name begins in this frame."},
-    {"leave_block", profiler_leave_block, METH_O,
+    {"leave_block", clp_with_block_leave, METH_O,
      "leave_block(frame)\n--\n\nIt ends."},
     {"after_fork", profiler_after_fork, METH_NOARGS,
      "after_fork()\n--\n\nThis process is a fork's child: its memory is read from now on."},
@@ -853,7 +430,7 @@ static PyType_Slot profiler_slots[] = {
 
 static PyType_Spec profiler_spec = {
     .name = "clineprof._core.Profiler",
-    .basicsize = sizeof(struct profiler),
+    .basicsize = sizeof(struct clp_profiler),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = profiler_slots,
 };
@@ -861,259 +438,4 @@ static PyType_Spec profiler_spec = {
 PyObject *clp_profiler_make_type(PyObject *module)
 {
     return PyType_FromModuleAndSpec(module, &profiler_spec, NULL);
-}
-
-PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,
-                               const struct clp_chooser *chooser, PyObject *globals)
-{
-    struct profiler *self = cast(profiler);
-    struct clp_recorder *recorder = self->window.recorder;
-    const struct clp_view *view = &self->window.view;
-    size_t before = view->count;
-
-    if (recorder == NULL || self->ended)
-        return Py_NewRef(code);
-    struct own_work work = begin_own_work(recorder);
-    PyObject *prepared = clp_prepare_code(&self->window, code, chooser);
-    if (prepared != NULL && view->count != before &&
-        !clp_texts_note(self->texts, ((PyCodeObject *)code)->co_filename, globals))
-        Py_CLEAR(prepared);
-    end_own_work(recorder, work);
-    return prepared;
-}
-
-bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
-                                   const struct clp_chooser *chooser)
-{
-    struct profiler *self = cast(profiler);
-    struct clp_recorder *recorder = self->window.recorder;
-
-    if (recorder == NULL || self->ended)
-        return true;
-    PyObject *file = Py_NewRef(((PyCodeObject *)PyFunction_GetCode(function))->co_filename);
-    struct own_work work = begin_own_work(recorder);
-    bool done = clp_prepare_function(&self->window, function, chooser) &&
-                clp_texts_note(self->texts, file, PyFunction_GetGlobals(function));
-    end_own_work(recorder, work);
-    Py_DECREF(file);
-    return done;
-}
-
-static void start_header(const struct profiler *self, struct clp_live_header *header)
-{
-    const struct clp_recorder *recorder = self->window.recorder;
-
-    *header = (struct clp_live_header){
-        .pid = (uint64_t)getpid(),
-        .start = recorder->started,
-        .start_nanos = recorder->start_nanos,
-        .counter = recorder->clock.counter,
-        .with_rss = self->window.memory,
-        .rough_nanos = recorder->clock.rough_nanos,
-        .start_ticks = recorder->clock.start_ticks,
-        .clock_nanos = recorder->clock.start_nanos,
-        .costs = recorder->engine.costs,
-        .cost_error = recorder->cost_error,
-    };
-    if (self->window.memory && !recorder->memory_check.exact)
-        header->memory_step = recorder->memory_check.step;
-    header->memory = recorder->proc.mode;
-    clp_proc_boot(header->boot, sizeof header->boot);
-    add_version(header->python, sizeof header->python);
-    (void)snprintf(header->tracer, sizeof header->tracer, "%s", recorder->tracer->name);
-}
-
-clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char *command,
-                                struct clp_fault *fault)
-{
-    struct profiler *self = cast(profiler);
-    struct clp_recorder *recorder = process_recorder;
-    const struct clp_costs costs = recorder->engine.costs;
-    struct clp_live_header header;
-
-    start_header(self, &header);
-    clp_status status = clp_live_open(&recorder->live, &recorder->pages, &recorder->mem, path,
-                                      &header, fault);
-    if (status != CLP_OK)
-        return status;
-    clp_live_note_command(&recorder->live, command);
-    clp_recorder_forget(recorder); /* the calling thread's counters move into the file */
-    clp_engine_set_costs(&recorder->engine, &costs);
-    recorder->engine.functions.added = clp_live_note_function;
-    recorder->engine.functions.listener = &recorder->live;
-    recorder->live_window = &self->window;
-    self->window.view.pool = &recorder->engine.pool;
-    if (!clp_texts_set_live(self->texts, &recorder->live))
-        PyErr_Clear(); /* its reader shows the numbers without source */
-    return CLP_OK;
-}
-
-struct clp_live *clp_profiler_live(PyObject *profiler)
-{
-    (void)profiler;
-    return &process_recorder->live;
-}
-
-const struct clp_clock *clp_profiler_clock(PyObject *profiler)
-{
-    (void)profiler;
-    return &process_recorder->clock;
-}
-
-void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages)
-{
-    struct clp_recorder *recorder = process_recorder;
-
-    (void)profiler;
-    recorder->helpers[recorder->helpers[0] != NULL] = pages;
-}
-
-const struct clp_pages *clp_profiler_pages(PyObject *profiler)
-{
-    (void)profiler;
-    return &process_recorder->pages;
-}
-
-void clp_profiler_set_watch(PyObject *profiler, struct clp_watch *watch)
-{
-    (void)profiler;
-    process_recorder->watch = watch;
-}
-
-bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes)
-{
-    return clp_texts_know(cast(profiler)->texts, file_name, text, bytes);
-}
-
-bool clp_profiler_any_counts(void)
-{
-    return process_recorder != NULL && process_recorder->views.counting != 0;
-}
-
-void clp_profiler_stop(PyObject *profiler)
-{
-    struct profiler *self = cast(profiler);
-
-    self->ended = true;
-    if (self->window.recorder != NULL)
-        clp_window_end(&self->window);
-    /* a program that ran out of descriptors has left this one to write the profile with */
-    if (process_recorder->readers == 0)
-        clp_proc_close(&process_recorder->proc);
-}
-
-size_t clp_profiler_function_count(PyObject *profiler)
-{
-    return cast(profiler)->window.view.count;
-}
-
-bool clp_profiler_lost(PyObject *profiler)
-{
-    (void)profiler;
-    return process_recorder->engine.lost;
-}
-
-const struct clp_refusal *clp_profiler_refusals(PyObject *profiler)
-{
-    (void)profiler;
-    return process_recorder->refusals;
-}
-
-enum clp_heap_state clp_profiler_heap_state(PyObject *profiler)
-{
-    const struct clp_recorder *recorder = process_recorder;
-
-    if (cast(profiler)->window.memory && !clp_hooks_alive())
-        return CLP_HEAP_HOOKS_LOST;
-    if (!cast(profiler)->has_heap)
-        return CLP_HEAP_FINE;
-    if (recorder->heap->lost)
-        return CLP_HEAP_MEMORY_OUT;
-    return recorder->epochs.kind != CLP_EPOCHS_NONE && !clp_epochs_enough(recorder)
-               ? CLP_HEAP_EPOCHS_FEW
-               : CLP_HEAP_FINE;
-}
-
-bool clp_profiler_displaced(PyObject *profiler)
-{
-    (void)profiler;
-    return process_recorder->displaced;
-}
-
-/* ---- snapshots ---- */
-
-static clp_status fill_meta(const struct profiler *self, struct clp_profile *profile)
-{
-    const struct clp_recorder *recorder = process_recorder;
-    struct clp_profile_meta *meta = &profile->meta;
-    char version[32];
-
-    add_version(version, sizeof version);
-    meta->pid = (uint64_t)getpid();
-    meta->start = self->started;
-    meta->wall = clp_clock_monotonic() - self->start_nanos;
-    meta->overhead_error = (uint64_t)((double)meta->overhead * recorder->cost_error);
-    meta->own_bytes = recorder->pages.bytes + recorder->view_pages.bytes;
-    if (self->has_heap)
-        meta->own_bytes += recorder->heap->pages.bytes;
-    meta->inexact_memory = self->window.memory && !recorder->memory_check.exact;
-    meta->memory_step = self->window.memory ? recorder->memory_check.step : 0;
-    meta->heap_before = self->has_heap ? recorder->heap_before : 0;
-    meta->heap_native = self->has_heap && clp_native_is_used();
-    clp_status status = clp_profile_set_text(profile, &meta->python, version);
-    if (status == CLP_OK)
-        status = clp_profile_set_text(profile, &meta->tracer, recorder->tracer->name);
-    if (status == CLP_OK && meta->has_memory)
-        status = clp_profile_set_text(profile, &meta->memory,
-                                      clp_memory_name(recorder->proc.mode));
-    return status;
-}
-
-/* Where the hooks were lost the table holds what is long gone: nothing is said of it. While the window is
- * open the epoch goes on. */
-static clp_status fill_heap(const struct profiler *self, struct clp_profile *profile)
-{
-    struct clp_recorder *recorder = process_recorder;
-    const struct clp_heap_scope scope = {&recorder->engine.functions, &self->window.view};
-    const struct clp_heap_judging judging = {.warmups = recorder->epochs.warmups,
-                                             .limit = recorder->epochs.limit,
-                                             .seconds = (double)profile->meta.wall * 1e-9};
-
-    if (!clp_hooks_alive())
-        return CLP_OK;
-    if (!self->window.open)
-        clp_epochs_finish(recorder);
-    clp_status status = clp_heap_fill(recorder->heap, &scope, profile);
-    return status == CLP_OK ? clp_heap_judge(recorder->heap, &scope, &judging, profile) : status;
-}
-
-static clp_status take_view(const struct clp_window *window, struct clp_profile *profile)
-{
-    struct clp_recorder *recorder = window->recorder;
-    struct clp_ended ended;
-    clp_status status = clp_ended_init(&ended, &recorder->engine, &recorder->views.scratch,
-                                       clp_clock_read(&recorder->clock));
-
-    if (status != CLP_OK)
-        return status;
-    status = clp_snapshot_take_view(&window->view, &ended, window->memory,
-                                    clp_clock_nanos_per_tick(&recorder->clock), profile);
-    clp_ended_clear(&ended);
-    return status;
-}
-
-clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile)
-{
-    struct profiler *self = cast(profiler);
-    clp_status status = CLP_OK;
-
-    if (self->window.recorder != NULL) /* the program may have closed the launcher's */
-        status = take_view(&self->window, profile);
-    if (status == CLP_OK)
-        status = clp_texts_fill(self->texts, profile);
-    if (status == CLP_OK)
-        status = fill_meta(self, profile);
-    if (status == CLP_OK && self->has_heap)
-        status = fill_heap(self, profile);
-    return status;
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The Profiler object as the files that make it up know it: profiler.c, its methods; setup.c, how one
+ * comes to be; with_block.c, `with profile.block(..)`; profiler_run.c, what the launcher asks of it. */
+#ifndef CLP_PROFILER_OBJECT_H
+#define CLP_PROFILER_OBJECT_H
+
+#include "hooks.h"
+#include "window.h"
+
+struct clp_profiler {
+    PyObject_HEAD
+    struct clp_window window; /* its `recorder` is NULL until it is set up, and after close() */
+    PyObject *texts;          /* owned dict */
+    PyTypeObject *block_type; /* owned; NULL before the first block */
+    bool has_heap;
+    bool ended;               /* the program is over: nothing more is selected */
+    double started;           /* seconds since 1970 */
+    uint64_t start_nanos;     /* CLOCK_MONOTONIC then */
+};
+
+static inline struct clp_profiler *clp_profiler_of(PyObject *object)
+{
+    return (struct clp_profiler *)object;
+}
+
+/* What selecting takes is no line's, neither its time nor what it allocates: a function may
+ * define and select others. */
+struct clp_own_work {
+    uint64_t start;
+    uint32_t busy;
+};
+
+static inline struct clp_own_work clp_own_work_begin(const struct clp_recorder *recorder)
+{
+    return (struct clp_own_work){clp_clock_read(&recorder->clock), clp_hooks_pause()};
+}
+
+static inline void clp_own_work_end(const struct clp_recorder *recorder, struct clp_own_work work)
+{
+    clp_hooks_resume(work.busy);
+    if (clp_thread_here != NULL)
+        clp_engine_stand_still(clp_thread_here, clp_clock_read(&recorder->clock) - work.start);
+}
+
+#endif
