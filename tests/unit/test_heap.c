@@ -463,7 +463,8 @@ Test(heap, what_c_asks_for_stands_apart)
     clp_heap_count_native(&heap, 70, &line); /* of a block that is gone by now */
     clp_heap_count_native(&heap, 10, &nobody);
     clp_profile_init(&profile, &mem);
-    cr_assert_eq(clp_heap_fill(&heap, &functions, &profile), CLP_OK);
+    cr_assert_eq(clp_heap_fill(&heap, &(struct clp_heap_scope){.functions = &functions}, &profile),
+                 CLP_OK);
     cr_expect_eq(profile.functions[0].lines[0].measures.native, 170);
     cr_expect_eq(profile.functions[0].lines[0].measures.native_blocks, 2);
     cr_expect_eq(profile.functions[0].lines[0].measures.live, 150);
