@@ -123,6 +123,8 @@ def _drive(profiler, body):
             item = _step(profiler, resume, *args)
         except StopIteration as end:
             return end.value
+        finally:
+            args = None  # an exception that was thrown in refers to this frame
         try:
             resume, args = body.send, ((yield item),)
         except GeneratorExit:
