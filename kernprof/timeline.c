@@ -82,6 +82,11 @@ clp_status clp_timeline_fill(struct clp_timeline *timeline, PyObject *profiler,
 
     if (timeline->history == NULL || timeline->sampler.samples.count == 0)
         return CLP_OK;
-    return clp_history_add(timeline->history, &timeline->sampler.samples, clock,
-                           clp_clock_nanos_per_tick(clock), (uint64_t)getpid(), profile);
+    return clp_history_add(
+        timeline->history, &timeline->sampler.samples,
+        &(struct clp_history_origin){.pid = (uint64_t)getpid(),
+                                     .functions = clp_profiler_functions(profiler),
+                                     .clock = clock,
+                                     .nanos_per_tick = clp_clock_nanos_per_tick(clock)},
+        profile);
 }

@@ -34,29 +34,28 @@ clp_status clp_history_add_samples(const struct clp_samples *samples, double sta
 
 /* The clock's ticks as nanoseconds of the series. */
 static uint64_t time_of(uint64_t ticks, const struct clp_history *history,
-                        const struct clp_clock *clock, double nanos_per_tick)
+                        const struct clp_history_origin *origin)
 {
-    double nanos = (double)clock->start_nanos - (double)history->start_nanos +
-                   (double)(ticks - clock->start_ticks) * nanos_per_tick;
+    double nanos = (double)origin->clock->start_nanos - (double)history->start_nanos +
+                   (double)(ticks - origin->clock->start_ticks) * origin->nanos_per_tick;
 
     return nanos > 0 && nanos < 1e18 ? (uint64_t)nanos : 0;
 }
 
 clp_status clp_history_add(struct clp_history *history, const struct clp_samples *samples,
-                           const struct clp_clock *clock, double nanos_per_tick, uint64_t pid,
-                           struct clp_profile *profile)
+                           const struct clp_history_origin *origin, struct clp_profile *profile)
 {
     size_t first = profile->series_count;
-    clp_status status = clp_history_add_samples(samples, history->start, pid, profile);
+    clp_status status = clp_history_add_samples(samples, history->start, origin->pid, profile);
 
     clp_marks_end(&history->marks);
     if (first == profile->series_count)
         return status; /* nothing that marks could belong to */
     for (size_t i = 0; status == CLP_OK && i < history->marks.closed_count; i++) {
         const struct clp_mark *mark = &history->marks.closed[i];
-        if (mark->function >= profile->function_count)
+        if (mark->function >= origin->functions->count)
             continue;
-        const struct clp_profile_function *function = &profile->functions[mark->function];
+        const struct clp_function *function = &origin->functions->items[mark->function];
         status = clp_profile_add_mark(
             profile, &profile->series[first],
             &(struct clp_profile_mark){
@@ -64,8 +63,8 @@ clp_status clp_history_add(struct clp_history *history, const struct clp_samples
                 .name = function->name,
                 .first_line = function->first_line,
                 .level = mark->level,
-                .enter = time_of(mark->enter, history, clock, nanos_per_tick),
-                .leave = time_of(mark->leave, history, clock, nanos_per_tick),
+                .enter = time_of(mark->enter, history, origin),
+                .leave = time_of(mark->leave, history, origin),
             });
     }
     return status;

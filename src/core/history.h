@@ -25,11 +25,17 @@ struct clp_history {
 clp_status clp_history_add_samples(const struct clp_samples *samples, double start, uint64_t pid,
                                    struct clp_profile *profile);
 
-/* The same and the marks, which are ended by this. The profile's functions are the engine's;
- * clock->start_ticks and start_nanos are one moment. */
+/* Of the process that recorded it. */
+struct clp_history_origin {
+    uint64_t pid;
+    const struct clp_functions *functions; /* by the numbers that marks have */
+    const struct clp_clock *clock;         /* start_ticks and start_nanos are one moment */
+    double nanos_per_tick;
+};
+
+/* The same and the marks, which are ended by this. */
 clp_status clp_history_add(struct clp_history *history, const struct clp_samples *samples,
-                           const struct clp_clock *clock, double nanos_per_tick, uint64_t pid,
-                           struct clp_profile *profile);
+                           const struct clp_history_origin *origin, struct clp_profile *profile);
 
 /* Leaves of foreign bytes only what is sound; *samples is what there is then. */
 void clp_history_tidy(struct clp_history *history, struct clp_samples *samples);

@@ -825,7 +825,12 @@ static clp_status fill_history(const struct reader *reader, double rate,
     if (reader->history == NULL)
         return CLP_OK;
     clp_history_tidy(reader->history, &samples);
-    return clp_history_add(reader->history, &samples, &clock, rate, reader->header->pid, profile);
+    return clp_history_add(reader->history, &samples,
+                           &(struct clp_history_origin){.pid = reader->header->pid,
+                                                        .functions = &reader->engine.functions,
+                                                        .clock = &clock,
+                                                        .nanos_per_tick = rate},
+                           profile);
 }
 
 static clp_status make_profile(struct reader *reader, struct clp_profile *profile)

@@ -70,11 +70,12 @@ Test(history, a_profile_gets_series_and_marks)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_profile profile;
-    struct clp_profile_function *function;
+    struct clp_function f = {.file = (char[]){"a.py"}, .name = (char[]){"f"}, .first_line = 3};
+    const struct clp_functions functions = {.items = &f, .count = 1};
     const struct clp_clock clock = {.start_nanos = 500, .start_ticks = 40};
+    const struct clp_history_origin origin = {123, &functions, &clock, 2};
 
     clp_profile_init(&profile, &mem);
-    cr_assert_eq(clp_profile_add_function(&profile, "a.py", "f", 3, &function), CLP_OK);
     history->start = 9;
     history->start_nanos = 100;
     history->marks.open[0] = (struct clp_mark){.enter = 50, .leave = 90, .function = 0};
@@ -82,11 +83,12 @@ Test(history, a_profile_gets_series_and_marks)
     history->marks.open_count = 2;
     look(10, 1000, 1);
     look(20, 2000, 3);
-    cr_assert_eq(clp_history_add(history, &samples, &clock, 2, 123, &profile), CLP_OK);
+    cr_assert_eq(clp_history_add(history, &samples, &origin, &profile), CLP_OK);
     cr_assert_eq(profile.series_count, 3);
     cr_assert_eq(profile.series[0].pid, 123);
     cr_assert_eq(profile.series[2].pid, 8);
     cr_assert_eq(profile.series[0].mark_count, 1); /* there is no function 77 */
+    cr_assert_str_eq(profile.series[0].marks[0].name, "f");
     cr_assert_eq(profile.series[0].marks[0].enter, 420);
     cr_assert_eq(profile.series[0].marks[0].leave, 500);
     clp_profile_clear(&profile);
@@ -95,7 +97,10 @@ Test(history, a_profile_gets_series_and_marks)
 Test(history, foreign_bytes_do_no_harm)
 {
     struct clp_mem mem = clp_mem_system();
+    struct clp_function f = {.file = (char[]){"a.py"}, .name = (char[]){"f"}, .first_line = 3};
+    const struct clp_functions functions = {.items = &f, .count = 1};
     const struct clp_clock clock = {.start_nanos = UINT64_MAX, .start_ticks = 1};
+    const struct clp_history_origin origin = {1, &functions, &clock, 1e300};
     unsigned random = 1;
 
     for (int round = 0; round < 20; round++) {
@@ -112,7 +117,7 @@ Test(history, foreign_bytes_do_no_harm)
         clp_history_tidy(history, &found);
         cr_assert_leq(found.count, CLP_SAMPLER_ROOM);
         found.count = found.count < 500 ? found.count : 500;
-        cr_assert_eq(clp_history_add(history, &found, &clock, 1e300, 1, &profile), CLP_OK);
+        cr_assert_eq(clp_history_add(history, &found, &origin, &profile), CLP_OK);
         clp_profile_clear(&profile);
     }
 }
