@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #define GATE_CODE 3
+/* Bytes: at a larger distance nothing would ever be chosen. */
+#define MOST_INTERVAL 1e15
 
 static const char me[] = CLP_RUN_NAME;
 
@@ -20,9 +22,10 @@ bool clp_leakrun_wanted(const struct clp_run_options *options)
 
 PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_options *options)
 {
-    bool leaks = clp_leakrun_wanted(options), by_bytes = options->heap_interval >= 1;
+    bool leaks = clp_leakrun_wanted(options);
+    double bytes = options->heap_interval < MOST_INTERVAL ? options->heap_interval : MOST_INTERVAL;
     const char *epochs = options->leaks != NULL ? options->leaks : "calls";
-    Py_ssize_t interval = by_bytes ? (Py_ssize_t)options->heap_interval : 1;
+    Py_ssize_t interval = bytes >= 1 ? (Py_ssize_t)bytes : 1;
     int64_t limit = -1;
 
     if (options->fail_on_leak != NULL)

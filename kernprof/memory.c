@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "memory.h"
 #include "../src/core/file.h"
-#include "../src/core/sampler.h"
+#include "../src/core/history.h"
 #include "../src/core/wire.h"
 #include "helpers.h"
 #include "program.h"
-#include "timeline.h"
 #include "words.h"
 #include <errno.h>
 #include <string.h>
@@ -217,7 +216,8 @@ static clp_status make_profile(const struct clp_sampler *sampler, const char *co
     if (samples->count != 0)
         profile->meta.wall = samples->items[samples->count - 1].time;
     clp_status status = clp_profile_set_text(profile, &profile->meta.command, command);
-    return status == CLP_OK ? clp_timeline_add_samples(sampler, profile) : status;
+    return status == CLP_OK ? clp_history_add_samples(samples, sampler->start,
+                                                        (uint64_t)getpid(), profile) : status;
 }
 
 static clp_status write_profile(const struct clp_sampler *sampler, const char *command,

@@ -285,7 +285,7 @@ static const struct clp_option run_rows[] = {
      .field = RUN(heap_interval), .help = "mean distance of samples; 1: all"},
     {CLP_OPTION_BARE, 0, "leaks", .argument = "[=EPOCH]", .word = "calls", .standard = "",
      .check = check_epoch, .field = RUN(leaks),
-     .help = "which lines leak (docs/heap.md)"},
+     .help = "which lines leak (docs/memory.md)"},
     {CLP_OPTION_BARE, 0, "fail-on-leak", .argument = "[=SIZE]", .word = "", .standard = "",
      .check = check_bytes, .field = RUN(fail_on_leak),
      .help = "exit 3 where a line leaks (more than SIZE)"},

@@ -3,15 +3,13 @@
 #ifndef CLP_TIMELINE_H
 #define CLP_TIMELINE_H
 
-#include "../src/core/marks.h"
-#include "../src/core/profile.h"
-#include "../src/core/sampler.h"
+#include "../src/core/history.h"
 #include "../src/python/watch.h"
 #include "../src/python/compat.h"
 
 struct clp_timeline {
     struct clp_sampler sampler;
-    struct clp_marks *marks; /* in the sampler's memory; NULL: there is no timeline */
+    struct clp_history *history; /* in the live file or the sampler's memory; NULL: no timeline */
     struct clp_watch *watch; /* borrowed */
 };
 
@@ -31,8 +29,5 @@ void clp_timeline_stop(struct clp_timeline *timeline);
 /* Adds what it saw to the profile, whose functions are the engine's. */
 clp_status clp_timeline_fill(struct clp_timeline *timeline, PyObject *profiler,
                              struct clp_profile *profile);
-
-/* The samples of each process as a series of the profile, this process's (pid 0) under its number. */
-clp_status clp_timeline_add_samples(const struct clp_sampler *sampler, struct clp_profile *profile);
 
 #endif

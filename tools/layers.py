@@ -19,7 +19,7 @@ LAYERS = {
         "functions lines bytecode opcode_table samples sampler",
         "engine decoded edges layout rewrite reach",
         "profile snapshot ended view wire live live_reader source number shown walk unpickle pickle measure align "
-        "marks leaks mappings heap heap_results",
+        "marks history leaks mappings heap heap_results",
         "choice columns footer table ranking leak_report report memory_table match sides compare verdict "
         "gate changes github",
     ],

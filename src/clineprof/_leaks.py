@@ -8,7 +8,7 @@ _profiler = None  # made once: a second one cannot record beside it
 
 def assert_no_leaks(f, warmups=3, repeats=5, limit=None, functions=()):
     """Calls f() `warmups` times, then `repeats` times, and raises AssertionError, naming the lines,
-    when one of them keeps more and more memory call by call (docs/heap.md: the criteria).
+    when one of them keeps more and more memory call by call (docs/memory.md: the criteria).
 
     Lines are those of f, if it is a Python function, and of `functions`; what these call is counted
     where they call it. limit: bytes by which a line may grow over the repeats; without one, the

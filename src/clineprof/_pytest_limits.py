@@ -10,7 +10,7 @@ import pytest
 from clineprof import _boot, _profile, _targets
 from clineprof._pytest import DISPLACED
 
-FEWEST_CALLS = 8  # without which there is no verdict on leaks (docs/heap.md)
+FEWEST_CALLS = 8  # without which there is no verdict on leaks (docs/memory.md)
 MOST_LINES = 10  # that a message names
 
 

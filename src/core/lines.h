@@ -75,7 +75,7 @@ struct clp_area {
     uint32_t class; /* it takes 2^class bytes */
 };
 
-enum clp_chunk_kind { CLP_CHUNK_AREAS = 1, CLP_CHUNK_RECORDS };
+enum clp_chunk_kind { CLP_CHUNK_AREAS = 1, CLP_CHUNK_RECORDS, CLP_CHUNK_HISTORY };
 
 /* The head of every chunk; its contents follow. */
 struct clp_chunk {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The writing half; live_reader.c reads. */
 #include "live.h"
+#include "history.h"
 #include <string.h>
 
 #define LOG_BYTES ((size_t)64 * 1024)
@@ -11,7 +12,7 @@ uint64_t clp_live_layout(void)
     const size_t sizes[] = {sizeof(struct clp_live_header), sizeof(struct clp_chunk),
                             sizeof(struct clp_block),       sizeof(struct clp_cell),
                             sizeof(struct clp_rss_cell),    sizeof(struct clp_thread),
-                            sizeof(struct clp_heap_cell),
+                            sizeof(struct clp_heap_cell),   sizeof(struct clp_history),
                             sizeof(struct clp_activation),  offsetof(struct clp_thread, outside),
                             sizeof(void *)};
     uint64_t hash = 0;
@@ -78,7 +79,7 @@ int clp_live_error(const struct clp_live *live)
 
 /* ---- records ---- */
 
-static struct clp_chunk *new_log(struct clp_live *live, size_t bytes)
+static struct clp_chunk *new_chunk(struct clp_live *live, enum clp_chunk_kind kind, size_t bytes)
 {
     size_t mapped;
     struct clp_chunk *chunk = map_in_file(live, sizeof *chunk + bytes, &mapped);
@@ -87,7 +88,7 @@ static struct clp_chunk *new_log(struct clp_live *live, size_t bytes)
         return NULL;
     chunk->mapped = mapped;
     chunk->address = (uintptr_t)chunk;
-    __atomic_store_n(&chunk->kind, (uint32_t)CLP_CHUNK_RECORDS, __ATOMIC_RELEASE);
+    __atomic_store_n(&chunk->kind, (uint32_t)kind, __ATOMIC_RELEASE);
     return chunk;
 }
 
@@ -118,7 +119,8 @@ static void put(struct clp_chunk *chunk, struct clp_live_record record,
 static void add_large(struct clp_live *live, struct clp_live_record record,
                       const struct part parts[PARTS])
 {
-    struct clp_chunk *chunk = new_log(live, ALIGNED(sizeof record + record.bytes));
+    struct clp_chunk *chunk =
+        new_chunk(live, CLP_CHUNK_RECORDS, ALIGNED(sizeof record + record.bytes));
 
     if (chunk == NULL)
         return;
@@ -141,7 +143,7 @@ static void add_record(struct clp_live *live, struct clp_live_record record,
         return;
     }
     if (live->log == NULL || live->log->mapped - sizeof *live->log - live->log->used < whole)
-        live->log = new_log(live, LOG_BYTES - sizeof *live->log);
+        live->log = new_chunk(live, CLP_CHUNK_RECORDS, LOG_BYTES - sizeof *live->log);
     if (live->log != NULL)
         put(live->log, record, parts);
 }
@@ -184,4 +186,13 @@ void clp_live_note_command(struct clp_live *live, const char *command)
     const struct part parts[PARTS] = {{command, strlen(command) + 1}, {NULL, 0}, {NULL, 0}};
 
     add_record(live, (struct clp_live_record){.kind = CLP_LIVE_COMMAND}, parts);
+}
+
+struct clp_history *clp_live_new_history(struct clp_live *live)
+{
+    if (live->pages == NULL)
+        return NULL;
+    struct clp_chunk *chunk = new_chunk(live, CLP_CHUNK_HISTORY, sizeof(struct clp_history));
+
+    return chunk != NULL ? (struct clp_history *)(void *)(chunk + 1) : NULL;
 }

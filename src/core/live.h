@@ -6,6 +6,7 @@
  *   chunk  chunk  chunk ..   struct clp_chunk, then what its kind says:
  *     CLP_CHUNK_AREAS          blocks of counters, threads, stacks: the engine's own (lines.h)
  *     CLP_CHUNK_RECORDS        selected functions in the order of their numbers, and source text
+ *     CLP_CHUNK_HISTORY        struct clp_history: memory over time
  *
  * Pointers in the file are the process's addresses; each chunk says where it was mapped. Whatever
  * is complete is published last (a kind, a count), so a file is readable at every moment.
@@ -93,6 +94,11 @@ void clp_live_note_function(void *listener, const struct clp_function *function)
 void clp_live_note_own(struct clp_live *live, uint32_t function);
 void clp_live_note_text(struct clp_live *live, const char *file, const char *text, size_t bytes);
 void clp_live_note_command(struct clp_live *live, const char *command);
+
+struct clp_history;
+
+/* Room in the file for memory over time, zeroed; NULL when there is no file, or none in it. */
+struct clp_history *clp_live_new_history(struct clp_live *live);
 
 /* Could the file not grow? It then lacks what was recorded later. errno of the reason, or 0. */
 int clp_live_error(const struct clp_live *live);

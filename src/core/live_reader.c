@@ -4,6 +4,7 @@
  * the reader's own, with activations whose blocks lie in the copy. That engine then ends what was
  * running, exactly as it would have in the process. */
 #include "file.h"
+#include "history.h"
 #include "live.h"
 #include "proc.h"
 #include "snapshot.h"
@@ -55,6 +56,7 @@ struct reader {
     struct list bases;     /* struct clp_block *, to be taken off */
     struct list in_flight; /* struct in_flight */
     const char *command;
+    struct clp_history *history; /* in the copy; NULL: none was recorded */
     struct clp_engine engine;
     struct clp_views views; /* one: of the functions that are the file's own */
     struct clp_view view;
@@ -244,6 +246,14 @@ static clp_status read_records(struct reader *reader, const struct clp_chunk *ch
 
 /* ---- chunks ---- */
 
+static clp_status note_history(struct reader *reader, const struct clp_chunk *chunk)
+{
+    if (chunk->mapped - sizeof *chunk < sizeof *reader->history || reader->history != NULL)
+        return refuse(reader, CLP_CORRUPT, chunk, "memory over time that cannot be");
+    reader->history = (void *)(reader->bytes + ((const char *)(chunk + 1) - reader->bytes));
+    return CLP_OK;
+}
+
 static clp_status read_chunk(struct reader *reader, const struct clp_chunk *chunk, size_t left)
 {
     struct place *place;
@@ -258,6 +268,8 @@ static clp_status read_chunk(struct reader *reader, const struct clp_chunk *chun
     *place = (struct place){chunk, chunk->address, chunk->mapped};
     if (chunk->kind == CLP_CHUNK_RECORDS)
         return read_records(reader, chunk);
+    if (chunk->kind == CLP_CHUNK_HISTORY)
+        return note_history(reader, chunk);
     if (chunk->kind != CLP_CHUNK_AREAS)
         return refuse(reader, CLP_CORRUPT, chunk, "no part of the file is of this kind");
     return CLP_OK;
@@ -804,6 +816,23 @@ static clp_status mark_in_flight(const struct reader *reader, struct clp_profile
     return CLP_OK;
 }
 
+static clp_status fill_history(const struct reader *reader, double rate,
+                               struct clp_profile *profile)
+{
+    const struct clp_clock clock = clock_of(reader->header);
+    struct clp_samples samples;
+
+    if (reader->history == NULL)
+        return CLP_OK;
+    clp_history_tidy(reader->history, &samples);
+    return clp_history_add(reader->history, &samples,
+                           &(struct clp_history_origin){.pid = reader->header->pid,
+                                                        .functions = &reader->engine.functions,
+                                                        .clock = &clock,
+                                                        .nanos_per_tick = rate},
+                           profile);
+}
+
 static clp_status make_profile(struct reader *reader, struct clp_profile *profile)
 {
     const struct clp_ended ended = {.from = &reader->engine}; /* it has been unwound */
@@ -816,6 +845,8 @@ static clp_status make_profile(struct reader *reader, struct clp_profile *profil
     clp_status status = clp_snapshot_take_view(&reader->view, &ended, reader->engine.with_rss, rate,
                                                profile);
     drop_sums(&reader->engine);
+    if (status == CLP_OK)
+        status = fill_history(reader, rate, profile);
     if (status == CLP_OK)
         status = mark_in_flight(reader, profile);
     if (status == CLP_OK)

@@ -53,15 +53,16 @@ static void work(void *data)
 
 static bool take_memory(struct clp_sampler *sampler)
 {
-    size_t samples = CLP_SAMPLER_ROOM * sizeof(struct clp_sample);
-    size_t look = CLP_SAMPLER_PROCESSES * sizeof(struct clp_sample);
+    size_t samples = sampler->room == NULL ? CLP_SAMPLER_ROOM : 0;
+    size_t all = (samples + CLP_SAMPLER_PROCESSES) * sizeof(struct clp_sample);
     size_t list = CLP_SAMPLER_PROCESSES * sizeof(struct clp_process);
 
-    sampler->block = clp_pages_map(&sampler->pages, samples + look + list, &sampler->block_bytes);
+    sampler->block = clp_pages_map(&sampler->pages, all + list, &sampler->block_bytes);
     if (sampler->block == NULL)
         return false;
-    clp_samples_init(&sampler->samples, sampler->block, CLP_SAMPLER_ROOM);
-    sampler->look = (struct clp_sample *)sampler->block + CLP_SAMPLER_ROOM;
+    clp_samples_init(&sampler->samples, samples != 0 ? sampler->block : sampler->room,
+                     CLP_SAMPLER_ROOM);
+    sampler->look = (struct clp_sample *)sampler->block + samples;
     sampler->list = (struct clp_process *)(void *)(sampler->look + CLP_SAMPLER_PROCESSES);
     return true;
 }

@@ -20,6 +20,7 @@ struct clp_sampler {
     bool children;   /* what descends from it, too */
     enum clp_memory memory; /* what is looked at; CLP_MEMORY_OFF: the resident size */
     const struct clp_pages *left_out[2]; /* borrowed, or NULL: memory taken off this process's size */
+    struct clp_sample *room; /* CLP_SAMPLER_ROOM of them, borrowed, zero; NULL: it takes its own */
     void (*after)(void *data); /* called after each look, in the thread; or NULL */
     void *data;
     /* the rest is the sampler's */

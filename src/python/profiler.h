@@ -25,6 +25,9 @@ struct clp_live *clp_profiler_live(PyObject *profiler);
 /* The clock that live files of this profiler are read by. */
 const struct clp_clock *clp_profiler_clock(PyObject *profiler);
 
+/* All that is selected in the process, by the numbers that stacks have. */
+const struct clp_functions *clp_profiler_functions(PyObject *profiler);
+
 /* Memory that a helper thread uses; what is in it is no line's. Of two at most; borrowed for good. */
 void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages);
 

@@ -112,6 +112,12 @@ const struct clp_clock *clp_profiler_clock(PyObject *profiler)
     return &clp_setup_recorder()->clock;
 }
 
+const struct clp_functions *clp_profiler_functions(PyObject *profiler)
+{
+    (void)profiler;
+    return &clp_setup_recorder()->engine.functions;
+}
+
 void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages)
 {
     struct clp_recorder *recorder = clp_setup_recorder();

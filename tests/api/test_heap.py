@@ -5,7 +5,7 @@ import sys
 
 import heap_truth
 import pytest
-from harness import TRACER, line_of, run_ckernprof
+from harness import TRACER, line_of, run, run_ckernprof
 
 EXACT = ["-l", "--heap", "--heap-interval=1"]
 # The other tracers have the interpreter itself make numbers and frames, which lines then allocate.
@@ -127,6 +127,12 @@ def test_the_estimate_is_close(measured):
     assert of("# 100 MB")["live_blocks"] == pytest.approx(100_000, rel=0.12)
 
 
+def test_an_interval_beyond_all_memory_chooses_nothing(measured):
+    of = measured("kept = []\n@profile\ndef f():\n    kept.append(bytes(9_000_000))    # here\nf()\n",
+                  "-l", "--heap", "--heap-interval=1e300")
+    assert of("# here")["live"] == 0 and of("# here")["allocated"] > 9_000_000
+
+
 def test_generators_and_threads(measured):
     of = measured(
         "import threading\n"
@@ -166,6 +172,14 @@ HOSTILE = {
     ),
     "debug hooks": ("f(); f()\n", {"PYTHONMALLOC": "debug"}, []),
     "malloc": ("f(); f()\n", {"PYTHONMALLOC": "malloc"}, []),
+    "other debug hooks": ("f(); f()\n", {"PYTHONMALLOC": "pymalloc_debug"}, []),
+    "development mode": ("f(); f()\n", {"PYTHONDEVMODE": "1"}, []),
+    "tracemalloc in turns": (
+        "import tracemalloc\nfor i in range(2):\n    tracemalloc.start(); f(); tracemalloc.clear_traces()\n"
+        "    tracemalloc.stop(); bytearray(5000)\ntracemalloc.start(); tracemalloc.stop()\n",
+        {},
+        [],
+    ),
     "fork": (
         "import os\nf()\npid = os.fork()\nf()\nif pid == 0:\n    f(); os._exit(0)\nos.waitpid(pid, 0)\n",
         {},
@@ -189,6 +203,65 @@ def test_programs_that_change_allocators_keep_working(script, what, options):
     if said:
         return
     assert "hooks" not in ended.err
+    here = ended.profile().line("f", line_of(path, "# here"))
+    assert 400_000 <= here["allocated"] < 410_000
+    if options == EXACT:
+        assert 400_000 <= here["live"] < 410_000
+
+
+ALLOCATOR = """
+#include <stddef.h>
+
+struct allocator {
+    void *ctx;
+    void *(*malloc)(void *, size_t);
+    void *(*calloc)(void *, size_t, size_t);
+    void *(*realloc)(void *, void *, size_t);
+    void (*free)(void *, void *);
+};
+
+void PyMem_GetAllocator(int domain, struct allocator *allocator);
+void PyMem_SetAllocator(int domain, struct allocator *allocator);
+
+static struct allocator next[3];
+long asked;
+
+#define NEXT (((struct allocator *)context))
+static void *a_malloc(void *context, size_t n) { asked++; return NEXT->malloc(NEXT->ctx, n); }
+static void *a_calloc(void *context, size_t k, size_t n) { asked++; return NEXT->calloc(NEXT->ctx, k, n); }
+static void *a_realloc(void *context, void *p, size_t n) { return NEXT->realloc(NEXT->ctx, p, n); }
+static void a_free(void *context, void *p) { NEXT->free(NEXT->ctx, p); }
+
+void put(void)
+{
+    for (int i = 0; i < 3; i++) {
+        PyMem_GetAllocator(i, &next[i]);
+        PyMem_SetAllocator(i, &(struct allocator){&next[i], a_malloc, a_calloc, a_realloc, a_free});
+    }
+}
+
+void take(void)
+{
+    for (int i = 0; i < 3; i++)
+        PyMem_SetAllocator(i, &next[i]);
+}
+"""
+
+
+@pytest.mark.parametrize("end", ["", "library.take()\n"], ids=["for good", "for a while"])
+@pytest.mark.parametrize("options", [["-l"], EXACT, ["-l", "--leaks"]])
+def test_a_program_with_allocators_of_its_own(script, options, end):
+    source = script(ALLOCATOR, "allocator.c")
+    built = run(["cc", "-shared", "-fPIC", "-o", "allocator.so", source], source.parent)
+    assert built.code == 0, built.err
+    path = script(
+        "import ctypes\nkept = []\n@profile\ndef f():\n    kept.append(bytearray(200_000))    # here\n"
+        "    return [[i] for i in range(5000)]\n"
+        "library = ctypes.PyDLL('./allocator.so')\nlibrary.put()\nf()\n" + end + "f()\n"
+        "assert ctypes.c_long.in_dll(library, 'asked').value > 100\n"
+    )
+    ended = run_ckernprof([*options, path], path.parent)
+    assert ended.code == 0 and "hooks" not in ended.err, ended.err
     here = ended.profile().line("f", line_of(path, "# here"))
     assert 400_000 <= here["allocated"] < 410_000
     if options == EXACT:

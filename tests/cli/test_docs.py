@@ -6,7 +6,7 @@ import sys
 
 import msgpack
 import pytest
-from harness import BUILD, CKERNPROF, ROOT, run, run_ckernprof, run_python
+from harness import BUILD, CKERNPROF, ROOT, SANITIZED, run, run_ckernprof, run_python
 
 README = (ROOT / "README.md").read_text("utf-8")
 PICTURE = (ROOT / "docs" / "terminal.svg").read_text("utf-8")
@@ -203,3 +203,77 @@ def test_every_option_of_diff_is_in_its_document(tmp_path):
     real = set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", out, re.M)) - {"--help", "--unit", "--outfile"}
     told = set(re.findall(r"\| `(--[\w-]+)", COMPARE))
     assert real == told
+
+
+# ---- docs/memory.md ----
+
+MEMORY = (ROOT / "docs" / "memory.md").read_text("utf-8")
+SERVER, ASSERTED = re.findall(r"```python\n(.*?)```", MEMORY, re.S)
+LEAKS = 3  # the exit code
+
+
+@pytest.fixture
+def server(tmp_path):
+    (tmp_path / "server.py").write_text(SERVER)
+    return tmp_path
+
+
+def without_speed(line):
+    """The shape, and of bytes per second not even the unit: a busy machine has fewer."""
+    return re.sub(r"[KM]iB/s", "B/s", shape_of_change(line))
+
+
+def parts(shown):
+    """The pieces of an output between its dots."""
+    pieces, piece = [], []
+    for line in [*shown, "..."]:
+        if line != "...":
+            piece.append(without_speed(line))
+        elif piece:
+            pieces.append("\n".join(piece))
+            piece = []
+    return pieces
+
+
+def prints_what_the_page_shows(command, shown, folder, code=0):
+    program, *words = command.split("#")[0].split()
+    python = ["--python", sys.executable]
+    ended = run([f"{BUILD}/bin/{program}", *python, *words], folder)
+    printed = "\n".join(map(without_speed, ended.out.splitlines()))
+    assert ended.code == code, ended.err
+    for piece in parts(shown):
+        assert piece in printed, printed
+    return ended
+
+
+def test_the_leak_on_the_page_on_memory(server):
+    [(command, shown)] = commands(MEMORY)
+    prints_what_the_page_shows(command, shown, server)
+    profile = msgpack.unpackb((server / "server.py.lprof").read_bytes(), strict_map_key=False)
+    lines = profile["functions"][0]["lines"]
+    grown, live = (dict(zip(lines["line"], lines[name])) for name in ("grown", "live"))
+    assert live[5] > 5e6 > 0 == live.get(6)
+    if not SANITIZED:
+        assert grown[6] > 5e6 > 1e6 > grown[5], "the page says that resident memory blames line 6"
+
+
+def test_the_leak_in_the_readme(server):
+    [(command, shown)] = [(command, shown) for command, shown in commands(README)
+                          if "--fail-on-leak" in command]
+    ended = prints_what_the_page_shows(command, shown, server, code=LEAKS)
+    assert "a line leaks: server.py:5 (" in ended.err
+
+
+@pytest.mark.once
+def test_the_test_on_the_page_on_memory(tmp_path):
+    """The page's handler leaks; one that does not passes."""
+    def tried(handler):
+        (tmp_path / "it.py").write_text(f"request = 1\nLOG = []\n{handler}{ASSERTED}\n"
+                                        "test_handler_keeps_nothing()\n")
+        return run_python(["it.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+
+    body = SERVER.split("@profile\n")[1].split("\nfor")[0]
+    ended = tried(body)
+    assert ended.code == 1 and "AssertionError: 1 line leaked in 5 calls:" in ended.err
+    assert ended.err.rstrip().endswith(": LOG.append(bytes(600))")
+    assert tried(body.replace("LOG.append(bytes(600))", "pass")).code == 0

@@ -735,6 +735,29 @@ def test_memory_over_time(page, tmp_path):
     assert drawing.is_displayed()
 
 
+def stay(name, level, enter, leave):
+    return {"name": name, "file": "a.py", "line": 1, "level": level, "enter": enter * MS, "leave": leave * MS}
+
+
+def test_stays_in_functions_lie_below_memory(page, tmp_path):
+    marks = [stay("outer", 0, 10, 60), stay("<b>&amp;", 1, 20, 50), stay("brief", 1, 55, 56),
+             stay("deep", 30, 20, 30), stay("a\u202eb", 2, 20, 50)]  # fmt: skip
+    timeline = [{"pid": 1, "start": 1.6e9, "time": [0, 100 * MS], "rss": [0, MIB], "marks": marks}]
+    page.open(make(tmp_path, write(tmp_path / "p", known(), timeline))[0])
+    page.click("#tab-memory")
+    drawn = page.js("""return [...document.querySelectorAll(".stay")].map((stay) => [
+        ...["x", "y", "width"].map((name) => +stay.querySelector("rect").getAttribute(name)),
+        stay.querySelector("title").textContent, stay.querySelector("text")?.textContent ?? null])""")
+    assert drawn == [
+        [161, 150, 455, "outer: 50.0 ms", "outer"],
+        [252, 165, 273, "<b>&amp;: 30.0 ms", "<b>&amp;"],
+        [570.5, 165, 9.1, "brief: 1.00 ms", None],
+        [252, 180, 273, "aU+202Eb: 30.0 ms", "aU+202Eb"],
+    ]
+    box = page.js("return document.querySelector('.timeline').getAttribute('viewBox')")
+    assert box == "0 0 1000 195"
+
+
 @pytest.mark.parametrize("start", [0, 1e300])
 def test_processes_that_began_no_one_knows_when(page, tmp_path, start):
     timeline = [{"pid": 1, "start": 1.6e9, "time": [0, MS], "rss": [0, MIB]},

@@ -8,7 +8,8 @@ import select
 import time
 
 import pytest
-from harness import MIB, SANITIZED, Profile, ckernprof, clean_environment, line_of, run_ckernprof
+from harness import (MIB, SANITIZED, Profile, ckernprof, clean_environment, line_of, run_ckernprof,
+                     run_viewer)
 
 pytestmark = pytest.mark.skipif(SANITIZED, reason="AddressSanitizer keeps freed memory")
 
@@ -178,6 +179,33 @@ def test_it_is_not_in_the_way_of_the_end(script, tmp_path, end, code):
     assert ended.code == code
     if code not in (4, -15):
         assert len(timeline(ended)[0]["time"]) >= 2
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(4)", "os.execv('/bin/true', ['true'])"])
+def test_a_killed_run_has_it_in_its_live_file(script, tmp_path, end):
+    text = GROWS.replace("import time", "import os, time") + "time.sleep(.05)\n@profile\ndef dies():\n" \
+           f"    {end}\ndies()\n"
+    ended = run_ckernprof(["-lq", "--timeline", "0.005", script(text)], tmp_path, env=STEADY)
+    assert not list(tmp_path.glob("*.lprof")) and ended.err == ""
+    assert run_viewer(["recover", "program.py.lprof.live"], tmp_path).code == 0
+    profile = Profile(tmp_path / "program.py.lprof")
+    [series] = profile.raw["timeline"]
+    assert series["pid"] == profile.meta["pid"] and abs(series["start"] - profile.meta["start"]) < 5
+    assert series["time"] == sorted(set(series["time"])) and len(series["time"]) > 20
+    assert 50 * MIB <= largest(series) - series["rss"][0] < 60 * MIB
+    [outer], [inner] = ([mark for mark in series["marks"] if mark["name"] == name]
+                        for name in ("outer", "inner"))
+    assert outer["enter"] < inner["enter"] < inner["leave"] <= outer["leave"] <= series["time"][-1]
+
+
+def test_a_running_program_shows_it(script, tmp_path):
+    """What -i saves comes from the live file, too."""
+    path = script(GROWS + "while not any(open('program.py.lprof', 'rb').read() for _ in '.'"
+                  " if os.path.exists('program.py.lprof')): time.sleep(.01)\nos._exit(0)\n")
+    path.write_text(path.read_text().replace("import time", "import os, time"))
+    run_ckernprof(["-lq", "--timeline", "0.005", "-i", "1", path], tmp_path, env=STEADY)
+    [series] = Profile(tmp_path / "program.py.lprof").raw["timeline"]
+    assert len(series["time"]) > 10
 
 
 def test_a_program_that_becomes_another(script, tmp_path):

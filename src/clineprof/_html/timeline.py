@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Resident memory over time as a drawing (SVG): one line for each process, the peak marked.
-Nothing in it comes from the profiled program but numbers."""
+"""Resident memory over time as a drawing (SVG): one line for each process, the peak marked; below them
+the stays in selected functions, callees below their callers. Of the profiled program's text only the
+functions' names are in it."""
 from clineprof._html import texts
 
 WIDTH, HEIGHT = 1000, 150
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 22, 24
 LONGEST = 1e9 * 86400 * 366  # what lies further apart is no one run
+ROW, DEEPEST = 15, 8  # of the stays: their height; functions deeper in a stack are not drawn
+LETTER = 6.5  # the width of one, about
 POINTS = 400  # of a line; the least and the largest value of each step are both drawn
 
 
 def drawing(timeline):
     """Markup; empty when there is nothing to draw."""
-    curves = [_thin(one, since) for one, since in zip(timeline or (), _starts(timeline or ()))]
+    starts = _starts(timeline or ())
+    curves = [_thin(one, since) for one, since in zip(timeline or (), starts)]
     curves = [(pid, points) for pid, points in curves if points]
     if not curves:
         return texts.Markup()
@@ -23,9 +27,12 @@ def drawing(timeline):
         if 1 < len(curves) <= 6:
             parts.append(_name(pid, points[-1], end, peak))
     parts += _peak(curves, end, peak)
+    stays = _stays(timeline, starts, end)
+    parts += [_stay(*stay, end) for stay in stays]
+    height = HEIGHT + ROW * max((stay[1] + 1 for stay in stays), default=0)
     return texts.Markup(
         '<svg class="timeline" viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>'
-        % (WIDTH, HEIGHT, _said(curves, end, peak), "".join(parts)))
+        % (WIDTH, height, _said(curves, end, peak), "".join(parts)))
 
 
 def _starts(timeline):
@@ -89,6 +96,22 @@ def _peak(curves, end, peak):
     yield '<circle class="peak" cx="%.1f" cy="%.1f" r="4"/>' % (x, y)
     yield '<text class="peak" x="%.1f" y="%.1f" text-anchor="%s">peak %s at %s%s</text>' % (
         x, y - 8, anchor, texts.size(rss), texts.time(at), whose)
+
+
+def _stays(timeline, starts, end):
+    """(name, level, enter, leave) of those that lie within the drawing."""
+    found = [(mark["name"], mark["level"], since + mark["enter"], since + mark["leave"])
+             for one, since in zip(timeline, starts) for mark in one.get("marks", ())]
+    return [stay for stay in found if stay[1] < DEEPEST and 0 <= stay[2] <= stay[3] and stay[2] <= end]
+
+
+def _stay(name, level, enter, leave, end):
+    left, top = _x(enter, end), HEIGHT + ROW * level
+    width = max(_x(min(leave, end), end) - left, 1)
+    text = '<text x="%.1f" y="%d">%s</text>' % (left + 3, top + ROW - 4, texts.escape(texts.plain(name)))
+    return '<g class="stay"><title>%s: %s</title><rect x="%.1f" y="%d" width="%.1f" height="%d"/>%s</g>' % (
+        texts.escape(texts.plain(name)), texts.time(leave - enter), left, top, width, ROW - 2,
+        text if width > LETTER * len(name) + 6 else "")
 
 
 def _said(curves, end, peak):
