@@ -4,6 +4,8 @@
 #include "../src/core/wire.h"
 #include "../src/python/profiler.h"
 #include "calls.h"
+#include "children.h"
+#include "family.h"
 #include "leakrun.h"
 #include "show.h"
 #include <errno.h>
@@ -194,7 +196,7 @@ static void say_if_nothing(const struct clp_run *run, const struct clp_profile *
 
     if (run->options.verbosity < 0)
         return;
-    if (clp_profiler_function_count(run->profiler) == 0)
+    if (profile->function_count == 0)
         clp_words_complain(me, by_target ? "nothing was profiled: no target of -p was reached"
                                          : "nothing was profiled: no @profile was reached; put "
                                            "@profile above a function that the program runs");
@@ -352,6 +354,7 @@ static void finish_calls(const struct clp_run *run)
 static void finish_lines(struct clp_run *run)
 {
     struct clp_profile profile;
+    struct clp_buf summed;
 
     clp_profiler_stop(run->profiler);
     clp_liverun_stop_saves(&run->live, me);
@@ -361,7 +364,14 @@ static void finish_lines(struct clp_run *run)
         clp_timeline_fill(&run->timeline, run->profiler, &profile) != CLP_OK)
         clp_words_complain(me, "out of memory; the profile holds only a part");
     note_command(run, &profile);
-    clp_liverun_end(&run->live, me, write_profile(run, &profile));
+    clp_buf_init(&summed, &run->mem);
+    if (run->family != 0 && clp_family_add(run, &profile, &summed) != CLP_OK)
+        clp_words_complain(me, "out of memory; the profile lacks some child processes");
+    bool written = write_profile(run, &profile);
+    clp_liverun_end(&run->live, me, written);
+    if (written)
+        clp_family_remove(&summed);
+    clp_buf_clear(&summed);
     if (run->options.verbosity > 0) {
         print_report(run, &profile);
         clp_leakrun_print(&run->options, &profile);
@@ -369,7 +379,7 @@ static void finish_lines(struct clp_run *run)
     if (run->options.verbosity > 1)
         say_more(run, &profile);
     say_all_refused(run, &profile);
-    if (run->options.verbosity >= 0)
+    if (run->options.verbosity >= 0 && profile.process_count < 2) /* children may have reached more */
         clp_chosen_end(&run->chosen);
     say_if_nothing(run, &profile);
     clp_leakrun_say(&run->options, run->profiler);
@@ -382,6 +392,8 @@ static PyObject *finish(PyObject *capsule, PyObject *nothing)
     struct clp_run *run = PyCapsule_GetPointer(capsule, NULL);
 
     (void)nothing;
+    if (run != NULL && run->process != getpid())
+        clp_children_leave(run);
     if (run == NULL || run->process != getpid())
         Py_RETURN_NONE;
     if (run->options.line_by_line)

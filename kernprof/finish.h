@@ -28,6 +28,9 @@ struct clp_run {
     int standard_error;          /* where it went before -qqq silenced it; else -1 */
     bool unwritable;             /* the output; told already: the temporary folder gets the profile */
     pid_t process;               /* a fork's copy of the atexit function has nothing to write */
+    pid_t family;                /* --prof-child-procs: the process that the run began with; else 0 */
+    unsigned forks;              /* of this process, with that */
+    double start;                /* seconds since 1970 */
 };
 
 /* Has all that done at the end of the interpreter's life: the first atexit function runs last. False

@@ -125,6 +125,37 @@ PyObject *clp_imports_code(struct clp_imports *imports, PyObject *code, const ch
     return code_selected(imports, code, module, NULL, NULL);
 }
 
+static bool chooses_within(void *data, PyCodeObject *code, const char *name)
+{
+    return strcmp(name, "<module>") != 0 && chooses(data, code, name);
+}
+
+static bool is_file_seen(const struct clp_imports *imports, PyObject *file)
+{
+    const char *text = PyUnicode_AsUTF8(file);
+
+    for (size_t i = 0; text != NULL && i < imports->seen_count; i++) {
+        if (imports->seen[i].code_file != NULL && strcmp(imports->seen[i].code_file, text) == 0)
+            return true;
+    }
+    PyErr_Clear();
+    return false;
+}
+
+PyObject *clp_imports_code_within(struct clp_imports *imports, PyObject *code, const char *module)
+{
+    PyObject *file = ((PyCodeObject *)code)->co_filename; /* borrowed */
+    bool exchanges = clp_profiler_exchanges_code(imports->profiler);
+    char resolved[PATH_MAX];
+    struct choice choice;
+    const struct clp_chooser chooser = {exchanges ? chooses_within : chooses, &choice};
+
+    if (is_file_seen(imports, file) ||
+        !begin_choice(&choice, imports, module, file, file, resolved))
+        return Py_NewRef(code);
+    return clp_profiler_prepare(imports->profiler, code, &chooser, NULL);
+}
+
 /* ---- modules to come ---- */
 
 /* Stands in the place of a loader's get_code. Not a built-in function, of whose calls cProfile and

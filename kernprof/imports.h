@@ -37,6 +37,10 @@ void clp_imports_clear(struct clp_imports *imports);
  * `module` is the name it goes by. */
 PyObject *clp_imports_code(struct clp_imports *imports, PyObject *code, const char *module);
 
+/* The same, but where code with probes takes another one's place, the script's own body is not
+ * selected, nor anything in a module that was chosen before. */
+PyObject *clp_imports_code_within(struct clp_imports *imports, PyObject *code, const char *module);
+
 /* The target that selected the function, named as in its code; NULL: none did. Borrowed. */
 const struct clp_target *clp_imports_target_of(const struct clp_imports *imports, const char *file,
                                                const char *name);

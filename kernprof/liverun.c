@@ -94,9 +94,25 @@ static bool clear_place(const char *program, const char *outfile, const char *pa
     return !in_use && keep_earlier(program, outfile, path, header.pid);
 }
 
+/* OUTFILE.FAMILY.PID.live */
+static void name_child(struct clp_liverun *run, const struct clp_liverun_wish *wish)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf prefix;
+
+    clp_buf_init(&prefix, &mem);
+    clp_buf_add_format(&prefix, "%s.%lld", wish->outfile, (long long)wish->family);
+    (void)name_with(&run->path, clp_buf_text(&prefix), (uint64_t)getpid());
+    clp_buf_clear(&prefix);
+}
+
 /* A run that goes on under the same name keeps its file; so does a file that is none of ours. */
 static void name_file(struct clp_liverun *run, const struct clp_liverun_wish *wish)
 {
+    if (wish->family != 0) {
+        name_child(run, wish);
+        return;
+    }
     clp_buf_add_format(&run->path, "%s.live", wish->outfile);
     if (!clear_place(wish->program, wish->outfile, clp_buf_text(&run->path)))
         (void)name_with(&run->path, wish->outfile, (uint64_t)getpid());
@@ -143,6 +159,7 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
         return;
     }
     name_file(run, wish);
+    run->process = getpid();
     if (clp_profiler_go_live(profiler, clp_buf_text(&run->path), wish->command, &fault) != CLP_OK) {
         clp_words_complain_format(
             wish->program, "cannot keep '%s' while the program runs: %s; if it is killed, its "
@@ -152,11 +169,34 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
         return;
     }
     run->live = clp_profiler_live(profiler);
-    run->process = getpid();
+    if (wish->family != 0)
+        run->live->header->parent = (uint64_t)getppid();
     forked = run;
     /* before any helper's: handlers run in the opposite order, and those end before pages are copied */
     (void)pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
     begin_saves(run, profiler, wish);
+}
+
+void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
+                      const struct clp_liverun_wish *wish)
+{
+    struct clp_fault fault = {0};
+
+    if (run->live == NULL)
+        return;
+    name_child(run, wish);
+    clp_status status = clp_profiler_fork_live(profiler, clp_buf_text(&run->path),
+                                               (uint64_t)run->process, &fault);
+    run->process = getpid();
+    run->saver.interval = 0;
+    if (status == CLP_OK) {
+        forked = run;
+        return;
+    }
+    /* not by way of sys.stderr: what the parent's streams hold back is the parent's to write */
+    dprintf(2, "%s: process %d cannot keep its profile in '%s': %s; it is lost\n", wish->program,
+            (int)getpid(), clp_buf_text(&run->path), clp_fault_text(&fault));
+    run->live = NULL;
 }
 
 void clp_liverun_stop_saves(struct clp_liverun *run, const char *program)

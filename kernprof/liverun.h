@@ -21,6 +21,7 @@ struct clp_liverun_wish {
     const char *outfile;  /* absolute; the live file lies beside it */
     const char *command;  /* the program's command line, for readers */
     double save_interval; /* seconds; 0: no saves while the program runs */
+    pid_t family; /* the process that the run began with, when it is another one; else 0 */
 };
 
 /* Reads the header of a live file; false when it is none. */
@@ -31,6 +32,11 @@ bool clp_liverun_peek(const char *path, struct clp_live_header *header);
  * process. */
 void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
                        const struct clp_liverun_wish *wish);
+
+/* In the child of a fork, with the interpreter at work: it gets a live file of its own. What cannot be
+ * had is complained about in one line, and the child's numbers are lost. */
+void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
+                      const struct clp_liverun_wish *wish);
 
 /* No saves any more; before the profile is written. */
 void clp_liverun_stop_saves(struct clp_liverun *run, const char *program);

@@ -6,6 +6,8 @@
 #include "../src/core/version.h"
 #include "../src/python/profiler.h"
 #include "calls.h"
+#include "childmain.h"
+#include "children.h"
 #include "config.h"
 #include "finish.h"
 #include "leakrun.h"
@@ -135,7 +137,10 @@ static void begin_live(struct clp_run *run)
                           .outfile = clp_buf_text(&run->outfile),
                           .command = clp_buf_text(&command),
                           .save_interval = run->options.output_interval,
+                          .family = run->process == 0 ? run->family : 0,
                       });
+    if (run->live.live != NULL)
+        run->live.live->keeps = run->family != 0;
     clp_buf_clear(&command);
 }
 
@@ -187,7 +192,7 @@ static void say_left_out(const struct clp_run *run)
     struct clp_buf text;
 
     clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s%s%s%s%s",
+    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s%s%s%s%s%s",
                        options->prof_mod.count != 0 ? " -p" : "",
                        options->include.count != 0 ? " --include" : "",
                        options->exclude.count != 0 ? " --exclude" : "",
@@ -195,7 +200,8 @@ static void say_left_out(const struct clp_run *run)
                        options->timeline != 0 ? " --timeline" : "",
                        options->pdb_mmem != 0 ? " --pdb-mmem" : "",
                        options->heap != NULL ? " --heap" : "",
-                       clp_leakrun_wanted(options) ? " --leaks" : "");
+                       clp_leakrun_wanted(options) ? " --leaks" : "",
+                       options->child_processes ? " --prof-child-procs" : "");
     if (clp_buf_text(&text)[text.used - 1] != ':' && options->verbosity >= 0)
         clp_words_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
@@ -295,7 +301,8 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
     if (run->options.line_by_line)
         begin_watch(run);
     if ((run->options.line_by_line &&
-         !clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler)))
+         !clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler)) ||
+        (run->family != 0 && !clp_children_begin(run)))
         return complain_of_exception(1);
     return end(clp_program_run(
         &run->options, (struct clp_program_hook){prepare, know, begin, pause_recording, run}));
@@ -351,21 +358,83 @@ static bool keep_path(struct clp_run *run)
     return run->start_path != NULL || !PyErr_Occurred();
 }
 
-PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
+/* NULL with an exception set. */
+static struct clp_run *new_run(PyObject *words)
 {
     struct clp_run *run = PyMem_RawCalloc(1, sizeof *run);
 
-    if (run == NULL)
-        return PyErr_NoMemory();
+    if (run == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
     run->mem = clp_mem_system();
-    run->process = getpid();
+    run->start = clp_clock_wall();
     run->standard_error = -1;
     clp_buf_init(&run->outfile, &run->mem);
     clp_buf_init(&run->live.path, &run->mem);
     clp_buf_init(&run->found_script, &run->mem);
-    if (!clp_words_init(&run->words, words) || !clp_program_leave_folder())
+    return clp_words_init(&run->words, words) ? run : NULL;
+}
+
+PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
+{
+    struct clp_run *run = new_run(words);
+
+    if (run == NULL || !clp_program_leave_folder())
         return NULL;
+    run->process = getpid();
     if (!read_options(run) || !clp_nativerun_ready(&run->options) || !ready_to_run(run))
         return NULL;
+    if (run->options.line_by_line && run->options.child_processes)
+        run->family = run->process;
     return keep_path(run) ? run_program(run, profiler_type) : NULL;
+}
+
+/* ---- a process that the program has started ---- */
+
+/* What belongs to the run as a whole: the first process does it. */
+static void leave_to_family(struct clp_run_options *options)
+{
+    options->verbosity = -1;
+    options->no_preimports = true;
+    options->heap = options->leaks = options->fail_on_leak = NULL;
+    options->timeline = options->pdb_mmem = options->output_interval = 0;
+}
+
+static bool join(struct clp_run *run, PyObject *profiler_type)
+{
+    if (!read_options(run))
+        return false;
+    leave_to_family(&run->options);
+    find_script(run);
+    if (!start_profiler(run, profiler_type) || !install_profiler(run) || !clp_finish_at_exit(run))
+        return false;
+    begin_live(run);
+    return clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler) &&
+           clp_childmain_watch(&run->chosen) && clp_children_begin(run);
+}
+
+PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)
+{
+    PyObject *words, *folder, *outfile;
+    long long family;
+    struct clp_run *run;
+
+    if (!PyArg_ParseTuple(arguments, "LO&O&O!:join", &family, PyUnicode_FSConverter, &outfile,
+                          PyUnicode_FSConverter, &folder, &PyList_Type, &words) ||
+        (run = new_run(words)) == NULL)
+        return NULL;
+    int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    run->family = (pid_t)family;
+    clp_buf_add_text(&run->outfile, PyBytes_AS_STRING(outfile));
+    /* names on the command line are seen from where the first process began */
+    bool there = here >= 0 && chdir(PyBytes_AS_STRING(folder)) == 0;
+    bool done = join(run, profiler_type);
+    if (there && fchdir(here) != 0)
+        done = false;
+    if (here >= 0)
+        close(here);
+    Py_DECREF(outfile);
+    Py_DECREF(folder);
+    return done ? Py_NewRef(Py_None) : NULL;
 }

@@ -13,4 +13,8 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words);
 /* clineprof: prints profiles. */
 PyObject *clp_view_main(PyObject *words);
 
+/* join(family, outfile, folder, words): this process, which a program under ckernprof has started, takes
+ * part in its run: `words` is the command line of that, `family` its process, `folder` where it began. */
+PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments);
+
 #endif

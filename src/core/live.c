@@ -2,6 +2,7 @@
 /* The writing half; live_reader.c reads. */
 #include "live.h"
 #include "history.h"
+#include <errno.h>
 #include <string.h>
 
 #define LOG_BYTES ((size_t)64 * 1024)
@@ -72,6 +73,39 @@ clp_status clp_live_open(struct clp_live *live, struct clp_pages *pages, struct 
     return CLP_OK;
 }
 
+clp_status clp_live_fork(struct clp_live *live, const char *path,
+                         const struct clp_live_header *start, struct clp_fault *fault)
+{
+    struct clp_live_header *header = live->header;
+
+    if (live->pages == NULL || live->pages->left_count == 0) {
+        *fault = (struct clp_fault){.status = CLP_IO, .os_error = ENOENT};
+        return CLP_IO;
+    }
+    /* no live file until it is mapped: one that nobody has is taken for that of an ended process */
+    memset(header->magic, 0, sizeof header->magic);
+    clp_status status = clp_pages_fork_file(live->pages, path, fault);
+    if (status == CLP_OK)
+        fill_header(header, start, header->bytes);
+    else
+        live->log = NULL;
+    return status;
+}
+
+void clp_live_set_name(struct clp_live *live, const char *name)
+{
+    size_t bytes = strlen(name);
+
+    if (live->pages == NULL || live->header == NULL)
+        return;
+    if (bytes >= sizeof live->header->name)
+        bytes = sizeof live->header->name - 1;
+    while (bytes > 0 && (name[bytes] & 0xc0) == 0x80) /* no half of a character */
+        bytes--;
+    memcpy(live->header->name, name, bytes);
+    live->header->name[bytes] = 0;
+}
+
 int clp_live_error(const struct clp_live *live)
 {
     return live->pages != NULL ? live->pages->error : 0;
@@ -125,7 +159,8 @@ static void add_large(struct clp_live *live, struct clp_live_record record,
     if (chunk == NULL)
         return;
     put(chunk, record, parts);
-    clp_pages_unmap(live->pages, chunk, chunk->mapped);
+    if (!live->keeps)
+        clp_pages_unmap(live->pages, chunk, chunk->mapped);
 }
 
 static void add_record(struct clp_live *live, struct clp_live_record record,

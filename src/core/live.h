@@ -25,7 +25,7 @@
 #include "profile.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
-#define CLP_LIVE_VERSION 4
+#define CLP_LIVE_VERSION 6
 #define CLP_LIVE_BYTE_ORDER 0x01020304u
 
 /* Texts are ended by 0. */
@@ -48,6 +48,10 @@ struct clp_live_header {
     uint32_t memory;      /* enum clp_memory */
     char boot[40];        /* which start of the machine the clock's readings belong to */
     char python[32], tracer[16];
+    uint64_t began;  /* the clock's reading at `start` */
+    uint64_t parent; /* the process that this one comes from, of the same run; 0: none */
+    char name[64];   /* what the program calls the process; "": nothing */
+    struct clp_engine_totals inherited; /* a fork's: of before, when it was its parent */
 };
 
 enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMAND, CLP_LIVE_OWN };
@@ -79,6 +83,7 @@ struct clp_live {
     struct clp_live_header *header; /* mapped */
     struct clp_chunk *log;          /* the chunk that takes records; NULL: they end here */
     bool foreign;                   /* functions that come now are another view's */
+    bool keeps;                     /* texts stay mapped, for the files of forks */
 };
 
 /* Makes the file and has the pages of the engine come from it: before anything is selected or
@@ -87,6 +92,14 @@ struct clp_live {
 clp_status clp_live_open(struct clp_live *live, struct clp_pages *pages, struct clp_mem *mem,
                          const char *path, const struct clp_live_header *start,
                          struct clp_fault *fault);
+
+/* In the child of a fork: it gets a file of its own, with all records and counters of its parent's, and
+ * *start as its header. On failure there is no file, and memory stays as it is. */
+clp_status clp_live_fork(struct clp_live *live, const char *path,
+                         const struct clp_live_header *start, struct clp_fault *fault);
+
+/* What the program calls this process, cut to what fits. */
+void clp_live_set_name(struct clp_live *live, const char *name);
 
 /* Each selected function, in the order of their numbers; texts and command at any time. `listener`
  * is a struct clp_live. */
@@ -106,7 +119,8 @@ int clp_live_error(const struct clp_live *live);
 /* ---- reading ---- */
 
 struct clp_live_about {
-    uint64_t pid;
+    uint64_t pid, parent;
+    char name[64]; /* the header's */
     bool running;    /* the process still has the file */
     bool torn;       /* it went on while the file was copied: stacks and counters disagree */
     bool incomplete; /* the file could not grow */

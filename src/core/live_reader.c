@@ -112,7 +112,8 @@ static bool is_sane(const struct clp_live_header *header)
 {
     return is_ended(header->boot, sizeof header->boot) &&
            is_ended(header->python, sizeof header->python) &&
-           is_ended(header->tracer, sizeof header->tracer) && header->rough_nanos > 0 &&
+           is_ended(header->tracer, sizeof header->tracer) &&
+           is_ended(header->name, sizeof header->name) && header->rough_nanos > 0 &&
            header->rough_nanos < 1e6 && header->cost_error >= 0 && header->cost_error < 1e3 &&
            header->start >= 0 && header->start < 1e12 && header->bytes >= sizeof *header &&
            header->bytes % 64 == 0;
@@ -749,11 +750,11 @@ static clp_status fill_meta(const struct reader *reader, double rate, struct clp
 {
     const struct clp_live_header *header = reader->header;
     struct clp_profile_meta *meta = &profile->meta;
-    double wall = (double)(reader->end - header->start_ticks) * rate;
+    double wall = (double)(reader->end - header->began) * rate;
 
     meta->pid = header->pid;
     meta->start = header->start;
-    meta->wall = reader->end > header->start_ticks && wall < 1e18 ? (uint64_t)wall : 0;
+    meta->wall = reader->end > header->began && wall < 1e18 ? (uint64_t)wall : 0;
     meta->overhead_error = (uint64_t)((double)meta->overhead * header->cost_error);
     meta->own_bytes = reader->count;
     meta->memory_step = header->memory_step;
@@ -867,6 +868,7 @@ static clp_status read_all(struct reader *reader, uint64_t now, struct clp_profi
         return status;
     reader->engine.with_rss = reader->header->with_rss != 0;
     reader->end = now;
+    reader->view.base = reader->header->inherited;
     status = read_chunks(reader);
     if (status == CLP_OK)
         status = each_area(reader, CLP_AREA_BLOCK, take_block);
@@ -928,10 +930,13 @@ clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp
     if (!make_copy(&reader, bytes))
         return no_memory(&reader);
     clp_status status = read_all(&reader, now, profile);
-    if (status == CLP_OK)
+    if (status == CLP_OK) {
         *about = (struct clp_live_about){.pid = reader.header->pid,
+                                         .parent = reader.header->parent,
                                          .incomplete = reader.header->incomplete != 0,
                                          .torn = reader.torn};
+        memcpy(about->name, reader.header->name, sizeof about->name);
+    }
     clear_reader(&reader);
     if (status != CLP_OK) {
         clp_profile_clear(profile);

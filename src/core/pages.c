@@ -255,7 +255,7 @@ static void forget_piece(struct clp_pages *pages, const void *block)
             continue;
         munmap(piece->twin, piece->bytes);
         pages->filed -= piece->bytes;
-        *piece = pages->pieces[--pages->piece_count];
+        memmove(piece, piece + 1, (--pages->piece_count - i) * sizeof *piece);
         return;
     }
 }
@@ -308,7 +308,95 @@ void clp_pages_fork_child(struct clp_pages *pages)
     for (size_t i = 0; i < pages->piece_count; i++)
         replace_by_twin(&pages->pieces[i]);
     pages->filed = 0;
+    pages->left_count = pages->piece_count;
     pages->piece_count = 0;
     pages->path = NULL; /* left to the system: the parent's allocator may be locked */
     errno = kept;
+}
+
+static int write_all(int file, const char *bytes, size_t count, uint64_t at)
+{
+    while (count != 0) {
+        ssize_t done = pwrite(file, bytes, count, (off_t)at);
+        if (done < 0 && errno != EINTR)
+            return errno;
+        if (done > 0) {
+            bytes += done;
+            count -= (size_t)done;
+            at += (uint64_t)done;
+        }
+    }
+    return 0;
+}
+
+static uint64_t bytes_left(const struct clp_pages *pages)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < pages->left_count; i++)
+        bytes += pages->pieces[i].bytes;
+    return bytes;
+}
+
+/* The pieces' bytes, one behind the other. 0 or errno. */
+static int fill_file(const struct clp_pages *pages, int file)
+{
+    uint64_t at = 0;
+    int error = allocate(file, 0, bytes_left(pages));
+
+    for (size_t i = 0; i < pages->left_count && error == 0; i++) {
+        error = write_all(file, pages->pieces[i].address, pages->pieces[i].bytes, at);
+        at += pages->pieces[i].bytes;
+    }
+    return error;
+}
+
+/* A write to each page now takes the faults that would fall into the program's time. */
+static void touch_again(char *block, size_t size)
+{
+    for (size_t at = 0; at < size; at += page_bytes())
+        *(volatile char *)(block + at) = *(volatile char *)(block + at);
+}
+
+/* Where a piece cannot be mapped it stays memory: the file's part of it grows old. 0 or errno. */
+static int map_pieces(struct clp_pages *pages, int file)
+{
+    int error = 0;
+
+    for (; pages->piece_count < pages->left_count; pages->piece_count++) {
+        struct clp_piece *piece = &pages->pieces[pages->piece_count];
+        void *twin = map_memory(piece->bytes, MAP_NORESERVE);
+        void *block = twin == NULL ? MAP_FAILED
+                                   : mmap(piece->address, piece->bytes, PROT_READ | PROT_WRITE,
+                                          MAP_SHARED | MAP_FIXED | MAP_POPULATE, file,
+                                          (off_t)pages->file_bytes);
+        if (block == MAP_FAILED)
+            error = errno;
+        else
+            touch_again(block, piece->bytes);
+        piece->twin = twin;
+        pages->filed += piece->bytes;
+        pages->file_bytes += piece->bytes;
+    }
+    return error;
+}
+
+clp_status clp_pages_fork_file(struct clp_pages *pages, const char *path, struct clp_fault *fault)
+{
+    clp_status status = clp_pages_open(pages, pages->mem, path, fault);
+    int file = status == CLP_OK ? reopen(pages) : -1;
+
+    if (status != CLP_OK)
+        return status;
+    int error = file >= 0 ? fill_file(pages, file) : errno;
+    if (error == 0)
+        error = map_pieces(pages, file);
+    if (file >= 0)
+        close(file);
+    if (error == 0)
+        return CLP_OK;
+    clp_pages_remove(pages, path);
+    leave_file(pages, error);
+    *fault = (struct clp_fault){.status = CLP_IO, .os_error = error};
+    return CLP_IO;
 }

@@ -9,7 +9,8 @@
  *
  * A child made by fork must never write into its parent's file. For each piece there is a twin, a
  * range of addresses without memory until a fork fills it; in the child it takes the piece's
- * place. The copy is made before the fork: behind it the parent runs on. */
+ * place. The copy is made before the fork: behind it the parent runs on. The child may then have a
+ * file of its own, made of the same pieces at the same addresses. */
 #ifndef CLP_PAGES_H
 #define CLP_PAGES_H
 
@@ -32,8 +33,9 @@ struct clp_pages {
     struct clp_mem *mem; /* borrowed */
     char *path;          /* owned; NULL: no file, or it cannot grow any more */
     uint64_t device, inode, file_bytes;
-    struct clp_piece *pieces; /* mapped ones */
+    struct clp_piece *pieces; /* mapped ones, in the order of the file */
     size_t piece_count, piece_room;
+    size_t left_count; /* pieces that a fork left without a file */
     int error;      /* errno of the growth that failed */
     uint32_t *full; /* borrowed, or NULL: becomes 1 then */
 };
@@ -63,5 +65,10 @@ bool clp_pages_in_file(const struct clp_pages *pages);
 void clp_pages_fork_prepare(struct clp_pages *pages);
 void clp_pages_fork_parent(struct clp_pages *pages);
 void clp_pages_fork_child(struct clp_pages *pages);
+
+/* In the child, once the interpreter goes on: its pieces move into a file of its own, which must not
+ * exist, and memory comes from there again. CLP_IO with fault->os_error, or CLP_NO_MEMORY: all stays
+ * the child's memory, and there is no file. */
+clp_status clp_pages_fork_file(struct clp_pages *pages, const char *path, struct clp_fault *fault);
 
 #endif

@@ -120,6 +120,12 @@ static void clear_series(struct clp_mem *mem, struct clp_profile_series *series)
     clp_mem_free(mem, series->rss, series->rss_room, sizeof *series->rss);
 }
 
+static void clear_process(struct clp_mem *mem, struct clp_profile_process *process)
+{
+    clp_mem_free_text(mem, process->name);
+    clp_mem_free(mem, process->numbers, process->numbers_bytes, 1);
+}
+
 void clp_profile_clear(struct clp_profile *profile)
 {
     struct clp_mem *mem = profile->mem;
@@ -130,6 +136,9 @@ void clp_profile_clear(struct clp_profile *profile)
     for (size_t i = 0; i < profile->series_count; i++)
         clear_series(mem, &profile->series[i]);
     clp_mem_free(mem, profile->series, profile->series_room, sizeof *profile->series);
+    for (size_t i = 0; i < profile->process_count; i++)
+        clear_process(mem, &profile->processes[i]);
+    clp_mem_free(mem, profile->processes, profile->process_room, sizeof *profile->processes);
     clp_hashmap_clear(&profile->index);
     clp_hashmap_clear(&profile->variants);
     clp_mem_free_text(mem, profile->meta.python);
@@ -456,11 +465,14 @@ static clp_status merge_lines(struct clp_mem *mem, struct clp_profile_function *
     return CLP_OK;
 }
 
+/* A module's text goes as far as it ran, which is not everywhere the same: `if __name__ == ..`. */
 static bool same_source(const struct clp_profile_function *a, const struct clp_profile_function *b)
 {
+    size_t bytes = a->source_bytes < b->source_bytes ? a->source_bytes : b->source_bytes;
+
     return a->source == NULL || b->source == NULL ||
-           (a->source_bytes == b->source_bytes &&
-            memcmp(a->source, b->source, a->source_bytes) == 0);
+           ((a->source_bytes == b->source_bytes || strcmp(a->name, "<module>") == 0) &&
+            memcmp(a->source, b->source, bytes) == 0);
 }
 
 /* Bytes of a name without the " (2)" that an earlier merge put behind it. */
@@ -577,9 +589,44 @@ static clp_status merge_function(struct clp_profile *into, const struct clp_prof
             return CLP_NO_MEMORY;
     function->total = sum_uint64_t(function->total, from->total);
     function->raw_total = sum_uint64_t(function->raw_total, from->raw_total);
-    if (function->source == NULL)
+    if (function->source_bytes < from->source_bytes)
         return clp_profile_set_source(into, function, from->source, from->source_bytes);
     return CLP_OK;
+}
+
+clp_status clp_profile_add_process(struct clp_profile *profile,
+                                   const struct clp_profile_process *process)
+{
+    struct clp_mem *mem = profile->mem;
+    struct clp_profile_process copy = *process;
+    clp_status status;
+
+    RESERVE(status, mem, profile->processes, profile->process_room, profile->process_count);
+    if (status != CLP_OK)
+        return status;
+    if (copy.name != NULL)
+        copy.name = clp_mem_copy_text(mem, process->name, strlen(process->name));
+    if (copy.numbers != NULL)
+        copy.numbers = clp_mem_alloc(mem, process->numbers_bytes, 1);
+    if ((copy.name == NULL) != (process->name == NULL) ||
+        (copy.numbers == NULL) != (process->numbers == NULL)) {
+        clear_process(mem, &copy);
+        return CLP_NO_MEMORY;
+    }
+    if (copy.numbers != NULL)
+        memcpy(copy.numbers, process->numbers, process->numbers_bytes);
+    profile->processes[profile->process_count++] = copy;
+    return CLP_OK;
+}
+
+uint64_t clp_profile_self(const struct clp_profile *profile)
+{
+    struct clp_measures sum = {0};
+
+    for (size_t i = 0; i < profile->function_count; i++)
+        for (size_t j = 0; j < profile->functions[i].line_count; j++)
+            clp_measures_merge(&sum, &profile->functions[i].lines[j].measures);
+    return sum.self;
 }
 
 static clp_status merge_series(struct clp_profile *into, const struct clp_profile_series *from)
@@ -696,6 +743,10 @@ clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile 
     }
     for (size_t i = 0; i < from->series_count; i++) {
         if (merge_series(into, &from->series[i]) != CLP_OK)
+            return CLP_NO_MEMORY;
+    }
+    for (size_t i = 0; i < from->process_count; i++) {
+        if (clp_profile_add_process(into, &from->processes[i]) != CLP_OK)
             return CLP_NO_MEMORY;
     }
     return merge_meta(into, &from->meta);

@@ -107,6 +107,17 @@ struct clp_profile_series {
     size_t mark_count, mark_room;
 };
 
+/* One of several processes whose numbers a profile is the sum of. */
+struct clp_profile_process {
+    uint64_t pid, parent; /* parent: of the same run; 0 when it has none there, or is not known */
+    double start;         /* seconds since 1970; with pid it tells processes apart */
+    uint64_t wall, self;  /* nanoseconds: from its start to its end, and in lines of the profile */
+    uint64_t events;
+    char *name;           /* what the program calls it; NULL: nothing */
+    char *numbers;        /* its own profile without source, as a file's bytes; NULL: not kept */
+    size_t numbers_bytes;
+};
+
 struct clp_profile_function {
     char *file;
     char *name;         /* qualified name */
@@ -189,6 +200,8 @@ struct clp_profile {
     size_t variant_place;        /* the first of them */
     struct clp_profile_series *series;
     size_t series_count, series_room;
+    struct clp_profile_process *processes; /* none where there is but one */
+    size_t process_count, process_room;
     struct clp_profile_meta meta;
 };
 
@@ -222,6 +235,13 @@ clp_status clp_profile_add_sample(struct clp_profile *profile, struct clp_profil
 /* Appends a copy of the mark. CLP_NO_MEMORY leaves the series as it was. */
 clp_status clp_profile_add_mark(struct clp_profile *profile, struct clp_profile_series *series,
                                 const struct clp_profile_mark *mark);
+
+/* Appends a copy. CLP_NO_MEMORY leaves the profile as it was. */
+clp_status clp_profile_add_process(struct clp_profile *profile,
+                                   const struct clp_profile_process *process);
+
+/* What the lines have together. */
+uint64_t clp_profile_self(const struct clp_profile *profile);
 
 /* Replaces the function's source by a copy of these bytes (any bytes; 0 bytes is no source). */
 clp_status clp_profile_set_source(struct clp_profile *profile,

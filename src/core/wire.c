@@ -279,6 +279,40 @@ static void pack_timeline(msgpack_packer *packer, const struct clp_profile *prof
     }
 }
 
+static void pack_process(msgpack_packer *packer, const struct clp_profile_process *process)
+{
+    msgpack_pack_map(packer, 6u + (process->name != NULL) + (process->numbers != NULL));
+    pack_text(packer, "pid");
+    msgpack_pack_uint64(packer, process->pid);
+    pack_text(packer, "parent");
+    msgpack_pack_uint64(packer, process->parent);
+    pack_text(packer, "start");
+    msgpack_pack_double(packer, process->start);
+    pack_text(packer, "wall");
+    msgpack_pack_uint64(packer, process->wall);
+    pack_text(packer, "self");
+    msgpack_pack_uint64(packer, process->self);
+    pack_text(packer, "events");
+    msgpack_pack_uint64(packer, process->events);
+    if (process->name != NULL) {
+        pack_text(packer, "name");
+        pack_text(packer, process->name);
+    }
+    if (process->numbers != NULL) {
+        pack_text(packer, "numbers");
+        msgpack_pack_bin(packer, process->numbers_bytes);
+        msgpack_pack_bin_body(packer, process->numbers, process->numbers_bytes);
+    }
+}
+
+static void pack_processes(msgpack_packer *packer, const struct clp_profile *profile)
+{
+    pack_text(packer, "processes");
+    msgpack_pack_array(packer, profile->process_count);
+    for (size_t i = 0; i < profile->process_count; i++)
+        pack_process(packer, &profile->processes[i]);
+}
+
 static void pack_meta_field(msgpack_packer *packer, const struct clp_profile_meta *meta,
                             const struct meta_field *field)
 {
@@ -331,7 +365,8 @@ clp_status clp_wire_encode(const struct clp_profile *profile, struct clp_buf *ou
     msgpack_packer packer;
 
     msgpack_packer_init(&packer, out, write_bytes);
-    msgpack_pack_map(&packer, profile->series_count != 0 ? 7 : 6);
+    msgpack_pack_map(&packer,
+                     6u + (profile->series_count != 0) + (profile->process_count != 0));
     pack_text(&packer, "format"); /* first, so that a reader can tell from the first bytes */
     pack_text(&packer, CLP_WIRE_FORMAT);
     pack_text(&packer, "version");
@@ -346,6 +381,8 @@ clp_status clp_wire_encode(const struct clp_profile *profile, struct clp_buf *ou
     pack_meta(&packer, &profile->meta);
     if (profile->series_count != 0)
         pack_timeline(&packer, profile);
+    if (profile->process_count != 0)
+        pack_processes(&packer, profile);
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }
 
@@ -792,6 +829,56 @@ static clp_status read_series(struct decoder *decoder, const msgpack_object *obj
     return read_samples(decoder, found[TIME], found[RSS], series);
 }
 
+/* ---- reading: processes ---- */
+
+static clp_status read_process_texts(struct decoder *decoder, const msgpack_object *name,
+                                     const msgpack_object *numbers,
+                                     struct clp_profile_process *process)
+{
+    if (name != NULL && !is_plain_text(name))
+        return refuse_here(decoder, "\"name\" of a process is not a text");
+    if (numbers != NULL && numbers->type != MSGPACK_OBJECT_BIN)
+        return refuse_here(decoder, "\"numbers\" of a process are not bytes");
+    if (name != NULL && copy_text(decoder, name, &decoder->name) != CLP_OK)
+        return CLP_NO_MEMORY;
+    if (name != NULL)
+        process->name = (char *)(uintptr_t)clp_buf_text(&decoder->name);
+    if (numbers != NULL && numbers->via.bin.size != 0) {
+        process->numbers = (char *)(uintptr_t)numbers->via.bin.ptr;
+        process->numbers_bytes = numbers->via.bin.size;
+    }
+    return CLP_OK;
+}
+
+static bool read_optional(const msgpack_object *object, uint64_t *value)
+{
+    return object == NULL || read_uint64(object, value);
+}
+
+static clp_status read_process(struct decoder *decoder, const msgpack_object *object)
+{
+    enum { PID, PARENT, START, WALL, SELF, EVENTS, NAME, NUMBERS, COUNT };
+    static const char *const names[COUNT] = {"pid",  "parent", "start", "wall",
+                                             "self", "events", "name",  "numbers"};
+    const msgpack_object *found[COUNT];
+    struct clp_profile_process process = {0};
+
+    if (find_keys(decoder, object, names, COUNT, found) != CLP_OK)
+        return decoder->fault->status;
+    if (!read_optional(found[PID], &process.pid) ||
+        !read_optional(found[PARENT], &process.parent) ||
+        !read_optional(found[EVENTS], &process.events) ||
+        (found[START] != NULL && !read_number(found[START], &process.start)) ||
+        (found[WALL] != NULL && !read_time(decoder, found[WALL], &process.wall)) ||
+        (found[SELF] != NULL && !read_time(decoder, found[SELF], &process.self)))
+        return refuse_here(decoder, "a process holds something that is not a number in its range");
+    if (read_process_texts(decoder, found[NAME], found[NUMBERS], &process) != CLP_OK)
+        return decoder->fault->status;
+    if (clp_profile_add_process(decoder->profile, &process) != CLP_OK)
+        return no_memory(decoder);
+    return CLP_OK;
+}
+
 /* ---- reading: meta ---- */
 
 static clp_status read_meta_text(struct decoder *decoder, const struct meta_field *field,
@@ -855,10 +942,10 @@ static clp_status read_meta(struct decoder *decoder, const msgpack_object *objec
 /* ---- reading: the top map ---- */
 
 enum { TOP_FORMAT, TOP_VERSION, TOP_UNIT, TOP_FUNCTIONS, TOP_SOURCE, TOP_META, TOP_TIMELINE,
-       TOP_KEYS };
+       TOP_PROCESSES, TOP_KEYS };
 
 static const char *const top_names[TOP_KEYS] = {"format", "version", "unit",    "functions",
-                                                "source", "meta",    "timeline"};
+                                                "source", "meta",    "timeline", "processes"};
 
 /* Finds where the top map's values lie. */
 static clp_status split_top(struct clp_walk *walk, struct span *spans)
@@ -976,6 +1063,10 @@ static clp_status read_top(struct decoder *decoder, const struct span *spans)
         return decoder->fault->status;
     if (spans[TOP_TIMELINE].end != 0 &&
         read_each(decoder, spans[TOP_TIMELINE], "\"timeline\" is not a list", read_series) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_PROCESSES].end != 0 &&
+        read_each(decoder, spans[TOP_PROCESSES], "\"processes\" is not a list", read_process) !=
+            CLP_OK)
         return decoder->fault->status;
     if (spans[TOP_META].end == 0)
         return CLP_OK;

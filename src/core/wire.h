@@ -5,7 +5,8 @@
  *     "functions": [ { "file": str, "line": int, "name": str, "total": int, "raw_total": int,
  *                      "lines": { "line": [int..], "hits": [int..], "time": [int..], .. } } .. ],
  *     "source": [ { "file": str, "line": int, "name": str, "text": str } .. ],
- *     "meta": { .. }, "timeline": [ { "pid": int, "start": float, "time": [..], "rss": [..] } .. ] }
+ *     "meta": { .. }, "timeline": [ { "pid": int, "start": float, "time": [..], "rss": [..] } .. ],
+ *     "processes": [ { "pid": int, "start": float, "name": str, .., "numbers": bin } .. ] }
  *
  * Measures are columns by name (CLP_MEASURE_TABLE), all as long as "line"; a column that is zero
  * throughout is left out. Unknown keys and columns are skipped, so the format can grow.

@@ -41,6 +41,15 @@ static PyObject *module_main(PyObject *module, PyObject *arguments)
     return result;
 }
 
+static PyObject *module_join(PyObject *module, PyObject *arguments)
+{
+    PyObject *type = PyObject_GetAttrString(module, "Profiler");
+    PyObject *result = type != NULL ? clp_run_join(type, arguments) : NULL;
+
+    Py_XDECREF(type);
+    return result;
+}
+
 static PyObject *module_load(PyObject *module, PyObject *paths)
 {
     (void)module;
@@ -117,6 +126,9 @@ static PyMethodDef module_methods[] = {
     {"main", module_main, METH_VARARGS,
      "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
      "viewer (kind 'view'); raises SystemExit with the exit code."},
+    {"join", module_join, METH_VARARGS,
+     "join(family, outfile, folder, words)\n--\n\nThis process takes part in the run of ckernprof with\n"
+     "this command line, which began in this folder as process `family`."},
     {NULL, NULL, 0, NULL},
 };
 

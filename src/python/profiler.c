@@ -252,17 +252,10 @@ static PyObject *profiler_checkpoint(PyObject *self, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
-/* The file under /proc is still the parent's. */
 static PyObject *profiler_after_fork(PyObject *self, PyObject *nothing)
 {
-    struct clp_proc *proc = &clp_setup_recorder()->proc;
-    enum clp_memory mode = proc->mode;
-
     (void)self, (void)nothing;
-    if (proc->file >= 0) {
-        clp_proc_close(proc);
-        (void)clp_proc_open_for(proc, mode);
-    }
+    clp_recorder_after_fork(clp_setup_recorder());
     Py_RETURN_NONE;
 }
 

@@ -19,6 +19,11 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
 clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char *command,
                                 struct clp_fault *fault);
 
+/* In the child of a fork whose parent has a live file: what was counted is dropped, and counted on in a
+ * live file of the child's. On failure it counts in memory, which ends with the process. */
+clp_status clp_profiler_fork_live(PyObject *profiler, const char *path, uint64_t parent,
+                                  struct clp_fault *fault);
+
 /* The profiler's live file, borrowed; its `pages` are NULL when there is none. */
 struct clp_live *clp_profiler_live(PyObject *profiler);
 
@@ -40,6 +45,9 @@ void clp_profiler_set_watch(PyObject *profiler, struct clp_watch *watch);
 /* clp_prepare_code for this profiler. `globals` lead to the module's source where it is no file. */
 PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,
                                const struct clp_chooser *chooser, PyObject *globals);
+
+/* Does its tracer have copies of code run in the place of the code? */
+bool clp_profiler_exchanges_code(PyObject *profiler);
 
 /* clp_prepare_function likewise. */
 bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,

@@ -34,6 +34,12 @@ PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,
     return prepared;
 }
 
+bool clp_profiler_exchanges_code(PyObject *profiler)
+{
+    (void)profiler;
+    return clp_setup_recorder()->tracer->install != NULL;
+}
+
 bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
                                    const struct clp_chooser *chooser)
 {
@@ -63,6 +69,7 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
         .with_rss = self->window.memory,
         .rough_nanos = recorder->clock.rough_nanos,
         .start_ticks = recorder->clock.start_ticks,
+        .began = recorder->clock.start_ticks,
         .clock_nanos = recorder->clock.start_nanos,
         .costs = recorder->engine.costs,
         .cost_error = recorder->cost_error,
@@ -98,6 +105,29 @@ clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char
     if (!clp_texts_set_live(self->texts, &recorder->live))
         PyErr_Clear(); /* its reader shows the numbers without source */
     return CLP_OK;
+}
+
+clp_status clp_profiler_fork_live(PyObject *profiler, const char *path, uint64_t parent,
+                                  struct clp_fault *fault)
+{
+    struct clp_profiler *self = clp_profiler_of(profiler);
+    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_live_header header;
+
+    clp_recorder_after_fork(recorder);
+    uint64_t now = clp_clock_read(&recorder->clock);
+    clp_status status = clp_view_reset(&self->window.view, now);
+    if (status != CLP_OK) {
+        *fault = (struct clp_fault){.status = status};
+        return status;
+    }
+    start_header(self, &header);
+    header.start = self->started = clp_clock_wall();
+    header.start_nanos = self->start_nanos = clp_clock_monotonic();
+    header.began = now;
+    header.parent = parent;
+    header.inherited = self->window.view.base;
+    return clp_live_fork(&recorder->live, path, &header, fault);
 }
 
 struct clp_live *clp_profiler_live(PyObject *profiler)

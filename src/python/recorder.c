@@ -314,6 +314,37 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     (void)clp_recorder_new_thread(recorder);
 }
 
+/* The file under /proc is still the parent's, and so is what the thread has used. */
+static void take_up_memory(struct clp_recorder *recorder)
+{
+    enum clp_memory mode = recorder->proc.mode;
+
+    if (recorder->proc.file < 0)
+        return;
+    clp_proc_close(&recorder->proc);
+    (void)clp_proc_open_for(&recorder->proc, mode);
+    recorder->check_at = clp_clock_read(&recorder->clock) + recorder->check_gap; /* it takes a while */
+    if (recorder->readers != 0)
+        set_reading(recorder, rss_span(recorder));
+}
+
+void clp_recorder_after_fork(struct clp_recorder *recorder)
+{
+    uint64_t now = clp_clock_read(&recorder->clock);
+
+    for (struct clp_thread *thread = recorder->engine.threads; thread != NULL;
+         thread = thread->next) {
+        if (thread == clp_thread_here)
+            continue;
+        clp_engine_unwind(thread, now);
+        thread->ended = true;
+    }
+    clp_engine_reap(&recorder->engine);
+    if (clp_thread_here != NULL)
+        (void)take_use(clp_thread_here, now);
+    take_up_memory(recorder);
+}
+
 /* ---- functions ---- */
 
 struct clp_site *clp_recorder_site(struct clp_recorder *recorder, uint32_t function)

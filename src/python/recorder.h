@@ -168,6 +168,10 @@ struct clp_site *clp_recorder_site(struct clp_recorder *recorder, uint32_t funct
 /* Is clp_recorder_note_call to be told of calls from now on? */
 void clp_recorder_watch_calls(struct clp_recorder *recorder, bool watch);
 
+/* This process is the child of a fork: its memory is read from now on, and threads that it does not have
+ * end. What was counted stays. */
+void clp_recorder_after_fork(struct clp_recorder *recorder);
+
 /* Puts it among the codes of its function's site. False with an exception set. */
 bool clp_recorder_list_code(struct clp_selected *selected);
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "children.h"
+#include "../src/python/profiler.h"
+#include "../src/python/setup.h"
+#include "family.h"
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char me[] = CLP_RUN_NAME;
+
+#define FORKS_PER_SWEEP 64
+#define CHILDREN_PER_SWEEP 32
+
+/* ---- a process ---- */
+
+/* What the program calls the process; "" where it says nothing. */
+static void note_name(const struct clp_run *run)
+{
+    PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "multiprocessing.process");
+    PyObject *process = NULL, *name = NULL; /* the module is borrowed, these are owned */
+
+    if (module != NULL)
+        process = PyObject_CallMethod(module, "current_process", NULL);
+    if (process != NULL)
+        name = PyObject_GetAttrString(process, "name");
+    const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (text != NULL && strcmp(text, "MainProcess") != 0)
+        clp_live_set_name(run->live.live, text);
+    PyErr_Clear();
+    Py_XDECREF(process);
+    Py_XDECREF(name);
+}
+
+static PyObject *named(PyObject *capsule, PyObject *nothing)
+{
+    const struct clp_run *run = PyCapsule_GetPointer(capsule, NULL);
+
+    (void)nothing;
+    if (run != NULL && run->live.live != NULL)
+        note_name(run);
+    PyErr_Clear();
+    Py_RETURN_NONE;
+}
+
+static PyObject *forked(PyObject *capsule, PyObject *nothing)
+{
+    struct clp_run *run = PyCapsule_GetPointer(capsule, NULL);
+
+    (void)nothing;
+    if (run != NULL && run->live.process != getpid())
+        clp_liverun_fork(&run->live, run->profiler,
+                         &(struct clp_liverun_wish){.program = me,
+                                                    .outfile = clp_buf_text(&run->outfile),
+                                                    .family = run->family});
+    PyErr_Clear();
+    Py_RETURN_NONE;
+}
+
+static void sweep(const struct clp_run *run)
+{
+    struct clp_own_work work = clp_own_work_begin(clp_setup_recorder());
+
+    clp_family_sweep(run);
+    clp_own_work_end(clp_setup_recorder(), work);
+}
+
+/* In the parent. */
+static PyObject *has_forked(PyObject *capsule, PyObject *nothing)
+{
+    struct clp_run *run = PyCapsule_GetPointer(capsule, NULL);
+
+    (void)nothing;
+    if (run != NULL && run->live.live != NULL && ++run->forks % FORKS_PER_SWEEP == 0)
+        sweep(run);
+    PyErr_Clear();
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"forked", forked, METH_NOARGS, NULL},
+    {"named", named, METH_NOARGS, NULL},
+    {"has_forked", has_forked, METH_NOARGS, NULL},
+};
+
+#define METHODS (sizeof methods / sizeof *methods)
+
+/* Owned tuple of the methods. */
+static PyObject *methods_of(struct clp_run *run)
+{
+    PyObject *capsule = PyCapsule_New(run, NULL, NULL);
+    PyObject *tuple = capsule != NULL ? PyTuple_New(METHODS) : NULL;
+
+    for (size_t i = 0; tuple != NULL && i < METHODS; i++) {
+        PyObject *function = PyCFunction_New(&methods[i], capsule);
+        if (function == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, function);
+    }
+    Py_XDECREF(capsule);
+    return tuple;
+}
+
+/* What a spawned process is to know. Owned list of str. */
+static PyObject *settings_of(const struct clp_run *run)
+{
+    char folder[PATH_MAX];
+    PyObject *list = Py_BuildValue("[NNN]", PyUnicode_FromFormat("%lld", (long long)run->family),
+                                   PyUnicode_DecodeFSDefault(clp_buf_text(&run->outfile)),
+                                   PyUnicode_DecodeFSDefault(
+                                       getcwd(folder, sizeof folder) != NULL ? folder : "/"));
+
+    for (int i = 0; list != NULL && i < run->words.count; i++) {
+        PyObject *word = PyUnicode_DecodeFSDefault(run->words.items[i]);
+        if (word == NULL || PyList_Append(list, word) != 0)
+            Py_CLEAR(list);
+        Py_XDECREF(word);
+    }
+    return list;
+}
+
+bool clp_children_begin(struct clp_run *run)
+{
+    PyObject *helper = PyImport_ImportModule("clineprof._children");
+    PyObject *callbacks = methods_of(run);
+    PyObject *settings = run->family == getpid() ? settings_of(run) : Py_NewRef(Py_None);
+    PyObject *result = NULL;
+
+    if (helper != NULL && callbacks != NULL && settings != NULL)
+        result = PyObject_CallMethod(helper, "begin", "OO", settings, callbacks);
+    Py_XDECREF(helper);
+    Py_XDECREF(callbacks);
+    Py_XDECREF(settings);
+    Py_XDECREF(result);
+    return result != NULL;
+}
+
+void clp_children_leave(struct clp_run *run)
+{
+    if (run->live.live == NULL || run->live.process != getpid())
+        return;
+    note_name(run);
+    if (clp_profiler_function_count(run->profiler) == 0)
+        clp_liverun_end(&run->live, me, true);
+    else if (getpid() % CHILDREN_PER_SWEEP == 0)
+        clp_family_sweep(run);
+}

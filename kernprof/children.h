@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* --prof-child-procs: the processes that the program starts. Each records into a live file of its own
+ * beside the output, OUTFILE.FAMILY.PID.live, where FAMILY is the number of the process that the run
+ * began with. That one adds them up when it ends. Until then nobody has to write anything, so it does not
+ * matter how a child ends.
+ *
+ *   fork   its counters move from the parent's live file into its own, and what they held is dropped
+ *   spawn  finds the profiler through the environment (src/clineprof/_children.py) */
+#ifndef CLP_CHILDREN_H
+#define CLP_CHILDREN_H
+
+#include "finish.h"
+
+/* Before the program runs: what it forks and spawns from now on takes part. False with an exception
+ * set. */
+bool clp_children_begin(struct clp_run *run);
+
+/* At the end of a child, when it ends by itself: names its file's process, and takes the file away if
+ * nothing was selected in it. */
+void clp_children_leave(struct clp_run *run);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+#include "family.h"
+#include "../src/core/file.h"
+#include "../src/core/wire.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char me[] = CLP_RUN_NAME;
+
+#define MOST_NUMBERS 256   /* processes whose numbers are kept apart; of more, only the sum */
+#define FEWEST_TO_SWEEP 16 /* files */
+#define LARGEST_SUM ((size_t)1 << 31)
+
+/* ---- the family's files ---- */
+
+struct search {
+    struct clp_buf folder, prefix; /* "demo.lprof.4711." */
+    DIR *entries;
+    struct clp_buf path; /* the last that was found */
+};
+
+static void search_begin(struct search *search, const struct clp_run *run)
+{
+    struct clp_mem *mem = run->outfile.mem;
+    const char *outfile = clp_buf_text(&run->outfile), *slash = strrchr(outfile, '/');
+
+    clp_buf_init(&search->folder, mem);
+    clp_buf_init(&search->prefix, mem);
+    clp_buf_init(&search->path, mem);
+    clp_buf_add(&search->folder, outfile, (size_t)(slash - outfile) + 1);
+    clp_buf_add_format(&search->prefix, "%s.%lld.", slash + 1, (long long)run->family);
+    search->entries = opendir(clp_buf_text(&search->folder));
+}
+
+static void search_end(struct search *search)
+{
+    if (search->entries != NULL)
+        closedir(search->entries);
+    clp_buf_clear(&search->folder);
+    clp_buf_clear(&search->prefix);
+    clp_buf_clear(&search->path);
+}
+
+/* "4712.live", "4712-2.live" */
+static bool is_child(const char *name)
+{
+    const char *end = name + strspn(name, "0123456789-");
+
+    return isdigit((unsigned char)*name) && strcmp(end, ".live") == 0;
+}
+
+/* The next file of this run's; NULL when there is none. A run of long ago may have had our number. */
+static const char *search_next(struct search *search, const struct clp_run *run)
+{
+    const char *prefix = clp_buf_text(&search->prefix);
+    struct clp_live_header header;
+    struct dirent *entry;
+
+    while (search->entries != NULL && (entry = readdir(search->entries)) != NULL) {
+        if (strncmp(entry->d_name, prefix, search->prefix.used) != 0 ||
+            !is_child(entry->d_name + search->prefix.used))
+            continue;
+        search->path.used = 0;
+        clp_buf_add_format(&search->path, "%s%s", clp_buf_text(&search->folder), entry->d_name);
+        if (clp_liverun_peek(clp_buf_text(&search->path), &header) && header.start >= run->start)
+            return clp_buf_text(&search->path);
+    }
+    return NULL;
+}
+
+/* ---- the sum ---- */
+
+static void encode_numbers(const struct clp_profile *profile, struct clp_buf *bytes)
+{
+    struct clp_profile bare = *profile; /* the numbers alone: source is in the sum */
+    struct clp_mem *mem = profile->mem;
+    size_t count = profile->function_count;
+    struct clp_profile_function *functions = clp_mem_alloc(mem, count, sizeof *functions);
+
+    if (functions == NULL)
+        return;
+    memcpy(functions, profile->functions, count * sizeof *functions);
+    for (size_t i = 0; i < count; i++)
+        functions[i].source = NULL;
+    bare.functions = functions;
+    bare.process_count = bare.series_count = 0;
+    (void)clp_wire_encode(&bare, bytes);
+    clp_mem_free(mem, functions, count, sizeof *functions);
+}
+
+static clp_status add_row(struct clp_profile *sum, const struct clp_profile *one, uint64_t parent,
+                          const char *name)
+{
+    struct clp_profile_process row = {
+        .pid = one->meta.pid,
+        .parent = parent,
+        .start = one->meta.start,
+        .wall = one->meta.wall,
+        .self = clp_profile_self(one),
+        .events = one->meta.events,
+        .name = (char *)(uintptr_t)(name[0] != 0 ? name : NULL),
+    };
+    struct clp_buf bytes;
+
+    clp_buf_init(&bytes, sum->mem);
+    if (sum->process_count < MOST_NUMBERS)
+        encode_numbers(one, &bytes);
+    if (bytes.used != 0 && !bytes.failed) {
+        row.numbers = bytes.bytes;
+        row.numbers_bytes = bytes.used;
+    }
+    clp_status status = clp_profile_add_process(sum, &row);
+    clp_buf_clear(&bytes);
+    return status;
+}
+
+static bool has_row(const struct clp_profile *sum, const struct clp_live_header *header)
+{
+    for (size_t i = 0; i < sum->process_count; i++)
+        if (sum->processes[i].pid == header->pid && sum->processes[i].start == header->start)
+            return true;
+    return false;
+}
+
+static void say_running(const struct clp_run *run, const char *path,
+                        const struct clp_live_about *about)
+{
+    if (run->options.verbosity >= 0)
+        clp_words_complain_format(me, "process %llu still runs; what it has done so far is in the "
+                                      "profile, all of it will be in '%s'",
+                                  (unsigned long long)about->pid, path);
+}
+
+/* It has ended, or is not to be called running. */
+static void settle_lines(struct clp_profile *one)
+{
+    for (size_t i = 0; i < one->function_count; i++)
+        for (size_t j = 0; j < one->functions[i].line_count; j++)
+            one->functions[i].lines[j].running = false;
+}
+
+static void add_name(struct clp_buf *names, const char *path)
+{
+    clp_buf_add(names, path, strlen(path) + 1);
+}
+
+static clp_status merge_one(struct clp_profile *sum, struct clp_profile *one,
+                            const struct clp_live_about *about)
+{
+    if (one->meta.events == 0)
+        return CLP_OK;
+    settle_lines(one);
+    clp_status status = clp_profile_merge(sum, one);
+    return status == CLP_OK ? add_row(sum, one, about->parent, about->name) : status;
+}
+
+/* A process's file. `final`: those that run count, too, and what is wrong is told. */
+static clp_status add_file(const struct clp_run *run, const char *path, bool final,
+                           struct clp_profile *sum, struct clp_buf *summed)
+{
+    struct clp_live_header header;
+    struct clp_live_about about;
+    struct clp_profile one;
+    struct clp_fault fault;
+
+    if (!clp_liverun_peek(path, &header) || header.pid == (uint64_t)getpid() ||
+        (!final && clp_proc_maps(header.pid, path)))
+        return CLP_OK;
+    if (has_row(sum, &header)) {
+        add_name(summed, path);
+        return CLP_OK;
+    }
+    clp_profile_init(&one, sum->mem);
+    clp_status status = clp_live_read(path, NULL, &one, &about, &fault);
+    if (status == CLP_OK) {
+        status = merge_one(sum, &one, &about);
+        if (!about.running)
+            add_name(summed, path);
+        else if (one.meta.events != 0)
+            say_running(run, path, &about);
+    } else {
+        if (final)
+            clp_finish_complain_fault(run, "cannot read what a child process recorded,", path,
+                                      &fault);
+        status = CLP_OK;
+    }
+    clp_profile_clear(&one);
+    return status;
+}
+
+/* ---- the sum of those that have ended ---- */
+
+static void name_sum(const struct clp_run *run, struct clp_buf *name)
+{
+    clp_buf_init(name, run->outfile.mem);
+    clp_buf_add_format(name, "%s.%lld.ended.lprof", clp_buf_text(&run->outfile),
+                       (long long)run->family);
+}
+
+/* Into an empty profile; where there is no sum it stays empty. */
+static clp_status read_sum(const char *path, struct clp_profile *sum, struct clp_fault *fault)
+{
+    struct clp_buf bytes;
+
+    clp_buf_init(&bytes, sum->mem);
+    clp_status status = clp_file_read(path, LARGEST_SUM, &bytes, fault);
+    if (status == CLP_OK)
+        status = clp_wire_decode(clp_buf_text(&bytes), bytes.used, sum, fault);
+    else if (fault->os_error == ENOENT)
+        status = CLP_OK;
+    clp_buf_clear(&bytes);
+    return status;
+}
+
+static bool write_sum(const char *path, const struct clp_profile *sum)
+{
+    struct clp_fault fault;
+    struct clp_buf bytes;
+
+    clp_buf_init(&bytes, sum->mem);
+    bool done = clp_wire_encode(sum, &bytes) == CLP_OK &&
+                clp_file_write(path, clp_buf_text(&bytes), bytes.used, &fault) == CLP_OK;
+    clp_buf_clear(&bytes);
+    return done;
+}
+
+static size_t count_files(const struct clp_run *run)
+{
+    struct search search;
+    size_t count = 0;
+
+    search_begin(&search, run);
+    while (search_next(&search, run) != NULL)
+        count++;
+    search_end(&search);
+    return count;
+}
+
+static clp_status add_files(const struct clp_run *run, bool final, struct clp_profile *sum,
+                            struct clp_buf *summed)
+{
+    struct search search;
+    const char *path;
+    clp_status status = CLP_OK;
+
+    search_begin(&search, run);
+    while (status == CLP_OK && (path = search_next(&search, run)) != NULL)
+        status = add_file(run, path, final, sum, summed);
+    search_end(&search);
+    return status;
+}
+
+/* A descriptor, or -1: another sweep is at work. */
+static int lock(const struct clp_run *run)
+{
+    struct search search;
+    int folder;
+
+    search_begin(&search, run);
+    folder = open(clp_buf_text(&search.folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    search_end(&search);
+    if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) != 0) {
+        close(folder);
+        folder = -1;
+    }
+    return folder;
+}
+
+static void sweep(const struct clp_run *run)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf name, summed;
+    struct clp_profile sum;
+    struct clp_fault fault = {.os_error = 0};
+
+    clp_profile_init(&sum, &mem);
+    clp_buf_init(&summed, &mem);
+    name_sum(run, &name);
+    if (read_sum(clp_buf_text(&name), &sum, &fault) == CLP_OK &&
+        add_files(run, false, &sum, &summed) == CLP_OK && summed.used != 0 &&
+        (sum.process_count == 0 || write_sum(clp_buf_text(&name), &sum)))
+        clp_family_remove(&summed);
+    clp_buf_clear(&name);
+    clp_buf_clear(&summed);
+    clp_profile_clear(&sum);
+}
+
+void clp_family_sweep(const struct clp_run *run)
+{
+    int held = count_files(run) >= FEWEST_TO_SWEEP ? lock(run) : -1;
+
+    if (held < 0)
+        return;
+    sweep(run);
+    close(held);
+}
+
+/* ---- the end ---- */
+
+/* A sweep takes milliseconds; one that hangs is not waited for. */
+static int lock_soon(const struct clp_run *run)
+{
+    const struct timespec moment = {.tv_nsec = 10000000};
+    int held = lock(run);
+
+    for (int i = 0; held < 0 && i < 200; i++) {
+        (void)nanosleep(&moment, NULL);
+        held = lock(run);
+    }
+    return held;
+}
+
+static clp_status add_sum(const struct clp_run *run, struct clp_profile *profile,
+                          struct clp_buf *summed)
+{
+    struct clp_fault fault = {.os_error = 0};
+    struct clp_profile ended;
+    struct clp_buf name;
+
+    name_sum(run, &name);
+    clp_profile_init(&ended, profile->mem);
+    clp_status status = read_sum(clp_buf_text(&name), &ended, &fault);
+    if (status == CLP_OK && ended.process_count != 0) {
+        status = clp_profile_merge(profile, &ended);
+        add_name(summed, clp_buf_text(&name));
+    } else if (status != CLP_OK) {
+        clp_finish_complain_fault(run, "cannot read what child processes recorded,",
+                                  clp_buf_text(&name), &fault);
+        status = CLP_OK;
+    }
+    clp_profile_clear(&ended);
+    clp_buf_clear(&name);
+    return status;
+}
+
+clp_status clp_family_add(const struct clp_run *run, struct clp_profile *profile,
+                          struct clp_buf *summed)
+{
+    int held = lock_soon(run);
+    clp_status status = add_row(profile, profile, 0, "");
+
+    if (status == CLP_OK)
+        status = add_sum(run, profile, summed);
+    if (status == CLP_OK)
+        status = add_files(run, true, profile, summed);
+    if (held >= 0)
+        close(held);
+    return status;
+}
+
+void clp_family_remove(const struct clp_buf *summed)
+{
+    for (size_t at = 0; at < summed->used; at += strlen(summed->bytes + at) + 1)
+        (void)unlink(summed->bytes + at);
+}

@@ -1,0 +1,548 @@
+# SPDX-License-Identifier: MIT
+"""--prof-child-procs: whatever a program starts is in the profile, to the hit, however it ends."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import msgpack
+import pytest
+from harness import (
+    Profile,
+    ckernprof,
+    clean_environment,
+    line_of,
+    run,
+    run_ckernprof,
+    run_python,
+    run_viewer,
+)
+
+OPTION = "--prof-child-procs"
+
+WORK = """\
+import multiprocessing, os, signal, subprocess, sys, time
+
+@profile
+def work(n):
+    for i in range(n):
+        done = i  # turn
+    return n
+
+def settle(pid):
+    os.waitpid(pid, 0)
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Writes prog.py: what all of these programs have, and the rest, run as a main script."""
+
+    def write(rest):
+        (tmp_path / "prog.py").write_text(WORK + rest)
+
+    return write
+
+
+def turns(profile, name="work", mark="# turn", file="prog.py"):
+    return profile.line(name, line_of(profile.folder / file, mark))["hits"]
+
+
+def profiled(folder, *options, program=("prog.py",), **more):
+    """Runs it, and it must do what it does without a profiler; the profile."""
+    ended = run_ckernprof(["-l", OPTION, *options, *program], folder, **more)
+    assert ended.err == "", ended.err
+    profile = ended.profile()
+    profile.folder = folder
+    profile.ended = ended
+    profile.processes = profile.raw.get("processes", [])
+    return profile
+
+
+def left_over(folder):
+    return sorted(entry.name for entry in folder.iterdir() if ".lprof." in entry.name)
+
+
+# ---- fork --------------------------------------------------------------------------------------
+
+
+def test_forks_count_to_the_hit_and_say_who_they_were(program, tmp_path):
+    program("""
+work(1)
+for n in 10, 100:
+    pid = os.fork()
+    if pid == 0:
+        work(n)
+        os._exit(0)
+    settle(pid)
+""")
+    profile = profiled(tmp_path)
+    assert turns(profile) == 111
+    assert profile.line("work", line_of(tmp_path / "prog.py", "return n"))["hits"] == 3
+    own = [process["pid"] for process in profile.processes]
+    assert len(set(own)) == 3
+    assert [p["parent"] for p in profile.processes] == [0, own[0], own[0]]
+    assert left_over(tmp_path) == []
+
+
+def test_a_fork_drops_what_its_parent_counted_but_not_where_it_stands(program, tmp_path):
+    """The fork happens within profiled lines, which both go on with."""
+    program("""
+@profile
+def outer():
+    work(1000)
+    pid = os.fork()  # both
+    if pid == 0:
+        work(10)
+    else:
+        settle(pid)
+    return pid  # each
+
+outer()
+""")
+    profile = profiled(tmp_path)
+    assert turns(profile) == 1010
+    assert turns(profile, "outer", "# both") == 1
+    assert turns(profile, "outer", "# each") == 2
+
+
+def test_a_forks_numbers_are_kept_apart(program, tmp_path):
+    program("""
+work(3)
+pid = os.fork()
+if pid == 0:
+    work(40)
+    sys.exit()
+settle(pid)
+""")
+    profile = profiled(tmp_path)
+    apart = [msgpack.unpackb(process["numbers"]) for process in profile.processes]
+    line = line_of(tmp_path / "prog.py", "# turn")
+    [[mine], [childs]] = [one["functions"] for one in apart]
+    assert Profile.measure(mine, "hits")[line] == 3
+    assert Profile.measure(childs, "hits")[line] == 40
+
+
+def test_threads_of_the_parent_are_not_in_the_child(program, tmp_path):
+    program("""
+import threading
+held = threading.Event()
+
+@profile
+def wait():
+    held.wait()  # held
+    work(5)
+
+thread = threading.Thread(target=wait)
+thread.start()
+pid = os.fork()
+if pid == 0:
+    work(10)
+    os._exit(0)
+settle(pid)
+held.set()
+thread.join()
+""")
+    ended = run_ckernprof(["-l", OPTION, "-W" if False else "prog.py"], tmp_path)
+    profile = ended.profile()
+    profile.folder = tmp_path
+    assert turns(profile) == 15
+    assert turns(profile, "wait", "# held") == 1
+
+
+def test_grandchildren(program, tmp_path):
+    program("""
+def deeper(levels):
+    work(10 ** levels)
+    if levels:
+        pid = os.fork()
+        if pid == 0:
+            deeper(levels - 1)
+            os._exit(0)
+        settle(pid)
+deeper(3)
+""")
+    profile = profiled(tmp_path)
+    assert turns(profile) == 1111
+    assert len(profile.processes) == 4
+
+
+def test_thousands_of_short_forks_leave_nothing_behind(program, tmp_path):
+    program("""
+most = 0
+for k in range(500):
+    pid = os.fork()
+    if pid == 0:
+        work(2)
+        os._exit(0)
+    settle(pid)
+    most = max(most, sum(".lprof." in name for name in os.listdir()))
+print(most)
+""")
+    profile = profiled(tmp_path)
+    assert turns(profile) == 1000
+    assert len(profile.processes) == 501
+    assert int(profile.ended.out.splitlines()[0]) < 200
+    assert left_over(tmp_path) == []
+
+
+# ---- how children end --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "os._exit(3)",
+        "os.kill(os.getpid(), signal.SIGKILL)",
+        "os.kill(os.getpid(), signal.SIGTERM)",
+        "sys.exit(1)",
+        "os.abort()",
+        "os.execv('/bin/true', ['true'])",
+    ],
+)
+def test_children_that_end_in_any_way(program, tmp_path, end):
+    program(f"""
+pid = os.fork()
+if pid == 0:
+    work(70)
+    {end}
+settle(pid)
+""")
+    ended = run_ckernprof(["-l", OPTION, "prog.py"], tmp_path)
+    profile = ended.profile()
+    profile.folder = tmp_path
+    assert turns(profile) == 70
+    assert left_over(tmp_path) == []
+
+
+def test_a_child_that_becomes_another_python(program, tmp_path):
+    program("""
+if len(sys.argv) > 1:
+    work(200)
+    sys.exit()
+pid = os.fork()
+if pid == 0:
+    work(30)
+    os.execv(sys.executable, [sys.executable, "prog.py", "again"])
+settle(pid)
+""")
+    profile = profiled(tmp_path)
+    assert turns(profile) == 230
+    assert left_over(tmp_path) == []
+
+
+def test_a_child_that_outlives_its_parent_is_named(program, tmp_path):
+    program("""
+pid = os.fork()
+if pid == 0:
+    work(50)
+    print("ready", flush=True)
+    sys.stdout.close()
+    os.close(1)
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    work(7)
+    open("gone", "w").close()
+    os._exit(0)
+while not any(name.count(".lprof.") and name.count(".") > 3 for name in os.listdir()):
+    time.sleep(0.01)
+time.sleep(0.5)
+""")
+    process = subprocess.Popen([*ckernprof("-l", OPTION, "prog.py")], cwd=tmp_path,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=clean_environment())  # fmt: skip
+    try:
+        assert process.wait(60) == 0
+        told = process.stderr.readline()
+        [file] = left_over(tmp_path)
+        assert re.fullmatch(
+            r"ckernprof: process \d+ still runs; what it has done so far is in the profile, all of "
+            rf"it will be in '.*/{re.escape(file)}'\n", told)
+        profile = Profile(tmp_path / "prog.py.lprof")
+        profile.folder = tmp_path
+        assert turns(profile) == 50
+    finally:
+        (tmp_path / "go").touch()
+    for _ in range(3000):
+        if (tmp_path / "gone").exists():
+            break
+        time.sleep(0.01)
+    shown = run_viewer([file], tmp_path)
+    assert re.search(r"^ +6 +57 ", shown.out, re.M), shown.out
+    process.stdout.close()
+    process.stderr.close()
+
+
+def test_when_the_parent_is_killed_all_live_files_can_be_merged(program, tmp_path):
+    program("""
+work(1)
+pid = os.fork()
+if pid == 0:
+    work(20)
+    os._exit(0)
+settle(pid)
+os.kill(os.getpid(), signal.SIGKILL)
+""")
+    ended = run_ckernprof(["-l", OPTION, "prog.py"], tmp_path)
+    assert ended.code == -signal.SIGKILL
+    files = [entry.name for entry in tmp_path.iterdir() if entry.name.endswith(".live")]
+    assert len(files) == 2
+    merged = run_viewer(["merge", "-o", "sum.lprof", *files], tmp_path)
+    assert merged.code == 0, merged.err
+    profile = Profile(tmp_path / "sum.lprof")
+    profile.folder = tmp_path
+    assert turns(profile) == 21
+
+
+# ---- multiprocessing ---------------------------------------------------------------------------
+
+POOL = """
+def job(n):
+    return work(n)
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    with context.Pool(2) as pool:
+        print(sum(pool.map(job, [1, 10, 100, 1000])))
+    process = context.Process(target=job, args=(5000,), name="the big one")
+    process.start()
+    process.join()
+"""
+
+METHODS = ["fork", "spawn", "forkserver"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_pools_and_processes_of_multiprocessing(program, tmp_path, method):
+    program(POOL)
+    profile = profiled(tmp_path, program=("prog.py", method))
+    assert profile.ended.out.startswith("1111\n")
+    assert turns(profile) == 6111
+    assert "the big one" in [process.get("name") for process in profile.processes]
+    assert left_over(tmp_path) == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_targets_hold_in_children(tmp_path, method):
+    """Without @profile: -p of the script, which is __mp_main__ there, and of a module."""
+    (tmp_path / "helper.py").write_text("def help(n):\n    for i in range(n):\n        pass  # help\n")
+    (tmp_path / "prog.py").write_text(
+        WORK.replace("@profile\n", "") + "import helper\n"
+        "class Worker:\n    def go(self, n):\n        helper.help(n)  # go\n        work(n)\n"
+        + POOL.replace("return work(n)", "Worker().go(n)\n    return n")
+    )
+    profile = profiled(tmp_path, "-p", "prog.py,helper", program=("prog.py", method))
+    assert turns(profile) == 6111
+    assert turns(profile, "help", "# help", "helper.py") == 6111
+    assert turns(profile, "Worker.go", "# go") == 5
+    assert [key for key in profile.functions if key[2].endswith("(2)")] == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_executors(program, tmp_path, method):
+    program("""
+from concurrent.futures import ProcessPoolExecutor
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        print(sum(pool.map(work, [1, 10, 100])))
+""")
+    profile = profiled(tmp_path, program=("prog.py", method))
+    assert profile.ended.out.startswith("111\n")
+    assert turns(profile) == 111
+    assert left_over(tmp_path) == []
+
+
+def test_nested_pools(program, tmp_path):
+    program("""
+from concurrent.futures import ProcessPoolExecutor
+def outer(n):
+    with ProcessPoolExecutor(2) as pool:
+        return sum(pool.map(work, [n, 2 * n]))
+if __name__ == "__main__":
+    with ProcessPoolExecutor(2) as pool:
+        print(sum(pool.map(outer, [1, 10])))
+""")
+    profile = profiled(tmp_path)
+    assert turns(profile) == 33
+    assert left_over(tmp_path) == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("end", ["terminate", "kill"])
+def test_workers_that_are_terminated(program, tmp_path, method, end):
+    program(f"""
+def job(queue):
+    work(40)
+    queue.put(1)
+    time.sleep(600)
+if __name__ == "__main__":
+    context = multiprocessing.get_context("{method}")
+    queue = context.SimpleQueue()
+    process = context.Process(target=job, args=(queue,))
+    process.start()
+    queue.get()
+    process.{end}()
+    process.join()
+""")
+    profile = profiled(tmp_path)
+    assert turns(profile) == 40
+    assert left_over(tmp_path) == []
+
+
+# ---- subprocesses ------------------------------------------------------------------------------
+
+
+def test_subprocesses_of_the_same_interpreter(program, tmp_path):
+    (tmp_path / "child.py").write_text(
+        "import sys\ndef loop(n):\n    for i in range(n):\n        pass  # loop\n"
+        "if __name__ == '__main__':\n    loop(int(sys.argv[1]))\n"
+    )
+    program("""
+for words in ["child.py", "1"], ["-m", "child", "10"], ["-c", "import child; child.loop(100)"]:
+    subprocess.run([sys.executable, *words], check=True)
+""")
+    profile = profiled(tmp_path, "-p", "child.py")
+    assert turns(profile, "loop", "# loop", "child.py") == 111
+    assert left_over(tmp_path) == []
+
+
+def test_a_childs_environment_and_modules_are_its_own(tmp_path):
+    """All that is there is the one variable and the folder on PYTHONPATH, no entry of sys.path. The
+    program's own sitecustomize runs as ever."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text("import os\nos.write(1, b'custom\\n')\n")
+    (tmp_path / "show.py").write_text(
+        "import os, sys\n"
+        "print(sys.path, sys.argv, sys.flags, sys.modules['sitecustomize'].__file__)\n"
+        "print([name for name in sys.modules if 'custom' in name])\n"
+        "for name in sorted(os.environ):\n    print(name, os.environ[name])\n"
+    )
+    (tmp_path / "prog.py").write_text(
+        "import subprocess, sys\n"
+        "subprocess.run([sys.executable, 'show.py'], check=True)\n"
+    )
+    env = {"PYTHONPATH": str(tmp_path / "site")}
+    bare = run_python(["prog.py"], tmp_path, env=env)
+    ours = run_ckernprof(["-l", "-q", OPTION, "prog.py"], tmp_path, env=env)
+    lines, theirs = ours.out.splitlines(), bare.out.splitlines()
+    assert lines[0] == lines[1] == "custom"  # of the launcher's process, too
+    found = [line for line in lines[1:] if line not in theirs]
+    assert [line.split(" ", 1)[0] for line in found] == ["CLINEPROF_CHILDREN", "PYTHONPATH"]
+    assert found[1].endswith(f"/clineprof/_hook:{tmp_path / 'site'}")
+
+
+def test_without_a_sitecustomize_there_is_none(tmp_path):
+    (tmp_path / "prog.py").write_text(
+        "import subprocess, sys\n"
+        "subprocess.run([sys.executable, '-c', 'import sys; print(\"sitecustomize\" in sys.modules)'])"
+    )
+    bare = run_python(["prog.py"], tmp_path)
+    ended = run_ckernprof(["-l", "-q", OPTION, "prog.py"], tmp_path)
+    assert (ended.out, ended.err) == (bare.out, "")
+
+
+def test_another_program_that_is_profiled_is_left_alone(program, tmp_path):
+    """ckernprof within ckernprof has its own profile; a viewer has none."""
+    (tmp_path / "inner.py").write_text("@profile\ndef f():\n    return 1\nf()\n")
+    command = ckernprof("-l", "-q", "inner.py")
+    program(f"""
+work(5)
+subprocess.run({[str(word) for word in command]!r}, check=True)
+""")
+    ended = run_ckernprof(["-l", OPTION, "prog.py"], tmp_path)
+    profile, inner = ended.profile("prog.py.lprof"), ended.profile("inner.py.lprof")
+    assert {key[2] for key in profile.functions} == {"work"}
+    assert {key[2] for key in inner.functions} == {"f"}
+
+
+# ---- without the option ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("options", [[], ["--no-prof-child-procs"]])
+def test_without_the_option_children_are_left_alone(program, tmp_path, method, options):
+    program(POOL + "    print(os.environ.get('CLINEPROF_CHILDREN'))\n")
+    (tmp_path / "prog.py").write_text(
+        "import builtins\n"
+        "if not hasattr(builtins, 'profile'): builtins.profile = lambda f: f\n"
+        + (tmp_path / "prog.py").read_text()
+    )
+    ended = run_ckernprof(["-l", "-q", *options, "prog.py", method], tmp_path)
+    assert (ended.out, ended.err, ended.code) == ("1111\nNone\n", "", 0)
+    profile = ended.profile()
+    assert "processes" not in profile.raw
+    assert sum(sum(hits.values()) for hits in profile.hits().values()) == 0
+    assert left_over(tmp_path) == []
+
+
+# ---- trouble -----------------------------------------------------------------------------------
+
+
+def test_a_folder_that_takes_no_more_files_costs_one_line(program, tmp_path):
+    program("""
+os.rename("out", "away")
+pid = os.fork()
+if pid == 0:
+    work(3)
+    os._exit(4)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+os.rename("away", "out")
+work(2)
+""")
+    (tmp_path / "out").mkdir()
+    ended = run_ckernprof(["-l", "-q", OPTION, "-o", "out/x.lprof", "prog.py"], tmp_path)
+    assert ended.out == "4\n"
+    assert re.fullmatch(
+        r"ckernprof: process \d+ cannot keep its profile in '.*/out/x\.lprof\.\d+\.\d+\.live': "
+        r"No such file or directory; it is lost\n", ended.err)
+    profile = Profile(tmp_path / "out" / "x.lprof")
+    profile.folder = tmp_path
+    assert turns(profile) == 2
+
+
+def test_a_file_of_a_child_that_is_damaged_costs_one_line(program, tmp_path):
+    program("""
+work(2)
+pid = os.fork()
+if pid == 0:
+    work(3)
+    [name] = [name for name in os.listdir() if name.endswith("%d.live" % os.getpid())]
+    data = open(name, "rb").read()
+    os.unlink(name)
+    open(name, "wb").write(data[:5000])
+    os._exit(4)
+settle(pid)
+""")
+    ended = run_ckernprof(["-l", "-q", OPTION, "prog.py"], tmp_path)
+    assert re.fullmatch(
+        r"ckernprof: cannot read what a child process recorded, '.*\.live': .*\n", ended.err)
+    profile = ended.profile()
+    profile.folder = tmp_path
+    assert turns(profile) == 2
+    assert len(left_over(tmp_path)) == 1
+
+
+def test_files_of_another_run_are_none_of_ours(program, tmp_path):
+    program("""
+old = "prog.py.lprof.%d.77.live" % os.getpid()
+data = open("prog.py.lprof.live", "rb").read()
+import struct
+open(old, "wb").write(data.replace(struct.pack("d", START), struct.pack("d", START - 1000)))
+work(2)
+""".replace("START", "struct.unpack_from('d', data, 40)[0]"))
+    ended = run_ckernprof(["-l", "-q", OPTION, "prog.py"], tmp_path)
+    assert ended.err == ""
+    profile = ended.profile()
+    profile.folder = tmp_path
+    assert turns(profile) == 2
+    assert len(left_over(tmp_path)) == 1
+
+
+def test_without_lines_the_option_has_no_effect(tmp_path):
+    (tmp_path / "prog.py").write_text("pass\n")
+    ended = run_ckernprof([OPTION, "prog.py"], tmp_path)
+    assert "without -l these options have no effect: --prof-child-procs\n" in ended.err
