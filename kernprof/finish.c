@@ -14,6 +14,12 @@
 
 static const char me[] = CLP_RUN_NAME;
 
+#if PY_VERSION_HEX >= 0x030B0000
+#define CLP_DISPLACED_ADVICE "; --tracer probe does without it"
+#else
+#define CLP_DISPLACED_ADVICE "; from Python 3.11 on it is not needed"
+#endif
+
 /* What went wrong is told even to who asked for silence: the program has ended. */
 void clp_finish_complain_fault(const struct clp_run *run, const char *doing, const char *path,
                                const struct clp_fault *fault)
@@ -205,8 +211,8 @@ static void say_if_nothing(const struct clp_run *run, const struct clp_profile *
     if (clp_profiler_lost(run->profiler))
         clp_words_complain(me, "memory ran out while profiling; some counts are missing");
     if (clp_profiler_displaced(run->profiler))
-        clp_words_complain(me, "something else took sys.settrace during the run; what ran after "
-                               "that is missing");
+        clp_words_complain(me, "another tool had sys.settrace for itself; lines that ran "
+                               "meanwhile are missing" CLP_DISPLACED_ADVICE);
 }
 
 /* A profile holds UTF-8, whatever a command line is. */

@@ -6,6 +6,9 @@ theirs and of what they test selected, each in processes of its own:
     reference   under the counter of tests/conformance/reference.py: hits of every line
     tracer      under ckernprof: hits and outcomes
 
+With --outcomes there is no reference: the modules of a second table, whose threads, processes and time
+make their hits another number in each run, are compared by outcomes alone.
+
 Outcomes under the tracer must be the bare ones, and every line's hits the reference's. Tests that
 have another outcome under the reference, or trace themselves, are left out of the hits. A difference
 counts when it is there again with other addresses and the exact counter of the reference; the others
@@ -225,6 +228,29 @@ test_zipapp
 test_zipfile            zipfile
 """
 
+# Those of --outcomes: what profilers break first.
+OUTCOMES = """
+test_asyncgen           asyncio
+test_asyncio            asyncio
+test_concurrent_futures concurrent.futures
+test_contextlib
+test_contextlib_async   contextlib
+test_coroutines         asyncio types
+test_dataclasses
+test_email              email
+test_enum
+test_exceptions         traceback
+test_functools
+test_generators         inspect
+test_inspect
+test_json
+test_multiprocessing_fork   multiprocessing
+test_multiprocessing_spawn  multiprocessing
+test_re
+test_threading
+test_traceback
+"""
+
 # Tests that may have another outcome than bare, and other hits, by pattern of their id, each with its
 # reason. These look at bytecode, constants or the instructions that ran, and find the tracer's.
 MAY_DIFFER = {
@@ -270,14 +296,14 @@ NOT_COMPARED = {
 }
 
 
-def table():
+def table(text):
     """{test module: modules it is about}"""
-    rows = [line.split() for line in TESTS.split("\n") if line]
+    rows = [line.split() for line in text.split("\n") if line]
     return {test: about or [test.partition("_")[2]] for test, *about in rows}
 
 
-def libraries_of(test):
-    about = table().get(test) or [test.partition(".")[0].partition("_")[2]]
+def libraries_of(test, text):
+    about = table(text).get(test) or [test.partition(".")[0].partition("_")[2]]
     return [name for name in about if name != "-"]
 
 
@@ -323,7 +349,7 @@ class Runs:
 
     def __init__(self, wanted, test):
         self.wanted, self.test = wanted, test
-        self.libraries = self.there(libraries_of(test))
+        self.libraries = self.there(libraries_of(test, wanted.table))
         self.selected = None
 
     def bare(self, **how):
@@ -400,7 +426,61 @@ def unlike(one, other):
     return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
 
 
-class Verdict:
+class Outcomes:
+    """Outcomes alone. What differs in the first round is run again, both ways."""
+
+    reference, left_out, watched = {}, (), {}
+
+    def __init__(self, runs):
+        self.runs = runs
+        self.bare, self.unsteady = plain(runs.bare()), set()
+        self.traced = runs.tracer()[0]
+        self.judge_tests()
+
+    def judge_tests(self):
+        self.tests = unlike(self.bare, plain(self.traced))
+        if self.tests:
+            bare = plain(self.runs.bare(**SHAKEN))
+            traced = plain(self.runs.tracer(**SHAKEN)[0])
+            self.keep("tests", self.tests & unlike(bare, traced))
+        self.allowed = {test for test in self.tests if matches(test, MAY_DIFFER)}
+        self.tests -= self.allowed
+
+    def keep(self, name, kept):
+        self.unsteady |= getattr(self, name) - kept
+        setattr(self, name, kept)
+
+    def differ(self):
+        return len(self.tests)
+
+    def counts(self):
+        return f"{'DIFFERS' if self.differ() else 'ok':8}{len(self.bare):5} tests"
+
+    def summary(self):
+        notes = [f"{len(of)} {what}" for of, what in
+                 ((self.left_out, "tests left out"), (self.allowed, "may differ"),
+                  (self.unsteady, "unsteady")) if of]
+        return ", ".join([f"{self.counts()} {self.differ():3} differ", *notes])
+
+    def details(self):
+        """The unsteady are named, too: what fails now and then may do so for our sake."""
+        lines = shortened([self.of_test(test) for test in sorted(self.tests)])
+        for what, tests in ("may differ", self.allowed), ("unsteady", self.unsteady):
+            lines += [f"{what}: {self.of_test(test)}" for test in sorted(tests)]
+        return lines
+
+    def of_test(self, test):
+        traced = self.traced.get(test, [])
+        return (f"{test}: {[outcome for outcome, _ in traced]}, bare {self.bare.get(test)}"
+                f"{', reference %s' % self.watched.get(test) if self.watched else ''} "
+                f"{next((why for _, why in traced if why), '')}")
+
+
+def shortened(lines):
+    return lines[:SHOWN] + ([f"... and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else [])
+
+
+class Verdict(Outcomes):
     """The first round is quick; what differs in it is run again, in order to be sure."""
 
     def __init__(self, runs):
@@ -416,13 +496,7 @@ class Verdict:
         self.left_out = unlike(self.bare, self.watched)
         self.left_out |= {test for test in self.bare if matches(test, MAY_DIFFER)}
         self.left_out |= {test for test in self.bare if matches(test, REFERENCE_BLIND)}
-        self.tests = unlike(self.bare, plain(self.traced))
-        if self.tests:
-            bare = plain(self.runs.bare(**SHAKEN))
-            traced = plain(self.runs.tracer(**SHAKEN)[0])
-            self.keep("tests", self.tests & unlike(bare, traced))
-        self.allowed = {test for test in self.tests if matches(test, MAY_DIFFER)}
-        self.tests -= self.allowed
+        super().judge_tests()
 
     def judge_hits(self):
         how = {"left_out": self.left_out}
@@ -447,35 +521,20 @@ class Verdict:
         self.functions &= unlike(exact, again)
         return exact
 
-    def keep(self, name, kept):
-        self.unsteady |= getattr(self, name) - kept
-        setattr(self, name, kept)
-
     def hits(self):
         return sum(sum(lines.values()) for lines in self.reference.values())
 
     def differ(self):
         return len(self.tests) + len(self.functions)
 
-    def summary(self):
-        text = (f"{'ok' if not self.differ() else 'DIFFERS':8}{len(self.bare):5} tests "
-                f"{len(self.reference):5} functions {self.hits():12,} hits {self.differ():3} differ")
-        notes = [f"{len(of)} {what}" for of, what in
-                 ((self.left_out, "tests left out"), (self.allowed, "may differ"),
-                  (self.unsteady, "unsteady")) if of]
-        return ", ".join([text, *notes])
+    def counts(self):
+        return f"{super().counts()} {len(self.reference):5} functions {self.hits():12,} hits"
 
     def details(self):
         lines = [self.of_test(test) for test in sorted(self.tests)]
         for key in sorted(self.functions):
             lines += self.of_function(key)
-        more = [f"... and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
-        return lines[:SHOWN] + more
-
-    def of_test(self, test):
-        traced = self.traced.get(test, [])
-        return (f"{test}: {[outcome for outcome, _ in traced]}, bare {self.bare.get(test)}, "
-                f"reference {self.watched.get(test)} {next((why for _, why in traced if why), '')}")
+        return shortened(lines)
 
     def of_function(self, key):
         theirs, ours = self.reference.get(key, {}), self.ours.get(key, {})
@@ -512,14 +571,14 @@ class Report:
 
     def last_line(self):
         left_out = f", {self.slow} left out" if self.slow else ""
-        return (f"{self.done} modules: {self.tests:,} tests, {self.functions:,} functions, "
-                f"{self.hits:,} hits; {self.differ} differ{left_out}")
+        hits = f", {self.functions:,} functions, {self.hits:,} hits" if self.functions else ""
+        return f"{self.done} modules: {self.tests:,} tests{hits}; {self.differ} differ{left_out}"
 
 
 def check(wanted, test, report):
     start = time.monotonic()
     try:
-        verdict = Verdict(Runs(wanted, test))
+        verdict = wanted.verdict(Runs(wanted, test))
         report.say(test, verdict, time.monotonic() - start)
     except Failed as why:
         report.say_failed(test, why)
@@ -540,21 +599,27 @@ def arguments():
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build", help="build folder")
     parser.add_argument("--python", required=True, help="the interpreter to profile in")
     parser.add_argument("--tracer", default="probe")
+    parser.add_argument("--outcomes", action="store_true",
+                        help="the second table: compare the tests' outcomes only")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--timeout", type=int, default=300, help="seconds for a process")
     parser.add_argument("modules", nargs="*", help="test modules; default: all of the table")
     wanted = parser.parse_args()
     wanted.out = wanted.out.absolute()
+    wanted.table, wanted.verdict = (OUTCOMES, Outcomes) if wanted.outcomes else (TESTS, Verdict)
     return wanted
 
 
 def main():
     wanted = arguments()
-    tests = there(wanted.python, wanted.modules or table())
+    asked = wanted.modules or table(wanted.table)
+    tests = there(wanted.python, asked)
     if not tests:
         print(f"{wanted.python} has none of these test modules; Debian's python3 comes without its "
               "test suite")
         return 2
+    if len(tests) < len(asked):
+        print("not in this version's test suite:", *(test for test in asked if test not in tests))
     # some tests interrupt themselves, which a job in the background would hand down as ignored
     signal.signal(signal.SIGINT, signal.default_int_handler)
     report = Report()

@@ -111,6 +111,7 @@ static void name_special(struct clp_bytecode *bytecode)
 {
     int minor = bytecode->minor;
 
+    bytecode->nop = number_of("NOP", minor);
     bytecode->extended_arg = number_of("EXTENDED_ARG", minor);
     bytecode->load_const = number_of("LOAD_CONST", minor);
     bytecode->unary_negative = number_of("UNARY_NEGATIVE", minor);

@@ -26,7 +26,7 @@ struct clp_bytecode {
         uint16_t flags;
         uint8_t caches;
     } op[256];
-    uint8_t extended_arg, load_const, unary_negative, pop_top, jump_forward, reraise;
+    uint8_t nop, extended_arg, load_const, unary_negative, pop_top, jump_forward, reraise;
     uint8_t copy, binary_op;
     uint8_t resume, yield_value, send, for_iter, load_name, load_global, load_attr;
     /* END_FOR, which FOR_ITER jumps past, and what stays glued behind it; 0 where there is none */

@@ -300,6 +300,17 @@ static clp_status read_lines(struct clp_decoded *decoded, const char **reason)
 
 /* ---- all of it ---- */
 
+/* A compiler's code does not end with a NOP. */
+static uint32_t count_appended(const struct clp_code *code, const struct clp_bytecode *bytecode)
+{
+    uint32_t units = (uint32_t)(code->code_bytes / 2), count = 0;
+
+    while (count < units && code->code[(units - count - 1) * 2] == bytecode->nop &&
+           code->code[(units - count - 1) * 2 + 1] == 0)
+        count++;
+    return count;
+}
+
 static clp_status decode(struct clp_decoded *decoded, const char **reason)
 {
     clp_status status = read_instructions(decoded, reason);
@@ -325,7 +336,8 @@ clp_status clp_decoded_init(struct clp_decoded *decoded, struct clp_mem *mem,
     }
     if (code->code_bytes % 2 != 0)
         return refuse(reason, "it ends in the middle of an instruction");
-    decoded->units = (uint32_t)(code->code_bytes / 2);
+    decoded->appended = count_appended(code, bytecode);
+    decoded->units = (uint32_t)(code->code_bytes / 2) - decoded->appended;
     clp_status status = decode(decoded, reason);
     if (status == CLP_NO_MEMORY)
         *reason = clp_status_text(status);

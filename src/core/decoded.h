@@ -61,6 +61,9 @@ struct clp_decoded {
     struct clp_range *ranges; /* in the order of the code; they do not overlap */
     size_t range_count, range_room;
     uint32_t units;
+    /* NOPs behind the end, which belong to nothing: line_profiler makes code objects differ by them. Not
+     * among the units; the code is refused by clp_rewrite, for whoever put them there looks for them. */
+    uint32_t appended;
     uint32_t entry; /* the first RESUME; everything before it only sets up the frame */
 };
 

@@ -385,7 +385,12 @@ clp_status clp_rewrite(struct clp_rewritten *out, struct clp_mem *mem,
     clp_buf_init(&out->locations, mem);
     if (status != CLP_OK)
         return status;
-    status = rewrite(out, &decoded, insert, reason);
+    if (decoded.appended == 0)
+        status = rewrite(out, &decoded, insert, reason);
+    else {
+        *reason = "something has appended instructions, to know it by its bytes";
+        status = CLP_UNSUPPORTED;
+    }
     clp_decoded_clear(&decoded);
     if (status != CLP_OK)
         clp_rewritten_clear(out);

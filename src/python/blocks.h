@@ -69,11 +69,20 @@ void clp_blocks_unwatch(struct clp_stay *stay);
 void clp_blocks_unwatch_code(struct clp_recorder *recorder, PyObject *code);
 void clp_blocks_unwatch_all(struct clp_recorder *recorder);
 
-#if CLP_HAS_FRAME_HOOK
 /* The thread's trace function, not counting that of blocks. */
+#if CLP_HAS_MONITORING
+static inline Py_tracefunc clp_blocks_trace_function(const struct clp_recorder *recorder,
+                                                     const PyThreadState *state)
+{
+    (void)recorder;
+    return state->c_tracefunc;
+}
+#else
 Py_tracefunc clp_blocks_trace_function(const struct clp_recorder *recorder,
                                        const PyThreadState *state);
+#endif
 
+#if CLP_HAS_FRAME_HOOK
 /* settrace.c: the tracer's function is the thread's, if there is none; tracing is on in the frame that
  * goes on now only if somebody needs it. */
 void clp_settrace_begin(PyThreadState *state);

@@ -64,8 +64,6 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
     return before != NULL ? before(object, frame, what, argument) : 0;
 }
 
-#if CLP_HAS_FRAME_HOOK
-
 Py_tracefunc clp_blocks_trace_function(const struct clp_recorder *recorder,
                                        const PyThreadState *state)
 {
@@ -73,7 +71,7 @@ Py_tracefunc clp_blocks_trace_function(const struct clp_recorder *recorder,
                                           : state->c_tracefunc;
 }
 
-#else
+#if !CLP_HAS_FRAME_HOOK
 
 static void clp_settrace_begin(PyThreadState *state)
 {

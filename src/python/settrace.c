@@ -274,7 +274,7 @@ static void note_other(struct clp_recorder *recorder, struct clp_thread *thread,
         note_line(recorder, thread, frame);
 }
 
-/* `hook` is what sys.gettrace() shows. */
+/* `hook` is what sys.gettrace() shows; the recorder owns it while the tracer is on. */
 static struct clp_recorder *recorder_of(PyObject *hook)
 {
     return PyCapsule_GetPointer(PyCFunction_GET_SELF(hook), NULL);
@@ -315,7 +315,8 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
 }
 
 /* What sys.gettrace() shows. It is called in place of a trace function by a thread that threading
- * starts, and by whoever took sys.settrace and gives it back: it puts the C function in again. */
+ * starts, and by whoever took sys.settrace and gives it back: it puts the C function in again. What such
+ * a thread, which is known already, ran meanwhile was not seen. */
 static PyObject *trace_again(PyObject *self, PyObject *arguments)
 {
     struct clp_recorder *recorder = PyCapsule_GetPointer(self, NULL);
@@ -324,7 +325,10 @@ static PyObject *trace_again(PyObject *self, PyObject *arguments)
     if (recorder == NULL ||
         !PyArg_ParseTuple(arguments, "O!OO", &PyFrame_Type, &frame, &event, &value))
         return NULL;
-    if (recorder->settrace_state == NULL || clp_recorder_thread(recorder) == NULL)
+    if (recorder->settrace_state == NULL)
+        Py_RETURN_NONE;
+    recorder->displaced |= clp_thread_here != NULL;
+    if (clp_recorder_thread(recorder) == NULL)
         Py_RETURN_NONE;
     PyEval_SetTrace(on_event, recorder->settrace_state);
     if (PyUnicode_CompareWithASCIIString(event, "call") == 0)
@@ -334,51 +338,90 @@ static PyObject *trace_again(PyObject *self, PyObject *arguments)
 
 static PyMethodDef trace_again_method = {"clineprof_trace", trace_again, METH_VARARGS, NULL};
 
-static bool set_threading_hook(PyObject *hook)
+/* threading.settrace(hook), if what is set there is `expected`. *set tells whether it was. False with an
+ * exception set. */
+static bool swap_threading_hook(PyObject *expected, PyObject *hook, bool *set)
 {
     PyObject *threading = PyImport_ImportModule("threading");
-    PyObject *result = NULL;
+    PyObject *found = NULL, *result = NULL;
 
     if (threading != NULL)
+        found = PyObject_CallMethod(threading, "gettrace", NULL);
+    *set = found == expected;
+    if (*set)
         result = PyObject_CallMethod(threading, "settrace", "O", hook);
     Py_XDECREF(threading);
+    Py_XDECREF(found);
     Py_XDECREF(result);
-    return result != NULL;
+    return *set ? result != NULL : found != NULL;
 }
 
-static bool start(struct clp_recorder *recorder)
+static PyObject *new_hook(struct clp_recorder *recorder)
 {
     PyObject *capsule = PyCapsule_New(recorder, NULL, NULL);
     PyObject *hook = capsule != NULL ? PyCFunction_New(&trace_again_method, capsule) : NULL;
 
     Py_XDECREF(capsule);
-    if (hook == NULL || !set_threading_hook(hook)) {
-        Py_XDECREF(hook);
-        return false;
-    }
-    if (clp_recorder_thread(recorder) == NULL) {
-        Py_DECREF(hook);
-        PyErr_NoMemory();
-        return false;
-    }
-    recorder->settrace_state = hook; /* owned */
+    return hook;
+}
+
+/* Has another tool this thread's trace function? A block's goes on calling what was there before it. */
+static bool is_foreign(const struct clp_recorder *recorder, const PyThreadState *thread)
+{
+    Py_tracefunc function = clp_blocks_trace_function(recorder, thread);
+
+    return function != NULL && function != on_event;
+}
+
+/* Of all threads, unless one of them is somebody's: a tool that is there already stays. */
+static void take_threads(struct clp_recorder *recorder, PyObject *hook)
+{
 #if PY_VERSION_HEX >= 0x030C0000
-    PyEval_SetTraceAllThreads(on_event, hook);
-#else
-    PyEval_SetTrace(on_event, hook);
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    const PyThreadState *thread = PyInterpreterState_ThreadHead(interpreter);
+
+    while (thread != NULL && !is_foreign(recorder, thread))
+        thread = PyThreadState_Next((PyThreadState *)thread);
+    if (thread == NULL) {
+        PyEval_SetTraceAllThreads(on_event, hook);
+        return;
+    }
+    recorder->displaced = true;
 #endif
-    return true;
+    if (is_foreign(recorder, PyThreadState_Get()))
+        recorder->displaced = true;
+    else
+        PyEval_SetTrace(on_event, hook);
+}
+
+static bool start(struct clp_recorder *recorder)
+{
+    PyObject *hook = new_hook(recorder);
+    bool set;
+
+    if (hook != NULL && clp_recorder_thread(recorder) == NULL)
+        PyErr_NoMemory();
+    else if (hook != NULL && swap_threading_hook(Py_None, hook, &set)) {
+        recorder->settrace_state = hook;
+        recorder->displaced |= !set;
+        take_threads(recorder, hook);
+        return true;
+    }
+    Py_XDECREF(hook);
+    return false;
 }
 
 static void stop(struct clp_recorder *recorder)
 {
+    const PyThreadState *here = PyThreadState_Get();
     PyObject *hook = recorder->settrace_state;
+    bool set;
 
-    recorder->displaced = PyThreadState_Get()->c_tracefunc != on_event;
     recorder->settrace_state = NULL;
-    if (!recorder->displaced)
+    recorder->displaced |= clp_blocks_trace_function(recorder, here) != on_event;
+    if (here->c_tracefunc == on_event)
         PyEval_SetTrace(NULL, NULL);
-    if (!set_threading_hook(Py_None))
+    if (!swap_threading_hook(hook, Py_None, &set))
         PyErr_Clear();
     Py_DECREF(hook);
 }
