@@ -5,12 +5,11 @@ import inspect
 import os
 import threading
 import types
-import warnings
 
 from clineprof import _boot
 from clineprof._memfile import MIB
 from clineprof._profile import Profile
-from clineprof._wrapping import Wrapping, wrapped_function
+from clineprof._wrapping import Wrapping, warn, wrapped_function
 
 MODES = {
     "psutil": "rss", "psutil_pss": "pss", "psutil_uss": "uss", "posix": "rss", "tracemalloc": None,
@@ -22,7 +21,7 @@ def choose_backend(new_backend=None):
     KeyError for a name that is none."""
     if new_backend is None or MODES[new_backend] is not None:
         return new_backend or "psutil"
-    warnings.warn("%s can not be used, psutil used instead" % new_backend, stacklevel=2)
+    warn("%s can not be used, psutil used instead" % new_backend)
     return "psutil"
 
 
@@ -101,8 +100,7 @@ class LineProfiler(Wrapping):
         self.backend = choose_backend(kw.get("backend"))
         self.max_mem = kw.get("max_mem")
         if self.max_mem is not None:
-            warnings.warn("max_mem has no effect; run the program with ckernprof --pdb-mmem",
-                          stacklevel=2)  # fmt: skip
+            warn("max_mem has no effect; run the program with ckernprof --pdb-mmem")
         self.enable_count = 0
         self.code_map = CodeMap(kw.get("include_children", False), self.backend)
         self._profiler = _boot.core().Profiler(memory=MODES[self.backend])
@@ -133,7 +131,7 @@ class LineProfiler(Wrapping):
         """Adds a function. UserWarning when it has no code to measure."""
         code = getattr(func, "__code__", None)
         if code is None:
-            warnings.warn("Could not extract a code object for the object %r" % (func,), stacklevel=2)
+            warn("Could not extract a code object for the object %r" % (func,))
         else:
             self.code_map.add(code)
 

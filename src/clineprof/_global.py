@@ -65,6 +65,9 @@ class GlobalProfiler:
         state = {None: "not decided yet", False: "off", True: "on"}[self.enabled]
         return "<clineprof.profile: %s>" % state
 
+    def __reduce__(self):
+        return "profile"  # a copy is the same object; in another process it is that one's
+
     # ---- on and off ----
 
     def enable(self, output_prefix=None):

@@ -4,13 +4,12 @@ import os
 import sys
 import threading
 import types
-import warnings
 import weakref
 
 from clineprof import _boot, _line_stats
 from clineprof._profile import Profile
 from clineprof._scoping import ScopingPolicy
-from clineprof._wrapping import MARK, Wrapping, functions_in_class, functions_of
+from clineprof._wrapping import MARK, Wrapping, functions_in_class, functions_of, warn
 
 
 class LineProfiler(Wrapping):
@@ -102,11 +101,11 @@ class LineProfiler(Wrapping):
         when it is a wrapper of another function."""
         inner = getattr(func, "__func__", func)
         if not isinstance(inner, types.FunctionType):
-            warnings.warn("Could not extract a code object for the object %r" % (func,), stacklevel=2)
+            warn("Could not extract a code object for the object %r" % (func,))
             return
         if hasattr(func, "__wrapped__"):
-            warnings.warn("Adding a function with a `.__wrapped__` attribute: the wrapped function is "
-                          "profiled, `%s.__wrapped__`." % func.__name__, stacklevel=2)
+            warn("Adding a function with a `.__wrapped__` attribute: the wrapped function is "
+                 "profiled, `%s.__wrapped__`." % func.__name__)
         self._profiler.add_function(inner)
         self.functions.append(func)
 

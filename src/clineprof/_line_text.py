@@ -123,11 +123,13 @@ def _source(stream, filename, start, name, timings):
 
 def _cells(hits, time, total, scale, least):
     """Hits, time, time per hit and percent, the first three shorter where they are too wide."""
-    counted, taken, each = "%d" % hits, "%5.1f" % (time * scale), "%5.1f" % (time * scale / hits)
+    shown = time * scale
+    per_hit = shown / (hits or 1)  # a file may tell of a line that did not begin
+    counted, taken, each = "%d" % hits, "%5.1f" % shown, "%5.1f" % per_hit
     return (
         counted if len(counted) <= least["hits"] else "%g" % hits,
-        taken if len(taken) <= least["time"] else "%5.3g" % (time * scale),
-        each if len(each) <= least["perhit"] else "%5.3g" % (time * scale / hits),
+        taken if len(taken) <= least["time"] else "%5.3g" % shown,
+        each if len(each) <= least["perhit"] else "%5.3g" % per_hit,
         "%5.1f" % (100 * time / total) if total else "",
     )
 

@@ -6,6 +6,7 @@ while they run themselves, not while they are suspended; what they are sent, wha
 and what they return passes through.
 """
 import functools
+import sys
 import types
 
 GENERATOR, COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x200  # of co_flags
@@ -15,12 +16,24 @@ C_LEVEL = (
     types.MethodDescriptorType, types.MethodWrapperType, types.WrapperDescriptorType,
 )  # fmt: skip
 
+CACHED = type(functools.lru_cache(len))
+
 # What holds functions, and under which names.
 HOLDERS = (
     ((classmethod, staticmethod, types.MethodType), ("__func__",)),
     ((functools.partial, functools.partialmethod, functools.cached_property), ("func",)),
     ((property,), ("fget", "fset", "fdel")),
 )
+
+
+def warn(message):
+    """A UserWarning about the line outside of this package from which it is called."""
+    import warnings
+
+    level, frame = 1, sys._getframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("clineprof."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
 
 
 def held_by(thing):
@@ -47,6 +60,8 @@ def functions_of(thing, seen):
     seen.add(id(thing))
     if isinstance(thing, types.FunctionType):
         return [thing]
+    if isinstance(thing, CACHED):
+        return functions_of(thing.__wrapped__, seen)
     call = type(thing).__call__
     return [call] if isinstance(call, types.FunctionType) else []
 
@@ -222,7 +237,8 @@ class Wrapping:
             ((classmethod, staticmethod), self._wrap_method), (types.MethodType, self.wrap_boundmethod),
             ((functools.partial, functools.partialmethod), self.wrap_partial),
             (property, self.wrap_property), (functools.cached_property, self.wrap_cached_property),
-            (type, self.wrap_class), (C_LEVEL, lambda as_it_is: as_it_is),
+            (type, self.wrap_class), (CACHED, self._wrap_cached),
+            (C_LEVEL, lambda as_it_is: as_it_is),
         ):  # fmt: skip
             if isinstance(func, kinds):
                 return wrap(func)
@@ -273,6 +289,14 @@ class Wrapping:
     def wrap_cached_property(self, func):
         return _named_like(self._rebuilt(func, ("func",)), func, "attrname")
 
+    def _wrap_cached(self, func):
+        """With a cache of its own, empty."""
+        if self.has_wrapped(func.__wrapped__):
+            return func
+        new = functools.lru_cache(**func.cache_parameters())(self.wrap_callable(func.__wrapped__))
+        vars(new).update({**vars(func), "__wrapped__": new.__wrapped__})
+        return new
+
     def wrap_class(self, func):
         """Wraps the functions that are defined in the class, in their places. UserWarning of those
         that the class does not let be replaced."""
@@ -298,10 +322,8 @@ class Wrapping:
             except (TypeError, AttributeError):
                 failed[name] = member
         if failed:
-            import warnings
-
-            warnings.warn("cannot wrap %d attribute(s) of %r (`{attr: value}`): %r"
-                          % (len(failed), namespace, failed), stacklevel=3)
+            warn("cannot wrap %d attribute(s) of %r (`{attr: value}`): %r"
+                 % (len(failed), namespace, failed))
 
     # ---- running ----
 

@@ -45,6 +45,17 @@ static int profiler_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
+/* Whose line it is: `from clineprof import profile` has a Python function in between. */
+static Py_ssize_t level_of_user(void)
+{
+    PyObject *globals = PyEval_GetGlobals(); /* borrowed */
+    PyObject *name = globals == NULL ? NULL : PyDict_GetItemString(globals, "__name__");
+    bool is_ours = name != NULL && PyUnicode_Check(name) &&
+                   PyUnicode_CompareWithASCIIString(name, "clineprof._global") == 0;
+
+    return is_ours ? 2 : 1;
+}
+
 /* An object that cannot even show itself is named by its class. */
 static bool warn_not_code(PyObject *object)
 {
@@ -55,7 +66,7 @@ static bool warn_not_code(PyObject *object)
         shown = PyUnicode_FromFormat("an object of class %s", Py_TYPE(object)->tp_name);
     }
     int failed = shown == NULL ||
-                 PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                 PyErr_WarnFormat(PyExc_RuntimeWarning, level_of_user(),
                                   "clineprof: %U is not Python code; it is not profiled",
                                   shown) < 0;
     Py_XDECREF(shown);

@@ -47,6 +47,54 @@ def same_with_both(program, folder):
     return ours.out
 
 
+# ---- strangers' uses ------------------------------------------------------------------------
+
+
+def test_a_cached_function_is_counted_and_keeps_its_cache(tmp_path):
+    assert printed("""
+p = LineProfiler()
+@p
+@functools.lru_cache(maxsize=2, typed=True)
+def double(n):
+    return 2 * n
+double.mine = 5
+again = p(double)
+class Thing:
+    @functools.cache
+    def triple(self):
+        return 3
+p.add_class(Thing, wrap=True)
+thing = Thing()
+print(double(1), double(1), double(1.0), again is double, thing.triple(), thing.triple())
+print(double.cache_info()[0], double.cache_parameters(), double.mine, double.__name__)
+print(double.__wrapped__(7), Thing.triple.cache_info()[0], hits(p))
+""", tmp_path) == [
+        "2 2 2.0 True 3 3",
+        "1 {'maxsize': 2, 'typed': True} 5 double",
+        "14 1 {'double': [3], 'triple': [1]}",
+    ]
+
+
+def test_warnings_are_about_the_line_of_the_user(tmp_path):
+    ended = run("""
+p = LineProfiler()
+@functools.wraps(len)
+def spam(): pass
+for way in "p(spam)", "p.add_function(spam)", "p.add_function(len)", "LineProfiler(len)":
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        exec(compile(way, way, "exec"))
+    print([(w.filename == way, w.category.__name__) for w in seen])
+""", tmp_path)
+    assert (ended.err, ended.out) == ("", "[(True, 'UserWarning')]\n" * 4)
+
+
+def test_a_line_that_did_not_begin_has_no_time_per_hit(tmp_path):
+    out = printed("LineStats({('gone.py', 2, 'spam'): [(2, 0, 0), (3, 0, 4)]}, 1e-6).print()", tmp_path)
+    assert [line.split() for line in out[-3:-1]] == [
+        ["2", "0", "0.0", "0.0", "0.0"], ["3", "0", "4.0", "4.0", "100.0"]]
+
+
 # ---- callables of every kind -----------------------------------------------------------------
 
 

@@ -832,6 +832,69 @@ print(doctest.testmod(module))
     assert re.search(r"failed=0, attempted=\d\d", ended.out), ended.out
 
 
+# ---- strangers' uses ----
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("env", [ON, ENVIRONMENT], ids=["on", "off"])
+def test_a_copy_of_profile_is_profile(tmp_path, env):
+    ended = python("""
+import copy, pickle
+from clineprof import profile
+profile.enabled  # cloudpickle takes along what a function names
+@profile
+def spam(): pass
+copies = copy.copy(profile), copy.deepcopy({"p": profile})["p"], pickle.loads(pickle.dumps(profile))
+print([one is profile for one in copies])
+""", tmp_path, env=env)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("[True, True, True]\n")
+
+
+@pytest.mark.once
+def test_dumps_to_one_file_by_threads_and_a_signal_handler_do_not_meet(tmp_path):
+    ended = python("""
+import os, signal, threading
+from clineprof import profile
+@profile
+def spam(): pass
+spam()
+replace, nested = os.replace, []
+def interrupted(*paths):  # a signal between the writing and the renaming
+    if not nested:
+        nested.append(1)
+        os.kill(os.getpid(), signal.SIGUSR1)
+    replace(*paths)
+os.replace = interrupted
+signal.signal(signal.SIGUSR1, lambda *_: profile.dump("one.lprof"))
+profile.dump("one.lprof")
+def dump():
+    for _ in range(50):
+        profile.dump("one.lprof")
+threads = [threading.Thread(target=dump) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(nested, sorted(name for name in os.listdir() if "one" in name))
+""", tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("[1] ['one.lprof']\n")
+    assert hits(tmp_path, "one.lprof") == {"spam": {5: 1}}
+
+
+@pytest.mark.once
+def test_the_warning_about_what_is_no_code_is_about_the_line_of_the_user(tmp_path):
+    ended = python("""\
+from clineprof import profile
+import clineprof
+profile(len)
+clineprof.Profiler()(len)
+""", tmp_path)
+    said = "RuntimeWarning: clineprof: <built-in function len> is not Python code; it is not profiled"
+    assert ended.err.splitlines() == [
+        f"{tmp_path}/it.py:3: {said}", "  profile(len)",
+        f"{tmp_path}/it.py:4: {said}", "  clineprof.Profiler()(len)"]
+
+
 # ---- types ----
 
 

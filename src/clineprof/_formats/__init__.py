@@ -7,6 +7,7 @@ memory (False: leave memory out).
 """
 import gc
 import importlib
+import itertools
 import os
 
 from clineprof import _profile
@@ -25,6 +26,7 @@ ENDINGS = {
     ".csv": "csv",
 }
 NAMES = {*ENDINGS.values(), "github"}
+NUMBERS = itertools.count()  # of files: threads and signal handlers write one at the same time
 
 
 def render(name, data, options):
@@ -55,7 +57,7 @@ def write(profile, path, name, options):
 
 def replace(path, content):
     """Writes a file under another name first: nobody sees half of it, a failure keeps the old."""
-    temporary = path if _is_special(path) else "%s.%d.new" % (path, os.getpid())
+    temporary = path if _is_special(path) else "%s.%d-%d.new" % (path, os.getpid(), next(NUMBERS))
     try:
         with open(temporary, "wb") as file:
             file.write(content)
