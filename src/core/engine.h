@@ -236,8 +236,8 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now);
 struct clp_activation *clp_engine_resume(struct clp_thread *thread, uint32_t function,
                                          const void *frame, uint64_t now);
 
-/* The thread goes on with the stack that belongs to `to`; its stack so far is kept under `from`. Neither is
- * dereferenced. One that was never kept is empty. */
+/* The thread goes on with the stack that belongs to `to`; its stack so far is kept under `from`, another
+ * one. Neither is dereferenced. A stack that was never kept is empty. */
 void clp_engine_switch_stack(struct clp_thread *thread, const void *from, const void *to,
                              uint64_t now);
 

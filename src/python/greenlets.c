@@ -95,7 +95,7 @@ static PyObject *on_switch(PyObject *self, PyObject *arguments)
         return NULL;
     if (clp_compat_running_frame(PyThreadState_Get()) == NULL) /* it begins: its address may not be new */
         clp_engine_forget_stack(&recorder->engine, target);
-    if (thread != NULL)
+    if (thread != NULL && origin != target) /* a dead one switches to its parent, which may be here */
         clp_recorder_switch_stack(recorder, thread, origin, target);
     own = own_function();
     return own != NULL ? call_own(own, arguments) : Py_NewRef(Py_None);
@@ -221,6 +221,7 @@ static PyObject *exec_module(PyObject *self, PyObject *arguments)
         is_greenlet(PyTuple_GET_ITEM(arguments, 1))) {
         (void)adopt(recorder, PyTuple_GET_ITEM(arguments, 1));
         PyErr_Clear();
+        clp_greenlets_unwatch(recorder);
     }
     return result;
 }
