@@ -16,6 +16,19 @@ struct clp_suspended {
     uint64_t since;   /* the clock itself: it may resume in a thread with another standstill */
 };
 
+/* A body that was suspended with the whole of its stack. */
+struct parked_body {
+    struct clp_suspended place;
+    struct clp_suspended *suspended; /* the activation's */
+    uint64_t code;
+    bool off_line;
+};
+
+struct clp_parked {
+    size_t count;
+    struct parked_body bodies[];
+};
+
 static void set_thread_costs(struct clp_thread *thread, const struct clp_costs *costs)
 {
     thread->line_cost = costs->line;
@@ -40,6 +53,7 @@ void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_
     clp_functions_init(&engine->functions, mem);
     clp_pool_init(&engine->pool, pages);
     clp_hashmap_init(&engine->suspended, mem);
+    clp_hashmap_init(&engine->parked, mem);
 }
 
 /* ---- threads ---- */
@@ -621,6 +635,16 @@ void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now)
     leave(thread, now, (struct clp_cost){.after = thread->last_line}, thread->line_ticks);
 }
 
+static INLINE void note_place(struct clp_suspended *record, const struct clp_thread *thread,
+                              const struct clp_activation *popped, uint64_t now)
+{
+    record->function = popped->block->function;
+    record->on_line = popped->cell != &thread->outside;
+    record->line = record->on_line ? (uint32_t)(popped->cell - popped->block->cells) : 0;
+    record->carried = popped->carried;
+    record->since = now;
+}
+
 void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
 {
     struct clp_activation *top = thread->top;
@@ -636,11 +660,7 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
     if (record == NULL)
         return;
     /* the popped activation is still there to be read: nothing has been pushed since */
-    record->function = top->block->function;
-    record->on_line = top->cell != &thread->outside;
-    record->line = record->on_line ? (uint32_t)(top->cell - top->block->cells) : 0;
-    record->carried = top->carried;
-    record->since = now;
+    note_place(record, thread, top, now);
 }
 
 /* The record of a body of this function, or NULL. Most of the time it is the one that was asked for
@@ -665,23 +685,29 @@ static INLINE struct clp_suspended *find_suspended(struct clp_thread *thread, ui
     return record;
 }
 
-/* The body goes on at the line at which it was suspended. */
-static INLINE void take_up(struct clp_thread *thread, struct clp_suspended *record, uint64_t now,
-                    uint64_t cost)
+/* The body on top goes on at the line at which it was suspended. */
+static INLINE void stand_at(struct clp_thread *thread, const struct clp_suspended *record,
+                            uint64_t cost)
 {
     struct clp_activation *top = thread->top;
 
-    top->suspended = record;
-    if (!record->on_line)
-        return;
     thread->correction -= cost; /* go_in gave it to nobody */
     top->cell = &top->block->cells[record->line];
     top->carried = record->carried;
     top->continued = true;
     clp_engine_make_special(thread);
     clp_engine_add_cost(thread, cost);
+}
+
+static INLINE void take_up(struct clp_thread *thread, struct clp_suspended *record, uint64_t now,
+                    uint64_t cost)
+{
+    thread->top->suspended = record;
+    if (!record->on_line)
+        return;
+    stand_at(thread, record, cost);
     if (thread->engine->functions.items[record->function].awaits)
-        top->cell->await += now - record->since;
+        thread->top->cell->await += now - record->since;
 }
 
 /* Goes in where the body was suspended, or at no line when there is no record of that. */
@@ -743,6 +769,137 @@ bool clp_engine_runs(const struct clp_engine *engine, uint32_t function)
         if (clp_engine_has_block(thread, function) && thread->blocks[function]->running != 0)
             return true;
     }
+    return clp_engine_is_parked(engine, function);
+}
+
+/* ---- several stacks in a thread ---- */
+
+static size_t parked_bytes(size_t count)
+{
+    return sizeof(struct clp_parked) + count * sizeof(struct parked_body);
+}
+
+static void free_parked(struct clp_engine *engine, struct clp_parked *parked)
+{
+    clp_mem_free(engine->mem, parked, 1, parked_bytes(parked->count));
+}
+
+/* The caller owns it; NULL when there is none. */
+static struct clp_parked *take_parked(struct clp_engine *engine, const void *owner)
+{
+    uint64_t found;
+
+    return clp_hashmap_take(&engine->parked, key_of(owner), &found)
+               ? (struct clp_parked *)(uintptr_t)found
+               : NULL;
+}
+
+void clp_engine_forget_stack(struct clp_engine *engine, const void *owner)
+{
+    struct clp_parked *parked = take_parked(engine, owner);
+
+    if (parked != NULL)
+        free_parked(engine, parked);
+}
+
+static struct clp_parked *new_parked(struct clp_engine *engine, const void *owner, size_t count)
+{
+    struct clp_parked *parked = clp_mem_alloc(engine->mem, 1, parked_bytes(count));
+
+    if (parked == NULL)
+        return NULL;
+    parked->count = count;
+    clp_engine_forget_stack(engine, owner);
+    if (clp_hashmap_set(&engine->parked, key_of(owner), (uint64_t)(uintptr_t)parked) == CLP_OK)
+        return parked;
+    free_parked(engine, parked);
+    return NULL;
+}
+
+static void note_body(struct parked_body *body, const struct clp_thread *thread,
+                      const struct clp_activation *popped, uint64_t now)
+{
+    body->place.frame = popped->frame;
+    note_place(&body->place, thread, popped, now);
+    body->suspended = popped->suspended;
+    body->code = popped->code;
+    body->off_line = popped->off_line;
+}
+
+/* Every body leaves the stack as if it were suspended; so what they have counted is complete. */
+static void park(struct clp_thread *thread, const void *owner, uint64_t now)
+{
+    size_t count = (size_t)(thread->top - thread->stack);
+    struct clp_parked *parked = count != 0 ? new_parked(thread->engine, owner, count) : NULL;
+
+    if (parked == NULL && count != 0)
+        lose(thread);
+    while (thread->top != thread->stack) {
+        end_body(thread, now - thread->stopped, 0, thread->line_ticks);
+        go_out(thread, 0);
+        if (parked != NULL)
+            note_body(&parked->bodies[--count], thread, thread->top + 1, now);
+    }
+    end_interval(thread, now - thread->stopped);
+}
+
+/* Each goes on at its line. A line that several of them stand at has waited once. */
+static void unpark(struct clp_thread *thread, const struct clp_parked *parked, uint64_t now)
+{
+    for (size_t i = 0; i < parked->count; i++) {
+        const struct parked_body *body = &parked->bodies[i];
+        struct clp_activation *top = go_in(thread, body->place.function, body->place.frame, now,
+                                           (struct clp_cost){0});
+        if (top == NULL)
+            return;
+        top->suspended = body->suspended;
+        top->code = body->code;
+        top->off_line = body->off_line;
+        if (!body->place.on_line)
+            continue;
+        stand_at(thread, &body->place, 0);
+        if (top->cell->open == 0)
+            top->cell->await += now - body->place.since;
+    }
+}
+
+void clp_engine_switch_stack(struct clp_thread *thread, const void *from, const void *to,
+                             uint64_t now)
+{
+    struct clp_parked *parked = take_parked(thread->engine, to);
+
+    park(thread, from, now);
+    if (parked != NULL) {
+        unpark(thread, parked, now);
+        free_parked(thread->engine, parked);
+    }
+    if (thread->top != thread->last_room)
+        thread->top[1].frame = NULL; /* it did not leave this stack last */
+}
+
+void clp_engine_forget_stacks(struct clp_engine *engine)
+{
+    for (size_t i = 0; i < engine->parked.room; i++)
+        if (engine->parked.slots[i].used)
+            free_parked(engine, (struct clp_parked *)(uintptr_t)engine->parked.slots[i].value);
+    clp_hashmap_clear(&engine->parked);
+    clp_hashmap_init(&engine->parked, engine->mem);
+}
+
+static bool holds(const struct clp_parked *parked, uint32_t function)
+{
+    for (size_t i = 0; i < parked->count; i++)
+        if (parked->bodies[i].place.function == function)
+            return true;
+    return false;
+}
+
+bool clp_engine_is_parked(const struct clp_engine *engine, uint32_t function)
+{
+    for (size_t i = 0; i < engine->parked.room; i++)
+        if (engine->parked.slots[i].used &&
+            holds((const struct clp_parked *)(uintptr_t)engine->parked.slots[i].value, function))
+            return true;
     return false;
 }
 
@@ -857,6 +1014,7 @@ void clp_engine_clear(struct clp_engine *engine)
 {
     clp_engine_clear_threads(engine);
     clear_suspended(engine);
+    clp_engine_forget_stacks(engine);
     clp_functions_clear(&engine->functions);
     clp_pool_clear(&engine->pool);
 }

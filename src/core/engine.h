@@ -43,6 +43,9 @@
  * Suspension. A generator's activation leaves the stack when it suspends and is kept under its
  * frame's address, in no thread: it may resume in another one.
  *
+ * Several stacks. Where the program switches between stacks of its own within a thread (greenlets),
+ * all of a stack suspends and is kept under whoever it belongs to until that goes on.
+ *
  * Not synchronised: one thread at a time, the one that holds the interpreter's lock. */
 #ifndef CLP_ENGINE_H
 #define CLP_ENGINE_H
@@ -110,6 +113,7 @@ struct clp_thread {
     uint64_t rss_span;            /* the engine's */
     uint32_t usage;         /* resident size at the last read, in CLP_USAGE_UNIT bytes */
     bool broken;            /* out of memory once: records nothing more */
+    bool unhooked;          /* a tracer's: its next event does what could not be done before */
     volatile bool ended;    /* the system's thread is gone; may be reaped */
     int64_t rss, last_rss;  /* resident bytes by what it did itself, at the last read and event */
     struct clp_engine *engine;
@@ -157,6 +161,7 @@ struct clp_engine {
     struct clp_thread *ended; /* counters of reaped threads; made when first needed */
     struct clp_hashmap suspended;
     struct clp_suspended *free_suspended;
+    struct clp_hashmap parked; /* stacks that do not run, by their owner */
     bool lost; /* some activation was not recorded for want of memory */
 };
 
@@ -186,7 +191,7 @@ void clp_engine_reap(struct clp_engine *engine);
 /* Leaves everything that is still on the thread's stack, as if it returned now. */
 void clp_engine_unwind(struct clp_thread *thread, uint64_t now);
 
-/* Is a body of the function on any thread's stack? */
+/* Is a body of the function on any thread's stack, or on one that is kept? */
 bool clp_engine_runs(const struct clp_engine *engine, uint32_t function);
 
 /* Sums over all threads, those that have ended too. */
@@ -230,6 +235,20 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now);
  * as clp_engine_enter. */
 struct clp_activation *clp_engine_resume(struct clp_thread *thread, uint32_t function,
                                          const void *frame, uint64_t now);
+
+/* The thread goes on with the stack that belongs to `to`; its stack so far is kept under `from`, another
+ * one. Neither is dereferenced. A stack that was never kept is empty. */
+void clp_engine_switch_stack(struct clp_thread *thread, const void *from, const void *to,
+                             uint64_t now);
+
+/* What is kept under this address belonged to somebody who is gone. */
+void clp_engine_forget_stack(struct clp_engine *engine, const void *owner);
+
+/* The same of all that are kept. */
+void clp_engine_forget_stacks(struct clp_engine *engine);
+
+/* Is a body of the function on a stack that is kept? */
+bool clp_engine_is_parked(const struct clp_engine *engine, uint32_t function);
 
 /* Puts this body on top when an event shows that it is not there: exits that no event told of are
  * made up for; a body that was running before it was selected is entered. Returns as

@@ -402,8 +402,25 @@ static bool detach_running(struct clp_view *view, const struct clp_ended *ended)
     return done;
 }
 
-static void unwind_all(const struct clp_engine *engine, uint64_t now)
+/* The same of bodies on stacks that are kept. */
+static bool detach_parked(struct clp_view *view, const struct clp_ended *ended)
 {
+    const struct clp_engine *engine = view->views->engine;
+    bool done = true;
+
+    for (size_t i = 0; engine->parked.count != 0 && i < view->count; i++) {
+        struct clp_view_item *item = &view->items[i];
+        if (!item->attached || !clp_engine_is_parked(engine, item->function))
+            continue;
+        done &= detach(view, item, ended);
+        view->mixed = true;
+    }
+    return done;
+}
+
+static void unwind_all(struct clp_engine *engine, uint64_t now)
+{
+    clp_engine_forget_stacks(engine);
     for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
         clp_engine_unwind(thread, now);
 }
@@ -423,6 +440,7 @@ static clp_status end_counting(struct clp_view *view, uint64_t now)
         return CLP_NO_MEMORY;
     done = detach_shared(view, &ended);
     done &= detach_running(view, &ended);
+    done &= detach_parked(view, &ended);
     return finish(&ended, done);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder.h"
 #include "blocks.h"
+#include "greenlets.h"
 #include "hooks.h"
 
 /* A line is not looked at for memory when it took less than this part of the quickest change of a
@@ -260,6 +261,11 @@ uint64_t clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread 
     uint64_t files = recorder->file_bytes;
     int64_t rss;
 
+    if (CLP_UNLIKELY(thread->unhooked)) {
+        clp_greenlets_hook(recorder, thread);
+        if (!clp_engine_wants_rss(thread, now))
+            return clp_clock_read(&recorder->clock) - now;
+    }
     if (!read_memory(recorder, &rss, &recorder->file_bytes))
         rss = recorder->engine.rss;
     if (clp_thread_alone())
@@ -295,6 +301,7 @@ struct clp_thread *clp_recorder_new_thread(struct clp_recorder *recorder)
     if (clp_thread_here != NULL) {
         clp_thread_here->allocating.left = -1; /* the first block asks whether there is a table */
         clp_thread_hook_set(&recorder->thread_hook, clp_thread_here);
+        clp_greenlets_hook(recorder, clp_thread_here);
         (void)take_use(clp_thread_here, now);
     }
     return clp_thread_here;
@@ -486,6 +493,18 @@ void clp_recorder_suspend(struct clp_thread *thread)
     clp_engine_suspend(thread, moment.now);
     clp_recorder_end(thread, moment);
     clp_recorder_of(thread)->blocks.lifted = false; /* they are suspended with it */
+}
+
+void clp_recorder_switch_stack(struct clp_recorder *recorder, struct clp_thread *thread,
+                               const void *from, const void *to)
+{
+    struct clp_moment moment = clp_recorder_begin(recorder, thread);
+
+    clp_engine_switch_stack(thread, from, to, moment.now);
+    clp_recorder_end(thread, moment);
+    recorder->blocks.lifted = false;
+    /* it took time in proportion to the stacks */
+    clp_engine_stand_still(thread, clp_clock_read(&recorder->clock) - thread->stopped - thread->last);
 }
 
 bool clp_recorder_align(const struct clp_selected *selected, struct clp_thread *thread,

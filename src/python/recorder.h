@@ -42,6 +42,14 @@ struct clp_blocks {
     void *source; /* what their events come from; its own */
 };
 
+/* Greenlets, once their module is there (greenlets.h). All owned. */
+struct clp_greenlets {
+    PyObject *settrace; /* the module's own */
+    PyObject *callback; /* what is told of switches; NULL: the module was not met yet */
+    PyObject *exec_module, *wrapper; /* of the loader of extension modules, and in its place */
+    bool watching;
+};
+
 /* Where a selected function's code is; by its number. */
 struct clp_site {
     uint32_t open; /* windows that are, and have it */
@@ -94,6 +102,7 @@ struct clp_recorder {
     const struct clp_tracer *fallback; /* takes what the tracer refuses; NULL until needed */
     struct clp_refusal *refusals;      /* the newest first; owned */
     struct clp_blocks blocks;
+    struct clp_greenlets greenlets;
     void *probe_state, *monitoring_state, *settrace_state; /* each tracer's own */
     bool displaced;     /* another tool took the tracer's place; events are missing */
     double cost_error;    /* the share of its events' cost by which that may be off */
@@ -261,6 +270,10 @@ void clp_recorder_resume(const struct clp_selected *selected, struct clp_thread 
 void clp_recorder_last_line(struct clp_thread *thread, int32_t line);
 void clp_recorder_leave(struct clp_thread *thread);
 void clp_recorder_suspend(struct clp_thread *thread);
+
+/* The thread goes on with the stack of `to`; the stack that ran until now was that of `from`. */
+void clp_recorder_switch_stack(struct clp_recorder *recorder, struct clp_thread *thread,
+                               const void *from, const void *to);
 
 /* For epochs.h: a selected function is called; time may have passed. */
 void clp_recorder_note_call(struct clp_recorder *recorder, uint32_t function);

@@ -3,6 +3,7 @@
 #include "blocks.h"
 #include "calibrate.h"
 #include "decorators.h"
+#include "greenlets.h"
 #include "known.h"
 #include "shared.h"
 
@@ -115,6 +116,7 @@ void clp_tracer_rest(struct clp_recorder *recorder)
 
 bool clp_tracer_wake(struct clp_recorder *recorder)
 {
+    clp_greenlets_watch(recorder);
     if (!recorder->awake)
         recorder->awake = recorder->tracer->start(recorder);
     return recorder->awake;

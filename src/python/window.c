@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "window.h"
 #include "blocks.h"
+#include "greenlets.h"
 #include "tracer.h"
 
 static uint64_t now_of(const struct clp_window *window)
@@ -190,8 +191,10 @@ void clp_window_clear(struct clp_window *window)
         if (!clp_window_remove(window, window->view.items[i].function))
             PyErr_Clear();
     clp_view_clear(&window->view, now_of(window));
-    if (--recorder->windows == 0)
+    if (--recorder->windows == 0) {
         clp_blocks_stop(recorder);
+        clp_greenlets_unwatch(recorder);
+    }
     recorder->with_memory -= window->memory;
     if (window == recorder->live_window)
         recorder->live_window = NULL;

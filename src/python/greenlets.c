@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+#include "greenlets.h"
+
+/* The extension module; before version 1 it was all there was. */
+static const char *const names[] = {"greenlet._greenlet", "greenlet", NULL};
+
+/* Under this name a thread's dictionary has the program's own trace function. */
+#define OWN_KEY "clineprof.greenlet"
+
+static struct clp_recorder *recorder_of(PyObject *capsule)
+{
+    return PyCapsule_GetPointer(capsule, NULL);
+}
+
+/* ---- a thread's trace functions ---- */
+
+/* Borrowed; NULL when the program has none in this thread. */
+static PyObject *own_function(void)
+{
+    PyObject *data = PyThreadState_GetDict(); /* borrowed */
+
+    return data != NULL ? PyDict_GetItemString(data, OWN_KEY) : NULL;
+}
+
+static bool set_own_function(PyObject *function)
+{
+    PyObject *data = PyThreadState_GetDict();
+
+    if (data == NULL)
+        return false;
+    if (function != NULL)
+        return PyDict_SetItemString(data, OWN_KEY, function) == 0;
+    return own_function() == NULL || PyDict_DelItemString(data, OWN_KEY) == 0;
+}
+
+/* Takes the place of the thread's trace function; what was there is the program's. */
+static bool take_place(const struct clp_greenlets *greenlets)
+{
+    PyObject *before =
+        PyObject_CallFunctionObjArgs(greenlets->settrace, greenlets->callback, NULL);
+    bool done = before != NULL;
+
+    if (done && before != Py_None && before != greenlets->callback)
+        done = set_own_function(before);
+    Py_XDECREF(before);
+    return done;
+}
+
+void clp_greenlets_hook(struct clp_recorder *recorder, struct clp_thread *thread)
+{
+    PyObject *type, *value, *trace;
+
+    thread->unhooked = false;
+    thread->rss_span = recorder->engine.rss_span;
+    if (recorder->greenlets.callback == NULL)
+        return;
+    PyErr_Fetch(&type, &value, &trace);
+    (void)take_place(&recorder->greenlets);
+    PyErr_Restore(type, value, trace);
+}
+
+/* The thread is hooked at its next event: each one that looks at memory comes by. */
+static void hook_later(struct clp_thread *thread)
+{
+    thread->unhooked = true;
+    thread->rss_span = 0;
+}
+
+/* A trace function that fails is removed: the program's is, and ours comes back. */
+static PyObject *call_own(PyObject *function, PyObject *arguments)
+{
+    PyObject *type, *value, *trace;
+
+    Py_INCREF(function);
+    PyObject *result = PyObject_Call(function, arguments, NULL);
+    Py_DECREF(function);
+    if (result != NULL)
+        return result;
+    PyErr_Fetch(&type, &value, &trace);
+    (void)set_own_function(NULL);
+    if (clp_thread_here != NULL)
+        hook_later(clp_thread_here);
+    PyErr_Restore(type, value, trace);
+    return NULL;
+}
+
+/* callback("switch" or "throw", (origin, target)), in the target. */
+static PyObject *on_switch(PyObject *self, PyObject *arguments)
+{
+    struct clp_recorder *recorder = recorder_of(self);
+    struct clp_thread *thread = clp_thread_here;
+    PyObject *event, *origin, *target, *own;
+
+    if (!PyArg_ParseTuple(arguments, "O(OO)", &event, &origin, &target))
+        return NULL;
+    if (clp_compat_running_frame(PyThreadState_Get()) == NULL) /* it begins: its address may not be new */
+        clp_engine_forget_stack(&recorder->engine, target);
+    if (thread != NULL && origin != target) /* a dead one switches to its parent, which may be here */
+        clp_recorder_switch_stack(recorder, thread, origin, target);
+    own = own_function();
+    return own != NULL ? call_own(own, arguments) : Py_NewRef(Py_None);
+}
+
+static PyMethodDef on_switch_method = {"clineprof_switch", on_switch, METH_VARARGS, NULL};
+
+/* ---- what the program sees ---- */
+
+static PyObject *settrace(PyObject *self, PyObject *function)
+{
+    PyObject *before = own_function();
+
+    before = Py_NewRef(before != NULL ? before : Py_None);
+    if (set_own_function(function != Py_None ? function : NULL) &&
+        take_place(&recorder_of(self)->greenlets))
+        return before;
+    Py_DECREF(before);
+    return PyErr_Occurred() != NULL ? NULL : PyErr_NoMemory();
+}
+
+static PyObject *gettrace(PyObject *self, PyObject *nothing)
+{
+    PyObject *own = own_function();
+
+    (void)self, (void)nothing;
+    return Py_NewRef(own != NULL ? own : Py_None);
+}
+
+static PyMethodDef own_methods[] = {
+    {"settrace", settrace, METH_O,
+     "settrace(callback) -> object\n\nSets a new tracing function and returns the previous one."},
+    {"gettrace", gettrace, METH_NOARGS,
+     "gettrace() -> object\n\nReturns the currently set tracing function, or None."},
+};
+
+/* Puts it in the place of the module's own, wherever that is known by its name. */
+static bool replace(PyObject *module, PyMethodDef *method, PyObject *capsule)
+{
+    PyObject *original = PyObject_GetAttrString(module, method->ml_name);
+    PyObject *name = PyModule_GetNameObject(module);
+    PyObject *ours = name != NULL ? PyCFunction_NewEx(method, capsule, name) : NULL;
+    PyObject *package = PyImport_AddModule("greenlet"); /* borrowed */
+    bool done = original != NULL && ours != NULL && package != NULL &&
+                PyObject_SetAttrString(module, method->ml_name, ours) == 0;
+
+    if (done && PyObject_HasAttrString(package, method->ml_name))
+        done = PyObject_SetAttrString(package, method->ml_name, ours) == 0;
+    Py_XDECREF(original);
+    Py_XDECREF(name);
+    Py_XDECREF(ours);
+    return done;
+}
+
+static void hook_threads(struct clp_recorder *recorder)
+{
+    struct clp_thread *thread = recorder->engine.threads;
+
+    for (; thread != NULL; thread = thread->next)
+        if (thread != clp_thread_here)
+            hook_later(thread);
+    if (clp_thread_here != NULL)
+        clp_greenlets_hook(recorder, clp_thread_here);
+}
+
+/* Later calls of a module that cannot be traced find the same. */
+static bool adopt(struct clp_recorder *recorder, PyObject *module)
+{
+    struct clp_greenlets *greenlets = &recorder->greenlets;
+    PyObject *capsule = PyCapsule_New(recorder, NULL, NULL);
+    bool done = false;
+
+    greenlets->settrace = PyObject_GetAttrString(module, "settrace");
+    if (capsule != NULL && greenlets->settrace != NULL)
+        greenlets->callback = PyCFunction_New(&on_switch_method, capsule);
+    if (greenlets->callback != NULL)
+        done = replace(module, &own_methods[0], capsule) &&
+               replace(module, &own_methods[1], capsule);
+    if (greenlets->callback != NULL)
+        hook_threads(recorder);
+    Py_XDECREF(capsule);
+    return done;
+}
+
+/* ---- until it is imported ---- */
+
+/* Borrowed; NULL when it is not loaded. */
+static PyObject *loaded(void)
+{
+    PyObject *modules = PyImport_GetModuleDict(), *module, *tracing; /* borrowed, but the last */
+
+    for (size_t i = 0; names[i] != NULL; i++) {
+        module = PyDict_GetItemString(modules, names[i]);
+        tracing = module != NULL ? PyObject_GetAttrString(module, "settrace") : NULL;
+        PyErr_Clear();
+        if (tracing == NULL)
+            continue;
+        Py_DECREF(tracing);
+        return module;
+    }
+    return NULL;
+}
+
+static bool is_greenlet(PyObject *module)
+{
+    PyObject *name = PyModule_Check(module) ? PyModule_GetNameObject(module) : NULL;
+    bool found = false;
+
+    for (size_t i = 0; name != NULL && names[i] != NULL; i++)
+        found |= PyUnicode_CompareWithASCIIString(name, names[i]) == 0;
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return found;
+}
+
+/* exec_module(loader, module) */
+static PyObject *exec_module(PyObject *self, PyObject *arguments)
+{
+    struct clp_recorder *recorder = recorder_of(self);
+    PyObject *result = PyObject_Call(recorder->greenlets.exec_module, arguments, NULL);
+
+    if (result != NULL && PyTuple_GET_SIZE(arguments) == 2 && recorder->greenlets.callback == NULL &&
+        is_greenlet(PyTuple_GET_ITEM(arguments, 1))) {
+        (void)adopt(recorder, PyTuple_GET_ITEM(arguments, 1));
+        PyErr_Clear();
+        clp_greenlets_unwatch(recorder);
+    }
+    return result;
+}
+
+static PyMethodDef exec_module_method = {"exec_module", exec_module, METH_VARARGS, NULL};
+
+/* Owned; the class of those who load extension modules. */
+static PyObject *loader_class(void)
+{
+    PyObject *holder = PyImport_ImportModule("_frozen_importlib_external");
+    PyObject *class =
+        holder != NULL ? PyObject_GetAttrString(holder, "ExtensionFileLoader") : NULL;
+
+    Py_XDECREF(holder);
+    return class;
+}
+
+/* Is a method of the class, as the function there that it stands for. */
+static PyObject *new_wrapper(struct clp_recorder *recorder)
+{
+    PyObject *capsule = PyCapsule_New(recorder, NULL, NULL);
+    PyObject *function = capsule != NULL ? PyCFunction_New(&exec_module_method, capsule) : NULL;
+    PyObject *wrapper = function != NULL ? PyInstanceMethod_New(function) : NULL;
+
+    Py_XDECREF(capsule);
+    Py_XDECREF(function);
+    return wrapper;
+}
+
+static bool wrap_loader(struct clp_recorder *recorder)
+{
+    struct clp_greenlets *greenlets = &recorder->greenlets;
+    PyObject *class = loader_class();
+
+    if (class != NULL && greenlets->exec_module == NULL)
+        greenlets->exec_module = PyObject_GetAttrString(class, "exec_module");
+    if (greenlets->exec_module != NULL && greenlets->wrapper == NULL)
+        greenlets->wrapper = new_wrapper(recorder);
+    greenlets->watching = greenlets->wrapper != NULL &&
+                          PyObject_SetAttrString(class, "exec_module", greenlets->wrapper) == 0;
+    Py_XDECREF(class);
+    return greenlets->watching;
+}
+
+void clp_greenlets_watch(struct clp_recorder *recorder)
+{
+    struct clp_greenlets *greenlets = &recorder->greenlets;
+    PyObject *type, *value, *trace, *module;
+
+    if (greenlets->callback != NULL || greenlets->watching)
+        return;
+    PyErr_Fetch(&type, &value, &trace);
+    module = loaded();
+    (void)(module != NULL ? adopt(recorder, module) : wrap_loader(recorder));
+    PyErr_Restore(type, value, trace);
+}
+
+/* The class gets its own back, unless somebody has put something else there since. */
+void clp_greenlets_unwatch(struct clp_recorder *recorder)
+{
+    struct clp_greenlets *greenlets = &recorder->greenlets;
+    PyObject *type, *value, *trace, *class, *names_of_class;
+
+    if (!greenlets->watching)
+        return;
+    greenlets->watching = false;
+    PyErr_Fetch(&type, &value, &trace);
+    class = loader_class();
+    names_of_class = class != NULL ? clp_compat_class_dict(class) : NULL;
+    if (names_of_class != NULL &&
+        PyDict_GetItemString(names_of_class, "exec_module") == greenlets->wrapper)
+        (void)PyObject_SetAttrString(class, "exec_module", greenlets->exec_module);
+    Py_XDECREF(class);
+    Py_XDECREF(names_of_class);
+    PyErr_Restore(type, value, trace);
+}

@@ -1,0 +1,783 @@
+# SPDX-License-Identifier: MIT
+"""Greenlets and gevent: a line's time, memory and hits are those of its own greenlet. Times are
+compared with what the program measured of itself, with wide room."""
+
+import os
+import random
+import sys
+
+import pytest
+from harness import (
+    BUILD,
+    MIB,
+    SANITIZED,
+    TRACER,
+    differences,
+    line_of,
+    own_messages_removed,
+    reference,
+    run_ckernprof,
+    run_python,
+)
+
+pytest.importorskip("greenlet")
+
+HEAD = """
+import collections, gc, os, sys, threading, time
+from greenlet import GreenletExit, getcurrent, greenlet
+import greenlet as module
+
+CLOCK = time.perf_counter_ns
+TOOK = collections.Counter()
+
+# Hardly any line of its own: settrace takes what it costs off what is not selected.
+def spin(name, milliseconds=10):
+    start = CLOCK()
+    while CLOCK() - start < milliseconds * 1_000_000: sum(range(3000))
+    TOOK[name] += CLOCK() - start
+
+def switch(name, other, *things):
+    start = CLOCK()
+    try:
+        return other.switch(*things)
+    finally:
+        TOOK[name] += CLOCK() - start
+"""
+TAIL = "\nfor name, took in TOOK.items(): print(name, took)\n"
+
+
+class Ran:
+    """A program under ckernprof, and what it measured of itself."""
+
+    def __init__(self, program, folder, *options, env=None):
+        self.path = folder / "program.py"
+        self.path.write_text(HEAD + program + TAIL)
+        self.ended = run_ckernprof(["-l", *options, "program.py"], folder, env=env)
+        assert (self.ended.err, self.ended.code) == ("", 0)
+        self.out = own_messages_removed(self.ended.out).splitlines()
+        self.profile = self.ended.profile()
+        self.took = {}
+        for line in self.out:
+            name, _, number = line.rpartition(" ")
+            if number.isdigit():
+                self.took[name] = int(number)
+
+    def line(self, function, mark):
+        return self.profile.line(function, line_of(self.path, "# " + mark))
+
+    def hits(self, function):
+        lines = self.profile.measure(self.profile.function(function), "hits")
+        return [n for n in lines.values() if n]
+
+
+def near(ours, theirs):
+    """Within a fifth, and what a line and its events may take on a busy machine."""
+    return abs(ours - theirs) <= 0.2 * theirs + 3_000_000
+
+
+# ---- times and hits ----
+
+NESTED = """
+@profile
+def inner(other, name):
+    spin("inner")                   # first spin
+    switch("away", other)           # goes away
+    spin("inner again", 20)         # second spin
+
+@profile
+def outer(other):
+    inner(other, "first")           # calls inner
+    spin("outer")                   # own spin
+    inner(other, "second")          # calls inner again
+    return 1
+
+@profile
+def helper():
+    spin("helper", 30)              # helps
+
+@profile
+def other():
+    for _ in range(2):
+        helper()                    # calls helper
+        switch("back", one)         # goes back
+
+@profile
+def main():
+    return switch("main", one, two)     # waits for all
+
+one, two = greenlet(outer), greenlet(other)
+assert main() == 1
+"""
+
+
+@pytest.fixture(scope="module")
+def nested(tmp_path_factory):
+    return Ran(NESTED, tmp_path_factory.mktemp("nested"))
+
+
+def test_hits_of_nested_calls(nested):
+    assert nested.hits("inner") == [2, 2, 2]
+    assert nested.hits("outer") == [1, 1, 1, 1]
+    assert nested.hits("helper") == [2]
+    assert nested.hits("other") == [2, 2, 2]
+    assert nested.hits("main") == [1]
+
+
+def test_time_is_that_of_the_greenlet(nested):
+    took, line = nested.took, nested.line
+    assert near(line("inner", "first spin")["time"], took["inner"])
+    assert near(line("inner", "second spin")["time"], took["inner again"])
+    assert near(line("outer", "own spin")["time"], took["outer"])
+    assert near(line("helper", "helps")["time"], took["helper"])
+    assert near(line("other", "calls helper")["time"], took["helper"])
+    assert near(nested.profile.function("outer")["total"],
+                took["inner"] + took["inner again"] + took["outer"])
+    assert near(nested.profile.function("other")["total"], took["helper"])
+
+
+def test_a_caller_has_its_callees_time_without_the_others(nested):
+    calls = nested.line("outer", "calls inner"), nested.line("outer", "calls inner again")
+    assert near(sum(line["time"] for line in calls),
+                nested.took["inner"] + nested.took["inner again"])
+    assert all(line["self"] < 5_000_000 for line in calls)
+    assert all(line["max"] <= line["time"] * 1.001 + 100_000 for line in calls)
+
+
+def test_time_away_is_await(nested):
+    away, back = nested.line("inner", "goes away"), nested.line("other", "goes back")
+    assert away["time"] < 5_000_000 and back["time"] < 5_000_000
+    assert near(away["await"], nested.took["away"])
+    # the callers wait as well, each for its own call
+    calls = nested.line("outer", "calls inner"), nested.line("outer", "calls inner again")
+    assert near(sum(line["await"] for line in calls), nested.took["away"])
+    waits = nested.line("main", "waits for all")
+    assert waits["time"] < 5_000_000 and near(waits["await"], nested.took["main"])
+    assert nested.line("outer", "own spin")["await"] == 0
+
+
+RECURSIVE = """
+@profile
+def down(n, name):
+    if n == 0:
+        switch(name + " away", module.getcurrent().parent)     # at the bottom
+        return 0
+    spin(name, 5)                       # on the way
+    return 1 + down(n - 1, name)        # goes down
+
+@profile
+def run():
+    runners = [greenlet(down) for _ in range(5)]
+    for k, runner in enumerate(runners):
+        runner.switch(4, "abcde"[k])
+    spin("between", 30)
+    print(sum(runner.switch() for runner in runners))
+
+run()
+"""
+
+
+def test_recursion_in_several_greenlets(tmp_path):
+    ran = Ran(RECURSIVE, tmp_path)
+    assert ran.out[0] == "20"
+    assert ran.hits("down") == [25, 5, 5, 20, 20]
+    spun = sum(ran.took[name] for name in "abcde")
+    first = sum(ran.took[name] / 4 for name in "abcde")
+    assert near(ran.line("down", "on the way")["time"], spun)
+    assert near(ran.line("down", "goes down")["time"], spun - first)
+    assert near(ran.profile.function("down")["total"], spun)
+    away = sum(ran.took[name + " away"] for name in "abcde")
+    assert near(ran.line("down", "at the bottom")["await"], away)
+    assert near(ran.line("down", "goes down")["await"], away)
+
+
+# ---- how greenlets end ----
+
+THROWN = """
+@profile
+def deep():
+    try:
+        switch("away", main)        # thrown into
+    except ValueError as error:
+        spin("handles")             # handles
+        raise KeyError("new") from error
+
+@profile
+def between():
+    deep()                          # lets through
+    return "never"
+
+@profile
+def finally_switches():
+    try:
+        main.switch()
+    finally:
+        main.switch("from finally")
+        spin("after")               # after finally
+
+main = getcurrent()
+one = greenlet(between)
+one.switch()
+spin("meanwhile", 20)
+try: one.throw(ValueError("thrown"))
+except KeyError as error: print(repr(error), repr(error.__cause__), one.dead)
+
+two = greenlet(finally_switches)
+two.switch()
+print(two.throw(RuntimeError, "again"))
+try: two.switch()
+except RuntimeError as error: print(repr(error))
+
+three = greenlet(between)
+three.switch()
+print(repr(three.throw(GreenletExit)), three.dead)
+"""
+
+
+def test_exceptions_across_greenlets(tmp_path):
+    ran = Ran(THROWN, tmp_path)
+    assert ran.out[:4] == [
+        "KeyError('new') ValueError('thrown') True",
+        "from finally",
+        "RuntimeError('again')",
+        "GreenletExit() True",
+    ]
+    assert ran.line("deep", "thrown into")["hits"] == 2
+    assert ran.line("deep", "handles")["hits"] == 1
+    assert near(ran.line("deep", "handles")["time"], ran.took["handles"])
+    assert near(ran.line("between", "lets through")["time"], ran.took["handles"])
+    assert ran.hits("between") == [2]
+    assert near(ran.line("finally_switches", "after finally")["time"], ran.took["after"])
+
+
+COLLECTED = """
+@profile
+def left(n):
+    try:
+        module.getcurrent().parent.switch(n)       # left here
+        return "never"
+    finally:
+        ENDED.append(n)             # cleans up
+
+@profile
+def outer(n):
+    left(n)
+
+@profile
+def makes():
+    for n in range(300):
+        one = greenlet(outer)
+        assert one.switch(n) == n
+        if n % 3 == 0: CYCLES.append([one]); CYCLES[-1].append(CYCLES[-1])     # the collector's
+        del one
+    CYCLES.clear()
+    gc.collect()
+
+ENDED, CYCLES = [], []
+makes()
+spin("done", 5)
+print(sorted(ENDED) == list(range(300)))
+kept = greenlet(outer)
+kept.switch(1000)
+"""
+
+
+def test_greenlets_collected_while_suspended(tmp_path):
+    ran = Ran(COLLECTED, tmp_path)
+    assert ran.out[0] == "True"
+    assert ran.line("left", "left here")["hits"] == 301
+    assert ran.line("left", "cleans up")["hits"] in (300, 301)  # the last one at the very end
+    assert ran.profile.function("makes")["total"] > 0
+    lines = ran.profile.function("makes")["lines"]
+    assert max(lines["time"]) <= ran.profile.function("makes")["total"] * 1.001 + 100_000
+
+
+THREADS = """
+@profile
+def works(n):
+    for _ in range(3):
+        spin("works", 2)                            # works
+        module.getcurrent().parent.switch()         # parent's turn
+    return n
+
+@profile
+def thread(n):
+    mine = [greenlet(works) for _ in range(4)]
+    for one in mine: one.switch(n)
+    spin("between", 5)
+    while n and not all(one.dead for one in mine):
+        for one in mine:
+            if not one.dead: one.switch()
+    # of thread 0 the greenlets are left where they are
+
+for round in range(10):
+    threads = [threading.Thread(target=thread, args=(n,)) for n in range(4)]
+    for one in threads: one.start()
+    for one in threads: one.join()
+"""
+
+
+def test_greenlets_in_several_threads(tmp_path):
+    ran = Ran(THREADS, tmp_path)
+    each = 3 * 3 + 1  # rounds of the threads that finish, and of the one that does not
+    assert ran.line("works", "works")["hits"] == 10 * 4 * each
+    assert ran.line("works", "parent's turn")["hits"] == 10 * 4 * each
+    assert ran.hits("works") == [10 * 4 * 13, 10 * 4 * each, 10 * 4 * each, 10 * 4 * 3]
+    assert near(ran.line("works", "works")["time"], ran.took["works"])
+    assert near(ran.profile.function("works")["total"], ran.took["works"])
+
+
+# ---- memory ----
+
+MEMORY = """
+@profile
+def grows():
+    kept = []
+    for _ in range(4):
+        kept.append(bytearray(b"x") * (2 << 20))         # grows
+        main.switch()                                  # rests
+    return len(kept)
+
+@profile
+def looks_on():
+    while not one.dead:
+        one.switch()       # lets it grow
+
+main = getcurrent()
+one = greenlet(grows)
+looks_on()
+"""
+
+
+@pytest.mark.skipif(SANITIZED, reason="resident sizes mean nothing here")
+def test_memory_is_that_of_the_greenlet(tmp_path):
+    ran = Ran(MEMORY, tmp_path)
+    grows, rests = ran.line("grows", "grows"), ran.line("grows", "rests")
+    assert 8 * MIB <= grows["grown"] < 9 * MIB and grows["released"] < MIB
+    assert rests["grown"] < MIB and rests["released"] < MIB
+    # the last turn may free what the greenlet had
+    assert ran.line("looks_on", "lets it grow")["grown"] < MIB
+
+
+# ---- whoever else traces ----
+
+OWN_TRACE = """
+def trace(event, things): EVENTS.append(event)
+def fails(event, things): raise KeyError("trace")
+
+@profile
+def works():
+    for _ in range(3):
+        spin("works")           # works
+        main.switch()           # rests
+
+main = getcurrent()
+EVENTS = []
+print(module.gettrace(), module.settrace(trace), module.gettrace() is trace)
+one = greenlet(works)
+one.switch()
+spin("meanwhile", 20)
+print(EVENTS)
+print(module.settrace(None) is trace, module.gettrace())
+one.switch()
+print(len(EVENTS))
+module.settrace(fails)
+try: one.switch()
+except KeyError as error: print(repr(error), module.gettrace())
+"""
+
+
+def test_the_programs_own_trace_function(tmp_path):
+    ran = Ran(OWN_TRACE, tmp_path)
+    theirs = run_python(["-c", f"def profile(f): return f\n{HEAD}{OWN_TRACE}"], tmp_path)
+    assert ran.out[:5] == theirs.out.splitlines()[:5]
+    assert ran.out[0] == "None None True" and ran.out[1] == "['switch', 'switch']"
+    assert near(ran.line("works", "works")["time"], ran.took["works"])
+    assert ran.line("works", "rests")["time"] < 5_000_000
+
+
+AFTER_FAILURE = """
+def fails(event, things): raise KeyError("trace")
+
+@profile
+def works():
+    while True:
+        spin("works", 2)           # works
+        main.switch()              # rests
+
+@profile
+def drives():
+    one.switch()
+    module.settrace(fails)
+    try: one.switch()
+    except KeyError: pass
+    for _ in range(5):
+        spin("drives")             # drives
+        one.switch()               # is dead: comes back at once
+
+main = getcurrent()
+one = greenlet(works)
+drives()
+"""
+
+
+def test_a_trace_function_that_fails_takes_nothing_with_it(tmp_path):
+    ran = Ran(AFTER_FAILURE, tmp_path)
+    assert ran.line("drives", "drives")["hits"] == 5
+    assert near(ran.line("drives", "drives")["time"], ran.took["drives"])
+    assert ran.line("drives", "is dead: comes back at once")["await"] < 5_000_000
+    assert ran.line("works", "rests")["time"] < 5_000_000
+
+
+# ---- when greenlet comes late ----
+
+LATE = """
+import threading, time
+go, done = threading.Event(), threading.Event()
+CLOCK = time.perf_counter_ns
+
+def spin(milliseconds):
+    start = CLOCK()
+    while CLOCK() - start < milliseconds * 1_000_000: sum(range(3000))
+
+@profile
+def works(turn):
+    for _ in range(3):
+        spin(5)             # works
+        turn()              # gives way
+
+@profile
+def in_thread():
+    works(lambda: None)
+    go.wait()
+    from greenlet import greenlet, getcurrent
+    main = getcurrent()
+    greenlets = [greenlet(works) for _ in range(2)]
+    for one in greenlets: one.switch(main.switch)
+    spin(30)                # meanwhile
+    while not all(one.dead for one in greenlets):
+        for one in greenlets: one.switch()
+
+thread = threading.Thread(target=in_thread)
+thread.start()
+works(lambda: None)
+import greenlet
+go.set()
+thread.join()
+"""
+
+
+def test_imported_while_threads_run(script):
+    path = script(LATE)
+    ended = run_ckernprof(["-l", path], path.parent)
+    assert (ended.err, ended.code) == ("", 0)
+    profile = ended.profile()
+    gives_way = profile.line("works", line_of(path, "# gives way"))
+    assert gives_way["hits"] == 12 and gives_way["time"] < 15_000_000
+    assert gives_way["await"] >= 2 * 29_000_000
+    meanwhile = profile.line("in_thread", line_of(path, "# meanwhile"))
+    assert 29_000_000 <= meanwhile["time"] <= profile.function("in_thread")["total"]
+
+
+API = f"""
+import time
+{{before}}
+import clineprof
+profiler = clineprof.Profiler(tracer={TRACER!r})
+from greenlet import getcurrent, greenlet
+TOOK = []
+
+def spin(milliseconds):
+    start = time.perf_counter_ns()
+    while time.perf_counter_ns() - start < milliseconds * 1_000_000: sum(range(3000))
+    TOOK.append(time.perf_counter_ns() - start)
+
+@profiler
+def works(name):
+    for _ in range(4):
+        spin(5)
+        parent.switch()
+
+def some_turns(names):
+    global TOOK
+    TOOK = []
+    for name in names: name.switch(name)
+    mine = sum(TOOK)
+    spin(20)
+    for name in names: name.switch()
+    return sum(TOOK) - TOOK[len(names)]
+
+parent = getcurrent()
+profiler.stop()
+greenlets = [greenlet(works) for _ in range(2)]
+profiler.start()
+took = some_turns(greenlets)
+profiler.stop()
+for one in greenlets: one.switch()      # nobody counts
+spin(20)
+profiler.start()
+took += some_turns([greenlet(works)])
+profiler.stop()
+[function] = profiler.snapshot()["functions"]
+lines = function["lines"]
+print(lines["hits"][1:], lines["time"][2] < 5_000_000,
+      abs(lines["time"][1] - took) < 0.2 * took + 3_000_000,
+      abs(function["total"] - took) < 0.2 * took + 3_000_000)
+"""
+
+
+@pytest.mark.parametrize("before", ["import greenlet", ""])
+def test_windows_that_open_and_close(before, tmp_path):
+    (tmp_path / "it.py").write_text(API.replace("{before}", before))
+    ended = run_python(["it.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.err, ended.code) == ("", 0)
+    assert ended.out == "[6, 6] True True True\n"
+
+
+def test_imports_are_left_as_they_were(tmp_path):
+    program = f"""
+from importlib.machinery import ExtensionFileLoader as Loader
+before = Loader.__dict__["exec_module"]
+import clineprof
+profiler = clineprof.Profiler(tracer={TRACER!r})
+def f(): return 1
+profiler(f)()
+{{imports}}
+print(f())
+profiler.close()
+print(Loader.__dict__["exec_module"] is before)
+"""
+    for imports in ("", "import greenlet"):
+        (tmp_path / "it.py").write_text(program.replace("{imports}", imports))
+        ended = run_python(["it.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+        assert (ended.err, ended.out) == ("", "1\nTrue\n")
+
+
+# ---- a process that ends at once ----
+
+KILLED = """
+@profile
+def works(n):
+    if n: return works(n - 1)       # goes down
+    spin("works")                   # works
+    main.switch()                   # rests
+
+main = getcurrent()
+greenlets = [greenlet(works) for _ in range(3)]
+for one in greenlets: one.switch(5)
+spin("meanwhile", 30)
+print(TOOK["works"], flush=True)
+os._exit(0)
+"""
+
+
+def test_suspended_greenlets_of_a_killed_process(script):
+    path = script(HEAD + KILLED)
+    ended = run_ckernprof(["-l", "-o", "it.lprof", path], path.parent)
+    assert ended.code == 0
+    [live] = path.parent.glob("it.lprof*")
+    merged = run_python(["-m", "clineprof", "merge", live, "-o", "whole.lprof"], path.parent,
+                        env={"PYTHONPATH": str(BUILD / "python")})
+    assert merged.code == 0, merged.err
+    profile = merged.profile("whole.lprof")
+    took = int(ended.out.split()[0])
+    assert near(profile.line("works", line_of(path, "# works"))["time"], took)
+    assert near(profile.line("works", line_of(path, "# goes down"))["time"], took)
+    assert near(profile.function("works")["total"], took)
+
+
+# ---- programs made by chance ----
+
+
+def random_program(seed):
+    """Greenlets that call, switch, throw and return as chance wants; a program ends by itself, for every
+    greenlet has so many steps."""
+    chance = random.Random(seed)
+    text = [
+        "import sys",
+        "from greenlet import greenlet, getcurrent",
+        "LOG = []",
+        "MAIN = getcurrent()",
+        "def other(n):",
+        "    alive = [one for one in ALL if not one.dead and one is not getcurrent()]",
+        "    return alive[n % len(alive)] if alive else MAIN",
+    ]
+    for k in range(4):
+        text += ["@profile", f"def f{k}(n, steps):", "    x = n"]
+        for _ in range(chance.randint(2, 5)):
+            text += random_step(chance, k)
+        text += ["    return x"]
+    text += [
+        "@profile",
+        "def body(n):",
+        "    steps = [12]",
+        "    try:",
+        "        return (f0, f1, f2, f3)[n % 4](n, steps)",
+        "    except ValueError as error:",
+        "        return len(str(error))",
+        "ALL = [greenlet(body) for _ in range(6)]",
+        "@profile",
+        "def main():",
+        "    for turn in range(40):",
+        "        one = ALL[turn % 6]",
+        "        if one.dead: continue",
+        "        try: LOG.append(one.switch(turn) if not turn % 5 or not one",
+        "            else one.throw(ValueError('thrown')))",
+        "        except ValueError as error: LOG.append(str(error))",
+        "main()",
+        "print(LOG, [one.dead for one in ALL])",
+    ]
+    return "\n".join(text) + "\n"
+
+
+def random_step(chance, k):
+    callee = chance.randint(0, 3)
+    steps = [
+        ["    x += 1"],
+        [
+            "    steps[0] -= 1",
+            "    if steps[0] > 0:",
+            f"        x = other(x + {chance.randint(0, 9)}).switch(x % 7) or x",
+            "        x = x if isinstance(x, int) else 1",
+        ],
+        [
+            "    steps[0] -= 1",
+            f"    if steps[0] > {chance.randint(0, 6)}: x += f{callee}(n + 1, steps)",
+        ],
+        [
+            "    try:",
+            "        MAIN.switch(x) if getcurrent() is not MAIN else None",
+            "    except ValueError:",
+            "        x += 3",
+            "    finally:",
+            "        x += 1",
+        ],
+        [
+            "    for i in range(3):",
+            "        x += i",
+            "        if i == 1: MAIN.switch(i)",
+        ],
+        ["    if x % 5 == 4: raise ValueError('raised')"],
+        [f"    x += sum(j for j in range({chance.randint(1, 4)}))"],
+    ]
+    return chance.choice(steps)
+
+
+@pytest.mark.parametrize("first", range(0, 12, 4))
+def test_random_programs(first, tmp_path):
+    for seed in range(first, first + 4):
+        path = tmp_path / f"p{seed}.py"
+        path.write_text(random_program(seed))
+        expected, bare = reference(path, tmp_path)
+        ended = run_ckernprof(["-l", "-o", f"p{seed}.lprof", path], tmp_path)
+        assert (own_messages_removed(ended.out), ended.err, ended.code) == (
+            bare.out, bare.err, bare.code), seed
+        profile = ended.profile(f"p{seed}.lprof")
+        assert differences(profile.hits(), expected) == [], seed
+        check_sums(profile)
+
+
+def check_sums(profile):
+    """Self times are the total's parts, and no line has more than the whole."""
+    for key, function in profile.functions.items():
+        lines = function["lines"]
+        assert sum(lines.get("self", [0])) <= function["total"] * 1.001 + 200_000, key
+        assert max(lines.get("time", [0])) <= function["total"] * 1.001 + 200_000, key
+
+
+# ---- gevent ----
+
+GEVENT = """
+import gevent.pool, gevent.queue, gevent.event
+
+@profile
+def fetch(n):
+    start = CLOCK()
+    gevent.sleep(0.02)              # waits
+    TOOK["waits"] += CLOCK() - start
+    spin("parses", 3)               # parses
+    return n * n
+
+@profile
+def producer(queue):
+    for n in range(5):
+        queue.put(n)                # hands over
+        spin("produces", 2)         # produces
+    queue.put(StopIteration)
+
+@profile
+def consumer(queue):
+    return sum(fetch(n) for n in queue)     # consumes
+
+@profile
+def main():
+    pool = gevent.pool.Pool(4)
+    assert pool.map(fetch, range(10)) == [n * n for n in range(10)]
+    queue = gevent.queue.Queue(1)
+    one = gevent.spawn(producer, queue)
+    assert consumer(queue) == 30
+    one.join()
+    killed = gevent.spawn(fetch, 1)
+    gevent.sleep(0)
+    killed.kill()
+    assert isinstance(killed.value, gevent.GreenletExit)
+    with gevent.Timeout(0.005, False):
+        fetch(1)
+    return True
+
+assert main()
+"""
+
+
+def test_gevent(tmp_path):
+    pytest.importorskip("gevent")
+    ran = Ran(GEVENT, tmp_path)
+    assert ran.hits("fetch") == [17, 17, 15, 15, 15]
+    assert ran.hits("consumer") == [1] or sys.version_info < (3, 13)
+    waits = ran.line("fetch", "waits")
+    assert near(ran.line("fetch", "parses")["time"], ran.took["parses"])
+    assert near(ran.line("producer", "produces")["time"], ran.took["produces"])
+    # what the hub does runs in its own greenlet, selected or not
+    assert waits["time"] < 0.3 * waits["await"]
+    assert waits["await"] >= 0.8 * ran.took["waits"]
+    assert ran.line("producer", "hands over")["time"] < 10_000_000
+
+
+MONKEY = """
+from gevent import monkey; monkey.patch_all()
+import queue
+
+@profile
+def worker(jobs, done):
+    while True:
+        n = jobs.get()              # takes
+        if n is None: return
+        time.sleep(0.005)           # sleeps
+        done.append(n)
+
+@profile
+def main():
+    jobs, done = queue.Queue(2), []
+    threads = [threading.Thread(target=worker, args=(jobs, done)) for _ in range(3)]
+    for one in threads: one.start()
+    for n in range(30): jobs.put(n)     # gives
+    for one in threads: jobs.put(None)
+    for one in threads: one.join()
+    assert sorted(done) == list(range(30))
+
+main()
+"""
+
+
+def test_gevents_threads(tmp_path):
+    pytest.importorskip("gevent")
+    ran = Ran(MONKEY, tmp_path)
+    sleeps, takes = ran.line("worker", "sleeps"), ran.line("worker", "takes")
+    assert (takes["hits"], sleeps["hits"]) == (33, 30)
+    assert sleeps["await"] >= 30 * 4_900_000 and sleeps["time"] < 0.5 * sleeps["await"]
+    check_sums(ran.profile)
+
+
+@pytest.mark.once
+def test_the_standard_clock_is_the_one_of_the_profile(nested):
+    """What the comparisons above rely on: both are the system's monotonic clock."""
+    assert nested.profile.raw["unit"] == 1e-9 and os.name == "posix"
