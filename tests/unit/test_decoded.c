@@ -268,7 +268,7 @@ Test(decoded, code_that_runs_over_its_end_is_refused)
 {
     static const char *const why = "it runs over its end";
 
-    refuse(12, "RESUME 0; RETURN_VALUE; NOP", why);
+    refuse(12, "RESUME 0; RETURN_VALUE; POP_TOP", why);
     refuse(12, "RESUME 0", why);
     accept(12, "RESUME 0; RAISE_VARARGS 0");
     accept(12, "RESUME 0; RERAISE 0");

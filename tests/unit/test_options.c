@@ -426,7 +426,8 @@ Test(options, unambiguous_beginnings)
     cr_expect(run(&line, "--sk s.py").show.skip_zero);
     cr_expect(run(&line, "--hel").help);
     refuse("--ve s.py", "option '--ve' could be --verbose, --version");
-    refuse("--no-pr s.py", "option '--no-pr' could be --no-preimports, --no-prof-imports");
+    refuse("--no-pr s.py", "option '--no-pr' could be --no-preimports, --no-prof-imports, "
+                           "--no-prof-child-procs");
     refuse("--help-pag", "unknown option '--help-pag'");
 }
 
