@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The viewer: reads profiles, sums them, prints the report. */
 #include "../src/core/version.h"
+#include "byprocess.h"
 #include "commands.h"
 #include "config.h"
 #include "diff.h"
@@ -58,6 +59,8 @@ static int print_report(const struct clp_view_options *view, const struct clp_pr
     clp_buf_init(&note, profile->mem);
     if (!view->read_sources)
         clp_reading_note_sources(profile, &note);
+    if (view->processes)
+        clp_byprocess_add_table(profile, &note);
     show.note = clp_buf_text(&note);
     show.mp = view->show.mp;
     clp_memory_table_options_set(&show.table, &view->show);
@@ -84,6 +87,8 @@ static int view(const struct clp_view_options *options, struct clp_mem *mem)
 
     clp_profile_init(&profile, mem);
     int code = read_all(options, &profile) ? 0 : 1;
+    if (code == 0 && options->process.count != 0)
+        code = clp_byprocess_pick(&profile, options->process.items) ? 0 : 1;
     if (code == 0 && options->by_statement)
         clp_folding_fold(&profile);
     if (code == 0)

@@ -126,6 +126,67 @@ settle(pid)
     assert Profile.measure(childs, "hits")[line] == 40
 
 
+def test_the_viewer_lists_processes_and_shows_single_ones(program, tmp_path):
+    program("""
+work(3)
+process = multiprocessing.get_context("fork").Process(target=work, args=(40,), name="helper 1")
+process.start()
+process.join()
+""")
+    profile = profiled(tmp_path)
+    first, second = (str(process["pid"]) for process in profile.processes)
+    shown = run_viewer(["--processes", "prog.py.lprof"], tmp_path)
+    [rows] = re.findall(r"^ Process   Parent .*\n=+\n(.*\n)(.*helper 1\n)", shown.out, re.M)
+    assert [row.split()[:2] for row in rows] == [[first, "-"], [second, first]]
+    assert [row.split()[4] for row in rows] == ["8", "82"]
+    for pattern, hits in (first, 4), (second, 41), ("helper*", 41):
+        shown = run_viewer(["--process", pattern, "prog.py.lprof"], tmp_path)
+        assert re.search(rf"^ +5 +{hits} .* for i in range", shown.out, re.M), shown.out
+    both = run_viewer(["--process", first, "--process", "helper 1", "prog.py.lprof"], tmp_path)
+    assert re.search(r"^ +5 +45 ", both.out, re.M), both.out
+    none = run_viewer(["--process", "nobody", "prog.py.lprof"], tmp_path)
+    assert (none.code, none.out, none.err) == (
+        1, "", "clineprof: --process nobody matches none of 2 processes; --processes lists them\n")
+
+
+def test_a_profile_of_one_process_has_no_others(program, tmp_path):
+    program("work(3)\n")
+    assert run_ckernprof(["-l", "prog.py"], tmp_path).code == 0
+    assert "Process" not in run_viewer(["--processes", "prog.py.lprof"], tmp_path).out
+    ended = run_viewer(["--process", "1", "prog.py.lprof"], tmp_path)
+    assert (ended.code, ended.err) == (
+        1, "clineprof: --process: the profile is of one process; ckernprof --prof-child-procs makes "
+        "one of several\n")
+
+
+def test_numbers_of_a_process_that_are_damaged_are_refused(program, tmp_path):
+    program("work(3)\nif os.fork(): os.wait()\nelse: work(2)\n")
+    raw = profiled(tmp_path).raw
+    raw["processes"][0]["numbers"] = b"\x86no profile"
+    (tmp_path / "bad.lprof").write_bytes(msgpack.packb(raw))
+    pid = raw["processes"][0]["pid"]
+    ended = run_viewer(["--process", pid, "bad.lprof"], tmp_path)
+    assert (ended.code, ended.err) == (
+        1, f"clineprof: --process: the numbers of process {pid}: not a clineprof profile\n")
+
+
+def test_of_many_processes_the_first_are_kept_apart(program, tmp_path):
+    program("""
+for k in range(300):
+    pid = os.fork()
+    if pid == 0:
+        work(1)
+        os._exit(0)
+    settle(pid)
+""")
+    profile = profiled(tmp_path)
+    apart = ["numbers" in process for process in profile.processes]
+    assert apart == [True] * 256 + [False] * 45 or apart.count(True) <= 256
+    pid = next(p["pid"] for p in profile.processes if "numbers" not in p)
+    ended = run_viewer(["--process", pid, "prog.py.lprof"], tmp_path)
+    assert ended.err == (f"clineprof: --process: the numbers of process {pid} were not kept apart\n")
+
+
 def test_threads_of_the_parent_are_not_in_the_child(program, tmp_path):
     program("""
 import threading
