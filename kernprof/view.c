@@ -7,7 +7,6 @@
 #include "diff.h"
 #include "export.h"
 #include "folding.h"
-#include "memory.h"
 #include "merge.h"
 #include "options.h"
 #include "program.h"
@@ -209,6 +208,19 @@ static bool configure(PyObject *list, struct clp_view_options *options, struct c
     return done;
 }
 
+/* A command that is written in Python; the words are the whole command line. The exit code; -1 with an
+ * exception set. */
+static int run_in_python(const char *name, PyObject *words)
+{
+    PyObject *module = clp_program_leave_folder() ? PyImport_ImportModule(name) : NULL;
+    PyObject *code = module != NULL ? PyObject_CallMethod(module, "main", "O", words) : NULL;
+    int value = code != NULL ? (int)PyLong_AsLong(code) : -1;
+
+    Py_XDECREF(module);
+    Py_XDECREF(code);
+    return value;
+}
+
 PyObject *clp_view_main(PyObject *list)
 {
     struct clp_mem mem = clp_mem_system();
@@ -229,7 +241,9 @@ PyObject *clp_view_main(PyObject *list)
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MERGE))
         code = clp_merge_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MEM))
-        code = clp_memory_main(list);
+        code = run_in_python("clineprof._mem", list);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_HOOK))
+        code = run_in_python("clineprof._hooks", list);
     else if (configure(list, &options, &mem, &keep))
         code = main_of(&words, &options, &mem);
     else

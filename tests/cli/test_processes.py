@@ -11,6 +11,8 @@ import time
 import msgpack
 import pytest
 from harness import (
+    BUILD,
+    CKERNPROF,
     Profile,
     ckernprof,
     clean_environment,
@@ -518,6 +520,62 @@ subprocess.run({[str(word) for word in command]!r}, check=True)
     profile, inner = ended.profile("prog.py.lprof"), ended.profile("inner.py.lprof")
     assert {key[2] for key in profile.functions} == {"work"}
     assert {key[2] for key in inner.functions} == {"f"}
+
+
+@pytest.fixture
+def virtual_python(tmp_path):
+    """An interpreter whose site-packages are the test's own."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    return tmp_path / "env" / "bin" / "python"
+
+
+def test_the_hook_finds_isolated_processes(tmp_path, virtual_python):
+    (tmp_path / "child.py").write_text(WORK + "work(10)\n")
+    (tmp_path / "main.py").write_text(
+        WORK + "work(1)\nsubprocess.run([sys.executable, '-E', 'child.py'], check=True)\n"
+        "subprocess.run([sys.executable, 'child.py'], check=True)\n"
+    )
+    viewer = [BUILD / "bin" / "clineprof"]
+    env = {"VIRTUAL_ENV": str(tmp_path / "env")}
+    run_it = [CKERNPROF, "--python", virtual_python, "-l", "-q", OPTION, "main.py"]
+    assert "There is no hook" in run([*viewer, "hook", "status"], tmp_path, env=env).out
+    bare = run(run_it, tmp_path)
+    assert bare.code == 1 and "CalledProcessError" in bare.err  # no `profile` in the child
+    assert run([*viewer, "hook", "install"], tmp_path, env=env).code == 0
+    [hook] = (tmp_path / "env").glob("lib/*/site-packages/clineprof-hook.pth")
+    assert run([*viewer, "hook", "status"], tmp_path, env=env).out == f"The hook is there: '{hook}'\n"
+    ended = run(run_it, tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    profile = Profile(tmp_path / "main.py.lprof")
+    assert sum(max(hits.values()) for hits in profile.hits().values()) == 22 + 2
+    # without the option nothing is done by it, and it outlives a clineprof that is gone
+    alone = run([virtual_python, "-c", "import sys; print('clineprof' in sys.modules, sys.path)"],
+                tmp_path)  # fmt: skip
+    assert alone.out.startswith("False ") and "build" not in alone.out
+    hook.write_text(hook.read_text().replace("build/python", "build/gone"))
+    gone = run([virtual_python, "-c", "print(1)"], tmp_path, env={"CLINEPROF_CHILDREN": "1"})
+    assert (gone.out, gone.err) == ("1\n", "")
+    assert run([*viewer, "hook", "remove"], tmp_path, env=env).out == f"Removed '{hook}'\n"
+    assert not hook.exists()
+    assert "There is no hook" in run([*viewer, "hook", "remove"], tmp_path, env=env).out
+
+
+def test_wrong_words_to_hook(tmp_path):
+    ended = run_viewer(["hook"], tmp_path)
+    assert (ended.code, ended.err) == (
+        2, "clineprof hook: it takes one of install, remove and status, not nothing\n")
+    assert run_viewer(["hook", "install", "it"], tmp_path).code == 2
+    assert "usage: clineprof hook" in run_viewer(["hook", "--help"], tmp_path).out
+
+
+def test_a_hook_that_cannot_be_written_is_one_line(tmp_path, virtual_python):
+    [packages] = (tmp_path / "env").glob("lib/*/site-packages")
+    packages.rename(tmp_path / "away")
+    ended = run([BUILD / "bin" / "clineprof", "hook", "install"], tmp_path,
+                env={"VIRTUAL_ENV": str(tmp_path / "env")})  # fmt: skip
+    assert (ended.code, ended.err) == (
+        1, f"clineprof hook: cannot install '{packages}/clineprof-hook.pth': No such file or "
+        "directory\n")
 
 
 # ---- without the option ------------------------------------------------------------------------
