@@ -4,6 +4,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import pytest
 from harness import (
     BUILD,
     CKERNPROF,
+    ROOT,
     Profile,
     ckernprof,
     clean_environment,
@@ -209,7 +211,7 @@ settle(pid)
 held.set()
 thread.join()
 """)
-    ended = run_ckernprof(["-l", OPTION, "-W" if False else "prog.py"], tmp_path)
+    ended = run_ckernprof(["-l", OPTION, "prog.py"], tmp_path)
     profile = ended.profile()
     profile.folder = tmp_path
     assert turns(profile) == 15
@@ -665,3 +667,109 @@ def test_without_lines_the_option_has_no_effect(tmp_path):
     (tmp_path / "prog.py").write_text("pass\n")
     ended = run_ckernprof([OPTION, "prog.py"], tmp_path)
     assert "without -l these options have no effect: --prof-child-procs\n" in ended.err
+
+
+# ---- the recipes of docs/processes.md ----------------------------------------------------------
+
+
+def recipe(name):
+    """What the page has below the heading: its Python and its command."""
+    page = (ROOT / "docs" / "processes.md").read_text("utf-8")
+    part = re.search(rf"^\*\*{name}.*?(?=^\*\*|^## )", page.partition("## Recipes")[2], re.M | re.S)[0]
+    code = re.search(r"```python\n(.*?)```", part, re.S)
+    [command] = re.findall(r"^\$ (.*)$", part, re.M)
+    words = command.split()
+    assert words[0] == "ckernprof"
+    return code and code[1], words[1:]
+
+
+def test_the_recipe_for_a_pool(tmp_path):
+    code, words = recipe("A pool")
+    (tmp_path / "pool.py").write_text(code)
+    ended = run_ckernprof(words, tmp_path)
+    assert ended.code == 0 and ended.err == ""
+    profile = ended.profile()
+    hits = profile.line("work", line_of(tmp_path / "pool.py", "return sum("))["hits"]
+    assert hits == 100
+    assert ended.out.splitlines()[0] == str(sum(i * i for n in range(100) for i in range(n)))
+
+
+def test_the_recipe_for_a_subprocess(tmp_path):
+    (tmp_path / "worker.py").write_text(
+        "import os\ndef work():\n    return os.environ['MORE']  # work\nprint(work())\n")
+    (tmp_path / "main.py").write_text(
+        "import os, subprocess, sys\n"
+        "subprocess.run([sys.executable, 'worker.py'], env={**os.environ, 'MORE': '1'}, check=True)\n")
+    _, words = recipe("A subprocess")
+    ended = run_ckernprof(words, tmp_path)
+    assert ended.out.startswith("1\n"), ended.err
+    assert ended.profile().line("work", 3)["hits"] == 1
+
+
+def test_the_recipe_for_joblib(tmp_path):
+    pytest.importorskip("joblib", reason="joblib is not installed")
+    (tmp_path / "jobs.py").write_text(
+        "def square(n):\n    for i in range(n):\n        pass  # turn\n    return n * n\n")
+    (tmp_path / "with_joblib.py").write_text(
+        "from joblib import Parallel, delayed\nimport jobs\n"
+        "if __name__ == '__main__':\n"
+        "    print(sum(Parallel(n_jobs=2)(delayed(jobs.square)(i) for i in range(10))))\n")
+    _, words = recipe("joblib")
+    ended = run_ckernprof(words, tmp_path)
+    assert ended.out.startswith("285\n"), ended.err
+    assert ended.profile().line("square", 3)["hits"] == sum(range(10))
+
+
+def test_the_recipe_for_a_data_loader(tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    (tmp_path / "train.py").write_text(
+        "from torch.utils.data import DataLoader, Dataset\n"
+        "class Numbers(Dataset):\n"
+        "    def __len__(self):\n        return 20\n"
+        "    @profile\n    def __getitem__(self, n):\n        return n  # item\n"
+        "if __name__ == '__main__':\n"
+        "    print(sum(int(part.sum()) for part in DataLoader(Numbers(), 5, num_workers=2)))\n")
+    _, words = recipe("torch")
+    ended = run_ckernprof(words, tmp_path, timeout=300)
+    assert ended.out.startswith("190\n"), ended.err
+    assert ended.profile().line("Numbers.__getitem__", 7)["hits"] == 20
+
+
+def ask(path):
+    """The answer to a request over a socket; "" while nobody listens."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(str(path))
+            connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            parts = iter(lambda: connection.recv(4096), b"")
+            return b"".join(parts).decode()
+        except OSError:
+            return ""
+
+
+def test_the_recipe_for_gunicorn(tmp_path):
+    pytest.importorskip("gunicorn", reason="gunicorn is not installed")
+    (tmp_path / "application.py").write_text(
+        "def app(environ, start_response):\n"
+        "    start_response('200 OK', [('Content-Length', '2')])\n"
+        "    return [b'hi']  # answer\n")
+    _, words = recipe("gunicorn")
+    words[-1:] = ["-b", "unix:g.sock", "--no-control-socket", words[-1]]
+    env = clean_environment({"HOME": str(tmp_path)})
+    if "--no-control-socket" not in run_python(["-m", "gunicorn", "--help"], tmp_path).out:
+        words.remove("--no-control-socket")
+    with subprocess.Popen([*ckernprof(*words)], cwd=tmp_path, env=env, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as master:  # fmt: skip
+        try:
+            answered = 0
+            end = time.monotonic() + 50
+            while answered < 5 and time.monotonic() < end:
+                answered += ask(tmp_path / "g.sock").endswith("hi")
+                time.sleep(0.02)
+        finally:
+            master.send_signal(signal.SIGTERM)
+            out, _ = master.communicate(timeout=50)
+    assert answered == 5, out
+    profile = Profile(next(tmp_path.glob("*.lprof")))
+    assert profile.line("app", 3)["hits"] == 5
+    assert left_over(tmp_path) == []
