@@ -625,6 +625,41 @@ work(2)
     assert turns(profile) == 2
 
 
+def test_a_spawned_process_without_a_place_costs_one_line(program, tmp_path):
+    program("""
+if len(sys.argv) > 1:
+    print(work(3), flush=True)
+else:
+    os.rename("out", "away")
+    subprocess.run([sys.executable, "prog.py", "again"], check=True)
+    os.rename("away", "out")
+""")
+    (tmp_path / "out").mkdir()
+    ended = run_ckernprof(["-l", "-q", OPTION, "-o", "out/x.lprof", "prog.py"], tmp_path)
+    assert (ended.code, ended.out) == (0, "3\n")
+    assert re.fullmatch(
+        r"ckernprof: cannot keep '.*/out/x\.lprof\.\d+\.\d+\.live' while the program runs: No such "
+        r"file or directory; its profile is lost\n", ended.err)
+
+
+def test_output_into_a_pipe_has_no_place_for_children(program, tmp_path):
+    program("""
+work(1)
+pid = os.fork()
+if pid == 0:
+    work(3)
+    os._exit(4)
+settle(pid)
+""")
+    command = ckernprof("-l", "-q", OPTION, "-o", "/dev/stdout", "prog.py")
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, env=clean_environment())
+    assert ended.stderr.decode() == (
+        "ckernprof: --prof-child-procs: there is no place for files beside '/dev/stdout'; only the "
+        "first process is profiled\n")
+    [function] = msgpack.unpackb(ended.stdout)["functions"]
+    assert Profile.measure(function, "hits")[line_of(tmp_path / "prog.py", "# turn")] == 1
+
+
 def test_a_file_of_a_child_that_is_damaged_costs_one_line(program, tmp_path):
     program("""
 work(2)
