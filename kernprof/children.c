@@ -120,8 +120,20 @@ static PyObject *settings_of(const struct clp_run *run)
     return list;
 }
 
+/* Without live files there is nothing that a child could leave. */
+static bool has_no_place(const struct clp_run *run)
+{
+    if (run->live.live == NULL && run->process == run->family)
+        clp_words_complain_format(me, "--prof-child-procs: there is no place for files beside '%s'; "
+                                      "only the first process is profiled",
+                                  clp_buf_text(&run->outfile));
+    return run->live.live == NULL;
+}
+
 bool clp_children_begin(struct clp_run *run)
 {
+    if (has_no_place(run))
+        return true;
     PyObject *helper = PyImport_ImportModule("clineprof._children");
     PyObject *callbacks = methods_of(run);
     PyObject *settings = run->family == getpid() ? settings_of(run) : Py_NewRef(Py_None);

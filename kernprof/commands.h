@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define CLP_COMMAND_DIFF "diff"
+#define CLP_COMMAND_HOOK "hook"
 #define CLP_COMMAND_MEM "mem"
 #define CLP_COMMAND_MERGE "merge"
 #define CLP_COMMAND_RECOVER "recover"
@@ -21,6 +22,7 @@ static inline bool clp_command_is(int argc, char **argv, const char *command)
 static inline bool clp_command_is_any(int argc, char **argv)
 {
     return clp_command_is(argc, argv, CLP_COMMAND_DIFF) ||
+           clp_command_is(argc, argv, CLP_COMMAND_HOOK) ||
            clp_command_is(argc, argv, CLP_COMMAND_MEM) ||
            clp_command_is(argc, argv, CLP_COMMAND_MERGE) ||
            clp_command_is(argc, argv, CLP_COMMAND_RECOVER) ||

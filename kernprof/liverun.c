@@ -162,9 +162,9 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
     run->process = getpid();
     if (clp_profiler_go_live(profiler, clp_buf_text(&run->path), wish->command, &fault) != CLP_OK) {
         clp_words_complain_format(
-            wish->program, "cannot keep '%s' while the program runs: %s; if it is killed, its "
-                           "profile is lost%s",
+            wish->program, "cannot keep '%s' while the program runs: %s; %sits profile is lost%s",
             clp_buf_text(&run->path), clp_fault_text(&fault),
+            wish->family != 0 ? "" : "if it is killed, ",
             wish->save_interval > 0 ? ", and -i saves nothing" : "");
         return;
     }

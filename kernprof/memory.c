@@ -299,16 +299,3 @@ PyObject *clp_memory_make_type(PyObject *module)
 {
     return PyType_FromModuleAndSpec(module, &sampler_spec, NULL);
 }
-
-/* ---- the command ---- */
-
-int clp_memory_main(PyObject *words)
-{
-    PyObject *module = clp_program_leave_folder() ? PyImport_ImportModule("clineprof._mem") : NULL;
-    PyObject *code = module != NULL ? PyObject_CallMethod(module, "main", "O", words) : NULL;
-    int value = code != NULL ? (int)PyLong_AsLong(code) : -1;
-
-    Py_XDECREF(module);
-    Py_XDECREF(code);
-    return value;
-}

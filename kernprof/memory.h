@@ -12,8 +12,4 @@ PyObject *clp_memory_make_type(PyObject *module);
 /* clineprof._core.sizes. */
 PyObject *clp_memory_sizes(PyObject *arguments);
 
-/* Runs `clineprof mem ..`; the words are the whole command line. The exit code; -1 with an exception
- * set. */
-int clp_memory_main(PyObject *words);
-
 #endif

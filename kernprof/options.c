@@ -316,6 +316,10 @@ static const struct clp_option view_rows[] = {
      .help = "fold a statement over several lines into its first"},
     {CLP_OPTION_SWITCH, 0, "memory", .inverted = true, .field = VIEW(no_memory),
      .help = "leave the memory columns out"},
+    {CLP_OPTION_SWITCH, 0, "processes", .field = VIEW(processes),
+     .help = "also list the processes that took part"},
+    {CLP_OPTION_LIST, 0, "process", .argument = "PATTERN", .standard = "", .field = VIEW(process),
+     .never_in_file = true, .help = "only processes of this number or name"},
     {CLP_OPTION_SWITCH, 0, "raw-times", .field = VIEW(raw_times),
      .help = "as the clock saw them, the profiler's cost left in"},
     {CLP_OPTION_SWITCH, 0, "read-sources", .never_in_file = true, .field = VIEW(read_sources),
@@ -406,6 +410,7 @@ void clp_view_options_init(struct clp_view_options *options)
 void clp_view_options_clear(struct clp_view_options *options, struct clp_mem *mem)
 {
     clear_show(&options->show, mem);
+    clp_text_list_clear(&options->process, mem);
 }
 
 /* Moves a file's name behind those already found, by an exchange, so that every element of argv
@@ -466,8 +471,9 @@ void clp_view_options_help(const char *program, struct clp_buf *out)
                        "       %s merge [-o OUTFILE] profile.lprof ...\n"
                        "       %s top profile.lprof.live\n"
                        "       %s recover [-o OUTFILE] profile.lprof.live\n"
-                       "       %s mem run|attach|plot|peak|list|rm|clean ..\n",
-                       program, program, program, program, program, program);
+                       "       %s mem run|attach|plot|peak|list|rm|clean ..\n"
+                       "       %s hook install|remove|status\n",
+                       program, program, program, program, program, program, program);
     clp_buf_add_text(out, "\nPrints the report of a profile, or of several, summed; - is standard input. A\n"
                           ".live file is one of a run that was killed or still goes on.\n\noptions:\n");
     clp_option_help(clp_view_options_table(), out);

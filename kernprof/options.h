@@ -80,6 +80,8 @@ struct clp_view_options {
     bool no_memory;           /* --no-memory */
     bool raw_times;           /* --raw-times */
     bool read_sources;        /* --read-sources */
+    bool processes;           /* --processes */
+    struct clp_text_list process; /* --process */
     const char *format;       /* --format; "text" is the report */
     const char *outfile;      /* -o; NULL: standard output */
     const char *config;       /* -c; NULL: search */

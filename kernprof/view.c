@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The viewer: reads profiles, sums them, prints the report. */
 #include "../src/core/version.h"
+#include "byprocess.h"
 #include "commands.h"
 #include "config.h"
 #include "diff.h"
 #include "export.h"
 #include "folding.h"
-#include "memory.h"
 #include "merge.h"
 #include "options.h"
 #include "program.h"
@@ -58,6 +58,8 @@ static int print_report(const struct clp_view_options *view, const struct clp_pr
     clp_buf_init(&note, profile->mem);
     if (!view->read_sources)
         clp_reading_note_sources(profile, &note);
+    if (view->processes)
+        clp_byprocess_add_table(profile, &note);
     show.note = clp_buf_text(&note);
     show.mp = view->show.mp;
     clp_memory_table_options_set(&show.table, &view->show);
@@ -84,6 +86,8 @@ static int view(const struct clp_view_options *options, struct clp_mem *mem)
 
     clp_profile_init(&profile, mem);
     int code = read_all(options, &profile) ? 0 : 1;
+    if (code == 0 && options->process.count != 0)
+        code = clp_byprocess_pick(&profile, options->process.items) ? 0 : 1;
     if (code == 0 && options->by_statement)
         clp_folding_fold(&profile);
     if (code == 0)
@@ -204,6 +208,19 @@ static bool configure(PyObject *list, struct clp_view_options *options, struct c
     return done;
 }
 
+/* A command that is written in Python; the words are the whole command line. The exit code; -1 with an
+ * exception set. */
+static int run_in_python(const char *name, PyObject *words)
+{
+    PyObject *module = clp_program_leave_folder() ? PyImport_ImportModule(name) : NULL;
+    PyObject *code = module != NULL ? PyObject_CallMethod(module, "main", "O", words) : NULL;
+    int value = code != NULL ? (int)PyLong_AsLong(code) : -1;
+
+    Py_XDECREF(module);
+    Py_XDECREF(code);
+    return value;
+}
+
 PyObject *clp_view_main(PyObject *list)
 {
     struct clp_mem mem = clp_mem_system();
@@ -224,7 +241,9 @@ PyObject *clp_view_main(PyObject *list)
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MERGE))
         code = clp_merge_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MEM))
-        code = clp_memory_main(list);
+        code = run_in_python("clineprof._mem", list);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_HOOK))
+        code = run_in_python("clineprof._hooks", list);
     else if (configure(list, &options, &mem, &keep))
         code = main_of(&words, &options, &mem);
     else

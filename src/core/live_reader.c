@@ -823,7 +823,7 @@ static clp_status fill_history(const struct reader *reader, double rate,
     const struct clp_clock clock = clock_of(reader->header);
     struct clp_samples samples;
 
-    if (reader->history == NULL)
+    if (reader->history == NULL || reader->header->parent != 0) /* a fork's is its parent's */
         return CLP_OK;
     clp_history_tidy(reader->history, &samples);
     return clp_history_add(reader->history, &samples,

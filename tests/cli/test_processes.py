@@ -4,6 +4,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,6 +12,9 @@ import time
 import msgpack
 import pytest
 from harness import (
+    BUILD,
+    CKERNPROF,
+    ROOT,
     Profile,
     ckernprof,
     clean_environment,
@@ -126,6 +130,67 @@ settle(pid)
     assert Profile.measure(childs, "hits")[line] == 40
 
 
+def test_the_viewer_lists_processes_and_shows_single_ones(program, tmp_path):
+    program("""
+work(3)
+process = multiprocessing.get_context("fork").Process(target=work, args=(40,), name="helper 1")
+process.start()
+process.join()
+""")
+    profile = profiled(tmp_path)
+    first, second = (str(process["pid"]) for process in profile.processes)
+    shown = run_viewer(["--processes", "prog.py.lprof"], tmp_path)
+    [rows] = re.findall(r"^ Process   Parent .*\n=+\n(.*\n)(.*helper 1\n)", shown.out, re.M)
+    assert [row.split()[:2] for row in rows] == [[first, "-"], [second, first]]
+    assert [row.split()[4] for row in rows] == ["8", "82"]
+    for pattern, hits in (first, 4), (second, 41), ("helper*", 41):
+        shown = run_viewer(["--process", pattern, "prog.py.lprof"], tmp_path)
+        assert re.search(rf"^ +5 +{hits} .* for i in range", shown.out, re.M), shown.out
+    both = run_viewer(["--process", first, "--process", "helper 1", "prog.py.lprof"], tmp_path)
+    assert re.search(r"^ +5 +45 ", both.out, re.M), both.out
+    none = run_viewer(["--process", "nobody", "prog.py.lprof"], tmp_path)
+    assert (none.code, none.out, none.err) == (
+        1, "", "clineprof: --process nobody matches none of 2 processes; --processes lists them\n")
+
+
+def test_a_profile_of_one_process_has_no_others(program, tmp_path):
+    program("work(3)\n")
+    assert run_ckernprof(["-l", "prog.py"], tmp_path).code == 0
+    assert "Process" not in run_viewer(["--processes", "prog.py.lprof"], tmp_path).out
+    ended = run_viewer(["--process", "1", "prog.py.lprof"], tmp_path)
+    assert (ended.code, ended.err) == (
+        1, "clineprof: --process: the profile is of one process; ckernprof --prof-child-procs makes "
+        "one of several\n")
+
+
+def test_numbers_of_a_process_that_are_damaged_are_refused(program, tmp_path):
+    program("work(3)\nif os.fork(): os.wait()\nelse: work(2)\n")
+    raw = profiled(tmp_path).raw
+    raw["processes"][0]["numbers"] = b"\x86no profile"
+    (tmp_path / "bad.lprof").write_bytes(msgpack.packb(raw))
+    pid = raw["processes"][0]["pid"]
+    ended = run_viewer(["--process", pid, "bad.lprof"], tmp_path)
+    assert (ended.code, ended.err) == (
+        1, f"clineprof: --process: the numbers of process {pid}: not a clineprof profile\n")
+
+
+def test_of_many_processes_the_first_are_kept_apart(program, tmp_path):
+    program("""
+for k in range(300):
+    pid = os.fork()
+    if pid == 0:
+        work(1)
+        os._exit(0)
+    settle(pid)
+""")
+    profile = profiled(tmp_path)
+    apart = ["numbers" in process for process in profile.processes]
+    assert apart == [True] * 256 + [False] * 45 or apart.count(True) <= 256
+    pid = next(p["pid"] for p in profile.processes if "numbers" not in p)
+    ended = run_viewer(["--process", pid, "prog.py.lprof"], tmp_path)
+    assert ended.err == (f"clineprof: --process: the numbers of process {pid} were not kept apart\n")
+
+
 def test_threads_of_the_parent_are_not_in_the_child(program, tmp_path):
     program("""
 import threading
@@ -146,7 +211,7 @@ settle(pid)
 held.set()
 thread.join()
 """)
-    ended = run_ckernprof(["-l", OPTION, "-W" if False else "prog.py"], tmp_path)
+    ended = run_ckernprof(["-l", OPTION, "prog.py"], tmp_path)
     profile = ended.profile()
     profile.folder = tmp_path
     assert turns(profile) == 15
@@ -459,6 +524,62 @@ subprocess.run({[str(word) for word in command]!r}, check=True)
     assert {key[2] for key in inner.functions} == {"f"}
 
 
+@pytest.fixture
+def virtual_python(tmp_path):
+    """An interpreter whose site-packages are the test's own."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    return tmp_path / "env" / "bin" / "python"
+
+
+def test_the_hook_finds_isolated_processes(tmp_path, virtual_python):
+    (tmp_path / "child.py").write_text(WORK + "work(10)\n")
+    (tmp_path / "main.py").write_text(
+        WORK + "work(1)\nsubprocess.run([sys.executable, '-E', 'child.py'], check=True)\n"
+        "subprocess.run([sys.executable, 'child.py'], check=True)\n"
+    )
+    viewer = [BUILD / "bin" / "clineprof"]
+    env = {"VIRTUAL_ENV": str(tmp_path / "env")}
+    run_it = [CKERNPROF, "--python", virtual_python, "-l", "-q", OPTION, "main.py"]
+    assert "There is no hook" in run([*viewer, "hook", "status"], tmp_path, env=env).out
+    bare = run(run_it, tmp_path)
+    assert bare.code == 1 and "CalledProcessError" in bare.err  # no `profile` in the child
+    assert run([*viewer, "hook", "install"], tmp_path, env=env).code == 0
+    [hook] = (tmp_path / "env").glob("lib/*/site-packages/clineprof-hook.pth")
+    assert run([*viewer, "hook", "status"], tmp_path, env=env).out == f"The hook is there: '{hook}'\n"
+    ended = run(run_it, tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    profile = Profile(tmp_path / "main.py.lprof")
+    assert sum(max(hits.values()) for hits in profile.hits().values()) == 22 + 2
+    # without the option nothing is done by it, and it outlives a clineprof that is gone
+    alone = run([virtual_python, "-c", "import sys; print('clineprof' in sys.modules, sys.path)"],
+                tmp_path)  # fmt: skip
+    assert alone.out.startswith("False ") and "build" not in alone.out
+    hook.write_text(hook.read_text().replace("build/python", "build/gone"))
+    gone = run([virtual_python, "-c", "print(1)"], tmp_path, env={"CLINEPROF_CHILDREN": "1"})
+    assert (gone.out, gone.err) == ("1\n", "")
+    assert run([*viewer, "hook", "remove"], tmp_path, env=env).out == f"Removed '{hook}'\n"
+    assert not hook.exists()
+    assert "There is no hook" in run([*viewer, "hook", "remove"], tmp_path, env=env).out
+
+
+def test_wrong_words_to_hook(tmp_path):
+    ended = run_viewer(["hook"], tmp_path)
+    assert (ended.code, ended.err) == (
+        2, "clineprof hook: it takes one of install, remove and status, not nothing\n")
+    assert run_viewer(["hook", "install", "it"], tmp_path).code == 2
+    assert "usage: clineprof hook" in run_viewer(["hook", "--help"], tmp_path).out
+
+
+def test_a_hook_that_cannot_be_written_is_one_line(tmp_path, virtual_python):
+    [packages] = (tmp_path / "env").glob("lib/*/site-packages")
+    packages.rename(tmp_path / "away")
+    ended = run([BUILD / "bin" / "clineprof", "hook", "install"], tmp_path,
+                env={"VIRTUAL_ENV": str(tmp_path / "env")})  # fmt: skip
+    assert (ended.code, ended.err) == (
+        1, f"clineprof hook: cannot install '{packages}/clineprof-hook.pth': No such file or "
+        "directory\n")
+
+
 # ---- without the option ------------------------------------------------------------------------
 
 
@@ -504,6 +625,41 @@ work(2)
     assert turns(profile) == 2
 
 
+def test_a_spawned_process_without_a_place_costs_one_line(program, tmp_path):
+    program("""
+if len(sys.argv) > 1:
+    print(work(3), flush=True)
+else:
+    os.rename("out", "away")
+    subprocess.run([sys.executable, "prog.py", "again"], check=True)
+    os.rename("away", "out")
+""")
+    (tmp_path / "out").mkdir()
+    ended = run_ckernprof(["-l", "-q", OPTION, "-o", "out/x.lprof", "prog.py"], tmp_path)
+    assert (ended.code, ended.out) == (0, "3\n")
+    assert re.fullmatch(
+        r"ckernprof: cannot keep '.*/out/x\.lprof\.\d+\.\d+\.live' while the program runs: No such "
+        r"file or directory; its profile is lost\n", ended.err)
+
+
+def test_output_into_a_pipe_has_no_place_for_children(program, tmp_path):
+    program("""
+work(1)
+pid = os.fork()
+if pid == 0:
+    work(3)
+    os._exit(4)
+settle(pid)
+""")
+    command = ckernprof("-l", "-q", OPTION, "-o", "/dev/stdout", "prog.py")
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, env=clean_environment())
+    assert ended.stderr.decode() == (
+        "ckernprof: --prof-child-procs: there is no place for files beside '/dev/stdout'; only the "
+        "first process is profiled\n")
+    [function] = msgpack.unpackb(ended.stdout)["functions"]
+    assert Profile.measure(function, "hits")[line_of(tmp_path / "prog.py", "# turn")] == 1
+
+
 def test_a_file_of_a_child_that_is_damaged_costs_one_line(program, tmp_path):
     program("""
 work(2)
@@ -546,3 +702,109 @@ def test_without_lines_the_option_has_no_effect(tmp_path):
     (tmp_path / "prog.py").write_text("pass\n")
     ended = run_ckernprof([OPTION, "prog.py"], tmp_path)
     assert "without -l these options have no effect: --prof-child-procs\n" in ended.err
+
+
+# ---- the recipes of docs/processes.md ----------------------------------------------------------
+
+
+def recipe(name):
+    """What the page has below the heading: its Python and its command."""
+    page = (ROOT / "docs" / "processes.md").read_text("utf-8")
+    part = re.search(rf"^\*\*{name}.*?(?=^\*\*|^## )", page.partition("## Recipes")[2], re.M | re.S)[0]
+    code = re.search(r"```python\n(.*?)```", part, re.S)
+    [command] = re.findall(r"^\$ (.*)$", part, re.M)
+    words = command.split()
+    assert words[0] == "ckernprof"
+    return code and code[1], words[1:]
+
+
+def test_the_recipe_for_a_pool(tmp_path):
+    code, words = recipe("A pool")
+    (tmp_path / "pool.py").write_text(code)
+    ended = run_ckernprof(words, tmp_path)
+    assert ended.code == 0 and ended.err == ""
+    profile = ended.profile()
+    hits = profile.line("work", line_of(tmp_path / "pool.py", "return sum("))["hits"]
+    assert hits == 100
+    assert ended.out.splitlines()[0] == str(sum(i * i for n in range(100) for i in range(n)))
+
+
+def test_the_recipe_for_a_subprocess(tmp_path):
+    (tmp_path / "worker.py").write_text(
+        "import os\ndef work():\n    return os.environ['MORE']  # work\nprint(work())\n")
+    (tmp_path / "main.py").write_text(
+        "import os, subprocess, sys\n"
+        "subprocess.run([sys.executable, 'worker.py'], env={**os.environ, 'MORE': '1'}, check=True)\n")
+    _, words = recipe("A subprocess")
+    ended = run_ckernprof(words, tmp_path)
+    assert ended.out.startswith("1\n"), ended.err
+    assert ended.profile().line("work", 3)["hits"] == 1
+
+
+def test_the_recipe_for_joblib(tmp_path):
+    pytest.importorskip("joblib", reason="joblib is not installed")
+    (tmp_path / "jobs.py").write_text(
+        "def square(n):\n    for i in range(n):\n        pass  # turn\n    return n * n\n")
+    (tmp_path / "with_joblib.py").write_text(
+        "from joblib import Parallel, delayed\nimport jobs\n"
+        "if __name__ == '__main__':\n"
+        "    print(sum(Parallel(n_jobs=2)(delayed(jobs.square)(i) for i in range(10))))\n")
+    _, words = recipe("joblib")
+    ended = run_ckernprof(words, tmp_path)
+    assert ended.out.startswith("285\n"), ended.err
+    assert ended.profile().line("square", 3)["hits"] == sum(range(10))
+
+
+def test_the_recipe_for_a_data_loader(tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    (tmp_path / "train.py").write_text(
+        "from torch.utils.data import DataLoader, Dataset\n"
+        "class Numbers(Dataset):\n"
+        "    def __len__(self):\n        return 20\n"
+        "    @profile\n    def __getitem__(self, n):\n        return n  # item\n"
+        "if __name__ == '__main__':\n"
+        "    print(sum(int(part.sum()) for part in DataLoader(Numbers(), 5, num_workers=2)))\n")
+    _, words = recipe("torch")
+    ended = run_ckernprof(words, tmp_path, timeout=300)
+    assert ended.out.startswith("190\n"), ended.err
+    assert ended.profile().line("Numbers.__getitem__", 7)["hits"] == 20
+
+
+def ask(path):
+    """The answer to a request over a socket; "" while nobody listens."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(str(path))
+            connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            parts = iter(lambda: connection.recv(4096), b"")
+            return b"".join(parts).decode()
+        except OSError:
+            return ""
+
+
+def test_the_recipe_for_gunicorn(tmp_path):
+    pytest.importorskip("gunicorn", reason="gunicorn is not installed")
+    (tmp_path / "application.py").write_text(
+        "def app(environ, start_response):\n"
+        "    start_response('200 OK', [('Content-Length', '2')])\n"
+        "    return [b'hi']  # answer\n")
+    _, words = recipe("gunicorn")
+    words[-1:] = ["-b", "unix:g.sock", "--no-control-socket", words[-1]]
+    env = clean_environment({"HOME": str(tmp_path)})
+    if "--no-control-socket" not in run_python(["-m", "gunicorn", "--help"], tmp_path).out:
+        words.remove("--no-control-socket")
+    with subprocess.Popen([*ckernprof(*words)], cwd=tmp_path, env=env, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as master:  # fmt: skip
+        try:
+            answered = 0
+            end = time.monotonic() + 50
+            while answered < 5 and time.monotonic() < end:
+                answered += ask(tmp_path / "g.sock").endswith("hi")
+                time.sleep(0.02)
+        finally:
+            master.send_signal(signal.SIGTERM)
+            out, _ = master.communicate(timeout=50)
+    assert answered == 5, out
+    profile = Profile(next(tmp_path.glob("*.lprof")))
+    assert profile.line("app", 3)["hits"] == 5
+    assert left_over(tmp_path) == []

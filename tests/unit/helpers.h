@@ -131,6 +131,15 @@ static inline bool test_same_series(const struct clp_profile_series *a,
     return same;
 }
 
+static inline bool test_same_process(const struct clp_profile_process *a,
+                                     const struct clp_profile_process *b)
+{
+    return a->pid == b->pid && a->parent == b->parent && a->start == b->start &&
+           a->wall == b->wall && a->self == b->self && a->events == b->events &&
+           test_same_text(a->name, b->name) && a->numbers_bytes == b->numbers_bytes &&
+           (a->numbers_bytes == 0 || memcmp(a->numbers, b->numbers, a->numbers_bytes) == 0);
+}
+
 static inline bool test_same_profile(const struct clp_profile *a, const struct clp_profile *b)
 {
     bool same = a->function_count == b->function_count && test_same_meta(&a->meta, &b->meta);
@@ -140,6 +149,9 @@ static inline bool test_same_profile(const struct clp_profile *a, const struct c
     same = same && a->series_count == b->series_count;
     for (size_t i = 0; same && i < a->series_count; i++)
         same = test_same_series(&a->series[i], &b->series[i]);
+    same = same && a->process_count == b->process_count;
+    for (size_t i = 0; same && i < a->process_count; i++)
+        same = test_same_process(&a->processes[i], &b->processes[i]);
     return same;
 }
 

@@ -451,6 +451,53 @@ Test(live, a_child_of_a_fork_has_its_own_memory)
     cr_expect_eq(mem.bytes, 0);
 }
 
+/* At the same addresses, in the order of the parent's; what one writes the other does not see. */
+Test(live, a_child_of_a_fork_may_have_a_file_of_its_own)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_pages pages = {0};
+    struct clp_fault fault;
+    struct clp_buf bytes;
+    size_t one, two, dropped;
+    int status;
+
+    cr_assert_eq(clp_pages_open(&pages, &mem, "x.live", &fault), CLP_OK);
+    char *first = clp_pages_map(&pages, 5000, &one);
+    char *gone = clp_pages_map(&pages, 5000, &dropped);
+    char *second = clp_pages_map(&pages, 9000, &two);
+    first[0] = 'a';
+    second[0] = 'b';
+    clp_pages_unmap(&pages, gone, dropped);
+    clp_pages_fork_prepare(&pages);
+    pid_t child = fork();
+    if (child == 0) {
+        clp_pages_fork_child(&pages);
+        bool good = clp_pages_fork_file(&pages, "y.live", &fault) == CLP_OK &&
+                    clp_pages_in_file(&pages) && first[0] == 'a' && second[0] == 'b';
+        first[1] = 'c';
+        char *more = clp_pages_map(&pages, 1, &dropped);
+        more[0] = 'd';
+        clp_pages_fork_prepare(&pages); /* it may fork, too */
+        good = good && clp_pages_fork_file(&pages, "x.live", &fault) == CLP_IO &&
+               fault.os_error == EEXIST;
+        _exit(good ? 0 : 1);
+    }
+    clp_pages_fork_parent(&pages);
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_expect_eq(status, 0);
+    cr_expect_eq(first[1], 0);
+    clp_buf_init(&bytes, &mem);
+    cr_assert_eq(clp_file_read("y.live", 1 << 20, &bytes, &fault), CLP_OK);
+    cr_assert_eq(bytes.used, one + two + (size_t)sysconf(_SC_PAGESIZE));
+    cr_expect(bytes.bytes[0] == 'a' && bytes.bytes[1] == 'c' && bytes.bytes[one] == 'b' &&
+              bytes.bytes[one + two] == 'd');
+    clp_buf_clear(&bytes);
+    clp_pages_unmap(&pages, first, one);
+    clp_pages_unmap(&pages, second, two);
+    clp_pages_close(&pages);
+    cr_expect_eq(mem.bytes, 0);
+}
+
 Test(live, a_process_is_known_by_the_files_that_it_maps)
 {
     char boot[40];

@@ -74,6 +74,13 @@ static void fill(struct clp_profile *to)
     mark.enter = 0;
     cr_assert_eq(clp_profile_add_mark(to, series, &mark), CLP_OK);
     cr_assert_eq(clp_profile_add_series(to, 0, 0, &series), CLP_OK);
+    struct clp_profile_process process = {.pid = 77, .parent = UINT64_MAX, .start = 1.5,
+                                          .wall = UINT64_MAX, .self = 3, .events = 4,
+                                          .name = (char[]){"worker \xc3\xa9"},
+                                          .numbers = (char[]){"\0\xff"}, .numbers_bytes = 2};
+    cr_assert_eq(clp_profile_add_process(to, &process), CLP_OK);
+    process = (struct clp_profile_process){.pid = 1};
+    cr_assert_eq(clp_profile_add_process(to, &process), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &to->meta.python, "3.12.1"), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &to->meta.command, "a.py -x"), CLP_OK);
     to->meta.pid = 77;
@@ -318,6 +325,18 @@ static const struct bad bad_files[] = {
 #undef RATES
 #undef LEAK
 #undef LEAKS
+    /* processes */
+#define PROCESSES(value) \
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa9" "processes" value, \
+        CLP_CORRUPT,
+    PROCESSES("\x80") "\"processes\" is not a list"),
+    PROCESSES("\x91\x90") "not a map"),
+    PROCESSES("\x91\x81" "\xa3" "pid" "\xff") "a process holds"),
+    PROCESSES("\x91\x81" "\xa5" "start" "\xa0") "a process holds"),
+    PROCESSES("\x91\x81" "\xa4" "wall" "\xa0") "a process holds"),
+    PROCESSES("\x91\x81" "\xa4" "name" "\x01") "\"name\" of a process"),
+    PROCESSES("\x91\x81" "\xa7" "numbers" "\xa1" "a") "\"numbers\" of a process"),
+#undef PROCESSES
     /* the timeline */
 #define TIMELINE(value) \
     BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa8" "timeline" value, \
