@@ -199,6 +199,7 @@ static void print_report(const struct clp_run *run, const struct clp_profile *pr
 static void say_if_nothing(const struct clp_run *run, const struct clp_profile *profile)
 {
     bool by_target = run->options.prof_mod.count != 0;
+    bool displaced = clp_profiler_displaced(run->profiler);
 
     if (run->options.verbosity < 0)
         return;
@@ -206,11 +207,11 @@ static void say_if_nothing(const struct clp_run *run, const struct clp_profile *
         clp_words_complain(me, by_target ? "nothing was profiled: no target of -p was reached"
                                          : "nothing was profiled: no @profile was reached; put "
                                            "@profile above a function that the program runs");
-    else if (profile->meta.events == 0)
+    else if (profile->meta.events == 0 && !displaced)
         clp_words_complain(me, "nothing was profiled: no selected function was called");
     if (clp_profiler_lost(run->profiler))
         clp_words_complain(me, "memory ran out while profiling; some counts are missing");
-    if (clp_profiler_displaced(run->profiler))
+    if (displaced)
         clp_words_complain(me, "another tool had sys.settrace for itself; lines that ran "
                                "meanwhile are missing" CLP_DISPLACED_ADVICE);
 }

@@ -60,11 +60,6 @@ def hits_of(functions):
     }
 
 
-def is_shared(tracer, takes):
-    """Does this tool need what the tracer needs?"""
-    return tracer == "settrace" and takes
-
-
 def complaints(ended):
     return [line for line in ended.err.splitlines() if line.startswith("ckernprof: ")]
 
@@ -215,7 +210,9 @@ elif order == "tool first":
     profiler.stop(); assert hooks() == held, (hooks(), held); end()
 else:
     profiler.stop(); end()
-assert hooks() == before, (hooks(), before)
+# on 3.11 line_profiler gives back what it found, though that has stopped
+left = [hook for hook in hooks() if "clineprof_trace" not in hook or sys.version_info[:2] != (3, 11)]
+assert left == before[:len(left)], (hooks(), before)
 print(json.dumps([tell(), profiler.snapshot()["functions"], profiler.displaced()]))
 """
 ORDERS = ["tool first", "tool within", "tool last"]
@@ -257,10 +254,231 @@ def test_both_orders(tool, order, tracer, tmp_path, alone):
     assert expected is not None and expected != []
     told, functions, displaced = side_by_side(tmp_path, tool, tracer, order)
     assert told == expected
-    shared = is_shared(tracer, TOOLS[tool][1])
-    assert displaced == shared
-    # given other code, which it tells by its bytes, the function is no longer what was selected; probes
-    # are in that code, too
-    exchanged = tool == "line_profiler" and order != "tool first" and tracer != "probe"
-    if not shared and not exchanged:
+    # given other code, which line_profiler tells by its bytes, a function is no longer what was selected;
+    # but probes are in that code, too. Code that it has already gets no probes: the next tracer takes it
+    is_first = order == "tool first"
+    if tool == "line_profiler" and not is_first and tracer != "probe":
+        return
+    by_settrace = tracer == "settrace" or (
+        tool == "line_profiler" and is_first and sys.version_info < (3, 12)
+    )
+    assert displaced == (by_settrace and TOOLS[tool][1])
+    if not displaced:
         assert hits_of(functions) == HITS
+
+
+# ---- programs of their own, and commands -------------------------------------------------------
+
+MAIN = """\
+import builtins, functools
+profile = getattr(builtins, "profile", functools.partial(next, iter(())))
+import work as module
+for name in "callee", "generator", "work":
+    setattr(module, name, profile(getattr(module, name)))
+"""
+
+
+def same_beside(tracer, command, folder, name="work", shared=False, **options):
+    """Runs it bare and profiled: the same output and end. Hits are right, or one line says why not."""
+    theirs = bare(command, folder, **options)
+    ours = profiled(tracer, command, folder, **options)
+    assert without_addresses(own_messages_removed(ours.out)) == without_addresses(theirs.out)
+    assert ours.code == theirs.code
+    said = complaints(ours)
+    rest = "".join(line for line in ours.err.splitlines(True) if line.rstrip("\n") not in said)
+    extensions = "\nExtension modules: clineprof._core (total: 1)\n"  # of faulthandler
+    assert without_addresses(rest).replace(extensions, "") == without_addresses(theirs.err)
+    assert len(said) == shared and all(HELD in line for line in said), said
+    return theirs, ours
+
+
+def counted(ended):
+    return hits_of(ended.profile().functions.values())
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "work.py").write_text(WORK)
+
+    def write(name, text):
+        (tmp_path / name).write_text(text)
+        return tmp_path
+
+    return write
+
+
+@every_tracer
+def test_faulthandler_after_a_segmentation_fault(tracer, files):
+    """The lines of profiled frames, in the same words; and the live file has the counts."""
+    folder = files("crash.py", MAIN + textwrap.dedent("""
+        import ctypes, faulthandler
+        faulthandler.enable()
+        @profile
+        def fatal(n):
+            if n:
+                return fatal(n - 1)
+            module.work()
+            return ctypes.string_at(
+                n
+            )
+        fatal(2)
+        """))  # fmt: skip
+    theirs, ours = same_beside(tracer, ["crash.py"], folder)
+    assert theirs.code == -signal.SIGSEGV and theirs.err.count("in fatal") == 3
+    [live] = folder.glob("*.live")
+    recovered = bare(["-m", "clineprof", "recover", live.name], folder, env=IMPORTABLE)
+    assert recovered.code == 0, recovered.err
+    found = hits_of(Profile(folder / live.stem).functions.values())
+    assert {name: found[name] for name in HITS} == HITS
+    assert sorted(found["fatal"].values()) == [1, 1, 2, 2, 3]
+
+
+@every_tracer
+def test_doctest(tracer, files):
+    """A failing example's report, too; the examples' lines find their source."""
+    folder = files("documented.py", MAIN + textwrap.dedent('''
+        @profile
+        def twice(n):
+            """
+            >>> twice(2)
+            4
+            >>> [twice(n) for n in range(3)]
+            [0, 2, 5]
+            >>> twice(None)
+            Traceback (most recent call last):
+            TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'
+            """
+            return n * 2
+        if __name__ == "__main__":
+            import doctest
+            print(doctest.testmod(verbose=True))
+        '''))  # fmt: skip
+    # doctest gives back the trace function that it finds, whether one was taken or not
+    theirs, ours = same_beside(tracer, ["documented.py"], folder, shared=given_back(tracer))
+    assert "1 failed" in theirs.out or "failed=1" in theirs.out
+    assert list(counted(ours)["twice"].values()) == [5]
+
+
+def given_back(tracer):
+    """Does the tracer notice that somebody has put its function back?"""
+    return tracer == "settrace" and sys.version_info >= (3, 11)
+
+
+@every_tracer
+def test_trace_module(tracer, files):
+    """python -m trace counts the same lines."""
+    folder = files("main.py", MAIN + "module.work()\n")
+    (folder / "reference.py").write_text("import work\nwork.work()\n")
+    command = ["-m", "trace", "--count", "--missing", "--coverdir=told", "main.py"]
+    theirs = bare(command, folder)
+    [cover] = (folder / "told").glob("*work.cover")
+    told = cover.read_text()
+    assert theirs.code == 0 and "    4:     for i in range(n)" not in told and ">>>>>>" in told
+    cover.unlink()
+    ours = profiled(tracer, command, folder)
+    assert (ours.code, own_messages_removed(ours.out)) == (0, theirs.out)
+    assert cover.read_text() == told
+    assert len(complaints(ours)) == (tracer == "settrace"), ours.err
+    if tracer != "settrace":
+        assert counted(ours) == HITS
+
+
+# coverage.py's own tracer in C, its one in Python, and the one on sys.monitoring
+CORES = ["ctrace", "pytrace"] + (["sysmon"] if MONITORING else [])
+
+
+@every_tracer
+@pytest.mark.parametrize("core", CORES)
+def test_pytest_cov(core, tracer, files):
+    pytest.importorskip("pytest_cov", reason="pytest-cov is not here")
+    folder = files("test_it.py", MAIN + "def test_work():\n    assert module.work() == 5\n")
+    branch = ["--cov-branch"] if core != "sysmon" or sys.version_info >= (3, 14) else []
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--cov=work", *branch,
+               "--cov-report=json:told.json", "test_it.py"]  # fmt: skip
+    told = []
+    for run_it in bare, lambda *a, **more: profiled(tracer, *a, **more):
+        ended = run_it(command, folder, env={"COVERAGE_CORE": core})
+        assert ended.code == 0, ended.out + ended.err
+        told.append(json.loads((folder / "told.json").read_text())["files"]["work.py"])
+    assert told[0] == told[1] and told[0]["missing_lines"] == [18]
+    assert len(told[0].get("executed_branches", "..")) > 1
+    shared = tracer == "settrace" and core != "sysmon"
+    assert len(complaints(ended)) == shared, ended.err
+    if not shared:
+        assert counted(ended) == HITS
+
+
+DIALOGUE = "break module.callee; continue; step; next; until; where; return; up; p found; next; jump 19"
+
+
+@pytest.mark.skipif("settrace" not in TRACERS, reason="no settrace tracer")
+@pytest.mark.parametrize("words", [["-m", "pdb"], []], ids=["pdb", "breakpoint"])
+def test_pdb_beside_the_settrace_tracer(words, files):
+    """It has the trace function for itself, and nothing in the dialogue differs."""
+    folder = files("main.py", MAIN + ("" if words else "breakpoint()\n") + "module.work()\n")
+    commands = DIALOGUE.replace("; ", "\n") + "\nwhere\ncontinue\nquit\n"
+    if words:
+        commands = commands.replace("break ", "next\n" * 5 + "break ", 1)
+    theirs, ours = same_beside(
+        "settrace", [*words, "main.py"], folder, shared=True, stdin=commands
+    )
+    assert theirs.out.count("(Pdb)") > 8 and "callee" in theirs.out
+
+
+# ---- sys.monitoring has six places -------------------------------------------------------------
+
+PLACES = """\
+import sys
+taken = [int(n) for n in sys.argv[1:]]
+for n in taken:
+    sys.monitoring.use_tool_id(n, f"tool {n}")
+import clineprof
+from work import callee, generator, work
+try:
+    profiler = clineprof.Profiler(tracer="monitoring", memory=False)
+except RuntimeError as error:
+    print(error)
+    profiler = clineprof.Profiler(tracer="settrace", memory=False)
+for function in callee, generator, work:
+    profiler(function)
+work()
+held = [n for n in range(6) if sys.monitoring.get_tool(n) == "clineprof"]
+profiler.stop()
+assert [sys.monitoring.get_tool(n) for n in taken] == [f"tool {n}" for n in taken]
+assert [n for n in range(6) if sys.monitoring.get_tool(n)] == taken
+import json
+print(json.dumps([held, profiler.snapshot()["functions"]]))
+"""
+
+
+@pytest.mark.skipif(not MONITORING, reason="there is no sys.monitoring")
+@pytest.mark.parametrize("free", range(6))
+def test_the_last_place_of_sys_monitoring(free, files):
+    folder = files("places.py", PLACES)
+    taken = [str(n) for n in range(6) if n != free]
+    ended = bare(["places.py", *taken], folder, env=IMPORTABLE)
+    assert (ended.code, ended.err) == (0, "")
+    held, functions = json.loads(ended.out)
+    assert held == [free]
+    assert hits_of(functions) == HITS
+
+
+@pytest.mark.skipif(not MONITORING, reason="there is no sys.monitoring")
+def test_no_place_of_sys_monitoring(files):
+    """One clear error, and another tracer can be had in the same process."""
+    folder = files("places.py", PLACES)
+    ended = bare(["places.py", *"012345"], folder, env=IMPORTABLE)
+    assert (ended.code, ended.err) == (0, "")
+    said, told = ended.out.splitlines()
+    assert said == "other tools hold all six ids of sys.monitoring; use --tracer settrace"
+    held, functions = json.loads(told)
+    assert held == []
+    assert hits_of(functions) == HITS
+
+
+@pytest.mark.skipif(not MONITORING, reason="there is no sys.monitoring")
+def test_probes_need_no_place_of_sys_monitoring(files):
+    places = PLACES.replace('"monitoring"', '"probe"')
+    ended = bare(["places.py", *"012345"], files("places.py", places), env=IMPORTABLE)
+    assert (ended.code, ended.err) == (0, "")
+    assert hits_of(json.loads(ended.out)[1]) == HITS
