@@ -230,6 +230,7 @@ bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
     if (chosen->imported == NULL || !init_targets(chosen, options) ||
         !clp_imports_watch(&chosen->imports))
         return false;
+    clp_imports_hand_over(&chosen->imports);
     if (chosen->imports.targets.count == 0)
         return true;
     if (!clp_imports_select_loaded(&chosen->imports))

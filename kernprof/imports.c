@@ -205,6 +205,43 @@ static PyObject *selected_in(struct clp_imports *imports, PyObject *code, PyObje
     return result;
 }
 
+/* clineprof._explicit.NAME(..), of line_profiler's module with its own `profile`; NULL with an exception
+ * set. */
+static PyObject *hand_over(const struct clp_imports *imports, const char *name, PyObject *code)
+{
+    PyObject *helper = PyImport_ImportModule("clineprof._explicit"), *result = NULL;
+
+    if (helper != NULL && code != NULL)
+        result = PyObject_CallMethod(helper, name, "OO", code, imports->profiler);
+    else if (helper != NULL)
+        result = PyObject_CallMethod(helper, name, "O", imports->profiler);
+    Py_XDECREF(helper);
+    return result;
+}
+
+/* Is it that module, in a program that finds this profiler among the builtins? */
+static bool has_its_own(const struct clp_imports *imports, PyObject *name)
+{
+    PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
+
+    return PyUnicode_Check(name) &&
+           PyUnicode_CompareWithASCIIString(name, "line_profiler.explicit_profiler") == 0 &&
+           builtins != NULL && PyDict_GetItemString(builtins, "profile") == imports->profiler;
+}
+
+/* Takes the code. Without a way to hand over it stays as it is. */
+static PyObject *taking(const struct clp_imports *imports, PyObject *code)
+{
+    PyObject *result = hand_over(imports, "taking", code);
+
+    if (result == NULL) {
+        PyErr_Clear();
+        return code;
+    }
+    Py_DECREF(code);
+    return result;
+}
+
 /* get_code(loader, name) */
 static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
@@ -214,8 +251,10 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
     if (code == NULL || !PyCode_Check(code) || PyTuple_GET_SIZE(arguments) != 2 ||
         wrapper->imports->profiler == NULL)
         return code;
-    return selected_in(wrapper->imports, code, PyTuple_GET_ITEM(arguments, 0),
-                       PyTuple_GET_ITEM(arguments, 1));
+    PyObject *name = PyTuple_GET_ITEM(arguments, 1); /* borrowed */
+    code = selected_in(wrapper->imports, code, PyTuple_GET_ITEM(arguments, 0), name);
+    return code != NULL && has_its_own(wrapper->imports, name) ? taking(wrapper->imports, code)
+                                                               : code;
 }
 
 static PyObject *bind(PyObject *self, PyObject *loader, PyObject *type)
@@ -326,6 +365,12 @@ static void unwrap_class(const struct clp_imports *imports, const struct loader 
     PyErr_Clear(); /* an inert wrapper does no harm */
     Py_XDECREF(class);
     Py_XDECREF(there);
+}
+
+void clp_imports_hand_over(const struct clp_imports *imports)
+{
+    Py_XDECREF(hand_over(imports, "hand_over", NULL));
+    PyErr_Clear(); /* whatever the program has of that name */
 }
 
 void clp_imports_unwatch(struct clp_imports *imports)

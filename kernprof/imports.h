@@ -26,6 +26,10 @@ struct clp_imports {
  * is. False with an exception set. */
 bool clp_imports_watch(struct clp_imports *imports);
 
+/* If line_profiler is loaded, its `profile` is this profiler from now on; after clp_imports_watch one that
+ * is imported later gets it, too. */
+void clp_imports_hand_over(const struct clp_imports *imports);
+
 /* Nothing more is selected. *imports still has to stay where it is: another tool may have wrapped what
  * stands in the loaders' place. */
 void clp_imports_unwatch(struct clp_imports *imports);

@@ -5,6 +5,7 @@
 #include "../src/core/report.h"
 #include "../src/core/wire.h"
 #include "../src/python/profiler.h"
+#include <math.h>
 
 static clp_status report(const struct clp_profile *profile, const struct clp_rendering *wanted,
                          struct clp_buf *out)
@@ -100,6 +101,10 @@ PyObject *clp_rendering_make(PyObject *profiler, const struct clp_rendering *ren
 
     if (format == NULL)
         return NULL;
+    if (!(rendering->unit > 0) || isinf(rendering->unit)) {
+        PyErr_SetString(PyExc_ValueError, "the unit must be a number of seconds above 0");
+        return NULL;
+    }
     clp_profile_init(&profile, &mem);
     if (clp_profiler_snapshot(profiler, &profile) == CLP_OK &&
         clp_profile_set_text(&profile, &profile.meta.command, rendering->command) == CLP_OK)

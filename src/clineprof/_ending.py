@@ -7,6 +7,7 @@ import sys
 import time
 
 from clineprof import _boot, _formats
+from clineprof._global import SHOW, WRITE
 
 PATIENCE = 2  # seconds
 UNIT = 1e-6  # seconds: of the terminal, of the files and of the viewer
@@ -60,18 +61,20 @@ class Ending:
     def show(self):
         if self.process is None:
             return
-        profile = self.profile
-        told = self._terminal() if profile.write_config["stdout"] else ""
-        for path, bytes_ in self._files(profile.output_prefix):
+        prefix = self.profile.output_prefix
+        told = self._terminal() if self._writes("stdout") else ""
+        for path, bytes_ in self._files(prefix):
             told += self._write(path, bytes_)
-        if profile.write_config["lprof"]:
+        if self._writes("lprof"):
             told += "To view details run:\n%s -m clineprof -%stmz %s\n" % (
-                _quoted(sys.executable), "r" * _has_rich(),
-                _quoted(profile.output_prefix + ".lprof"))
+                _quoted(sys.executable), "r" * _has_rich(), _quoted(prefix + ".lprof"))
         _print(told)
 
+    def _writes(self, what):
+        return {**WRITE, **self.profile.write_config}[what]
+
     def _terminal(self):
-        if not self.profile.show_config.get("rich"):
+        if not {**SHOW, **self.profile.show_config}["rich"]:
             return self._text()
         try:
             from clineprof import _rich
@@ -81,7 +84,14 @@ class Ending:
             return self._text()
 
     def _text(self, **more):
-        config = {**self.profile.show_config, **more}
+        try:
+            return self._rendered({**SHOW, **self.profile.show_config, **more})
+        except (TypeError, ValueError) as error:
+            sys.stderr.write("clineprof: profile.show_config is not used: %s\n" % error)
+            self.profile.show_config = {"rich": False}
+            return self._rendered({**SHOW, **more})
+
+    def _rendered(self, config):
         config["unit"] = config.pop("output_unit", None) or UNIT
         config["skip_zero"] = config.pop("stripzeros", False)
         config.pop("rich", None)
@@ -89,14 +99,13 @@ class Ending:
 
     def _files(self, prefix):
         """(path as it is told, content)"""
-        config = self.profile.write_config
-        if config["text"] or config["timestamped_text"]:
+        if self._writes("text") or self._writes("timestamped_text"):
             text = self._text(details=True).encode()
-            if config["text"]:
+            if self._writes("text"):
                 yield prefix + ".txt", text
-            if config["timestamped_text"]:
+            if self._writes("timestamped_text"):
                 yield "%s_%s.txt" % (prefix, time.strftime("%Y-%m-%dT%H%M%S")), text
-        if config["lprof"]:
+        if self._writes("lprof"):
             yield prefix + ".lprof", content(self.profiler)
 
     def _write(self, path, bytes_):

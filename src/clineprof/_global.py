@@ -8,6 +8,11 @@ import builtins
 import os
 import sys
 
+WRITE = {"lprof": True, "text": True, "timestamped_text": True, "stdout": True}
+SHOW = {
+    "sort": True, "stripzeros": True, "rich": True, "details": False, "summarize": True, "memory": True,
+    "output_unit": None,
+}  # fmt: skip
 FALSE = ("", "0", "off", "f", "false", "n", "no")  # of an environment variable; all else is true
 
 
@@ -42,7 +47,8 @@ class GlobalProfiler:
     write_config: dict of what is written at the end: lprof, text, timestamped_text, stdout (bool)
     show_config: dict of how text looks: sort, stripzeros, summarize, memory (bool) and output_unit
         (seconds per unit of times, None for 1e-6); rich and details (bool) are for the terminal, in
-        files details always are and colours never
+        files details always are and colours never. What is missing in one of the two is as it
+        was at first; values that mean nothing are told, and lose nothing
     """
 
     def __init__(self):
@@ -52,11 +58,7 @@ class GlobalProfiler:
             "environ_flags": ["CLINEPROF", "LINE_PROFILE"],
             "cli_flags": ["--line-profile", "--line_profile"],
         }
-        self.write_config = {"lprof": True, "text": True, "timestamped_text": True, "stdout": True}
-        self.show_config = {
-            "sort": True, "stripzeros": True, "rich": True, "details": False, "summarize": True,
-            "memory": True, "output_unit": None,
-        }  # fmt: skip
+        self.write_config, self.show_config = dict(WRITE), dict(SHOW)
         self._profile = None  # the Profiler behind it; None while there is none
         self._ending = None  # what is to be done at the end of the process: an _ending.Ending
         self._schedule = None

@@ -22,6 +22,8 @@ class Show:
     def show(self, taken, message=None):
         """taken: what a kind of _notebook_kinds.py has taken."""
         self._put(taken)
+        if not taken.profile.functions:
+            print("*** Nothing was profiled: name functions with -f, modules with -m.", file=sys.stderr)
         if self.wish.D is not None:
             self._write(self.wish.D, taken.write, "Profile stats pickled to file")
         if self.wish.T is not None:

@@ -176,9 +176,10 @@ def is_there(target):
 def nearest(target):
     """The name that exists and is most like this one; None when none is like it."""
     difflib = stdlib("difflib")
-    candidates = files_beside(target) if is_path(target) else names_like(target)
+    dotted = target if is_path(target) else target.replace(":", ".")  # as entry points have it
+    candidates = files_beside(target) if is_path(target) else names_like(dotted)
     head = target.partition(".")[0]
-    for wanted in target, head:
+    for wanted in dotted, head:
         for found in difflib.get_close_matches(wanted, candidates, 1):
             return found if found != target else None
     return None

@@ -380,6 +380,12 @@ def test_a_file_that_cannot_be_written_loses_nothing(shell):
     assert told.err == "*** cannot write '/dev/full': No space left on device\n"
 
 
+@pytest.mark.parametrize("magic", ["lprun", "mprun"])
+def test_a_statement_without_functions_is_told_how_to_name_some(shell, magic):
+    told = of_last(shell(F, f"%{magic} value = f(3)"))
+    assert told.err == "*** Nothing was profiled: name functions with -f, modules with -m.\n"
+
+
 # ---- %%lprun_all ---------------------------------------------------------------------------------
 
 CELL = """

@@ -882,6 +882,27 @@ print(nested, sorted(name for name in os.listdir() if "one" in name))
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("settings, said", [
+    ("profile.show_config['output_unit'] = 'x'", "must be real number, not str"),
+    ("profile.show_config['output_unit'] = -1", "the unit must be a number of seconds above 0"),
+    ("profile.show_config['output_unit'] = float('nan')", "the unit .* above 0"),
+    ("profile.show_config['colour'] = 3", ".*colour.*"),
+])  # fmt: skip
+def test_a_slip_in_the_settings_loses_nothing(tmp_path, settings, said):
+    ended = python(PROGRAM + settings, tmp_path)
+    assert ended.code == 0 and " - count\n" in ended.out
+    assert re.fullmatch(f"clineprof: profile.show_config is not used: {said}\n", ended.err)
+    assert files(tmp_path) == ALL_FILES and hits(tmp_path) == {"count": HITS}
+
+
+@pytest.mark.once
+def test_settings_that_are_missing_are_as_they_were_at_first(tmp_path):
+    ended = python(PROGRAM + "profile.write_config = {'text': False}; profile.show_config = {}\n", tmp_path)
+    assert (ended.code, ended.err) == (0, "") and " - count\n" in ended.out
+    assert files(tmp_path) == ["profile_output.lprof", "profile_output_STAMP.txt"]
+
+
+@pytest.mark.once
 def test_the_warning_about_what_is_no_code_is_about_the_line_of_the_user(tmp_path):
     ended = python("""\
 from clineprof import profile

@@ -280,6 +280,8 @@ def test_collect_only_leaves_the_last_profile_alone(project):
                              "did you mean 'shop.core'?"),
     ("--clineprof=shop.core.totl", "there is no module, class or function 'shop.core.totl'; "
                                    "did you mean 'shop.core.total'?"),
+    ("--clineprof=shop.core:total", "there is no module, class or function 'shop.core:total'; "
+                                    "did you mean 'shop.core.total'?"),
     ("--clineprof=shop,qqzzyy", "there is no module, class or function 'qqzzyy'"),
     ("--clineprof-lines=-1", "-lines: the number of lines cannot be negative"),
 ])  # fmt: skip

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Programs with `from line_profiler import profile` under ckernprof, as they run under kernprof."""
+import pytest
+from harness import run_ckernprof, run_python
+
+PROGRAM = """\
+import inspect
+from line_profiler import profile
+from line_profiler.explicit_profiler import GlobalProfiler
+
+@profile
+def spam(n):
+    for i in range(n):
+        pass
+
+spam(3)
+print(profile.enabled, inspect.getsource(GlobalProfiler).startswith("class GlobalProfiler"))
+"""
+HITS = {"spam": {7: 4, 8: 3}}
+# Where the original is not installed: what of it the launcher deals with.
+STAND_IN = """\
+class GlobalProfiler:
+    enabled = False
+
+    def _kernprof_overwrite(self, profile):
+        self._profile, self.enabled = profile, True
+
+    def __call__(self, function):
+        return self._profile(function) if self.enabled else function
+
+    def show(self):
+        self._profile.print_stats(summarize=True, details=False)
+        self._profile.dump_stats("shown.lprof")
+
+profile = GlobalProfiler()
+"""
+
+
+def hits(ended, name="it.py.lprof"):
+    return {key[2]: {line: n for line, n in lines.items() if n}
+            for key, lines in ended.profile(name).hits().items()}
+
+
+@pytest.fixture
+def program(tmp_path):
+    """program(text, original=False): a folder with it.py, which finds a line_profiler."""
+
+    def program(text, original=False):
+        if original:
+            pytest.importorskip("line_profiler")
+        else:
+            (tmp_path / "line_profiler").mkdir()
+            (tmp_path / "line_profiler/__init__.py").write_text(
+                "from line_profiler.explicit_profiler import profile\n")
+            (tmp_path / "line_profiler/explicit_profiler.py").write_text(STAND_IN)
+        (tmp_path / "it.py").write_text(text)
+        return tmp_path
+
+    return program
+
+
+@pytest.mark.parametrize("original", [True, False], ids=["original", "stand-in"])
+def test_its_profile_is_the_launchers(program, original):
+    folder = program(PROGRAM, original)
+    ended = run_ckernprof(["-l", "it.py"], folder)
+    assert (ended.code, ended.err, ended.out.splitlines()[0]) == (0, "", "True True")
+    assert hits(ended) == HITS
+    assert run_python(["it.py"], folder).out == "False True\n"  # what it is without the launcher
+
+
+def test_from_the_cache_too(program):
+    folder = program(PROGRAM)
+    for _ in range(2):
+        ended = run_ckernprof(["-l", "it.py"], folder, env={"PYTHONDONTWRITEBYTECODE": ""})
+        assert (ended.code, ended.err, hits(ended)) == (0, "", HITS)
+    assert list(folder.glob("line_profiler/__pycache__/explicit_profiler*"))
+    assert run_python(["it.py"], folder).out == "False True\n"
+
+
+def test_where_the_set_up_has_imported_it(program):
+    folder = program(PROGRAM)
+    (folder / "first.py").write_text("import line_profiler\n")
+    ended = run_ckernprof(["-l", "-s", "first.py", "it.py"], folder)
+    assert (ended.code, ended.err, hits(ended)) == (0, "", HITS)
+
+
+@pytest.mark.parametrize("original", [True, False], ids=["original", "stand-in"])
+def test_it_shows_what_was_counted(program, original):
+    text = PROGRAM + "profile.show()\n"
+    ended = run_ckernprof(["-l", "it.py"], program(text, original))
+    assert (ended.code, ended.err) == (0, "") and " - spam\n" in ended.out
+    assert hits(ended) == HITS
+
+
+def test_a_module_of_that_name_without_a_profile_is_let_be(program):
+    folder = program("import line_profiler.explicit_profiler as it\nprint(it.spam)\n")
+    (folder / "line_profiler/__init__.py").write_text("")
+    (folder / "line_profiler/explicit_profiler.py").write_text("spam = 5\n")
+    ended = run_ckernprof(["-l", "it.py"], folder)
+    assert (ended.code, ended.out.splitlines()[0]) == (0, "5")
+
+
+def test_an_error_within_it_is_its_own(program):
+    folder = program("import line_profiler.explicit_profiler\n")
+    (folder / "line_profiler/__init__.py").write_text("")
+    (folder / "line_profiler/explicit_profiler.py").write_text("1 / 0\n")
+    ended = run_ckernprof(["-l", "it.py"], folder)
+    assert ended.code == 1 and "explicit_profiler.py\", line 1, in <module>\n" in ended.err
+    assert "ZeroDivisionError: division by zero" in ended.err and "clineprof/" not in ended.err
