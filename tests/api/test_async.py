@@ -2,29 +2,26 @@
 """Coroutines and tasks under the profiler: they do what they do without it, hits are the reference's
 and known by hand, a task's time and memory are its own, and what it waits is await."""
 
-import os
 import random
-import shutil
+import re
 import sys
 
 import pytest
 from harness import (
-    BUILD,
     MIB,
+    ROOT,
     SANITIZED,
-    TRACER,
-    Profile,
     differences,
     line_of,
     own_messages_removed,
     reference,
-    run,
     run_ckernprof,
     run_python,
 )
 
 HEAD = """
-import asyncio, collections, contextlib, contextvars, gc, inspect, sys, time, types
+import asyncio, collections, contextlib, contextvars, gc, inspect, logging, sys, time, types
+logging.getLogger("asyncio").setLevel(logging.ERROR)    # not of callbacks that a busy machine slows
 try: profile
 except NameError:
     def profile(thing): return thing
@@ -36,10 +33,6 @@ def spin(name, milliseconds=10):
     while time.perf_counter_ns() - start < milliseconds * 1_000_000: sum(range(3000))
     TOOK[name] += time.perf_counter_ns() - start
 
-class waiting:
-    def __init__(self, name): self.name = name
-    def __enter__(self): self.start = time.perf_counter_ns()
-    def __exit__(self, *error): TOOK[self.name] += time.perf_counter_ns() - self.start
 """
 
 PROGRAMS = {
@@ -639,3 +632,27 @@ def test_random_programs(first, tmp_path):
             lines = function["lines"]
             assert sum(lines.get("self", [0])) <= function["total"] * 1.001 + 200_000, (seed, key)
             assert max(lines.get("time", [0])) <= function["total"] * 1.001 + 200_000, (seed, key)
+
+
+# ---- the page ----
+
+
+def shape(line):
+    """A line of output with its numbers, hits but for, and the width of its gaps taken out."""
+    row = re.match(r" +(\d+) +(\d+) +[\d.e+]+ +[\d.e+]+ +(.*)", line)
+    return row.groups() if row else re.sub(r"\s+", " ", re.sub(r"\d+[\d.e+-]*", "#", line))
+
+
+@pytest.mark.parametrize("name", ["tasks.py", "greenlets.py"])
+def test_the_page_shows_what_is_printed(name, tmp_path):
+    if name == "greenlets.py":
+        pytest.importorskip("greenlet")
+    page = (ROOT / "docs" / "async.md").read_text("utf-8")
+    [program] = re.findall(rf"```python\n(# {name}\n.*?)```", page, re.S)
+    [(command, shown)] = re.findall(rf"```console\n\$ ckernprof ([^\n]* {name})\n(.*?)```", page, re.S)
+    (tmp_path / name).write_text(program)
+    ended = run_ckernprof(command.split(), tmp_path)
+    assert (ended.err, ended.code) == ("", 0)
+    assert [shape(line) for line in ended.out.rstrip().splitlines()] == [
+        shape(line) for line in shown.rstrip().splitlines()
+    ]
