@@ -335,6 +335,3 @@ def test_the_stack_is_balanced_afterwards(tmp_path):
     for name, mark in (("deep", "at the bottom"), ("caller", "calls deep")):
         time = profile.line(name, line_of(path, "# " + mark))["time"]
         assert abs(time - spun) < 0.2 * spun + 3_000_000, mark
-    assert profile.function("gen")["total"] < 0.8 * spun
-    assert profile.function("caller")["total"] <= spun + profile.function("gen")["total"] + (
-        0.5 * spun + 3_000_000)
