@@ -19,7 +19,6 @@ struct clp_suspended {
 /* A body that was suspended with the whole of its stack. */
 struct parked_body {
     struct clp_suspended place;
-    struct clp_suspended *suspended; /* the activation's */
     uint64_t code;
     bool off_line;
 };
@@ -821,7 +820,6 @@ static void note_body(struct parked_body *body, const struct clp_thread *thread,
 {
     body->place.frame = popped->frame;
     note_place(&body->place, thread, popped, now);
-    body->suspended = popped->suspended;
     body->code = popped->code;
     body->off_line = popped->off_line;
 }
@@ -835,6 +833,8 @@ static void park(struct clp_thread *thread, const void *owner, uint64_t now)
     if (parked == NULL && count != 0)
         lose(thread);
     while (thread->top != thread->stack) {
+        if (thread->top->suspended != NULL) /* it gets another one when it suspends again */
+            forget_suspended(thread->engine, thread->top->frame);
         end_body(thread, now - thread->stopped, 0, thread->line_ticks);
         go_out(thread, 0);
         if (parked != NULL)
@@ -852,7 +852,6 @@ static void unpark(struct clp_thread *thread, const struct clp_parked *parked, u
                                            (struct clp_cost){0});
         if (top == NULL)
             return;
-        top->suspended = body->suspended;
         top->code = body->code;
         top->off_line = body->off_line;
         if (!body->place.on_line)

@@ -322,8 +322,9 @@ def test_greenlets_in_several_threads(tmp_path):
     assert ran.line("works", "works")["hits"] == 10 * 4 * each
     assert ran.line("works", "parent's turn")["hits"] == 10 * 4 * each
     assert ran.hits("works") == [10 * 4 * 13, 10 * 4 * each, 10 * 4 * each, 10 * 4 * 3]
+    # what a thread waits for the interpreter's lock falls on any line; so only the line that measures it
     assert near(ran.line("works", "works")["time"], ran.took["works"])
-    assert near(ran.profile.function("works")["total"], ran.took["works"])
+    check_sums(ran.profile)
 
 
 # ---- memory ----
@@ -432,7 +433,7 @@ def test_a_trace_function_that_fails_takes_nothing_with_it(tmp_path):
 
 LATE = """
 import threading, time
-go, done = threading.Event(), threading.Event()
+ready, go = threading.Event(), threading.Event()
 CLOCK = time.perf_counter_ns
 
 def spin(milliseconds):
@@ -448,6 +449,7 @@ def works(turn):
 @profile
 def in_thread():
     works(lambda: None)
+    ready.set()
     go.wait()
     from greenlet import greenlet, getcurrent
     main = getcurrent()
@@ -459,6 +461,7 @@ def in_thread():
 
 thread = threading.Thread(target=in_thread)
 thread.start()
+ready.wait()
 works(lambda: None)
 import greenlet
 go.set()
@@ -690,9 +693,9 @@ GEVENT = """
 import gevent.pool, gevent.queue, gevent.event
 
 @profile
-def fetch(n):
+def fetch(n, seconds=0.02):
     start = CLOCK()
-    gevent.sleep(0.02)              # waits
+    gevent.sleep(seconds)           # waits
     TOOK["waits"] += CLOCK() - start
     spin("parses", 3)               # parses
     return n * n
@@ -716,12 +719,12 @@ def main():
     one = gevent.spawn(producer, queue)
     assert consumer(queue) == 30
     one.join()
-    killed = gevent.spawn(fetch, 1)
+    killed = gevent.spawn(fetch, 1, 60)
     gevent.sleep(0)
     killed.kill()
     assert isinstance(killed.value, gevent.GreenletExit)
     with gevent.Timeout(0.005, False):
-        fetch(1)
+        fetch(1, 60)
     return True
 
 assert main()

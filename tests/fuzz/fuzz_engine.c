@@ -137,6 +137,14 @@ static void end_thread(struct run *run, unsigned place)
     clp_engine_reap(&run->engine);
 }
 
+static void switch_stack(struct clp_thread *thread, struct input *input, uint64_t now)
+{
+    const void *from = next_frame(input), *to = next_frame(input);
+
+    if (from != to)
+        clp_engine_switch_stack(thread, from, to, now);
+}
+
 static void event(struct run *run, struct input *input)
 {
     unsigned what = next_byte(input), more = next_byte(input), place = what / 16 % THREADS;
@@ -156,6 +164,7 @@ static void event(struct run *run, struct input *input)
     case 9: clp_engine_add_cost(thread, run->engine.costs.foreign); break;
     case 10: clp_engine_stand_still(thread, more), run->now += more; break;
     case 11: if (more % 8 == 0) end_thread(run, place); break;
+    case 12: switch_stack(thread, input, run->now); break;
     default: line(thread, input, run->now); break;
     }
 }

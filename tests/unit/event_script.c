@@ -303,6 +303,15 @@ static void do_foreign(struct run *run, struct clp_thread *thread, uint64_t now)
     clp_engine_add_cost(thread, run->engine.costs.foreign);
 }
 
+/* To the stack of another greenlet. */
+static void do_switch(struct run *run, struct clp_thread *thread, uint64_t now)
+{
+    const void *from = next_frame(run), *to = next_frame(run);
+
+    if (!run->failed)
+        clp_engine_switch_stack(thread, from, to, now);
+}
+
 static void do_unwind(struct run *run, struct clp_thread *thread, uint64_t now)
 {
     (void)run;
@@ -329,7 +338,7 @@ static const struct {
     {"enter", do_enter},     {"resume", do_resume},   {"align", do_align}, {"line", do_line},
     {"leave", do_leave},     {"suspend", do_suspend}, {"end", do_end},     {"reap", do_reap},
     {"foreign", do_foreign}, {"unwind", do_unwind},   {"begin", do_begin},
-    {"last", do_last},
+    {"last", do_last},       {"switch", do_switch},
 };
 
 static struct clp_thread *current_thread(struct run *run, uint64_t now)

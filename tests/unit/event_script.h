@@ -16,7 +16,7 @@
  * EVENT is one of
  *   enter NAME FRAME | begin NAME FRAME LINE (enter, and the line begins) | line LINE
  *   leave | last LINE (the line begins and only leaves) | suspend | resume NAME FRAME | align NAME FRAME | foreign | unwind
- *   end (the thread is no more) | reap
+ *   end (the thread is no more) | reap | switch FRAME FRAME (from the stack of one greenlet to another's)
  * FRAME is a letter, or - for a body that is never suspended; a number with a p behind it counts pages of 4096 bytes. `rss` is the resident
  * size of the process from then on; the runner reads it when the engine wants it, as a tracer does.
  * `still` is how long the profiler works after the event. The others make it a read among several
