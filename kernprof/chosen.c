@@ -253,7 +253,7 @@ PyObject *clp_chosen_script(struct clp_chosen *chosen, PyObject *code)
 {
     static const struct clp_chooser functions = {chooses_functions, NULL};
 
-    if (chosen->without_file && !clp_prepare_mentions_profile((PyCodeObject *)code))
+    if (chosen->without_file)
         return clp_profiler_prepare(chosen->imports.profiler, code, &functions, NULL);
     return clp_imports_code(&chosen->imports, code, clp_buf_text(&chosen->script));
 }

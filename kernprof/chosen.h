@@ -20,8 +20,8 @@ struct clp_chosen {
 bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
                       const struct clp_run_options *options, PyObject *profiler);
 
-/* The script's code to run in the place of this one; of a text that does not mention `profile` all
- * functions are selected. A new reference, NULL with an exception set. */
+/* The script's code to run in the place of this one; of a text all functions are selected. A new
+ * reference, NULL with an exception set. */
 PyObject *clp_chosen_script(struct clp_chosen *chosen, PyObject *code);
 
 /* What selected the function: a target's text, or NULL. Borrowed. */

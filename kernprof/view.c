@@ -113,7 +113,7 @@ static bool answer(const struct clp_view_options *options, struct clp_buf *text,
     else if (options->page)
         clp_view_options_page(me, text);
     else if (options->version)
-        clp_buf_add_format(text, "%s %s\n", me, CLP_VERSION);
+        clp_buf_add_text(text, CLP_VERSION "\n");
     else
         return false;
     *code = clp_words_answer(me, clp_buf_text(text));

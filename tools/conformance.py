@@ -234,17 +234,27 @@ def outcome(where, case):
 
 
 def known():
-    """{kind: {pattern: reason}} from the tables of docs/conformance.md: what has nothing to do
-    with a drop-in ("not applicable") and what does and does not pass ("differs")."""
-    found, kind = {"not applicable": {}, "differs": {}}, None
+    """{kind: {pattern: reason}} from the tables of docs/conformance.md: what has nothing to do with a
+    drop-in ("not applicable"), what asserts a fault of the original ("their faults"), and what is
+    otherwise ("differs"), of this version of Python."""
+    found, kind = {"not applicable": {}, "their faults": {}, "differs": {}}, None
     with open(PAGE, encoding="utf-8") as file:
         for line in file:
             if line.startswith("## "):
                 kind = line[3:].strip().lower()
-            row = re.match(r"\| `([^`]+)` \| (.*) \|$", line.rstrip())
-            if row and kind in found:
-                found[kind][row[1].replace("\\|", "|")] = row[2]
+            row = re.match(r"\| `([^`]+)` \|(?: ([\d.+-]+|all) \|)? (.*) \|$", line.rstrip())
+            if row and kind in found and is_here(row[2] or "all"):
+                found[kind][row[1].replace("\\|", "|")] = row[3]
     return found
+
+
+def is_here(where, version=sys.version_info[:2]):
+    """Is this version of Python meant: by "all", "3.10", "3.12+" or "-3.11"?"""
+    if where == "all":
+        return True
+    named = tuple(int(part) for part in where.strip("+-").split("."))
+    return version == named or where.endswith("+") and version > named or (
+        where.startswith("-") and version < named)
 
 
 def matching(name, patterns):
@@ -258,28 +268,37 @@ def judge(outcomes, words):
     used, surprises = set(), 0
     count = collections.Counter()
     for name, result, why in outcomes:
-        apart = matching(name, table["not applicable"])
-        differs = matching(name, table["differs"])
-        used.update(apart + differs)
-        if apart:
+        kinds = [kind for kind in table if matching(name, table[kind])]
+        used.update(pattern for kind in kinds for pattern in matching(name, table[kind]))
+        if "not applicable" in kinds:
             count["not applicable"] += 1
         elif result != "failed":
             count[result] += 1
-            if differs and result == "passed":
+            if kinds and result == "passed":
                 print("  passes, though docs/conformance.md lists it: %s" % name)
         else:
-            count["failed"] += 1
-            surprises += not differs
-            print("  %s %s: %s" % ("known " if differs else "FAILED", name, why[:200]))
-    for pattern in () if words else {**table["differs"], **table["not applicable"]}:
+            count[kinds[0] if kinds else "unknown"] += 1
+            surprises += not kinds
+            print("  %s %s: %s" % ("known " if kinds else "FAILED", name, why[:200]))
+    for pattern in () if words else (p for patterns in table.values() for p in patterns):
         if pattern not in used:
             print("  docs/conformance.md lists what is no test: %s" % pattern)
             surprises += 1
-    total = count["passed"] + count["failed"]
-    print("%d of %d applicable tests pass (%.1f %%), %d skip themselves, %d are not applicable" % (
-        count["passed"], total, 100 * count["passed"] / max(total, 1), count["skipped"],
-        count["not applicable"]))
+    print_count(count)
     return surprises
+
+
+def print_count(count):
+    passed, faults = count["passed"], count["their faults"]
+    total = passed + faults + count["differs"] + count["unknown"]
+    print("%d of %d applicable tests pass (%.1f %%), %d skip themselves, %d are not applicable" % (
+        passed, total, share(passed, total), count["skipped"], count["not applicable"]))
+    print("%d of the others assert a fault of the original: without these %d of %d (%.1f %%)" % (
+        faults, passed, total - faults, share(passed, total - faults)))
+
+
+def share(part, total):
+    return 100 * part / max(total, 1)
 
 
 def run_all(place, words, original):

@@ -106,8 +106,41 @@ def imported_by_module(name):
 
 
 def imported_by(source, package=""):
-    """The dotted names that a program's import statements name, wherever they stand. package: what
-    relative ones are relative to."""
+    """The dotted names that a program's import statements name, and what modules among them have from
+    their own package, as those of -p have. package: what relative ones are relative to."""
+    names = named_by(source, package)
+    return list(dict.fromkeys(names + [more for name in names for more in siblings_in(name)]))
+
+
+def siblings_in(name):
+    """What a module within a package imports by name from elsewhere in it. Nothing is imported to find
+    out."""
+    package, _, _ = name.rpartition(".")
+    found = specification_of(name) if package else None
+    try:
+        source = found.loader.get_source(name)
+        inner = named_by(source, name if found.submodule_search_locations else package)
+    except Exception:
+        return []  # no module, or nobody's to read
+    return [other for other in inner if other.startswith(package + ".")
+            and not (other + ".").startswith(name + ".") and specification_of(other) is None]
+
+
+def specification_of(name):
+    """Of a module by a dotted name, without importing the packages above it; None when it is none."""
+    find = stdlib("importlib.machinery").machinery.PathFinder.find_spec
+    found, above, places = None, "", None
+    for part in name.split("."):
+        if above and places is None:
+            return None
+        above = f"{above}.{part}".lstrip(".")
+        found = find(above, places)
+        places = found and found.submodule_search_locations
+    return found
+
+
+def named_by(source, package):
+    """The dotted names that a program's import statements name, wherever they stand."""
     names, waiting = [], [parsed(source)]
     for node in waiting:
         for field in node._fields:

@@ -126,27 +126,33 @@ def _plain(function, begin):
 
 
 def _step(profiler, resume, *args):
-    with profiler:
-        return resume(*args)
+    try:
+        with profiler:
+            return resume(*args)
+    finally:
+        resume = args = None  # they hold what was thrown in, which refers to this frame: a cycle
 
 
 def _drive(profiler, body):
     """Yields what a generator or coroutine yields; the profiler is on while it runs itself."""
     resume, args = body.send, (None,)
-    while True:
-        try:
-            item = _step(profiler, resume, *args)
-        except StopIteration as end:
-            return end.value
-        finally:
-            args = None  # an exception that was thrown in refers to this frame
-        try:
-            resume, args = body.send, ((yield item),)
-        except GeneratorExit:
-            _step(profiler, body.close)
-            raise
-        except BaseException as error:
-            resume, args = body.throw, (error,)
+    try:
+        while True:
+            try:
+                item = _step(profiler, resume, *args)
+            except StopIteration as end:
+                return end.value
+            finally:
+                resume = args = None  # as above
+            try:
+                resume, args = body.send, ((yield item),)
+            except GeneratorExit:
+                _step(profiler, body.close)
+                raise
+            except BaseException as error:
+                resume, args = body.throw, (error,)
+    finally:
+        body = None  # as above
 
 
 class _Awaitable:
@@ -193,6 +199,8 @@ def _async_generator(function, begin):
                     item = await _Awaitable(profiler, resume(given).__await__())
                 except StopAsyncIteration:
                     return
+                finally:
+                    given = None  # as above
                 try:
                     resume, given = body.asend, (yield item)
                 except GeneratorExit:

@@ -69,7 +69,7 @@ static bool chooses(const struct preparation *preparation, PyCodeObject *code, P
 }
 
 /* Most code says nothing of `profile`, and neither does code within it. */
-bool clp_prepare_mentions_profile(const PyCodeObject *code)
+static bool mentions_profile(const PyCodeObject *code)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names); i++) {
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_names, i), "profile") == 0)
@@ -77,7 +77,7 @@ bool clp_prepare_mentions_profile(const PyCodeObject *code)
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
         PyObject *item = PyTuple_GET_ITEM(code->co_consts, i);
-        if (PyCode_Check(item) && clp_prepare_mentions_profile((PyCodeObject *)item))
+        if (PyCode_Check(item) && mentions_profile((PyCodeObject *)item))
             return true;
     }
     return false;
@@ -87,7 +87,7 @@ bool clp_prepare_mentions_profile(const PyCodeObject *code)
 static bool is_untouched(const struct preparation *preparation, PyCodeObject *code)
 {
     return preparation->chooser == NULL &&
-           (preparation->recorder->tracer->install == NULL || !clp_prepare_mentions_profile(code));
+           (preparation->recorder->tracer->install == NULL || !mentions_profile(code));
 }
 
 /* The code with probes that nobody has selected yet; the same when the tracer refuses it. Takes the

@@ -25,9 +25,6 @@ PyObject *clp_prepare_code(struct clp_window *window, PyObject *code,
 bool clp_prepare_function(struct clp_window *window, PyObject *function,
                           const struct clp_chooser *chooser);
 
-/* Does the code, or code within it, use a name `profile`? */
-bool clp_prepare_mentions_profile(const PyCodeObject *code);
-
 /* "all", "functions" (what def defines, and a module's body) or "module" (that alone). NULL with a
  * ValueError set. */
 const struct clp_chooser *clp_chooser_named(const char *name);

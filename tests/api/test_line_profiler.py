@@ -213,6 +213,38 @@ print(found["gen"], found["coro"][-1], found["agen"], p.enable_count)  # an awai
 """, tmp_path) == ["[3, 3, 2, 1, 2] 1 [2, 4, 4, 4, 3, 1] 0"]
 
 
+def test_an_exception_that_is_thrown_in_leaves_no_cycle(tmp_path):
+    printed("""
+import gc, weakref
+class Held: pass
+def generator(held): yield
+async def coroutine(held): await pause()
+async def async_generator(held): yield
+@types.coroutine
+def pause(): yield
+def thrown_into(make, start, throw):
+    held = Held()
+    gone = weakref.ref(held)
+    body = LineProfiler()(make)(held)
+    try:
+        start(body).send(None)
+    except StopIteration: pass
+    try:
+        throw(body)
+        assert False
+    except KeyError: pass
+    del held, body
+    return gone() is None
+def thrown(body): body.throw(KeyError())
+def thrown_async(body): body.athrow(KeyError()).send(None)
+gc.disable()
+assert thrown_into(generator, lambda body: body, thrown)
+assert thrown_into(coroutine, lambda body: body, thrown)
+if sys.version_info < (3, 12):  # later ones make cycles of their own of async generators
+    assert thrown_into(async_generator, lambda body: body.asend(None), thrown_async)
+""", tmp_path)
+
+
 def test_classes_get_wrappers_in_place(tmp_path):
     assert printed("""
 p = LineProfiler()

@@ -326,5 +326,9 @@ def test_modules_of_a_package_that_is_run(family):
 
 
 def test_imports_of_a_module_that_is_run(family):
+    (family / "fam" / "whole.py").write_text(
+        "from . import mod\nfrom .wrong import broken\nprint(mod.own())\n")
+    (family / "fam" / "wrong.py").write_text("broken = 1\n")
+    assert names_of(family, "--prof-imports", "-p", "fam.whole", "-m", "fam.whole") == {"own", "shared"}
     assert names_of(family, "--prof-imports", "-p", "fam.main", "-m", "fam.main") == {"own", "alone", "shared"}
     assert names_of(family, "--prof-imports", "-p", "fam.mod", "-m", "fam.main") == {"own", "shared"}

@@ -222,7 +222,7 @@ def test_help_and_version(tmp_path):
         ):
             assert re.search(rf"^ .*(?<!\w){re.escape(option)}\b", ended.out, re.M), option
     ended = run_ckernprof(["-V"], tmp_path)
-    assert re.fullmatch(r"ckernprof \d+\.\d+\S*\n", ended.out) and ended.code == 0
+    assert re.fullmatch(r"\d+\.\d+\S*\n", ended.out) and ended.code == 0
 
 
 def test_options_end_at_the_program(script):

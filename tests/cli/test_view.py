@@ -238,7 +238,7 @@ def test_usage(made):
     for words in ["-h"], ["--help"]:
         ended = run_viewer(words, made)
         assert (ended.code, ended.err) == (0, "") and "--summarize" in ended.out
-    assert re.fullmatch(r"clineprof \S+\n", run_viewer(["--version"], made).out)
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", run_viewer(["--version"], made).out)
 
 
 @pytest.mark.once
