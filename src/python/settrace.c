@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The settrace tracer: PyEval_SetTrace, for every version.
  *
- * There is one trace function per thread. On 3.11 and newer it is called in all code and looks at
- * the code object at each call; on 3.10 a frame-evaluation hook (PEP 523) switches tracing on only
- * inside selected bodies, which leaves the rest of the program at full speed.
+ * There is one trace function per thread; a new thread gets it before it runs anything (newcomers.h).
+ * On 3.11 and newer it is called in all code and looks at the code object at each call; on 3.10 a
+ * frame-evaluation hook (PEP 523) switches tracing on only inside selected bodies, which leaves the
+ * rest of the program at full speed.
  *
  * Since 3.12 the interpreter makes trace events out of its LINE and JUMP events: a jump back to the
  * line it stands on gives a line event more than LINE does. Those are folded, so that all tracers
  * count the same. */
 #include "blocks.h"
+#include "newcomers.h"
 #include "tracer.h"
 
 #if CLP_HAS_FRAME_HOOK
@@ -280,13 +282,6 @@ static struct clp_recorder *recorder_of(PyObject *hook)
     return PyCapsule_GetPointer(PyCFunction_GET_SELF(hook), NULL);
 }
 
-/* It stopped in another thread. */
-static void leave_thread(void)
-{
-#if PY_VERSION_HEX >= 0x030C0000
-    PyEval_SetTrace(NULL, NULL);
-#endif
-}
 
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
@@ -297,7 +292,7 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
         return 0;
     recorder = clp_recorder_of(thread);
     if (CLP_UNLIKELY(recorder->settrace_state == NULL)) {
-        leave_thread();
+        PyEval_SetTrace(NULL, NULL); /* it stopped, in another thread */
         return 0;
     }
     if (thread->top->frame != frame)
@@ -314,8 +309,8 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
     return 0;
 }
 
-/* What sys.gettrace() shows. It is called in place of a trace function by a thread that threading
- * starts, and by whoever took sys.settrace and gives it back: it puts the C function in again. */
+/* What sys.gettrace() shows. It is called in place of a trace function when somebody took sys.settrace
+ * and gives it back: it puts the C function in again. */
 static PyObject *trace_again(PyObject *self, PyObject *arguments)
 {
     struct clp_recorder *recorder = PyCapsule_GetPointer(self, NULL);
@@ -334,16 +329,24 @@ static PyObject *trace_again(PyObject *self, PyObject *arguments)
 
 static PyMethodDef trace_again_method = {"clineprof_trace", trace_again, METH_VARARGS, NULL};
 
-static bool set_threading_hook(PyObject *hook)
-{
-    PyObject *threading = PyImport_ImportModule("threading");
-    PyObject *result = NULL;
+/* ---- every thread, from its start ---- */
 
-    if (threading != NULL)
-        result = PyObject_CallMethod(threading, "settrace", "O", hook);
-    Py_XDECREF(threading);
-    Py_XDECREF(result);
-    return result != NULL;
+static void trace_newcomer(void *hook)
+{
+    PyEval_SetTrace(on_event, hook);
+}
+
+static void trace_all(PyObject *hook)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyEval_SetTraceAllThreads(on_event, hook);
+#else
+    PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+
+    for (; state != NULL; state = PyThreadState_Next(state))
+        if (_PyEval_SetTrace(state, on_event, hook) != 0)
+            PyErr_WriteUnraisable(NULL);
+#endif
 }
 
 static bool start(struct clp_recorder *recorder)
@@ -352,34 +355,29 @@ static bool start(struct clp_recorder *recorder)
     PyObject *hook = capsule != NULL ? PyCFunction_New(&trace_again_method, capsule) : NULL;
 
     Py_XDECREF(capsule);
-    if (hook == NULL || !set_threading_hook(hook)) {
-        Py_XDECREF(hook);
+    if (hook == NULL)
         return false;
-    }
     if (clp_recorder_thread(recorder) == NULL) {
         Py_DECREF(hook);
         PyErr_NoMemory();
         return false;
     }
     recorder->settrace_state = hook; /* owned */
-#if PY_VERSION_HEX >= 0x030C0000
-    PyEval_SetTraceAllThreads(on_event, hook);
-#else
-    PyEval_SetTrace(on_event, hook);
-#endif
+    clp_newcomers_meet(trace_newcomer, hook);
+    trace_all(hook);
     return true;
 }
 
+/* Other threads leave at their next event. */
 static void stop(struct clp_recorder *recorder)
 {
     PyObject *hook = recorder->settrace_state;
 
     recorder->displaced = PyThreadState_Get()->c_tracefunc != on_event;
     recorder->settrace_state = NULL;
+    clp_newcomers_meet(NULL, NULL);
     if (!recorder->displaced)
         PyEval_SetTrace(NULL, NULL);
-    if (!set_threading_hook(Py_None))
-        PyErr_Clear();
     Py_DECREF(hook);
 }
 
