@@ -265,6 +265,8 @@ static const struct clp_option run_rows[] = {
     SHOW_ROWS(struct clp_run_options, 0),
     {CLP_OPTION_SWITCH, 0, "by-statement", .field = RUN(by_statement),
      .help = "a statement over several lines counts as one line"},
+    {CLP_OPTION_SWITCH, 0, "threads", .field = RUN(threads),
+     .help = "a table for each thread, by name"},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
      .field = RUN(output_interval), .help = "save every N seconds; bare: 1"},
     {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .check = check_tracer,

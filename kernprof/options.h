@@ -50,6 +50,7 @@ struct clp_run_options {
     struct clp_show_options show;
     double output_interval; /* -i, seconds; 0: off */
     bool by_statement;    /* --by-statement */
+    bool threads;         /* --threads */
     const char *memory;   /* --memory, a name of CLP_MEMORY_TABLE; NULL: rss */
     double timeline;      /* --timeline, seconds; 0: off */
     bool include_children; /* -C */
