@@ -58,7 +58,7 @@ PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo check check-all unit stdlib-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
+.PHONY: all demo check check-all unit stress stdlib-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
         clean help print-sources FORCE
 
 all: $(MODULE) $(NATIVE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
@@ -128,6 +128,7 @@ TEST_WISHES := numpy coverage cloudpickle rich pyte selenium jinja2 pygments lin
 TEST_WISHES += memory_profiler
 TEST_WISHES += ipython ipykernel nbclient nbconvert
 TEST_WISHES += pytest-xdist pytest-cov pytest-asyncio anyio
+TEST_WISHES += greenlet
 # readers of the formats that clineprof writes
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
@@ -203,6 +204,9 @@ fuzz-rewrite: all $(VENV)/ready ## random functions; FUNCTIONS=100000, SEED=, TR
 
 truth: all $(VENV)/ready ## what lines keep, beside tracemalloc: the table in docs/proof.md
 	@$(VENV)/bin/python tools/truth.py
+
+stress: all $(VENV)/ready ## exact hits of threads, generators, tasks ..; REPEATS=50, WORDS=
+	@$(VENV)/bin/python tools/stress.py --out $(OUT) --repeats $(or $(REPEATS),50) --only "$(WORDS)"
 
 leak-repeats: all $(VENV)/ready ## verdicts on leaks, many times over; REPEATS=20
 	@$(VENV)/bin/python tools/leak_repeats.py --repeats $(or $(REPEATS),20)
