@@ -7,8 +7,9 @@
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 SANITIZER ?=
+VALGRIND ?=
 V ?=
-OUT := build$(if $(SANITIZER),/$(SANITIZER))
+OUT := build$(if $(SANITIZER),/$(SANITIZER))$(if $(VALGRIND),/valgrind)
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
@@ -39,13 +40,17 @@ WITH_PYTHON := $(sort $(wildcard src/python/*.c) \
                  $(filter-out kernprof/ckernprof.c $(CORE_KERNPROF),$(wildcard kernprof/*.c)))
 PACKAGE := $(patsubst src/%,%,$(shell find src/clineprof -type f ! -path '*/__pycache__/*'))
 TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
-TEST_HELPERS := $(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c))
+# Criterion's processes do not start under these; tests/unit/plain stands in for it.
+PLAIN := $(filter thread,$(SANITIZER))$(VALGRIND)
+TEST_HELPERS := $(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c $(if $(PLAIN),tests/unit/plain/*.c)))
+TEST_LIBRARY := $(if $(PLAIN),,-lcriterion)
 
 SANITIZE := $(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+SANITIZE += $(if $(filter thread,$(SANITIZER)),-Wno-tsan -Wno-unknown-warning-option)
 override CFLAGS += -std=c11 -D_GNU_SOURCE= -Wall -Wextra -Wshadow -Wconversion -Werror=incompatible-pointer-types -fPIC \
                    -fvisibility=hidden -fno-plt $(SANITIZE)
 override LDFLAGS += -Wl,-z,now $(SANITIZE)
-QUOTED := -iquote src/core -iquote src/python -iquote kernprof
+QUOTED := $(if $(PLAIN),-I tests/unit/plain) -iquote src/core -iquote src/python -iquote kernprof
 
 CORE_OBJECTS := $(CORE:%.c=$(OUT)/core/%.o)
 PYTHON_OBJECTS := $(WITH_PYTHON:%.c=$(PER)/%.o)
@@ -58,7 +63,7 @@ PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo check check-all unit stdlib-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
+.PHONY: all demo check check-all unit valgrind stress stdlib-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
         clean help print-sources FORCE
 
 all: $(MODULE) $(NATIVE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
@@ -117,7 +122,7 @@ $(PACKAGE_FILES): $(OUT)/python/%: | src/%
 # ---- tests -----------------------------------------------------------------------------------
 # tests/unit/test_python_*.c hold an interpreter; without its library they are named as skipped.
 PYTHON_TESTS := $(filter test_python_%,$(TESTS))
-RUN_TESTS := $(filter-out $(if $(PYTHON_EMBED),,$(PYTHON_TESTS)),$(TESTS))
+RUN_TESTS := $(filter-out $(if $(PLAIN),$(PYTHON_TESTS),$(if $(PYTHON_EMBED),,$(PYTHON_TESTS))),$(TESTS))
 CORE_BINARIES := $(patsubst %,$(OUT)/unit/%,$(filter-out test_python_%,$(RUN_TESTS)))
 PYTHON_BINARIES := $(patsubst %,$(PER)/unit/%,$(filter test_python_%,$(RUN_TESTS)))
 HELPER_OBJECTS := $(TEST_HELPERS:%.c=$(OUT)/unit/%.o)
@@ -143,7 +148,7 @@ $(PER)/tests/unit/%.o: | $(PER)/setup-check
 
 $(CORE_BINARIES): $(OUT)/unit/%: $(OUT)/unit/tests/unit/%.o $(HELPER_OBJECTS) $(CORE_LIBRARY)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcriterion $(MSGPACK_LIBS) -lpthread -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(TEST_LIBRARY) $(MSGPACK_LIBS) -lpthread -lm
 
 # Fuzzers are built as replayers of tests/fuzz/corpus; `make fuzz` has one look for new inputs.
 FUZZERS := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/*.c))
@@ -180,15 +185,19 @@ build/node/ready: Makefile
 	@touch $@
 
 CHECK = $(PYTHON_EXE) tools/check.py --out $(OUT) --results $(PER)/results \
-  $(if $(SANITIZER),--sanitizer $(SANITIZER)) \
-  $(foreach t,$(filter-out $(RUN_TESTS),$(TESTS)),--skip $(t)) $(TEST_BINARIES:%=--unit %) \
+  $(if $(SANITIZER),--sanitizer $(SANITIZER)) $(if $(VALGRIND),--under "$(VALGRIND)") \
+  $(foreach t,$(if $(PLAIN),,$(filter-out $(RUN_TESTS),$(TESTS))),--skip $(t)) $(TEST_BINARIES:%=--unit %) \
   $(FUZZERS:%=--fuzz %)
 
 check: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready build/node/ready ## all tests; SANITIZER=address|undefined
 	@$(CHECK) --venv $(VENV)/bin/python
 
-unit: $(TEST_BINARIES) $(FUZZERS) ## the C unit tests only
+unit: $(TEST_BINARIES) $(FUZZERS) ## the C unit tests only; SANITIZER=thread too
 	@$(CHECK)
+
+VALGRIND_WORDS := valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite
+valgrind: ## the C unit tests under valgrind; SANITIZER=thread unit is for races
+	+@$(MAKE) --no-print-directory unit VALGRIND="$(VALGRIND_WORDS)"
 
 check-all: ## `make check` with every interpreter found here
 	+@python3 tools/check_all.py "$(MAKE)"
@@ -205,6 +214,9 @@ fuzz-rewrite: all $(VENV)/ready ## random functions; FUNCTIONS=100000, SEED=, TR
 
 truth: all $(VENV)/ready ## what lines keep, beside tracemalloc: the table in docs/proof.md
 	@$(VENV)/bin/python tools/truth.py
+
+stress: all $(VENV)/ready ## exact hits of threads, generators, tasks ..; REPEATS=50, WORDS=
+	@$(VENV)/bin/python tools/stress.py --out $(OUT) --repeats $(or $(REPEATS),50) --only "$(WORDS)"
 
 leak-repeats: all $(VENV)/ready ## verdicts on leaks, many times over; REPEATS=20
 	@$(VENV)/bin/python tools/leak_repeats.py --repeats $(or $(REPEATS),20)

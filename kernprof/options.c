@@ -267,6 +267,8 @@ static const struct clp_option run_rows[] = {
      .help = "a statement over several lines counts as one line"},
     {CLP_OPTION_SWITCH, 0, "prof-child-procs", .field = RUN(child_processes),
      .help = "the processes that the program starts, too"},
+    {CLP_OPTION_SWITCH, 0, "threads", .field = RUN(threads),
+     .help = "a table for each thread, by name"},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
      .field = RUN(output_interval), .help = "save every N seconds; bare: 1"},
     {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .check = check_tracer,

@@ -51,6 +51,7 @@ struct clp_run_options {
     double output_interval; /* -i, seconds; 0: off */
     bool by_statement;    /* --by-statement */
     bool child_processes; /* --prof-child-procs */
+    bool threads;         /* --threads */
     const char *memory;   /* --memory, a name of CLP_MEMORY_TABLE; NULL: rss */
     double timeline;      /* --timeline, seconds; 0: off */
     bool include_children; /* -C */

@@ -193,11 +193,12 @@ static void say_left_out(const struct clp_run *run)
     struct clp_buf text;
 
     clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s%s%s%s%s%s",
+    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s%s%s%s%s%s%s",
                        options->prof_mod.count != 0 ? " -p" : "",
                        options->include.count != 0 ? " --include" : "",
                        options->exclude.count != 0 ? " --exclude" : "",
                        options->output_interval != 0 ? " -i" : "",
+                       options->threads ? " --threads" : "",
                        options->timeline != 0 ? " --timeline" : "",
                        options->pdb_mmem != 0 ? " --pdb-mmem" : "",
                        options->heap != NULL ? " --heap" : "",
@@ -299,6 +300,8 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
         return complain_of_exception(1);
     if (run->options.line_by_line && !run->unwritable)
         begin_live(run);
+    if (run->options.line_by_line && run->options.threads)
+        clp_profiler_name_threads(run->profiler);
     if (run->options.line_by_line)
         begin_watch(run);
     if ((run->options.line_by_line &&

@@ -10,6 +10,7 @@ round is for (CLINEPROF_TEST_TRACER); those marked `once` run in the first round
 import argparse
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -50,27 +51,27 @@ def collect(path, code, what):
     return total
 
 
-def run_unit(binary, results, environment):
+def run_unit(under, binary, results, environment):
     result = results / (binary.name + ".xml")
     result.unlink(missing_ok=True)
     say(f"  TEST  {binary.name}")
     try:
-        code = subprocess.run([binary.absolute(), f"--xml={result}"], env=environment,
+        code = subprocess.run([*under, binary.absolute(), f"--xml={result}"], env=environment,
                               stdin=subprocess.DEVNULL, timeout=UNIT_SECONDS).returncode
     except subprocess.TimeoutExpired:
         code = f"none: stopped after {UNIT_SECONDS} s"
     return collect(result, code, binary.name)
 
 
-def ends_well(fuzzer, inputs, environment):
+def ends_well(under, fuzzer, inputs, environment):
     try:
-        return subprocess.run([fuzzer.absolute(), *inputs], env=environment,
+        return subprocess.run([*under, fuzzer.absolute(), *inputs], env=environment,
                               stdin=subprocess.DEVNULL, timeout=UNIT_SECONDS).returncode == 0
     except subprocess.TimeoutExpired:
         return False
 
 
-def replay(fuzzer, environment):
+def replay(under, fuzzer, environment):
     """Gives a fuzzer what its corpus holds, and names each input that it dies of."""
     corpus = CORPORA / fuzzer.name.removeprefix("fuzz_")
     inputs = sorted(corpus.iterdir()) if corpus.is_dir() else []
@@ -78,10 +79,10 @@ def replay(fuzzer, environment):
     if not inputs:
         say(f"{corpus} holds nothing for {fuzzer.name}")
         return Counter(failed=1)
-    if ends_well(fuzzer, inputs, environment):
+    if ends_well(under, fuzzer, inputs, environment):
         return Counter(passed=1)
     for path in inputs:
-        if not ends_well(fuzzer, [path], environment):
+        if not ends_well(under, fuzzer, [path], environment):
             say(f"{fuzzer.name} dies of {path}")
     return Counter(failed=1)
 
@@ -139,6 +140,8 @@ def arguments():
     parser.add_argument("--results", type=pathlib.Path, required=True)
     parser.add_argument("--sanitizer")
     parser.add_argument("--venv")
+    parser.add_argument("--under", type=shlex.split, default=[], metavar="COMMAND",
+                        help="what runs the C programs, valgrind for one")
     parser.add_argument("--unit", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--fuzz", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--skip", action="append", default=[])
@@ -155,9 +158,9 @@ def main():
         say(f"  SKIP  {name}: this interpreter has no library to link a program with")
         total["skipped"] += 1
     for binary in wanted.unit:
-        total += run_unit(binary, results, environment)
+        total += run_unit(wanted.under, binary, results, environment)
     for fuzzer in wanted.fuzz:
-        total += replay(fuzzer, environment)
+        total += replay(wanted.under, fuzzer, environment)
     more = sanitizer_environment(wanted.sanitizer) if wanted.sanitizer else {}
     if wanted.venv and more is None:
         say("  SKIP  Python tests: the compiler has no libasan.so to load before Python")

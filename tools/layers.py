@@ -16,7 +16,7 @@ LAYERS = {
     "src/core": [
         "status mem buf hashmap version",
         "clock proc processes file thread pages arena shadow",
-        "functions lines bytecode opcode_table samples sampler",
+        "functions lines bytecode opcode_table samples sampler groups",
         "engine decoded edges layout rewrite reach",
         "profile snapshot ended view wire live live_reader source number shown walk unpickle pickle measure align "
         "marks history leaks mappings heap heap_results",

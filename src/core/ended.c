@@ -115,6 +115,11 @@ static const struct clp_block *block_of(const struct clp_thread *thread, uint32_
     return clp_engine_has_block(thread, function) ? thread->blocks[function] : NULL;
 }
 
+static bool is_wanted(const struct clp_ended *ended, const struct clp_thread *thread)
+{
+    return ended->group == NULL || *ended->group == thread->group;
+}
+
 void clp_ended_merge(const struct clp_ended *ended, struct clp_block *sum)
 {
     uint32_t function = sum->function;
@@ -128,9 +133,10 @@ void clp_ended_merge(const struct clp_ended *ended, struct clp_block *sum)
             block = block_of(ended->threads[next++].copy, function);
         if (block == NULL)
             block = block_of(thread, function);
-        if (block != NULL)
+        if (block != NULL && is_wanted(ended, thread))
             clp_block_merge(sum, block);
     }
-    if (ended->from->ended != NULL && (block = block_of(ended->from->ended, function)) != NULL)
-        clp_block_merge(sum, block);
+    for (const struct clp_thread *gone = ended->from->ended; gone != NULL; gone = gone->next)
+        if ((block = block_of(gone, function)) != NULL && is_wanted(ended, gone))
+            clp_block_merge(sum, block);
 }

@@ -17,6 +17,7 @@ struct clp_ended {
     struct clp_engine engine;      /* the copies' */
     struct clp_ended_thread *threads; /* in which something runs, in the engine's order */
     size_t count, room;
+    const uint32_t *group; /* borrowed: only threads of this group are merged; NULL: all are */
 };
 
 /* Good until the engine's next event, and must not move. Until it is cleared the pool serves nobody

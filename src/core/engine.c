@@ -51,6 +51,7 @@ void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_
     *engine = (struct clp_engine){.mem = mem};
     clp_functions_init(&engine->functions, mem);
     clp_pool_init(&engine->pool, pages);
+    clp_groups_init(&engine->groups, mem);
     clp_hashmap_init(&engine->suspended, mem);
     clp_hashmap_init(&engine->parked, mem);
 }
@@ -182,6 +183,37 @@ static struct clp_block *block_for(struct clp_thread *thread, uint32_t function)
     return thread->blocks[function];
 }
 
+/* What the ended threads of the group have counted; NULL: no memory. */
+static struct clp_thread *ended_of(struct clp_engine *engine, uint32_t group)
+{
+    struct clp_thread *ended = engine->ended;
+
+    while (ended != NULL && ended->group != group)
+        ended = ended->next;
+    if (ended != NULL || (ended = new_thread(engine)) == NULL)
+        return ended;
+    ended->group = group;
+    ended->next = engine->ended;
+    engine->ended = ended;
+    return ended;
+}
+
+/* False: no memory; the rest waits in its thread. */
+static bool merge_blocks(struct clp_thread *into, struct clp_thread *from)
+{
+    for (uint32_t i = 0; i < from->block_room; i++) {
+        struct clp_block *block;
+        if (from->blocks[i] == NULL)
+            continue;
+        if ((block = block_for(into, i)) == NULL)
+            return false;
+        clp_block_merge(block, from->blocks[i]);
+        clp_block_free(&from->engine->pool, from->blocks[i]);
+        from->blocks[i] = NULL;
+    }
+    return true;
+}
+
 void clp_engine_reap(struct clp_engine *engine)
 {
     struct clp_thread **link = &engine->threads;
@@ -192,24 +224,17 @@ void clp_engine_reap(struct clp_engine *engine)
             link = &thread->next;
             continue;
         }
-        if (engine->ended == NULL && (engine->ended = new_thread(engine)) == NULL)
+        struct clp_thread *into = ended_of(engine, thread->group);
+        if (into == NULL)
             return; /* it stays in the list; nothing is lost */
         clp_engine_unwind(thread, thread->last + thread->stopped);
-        for (uint32_t i = 0; i < thread->block_room; i++) {
-            struct clp_block *into;
-            if (thread->blocks[i] == NULL)
-                continue;
-            if ((into = block_for(engine->ended, i)) == NULL)
-                return;
-            clp_block_merge(into, thread->blocks[i]);
-            clp_block_free(&engine->pool, thread->blocks[i]);
-            thread->blocks[i] = NULL;
-        }
-        engine->ended->correction += thread->correction;
-        engine->ended->stopped += thread->stopped;
-        engine->ended->reads += thread->reads;
-        engine->ended->others_grown += thread->others_grown;
-        engine->ended->others_released += thread->others_released;
+        if (!merge_blocks(into, thread))
+            return;
+        into->correction += thread->correction;
+        into->stopped += thread->stopped;
+        into->reads += thread->reads;
+        into->others_grown += thread->others_grown;
+        into->others_released += thread->others_released;
         *link = thread->next;
         free_thread(thread);
     }
@@ -916,8 +941,8 @@ void clp_engine_sum(const struct clp_engine *engine, struct clp_engine_totals *t
     *totals = (struct clp_engine_totals){0};
     for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
         add_totals(totals, thread);
-    if (engine->ended != NULL)
-        add_totals(totals, engine->ended);
+    for (const struct clp_thread *ended = engine->ended; ended != NULL; ended = ended->next)
+        add_totals(totals, ended);
 }
 
 /* ---- memory that is read later than from the start ---- */
@@ -959,8 +984,10 @@ static bool add_rss_to(struct clp_thread *thread)
 
 bool clp_engine_add_rss(struct clp_engine *engine)
 {
-    bool done = engine->ended == NULL || add_rss_to(engine->ended);
+    bool done = true;
 
+    for (struct clp_thread *ended = engine->ended; ended != NULL && done; ended = ended->next)
+        done = add_rss_to(ended);
     for (struct clp_thread *thread = engine->threads; thread != NULL && done; thread = thread->next)
         done = add_rss_to(thread);
     engine->with_rss |= done;
@@ -979,18 +1006,21 @@ void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t spa
 
 /* ---- end ---- */
 
-void clp_engine_clear_threads(struct clp_engine *engine)
+static void free_threads(struct clp_thread **list)
 {
     struct clp_thread *next;
 
-    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = next) {
+    for (struct clp_thread *thread = *list; thread != NULL; thread = next) {
         next = thread->next;
         free_thread(thread);
     }
-    engine->threads = NULL;
-    if (engine->ended != NULL)
-        free_thread(engine->ended);
-    engine->ended = NULL;
+    *list = NULL;
+}
+
+void clp_engine_clear_threads(struct clp_engine *engine)
+{
+    free_threads(&engine->threads);
+    free_threads(&engine->ended);
 }
 
 static void clear_suspended(struct clp_engine *engine)
@@ -1014,6 +1044,7 @@ void clp_engine_clear(struct clp_engine *engine)
     clp_engine_clear_threads(engine);
     clear_suspended(engine);
     clp_engine_forget_stacks(engine);
+    clp_groups_clear(&engine->groups);
     clp_functions_clear(&engine->functions);
     clp_pool_clear(&engine->pool);
 }

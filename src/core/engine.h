@@ -51,6 +51,7 @@
 #define CLP_ENGINE_H
 
 #include "functions.h"
+#include "groups.h"
 #include "hashmap.h"
 #include "lines.h"
 #include "mem.h"
@@ -115,6 +116,7 @@ struct clp_thread {
     bool broken;            /* out of memory once: records nothing more */
     bool unhooked;          /* a tracer's: its next event does what could not be done before */
     volatile bool ended;    /* the system's thread is gone; may be reaped */
+    uint32_t group;         /* of the engine's; 0: of no name */
     int64_t rss, last_rss;  /* resident bytes by what it did itself, at the last read and event */
     struct clp_engine *engine;
     struct clp_block **blocks; /* by function number; NULL where it never ran here */
@@ -158,7 +160,8 @@ struct clp_engine {
     struct clp_rss_change open[CLP_OPEN_CHANGES]; /* the oldest first */
     size_t open_count;
     struct clp_thread *threads;
-    struct clp_thread *ended; /* counters of reaped threads; made when first needed */
+    struct clp_thread *ended; /* counters of reaped threads, by group; made when first needed */
+    struct clp_groups groups; /* none: threads are not told apart */
     struct clp_hashmap suspended;
     struct clp_suspended *free_suspended;
     struct clp_hashmap parked; /* stacks that do not run, by their owner */
@@ -185,7 +188,8 @@ struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now
  * is as it was. */
 bool clp_engine_reserve(struct clp_thread *thread, size_t room);
 
-/* Merges the counters of threads that have ended into engine->ended and frees them. */
+/* Merges the counters of threads that have ended into those of their group in engine->ended, and frees
+ * them. */
 void clp_engine_reap(struct clp_engine *engine);
 
 /* Leaves everything that is still on the thread's stack, as if it returned now. */

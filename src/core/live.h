@@ -25,7 +25,7 @@
 #include "profile.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
-#define CLP_LIVE_VERSION 6
+#define CLP_LIVE_VERSION 7
 #define CLP_LIVE_BYTE_ORDER 0x01020304u
 
 /* Texts are ended by 0. */

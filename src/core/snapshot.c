@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "snapshot.h"
+#include "buf.h"
 
 static uint64_t nanos(double ticks, double nanos_per_tick)
 {
@@ -43,6 +44,11 @@ static struct clp_measures measures_of(const struct clp_block *block, uint32_t l
     return measures;
 }
 
+static bool has_run(const struct clp_cell *cell)
+{
+    return cell->hits != 0 || cell->self != 0 || cell->await != 0 || cell->nested != 0;
+}
+
 static clp_status add_lines(const struct clp_engine *engine, const struct clp_block *sum,
                             double nanos_per_tick, struct clp_profile *profile,
                             struct clp_profile_function *into)
@@ -51,7 +57,7 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
     into->raw_total += nanos((double)sum->total, nanos_per_tick);
     for (uint32_t i = 0; i < sum->line_count; i++) {
         const struct clp_cell *cell = &sum->cells[i];
-        if (cell->hits == 0 && cell->self == 0 && cell->await == 0 && cell->nested == 0)
+        if (!has_run(cell))
             continue;
         struct clp_measures measures = measures_of(sum, i, engine->costs.line, nanos_per_tick);
         clp_status status = clp_profile_add_line(
@@ -63,18 +69,38 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
     return CLP_OK;
 }
 
+/* Finds or adds the profile's function: NAME, or of a group of threads NAME [GROUP]. */
+static clp_status find_function(const struct clp_function *function, const char *group,
+                                struct clp_profile *profile, struct clp_profile_function **into)
+{
+    struct clp_buf name;
+    clp_status status = CLP_NO_MEMORY;
+
+    clp_buf_init(&name, profile->mem);
+    clp_buf_add_text(&name, function->name);
+    if (group != NULL)
+        clp_buf_add_format(&name, " [%s]", group);
+    if (!name.failed)
+        status = clp_profile_add_function(profile, function->file, clp_buf_text(&name),
+                                          function->first_line, into);
+    clp_buf_clear(&name);
+    return status;
+}
+
 /* Adds the function with these counters, which it gives back; NULL: there was no memory. */
-static clp_status add_function(const struct clp_engine *engine, struct clp_pool *pool,
+static clp_status add_function(const struct clp_ended *ended, struct clp_pool *pool,
                                struct clp_block *sum, double nanos_per_tick,
                                struct clp_profile *profile)
 {
+    const struct clp_engine *engine = ended->from;
     struct clp_profile_function *into;
 
     if (sum == NULL)
         return CLP_NO_MEMORY;
-    const struct clp_function *function = &engine->functions.items[sum->function];
-    clp_status status = clp_profile_add_function(profile, function->file, function->name,
-                                                 function->first_line, &into);
+    clp_status status =
+        find_function(&engine->functions.items[sum->function],
+                      ended->group != NULL ? clp_groups_name(&engine->groups, *ended->group) : NULL,
+                      profile, &into);
     if (status == CLP_OK)
         status = add_lines(engine, sum, nanos_per_tick, profile, into);
     clp_block_free(pool, sum);
@@ -96,18 +122,70 @@ static void fill_meta(const struct clp_engine_totals *totals, double nanos_per_t
     profile->meta.others_released = not_negative(totals->others_released);
 }
 
+static bool is_empty(const struct clp_block *sum)
+{
+    for (uint32_t i = 0; i < sum->line_count; i++)
+        if (has_run(&sum->cells[i]))
+            return false;
+    return true;
+}
+
+/* What is asked of a view. */
+struct request {
+    const struct clp_view *view;
+    const struct clp_ended *ended;
+    bool with_rss;
+    double nanos_per_tick;
+};
+
+/* *added: a group of threads has run the function, and stands in the profile. */
+static clp_status add_groups(const struct request *request, const struct clp_view_item *item,
+                             struct clp_profile *profile, bool *added)
+{
+    struct clp_pool *pool = &request->view->views->pool;
+    struct clp_ended ended = *request->ended;
+    clp_status status = CLP_OK;
+    uint32_t group;
+
+    ended.group = &group;
+    for (size_t i = 0; i <= ended.from->groups.count && status == CLP_OK; i++) {
+        group = i < ended.from->groups.count ? (uint32_t)i + 1 : 0; /* without a name: the last */
+        struct clp_block *sum = clp_view_sum(request->view, item, &ended, request->with_rss);
+        if (sum != NULL && is_empty(sum)) {
+            clp_block_free(pool, sum);
+            continue;
+        }
+        status = add_function(&ended, pool, sum, request->nanos_per_tick, profile);
+        *added = true;
+    }
+    return status;
+}
+
+static clp_status add_item(const struct request *request, const struct clp_view_item *item,
+                           struct clp_profile *profile)
+{
+    clp_status status = CLP_OK;
+    bool added = false;
+
+    if (clp_view_has_groups(request->view, item))
+        status = add_groups(request, item, profile, &added);
+    if (added || status != CLP_OK)
+        return status;
+    return add_function(request->ended, &request->view->views->pool,
+                        clp_view_sum(request->view, item, request->ended, request->with_rss),
+                        request->nanos_per_tick, profile);
+}
+
 clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_ended *ended,
                                   bool with_rss, double nanos_per_tick,
                                   struct clp_profile *profile)
 {
-    const struct clp_engine *engine = view->views->engine;
+    const struct request request = {view, ended, with_rss, nanos_per_tick};
     struct clp_engine_totals totals;
     clp_status status = CLP_OK;
 
     for (size_t i = 0; i < view->count && status == CLP_OK; i++)
-        status = add_function(engine, &view->views->pool,
-                              clp_view_sum(view, &view->items[i], ended, with_rss),
-                              nanos_per_tick, profile);
+        status = add_item(&request, &view->items[i], profile);
     clp_view_totals(view, &totals);
     fill_meta(&totals, nanos_per_tick, profile);
     profile->meta.has_memory = with_rss;
@@ -125,7 +203,7 @@ static clp_status add_all(const struct clp_ended *ended, double nanos_per_tick,
             clp_block_new(ended->pool, &engine->functions.items[i], i, engine->with_rss);
         if (sum != NULL)
             clp_ended_merge(ended, sum);
-        status = add_function(engine, ended->pool, sum, nanos_per_tick, profile);
+        status = add_function(ended, ended->pool, sum, nanos_per_tick, profile);
     }
     return status;
 }

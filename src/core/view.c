@@ -99,8 +99,9 @@ static void each_block(struct clp_engine *engine, uint32_t function,
     for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
         if (clp_engine_has_block(thread, function))
             use(thread->blocks[function], with);
-    if (engine->ended != NULL && clp_engine_has_block(engine->ended, function))
-        use(engine->ended->blocks[function], with);
+    for (struct clp_thread *ended = engine->ended; ended != NULL; ended = ended->next)
+        if (clp_engine_has_block(ended, function))
+            use(ended->blocks[function], with);
 }
 
 static void give_largest(struct clp_block *block, struct clp_block *sum)
@@ -119,7 +120,10 @@ static bool has_counters(const struct clp_engine *engine, uint32_t function)
     for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
         if (clp_engine_has_block(thread, function))
             return true;
-    return engine->ended != NULL && clp_engine_has_block(engine->ended, function);
+    for (const struct clp_thread *ended = engine->ended; ended != NULL; ended = ended->next)
+        if (clp_engine_has_block(ended, function))
+            return true;
+    return false;
 }
 
 /* Largest values go to all who count them, and begin anew. */
@@ -518,4 +522,10 @@ struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_vie
     if (item->attached && item->base != NULL)
         clp_block_subtract(block, item->base);
     return block;
+}
+
+bool clp_view_has_groups(const struct clp_view *view, const struct clp_view_item *item)
+{
+    return view->views->engine->groups.count != 0 && item->attached && item->sum == NULL &&
+           item->base == NULL;
 }

@@ -97,6 +97,9 @@ clp_status clp_view_reset(struct clp_view *view, uint64_t now);
 struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_view_item *item,
                                const struct clp_ended *ended, bool with_rss);
 
+/* Can the item's numbers be had by groups of threads? Not where some of them are a sum of all. */
+bool clp_view_has_groups(const struct clp_view *view, const struct clp_view_item *item);
+
 /* The same of what belongs to no function. */
 void clp_view_totals(const struct clp_view *view, struct clp_engine_totals *totals);
 

@@ -21,6 +21,9 @@
 /* PEP 523 hands the hook a frame object with public fields on 3.10 only. */
 #define CLP_HAS_FRAME_HOOK (PY_VERSION_HEX < 0x030B0000)
 
+/* Frames of Python code lie on a stack of their thread's, which the arena allocator gives. */
+#define CLP_HAS_FRAME_STACKS (PY_VERSION_HEX >= 0x030B0000)
+
 /* ---- data attached to a code object ---- */
 
 static inline Py_ssize_t clp_compat_request_code_slot(freefunc free_data)
@@ -120,6 +123,16 @@ static inline PyObject *clp_compat_with_constants(PyCodeObject *code, PyObject *
 #endif
 
 /* ---- who is running ---- */
+
+/* NULL in a thread that the interpreter does not know, or that does not hold its lock. */
+static inline PyThreadState *clp_compat_state_if_any(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyThreadState_GetUnchecked();
+#else
+    return _PyThreadState_UncheckedGet();
+#endif
+}
 
 /* The identity of the running body: an address, never dereferenced. */
 static inline const void *clp_compat_running_frame(const PyThreadState *state)

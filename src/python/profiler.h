@@ -39,6 +39,9 @@ void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages);
 /* The profiler's own memory. */
 const struct clp_pages *clp_profiler_pages(PyObject *profiler);
 
+/* Functions are counted by name of thread from now on, as NAME [THREAD]; before any is selected. */
+void clp_profiler_name_threads(PyObject *profiler);
+
 /* Sets the recorder's watch, borrowed for good; NULL takes it off. */
 void clp_profiler_set_watch(PyObject *profiler, struct clp_watch *watch);
 

@@ -2,6 +2,7 @@
 #include "profiler.h"
 #include "../core/snapshot.h"
 #include "epochs.h"
+#include "names.h"
 #include "native.h"
 #include "setup.h"
 #include "texts.h"
@@ -160,6 +161,12 @@ const struct clp_pages *clp_profiler_pages(PyObject *profiler)
 {
     (void)profiler;
     return &clp_setup_recorder()->pages;
+}
+
+void clp_profiler_name_threads(PyObject *profiler)
+{
+    (void)profiler;
+    clp_names_begin(clp_setup_recorder());
 }
 
 void clp_profiler_set_watch(PyObject *profiler, struct clp_watch *watch)

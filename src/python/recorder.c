@@ -3,6 +3,7 @@
 #include "blocks.h"
 #include "greenlets.h"
 #include "hooks.h"
+#include "names.h"
 
 /* A line is not looked at for memory when it took less than this part of the quickest change of a
  * single page that was ever seen: none can have happened in it. At the start the processor may still
@@ -303,6 +304,8 @@ struct clp_thread *clp_recorder_new_thread(struct clp_recorder *recorder)
         clp_thread_hook_set(&recorder->thread_hook, clp_thread_here);
         clp_greenlets_hook(recorder, clp_thread_here);
         (void)take_use(clp_thread_here, now);
+        if (recorder->names_threads)
+            clp_names_give(recorder, clp_thread_here);
     }
     return clp_thread_here;
 }
@@ -410,6 +413,8 @@ static struct clp_activation *enter_first(const struct clp_selected *selected,
     struct clp_thread_use before, after;
 
     clp_thread_get_use(&before);
+    if (selected->recorder->names_threads && thread->group == 0)
+        clp_names_give(selected->recorder, thread);
     struct clp_activation *activation =
         clp_engine_enter(thread, selected->function, frame, now);
     clp_thread_get_use(&after);

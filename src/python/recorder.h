@@ -104,6 +104,8 @@ struct clp_recorder {
     struct clp_blocks blocks;
     struct clp_greenlets greenlets;
     void *probe_state, *monitoring_state, *settrace_state; /* each tracer's own */
+    bool names_threads; /* they are told apart (names.h) */
+    unsigned long first_thread; /* .. and this is the main one */
     bool displaced;     /* another tool took the tracer's place; events are missing */
     double cost_error;    /* the share of its events' cost by which that may be off */
     double started;       /* seconds since 1970 */

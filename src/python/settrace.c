@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The settrace tracer: PyEval_SetTrace, for every version.
  *
- * There is one trace function per thread. On 3.11 and newer it is called in all code and looks at
- * the code object at each call; on 3.10 a frame-evaluation hook (PEP 523) switches tracing on only
- * inside selected bodies, which leaves the rest of the program at full speed.
+ * There is one trace function per thread; a new thread gets it before it runs anything (newcomers.h).
+ * On 3.11 and newer it is called in all code and looks at the code object at each call; on 3.10 a
+ * frame-evaluation hook (PEP 523) switches tracing on only inside selected bodies, which leaves the
+ * rest of the program at full speed.
  *
  * Since 3.12 the interpreter makes trace events out of its LINE and JUMP events: a jump back to the
  * line it stands on gives a line event more than LINE does. Those are folded, so that all tracers
  * count the same. */
 #include "blocks.h"
+#include "newcomers.h"
 #include "tracer.h"
 
 #if CLP_HAS_FRAME_HOOK
@@ -280,13 +282,6 @@ static struct clp_recorder *recorder_of(PyObject *hook)
     return PyCapsule_GetPointer(PyCFunction_GET_SELF(hook), NULL);
 }
 
-/* It stopped in another thread. */
-static void leave_thread(void)
-{
-#if PY_VERSION_HEX >= 0x030C0000
-    PyEval_SetTrace(NULL, NULL);
-#endif
-}
 
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
@@ -297,7 +292,7 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
         return 0;
     recorder = clp_recorder_of(thread);
     if (CLP_UNLIKELY(recorder->settrace_state == NULL)) {
-        leave_thread();
+        PyEval_SetTrace(NULL, NULL); /* it stopped, in another thread */
         return 0;
     }
     if (thread->top->frame != frame)
@@ -314,9 +309,8 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
     return 0;
 }
 
-/* What sys.gettrace() shows. It is called in place of a trace function by a thread that threading
- * starts, and by whoever took sys.settrace and gives it back: it puts the C function in again. What such
- * a thread, which is known already, ran meanwhile was not seen. */
+/* What sys.gettrace() shows. It is called in place of a trace function when somebody took sys.settrace
+ * and gives it back: it puts the C function in again. */
 static PyObject *trace_again(PyObject *self, PyObject *arguments)
 {
     struct clp_recorder *recorder = PyCapsule_GetPointer(self, NULL);
@@ -338,32 +332,7 @@ static PyObject *trace_again(PyObject *self, PyObject *arguments)
 
 static PyMethodDef trace_again_method = {"clineprof_trace", trace_again, METH_VARARGS, NULL};
 
-/* threading.settrace(hook), if what is set there is `expected`. *set tells whether it was. False with an
- * exception set. */
-static bool swap_threading_hook(PyObject *expected, PyObject *hook, bool *set)
-{
-    PyObject *threading = PyImport_ImportModule("threading");
-    PyObject *found = NULL, *result = NULL;
-
-    if (threading != NULL)
-        found = PyObject_CallMethod(threading, "gettrace", NULL);
-    *set = found == expected;
-    if (*set)
-        result = PyObject_CallMethod(threading, "settrace", "O", hook);
-    Py_XDECREF(threading);
-    Py_XDECREF(found);
-    Py_XDECREF(result);
-    return *set ? result != NULL : found != NULL;
-}
-
-static PyObject *new_hook(struct clp_recorder *recorder)
-{
-    PyObject *capsule = PyCapsule_New(recorder, NULL, NULL);
-    PyObject *hook = capsule != NULL ? PyCFunction_New(&trace_again_method, capsule) : NULL;
-
-    Py_XDECREF(capsule);
-    return hook;
-}
+/* ---- every thread, from its start ---- */
 
 /* Has another tool this thread's trace function? A block's goes on calling what was there before it. */
 static bool is_foreign(const struct clp_recorder *recorder, const PyThreadState *thread)
@@ -373,10 +342,15 @@ static bool is_foreign(const struct clp_recorder *recorder, const PyThreadState 
     return function != NULL && function != on_event;
 }
 
+static void trace_newcomer(void *hook)
+{
+    PyEval_SetTrace(on_event, hook);
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
 /* Of all threads, unless one of them is somebody's: a tool that is there already stays. */
 static void take_threads(struct clp_recorder *recorder, PyObject *hook)
 {
-#if PY_VERSION_HEX >= 0x030C0000
     PyInterpreterState *interpreter = PyInterpreterState_Get();
     const PyThreadState *thread = PyInterpreterState_ThreadHead(interpreter);
 
@@ -387,42 +361,61 @@ static void take_threads(struct clp_recorder *recorder, PyObject *hook)
         return;
     }
     recorder->displaced = true;
-#endif
-    if (is_foreign(recorder, PyThreadState_Get()))
-        recorder->displaced = true;
-    else
+    if (!is_foreign(recorder, PyThreadState_Get()))
         PyEval_SetTrace(on_event, hook);
+}
+#else
+/* A tool that is there already stays. */
+static void take_threads(struct clp_recorder *recorder, PyObject *hook)
+{
+    PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+
+    for (; state != NULL; state = PyThreadState_Next(state)) {
+        if (is_foreign(recorder, state))
+            recorder->displaced = true;
+        else if (_PyEval_SetTrace(state, on_event, hook) != 0)
+            PyErr_WriteUnraisable(NULL);
+    }
+}
+#endif
+
+static PyObject *new_hook(struct clp_recorder *recorder)
+{
+    PyObject *capsule = PyCapsule_New(recorder, NULL, NULL);
+    PyObject *hook = capsule != NULL ? PyCFunction_New(&trace_again_method, capsule) : NULL;
+
+    Py_XDECREF(capsule);
+    return hook;
 }
 
 static bool start(struct clp_recorder *recorder)
 {
     PyObject *hook = new_hook(recorder);
-    bool set;
 
-    if (hook != NULL && clp_recorder_thread(recorder) == NULL)
+    if (hook == NULL)
+        return false;
+    if (clp_recorder_thread(recorder) == NULL) {
+        Py_DECREF(hook);
         PyErr_NoMemory();
-    else if (hook != NULL && swap_threading_hook(Py_None, hook, &set)) {
-        recorder->settrace_state = hook;
-        recorder->displaced |= !set;
-        take_threads(recorder, hook);
-        return true;
+        return false;
     }
-    Py_XDECREF(hook);
-    return false;
+    recorder->settrace_state = hook; /* owned */
+    clp_newcomers_meet(trace_newcomer, hook);
+    take_threads(recorder, hook);
+    return true;
 }
 
+/* Other threads leave at their next event. */
 static void stop(struct clp_recorder *recorder)
 {
     const PyThreadState *here = PyThreadState_Get();
     PyObject *hook = recorder->settrace_state;
-    bool set;
 
     recorder->settrace_state = NULL;
+    clp_newcomers_meet(NULL, NULL);
     recorder->displaced |= clp_blocks_trace_function(recorder, here) != on_event;
     if (here->c_tracefunc == on_event)
         PyEval_SetTrace(NULL, NULL);
-    if (!swap_threading_hook(hook, Py_None, &set))
-        PyErr_Clear();
     Py_DECREF(hook);
 }
 

@@ -293,8 +293,6 @@ print(hits(one), hits(two), list(first))
 def test_threads(tmp_path):
     """A thread that began before the window is counted in it, and what it runs meanwhile ends."""
     expected = "{'f': [2]} {'f': [3]}"
-    if sys.version_info < (3, 12) and TRACER == "settrace" and sys.version_info >= (3, 11):
-        pytest.skip("the trace function is set in the thread that starts, and in new ones")
     assert lines_of("""
 go, done = threading.Semaphore(0), threading.Semaphore(0)
 def work():

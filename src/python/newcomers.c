@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "newcomers.h"
+
+#if CLP_HAS_FRAME_STACKS
+
+/* Objects' arenas are asked for here, too, and nobody may be called from within their allocator.
+ * They are at least this large; a first stack of frames is larger only for a monstrous function. */
+#define LEAST_ARENA ((size_t)256 * 1024)
+
+/* The hook is the process's, as the allocator is: it is put in once, and stays. */
+static PyObjectArenaAllocator behind;
+static void (*on_newcomer)(void *data);
+static void *newcomer_data;
+
+static bool is_new(const PyThreadState *state)
+{
+    return state != NULL && state->datastack_chunk == NULL &&
+           state->interp == PyInterpreterState_Main();
+}
+
+static void *take_pages(void *context, size_t bytes)
+{
+    void *pages = behind.alloc(behind.ctx, bytes);
+
+    (void)context;
+    if (on_newcomer != NULL && pages != NULL && bytes < LEAST_ARENA &&
+        is_new(clp_compat_state_if_any()))
+        on_newcomer(newcomer_data);
+    return pages;
+}
+
+static void give_pages(void *context, void *pages, size_t bytes)
+{
+    (void)context;
+    behind.free(behind.ctx, pages, bytes);
+}
+
+void clp_newcomers_meet(void (*meet)(void *data), void *data)
+{
+    newcomer_data = data;
+    on_newcomer = meet;
+    if (behind.alloc != NULL || meet == NULL)
+        return;
+    PyObject_GetArenaAllocator(&behind);
+    PyObject_SetArenaAllocator(&(PyObjectArenaAllocator){NULL, take_pages, give_pages});
+}
+
+#endif

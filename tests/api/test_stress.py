@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""The programs of tests/stress: each says how often its lines begin, and so it must be, every time.
+CLINEPROF_STRESS is how many times each runs (`make stress`: 50)."""
+import os
+import re
+import sys
+
+import pytest
+from harness import ROOT, TRACER, run_ckernprof, run_python
+
+REPEATS = int(os.environ.get("CLINEPROF_STRESS", 1))
+PROGRAMS = sorted(path for path in (ROOT / "tests" / "stress").glob("*.py"))
+SETTRACE = TRACER == "settrace" or sys.version_info < (3, 11)
+
+
+def expected_hits(path):
+    """By line, as its comment says."""
+    lines = enumerate(path.read_text("utf-8").splitlines(), start=1)
+    said = ((number, re.search(r"# hits: (\d+)$", line)) for number, line in lines)
+    return {number: int(match[1]) for number, match in said if match}
+
+
+def hits_of(profile):
+    return {line: n for lines in profile.hits().values() for line, n in lines.items()}
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_hits_every_time(path, tmp_path):
+    if path.stem == "greenlets":
+        pytest.importorskip("greenlet")
+        if SETTRACE:
+            pytest.skip("settrace does not follow greenlets (README)")
+    bare, expected = run_python([path], tmp_path), expected_hits(path)
+    assert (bare.err, bare.code) == ("", 0) and len(expected) > 2
+    for i in range(REPEATS):
+        ended = run_ckernprof(["-l", "-q", "-p", path, "-o", "it.lprof", path], tmp_path, timeout=300)
+        assert (ended.out, ended.err, ended.code) == (bare.out, "", 0)
+        hits = hits_of(ended.profile("it.lprof"))
+        assert {line: hits.get(line, 0) for line in expected} == expected, f"run {i + 1}"
