@@ -683,13 +683,15 @@ settle(pid)
 
 
 def test_files_of_another_run_are_none_of_ours(program, tmp_path):
+    """One of long ago that had our number."""
     program("""
-old = "prog.py.lprof.%d.77.live" % os.getpid()
-data = open("prog.py.lprof.live", "rb").read()
 import struct
-open(old, "wb").write(data.replace(struct.pack("d", START), struct.pack("d", START - 1000)))
 work(2)
-""".replace("START", "struct.unpack_from('d', data, 40)[0]"))
+data = bytearray(open("prog.py.lprof.live", "rb").read())
+[start] = struct.unpack_from("d", data, 40)
+struct.pack_into("Qd", data, 32, 77, start - 1000)
+open("prog.py.lprof.%d.77.live" % os.getpid(), "wb").write(data)
+""")
     ended = run_ckernprof(["-l", "-q", OPTION, "prog.py"], tmp_path)
     assert ended.err == ""
     profile = ended.profile()
