@@ -243,15 +243,17 @@ bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
 }
 
 /* What `def` defines: no class, no lambda. */
-static bool chooses_functions(void *data, PyCodeObject *code, const char *name)
+static bool chooses_functions(void *targets, PyCodeObject *code, const char *name)
 {
-    (void)data, (void)name;
-    return (code->co_flags & CO_OPTIMIZED) != 0 && PyUnicode_READ_CHAR(code->co_name, 0) != '<';
+    struct clp_candidate candidate = {"__main__", NULL, name};
+
+    return (code->co_flags & CO_OPTIMIZED) != 0 && PyUnicode_READ_CHAR(code->co_name, 0) != '<' &&
+           clp_targets_want(targets, &candidate);
 }
 
 PyObject *clp_chosen_script(struct clp_chosen *chosen, PyObject *code)
 {
-    static const struct clp_chooser functions = {chooses_functions, NULL};
+    struct clp_chooser functions = {chooses_functions, &chosen->imports.targets};
 
     if (chosen->without_file)
         return clp_profiler_prepare(chosen->imports.profiler, code, &functions, NULL);

@@ -117,7 +117,7 @@ static bool is_listed(char **patterns, const struct clp_candidate *candidate)
     return false;
 }
 
-static bool is_wanted(const struct clp_targets *targets, const struct clp_candidate *candidate)
+bool clp_targets_want(const struct clp_targets *targets, const struct clp_candidate *candidate)
 {
     return candidate->name == NULL ||
            ((targets->included == NULL || is_listed(targets->included, candidate)) &&
@@ -132,7 +132,7 @@ static bool matches(const struct clp_target *target, const struct clp_candidate 
 const struct clp_target *clp_targets_find(const struct clp_targets *targets,
                                           const struct clp_candidate *candidate)
 {
-    if (!is_wanted(targets, candidate))
+    if (!clp_targets_want(targets, candidate))
         return NULL;
     for (size_t i = 0; i < targets->count; i++) {
         if (matches(&targets->items[i], candidate))
@@ -145,7 +145,7 @@ bool clp_targets_select(struct clp_targets *targets, const struct clp_candidate 
 {
     bool selected = false;
 
-    for (size_t i = 0; i < targets->count && is_wanted(targets, candidate); i++) {
+    for (size_t i = 0; i < targets->count && clp_targets_want(targets, candidate); i++) {
         bool matched = matches(&targets->items[i], candidate);
         targets->items[i].matched += matched;
         selected |= matched;

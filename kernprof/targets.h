@@ -45,6 +45,9 @@ void clp_targets_clear(struct clp_targets *targets);
  * member of an archive, the source that a .pyc names) as much as is. False when none of it is. */
 bool clp_targets_resolve(const char *path, char resolved[PATH_MAX]);
 
+/* Do --include and --exclude let it be selected? */
+bool clp_targets_want(const struct clp_targets *targets, const struct clp_candidate *candidate);
+
 /* The first target that selects it; NULL when none does. Borrowed. */
 const struct clp_target *clp_targets_find(const struct clp_targets *targets,
                                           const struct clp_candidate *candidate);

@@ -111,6 +111,15 @@ def test_of_a_text_all_functions_are_profiled(how, marked, tmp_path):
     assert names == {"f", "C.m", "C.m.<locals>.inner"}
 
 
+@pytest.mark.once
+def test_some_functions_of_a_text_can_be_left_out(tmp_path):
+    text = "def f(): return g()\ndef g(): return 1\nprint(f())\n"
+    ended = run_ckernprof(["-l", "-q", "--exclude", "f", "-c", text], tmp_path)
+    assert {key[2] for key in ended.profile().functions} == {"g"}
+    ended = run_ckernprof(["-l", "-q", "--include", "f", "-o", "f.lprof", "-c", text], tmp_path)
+    assert {key[2] for key in Profile(tmp_path / "f.lprof").functions} == {"f"}
+
+
 @pytest.mark.parametrize("how", ["-c", "-"])
 def test_a_text_can_be_viewed_later(how, tmp_path):
     text = "@profile\ndef f(n):\n    # counted\n    return n + 1\nprint(f(2))\n"
