@@ -93,10 +93,12 @@ static PyObject *on_switch(PyObject *self, PyObject *arguments)
 
     if (!PyArg_ParseTuple(arguments, "O(OO)", &event, &origin, &target))
         return NULL;
-    if (clp_compat_running_frame(PyThreadState_Get()) == NULL) /* it begins: its address may not be new */
-        clp_engine_forget_stack(&recorder->engine, target);
-    if (thread != NULL && origin != target) /* a dead one switches to its parent, which may be here */
+    /* where nobody counts all stacks are empty; a dead one switches to its parent, maybe to itself */
+    if (thread != NULL && recorder->views.counting != 0 && origin != target) {
+        if (clp_compat_running_frame(PyThreadState_Get()) == NULL) /* it begins */
+            clp_engine_forget_stack(&recorder->engine, target);
         clp_recorder_switch_stack(recorder, thread, origin, target);
+    }
     own = own_function();
     return own != NULL ? call_own(own, arguments) : Py_NewRef(Py_None);
 }
@@ -217,8 +219,8 @@ static PyObject *exec_module(PyObject *self, PyObject *arguments)
     struct clp_recorder *recorder = recorder_of(self);
     PyObject *result = PyObject_Call(recorder->greenlets.exec_module, arguments, NULL);
 
-    if (result != NULL && PyTuple_GET_SIZE(arguments) == 2 && recorder->greenlets.callback == NULL &&
-        is_greenlet(PyTuple_GET_ITEM(arguments, 1))) {
+    if (result != NULL && recorder->greenlets.callback == NULL &&
+        PyTuple_GET_SIZE(arguments) == 2 && is_greenlet(PyTuple_GET_ITEM(arguments, 1))) {
         (void)adopt(recorder, PyTuple_GET_ITEM(arguments, 1));
         PyErr_Clear();
         clp_greenlets_unwatch(recorder);

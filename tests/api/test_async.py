@@ -166,6 +166,7 @@ async def main():
     await fresh.aclose()
     half = ticks(77)
     await half.asend(None)
+    await half.aclose()
     print(sum([k async for k in ticks(5) if k % 2]), {k: 1 async for k in ticks(2)})
 
 ENDED = []

@@ -327,6 +327,44 @@ def test_greenlets_in_several_threads(tmp_path):
     check_sums(ran.profile)
 
 
+OUTLIVED = """
+@profile
+def stuck():
+    module.getcurrent().parent.switch()     # never comes back
+
+@profile
+def fresh():
+    spin("fresh", 1)                        # is new
+    return id(module.getcurrent())
+
+def thread():
+    for _ in range(50):
+        KEPT.append(greenlet(stuck))
+        KEPT[-1].switch()
+
+KEPT = []
+one = threading.Thread(target=thread)
+one.start()
+one.join()
+gone = {id(one) for one in KEPT}
+KEPT.clear()
+spin("meanwhile", 20)
+again = set()
+for _ in range(50):
+    KEPT.append(greenlet(fresh))
+    again.add(KEPT[-1].switch())
+print(bool(gone & again))
+"""
+
+
+def test_a_new_greenlet_at_the_address_of_one_whose_thread_ended(tmp_path):
+    ran = Ran(OUTLIVED, tmp_path)
+    assert ran.out[0] == "True"
+    stuck = ran.line("stuck", "never comes back")
+    assert stuck["hits"] == 50 and stuck["await"] == 0 and stuck["time"] < 10_000_000
+    assert near(ran.profile.function("fresh")["total"], ran.took["fresh"])
+
+
 # ---- memory ----
 
 MEMORY = """
