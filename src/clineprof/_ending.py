@@ -117,14 +117,9 @@ class Ending:
 
     def _write_elsewhere(self, path, bytes_, error):
         """A run is not lost because its folder went away."""
-        import tempfile
-
-        name = os.path.basename(path)
         sys.stderr.write("clineprof: cannot write '%s': %s\n" % (path, error.strerror))
         try:
-            file, path = tempfile.mkstemp(prefix="clineprof-", suffix="-" + name)
-            with open(file, "wb") as out:
-                out.write(bytes_)
+            path = _formats.put_aside(os.path.basename(path), bytes_)
         except OSError as error:
             sys.stderr.write("clineprof: nor to the temporary folder: %s\n" % error.strerror)
             return ""

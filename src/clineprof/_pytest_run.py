@@ -231,8 +231,7 @@ class _Outcome:
 
     def _write_elsewhere(self, made):
         try:
-            self.path = os.path.join(tempfile.mkdtemp(prefix="clineprof-"), "pytest.lprof")
-            _formats.replace(self.path, made)
+            self.path = _formats.put_aside(os.path.basename(self.path), made)
             return made
         except OSError as error:
             self.messages.append("nor in the temporary folder: %s" % error.strerror)

@@ -69,6 +69,16 @@ def replace(path, content):
         raise
 
 
+def put_aside(name, content):
+    """Writes what cannot go where it should to the temporary folder; its path there."""
+    import tempfile
+
+    file, path = tempfile.mkstemp(prefix="clineprof-", suffix="-" + name)
+    with open(file, "wb") as out:
+        out.write(content)
+    return path
+
+
 def _is_special(path):
     """Is there something that is no file, such as a pipe or /dev/stdout?"""
     return os.path.exists(path) and not os.path.isfile(path)
