@@ -11,6 +11,7 @@ from harness import (
     MIB,
     ROOT,
     SANITIZED,
+    TRACER,
     differences,
     line_of,
     own_messages_removed,
@@ -618,6 +619,11 @@ def random_step(chance, k):
     return chance.choice(steps)
 
 
+@pytest.mark.xfail(
+    sys.version_info[:2] == (3, 11) and TRACER == "settrace",
+    reason="lines behind some `async for` are lost",
+    strict=False,
+)
 @pytest.mark.parametrize("first", range(0, 12, 4))
 def test_random_programs(first, tmp_path):
     for seed in range(first, first + 4):

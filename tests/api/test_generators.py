@@ -171,7 +171,7 @@ print(drops(), sorted(ENDED) == list(range(50)))
 at_exit = endless("exit")
 next(at_exit)
 """,
-        {"yields": 101, "all of them": 1},
+        {"yields": 101, "ends": 50, "all of them": 1},
     ),
     "through the stack": (
         """
@@ -253,6 +253,8 @@ def compared(program, folder, env=None, name="program.py"):
     ours = run_ckernprof(["-l", name], folder, env=env)
     assert (own_messages_removed(ours.out), ours.err, ours.code) == (bare.out, bare.err, bare.code)
     profile = ours.profile()
+    if "gc.collect" in program and sys.version_info < (3, 12):
+        return path, profile  # what is collected in the reference's trace function is not traced
     assert differences(profile.hits(), reference(path, folder, env=env)[0]) == []
     return path, profile
 
