@@ -213,22 +213,24 @@ static bool is_greenlet(PyObject *module)
     return found;
 }
 
-/* exec_module(loader, module) */
-static PyObject *exec_module(PyObject *self, PyObject *arguments)
-{
-    struct clp_recorder *recorder = recorder_of(self);
-    PyObject *result = PyObject_Call(recorder->greenlets.exec_module, arguments, NULL);
+/* The one that watches; a method descriptor has no room for more than its loader. */
+static struct clp_recorder *watcher;
 
-    if (result != NULL && recorder->greenlets.callback == NULL &&
-        PyTuple_GET_SIZE(arguments) == 2 && is_greenlet(PyTuple_GET_ITEM(arguments, 1))) {
-        (void)adopt(recorder, PyTuple_GET_ITEM(arguments, 1));
+static PyObject *exec_module(PyObject *loader, PyObject *module)
+{
+    struct clp_greenlets *greenlets = &watcher->greenlets;
+    PyObject *result =
+        PyObject_CallFunctionObjArgs(greenlets->exec_module, loader, module, NULL);
+
+    if (result != NULL && greenlets->callback == NULL && is_greenlet(module)) {
+        (void)adopt(watcher, module);
         PyErr_Clear();
-        clp_greenlets_unwatch(recorder);
+        clp_greenlets_unwatch(watcher);
     }
     return result;
 }
 
-static PyMethodDef exec_module_method = {"exec_module", exec_module, METH_VARARGS, NULL};
+static PyMethodDef exec_module_method = {"exec_module", exec_module, METH_O, NULL};
 
 /* Owned; the class of those who load extension modules. */
 static PyObject *loader_class(void)
@@ -241,18 +243,6 @@ static PyObject *loader_class(void)
     return class;
 }
 
-/* Is a method of the class, as the function there that it stands for. */
-static PyObject *new_wrapper(struct clp_recorder *recorder)
-{
-    PyObject *capsule = PyCapsule_New(recorder, NULL, NULL);
-    PyObject *function = capsule != NULL ? PyCFunction_New(&exec_module_method, capsule) : NULL;
-    PyObject *wrapper = function != NULL ? PyInstanceMethod_New(function) : NULL;
-
-    Py_XDECREF(capsule);
-    Py_XDECREF(function);
-    return wrapper;
-}
-
 static bool wrap_loader(struct clp_recorder *recorder)
 {
     struct clp_greenlets *greenlets = &recorder->greenlets;
@@ -260,8 +250,10 @@ static bool wrap_loader(struct clp_recorder *recorder)
 
     if (class != NULL && greenlets->exec_module == NULL)
         greenlets->exec_module = PyObject_GetAttrString(class, "exec_module");
+    /* as methods written in C are: of other callables the interpreter tells cProfile the end only */
     if (greenlets->exec_module != NULL && greenlets->wrapper == NULL)
-        greenlets->wrapper = new_wrapper(recorder);
+        greenlets->wrapper = PyDescr_NewMethod((PyTypeObject *)class, &exec_module_method);
+    watcher = recorder;
     greenlets->watching = greenlets->wrapper != NULL &&
                           PyObject_SetAttrString(class, "exec_module", greenlets->wrapper) == 0;
     Py_XDECREF(class);
