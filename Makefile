@@ -203,8 +203,8 @@ valgrind: ## the C unit tests under valgrind; SANITIZER=thread unit is for races
 check-all: ## `make check` with every interpreter found here
 	+@python3 tools/check_all.py "$(MAKE)"
 
-stdlib-check: all $(VENV)/ready ## the interpreter's own test suite; MODULES=, TRACER=probe, OUTCOMES=1
-	@$(VENV)/bin/python tools/stdlib_check.py --python $(PYTHON_EXE) --out $(OUT) --tracer $(or $(TRACER),probe) $(if $(OUTCOMES),--outcomes) $(MODULES)
+stdlib-check: all $(VENV)/ready ## the interpreter's own test suite; MODULES=, TRACER=auto, OUTCOMES=1
+	@$(VENV)/bin/python tools/stdlib_check.py --python $(PYTHON_EXE) --out $(OUT) --tracer $(or $(TRACER),auto) $(if $(OUTCOMES),--outcomes) $(MODULES)
 
 conformance: all ## the tests of line_profiler and memory_profiler; PEERS=1, WORDS=
 	@$(PYTHON_EXE) tools/conformance.py --python $(PYTHON_EXE) --out $(OUT) $(if $(PEERS),--peers) $(WORDS)
