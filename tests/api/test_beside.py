@@ -7,13 +7,21 @@ line; here are the others, both orders of starting within a program, and the set
 has to share the one trace function of a thread and says when it could not."""
 
 import json
-import pathlib
 import signal
+import socket
+import subprocess
 import sys
 import textwrap
 
 import pytest
-from harness import BUILD, Profile, own_messages_removed
+from harness import (
+    BUILD,
+    CKERNPROF,
+    Ended,
+    Profile,
+    clean_environment,
+    own_messages_removed,
+)
 from test_transparency import TRACERS, bare, every_tracer, profiled, without_addresses
 
 pytestmark = pytest.mark.once
@@ -482,3 +490,120 @@ def test_probes_need_no_place_of_sys_monitoring(files):
     ended = bare(["places.py", *"012345"], files("places.py", places), env=IMPORTABLE)
     assert (ended.code, ended.err) == (0, "")
     assert hits_of(json.loads(ended.out)[1]) == HITS
+
+
+# ---- debugpy -----------------------------------------------------------------------------------
+
+DEBUGGED = {
+    "selected first": MAIN + "import debugpy\n{listen}module.work()\n",
+    "selected later": "import debugpy\n{listen}" + MAIN + "module.work()\n",
+}
+LISTEN = """\
+print(debugpy.listen(0)[1], flush=True)
+debugpy.wait_for_client()
+"""
+
+
+class Editor:
+    """What an editor says to debugpy, and hears: one JSON text behind its length."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.stream, self.number = self.socket.makefile("rb"), 0
+        self.events = []
+
+    def send(self, command, **arguments):
+        self.number += 1
+        body = json.dumps({"seq": self.number, "type": "request", "command": command,
+                           "arguments": arguments}).encode()  # fmt: skip
+        self.socket.sendall(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        return self.number
+
+    def hear(self):
+        length = None
+        while (line := self.stream.readline().strip()) or length is None:
+            if line.lower().startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        return json.loads(self.stream.read(length))
+
+    def wait_event(self, *names):
+        while True:
+            for event in self.events:
+                if event["event"] in names:
+                    self.events.remove(event)
+                    return event
+            self.keep(self.hear())
+
+    def keep(self, message):
+        if message["type"] == "event":
+            self.events.append(message)
+
+    def ask(self, command, **arguments):
+        number = self.send(command, **arguments)
+        while (heard := self.hear()).get("request_seq") != number:
+            self.keep(heard)
+        assert heard["success"], heard
+        return heard.get("body")
+
+    def stack(self, thread):
+        frames = self.ask("stackTrace", threadId=thread)["stackFrames"]
+        return [(frame["name"], frame["line"]) for frame in frames]
+
+    def debug(self, file, lines, commands):
+        """The stacks at which the program stops: at breakpoints, and after each command."""
+        self.ask("initialize", adapterID="test", clientID="test")
+        self.send("attach", justMyCode=False)
+        self.wait_event("initialized")
+        self.ask("setBreakpoints", source={"path": str(file)},
+                 breakpoints=[{"line": line} for line in lines])  # fmt: skip
+        self.ask("configurationDone")
+        told = []
+        for command in commands:
+            event = self.wait_event("stopped", "terminated")
+            if event["event"] == "terminated":
+                break
+            thread = event["body"]["threadId"]
+            told.append((event["body"]["reason"], self.stack(thread)))
+            self.ask(command, threadId=thread)
+        self.ask("disconnect", terminateDebuggee=False)
+        self.stream.close(), self.socket.close()
+        return told
+
+
+def debugged(command, folder):
+    """(what the editor was told, the end of the program)"""
+    process = subprocess.Popen(
+        [str(word) for word in command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        encoding="utf-8", env=clean_environment({"PYDEVD_DISABLE_FILE_VALIDATION": "1"}),
+    )  # fmt: skip
+    with process:
+        try:
+            steps = ["next", "stepIn", "next", "next", "stepOut", "next", "stepIn"]
+            editor = Editor(int(process.stdout.readline()))
+            told = editor.debug(folder / "work.py", [4, 15], [*steps, *["continue"] * 12])
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    process.stdout, process.stderr = out, err
+    return told, Ended(process, folder)
+
+
+@every_tracer
+@pytest.mark.parametrize("order", DEBUGGED)
+def test_debugpy(order, tracer, files):
+    """Breakpoints, steps and stacks as an editor has them."""
+    pytest.importorskip("debugpy", reason="debugpy is not here")
+    folder = files("main.py", DEBUGGED[order].format(listen=LISTEN))
+    theirs, ended = debugged([sys.executable, "main.py"], folder)
+    assert ended.code == 0, ended.err
+    assert len(theirs) > 10 and theirs[0][1][0] == ("callee", 4)
+    options = ["--python", sys.executable, "--tracer", tracer, "-l"]
+    ours, ended = debugged([CKERNPROF, *options, "main.py"], folder)
+    assert ended.code == 0, ended.err
+    # frames of the launcher lie below the program's
+    assert [(why, stack[: len(other)]) for (why, stack), (_, other) in zip(ours, theirs)] == theirs
+    assert len(ours) == len(theirs)
+    shared = tracer == "settrace" and not MONITORING
+    assert len(complaints(ended)) == shared, ended.err
+    if not shared:
+        assert counted(ended) == HITS

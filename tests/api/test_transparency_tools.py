@@ -194,7 +194,7 @@ names["work"]()
 measured.stop()
 measured.save()
 """
-CORES = ["ctrace"] + (["sysmon"] if MONITORING else [])
+CORES = ["ctrace", "pytrace"] + (["sysmon"] if MONITORING else [])
 
 
 def can_branch(core):

@@ -341,6 +341,15 @@ static inline void made_init(struct made *made, int minor, const char *text)
 
 /* ---- looking at results ---- */
 
+/* NOPs behind the end, which no table knows. */
+static inline void made_append(struct made *made, int count)
+{
+    for (; count > 0; count--) {
+        made->code[made->view.code_bytes++] = made_opcode(made, "NOP");
+        made->code[made->view.code_bytes++] = 0;
+    }
+}
+
 /* The lines of all units of a location table that has no forms but those written above; returns
  * how many units there are. */
 static inline size_t made_lines(const uint8_t *table, size_t bytes, int32_t line, int32_t *lines)

@@ -259,6 +259,20 @@ Test(decoded, a_jump_backward_that_leads_forward_is_refused)
 
 /* ---- what every code object has ---- */
 
+/* Without a place in the line table, as line_profiler appends them. */
+Test(decoded, appended_instructions_are_no_part_of_the_code)
+{
+    for (int minor = 11; minor <= 15; minor++) {
+        accept(minor, SHORT);
+        size_t count = decoded.count;
+        made_append(&made, 2);
+        cr_assert_eq(decode(), CLP_OK, "3.%d: %s", minor, reason);
+        cr_assert_eq(decoded.appended, 2);
+        cr_assert_eq(decoded.count, count);
+    }
+    refuse(12, SHORT "; NOP; NOP", "its line table is not as long as its code");
+}
+
 Test(decoded, code_without_resume_is_refused)
 {
     refuse(11, "LOAD_CONST 0; RETURN_VALUE", "it has no RESUME instruction");

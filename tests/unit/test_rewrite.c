@@ -136,6 +136,16 @@ static void refuse(int minor, const char *old, clp_status expected, const char *
 
 /* ---- nothing put in ---- */
 
+/* Whoever appended them finds the code by its bytes. */
+Test(rewrite, code_with_appended_instructions_is_left_as_it_is)
+{
+    made_init(&before, 12, "RESUME 0; LOAD_CONST 0; RETURN_VALUE");
+    made_append(&before, 1);
+    cr_assert_eq(rewrite_it(true), CLP_UNSUPPORTED);
+    cr_assert_str_eq(reason, "something has appended instructions, to know it by its bytes");
+    cr_assert_eq(out.code.used, 0);
+}
+
 Test(rewrite, nothing_put_in_changes_nothing)
 {
     for (int minor = 11; minor <= 15; minor++) {
