@@ -9,7 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __SANITIZE_THREAD__
+#define STACK_BYTES ((size_t)4 << 20) /* of which it takes a good part for itself */
+#else
 #define STACK_BYTES ((size_t)256 * 1024)
+#endif
 #define CLOSE_RANGE_OWN 2u /* CLOSE_RANGE_UNSHARE, which older headers do not have */
 #define LOCK_SPINS 100
 #define LOCK_YIELDS 5000000

@@ -3,14 +3,12 @@
 CLINEPROF_STRESS is how many times each runs (`make stress`: 50)."""
 import os
 import re
-import sys
 
 import pytest
-from harness import ROOT, TRACER, run_ckernprof, run_python
+from harness import ROOT, run_ckernprof, run_python
 
 REPEATS = int(os.environ.get("CLINEPROF_STRESS", 1))
 PROGRAMS = sorted(path for path in (ROOT / "tests" / "stress").glob("*.py"))
-SETTRACE = TRACER == "settrace" or sys.version_info < (3, 11)
 
 
 def expected_hits(path):
@@ -28,8 +26,6 @@ def hits_of(profile):
 def test_hits_every_time(path, tmp_path):
     if path.stem == "greenlets":
         pytest.importorskip("greenlet")
-        if SETTRACE:
-            pytest.skip("settrace does not follow greenlets (README)")
     bare, expected = run_python([path], tmp_path), expected_hits(path)
     assert (bare.err, bare.code) == ("", 0) and len(expected) > 2
     for i in range(REPEATS):

@@ -35,8 +35,8 @@ Test(groups, names_without_end_share_the_last)
     char name[32];
 
     clp_groups_init(&groups, test_mem_init(&test, 0));
-    for (int i = 0; i < 5 * CLP_GROUPS_MOST; i++) {
-        (void)snprintf(name, sizeof name, "thread %d", i);
+    for (uint32_t i = 0; i < 5 * CLP_GROUPS_MOST; i++) {
+        (void)snprintf(name, sizeof name, "thread %u", i);
         uint32_t group = find(&groups, name);
         cr_assert_eq(group, i < CLP_GROUPS_MOST ? i + 1 : CLP_GROUPS_MOST);
     }
