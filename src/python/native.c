@@ -239,6 +239,16 @@ static bool same_library(void *function, void *other)
 }
 
 /* Asked, not looked up: valgrind puts its own functions in the place of others' code. */
+/* An interpreter that is linked to a fixed place has an address of its own for malloc. */
+static void *malloc_in_use(void)
+{
+    void *found = dlsym(RTLD_DEFAULT, "malloc");
+
+    return same_library(found, dlsym(RTLD_DEFAULT, "Py_GetVersion"))
+               ? dlsym(RTLD_DEFAULT, "aligned_alloc")
+               : found;
+}
+
 const char *clp_native_before(void)
 {
     uint64_t asked = native.door->asked();
@@ -249,9 +259,9 @@ const char *clp_native_before(void)
     clp_native_resume(inside);
     if (native.door->asked() >= asked + 2)
         return NULL;
-    if (same_library(dlsym(RTLD_DEFAULT, "malloc"), dlsym(RTLD_DEFAULT, CLP_NATIVE_DOOR)))
+    if (same_library(malloc_in_use(), dlsym(RTLD_DEFAULT, CLP_NATIVE_DOOR)))
         return "valgrind or the like";
-    return name_of_owner(dlsym(RTLD_DEFAULT, "malloc"));
+    return name_of_owner(malloc_in_use());
 }
 
 const char *clp_native_behind(void)
