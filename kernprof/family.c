@@ -12,7 +12,9 @@
 
 static const char me[] = CLP_RUN_NAME;
 
-#define MOST_NUMBERS 256   /* processes whose numbers are kept apart; of more, only the sum */
+/* Processes whose numbers are kept apart, in the sum of those that have ended; the first process, with
+ * which that is summed, makes 256. Of more there is only the sum. */
+#define MOST_NUMBERS 255
 #define FEWEST_TO_SWEEP 16 /* files */
 #define LARGEST_SUM ((size_t)1 << 31)
 
