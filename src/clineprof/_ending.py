@@ -3,6 +3,7 @@
 the processes that came out of it."""
 import atexit
 import os
+import re
 import sys
 import time
 
@@ -191,7 +192,8 @@ def _is_worker():
     """Was this process started by multiprocessing, concurrent.futures or joblib, to import the program
     anew? Its numbers are its own; to print and write is its parent's."""
     return any(
-        word.startswith(("--multiprocessing-fork", "from multiprocessing."))
+        word.startswith("--multiprocessing-fork")
+        or re.search(r"\bfrom multiprocessing\.\w+ import (spawn_)?main;", word)
         or word.endswith("popen_loky_posix")
         for word in sys.orig_argv[1:]
     )
