@@ -102,6 +102,25 @@ static void pack_text(msgpack_packer *packer, const char *text)
     pack_bytes(packer, text, strlen(text));
 }
 
+/* An entry of a map. */
+static void pack_count(msgpack_packer *packer, const char *key, uint64_t value)
+{
+    pack_text(packer, key);
+    msgpack_pack_uint64(packer, value);
+}
+
+static void pack_real(msgpack_packer *packer, const char *key, double value)
+{
+    pack_text(packer, key);
+    msgpack_pack_double(packer, value);
+}
+
+static void pack_named(msgpack_packer *packer, const char *key, const char *text)
+{
+    pack_text(packer, key);
+    pack_text(packer, text);
+}
+
 static void pack_bool(msgpack_packer *packer, bool value)
 {
     if (value)
@@ -160,12 +179,10 @@ static void pack_lines(msgpack_packer *packer, const struct clp_profile_function
 
 static void pack_key(msgpack_packer *packer, const struct clp_profile_function *function)
 {
-    pack_text(packer, "file");
-    pack_text(packer, function->file);
+    pack_named(packer, "file", function->file);
     pack_text(packer, "line");
     msgpack_pack_int32(packer, function->first_line);
-    pack_text(packer, "name");
-    pack_text(packer, function->name);
+    pack_named(packer, "name", function->name);
 }
 
 static void pack_leak(msgpack_packer *packer, const struct clp_profile_leak *leak)
@@ -173,14 +190,10 @@ static void pack_leak(msgpack_packer *packer, const struct clp_profile_leak *lea
     msgpack_pack_map(packer, 5);
     pack_text(packer, "line");
     msgpack_pack_int32(packer, leak->line);
-    pack_text(packer, "bytes");
-    msgpack_pack_uint64(packer, leak->bytes);
-    pack_text(packer, "bytes_per_call");
-    msgpack_pack_double(packer, leak->bytes_per_call);
-    pack_text(packer, "bytes_per_second");
-    msgpack_pack_double(packer, leak->bytes_per_second);
-    pack_text(packer, "confidence");
-    msgpack_pack_double(packer, leak->confidence);
+    pack_count(packer, "bytes", leak->bytes);
+    pack_real(packer, "bytes_per_call", leak->bytes_per_call);
+    pack_real(packer, "bytes_per_second", leak->bytes_per_second);
+    pack_real(packer, "confidence", leak->confidence);
 }
 
 static void pack_leaks(msgpack_packer *packer, const struct clp_profile_function *function)
@@ -198,10 +211,8 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
         const struct clp_profile_function *function = &profile->functions[i];
         msgpack_pack_map(packer, function->leak_count != 0 ? 7 : 6);
         pack_key(packer, function);
-        pack_text(packer, "total");
-        msgpack_pack_uint64(packer, function->total);
-        pack_text(packer, "raw_total");
-        msgpack_pack_uint64(packer, function->raw_total);
+        pack_count(packer, "total", function->total);
+        pack_count(packer, "raw_total", function->raw_total);
         pack_text(packer, "lines");
         pack_lines(packer, function);
         if (function->leak_count != 0)
@@ -239,18 +250,14 @@ static void pack_numbers(msgpack_packer *packer, const char *name, const uint64_
 static void pack_mark(msgpack_packer *packer, const struct clp_profile_mark *mark)
 {
     msgpack_pack_map(packer, 6);
-    pack_text(packer, "file");
-    pack_text(packer, mark->file);
+    pack_named(packer, "file", mark->file);
     pack_text(packer, "line");
     msgpack_pack_int32(packer, mark->first_line);
-    pack_text(packer, "name");
-    pack_text(packer, mark->name);
+    pack_named(packer, "name", mark->name);
     pack_text(packer, "level");
     msgpack_pack_uint32(packer, mark->level);
-    pack_text(packer, "enter");
-    msgpack_pack_uint64(packer, mark->enter);
-    pack_text(packer, "leave");
-    msgpack_pack_uint64(packer, mark->leave);
+    pack_count(packer, "enter", mark->enter);
+    pack_count(packer, "leave", mark->leave);
 }
 
 static void pack_marks(msgpack_packer *packer, const struct clp_profile_series *series)
@@ -268,10 +275,8 @@ static void pack_timeline(msgpack_packer *packer, const struct clp_profile *prof
     for (size_t i = 0; i < profile->series_count; i++) {
         const struct clp_profile_series *series = &profile->series[i];
         msgpack_pack_map(packer, series->mark_count != 0 ? 5 : 4);
-        pack_text(packer, "pid");
-        msgpack_pack_uint64(packer, series->pid);
-        pack_text(packer, "start");
-        msgpack_pack_double(packer, series->start);
+        pack_count(packer, "pid", series->pid);
+        pack_real(packer, "start", series->start);
         pack_numbers(packer, "time", series->time, series->count);
         pack_numbers(packer, "rss", series->rss, series->count);
         if (series->mark_count != 0)
@@ -282,21 +287,14 @@ static void pack_timeline(msgpack_packer *packer, const struct clp_profile *prof
 static void pack_process(msgpack_packer *packer, const struct clp_profile_process *process)
 {
     msgpack_pack_map(packer, 6u + (process->name != NULL) + (process->numbers != NULL));
-    pack_text(packer, "pid");
-    msgpack_pack_uint64(packer, process->pid);
-    pack_text(packer, "parent");
-    msgpack_pack_uint64(packer, process->parent);
-    pack_text(packer, "start");
-    msgpack_pack_double(packer, process->start);
-    pack_text(packer, "wall");
-    msgpack_pack_uint64(packer, process->wall);
-    pack_text(packer, "self");
-    msgpack_pack_uint64(packer, process->self);
-    pack_text(packer, "events");
-    msgpack_pack_uint64(packer, process->events);
+    pack_count(packer, "pid", process->pid);
+    pack_count(packer, "parent", process->parent);
+    pack_real(packer, "start", process->start);
+    pack_count(packer, "wall", process->wall);
+    pack_count(packer, "self", process->self);
+    pack_count(packer, "events", process->events);
     if (process->name != NULL) {
-        pack_text(packer, "name");
-        pack_text(packer, process->name);
+        pack_named(packer, "name", process->name);
     }
     if (process->numbers != NULL) {
         pack_text(packer, "numbers");
