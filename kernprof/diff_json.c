@@ -4,6 +4,7 @@
 #include "../src/python/compat.h"
 #include "program.h"
 #include "words.h"
+#include "values.h"
 #include <math.h>
 #include <string.h>
 
@@ -32,23 +33,6 @@ static PyObject *range_of(enum clp_measure_kind kind, struct clp_range range)
     return Py_BuildValue("[NN]", amount_of(kind, range.low), amount_of(kind, range.high));
 }
 
-/* Takes the reference to `value`; NULL is a failure that has its exception already. */
-static bool append(PyObject *list, PyObject *value)
-{
-    bool done = value != NULL && PyList_Append(list, value) == 0;
-
-    Py_XDECREF(value);
-    return done;
-}
-
-static bool set(PyObject *dict, const char *key, PyObject *value)
-{
-    bool done = value != NULL && PyDict_SetItemString(dict, key, value) == 0;
-
-    Py_XDECREF(value);
-    return done;
-}
-
 static bool is_one(struct clp_range range)
 {
     return range.low == range.high;
@@ -65,10 +49,10 @@ static PyObject *change_of(enum clp_measure measure, const struct clp_change *ch
         PyBool_FromLong(change->changed));
 
     if (dict != NULL && !is_one(change->before) &&
-        !set(dict, "before_range", range_of(kind, change->before)))
+        !clp_dict_set(dict, "before_range", range_of(kind, change->before)))
         Py_CLEAR(dict);
     if (dict != NULL && !is_one(change->after) &&
-        !set(dict, "after_range", range_of(kind, change->after)))
+        !clp_dict_set(dict, "after_range", range_of(kind, change->after)))
         Py_CLEAR(dict);
     return dict;
 }
@@ -79,7 +63,7 @@ static PyObject *verdicts_of(unsigned verdicts)
 
     for (unsigned i = 0; list != NULL && i < CLP_VERDICTS; i++)
         if (clp_verdict_is(verdicts, (enum clp_verdict)i) &&
-            !append(list, PyUnicode_FromString(clp_verdict_text((enum clp_verdict)i))))
+            !clp_list_append(list, PyUnicode_FromString(clp_verdict_text((enum clp_verdict)i))))
             Py_CLEAR(list);
     return list;
 }
@@ -89,7 +73,8 @@ static PyObject *counts_of(const size_t counts[CLP_VERDICTS])
     PyObject *dict = PyDict_New();
 
     for (unsigned i = 0; dict != NULL && i < CLP_VERDICTS; i++)
-        if (!set(dict, clp_verdict_text((enum clp_verdict)i), PyLong_FromSize_t(counts[i])))
+        if (!clp_dict_set(dict,
+                          clp_verdict_text((enum clp_verdict)i), PyLong_FromSize_t(counts[i])))
             Py_CLEAR(dict);
     return dict;
 }
@@ -102,14 +87,14 @@ static PyObject *changes_of(const struct clp_comparison *comparison,
 {
     PyObject *dict = PyDict_New();
     struct clp_change hits = clp_comparison_change(comparison, samples, CLP_MEASURE_HITS);
-    bool good = dict != NULL && set(dict, "hits", change_of(CLP_MEASURE_HITS, &hits));
+    bool good = dict != NULL && clp_dict_set(dict, "hits", change_of(CLP_MEASURE_HITS, &hits));
 
     for (size_t i = 0; good && i < comparison->options.measure_count; i++) {
         enum clp_measure measure = comparison->options.measures[i];
         if (!comparison->known[CLP_OLD][measure] || !comparison->known[CLP_NEW][measure])
             continue;
         struct clp_change change = clp_comparison_change(comparison, samples, measure);
-        good = set(dict, clp_measure_name(measure), change_of(measure, &change));
+        good = clp_dict_set(dict, clp_measure_name(measure), change_of(measure, &change));
     }
     if (!good)
         Py_CLEAR(dict);
@@ -150,7 +135,7 @@ static PyObject *rows_of(const struct clp_comparison *comparison,
                    clp_comparison_ran(comparison, &row->samples, CLP_NEW);
         if (!ran || (!all && row->verdicts == 0))
             continue;
-        if (!append(list, row_of(comparison, row)))
+        if (!clp_list_append(list, row_of(comparison, row)))
             Py_CLEAR(list);
     }
     return list;
@@ -197,7 +182,7 @@ static PyObject *functions_of(const struct clp_diff *diff)
     for (size_t i = 0; functions != NULL && i < list.count; i++) {
         if (diff->top != 0 && i == diff->top)
             break;
-        if (!append(functions, function_of(diff, &comparison->functions[list.places[i]])))
+        if (!clp_list_append(functions, function_of(diff, &comparison->functions[list.places[i]])))
             Py_CLEAR(functions);
     }
     clp_comparison_list_clear(&list, diff->mem);
@@ -230,7 +215,7 @@ static PyObject *gates_of(const struct clp_diff *diff)
         return none();
     }
     for (size_t i = 0; broken != NULL && i < diff->breach_count; i++)
-        if (!append(broken, breach_of(&diff->breaches[i])))
+        if (!clp_list_append(broken, breach_of(&diff->breaches[i])))
             Py_CLEAR(broken);
     return Py_BuildValue("{s:s,s:N,s:N}", "expression", diff->request->fail_on, "passed",
                          PyBool_FromLong(diff->breach_count == 0), "broken", broken);
@@ -247,7 +232,7 @@ static PyObject *side_of(const struct clp_diff *diff, int side)
 
     for (size_t i = 0; files != NULL && i < count; i++) {
         wall += (double)diff->profiles[side][i].meta.wall * 1e-9 / (double)count;
-        if (!append(files, PyUnicode_DecodeFSDefault(diff->request->files[start + i])))
+        if (!clp_list_append(files, PyUnicode_DecodeFSDefault(diff->request->files[start + i])))
             Py_CLEAR(files);
     }
     return Py_BuildValue("{s:N,s:d}", "files", files, "wall", wall);

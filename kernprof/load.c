@@ -3,6 +3,7 @@
 #include "../src/core/report.h"
 #include "../src/core/wire.h"
 #include "reading.h"
+#include "values.h"
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -13,18 +14,9 @@ static PyObject *text_of(const char *text, size_t bytes)
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)bytes, "backslashreplace");
 }
 
-/* Takes the reference to `value`; NULL is a failure that has its exception already. */
-static bool set(PyObject *dict, const char *key, PyObject *value)
-{
-    bool done = value != NULL && PyDict_SetItemString(dict, key, value) == 0;
-
-    Py_XDECREF(value);
-    return done;
-}
-
 static bool set_text(PyObject *dict, const char *key, const char *text)
 {
-    return set(dict, key, text_of(text, strlen(text)));
+    return clp_dict_set(dict, key, text_of(text, strlen(text)));
 }
 
 /* ---- columns ---- */
@@ -98,11 +90,13 @@ static bool is_zero(const struct clp_profile_function *function, const struct co
 static PyObject *lines_of(const struct clp_profile_function *function)
 {
     PyObject *lines = PyDict_New();
-    bool good = lines != NULL && set(lines, "line", LIST_OF(function->lines, function->line_count, number_of_line));
+    bool good = lines != NULL && clp_dict_set(lines, "line",
+                                              LIST_OF(function->lines, function->line_count,
+                                                      number_of_line));
 
     for (size_t i = 0; good && i < sizeof columns / sizeof *columns; i++)
         if (!is_zero(function, &columns[i]))
-            good = set(lines, columns[i].name,
+            good = clp_dict_set(lines, columns[i].name,
                        LIST_OF(function->lines, function->line_count, columns[i].number_of));
     if (!good)
         Py_CLEAR(lines);
@@ -148,14 +142,15 @@ static PyObject *function_of(const void *item)
     const struct clp_profile_function *function = item;
     PyObject *dict = PyDict_New();
     bool good = dict != NULL && set_text(dict, "file", function->file) &&
-                set(dict, "line", PyLong_FromLong(function->first_line)) &&
+                clp_dict_set(dict, "line", PyLong_FromLong(function->first_line)) &&
                 set_text(dict, "name", function->name) &&
-                set(dict, "total", PyLong_FromUnsignedLongLong(function->total)) &&
-                set(dict, "raw_total", PyLong_FromUnsignedLongLong(function->raw_total)) &&
-                set(dict, "lines", lines_of(function)) &&
-                set(dict, "running", running_of(function)) &&
-                set(dict, "leaks", LIST_OF(function->leaks, function->leak_count, leak_of)) &&
-                set(dict, "source", source_of(function));
+                clp_dict_set(dict, "total", PyLong_FromUnsignedLongLong(function->total)) &&
+                clp_dict_set(dict, "raw_total", PyLong_FromUnsignedLongLong(function->raw_total)) &&
+                clp_dict_set(dict, "lines", lines_of(function)) &&
+                clp_dict_set(dict, "running", running_of(function)) &&
+                clp_dict_set(dict, "leaks",
+                             LIST_OF(function->leaks, function->leak_count, leak_of)) &&
+                clp_dict_set(dict, "source", source_of(function));
 
     if (!good)
         Py_CLEAR(dict);
@@ -172,11 +167,11 @@ static PyObject *mark_of(const void *item)
     const struct clp_profile_mark *mark = item;
     PyObject *dict = PyDict_New();
     bool good = dict != NULL && set_text(dict, "file", mark->file) &&
-                set(dict, "line", PyLong_FromLong(mark->first_line)) &&
+                clp_dict_set(dict, "line", PyLong_FromLong(mark->first_line)) &&
                 set_text(dict, "name", mark->name) &&
-                set(dict, "level", PyLong_FromUnsignedLong(mark->level)) &&
-                set(dict, "enter", number_of_uint64_t(mark->enter)) &&
-                set(dict, "leave", number_of_uint64_t(mark->leave));
+                clp_dict_set(dict, "level", PyLong_FromUnsignedLong(mark->level)) &&
+                clp_dict_set(dict, "enter", number_of_uint64_t(mark->enter)) &&
+                clp_dict_set(dict, "leave", number_of_uint64_t(mark->leave));
 
     if (!good)
         Py_CLEAR(dict);
@@ -187,12 +182,12 @@ static PyObject *series_of(const void *item)
 {
     const struct clp_profile_series *series = item;
     PyObject *dict = PyDict_New();
-    bool good = dict != NULL && set(dict, "pid", number_of_uint64_t(series->pid)) &&
-                set(dict, "start", PyFloat_FromDouble(series->start)) &&
-                set(dict, "time", LIST_OF(series->time, series->count, number_of_count)) &&
-                set(dict, "rss", LIST_OF(series->rss, series->count, number_of_count)) &&
+    bool good = dict != NULL && clp_dict_set(dict, "pid", number_of_uint64_t(series->pid)) &&
+                clp_dict_set(dict, "start", PyFloat_FromDouble(series->start)) &&
+                clp_dict_set(dict, "time", LIST_OF(series->time, series->count, number_of_count)) &&
+                clp_dict_set(dict, "rss", LIST_OF(series->rss, series->count, number_of_count)) &&
                 (series->mark_count == 0 ||
-                 set(dict, "marks", LIST_OF(series->marks, series->mark_count, mark_of)));
+                 clp_dict_set(dict, "marks", LIST_OF(series->marks, series->mark_count, mark_of)));
 
     if (!good)
         Py_CLEAR(dict);
@@ -207,17 +202,17 @@ static bool set_meta_text(PyObject *dict, const char *key, const char *text)
 
 static bool set_meta_number(PyObject *dict, const char *key, uint64_t number)
 {
-    return set(dict, key, number_of_uint64_t(number));
+    return clp_dict_set(dict, key, number_of_uint64_t(number));
 }
 
 static bool set_meta_flag(PyObject *dict, const char *key, bool flag)
 {
-    return set(dict, key, PyBool_FromLong(flag));
+    return clp_dict_set(dict, key, PyBool_FromLong(flag));
 }
 
 static bool set_meta_seconds(PyObject *dict, const char *key, double seconds)
 {
-    return set(dict, key, PyFloat_FromDouble(seconds));
+    return clp_dict_set(dict, key, PyFloat_FromDouble(seconds));
 }
 
 #define SET_TEXT set_meta_text
@@ -243,10 +238,12 @@ static PyObject *meta_of(const struct clp_profile_meta *meta)
 PyObject *clp_load_dict(const struct clp_profile *profile)
 {
     PyObject *dict = PyDict_New();
-    bool good = dict != NULL && set(dict, "unit", PyFloat_FromDouble(1e-9)) &&
-                set(dict, "functions", LIST_OF(profile->functions, profile->function_count, function_of)) &&
-                set(dict, "timeline", LIST_OF(profile->series, profile->series_count, series_of)) &&
-                set(dict, "meta", meta_of(&profile->meta));
+    bool good = dict != NULL && clp_dict_set(dict, "unit", PyFloat_FromDouble(1e-9)) &&
+                clp_dict_set(dict, "functions",
+                             LIST_OF(profile->functions, profile->function_count, function_of)) &&
+                clp_dict_set(dict, "timeline",
+                             LIST_OF(profile->series, profile->series_count, series_of)) &&
+                clp_dict_set(dict, "meta", meta_of(&profile->meta));
 
     if (!good)
         Py_CLEAR(dict);
