@@ -3,6 +3,7 @@
 #include "../src/core/report.h"
 #include "../src/core/wire.h"
 #include "reading.h"
+#include "rendering.h"
 #include "values.h"
 #include <errno.h>
 #include <limits.h>
@@ -305,27 +306,14 @@ PyObject *clp_load_files(PyObject *paths)
 
 /* ---- bytes and text ---- */
 
-static PyObject *encoded(const struct clp_profile *profile)
-{
-    PyObject *bytes = NULL;
-    struct clp_buf out;
-
-    clp_buf_init(&out, profile->mem);
-    if (clp_wire_encode(profile, &out) == CLP_OK)
-        bytes = PyBytes_FromStringAndSize(clp_buf_text(&out), (Py_ssize_t)out.used);
-    else
-        PyErr_NoMemory();
-    clp_buf_clear(&out);
-    return bytes;
-}
-
 PyObject *clp_load_sum(PyObject *paths)
 {
+    const struct clp_rendering own_file = {.format = "lprof"};
     struct clp_mem mem = clp_mem_system();
     struct clp_profile sum;
 
     clp_profile_init(&sum, &mem);
-    PyObject *bytes = add_files(paths, &sum) ? encoded(&sum) : NULL;
+    PyObject *bytes = add_files(paths, &sum) ? clp_rendering_of(&sum, &own_file) : NULL;
     clp_profile_clear(&sum);
     return bytes;
 }

@@ -71,12 +71,14 @@ static const struct format *format_named(const char *name)
     return NULL;
 }
 
-static PyObject *made(const struct format *format, const struct clp_profile *profile,
-                      const struct clp_rendering *wanted)
+PyObject *clp_rendering_of(const struct clp_profile *profile, const struct clp_rendering *wanted)
 {
+    const struct format *format = format_named(wanted->format);
     PyObject *object = NULL;
     struct clp_buf out;
 
+    if (format == NULL)
+        return NULL;
     if (format->needs_memory && !profile->meta.has_memory) {
         PyErr_SetString(PyExc_ValueError, "the profile has no memory; it was made without");
         return NULL;
@@ -94,13 +96,12 @@ static PyObject *made(const struct format *format, const struct clp_profile *pro
 
 PyObject *clp_rendering_make(PyObject *profiler, const struct clp_rendering *rendering)
 {
-    const struct format *format = format_named(rendering->format);
     struct clp_mem mem = clp_mem_system();
     struct clp_profile profile;
     PyObject *object = NULL;
 
-    if (format == NULL)
-        return NULL;
+    if (format_named(rendering->format) == NULL)
+        return NULL; /* before anything is copied */
     if (!(rendering->unit > 0) || isinf(rendering->unit)) {
         PyErr_SetString(PyExc_ValueError, "the unit must be a number of seconds above 0");
         return NULL;
@@ -108,7 +109,7 @@ PyObject *clp_rendering_make(PyObject *profiler, const struct clp_rendering *ren
     clp_profile_init(&profile, &mem);
     if (clp_profiler_snapshot(profiler, &profile) == CLP_OK &&
         clp_profile_set_text(&profile, &profile.meta.command, rendering->command) == CLP_OK)
-        object = made(format, &profile, rendering);
+        object = clp_rendering_of(&profile, rendering);
     else
         PyErr_NoMemory();
     clp_profile_clear(&profile);

@@ -3,6 +3,7 @@
 #ifndef CLP_RENDERING_H
 #define CLP_RENDERING_H
 
+#include "../src/core/profile.h"
 #include "../src/python/compat.h"
 
 struct clp_rendering {
@@ -18,5 +19,8 @@ struct clp_rendering {
 
 /* A new reference; ValueError for another format, or for "mp" without memory. */
 PyObject *clp_rendering_make(PyObject *profiler, const struct clp_rendering *rendering);
+
+/* The same of a profile; `command` is not looked at. */
+PyObject *clp_rendering_of(const struct clp_profile *profile, const struct clp_rendering *rendering);
 
 #endif
