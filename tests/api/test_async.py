@@ -7,6 +7,7 @@ import re
 import sys
 
 import pytest
+from comparing import check_random_program, hits_at
 from harness import (
     MIB,
     ROOT,
@@ -329,12 +330,6 @@ def compared(program, folder, env=None, name="program.py"):
     return path, profile
 
 
-def hits_at(profile, path, mark):
-    """Of the line that ends with this mark, whichever function it is in."""
-    number = line_of(path, "# " + mark)
-    return sum(lines.get(number, 0) for lines in profile.hits().values())
-
-
 def program_of(name):
     needs, program, hits = PROGRAMS[name]
     if sys.version_info < needs:
@@ -627,18 +622,7 @@ def random_step(chance, k):
 @pytest.mark.parametrize("first", range(0, 12, 4))
 def test_random_programs(first, tmp_path):
     for seed in range(first, first + 4):
-        path = tmp_path / f"p{seed}.py"
-        path.write_text(random_program(seed))
-        expected, bare = reference(path, tmp_path)
-        ended = run_ckernprof(["-l", "-o", f"p{seed}.lprof", path], tmp_path)
-        assert (own_messages_removed(ended.out), ended.err, ended.code) == (
-            bare.out, bare.err, 0), seed
-        profile = ended.profile(f"p{seed}.lprof")
-        assert differences(profile.hits(), expected) == [], seed
-        for key, function in profile.functions.items():
-            lines = function["lines"]
-            assert sum(lines.get("self", [0])) <= function["total"] * 1.001 + 200_000, (seed, key)
-            assert max(lines.get("time", [0])) <= function["total"] * 1.001 + 200_000, (seed, key)
+        check_random_program(random_program(seed), seed, tmp_path, code=0)
 
 
 # ---- the page ----

@@ -4,6 +4,7 @@
 import sys
 
 import pytest
+from comparing import hits_at
 from harness import (
     differences,
     line_of,
@@ -257,12 +258,6 @@ def compared(program, folder, env=None, name="program.py"):
         return path, profile  # what is collected in the reference's trace function is not traced
     assert differences(profile.hits(), reference(path, folder, env=env)[0]) == []
     return path, profile
-
-
-def hits_at(profile, path, mark):
-    """Of the line that ends with this mark, whichever function it is in."""
-    number = line_of(path, "# " + mark)
-    return sum(lines.get(number, 0) for lines in profile.hits().values())
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -7,15 +7,14 @@ import random
 import sys
 
 import pytest
+from comparing import check_random_program, check_sums
 from harness import (
     BUILD,
     MIB,
     SANITIZED,
     TRACER,
-    differences,
     line_of,
     own_messages_removed,
-    reference,
     run_ckernprof,
     run_python,
 )
@@ -701,23 +700,7 @@ def random_step(chance, k):
 @pytest.mark.parametrize("first", range(0, 12, 4))
 def test_random_programs(first, tmp_path):
     for seed in range(first, first + 4):
-        path = tmp_path / f"p{seed}.py"
-        path.write_text(random_program(seed))
-        expected, bare = reference(path, tmp_path)
-        ended = run_ckernprof(["-l", "-o", f"p{seed}.lprof", path], tmp_path)
-        assert (own_messages_removed(ended.out), ended.err, ended.code) == (
-            bare.out, bare.err, bare.code), seed
-        profile = ended.profile(f"p{seed}.lprof")
-        assert differences(profile.hits(), expected) == [], seed
-        check_sums(profile)
-
-
-def check_sums(profile):
-    """Self times are the total's parts, and no line has more than the whole."""
-    for key, function in profile.functions.items():
-        lines = function["lines"]
-        assert sum(lines.get("self", [0])) <= function["total"] * 1.001 + 200_000, key
-        assert max(lines.get("time", [0])) <= function["total"] * 1.001 + 200_000, key
+        check_random_program(random_program(seed), seed, tmp_path)
 
 
 # ---- gevent ----
