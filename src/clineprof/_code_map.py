@@ -2,7 +2,6 @@
 """memory_profiler's LineProfiler and the map from code to lines that it fills."""
 import gc
 import inspect
-import os
 import threading
 import types
 

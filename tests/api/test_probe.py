@@ -7,7 +7,6 @@ Each program here prints the same as under plain python, and its hits are those 
 counter, unless the test says otherwise."""
 
 import dis
-import os
 import re
 import sys
 

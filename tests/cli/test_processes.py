@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """--prof-child-procs: whatever a program starts is in the profile, to the hit, however it ends."""
 
-import os
 import re
 import signal
 import socket
