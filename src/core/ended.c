@@ -54,10 +54,7 @@ static bool copy_stack(struct clp_ended *ended, struct clp_thread *copy,
 
 static void copy_state(struct clp_thread *copy, const struct clp_thread *from)
 {
-    copy->last = from->last;
-    copy->stopped = from->stopped;
-    copy->correction = from->correction;
-    copy->usage = from->usage;
+    clp_engine_copy_clock(copy, from);
     copy->rss = from->rss;
     copy->last_rss = from->last_rss;
     copy->outside = from->outside;

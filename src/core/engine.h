@@ -312,6 +312,16 @@ struct clp_reach {
 /* The same where there are other threads. */
 void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_reach reach);
 
+/* For a thread that stands for another one: how far its time, what is taken off it, and its memory at
+ * the last line have come. */
+static inline void clp_engine_copy_clock(struct clp_thread *into, const struct clp_thread *from)
+{
+    into->last = from->last;
+    into->stopped = from->stopped;
+    into->correction = from->correction;
+    into->usage = from->usage;
+}
+
 /* Is there nothing to share: has nothing changed since the thread's last read? */
 static inline bool clp_engine_is_settled(const struct clp_thread *thread, int64_t rss)
 {

@@ -542,10 +542,7 @@ static size_t depth_of(const struct reader *reader, const struct clp_thread *thr
 static void copy_state(const struct reader *reader, struct clp_thread *into,
                        const struct clp_thread *from)
 {
-    into->last = from->last;
-    into->stopped = from->stopped;
-    into->correction = from->correction;
-    into->usage = from->usage;
+    clp_engine_copy_clock(into, from);
     into->reads = from->reads;
     into->others_grown = from->others_grown;
     into->others_released = from->others_released;
