@@ -55,12 +55,18 @@ def run(command, folder, env=None, stdin="", timeout=60):
     return Ended(process, folder)
 
 
+# What tells a program about the terminal, or the service, in which the tests themselves run.
+OF_THE_TESTS = {"NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLUMNS", "LINES", "COLORTERM",
+                "CI", "BUILD_NUMBER"}  # fmt: skip
+
+
 def clean_environment(more=None):
-    """The caller's environment without what would change how Python writes or finds things."""
+    """The caller's environment without what would change how Python and pytest write or find things,
+    and what would switch a profiler on."""
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("PYTHON", "CLINEPROF_"))
+        if not name.startswith(("PYTHON", "CLINEPROF", "LINE_PROFILE", "GITHUB_")) and name not in OF_THE_TESTS
     }
     kept["PYTHONUTF8"] = "1"
     # bare runs leave caches behind that later runs would load: let neither kind do so

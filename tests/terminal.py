@@ -13,9 +13,6 @@ import threading
 import pytest
 from harness import clean_environment
 
-# What would tell a program about the terminal in which the tests themselves run.
-OF_THE_TESTS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "COLORTERM")
-
 
 def read_to_the_end(terminal):
     data = b""
@@ -38,8 +35,7 @@ def on_terminal(words, folder, columns=120, rows=60, beside=None, streams=("stdi
     except OSError as error:
         pytest.skip(f"no terminals here: {error}")
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    env = {name: value for name, value in clean_environment().items() if name not in OF_THE_TESTS}
-    env.update({"VIRTUAL_ENV": sys.prefix, "TERM": "xterm-256color", **environment})
+    env = clean_environment({"VIRTUAL_ENV": sys.prefix, "TERM": "xterm-256color", **environment})
     ends = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) | dict.fromkeys(streams, its)
     process = subprocess.Popen([str(word) for word in words], cwd=folder, env=env, **ends)
     os.close(its)
