@@ -137,7 +137,7 @@ TEST_WISHES += ipython ipykernel nbclient nbconvert
 TEST_WISHES += pytest-xdist pytest-cov pytest-asyncio anyio
 TEST_WISHES += joblib gunicorn
 TEST_WISHES += greenlet gevent uvloop
-TEST_WISHES += debugpy
+TEST_WISHES += debugpy matplotlib
 # readers of the formats that clineprof writes
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
