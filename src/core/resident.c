@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose a change of resident memory is. Sizes belong to the process: a thread that reads takes what is
+/* Whose a change of resident memory is. The size is the process's: who reads takes what is
  * within its reach, and leaves the rest open for others (engine.h). */
 #include "engine_parts.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is kept of bodies that have left their thread's stack and will go on, maybe in another thread:
+/* What is kept of bodies that have left their thread's stack and may go on, in whichever thread:
  *
  *   a record       for each body that is suspended, under its frame's address
  *   a whole stack  where the program switches between stacks within a thread, under its owner's */
