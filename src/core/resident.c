@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* Whose a change of resident memory is. The size is the process's: who reads takes what is
+ * within its reach, and leaves the rest open for others (engine.h). */
+#include "engine_parts.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The size of the process; `own` is what the thread did to it. */
+static void set_rss(struct clp_thread *thread, int64_t rss, int64_t own)
+{
+    thread->engine->rss = rss;
+    thread->changes = thread->engine->changes;
+    thread->usage = rss > 0 ? (uint32_t)(rss / CLP_USAGE_UNIT) : 0;
+    thread->rss += own;
+}
+
+static void leave_open(struct clp_thread *thread, int64_t bytes)
+{
+    struct clp_engine *engine = thread->engine;
+
+    engine->others += bytes;
+    if (bytes > 0)
+        thread->others_grown += bytes;
+    else
+        thread->others_released -= bytes;
+    if (engine->open_count == CLP_OPEN_CHANGES)
+        memmove(engine->open, engine->open + 1, --engine->open_count * sizeof *engine->open);
+    engine->open[engine->open_count++] = (struct clp_rss_change){++engine->changes, bytes, 0};
+}
+
+void clp_engine_begin_rss(struct clp_thread *thread, int64_t rss)
+{
+    struct clp_engine *engine = thread->engine;
+
+    if (engine->knows_rss && rss != engine->rss)
+        leave_open(thread, rss - engine->rss);
+    engine->knows_rss = true;
+    set_rss(thread, rss, rss);
+    thread->last_rss = rss;
+    thread->rss_span = engine->rss_span;
+}
+
+void clp_engine_set_rss_span(struct clp_engine *engine, uint64_t ticks)
+{
+    engine->rss_span = ticks;
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        thread->rss_span = ticks;
+}
+
+static void take_rss(struct clp_thread *thread, int64_t rss, int64_t own)
+{
+    set_rss(thread, rss, own);
+    if (thread->rss != thread->last_rss)
+        clp_engine_make_special(thread);
+}
+
+void clp_engine_note_rss(struct clp_thread *thread, int64_t rss)
+{
+    take_rss(thread, rss, rss - thread->engine->rss);
+}
+
+/* The other threads cannot give back what they do not hold. `now`: it was seen just now. */
+static bool is_own_release(const struct clp_engine *engine, const struct clp_reach *reach,
+                           uint64_t bytes, bool now)
+{
+    if (bytes <= reach->released)
+        return true;
+    return now && (reach->ran_through || (reach->never_waited && engine->others < 0));
+}
+
+/* How much of the change is within reach. Memory comes page by page, but goes block by block: a
+ * release is taken as a whole. */
+static int64_t part_within(const struct clp_engine *engine, const struct clp_rss_change *change,
+                           struct clp_reach *reach, bool now)
+{
+    uint64_t bytes = (uint64_t)llabs(change->bytes);
+
+    if (change->bytes > 0) {
+        bytes = bytes < reach->grown ? bytes : reach->grown;
+        reach->grown -= bytes;
+        return (int64_t)bytes;
+    }
+    if (!is_own_release(engine, reach, bytes, now))
+        return 0;
+    reach->released -= bytes < reach->released ? bytes : reach->released;
+    return change->bytes;
+}
+
+/* The thread takes this part of a change. What had not been taken before was the other threads'. */
+static int64_t take_part(struct clp_thread *thread, struct clp_rss_change *change, int64_t part)
+{
+    int64_t *others = change->bytes > 0 ? &thread->others_grown : &thread->others_released;
+    int64_t left = change->bytes - change->idle;
+    int64_t taken = llabs(part) < llabs(left) ? part : left;
+
+    *others -= llabs(taken);
+    thread->engine->others -= taken;
+    if (thread->top == thread->stack) {
+        change->idle += taken;
+        return 0;
+    }
+    change->bytes -= part;
+    change->idle -= part - taken;
+    return part;
+}
+
+/* Takes what is open and within the thread's reach, the oldest first: fewest others can claim it. */
+static int64_t take_open(struct clp_thread *thread, struct clp_reach reach, uint64_t before)
+{
+    struct clp_engine *engine = thread->engine;
+    size_t kept = 0;
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < engine->open_count; i++) {
+        struct clp_rss_change change = engine->open[i];
+        if (change.number > thread->changes)
+            sum += take_part(thread, &change,
+                             part_within(engine, &change, &reach, change.number > before));
+        if (change.bytes != 0)
+            engine->open[kept++] = change;
+    }
+    engine->open_count = kept;
+    return sum;
+}
+
+void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_reach reach)
+{
+    struct clp_engine *engine = thread->engine;
+    uint64_t before = engine->changes;
+
+    if (rss != engine->rss)
+        leave_open(thread, rss - engine->rss);
+    take_rss(thread, rss, take_open(thread, reach, before));
+}
+
+/* ---- memory that is read later than from the start ---- */
+
+static void move_activations(struct clp_thread *thread, const struct clp_block *from,
+                             struct clp_block *into)
+{
+    for (struct clp_activation *at = thread->stack + 1; at <= thread->top; at++) {
+        if (at->block != from)
+            continue;
+        if (at->cell != &thread->outside)
+            at->cell = into->cells + (at->cell - from->cells);
+        at->block = into;
+    }
+}
+
+static bool add_rss_to(struct clp_thread *thread)
+{
+    struct clp_pool *pool = &thread->engine->pool;
+
+    for (uint32_t i = 0; i < thread->block_room; i++) {
+        struct clp_block *old = thread->blocks[i], *block;
+        if (old == NULL || old->rss != NULL)
+            continue;
+        block = clp_block_new(pool, &thread->engine->functions.items[i], i, true);
+        if (block == NULL)
+            return false;
+        memcpy(block->cells, old->cells, old->line_count * sizeof *old->cells);
+        block->running = old->running;
+        block->total = old->total;
+        block->total_correction = old->total_correction;
+        block->latest = old->latest;
+        move_activations(thread, old, block);
+        thread->blocks[i] = block;
+        clp_block_free(pool, old);
+    }
+    return true;
+}
+
+bool clp_engine_add_rss(struct clp_engine *engine)
+{
+    bool done = true;
+
+    for (struct clp_thread *ended = engine->ended; ended != NULL && done; ended = ended->next)
+        done = add_rss_to(ended);
+    for (struct clp_thread *thread = engine->threads; thread != NULL && done; thread = thread->next)
+        done = add_rss_to(thread);
+    engine->with_rss |= done;
+    return done;
+}
+
+void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t span)
+{
+    clp_engine_set_rss_span(engine, span);
+    engine->rss = rss;
+    engine->knows_rss = true;
+    engine->open_count = 0;
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        thread->changes = engine->changes;
+}

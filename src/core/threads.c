@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* A thread's counters and its stack: made at its first event, kept by group when it ends. */
+#include "engine_parts.h"
+#include <string.h>
+
+#define FIRST_STACK_ROOM 64
+
+static void set_thread_costs(struct clp_thread *thread, const struct clp_costs *costs)
+{
+    thread->line_cost = costs->line;
+    thread->enter = costs->enter;
+    thread->leave = costs->leave;
+    thread->last_line = costs->last_line;
+    thread->line_ticks = (int64_t)(costs->line / CLP_CORRECTION_ONE);
+    thread->leave_ticks = (int64_t)((costs->line + costs->leave.before) / CLP_CORRECTION_ONE);
+    thread->suspend_ticks = (int64_t)((costs->line + costs->suspend.before) / CLP_CORRECTION_ONE);
+}
+
+void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs)
+{
+    engine->costs = *costs;
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        set_thread_costs(thread, costs);
+}
+
+/* ---- made ---- */
+
+static struct clp_activation *new_stack(struct clp_engine *engine, size_t room)
+{
+    struct clp_area *area =
+        clp_pool_take(&engine->pool, CLP_STACK_HEAD + room * sizeof(struct clp_activation));
+
+    if (area == NULL)
+        return NULL;
+    clp_area_set_kind(area, CLP_AREA_STACK);
+    return (struct clp_activation *)((char *)area + CLP_STACK_HEAD);
+}
+
+static void free_stack(struct clp_engine *engine, struct clp_activation *stack)
+{
+    clp_pool_give(&engine->pool, (char *)stack - CLP_STACK_HEAD);
+}
+
+static void free_thread(struct clp_thread *thread)
+{
+    struct clp_engine *engine = thread->engine;
+
+    for (size_t i = 0; i < thread->block_room; i++) {
+        if (thread->blocks[i] != NULL)
+            clp_block_free(&engine->pool, thread->blocks[i]);
+    }
+    clp_mem_free(engine->mem, thread->blocks, thread->block_room, sizeof(struct clp_block *));
+    free_stack(engine, thread->stack);
+    clp_pool_give(&engine->pool, thread);
+}
+
+static struct clp_thread *new_thread(struct clp_engine *engine)
+{
+    struct clp_thread *thread = clp_pool_take(&engine->pool, sizeof *thread);
+
+    if (thread == NULL)
+        return NULL;
+    thread->engine = engine;
+    thread->stack = new_stack(engine, FIRST_STACK_ROOM);
+    if (thread->stack == NULL) {
+        clp_pool_give(&engine->pool, thread);
+        return NULL;
+    }
+    thread->stack_room = FIRST_STACK_ROOM;
+    set_thread_costs(thread, &engine->costs);
+    thread->last_room = thread->stack + thread->stack_room - 1;
+    thread->outside.open = 1;
+    thread->top = thread->stack;
+    thread->top->cell = &thread->outside;
+    clp_area_set_kind(&thread->area, CLP_AREA_THREAD);
+    return thread;
+}
+
+struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now, int64_t rss)
+{
+    struct clp_thread *thread = new_thread(engine);
+
+    if (thread == NULL) {
+        engine->lost = true;
+        return NULL;
+    }
+    thread->last = now;
+    clp_engine_begin_rss(thread, rss);
+    thread->next = engine->threads;
+    engine->threads = thread;
+    return thread;
+}
+
+bool clp_engine_reserve(struct clp_thread *thread, size_t room)
+{
+    size_t depth = (size_t)(thread->top - thread->stack);
+    struct clp_activation *old = thread->stack, *stack;
+
+    if (room <= thread->stack_room)
+        return true;
+    stack = new_stack(thread->engine, room);
+    if (stack == NULL)
+        return false;
+    memcpy(stack, old, thread->stack_room * sizeof *stack);
+    thread->stack_room = room;
+    thread->stack = stack;
+    thread->top = stack + depth;
+    thread->last_room = stack + thread->stack_room - 1;
+    free_stack(thread->engine, old);
+    return true;
+}
+
+struct clp_block *clp_engine_block(struct clp_thread *thread, uint32_t function)
+{
+    struct clp_engine *engine = thread->engine;
+
+    if (CLP_LIKELY(clp_engine_has_block(thread, function)))
+        return thread->blocks[function];
+    if (function >= thread->block_room) {
+        size_t room = thread->block_room * 2 > function ? thread->block_room * 2 : function + 16u;
+        if (clp_mem_grow(engine->mem, (void **)&thread->blocks, &thread->block_room, room,
+                         sizeof(struct clp_block *)) != CLP_OK)
+            return NULL;
+    }
+    thread->blocks[function] = clp_block_new(&engine->pool, &engine->functions.items[function],
+                                             function, engine->with_rss);
+    return thread->blocks[function];
+}
+
+/* ---- ended ---- */
+
+/* What the ended threads of the group have counted; NULL: no memory. */
+static struct clp_thread *ended_of(struct clp_engine *engine, uint32_t group)
+{
+    struct clp_thread *ended = engine->ended;
+
+    while (ended != NULL && ended->group != group)
+        ended = ended->next;
+    if (ended != NULL || (ended = new_thread(engine)) == NULL)
+        return ended;
+    ended->group = group;
+    ended->next = engine->ended;
+    engine->ended = ended;
+    return ended;
+}
+
+/* False: no memory; the rest waits in its thread. */
+static bool merge_blocks(struct clp_thread *into, struct clp_thread *from)
+{
+    for (uint32_t i = 0; i < from->block_room; i++) {
+        struct clp_block *block;
+        if (from->blocks[i] == NULL)
+            continue;
+        if ((block = clp_engine_block(into, i)) == NULL)
+            return false;
+        clp_block_merge(block, from->blocks[i]);
+        clp_block_free(&from->engine->pool, from->blocks[i]);
+        from->blocks[i] = NULL;
+    }
+    return true;
+}
+
+void clp_engine_reap(struct clp_engine *engine)
+{
+    struct clp_thread **link = &engine->threads;
+
+    while (*link != NULL) {
+        struct clp_thread *thread = *link;
+        if (!thread->ended) {
+            link = &thread->next;
+            continue;
+        }
+        struct clp_thread *into = ended_of(engine, thread->group);
+        if (into == NULL)
+            return; /* it stays in the list; nothing is lost */
+        clp_engine_unwind(thread, thread->last + thread->stopped);
+        if (!merge_blocks(into, thread))
+            return;
+        into->correction += thread->correction;
+        into->stopped += thread->stopped;
+        into->reads += thread->reads;
+        into->others_grown += thread->others_grown;
+        into->others_released += thread->others_released;
+        *link = thread->next;
+        free_thread(thread);
+    }
+}
+
+/* ---- all of them ---- */
+
+static void add_totals(struct clp_engine_totals *totals, const struct clp_thread *thread)
+{
+    totals->correction += thread->correction;
+    totals->stopped += thread->stopped;
+    totals->reads += thread->reads;
+    totals->others_grown += thread->others_grown;
+    totals->others_released += thread->others_released;
+}
+
+void clp_engine_sum(const struct clp_engine *engine, struct clp_engine_totals *totals)
+{
+    *totals = (struct clp_engine_totals){0};
+    for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        add_totals(totals, thread);
+    for (const struct clp_thread *ended = engine->ended; ended != NULL; ended = ended->next)
+        add_totals(totals, ended);
+}
+
+static void free_threads(struct clp_thread **list)
+{
+    struct clp_thread *next;
+
+    for (struct clp_thread *thread = *list; thread != NULL; thread = next) {
+        next = thread->next;
+        free_thread(thread);
+    }
+    *list = NULL;
+}
+
+void clp_engine_clear_threads(struct clp_engine *engine)
+{
+    free_threads(&engine->threads);
+    free_threads(&engine->ended);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* Tuples, lists and dicts, the marks that say where their items begin, and the memo, by which a
+ * pickle comes back to what it made before. */
+#include "unpickle_parts.h"
+
+#define MOST_VALUES ((size_t)1 << 26)
+
+/* ---- marks ---- */
+
+static bool take_mark(struct clp_unpickler *machine, size_t *height)
+{
+    if (machine->mark_count == 0) {
+        (void)corrupt(machine, "an instruction that lacks its mark");
+        return false;
+    }
+    *height = machine->marks[--machine->mark_count];
+    return true;
+}
+
+clp_status clp_unpickle_mark(struct clp_unpickler *machine, const struct clp_argument *argument,
+                             unsigned detail)
+{
+    (void)argument;
+    (void)detail;
+    if (!CLP_RESERVE(machine, machine->marks, machine->mark_count, machine->mark_room))
+        return no_memory(machine);
+    machine->marks[machine->mark_count++] = (uint32_t)machine->stack_count;
+    return CLP_OK;
+}
+
+/* ---- containers ---- */
+
+clp_status clp_unpickler_push_node(struct clp_unpickler *machine, enum clp_pickled_kind kind)
+{
+    struct clp_unpickled *values = machine->values;
+    struct clp_pickled value = of_kind(kind);
+
+    if (!CLP_RESERVE(machine, values->nodes, values->node_count, values->node_room))
+        return no_memory(machine);
+    if (values->node_count == MOST_VALUES)
+        return refuse(machine, CLP_TOO_LARGE, "too many values");
+    value.as.node = (uint32_t)values->node_count;
+    values->nodes[values->node_count++] = (struct clp_pickled_node){0};
+    return push(machine, value);
+}
+
+clp_status clp_unpickler_add_item(struct clp_unpickler *machine, uint32_t node,
+                                  const struct clp_pickled *value)
+{
+    struct clp_unpickled *values = machine->values;
+    struct clp_pickled_node *into = &values->nodes[node];
+
+    if (!CLP_RESERVE(machine, values->items, values->item_count, values->item_room))
+        return no_memory(machine);
+    if (values->item_count == MOST_VALUES)
+        return refuse(machine, CLP_TOO_LARGE, "too many values");
+    uint32_t place = (uint32_t)values->item_count++;
+    values->items[place] = (struct clp_pickled_item){.value = *value};
+    if (into->count++ == 0)
+        into->first = place;
+    else
+        values->items[into->last].next = place;
+    into->last = place;
+    return CLP_OK;
+}
+
+/* Moves what lies on the stack from `height` on into the node. */
+static clp_status add_items(struct clp_unpickler *machine, uint32_t node, size_t height)
+{
+    clp_status status = CLP_OK;
+
+    for (size_t i = height; i < machine->stack_count && status == CLP_OK; i++)
+        status = clp_unpickler_add_item(machine, node, &machine->stack[i]);
+    machine->stack_count = height;
+    return status;
+}
+
+clp_status clp_unpickle_empty(struct clp_unpickler *machine, const struct clp_argument *argument,
+                              unsigned detail)
+{
+    (void)argument;
+    return clp_unpickler_push_node(machine, (enum clp_pickled_kind)detail);
+}
+
+/* A new container of what lies on the stack from `height` on. */
+static clp_status gather(struct clp_unpickler *machine, enum clp_pickled_kind kind, size_t height)
+{
+    clp_status status = clp_unpickler_push_node(machine, kind);
+
+    if (status != CLP_OK)
+        return status;
+    struct clp_pickled value = machine->stack[--machine->stack_count];
+    status = add_items(machine, value.as.node, height);
+    return status == CLP_OK ? push(machine, value) : status;
+}
+
+clp_status clp_unpickle_tuple(struct clp_unpickler *machine, const struct clp_argument *argument,
+                              unsigned detail)
+{
+    (void)argument;
+    if (top(machine, detail) == NULL)
+        return machine->fault->status;
+    return gather(machine, CLP_PICKLED_TUPLE, machine->stack_count - detail);
+}
+
+clp_status clp_unpickle_gather(struct clp_unpickler *machine, const struct clp_argument *argument,
+                               unsigned detail)
+{
+    size_t height;
+
+    (void)argument;
+    if (!take_mark(machine, &height))
+        return machine->fault->status;
+    if (detail == CLP_PICKLED_DICT && (machine->stack_count - height) % 2 != 0)
+        return corrupt(machine, "a dict with a key that has no value");
+    return gather(machine, (enum clp_pickled_kind)detail, height);
+}
+
+/* Adds what lies from `height` on to the container below it. */
+static clp_status extend(struct clp_unpickler *machine, size_t height, unsigned kind)
+{
+    if (height <= floor_of(machine) || machine->stack[height - 1].kind != kind)
+        return corrupt(machine, "items for something that takes none");
+    if (kind == CLP_PICKLED_DICT && (machine->stack_count - height) % 2 != 0)
+        return corrupt(machine, "a dict with a key that has no value");
+    return add_items(machine, machine->stack[height - 1].as.node, height);
+}
+
+clp_status clp_unpickle_extend(struct clp_unpickler *machine, const struct clp_argument *argument,
+                               unsigned detail)
+{
+    size_t height;
+
+    (void)argument;
+    if (!take_mark(machine, &height))
+        return machine->fault->status;
+    return extend(machine, height, detail);
+}
+
+/* One item, or one key and its value. */
+clp_status clp_unpickle_add(struct clp_unpickler *machine, const struct clp_argument *argument,
+                            unsigned detail)
+{
+    size_t count = detail == CLP_PICKLED_DICT ? 2 : 1;
+
+    (void)argument;
+    if (top(machine, count) == NULL)
+        return machine->fault->status;
+    return extend(machine, machine->stack_count - count, detail);
+}
+
+/* ---- the memo ---- */
+
+/* Writers number what they make, so a number beyond the bytes so far is no writer's. */
+static clp_status remember(struct clp_unpickler *machine, uint64_t place)
+{
+    const struct clp_pickled *value = top(machine, 1);
+    size_t room = machine->memo_room == 0 ? 64 : machine->memo_room;
+
+    if (value == NULL)
+        return machine->fault->status;
+    if (place > machine->start)
+        return corrupt(machine, "a memo number that no pickle of this size reaches");
+    while (room <= place)
+        room *= 2;
+    if (room != machine->memo_room &&
+        clp_mem_grow(machine->values->mem, (void **)&machine->memo, &machine->memo_room, room,
+                     sizeof *machine->memo) != CLP_OK)
+        return no_memory(machine);
+    machine->memo[place] = *value;
+    machine->memo_count++;
+    return CLP_OK;
+}
+
+clp_status clp_unpickle_memoize(struct clp_unpickler *machine, const struct clp_argument *argument,
+                                unsigned detail)
+{
+    (void)argument;
+    (void)detail;
+    return remember(machine, machine->memo_count);
+}
+
+static clp_status recall(struct clp_unpickler *machine, uint64_t place)
+{
+    if (place >= machine->memo_room || machine->memo[place].kind == CLP_PICKLED_UNSET)
+        return corrupt(machine, "a memo number that was never given");
+    return push(machine, machine->memo[place]);
+}
+
+clp_status clp_unpickle_put(struct clp_unpickler *machine, const struct clp_argument *argument,
+                            unsigned detail)
+{
+    (void)detail;
+    return remember(machine, argument->number);
+}
+
+clp_status clp_unpickle_get(struct clp_unpickler *machine, const struct clp_argument *argument,
+                            unsigned detail)
+{
+    (void)detail;
+    return recall(machine, argument->number);
+}
+
+/* The same with a number in digits. */
+clp_status clp_unpickle_memo_text(struct clp_unpickler *machine,
+                                  const struct clp_argument *argument, unsigned detail)
+{
+    if (clp_unpickle_decimal(machine, argument, 0) != CLP_OK)
+        return machine->fault->status;
+    struct clp_pickled place = machine->stack[--machine->stack_count];
+    if (place.kind != CLP_PICKLED_NUMBER)
+        return corrupt(machine, "a memo number that was never given");
+    return detail == 'p' ? remember(machine, place.as.number) : recall(machine, place.as.number);
+}
