@@ -11,8 +11,8 @@ import threading
 import tracemalloc
 
 MONITORING = getattr(sys, "monitoring", None)
-# The settrace tracer shares a thread's one trace function, and says so when it is taken away.
-OTHERS_MAY_TRACE = sys.gettrace() is None
+# A thread has one trace function, and the settrace tracer (the only one of 3.10) needs it.
+OTHERS_MAY_TRACE = sys.gettrace() is None and sys.version_info >= (3, 11)
 
 
 def counts(n):
