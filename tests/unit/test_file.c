@@ -357,7 +357,7 @@ static int read_slowly(const char *path, size_t count)
 Test(file, writes_a_pipe_as_it_is_through_interruptions)
 {
     enum { COUNT = 200000 };
-    unsigned char *bytes = malloc(COUNT);
+    static unsigned char bytes[COUNT];
     struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
     struct sigaction action = {.sa_handler = ignore};
     int result;
@@ -379,7 +379,6 @@ Test(file, writes_a_pipe_as_it_is_through_interruptions)
     cr_assert_eq(result, 0);
     struct stat about;
     cr_assert(stat("pipe", &about) == 0 && S_ISFIFO(about.st_mode), "the pipe was replaced");
-    free(bytes);
 }
 
 Test(file, reads_a_pipe_to_its_end_through_interruptions)

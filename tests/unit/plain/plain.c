@@ -31,8 +31,9 @@ void plain_fail(const char *file, int line, bool ends, const char *what, const c
         exit(1);
 }
 
-void plain_skip(void)
+void plain_skip(const char *reason)
 {
+    printf("  SKIP  %s\n", reason);
     exit(SKIPPED);
 }
 

@@ -36,7 +36,7 @@ struct plain_test {
 void plain_add(struct plain_test *test);
 void plain_fail(const char *file, int line, bool ends, const char *what, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-void plain_skip(void) __attribute__((noreturn));
+void plain_skip(const char *reason) __attribute__((noreturn));
 
 #define PLAIN_ADD(id, ...)                                \
     static struct plain_test id##_test = {__VA_ARGS__};   \
@@ -94,7 +94,7 @@ void plain_skip(void) __attribute__((noreturn));
 #define cr_expect_str_empty(a, ...) PLAIN_TEXTS(false, a, ==, "", __VA_ARGS__)
 #define cr_expect_float_eq(a, b, by, ...) PLAIN_NEAR(false, a, b, by, __VA_ARGS__)
 
-#define cr_skip_test(...) plain_skip()
+#define cr_skip_test(reason) plain_skip(reason)
 #define cr_calloc calloc
 #define cr_free free
 
