@@ -267,12 +267,8 @@ def test_both_orders(tool, order, tracer, tmp_path, alone):
     is_first = order == "tool first"
     if tool == "line_profiler" and not is_first and tracer != "probe":
         return
-    by_settrace = tracer == "settrace" or (
-        tool == "line_profiler" and is_first and sys.version_info < (3, 12)
-    )
-    assert displaced == (by_settrace and TOOLS[tool][1])
-    if not displaced:
-        assert hits_of(functions) == HITS
+    assert not displaced
+    assert hits_of(functions) == HITS
 
 
 # ---- programs of their own, and commands -------------------------------------------------------
