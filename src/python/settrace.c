@@ -268,19 +268,39 @@ static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame
                                             clp_shape_repeats_at(&selected->shape, offset));
 }
 
-/* An event of a body that is not on top: not selected, but for two cases. A window was opened on it while
- * it ran; and 3.15 tells of a return of the caller when making a generator fails, and the caller goes
- * on. */
-static void note_other(struct clp_thread *thread, PyFrameObject *frame, int what)
+/* May the body have gone on untold? On 3.11 it does when what it awaits, or takes values from, ends by an
+ * exception that is thrown in: it is continued behind the instruction that tells of calls. */
+static bool may_go_on_untold(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    PyCodeObject *code = PyFrame_GetCode(frame);
+
+    Py_DECREF(code); /* the frame holds it */
+    return (code->co_flags & CLP_SUSPENDS) != 0;
+#else
+    (void)frame;
+    return false;
+#endif
+}
+
+/* An event of a body that is not on top: not selected, but for three cases. It went on untold; a window
+ * was opened on it while it ran; and 3.15 tells of a return of the caller when making a generator fails,
+ * and the caller goes on. */
+static void note_other(struct clp_thread *thread, PyFrameObject *frame, int what,
+                       const PyObject *value)
 {
     clp_engine_add_cost(thread, hooked->engine.costs.foreign);
-    if (what != PyTrace_LINE ||
-        CLP_LIKELY(!hooked->opened_late && !clp_engine_left_last(thread, frame)))
+    bool late = what == PyTrace_LINE &&
+                CLP_UNLIKELY(hooked->opened_late || clp_engine_left_last(thread, frame));
+    if (CLP_LIKELY(!late && !may_go_on_untold(frame)))
         return;
     const struct clp_selected *selected = counted_of(frame);
     if (selected == NULL || !clp_recorder_align(selected, thread, frame))
         return;
-    if (clp_engine_current_line(thread) >= 0 || !may_repeat(selected, frame))
+    if (what == PyTrace_RETURN)
+        note_return(thread, frame, value);
+    else if (what == PyTrace_LINE &&
+             (clp_engine_current_line(thread) >= 0 || !may_repeat(selected, frame)))
         note_line(thread, frame);
 }
 
@@ -295,7 +315,7 @@ static void note_event(PyFrameObject *frame, int what, const PyObject *argument)
     if (what == PyTrace_CALL)
         note_call(thread, frame);
     else if (thread->top->frame != frame)
-        note_other(thread, frame, what);
+        note_other(thread, frame, what, argument);
     else if (what == PyTrace_LINE)
         note_line(thread, frame);
     else if (what == PyTrace_RETURN)
