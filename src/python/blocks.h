@@ -69,24 +69,22 @@ void clp_blocks_unwatch(struct clp_stay *stay);
 void clp_blocks_unwatch_code(struct clp_recorder *recorder, PyObject *code);
 void clp_blocks_unwatch_all(struct clp_recorder *recorder);
 
-/* The thread's trace function, not counting that of blocks. */
+/* Before 3.12, of the thread's trace function: are its events wanted for blocks? One of them. */
 #if CLP_HAS_MONITORING
-static inline Py_tracefunc clp_blocks_trace_function(const struct clp_recorder *recorder,
-                                                     const PyThreadState *state)
+static inline bool clp_blocks_trace(const struct clp_recorder *recorder, const PyThreadState *state)
 {
-    (void)recorder;
-    return state->c_tracefunc;
+    (void)recorder, (void)state;
+    return false;
+}
+static inline void clp_blocks_note(struct clp_recorder *recorder, PyFrameObject *frame, int what,
+                                   const PyObject *argument)
+{
+    (void)recorder, (void)frame, (void)what, (void)argument;
 }
 #else
-Py_tracefunc clp_blocks_trace_function(const struct clp_recorder *recorder,
-                                       const PyThreadState *state);
-#endif
-
-#if CLP_HAS_FRAME_HOOK
-/* settrace.c: the tracer's function is the thread's, if there is none; tracing is on in the frame that
- * goes on now only if somebody needs it. */
-void clp_settrace_begin(PyThreadState *state);
-void clp_settrace_settle(PyThreadState *state);
+bool clp_blocks_trace(const struct clp_recorder *recorder, const PyThreadState *state);
+void clp_blocks_note(struct clp_recorder *recorder, PyFrameObject *frame, int what,
+                     const PyObject *argument);
 #endif
 
 /* ---- for the events of the body itself ---- */

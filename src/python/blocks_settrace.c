@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of open blocks on CPython 3.10 and 3.11: the thread's trace function, while a block is open.
- * One that somebody else has set is called, too, and sys.gettrace() goes on to show it. */
+/* Events of open blocks on CPython 3.10 and 3.11: the thread's trace function, while a block is open. */
 #include "blocks.h"
+#include "trace_place.h"
 
 #if !CLP_HAS_MONITORING
 
 /* A thread that is traced for blocks. */
 struct source {
     struct source *next;
-    struct clp_recorder *recorder; /* borrowed */
-    PyThreadState *state;
-    Py_tracefunc before; /* the thread's own; its object stays where it is */
-    int open;            /* blocks */
+    const PyThreadState *state;
+    int open; /* blocks */
 };
 
 static struct source *source_of(const struct clp_recorder *recorder, const PyThreadState *state)
@@ -34,8 +32,8 @@ static bool is_suspended(const struct clp_recorder *recorder, PyFrameObject *fra
 #endif
 }
 
-static void note(struct clp_recorder *recorder, PyFrameObject *frame, int what,
-                const PyObject *argument)
+void clp_blocks_note(struct clp_recorder *recorder, PyFrameObject *frame, int what,
+                     const PyObject *argument)
 {
     if (!clp_blocks_hold(recorder, frame))
         return;
@@ -49,43 +47,14 @@ static void note(struct clp_recorder *recorder, PyFrameObject *frame, int what,
         clp_blocks_leave(recorder, frame);
 }
 
-static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+bool clp_blocks_trace(const struct clp_recorder *recorder, const PyThreadState *state)
 {
-    PyThreadState *state = PyThreadState_Get();
-    struct clp_recorder *recorder =
-        clp_thread_here != NULL ? clp_recorder_of(clp_thread_here) : NULL;
-    struct source *source = recorder != NULL ? source_of(recorder, state) : NULL;
-    Py_tracefunc before = source != NULL ? source->before : NULL;
+    const struct source *source = source_of(recorder, state);
 
-    if (source != NULL)
-        note(recorder, frame, what, argument);
-    if (source == NULL || source->open == 0) /* a generator took its block to another thread */
-        PyEval_SetTrace(before, object);
-    return before != NULL ? before(object, frame, what, argument) : 0;
+    return source != NULL && source->open > 0;
 }
 
-Py_tracefunc clp_blocks_trace_function(const struct clp_recorder *recorder,
-                                       const PyThreadState *state)
-{
-    return state->c_tracefunc == on_event ? source_of(recorder, state)->before
-                                          : state->c_tracefunc;
-}
-
-#if !CLP_HAS_FRAME_HOOK
-
-static void clp_settrace_begin(PyThreadState *state)
-{
-    (void)state;
-}
-
-static void clp_settrace_settle(PyThreadState *state)
-{
-    (void)state;
-}
-
-#endif
-
-static struct source *new_source(struct clp_recorder *recorder, PyThreadState *state)
+static struct source *new_source(struct clp_recorder *recorder, const PyThreadState *state)
 {
     struct source *source = clp_mem_alloc(&recorder->mem, 1, sizeof *source);
 
@@ -93,8 +62,7 @@ static struct source *new_source(struct clp_recorder *recorder, PyThreadState *s
         PyErr_NoMemory();
         return NULL;
     }
-    *source = (struct source){
-        .next = recorder->blocks.source, .recorder = recorder, .state = state};
+    *source = (struct source){recorder->blocks.source, state, 0};
     recorder->blocks.source = source;
     return source;
 }
@@ -110,11 +78,8 @@ bool clp_blocks_watch(struct clp_stay *stay, PyObject *code)
         return false;
     stay->source = source;
     source->open++;
-    if (state->c_tracefunc != on_event) {
-        clp_settrace_begin(state);
-        source->before = state->c_tracefunc;
-        PyEval_SetTrace(on_event, state->c_traceobj);
-    }
+    clp_settrace_open(stay->recorder);
+    (void)clp_place_take(state);
     clp_settrace_settle(state);
     return true;
 }
@@ -124,8 +89,10 @@ void clp_blocks_unwatch(struct clp_stay *stay)
     PyThreadState *state = PyThreadState_Get();
     struct source *source = stay->source;
 
-    if (--source->open == 0 && source->state == state && state->c_tracefunc == on_event)
-        PyEval_SetTrace(source->before, state->c_traceobj);
+    source->open--;
+    if (!clp_settrace_wants(stay->recorder, state))
+        clp_place_leave(state);
+    clp_place_close();
     clp_settrace_settle(state);
 }
 

@@ -103,7 +103,8 @@ struct clp_recorder {
     struct clp_refusal *refusals;      /* the newest first; owned */
     struct clp_blocks blocks;
     struct clp_greenlets greenlets;
-    void *probe_state, *monitoring_state, *settrace_state; /* each tracer's own */
+    void *probe_state, *monitoring_state; /* each tracer's own */
+    bool settrace_on; /* that tracer sends events */
     bool names_threads; /* they are told apart (names.h) */
     unsigned long first_thread; /* .. and this is the main one */
     bool displaced;     /* another tool took the tracer's place; events are missing */

@@ -11,39 +11,59 @@
  * count the same. */
 #include "blocks.h"
 #include "newcomers.h"
+#include "trace_place.h"
 #include "tracer.h"
+
+/* Trace functions and hooks are given no argument of ours, so the one that records is found here. */
+static struct clp_recorder *hooked;
+
+static const struct clp_selected *selected_of(PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    const struct clp_selected *selected = clp_recorder_traced(hooked, (PyObject *)code);
+
+    Py_DECREF(code); /* the frame holds it */
+    return selected;
+}
+
+/* .. if somebody counts it. */
+static const struct clp_selected *counted_of(PyFrameObject *frame)
+{
+    const struct clp_selected *selected = selected_of(frame);
+
+    return selected != NULL && clp_recorder_counts(selected) ? selected : NULL;
+}
+
+/* Or does the body go on? */
+static bool begins(const struct clp_selected *selected, PyFrameObject *frame)
+{
+    return clp_compat_frame_offset(frame) < selected->shape.first_yield;
+}
 
 #if CLP_HAS_FRAME_HOOK
 
 /* ---- 3.10: tracing only inside selected bodies ---- */
 
-/* The hook is given no argument of ours, so the one that records is found here. */
-static struct clp_recorder *hooked;
 static _PyFrameEvalFunction next_hook;
 
-static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+static void note_event(PyFrameObject *frame, int what, const PyObject *argument)
 {
     struct clp_thread *thread = clp_thread_here;
 
-    (void)object, (void)argument;
+    (void)argument;
     if (what != PyTrace_LINE || thread == NULL)
-        return 0;
-    clp_blocks_lift(clp_recorder_of(thread), thread);
+        return;
+    clp_blocks_lift(hooked, thread);
     if (thread->top->frame == frame)
-        clp_recorder_line(clp_recorder_of(thread), thread, PyFrame_GetLineNumber(frame));
-    clp_blocks_lower(clp_recorder_of(thread), thread);
-    return 0;
-}
-
-static bool is_traced(const PyThreadState *state)
-{
-    return clp_blocks_trace_function(hooked, state) == on_event;
+        clp_recorder_line(hooked, thread, PyFrame_GetLineNumber(frame));
+    clp_blocks_lower(hooked, thread);
 }
 
 /* Is tracing in this thread ours alone to switch? */
 static bool ours(const PyThreadState *state)
 {
-    return is_traced(state) && state->c_profilefunc == NULL;
+    return state->c_tracefunc == clp_settrace_event && !clp_place_is_shared(state) &&
+           state->c_profilefunc == NULL;
 }
 
 static void switch_tracing(PyThreadState *state, bool on)
@@ -66,22 +86,27 @@ void clp_settrace_settle(PyThreadState *state)
         switch_tracing(state, is_wanted(state));
 }
 
-void clp_settrace_begin(PyThreadState *state)
+/* The frame has put somebody into the thread's place, or taken somebody out of it. */
+static void look_after(PyThreadState *state)
 {
-    if (state->c_tracefunc == NULL)
-        PyEval_SetTrace(on_event, NULL);
+    if (state->c_tracefunc != NULL && clp_settrace_wants(hooked, state))
+        (void)clp_place_take(state);
+    clp_settrace_settle(state);
 }
 
 static PyObject *run_unselected(PyThreadState *state, PyFrameObject *frame, int throws)
 {
     bool traced = state->cframe->use_tracing && ours(state);
+    const PyObject *object = state->c_traceobj; /* never dereferenced */
 
     if (traced)
         switch_tracing(state, false);
     PyObject *result = next_hook(state, frame, throws);
     if (traced)
         switch_tracing(state, state->c_tracefunc != NULL || state->c_profilefunc != NULL);
-    if (traced || CLP_UNLIKELY(hooked->blocks.stays != NULL)) /* it may have opened a block */
+    if (CLP_UNLIKELY(state->c_traceobj != object))
+        look_after(state);
+    else if (traced || CLP_UNLIKELY(hooked->blocks.stays != NULL)) /* it may have opened a block */
         clp_settrace_settle(state);
     return result;
 }
@@ -118,18 +143,19 @@ static PyObject *run_selected(struct clp_thread *thread, const struct clp_select
 {
     bool traced = state->cframe->use_tracing != 0;
 
-    clp_settrace_begin(state);
+    (void)clp_place_take(state);
+    const PyObject *object = state->c_traceobj; /* never dereferenced */
     if (ours(state))
         switch_tracing(state, true);
-    else if (!is_traced(state))
-        hooked->displaced = true;
     if (frame->f_lasti < 0)
         clp_recorder_enter(selected, thread, frame);
     else
         clp_recorder_resume(selected, thread, frame);
     PyObject *result = next_hook(state, frame, throws);
     note_exit(thread, frame);
-    if (!traced && ours(state))
+    if (CLP_UNLIKELY(state->c_traceobj != object))
+        look_after(state);
+    else if (!traced && ours(state))
         switch_tracing(state, false);
     return result;
 }
@@ -154,61 +180,48 @@ static bool start(struct clp_recorder *recorder)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
 
-    hooked = recorder;
+    clp_settrace_open(recorder);
     if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != on_frame) /* another profiler's */
         next_hook = _PyInterpreterState_GetEvalFrameFunc(interpreter);
     _PyInterpreterState_SetEvalFrameFunc(interpreter, on_frame);
+    recorder->settrace_on = true;
     return true;
 }
 
 static void stop(struct clp_recorder *recorder)
 {
-    PyThreadState *state = PyThreadState_Get();
-
-    if (hooked != recorder)
+    if (!recorder->settrace_on)
         return;
+    recorder->settrace_on = false;
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), next_hook);
-    if (state->c_tracefunc == on_event)
-        PyEval_SetTrace(NULL, NULL);
+    clp_place_leave_all();
+    clp_place_close();
 }
 
 #else
 
 /* ---- 3.11 and newer: every call is looked at ---- */
 
-static const struct clp_selected *selected_of(const struct clp_recorder *recorder,
-                                              PyFrameObject *frame)
+static void note_call(struct clp_thread *thread, PyFrameObject *frame)
 {
-    PyCodeObject *code = PyFrame_GetCode(frame);
+    const struct clp_selected *selected = counted_of(frame);
 
-    Py_DECREF(code); /* the frame holds it */
-    return clp_recorder_traced(recorder, (PyObject *)code);
-}
-
-static void note_call(struct clp_recorder *recorder, PyFrameObject *frame)
-{
-    const struct clp_selected *selected = selected_of(recorder, frame);
-    struct clp_thread *thread;
-
-    if ((thread = clp_recorder_thread(recorder)) == NULL)
-        return;
-    if (selected == NULL || !clp_recorder_counts(selected)) {
+    if (selected == NULL) {
         if (CLP_UNLIKELY(clp_engine_left_last(thread, frame)))
             thread->top[1].frame = NULL; /* another body at its address */
-        clp_engine_add_cost(thread, recorder->engine.costs.foreign);
+        clp_engine_add_cost(thread, hooked->engine.costs.foreign);
         return;
     }
-    if (clp_compat_frame_offset(frame) < selected->shape.first_yield)
+    if (begins(selected, frame))
         clp_recorder_enter(selected, thread, frame);
     else
         clp_recorder_resume(selected, thread, frame);
 }
 
 /* A suspension looks like a return; a body that an exception leaves returns no value. */
-static bool suspends(const struct clp_recorder *recorder, PyFrameObject *frame,
-                     const PyObject *value)
+static bool suspends(PyFrameObject *frame, const PyObject *value)
 {
-    const struct clp_selected *selected = selected_of(recorder, frame);
+    const struct clp_selected *selected = selected_of(frame);
 
     return value != NULL && selected != NULL &&
            clp_shape_yields_at(&selected->shape, clp_compat_frame_offset(frame));
@@ -216,33 +229,30 @@ static bool suspends(const struct clp_recorder *recorder, PyFrameObject *frame,
 
 /* Since 3.12: is this event only a jump back to the line that was running already, or one where no
  * line begins? */
-static bool begins_nothing(const struct clp_recorder *recorder, const struct clp_thread *thread,
-                           PyFrameObject *frame, int line)
+static bool begins_nothing(const struct clp_thread *thread, PyFrameObject *frame, int line)
 {
     bool runs = clp_engine_current_line(thread) == line;
 
     if (PY_VERSION_HEX < 0x030C0000 || (!runs && !CLP_TRACE_EVENTS_STRAY))
         return false;
-    const struct clp_shape *shape = &selected_of(recorder, frame)->shape;
+    const struct clp_shape *shape = &selected_of(frame)->shape;
     int offset = clp_compat_frame_offset(frame);
     if (runs && clp_shape_loops_at(shape, offset))
         return true;
     return runs != CLP_TRACE_EVENTS_STRAY && clp_shape_repeats_at(shape, offset);
 }
 
-static void note_line(struct clp_recorder *recorder, struct clp_thread *thread,
-                      PyFrameObject *frame)
+static void note_line(struct clp_thread *thread, PyFrameObject *frame)
 {
     int line = PyFrame_GetLineNumber(frame);
 
-    if (!begins_nothing(recorder, thread, frame, line))
-        clp_recorder_line(recorder, thread, line);
+    if (!begins_nothing(thread, frame, line))
+        clp_recorder_line(hooked, thread, line);
 }
 
-static void note_return(struct clp_recorder *recorder, struct clp_thread *thread,
-                        PyFrameObject *frame, const PyObject *value)
+static void note_return(struct clp_thread *thread, PyFrameObject *frame, const PyObject *value)
 {
-    if (suspends(recorder, frame, value))
+    if (suspends(frame, value))
         clp_recorder_suspend(thread);
     else
         clp_recorder_leave(thread);
@@ -258,168 +268,160 @@ static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame
                                             clp_shape_repeats_at(&selected->shape, offset));
 }
 
-/* An event of a body that is not on top: not selected, but for two cases. A window was opened on it while
- * it ran; and 3.15 tells of a return of the caller when making a generator fails, and the caller goes
- * on. */
-static void note_other(struct clp_recorder *recorder, struct clp_thread *thread,
-                       PyFrameObject *frame, int what)
+/* May the body have gone on untold? On 3.11 it does when what it awaits, or takes values from, ends by an
+ * exception that is thrown in: it is continued behind the instruction that tells of calls. */
+static bool may_go_on_untold(PyFrameObject *frame)
 {
-    clp_engine_add_cost(thread, recorder->engine.costs.foreign);
-    if (what != PyTrace_LINE ||
-        CLP_LIKELY(!recorder->opened_late && !clp_engine_left_last(thread, frame)))
-        return;
-    const struct clp_selected *selected = selected_of(recorder, frame);
-    if (selected == NULL || !clp_recorder_counts(selected) ||
-        !clp_recorder_align(selected, thread, frame))
-        return;
-    if (clp_engine_current_line(thread) >= 0 || !may_repeat(selected, frame))
-        note_line(recorder, thread, frame);
+#if PY_VERSION_HEX < 0x030C0000
+    PyCodeObject *code = PyFrame_GetCode(frame);
+
+    Py_DECREF(code); /* the frame holds it */
+    return (code->co_flags & CLP_SUSPENDS) != 0;
+#else
+    (void)frame;
+    return false;
+#endif
 }
 
-/* `hook` is what sys.gettrace() shows; the recorder owns it while the tracer is on. */
-static struct clp_recorder *recorder_of(PyObject *hook)
+/* An event of a body that is not on top: not selected, but for three cases. It went on untold; a window
+ * was opened on it while it ran; and 3.15 tells of a return of the caller when making a generator fails,
+ * and the caller goes on. */
+static void note_other(struct clp_thread *thread, PyFrameObject *frame, int what,
+                       const PyObject *value)
 {
-    return PyCapsule_GetPointer(PyCFunction_GET_SELF(hook), NULL);
+    clp_engine_add_cost(thread, hooked->engine.costs.foreign);
+    bool late = what == PyTrace_LINE &&
+                CLP_UNLIKELY(hooked->opened_late || clp_engine_left_last(thread, frame));
+    if (CLP_LIKELY(!late && !may_go_on_untold(frame)))
+        return;
+    const struct clp_selected *selected = counted_of(frame);
+    if (selected == NULL || !clp_recorder_align(selected, thread, frame))
+        return;
+    if (what == PyTrace_RETURN)
+        note_return(thread, frame, value);
+    else if (what == PyTrace_LINE &&
+             (clp_engine_current_line(thread) >= 0 || !may_repeat(selected, frame)))
+        note_line(thread, frame);
 }
 
-
-static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+static void note_event(PyFrameObject *frame, int what, const PyObject *argument)
 {
-    struct clp_thread *thread = clp_thread_here;
-    struct clp_recorder *recorder;
+    struct clp_thread *thread = clp_recorder_thread(hooked);
 
-    if (CLP_UNLIKELY(thread == NULL && (thread = clp_recorder_thread(recorder_of(object))) == NULL))
-        return 0;
-    recorder = clp_recorder_of(thread);
-    if (CLP_UNLIKELY(recorder->settrace_state == NULL)) {
-        PyEval_SetTrace(NULL, NULL); /* it stopped, in another thread */
-        return 0;
-    }
+    if (CLP_UNLIKELY(thread == NULL))
+        return;
     if (thread->top->frame != frame)
-        clp_blocks_lift(recorder, thread);
+        clp_blocks_lift(hooked, thread);
     if (what == PyTrace_CALL)
-        note_call(recorder, frame);
+        note_call(thread, frame);
     else if (thread->top->frame != frame)
-        note_other(recorder, thread, frame, what);
+        note_other(thread, frame, what, argument);
     else if (what == PyTrace_LINE)
-        note_line(recorder, thread, frame);
+        note_line(thread, frame);
     else if (what == PyTrace_RETURN)
-        note_return(recorder, thread, frame, argument);
-    clp_blocks_lower(recorder, thread);
-    return 0;
+        note_return(thread, frame, argument);
+    clp_blocks_lower(hooked, thread);
 }
 
-/* What sys.gettrace() shows. It is called in place of a trace function when somebody took sys.settrace
- * and gives it back: it puts the C function in again. */
-static PyObject *trace_again(PyObject *self, PyObject *arguments)
+void clp_settrace_settle(PyThreadState *state)
 {
-    struct clp_recorder *recorder = PyCapsule_GetPointer(self, NULL);
-    PyObject *frame, *event, *value;
-
-    if (recorder == NULL ||
-        !PyArg_ParseTuple(arguments, "O!OO", &PyFrame_Type, &frame, &event, &value))
-        return NULL;
-    if (recorder->settrace_state == NULL)
-        Py_RETURN_NONE;
-    recorder->displaced |= clp_thread_here != NULL;
-    if (clp_recorder_thread(recorder) == NULL)
-        Py_RETURN_NONE;
-    PyEval_SetTrace(on_event, recorder->settrace_state);
-    if (PyUnicode_CompareWithASCIIString(event, "call") == 0)
-        note_call(recorder, (PyFrameObject *)frame);
-    Py_RETURN_NONE;
+    (void)state;
 }
-
-static PyMethodDef trace_again_method = {"clineprof_trace", trace_again, METH_VARARGS, NULL};
 
 /* ---- every thread, from its start ---- */
 
-/* Has another tool this thread's trace function? A block's goes on calling what was there before it. */
-static bool is_foreign(const struct clp_recorder *recorder, const PyThreadState *thread)
+static void trace_newcomer(void *nothing)
 {
-    Py_tracefunc function = clp_blocks_trace_function(recorder, thread);
-
-    return function != NULL && function != on_event;
-}
-
-static void trace_newcomer(void *hook)
-{
-    PyEval_SetTrace(on_event, hook);
-}
-
-#if PY_VERSION_HEX >= 0x030C0000
-/* Of all threads, unless one of them is somebody's: a tool that is there already stays. */
-static void take_threads(struct clp_recorder *recorder, PyObject *hook)
-{
-    PyInterpreterState *interpreter = PyInterpreterState_Get();
-    const PyThreadState *thread = PyInterpreterState_ThreadHead(interpreter);
-
-    while (thread != NULL && !is_foreign(recorder, thread))
-        thread = PyThreadState_Next((PyThreadState *)thread);
-    if (thread == NULL) {
-        PyEval_SetTraceAllThreads(on_event, hook);
-        return;
-    }
-    recorder->displaced = true;
-    if (!is_foreign(recorder, PyThreadState_Get()))
-        PyEval_SetTrace(on_event, hook);
-}
-#else
-/* A tool that is there already stays. */
-static void take_threads(struct clp_recorder *recorder, PyObject *hook)
-{
-    PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-
-    for (; state != NULL; state = PyThreadState_Next(state)) {
-        if (is_foreign(recorder, state))
-            recorder->displaced = true;
-        else if (_PyEval_SetTrace(state, on_event, hook) != 0)
-            PyErr_WriteUnraisable(NULL);
-    }
-}
-#endif
-
-static PyObject *new_hook(struct clp_recorder *recorder)
-{
-    PyObject *capsule = PyCapsule_New(recorder, NULL, NULL);
-    PyObject *hook = capsule != NULL ? PyCFunction_New(&trace_again_method, capsule) : NULL;
-
-    Py_XDECREF(capsule);
-    return hook;
+    (void)nothing;
+    (void)clp_place_take(PyThreadState_Get());
 }
 
 static bool start(struct clp_recorder *recorder)
 {
-    PyObject *hook = new_hook(recorder);
-
-    if (hook == NULL)
-        return false;
     if (clp_recorder_thread(recorder) == NULL) {
-        Py_DECREF(hook);
         PyErr_NoMemory();
         return false;
     }
-    recorder->settrace_state = hook; /* owned */
-    clp_newcomers_meet(trace_newcomer, hook);
-    take_threads(recorder, hook);
+    recorder->settrace_on = true;
+    clp_settrace_open(recorder);
+    clp_newcomers_meet(trace_newcomer, NULL);
+    clp_place_take_all();
     return true;
 }
 
-/* Other threads leave at their next event. */
+/* Threads whose place nobody shares leave it at their next event. */
 static void stop(struct clp_recorder *recorder)
 {
-    const PyThreadState *here = PyThreadState_Get();
-    PyObject *hook = recorder->settrace_state;
-
-    recorder->settrace_state = NULL;
+    recorder->displaced |= PyThreadState_Get()->c_tracefunc != clp_settrace_event;
+    recorder->settrace_on = false;
     clp_newcomers_meet(NULL, NULL);
-    recorder->displaced |= clp_blocks_trace_function(recorder, here) != on_event;
-    if (here->c_tracefunc == on_event)
-        PyEval_SetTrace(NULL, NULL);
-    Py_DECREF(hook);
+    clp_place_leave_all();
+    clp_place_close();
 }
 
 #endif
+
+/* ---- the event, on all versions ---- */
+
+void clp_settrace_open(struct clp_recorder *recorder)
+{
+    hooked = recorder;
+    clp_place_open(recorder);
+}
+
+bool clp_settrace_wants(const struct clp_recorder *recorder, const PyThreadState *state)
+{
+    return recorder->settrace_on || clp_blocks_trace(recorder, state);
+}
+
+static void tell(PyFrameObject *frame, int what, const PyObject *argument)
+{
+    if (CLP_UNLIKELY(hooked->blocks.stays != NULL))
+        clp_blocks_note(hooked, frame, what, argument);
+    if (hooked->settrace_on)
+        note_event(frame, what, argument);
+}
+
+/* Events of a frame that ends, or waits, come to us before the other one, all others after it: what that
+ * one does is in the time of what ran before, and a line that it keeps from running is none. */
+static int share_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+{
+    const struct clp_selected *selected = counted_of(frame);
+    struct clp_place_event event = {
+        .frame = frame,
+        .what = what,
+        .argument = argument,
+        .counted = selected != NULL || clp_blocks_hold(hooked, frame),
+        .begins = selected != NULL && what == PyTrace_CALL && begins(selected, frame),
+    };
+
+    if (what == PyTrace_RETURN)
+        tell(frame, what, argument);
+    int outcome = clp_place_pass(object, &event);
+    if (what != PyTrace_RETURN && outcome == 0)
+        tell(frame, what, argument);
+    return outcome;
+}
+
+int clp_settrace_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+{
+    if (CLP_LIKELY(object == NULL && hooked->settrace_on)) {
+        tell(frame, what, argument);
+        return 0;
+    }
+    PyThreadState *state = PyThreadState_Get();
+    bool wanted = clp_settrace_wants(hooked, state);
+    if (!wanted)
+        clp_place_leave(state); /* the tracer stopped, in another thread */
+    else if (object == NULL)
+        tell(frame, what, argument);
+    /* with another object it is not the interpreter that calls, but a tool that was told by us */
+    else if (state->c_traceobj == object || state->c_tracefunc != clp_settrace_event)
+        return share_event(object, frame, what, argument);
+    if (object == NULL)
+        return 0;
+    return clp_place_pass(object, &(struct clp_place_event){frame, what, argument, false, false});
+}
 
 static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
                                       struct clp_selected *selected, const char **reason)

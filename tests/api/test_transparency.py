@@ -72,17 +72,9 @@ def without_addresses(text):
     return re.sub(r"0x[0-9a-fA-F]+", "0x..", text)
 
 
-# The tracer settrace cannot tell a trace function that is put back from one that was away meanwhile.
-GIVEN_BACK = ("ckernprof: another tool had sys.settrace for itself; lines that ran meanwhile are missing; "
-              "--tracer probe does without it\n")
-
-
-def assert_same(ours, theirs, given_back=False):
-    """Both printed and ended alike. The first line that differs is named first. given_back: the program
-    runs doctest, which puts sys.gettrace()'s function back."""
-    ours_out = own_messages_removed(ours.out)
-    ours_err = ours.err.replace(GIVEN_BACK, "") if given_back else ours.err
-    for found, expected in ((ours_err, theirs.err), (ours_out, theirs.out)):
+def assert_same(ours, theirs):
+    """Both printed and ended alike. The first line that differs is named first."""
+    for found, expected in ((ours.err, theirs.err), (own_messages_removed(ours.out), theirs.out)):
         found, expected = without_addresses(found), without_addresses(expected)
         for line, expected_line in zip(found.splitlines(), expected.splitlines()):
             assert line == expected_line
@@ -124,7 +116,7 @@ def compare(name, tracer, ours, theirs, expected):
     if SANITIZED and name == "collected":
         pytest.skip("AddressSanitizer keeps freed memory")
     assert theirs.code == STATUS.get(name, 0), theirs.err
-    assert_same(ours, theirs, given_back=(name, tracer) == ("introspection", "settrace"))
+    assert_same(ours, theirs)
     assert ours.profile().meta["tracer"] == tracer
     left_out = UNCOUNTED.get(name, set()) | UNCOUNTED.get((name, tracer), set())
 
@@ -158,7 +150,7 @@ def test_introspection_of_decorated_functions(tracer, script, tmp_path):
     path = script(re.sub(r"^(?=(async )?def |@decorators)", "@profile\n", text, flags=re.M))
     theirs = bare([path], tmp_path)
     assert (theirs.code, theirs.err) == (0, "") and len(theirs.out.splitlines()) > 300
-    assert_same(profiled(tracer, [path], tmp_path), theirs, given_back=tracer == "settrace")
+    assert_same(profiled(tracer, [path], tmp_path), theirs)
 
 
 @every_tracer

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Other tools work beside the profiler and show what they show without it: debuggers, coverage,
-cProfile, trace functions, sys.monitoring, faulthandler, tracemalloc, threads and processes.
-
-The settrace tracer needs the one trace function of a thread for itself. What needs it as well (pdb,
-coverage's own C tracer, programs that call sys.settrace) is left out with that tracer."""
+cProfile, trace functions, sys.monitoring, faulthandler, tracemalloc, threads and processes."""
 
 import functools
 import itertools
@@ -19,13 +16,6 @@ from test_transparency import PROGRAMS, TRACERS, assert_same, bare, every_tracer
 pytestmark = pytest.mark.once
 
 MONITORING = sys.version_info >= (3, 12)
-TAKES_NO_TRACE_FUNCTION = [tracer for tracer in TRACERS if tracer != "settrace"]
-beside_trace_function = pytest.mark.parametrize(
-    "tracer",
-    TAKES_NO_TRACE_FUNCTION
-    or [pytest.param("none", marks=pytest.mark.skip(reason="only the settrace tracer is here"))],
-)
-
 
 @pytest.fixture(scope="module")
 def plainly(tmp_path_factory):
@@ -47,8 +37,6 @@ def plainly(tmp_path_factory):
 
 def told_apart(tracer, kind):
     """Whether what the interpreter tells a tool depends, by its nature, on this tracer's events."""
-    if tracer == "settrace" and kind == "settrace":
-        return "one trace function each thread"
     # 3.13 sends LINE for a function of one line only when somebody wants PY_START
     if sys.version_info >= (3, 13) and tracer != "probe" and kind in ("line", "line-local"):
         return "3.13 sends more LINE events when somebody listens to PY_START"
@@ -79,7 +67,7 @@ def test_events_of_another_tool(tracer, kind, order, tmp_path, plainly):
     assert sum(Profile.measure(ours.profile().function("lines"), "hits").values()) > 20
 
 
-@beside_trace_function
+@every_tracer
 def test_hooks_that_raise(tracer, tmp_path, plainly):
     path = PROGRAMS / "raising_hooks.py"
     expected = plainly([path])
@@ -135,7 +123,7 @@ BREAKPOINTS = {
 }
 
 
-@beside_trace_function
+@every_tracer
 @pytest.mark.parametrize("name", DIALOGUES)
 def test_pdb(name, tracer, tmp_path, plainly):
     """python -m pdb: one dialogue, word for word."""
@@ -149,7 +137,7 @@ def test_pdb(name, tracer, tmp_path, plainly):
     "tracer",
     [
         tracer
-        for tracer in TAKES_NO_TRACE_FUNCTION
+        for tracer in TRACERS
         # 3.13 stops a line later in every function that a sys.monitoring tool watches
         if not (tracer == "monitoring" and sys.version_info[:2] == (3, 13))
     ],
@@ -163,7 +151,7 @@ def test_breakpoint(name, tracer, tmp_path, plainly):
     assert_same(profiled(tracer, command, tmp_path, stdin=commands), expected)
 
 
-@beside_trace_function
+@every_tracer
 def test_post_mortem(tracer, script, tmp_path):
     """After the end of the frames."""
     path = script(
@@ -221,8 +209,6 @@ def coverage_command(core):
 def compare_coverage(tracer, core, tmp_path, run_theirs, run_ours):
     """Both run in folders of their own; the profiler must have counted all the same."""
     pytest.importorskip("coverage", reason="coverage is not here")
-    if tracer == "settrace" and core != "sysmon":
-        pytest.skip("both need the one trace function")
     told = []
     for name, run_it in (("theirs", run_theirs), ("ours", run_ours)):
         folder = tmp_path / name
