@@ -170,6 +170,23 @@ static bool install_profiler(const struct clp_run *run)
             PyDict_SetItemString(builtins, "profile", run->profiler) == 0);
 }
 
+/* Of a function profile no lines are selected; but line_profiler's own `profile` is the launcher's then,
+ * too. */
+static bool begin_choice(struct clp_run *run)
+{
+    struct clp_imports *imports = &run->chosen.imports;
+
+    if (run->options.line_by_line)
+        return clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler);
+    if (!run->options.builtin)
+        return true;
+    *imports = (struct clp_imports){.profiler = run->profiler, .selects_nothing = true};
+    if (!clp_imports_watch(imports))
+        return false;
+    clp_imports_hand_over(imports);
+    return true;
+}
+
 /* -qq and -qqq, for the processes that the program starts too. */
 static void silence(struct clp_run *run)
 {
@@ -304,9 +321,7 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
         clp_profiler_name_threads(run->profiler);
     if (run->options.line_by_line)
         begin_watch(run);
-    if ((run->options.line_by_line &&
-         !clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler)) ||
-        (run->family != 0 && !clp_children_begin(run)))
+    if (!begin_choice(run) || (run->family != 0 && !clp_children_begin(run)))
         return complain_of_exception(1);
     return end(clp_program_run(
         &run->options, (struct clp_program_hook){prepare, know, begin, pause_recording, run}));

@@ -1008,3 +1008,51 @@ def test_a_program_is_refused_with_the_right_command(tmp_path, words):
     assert (ended.code, ended.out, ended.err) == (2, "", (
         "clineprof: 'it.py' is a program, and clineprof shows profiles; to profile it run: "
         "ckernprof -l -v it.py, or: python3 -m clineprof.kernprof -l -v it.py\n"))
+
+
+LATE = """
+class Late:
+    def __del__(self):
+        print([function["hits"] for function in profile.snapshot().functions])
+        profile.reset(), profile.step(), profile.checkpoint()
+        for ask in profile.show, lambda: profile.dump("late.lprof"):
+            try:
+                ask()
+            except RuntimeError as error:
+                print(error)
+
+        @profile
+        def spam():
+            return 1
+        with profile.block("a name"):
+            print(spam())
+import builtins
+builtins.late = Late()
+"""
+TOO_LATE = ("clineprof.profile: the interpreter is ending; ask before it does, in an atexit function at "
+            "the latest")  # fmt: skip
+
+
+@pytest.mark.once
+def test_a_finaliser_of_the_last_hour_gets_a_result_or_one_line(tmp_path):
+    ended = python(PROGRAM + LATE, tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines()[-4:] == ["[[1, 11, 10, 1]]", TOO_LATE, TOO_LATE, "1"]
+    assert files(tmp_path) == ALL_FILES and not (tmp_path / "late.lprof").exists()
+
+
+@pytest.mark.once
+def test_a_finaliser_of_the_last_hour_with_profile_off(tmp_path):
+    ended = python("""
+from clineprof import profile
+class Late:
+    def __del__(self):
+        profile.show(), profile.dump("late.lprof")
+        try:
+            profile.snapshot()
+        except RuntimeError as error:
+            print(error)
+import builtins
+builtins.late = Late()
+""", tmp_path, env=ENVIRONMENT)
+    assert (ended.code, ended.err, ended.out) == (0, "", TOO_LATE + "\n")
