@@ -114,6 +114,19 @@ static PyObject *complain_of_exception(int code)
     return clp_words_exit(code);
 }
 
+/* Of a block it is known which line made it, and not in which thread. */
+static void begin_threads(const struct clp_run *run)
+{
+    const struct clp_run_options *options = &run->options;
+
+    if (!options->line_by_line || !options->threads)
+        return;
+    clp_profiler_name_threads(run->profiler);
+    if (options->verbosity >= 0 && (options->heap != NULL || clp_leakrun_wanted(options)))
+        clp_words_complain(me, "--threads: what --heap and --leaks find is told of all threads "
+                               "together, in tables without a thread's name");
+}
+
 /* The profiler, not yet among the builtins: the set-up is not profiled. */
 static bool start_profiler(struct clp_run *run, PyObject *profiler_type)
 {
@@ -317,8 +330,7 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
         return complain_of_exception(1);
     if (run->options.line_by_line && !run->unwritable)
         begin_live(run);
-    if (run->options.line_by_line && run->options.threads)
-        clp_profiler_name_threads(run->profiler);
+    begin_threads(run);
     if (run->options.line_by_line)
         begin_watch(run);
     if (!begin_choice(run) || (run->family != 0 && !clp_children_begin(run)))

@@ -316,10 +316,10 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
     if (self->window.recorder != NULL) /* the program may have closed the launcher's */
         status = take_view(&self->window, profile);
     if (status == CLP_OK)
-        status = clp_texts_fill(self->texts, profile);
-    if (status == CLP_OK)
         status = fill_meta(self, profile);
     if (status == CLP_OK && self->has_heap)
-        status = fill_heap(self, profile);
+        status = fill_heap(self, profile); /* may have functions that threads have by other names */
+    if (status == CLP_OK)
+        status = clp_texts_fill(self->texts, profile);
     return status;
 }
