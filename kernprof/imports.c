@@ -252,7 +252,8 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
         wrapper->imports->profiler == NULL)
         return code;
     PyObject *name = PyTuple_GET_ITEM(arguments, 1); /* borrowed */
-    code = selected_in(wrapper->imports, code, PyTuple_GET_ITEM(arguments, 0), name);
+    if (!wrapper->imports->selects_nothing)
+        code = selected_in(wrapper->imports, code, PyTuple_GET_ITEM(arguments, 0), name);
     return code != NULL && has_its_own(wrapper->imports, name) ? taking(wrapper->imports, code)
                                                                : code;
 }

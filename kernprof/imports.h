@@ -19,6 +19,7 @@ struct clp_imports {
     struct clp_targets targets; /* owned */
     struct clp_seen_module *seen; /* owned */
     size_t seen_count, seen_room;
+    bool selects_nothing; /* the profiler counts no lines: it is only handed over */
 };
 
 /* From now on what the targets name in the code of each module that comes from a file or an archive is

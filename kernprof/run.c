@@ -114,6 +114,19 @@ static PyObject *complain_of_exception(int code)
     return clp_words_exit(code);
 }
 
+/* Of a block it is known which line made it, and not in which thread. */
+static void begin_threads(const struct clp_run *run)
+{
+    const struct clp_run_options *options = &run->options;
+
+    if (!options->line_by_line || !options->threads)
+        return;
+    clp_profiler_name_threads(run->profiler);
+    if (options->verbosity >= 0 && (options->heap != NULL || clp_leakrun_wanted(options)))
+        clp_words_complain(me, "--threads: what --heap and --leaks find is told of all threads "
+                               "together, in tables without a thread's name");
+}
+
 /* The profiler, not yet among the builtins: the set-up is not profiled. */
 static bool start_profiler(struct clp_run *run, PyObject *profiler_type)
 {
@@ -168,6 +181,23 @@ static bool install_profiler(const struct clp_run *run)
     return !run->options.builtin ||
            (builtins != NULL &&
             PyDict_SetItemString(builtins, "profile", run->profiler) == 0);
+}
+
+/* Of a function profile no lines are selected; but line_profiler's own `profile` is the launcher's then,
+ * too. */
+static bool begin_choice(struct clp_run *run)
+{
+    struct clp_imports *imports = &run->chosen.imports;
+
+    if (run->options.line_by_line)
+        return clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler);
+    if (!run->options.builtin)
+        return true;
+    *imports = (struct clp_imports){.profiler = run->profiler, .selects_nothing = true};
+    if (!clp_imports_watch(imports))
+        return false;
+    clp_imports_hand_over(imports);
+    return true;
 }
 
 /* -qq and -qqq, for the processes that the program starts too. */
@@ -300,13 +330,10 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
         return complain_of_exception(1);
     if (run->options.line_by_line && !run->unwritable)
         begin_live(run);
-    if (run->options.line_by_line && run->options.threads)
-        clp_profiler_name_threads(run->profiler);
+    begin_threads(run);
     if (run->options.line_by_line)
         begin_watch(run);
-    if ((run->options.line_by_line &&
-         !clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler)) ||
-        (run->family != 0 && !clp_children_begin(run)))
+    if (!begin_choice(run) || (run->family != 0 && !clp_children_begin(run)))
         return complain_of_exception(1);
     return end(clp_program_run(
         &run->options, (struct clp_program_hook){prepare, know, begin, pause_recording, run}));

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Function profiles: cProfile's Profile, with what `ckernprof -b` puts into builtins as `profile`."""
+import contextlib
 import cProfile
 import io
 import sys
 
-from clineprof import _wrapping
+from clineprof import _explicit, _global, _wrapping
 
 # A program that has a module of such a name gets its own.
 for _name in "cProfile", "profile":
     sys.modules.pop(_name, None)
 PATH = list(sys.path)  # without the program's folder
+OWN = __file__, _explicit.__file__, _global.__file__, _wrapping.__file__
 
 
 class Profile(cProfile.Profile):
@@ -34,6 +36,16 @@ class Profile(cProfile.Profile):
 
     def __exit__(self, *exception):
         self.disable_by_count()
+
+    @contextlib.contextmanager
+    def apart(self):
+        """It is off meanwhile."""
+        self.disable()
+        try:
+            yield
+        finally:
+            if self.enable_count:
+                self.enable()
 
     def __call__(self, function):
         """The function, recorded while it runs; what is no function comes back as it is."""
@@ -64,16 +76,21 @@ class Profile(cProfile.Profile):
 
 def _is_own(function):
     file, _, name = function
-    return file in (__file__, _wrapping.__file__) or name == "<method 'disable' of '_lsprof.Profiler' objects>"
+    return file in OWN or name == "<method 'disable' of '_lsprof.Profiler' objects>"
 
 
 def _pstats():
-    """The standard library's, whatever the program has of that name. The program has ended."""
+    """The standard library's, whatever the program has of that name."""
+    path, theirs = list(sys.path), sys.modules.pop("pstats", None)
     sys.path[:] = PATH
-    sys.modules.pop("pstats", None)
-    import pstats
+    try:
+        import pstats
 
-    return pstats
+        return pstats
+    finally:
+        sys.path[:] = path
+        if theirs is not None:
+            sys.modules["pstats"] = theirs
 
 
 def make():

@@ -11,6 +11,7 @@ from clineprof import _boot, _formats
 from clineprof._global import SHOW, WRITE
 
 PATIENCE = 2  # seconds
+SOON = 0.05  # seconds
 UNIT = 1e-6  # seconds: of the terminal, of the files and of the viewer
 
 
@@ -18,6 +19,7 @@ def begin(profile):
     """(Profiler, Ending), set up."""
     profiler = _boot.core().Profiler()
     ending = Ending(profile, profiler)
+    ending.keep()
     atexit.register(ending.at_exit)
     os.register_at_fork(after_in_child=ending.after_fork)
     return profiler, ending
@@ -25,9 +27,11 @@ def begin(profile):
 
 def content(profiler):
     """A profile as the content of a file."""
-    import shlex
+    return profiler.render("lprof", command=_command())
 
-    return profiler.render("lprof", command=" ".join(map(shlex.quote, sys.argv)))
+
+def _command():
+    return " ".join(map(_quoted, sys.argv)).encode("utf-8", "backslashreplace").decode()
 
 
 def write(path, bytes_):
@@ -44,16 +48,26 @@ class Ending:
         self.began = time.time()
         self.process = None if _is_worker() else _identity(os.getpid())
         self.session = os.getsid(0)
-        self.forked_from = None
+        self.forked_from = self.forked_at = self.live = None
+        self.lost = False  # a file that was to be written is not
+
+    def keep(self):
+        """What is counted lies in a live file beside the profile to be, however the process dies. Where
+        there is no place for it, or there will be no such file, there is none."""
+        path = os.path.join(self.folder, self.profile.output_prefix + ".lprof")
+        if self.process is not None and self._writes("lprof") and os.access(os.path.dirname(path), os.W_OK):
+            self.live = _boot.core().keep(self.profiler, path, _command())
 
     def after_fork(self):
-        self.forked_from = self.forked_from or self.process
+        if self.forked_from is None:
+            self.forked_from, self.forked_at = self.process, time.time()
         self.process = None
         self.profiler.after_fork()
 
     def at_exit(self):
         if self.process is not None:
             self.show()
+            _boot.core().keep_end(not self.lost)
         elif self.forked_from is not None and self._is_orphan():
             self._write_as_heir()
 
@@ -123,6 +137,7 @@ class Ending:
             path = _formats.put_aside(os.path.basename(path), bytes_)
         except OSError as error:
             sys.stderr.write("clineprof: nor to the temporary folder: %s\n" % error.strerror)
+            self.lost = True
             return ""
         return "Wrote profile results to %s\n" % path
 
@@ -144,6 +159,20 @@ class Ending:
             prefix = "%s-%d" % (prefix, os.getpid())
         for path, bytes_ in self._files(prefix):
             self._write(path, bytes_)
+        self._remove_parents()
+
+    def _remove_parents(self):
+        """The live file of a parent that left by os._exit as soon as it had forked, as those of daemons
+        do: what is in it is in the heir's numbers."""
+        from clineprof._profile import load
+
+        try:
+            meta = load(self.live).meta if self.live is not None else {}
+            if meta and meta["pid"] == self.forked_from[0] and (
+                    meta["start"] + meta["wall"] * 1e-9 < self.forked_at + SOON):  # fmt: skip
+                os.unlink(self.live)
+        except (OSError, ValueError):
+            pass
 
     def _is_taken(self, prefix):
         """Has another process of this run written there?"""

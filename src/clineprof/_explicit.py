@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`from line_profiler import profile` under `ckernprof -l`, where line_profiler itself is installed: as
-under kernprof it is the launcher's profiler. Imports nothing but sys, for the program's own folder may
+"""`from line_profiler import profile` under `ckernprof -l` and `-b`, where line_profiler itself is
+installed: as under kernprof it is the launcher's profiler. Imports nothing but sys, for the program's own folder may
 be on sys.path by now."""
 import sys
 
@@ -24,7 +24,7 @@ def taking(code, profiler):
 def _give(names, profiler):
     take = getattr(names.get("profile"), "_kernprof_overwrite", None)
     if take is not None:
-        take(_Launchers(profiler))
+        take((_Launchers if hasattr(profiler, "snapshot") else _LaunchersCalls)(profiler))
 
 
 class _Launchers:
@@ -46,3 +46,21 @@ class _Launchers:
 
     def print_stats(self, *args, **options):
         self.get_stats().print(*args, **options)
+
+
+class _LaunchersCalls:
+    """The same of a function profile, which goes on afterwards."""
+
+    def __init__(self, profiler):
+        self.profiler = profiler
+
+    def __call__(self, function):
+        return self.profiler(function)
+
+    def dump_stats(self, filename):
+        with self.profiler.apart():
+            self.profiler.dump_stats(filename)
+
+    def print_stats(self, stream=None, **options):
+        with self.profiler.apart():
+            (stream or sys.stdout).write(self.profiler.report())

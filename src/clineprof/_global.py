@@ -62,6 +62,7 @@ class GlobalProfiler:
         self._profile = None  # the Profiler behind it; None while there is none
         self._ending = None  # what is to be done at the end of the process: an _ending.Ending
         self._schedule = None
+        self._make_profile = None  # clineprof.Profile, once it is needed
 
     def __repr__(self):
         state = {None: "not decided yet", False: "off", True: "on"}[self.enabled]
@@ -92,7 +93,9 @@ class GlobalProfiler:
     def _is_on(self):
         if self.enabled is None:
             flags = self.setup_config
-            if self._take_launchers():
+            if sys.is_finalizing():
+                self.disable()
+            elif self._take_launchers():
                 self.enabled = True
             elif any(
                 os.environ.get(name, "").strip().lower() not in FALSE
@@ -117,6 +120,7 @@ class GlobalProfiler:
             from clineprof import _ending
 
             self._profile, self._ending = _ending.begin(self)
+            self._make_profile = _profile_class()
         except (ImportError, RuntimeError) as error:
             sys.stderr.write("clineprof: %s; nothing is profiled\n" % error)
 
@@ -127,9 +131,9 @@ class GlobalProfiler:
         a function or a method of any kind, a property, a partial, a class with all its methods."""
         if self.enabled or (self.enabled is None and self._is_on()):
             self._profile(function)
-        elif type(getattr(builtins, "profile", None)).__module__ == "clineprof._calls":
-            return builtins.profile(function)  # under ckernprof -b
-        return function
+            return function
+        calls = _of_calls()
+        return function if calls is None else calls(function)
 
     def block(self, name):
         """For `with profile.block("name"):`: the lines of the block are counted as a function of
@@ -146,17 +150,21 @@ class GlobalProfiler:
         """
         if type(name) is not str:
             raise TypeError("the name of a block is a str, not %r" % (name,))
-        return self._profile.block(name) if self._is_on() else OFF
+        return self._profile.block(name) if self._is_on() else _of_calls() or OFF
 
     def __enter__(self):
         """`with profile:` is a block, which has the name of the function it stands in."""
         if self._is_on():
             self._profile.enter_block(_caller())
+        else:
+            (_of_calls() or OFF).__enter__()
         return self
 
     def __exit__(self, *exception):
         if self._profile is not None:
             self._profile.leave_block(_caller())
+        else:
+            (_of_calls() or OFF).__exit__(*exception)
 
     # ---- what was counted ----
 
@@ -167,18 +175,21 @@ class GlobalProfiler:
 
     def snapshot(self):
         """What was counted so far, as a clineprof.Profile; nothing changes by it. Off, it holds no
-        functions."""
-        from clineprof._profile import Profile
-
+        functions. RuntimeError: the interpreter is ending, and it has never been on."""
+        if self._make_profile is None:
+            self._make_profile = _profile_class()
         if self._is_on():
-            return Profile(self._profile.snapshot())
-        return Profile({"unit": 1e-9, "functions": [], "timeline": [], "meta": {"has_memory": False}})
+            return self._make_profile(self._profile.snapshot())
+        nothing = {"unit": 1e-9, "functions": [], "timeline": [], "meta": {"has_memory": False}}
+        return self._make_profile(nothing)
 
     def dump(self, path):
         """Writes what was counted so far to a file, which `clineprof` and clineprof.load read. Off,
-        no file is written. OSError when it cannot be; one that was there stays then."""
+        no file is written. OSError when it cannot be; one that was there stays then. RuntimeError:
+        the interpreter is ending."""
         path = os.fspath(path)
         if self._is_on():
+            _refuse_at_the_end()
             from clineprof import _ending
 
             _ending.write(path, _ending.content(self._profile))
@@ -191,8 +202,10 @@ class GlobalProfiler:
 
     def show(self):
         """Prints and writes now what else is printed and written at the end of the process, by
-        write_config and show_config. Under ckernprof nothing."""
+        write_config and show_config. Under ckernprof nothing. RuntimeError: the interpreter is ending,
+        and has done it."""
         if self._ending is not None:
+            _refuse_at_the_end()
             self._ending.show()
 
     # ---- windows ----
@@ -244,6 +257,26 @@ class _Off:
 
 
 OFF = _Off()
+
+
+def _refuse_at_the_end():
+    """Finalisers run when nothing can be imported any more, nor any file opened."""
+    if sys.is_finalizing():
+        raise RuntimeError("clineprof.profile: the interpreter is ending; ask before it does, in an "
+                           "atexit function at the latest")  # fmt: skip
+
+
+def _profile_class():
+    _refuse_at_the_end()
+    from clineprof._profile import Profile
+
+    return Profile
+
+
+def _of_calls():
+    """The launcher's under `ckernprof -b`, which counts calls and no lines; else None."""
+    theirs = getattr(builtins, "profile", None)
+    return theirs if type(theirs).__module__ == "clineprof._calls" else None
 
 
 def _caller():

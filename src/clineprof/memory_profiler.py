@@ -51,7 +51,8 @@ def show_results(prof, stream=None, precision=1):
     size = "{0:%d.%df} MiB" % (precision + 4, precision)
     header = HEADER.format("Line #", "Mem usage", "Increment", "Occurrences", "Line Contents")
     for filename, lines in prof.code_map.items():
-        stream.write("Filename: %s\n\n%s\n%s\n" % (filename, header, "=" * len(header)))
+        for text in "Filename: %s\n" % filename, header, "=" * len(header):
+            stream.write(text + "\n")  # one by one: LogFile makes a record of each
         texts = linecache.getlines(filename)
         for number, measures in lines:
             text = texts[number - 1] if number <= len(texts) else "\n"

@@ -400,6 +400,8 @@ clp_status clp_profile_cut_source(struct clp_profile *profile,
     int32_t base = function->first_line > 1 ? function->first_line - 1 : 0, end;
     struct clp_span lines;
 
+    if (walk->text.bytes == 0) /* a package's __init__.py, often: it is known, and has no lines */
+        return clp_profile_set_source(profile, function, "\n", 1);
     clp_source_walk_to(walk, base + 1);
     end = base + source_end(function, walk->rest, function->first_line - base);
     if (end < last_line(function))

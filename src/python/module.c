@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clineprof._core: the extension module. */
+#include "../../kernprof/keep.h"
 #include "../../kernprof/load.h"
 #include "../../kernprof/memory.h"
 #include "../../kernprof/run.h"
@@ -103,9 +104,27 @@ static PyObject *module_checkpoint(PyObject *module, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
+/* keep(profiler, outfile, command) */
+static PyObject *module_keep(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    return clp_keep_begin(arguments);
+}
+
+static PyObject *module_keep_end(PyObject *module, PyObject *written)
+{
+    (void)module;
+    return clp_keep_end(written);
+}
+
 static PyMethodDef module_methods[] = {
     {"recording", module_recording, METH_NOARGS,
      "recording()\n--\n\nDoes any Profiler of this process count at the moment?"},
+    {"keep", module_keep, METH_VARARGS,
+     "keep(profiler, outfile, command)\n--\n\nA live file is kept beside the file from now on: its path; or None,\n"
+     "when that is too late: another Profiler, functions or threads are known."},
+    {"keep_end", module_keep_end, METH_O,
+     "keep_end(written)\n--\n\nIt goes away when the profile has been written."},
     {"checkpoint", module_checkpoint, METH_NOARGS,
      "checkpoint()\n--\n\nWith ckernprof --leaks=checkpoints: an epoch is over. Else nothing."},
     {"tracers", module_tracers, METH_NOARGS,

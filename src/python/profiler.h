@@ -14,6 +14,9 @@ PyObject *clp_profiler_make_type(PyObject *module);
  * counts as if it ended now. CLP_NO_MEMORY leaves a part. */
 clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile);
 
+/* Is it the only profiler, with nothing selected yet and no thread but this one known? */
+bool clp_profiler_may_go_live(PyObject *profiler);
+
 /* Records into a live file (core/live.h) from now on; before anything was selected, by the only profiler
  * there is, once. On failure it is as it was. */
 clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char *command,

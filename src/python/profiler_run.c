@@ -83,6 +83,17 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
     (void)snprintf(header->tracer, sizeof header->tracer, "%s", recorder->tracer->name);
 }
 
+bool clp_profiler_may_go_live(PyObject *profiler)
+{
+    const struct clp_recorder *recorder = clp_setup_recorder();
+    const struct clp_view *view = &clp_profiler_of(profiler)->window.view;
+    const struct clp_thread *threads = recorder->engine.threads;
+
+    return recorder->live.pages == NULL && recorder->engine.functions.count == 0 &&
+           recorder->views.first == view && view->next == NULL &&
+           (threads == NULL || (threads == clp_thread_here && threads->next == NULL));
+}
+
 clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char *command,
                                 struct clp_fault *fault)
 {
@@ -305,10 +316,10 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
     if (self->window.recorder != NULL) /* the program may have closed the launcher's */
         status = take_view(&self->window, profile);
     if (status == CLP_OK)
-        status = clp_texts_fill(self->texts, profile);
-    if (status == CLP_OK)
         status = fill_meta(self, profile);
     if (status == CLP_OK && self->has_heap)
-        status = fill_heap(self, profile);
+        status = fill_heap(self, profile); /* may have functions that threads have by other names */
+    if (status == CLP_OK)
+        status = clp_texts_fill(self->texts, profile);
     return status;
 }

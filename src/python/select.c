@@ -29,23 +29,6 @@ static bool select_function(struct selection *selection, PyObject *function)
     return done;
 }
 
-/* Everything callable in the class's own dict; what it inherits is another class's. */
-static bool select_class(struct selection *selection, PyObject *class, int depth)
-{
-    PyObject *names = clp_compat_class_dict(class);
-    PyObject *list = names != NULL ? PyDict_Values(names) : NULL;
-    bool done = list != NULL;
-
-    for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(list); i++) {
-        PyObject *value = PyList_GET_ITEM(list, i);
-        if (!PyType_Check(value))
-            done = select_inside(selection, value, depth + 1);
-    }
-    Py_XDECREF(names);
-    Py_XDECREF(list);
-    return done;
-}
-
 /* The attribute of an object that leads further in; NULL without an exception when it has none. */
 static PyObject *inner(PyObject *object, const char *name)
 {
@@ -56,6 +39,54 @@ static PyObject *inner(PyObject *object, const char *name)
     if (found == Py_None)
         Py_CLEAR(found);
     return found;
+}
+
+/* Owned; NULL when it has none, or it is no text. */
+static PyObject *text_of(PyObject *class, const char *name)
+{
+    PyObject *text = inner(class, name);
+
+    if (text != NULL && !PyUnicode_Check(text))
+        Py_CLEAR(text);
+    return text;
+}
+
+/* Is the class defined within the other one, and not only held by it? */
+static bool is_within(PyObject *class, PyObject *outer)
+{
+    PyObject *name = text_of(class, "__qualname__"), *outer_name = text_of(outer, "__qualname__");
+    PyObject *module = text_of(class, "__module__"), *outer_module = text_of(outer, "__module__");
+    PyObject *start =
+        outer_name != NULL ? PyUnicode_FromFormat("%U.", outer_name) : NULL;
+    bool within = name != NULL && start != NULL && module != NULL && outer_module != NULL &&
+                  PyUnicode_Compare(module, outer_module) == 0 &&
+                  PyUnicode_Tailmatch(name, start, 0, PY_SSIZE_T_MAX, -1) == 1;
+
+    PyErr_Clear();
+    Py_XDECREF(name);
+    Py_XDECREF(outer_name);
+    Py_XDECREF(module);
+    Py_XDECREF(outer_module);
+    Py_XDECREF(start);
+    return within;
+}
+
+/* Everything callable in the class's own dict, in classes that are defined there too; what it inherits
+ * is another class's. */
+static bool select_class(struct selection *selection, PyObject *class, int depth)
+{
+    PyObject *names = clp_compat_class_dict(class);
+    PyObject *list = names != NULL ? PyDict_Values(names) : NULL;
+    bool done = list != NULL;
+
+    for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(list); i++) {
+        PyObject *value = PyList_GET_ITEM(list, i);
+        if (!PyType_Check(value) || is_within(value, class))
+            done = select_inside(selection, value, depth + 1);
+    }
+    Py_XDECREF(names);
+    Py_XDECREF(list);
+    return done;
 }
 
 static bool is_module_member(PyObject *object, const char *module, const char *name)

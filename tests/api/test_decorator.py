@@ -209,3 +209,31 @@ def test_hostile_objects(script):
     ended = run_ckernprof(["-l", path], path.parent)
     assert ended.out.startswith("fine\n"), ended.err
     assert ended.code == 0
+
+
+NESTED = '''
+class Elsewhere:
+    def far(self): return 1
+
+@profile
+class Outer:
+    def near(self): return 1
+    class Inner:
+        def within(self): return 1
+        class Deepest:
+            def deep(self): return 1
+            loop = None
+        Deepest.loop = Deepest
+    alias = Inner
+    held = Elsewhere
+
+Outer().near(), Outer.Inner().within(), Outer.Inner.Deepest().deep(), Elsewhere().far()
+'''
+
+
+def test_classes_defined_in_a_class_are_its_own(script):
+    path = script(NESTED)
+    ended = run_ckernprof(["-l", path], path.parent)
+    assert (ended.code, ended.err) == (0, "")
+    assert {key[2]: sum(lines.values()) for key, lines in ended.profile().hits().items()} == {
+        "Outer.near": 1, "Outer.Inner.within": 1, "Outer.Inner.Deepest.deep": 1}  # fmt: skip

@@ -219,6 +219,20 @@ print([text[:3].strip() for text in Kept.texts])
 """, tmp_path) == ["['any', 'Fil', '1', 'Lin', 'it']"]
 
 
+def test_a_table_is_written_piece_by_piece(tmp_path):
+    """Of each a LogFile makes one record, as memory_profiler has them."""
+    assert printed("""
+class Kept(list):
+    write = list.append
+kept = Kept()
+@profile(stream=kept)
+def spam():
+    return 1
+spam()
+print(kept[0].startswith("Filename: "), kept[1].split()[-2:], set(kept[2]) == {"=", chr(10)}, len(kept))
+""", tmp_path) == ["True ['Line', 'Contents'] True 7"]
+
+
 def test_a_time_stamper(tmp_path):
     out = printed("""
 stamper = TimeStamper("psutil")

@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from harness import BUILD, ROOT, TRACER, Profile, run, run_ckernprof, run_python
+from harness import BUILD, ROOT, TRACER, Profile, run, run_ckernprof, run_python, run_viewer
 
 import clineprof
 
@@ -1008,3 +1008,126 @@ def test_a_program_is_refused_with_the_right_command(tmp_path, words):
     assert (ended.code, ended.out, ended.err) == (2, "", (
         "clineprof: 'it.py' is a program, and clineprof shows profiles; to profile it run: "
         "ckernprof -l -v it.py, or: python3 -m clineprof.kernprof -l -v it.py\n"))
+
+
+LATE = """
+class Late:
+    def __del__(self):
+        print([function["hits"] for function in profile.snapshot().functions])
+        profile.reset(), profile.step(), profile.checkpoint()
+        for ask in profile.show, lambda: profile.dump("late.lprof"):
+            try:
+                ask()
+            except RuntimeError as error:
+                print(error)
+
+        @profile
+        def spam():
+            return 1
+        with profile.block("a name"):
+            print(spam())
+import builtins
+builtins.late = Late()
+"""
+TOO_LATE = ("clineprof.profile: the interpreter is ending; ask before it does, in an atexit function at "
+            "the latest")  # fmt: skip
+
+
+@pytest.mark.once
+def test_a_finaliser_of_the_last_hour_gets_a_result_or_one_line(tmp_path):
+    ended = python(PROGRAM + LATE, tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines()[-4:] == ["[[1, 11, 10, 1]]", TOO_LATE, TOO_LATE, "1"]
+    assert files(tmp_path) == ALL_FILES and not (tmp_path / "late.lprof").exists()
+
+
+@pytest.mark.once
+def test_a_finaliser_of_the_last_hour_with_profile_off(tmp_path):
+    ended = python("""
+from clineprof import profile
+class Late:
+    def __del__(self):
+        profile.show(), profile.dump("late.lprof")
+        try:
+            profile.snapshot()
+        except RuntimeError as error:
+            print(error)
+import builtins
+builtins.late = Late()
+""", tmp_path, env=ENVIRONMENT)
+    assert (ended.code, ended.err, ended.out) == (0, "", TOO_LATE + "\n")
+
+
+# ---- however the process dies ----
+
+DIES = PROGRAM + "import os, signal\n"
+
+
+def live_hits(folder, name="profile_output.lprof.live"):
+    """{function: {line: hits}} of a live file"""
+    shown = clineprof.load(str(folder / name))
+    return {function.name: {line.line: line.hits for line in function.lines if line.hits}
+            for function in shown.functions}  # fmt: skip
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("death", ["os.kill(os.getpid(), signal.SIGKILL)", "os._exit(0)", "os.abort()",
+                                   "os.execv('/bin/true', ['true'])"])  # fmt: skip
+def test_what_was_counted_outlives_the_process(tmp_path, death):
+    python(DIES + death, tmp_path)
+    assert files(tmp_path) == ["profile_output.lprof.live"]
+    assert live_hits(tmp_path) == {"count": HITS}
+    shown = run_viewer(["profile_output.lprof.live"], tmp_path)
+    assert shown.code == 0 and "Function: count at line 3\n" in shown.out
+
+
+@pytest.mark.once
+def test_the_next_run_keeps_what_an_earlier_one_left(tmp_path):
+    python(DIES + "os._exit(0)", tmp_path)
+    ended = python(PROGRAM, tmp_path)
+    assert re.fullmatch(r"clineprof: an earlier run \(process \d+\) did not end and left its profile; it is "
+                        r"kept as '.*/profile_output.lprof.\d+.live', which clineprof shows\n", ended.err)
+    [kept] = tmp_path.glob("profile_output.lprof.*.live")
+    assert live_hits(tmp_path, kept.name) == {"count": HITS} == hits(tmp_path)
+    assert files(tmp_path) == sorted([*ALL_FILES, kept.name])
+
+
+@pytest.mark.once
+def test_a_parent_that_counts_after_the_fork_and_dies_leaves_its_own(tmp_path):
+    """Unlike a daemon's, of which nothing is left over."""
+    ended = forking("""
+count(10)
+has_begun, begins = os.pipe()
+if os.fork():
+    os.read(has_begun, 1)
+    time.sleep(.2)
+    count(10)
+    os._exit(0)
+os.write(begins, b"1")
+os.setsid()
+while os.getppid() > 1 and time.sleep(.01) is None and os.path.exists("/proc/%d/cwd" % os.getppid()):
+    pass
+""", tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert wait_for(lambda: len(files(tmp_path)) == 4), files(tmp_path)
+    assert sum(live_hits(tmp_path)["count"].values()) == 2 * sum(hits(tmp_path)["count"].values())
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("before, env", [
+    ("profile.write_config['lprof'] = False", ON),
+    ("import clineprof; early = clineprof.LineProfiler(len)", ON),
+    ("profile.output_prefix = 'no/such/folder/x'", ON),
+    ("", ENVIRONMENT),
+])  # fmt: skip
+def test_where_there_is_no_place_for_a_live_file_there_is_none(tmp_path, before, env):
+    ended = python("from clineprof import profile\n" + before + "\n" + PROGRAM
+                   + "import os; print([name for name in os.listdir() if 'live' in name])\n", tmp_path,
+                   env=env)  # fmt: skip
+    assert ended.code == 0 and ended.out.startswith("[]\n") and "Traceback" not in ended.err
+
+
+@pytest.mark.once
+def test_the_live_file_has_what_was_reset_taken_off(tmp_path):
+    python(PROGRAM + "profile.reset(); count(1); import os; os._exit(0)", tmp_path)
+    assert live_hits(tmp_path) == {"count": {5: 1, 6: 2, 7: 1, 8: 1}}

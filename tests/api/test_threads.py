@@ -265,3 +265,31 @@ def test_threads_needs_line_by_line(script):
     ended = run_ckernprof(["--threads", path], path.parent)
     assert "without -l these options have no effect: --threads\n" in ended.err
     assert ended.code == 0
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("option", ["--heap=1", "--leaks"])
+def test_what_stays_alive_is_told_of_all_threads_together(option, script):
+    """With the source, in a table of the function's plain name."""
+    path = script('''
+import threading
+keep = []
+
+@profile
+def work(n):
+    keep.append(bytearray(n))    # kept
+
+thread = threading.Thread(target=work, args=(100_000,), name="reader")
+thread.start(), thread.join()
+for i in range(7):
+    work(200_000)
+''')
+    ended = run_ckernprof(["-l", "-v", "--threads", option, path], path.parent)
+    assert (ended.code, ended.err) == (0, "ckernprof: --threads: what --heap and --leaks find is told of all "
+                                       "threads together, in tables without a thread's name\n")
+    profile, line = ended.profile(), line_of(path, "# kept")
+    assert profile.line("work", line)["live"] > 1_000_000
+    assert [profile.line(name, line)["hits"]
+            for name in ("work", "work [reader]", "work [MainThread]")] == [0, 1, 7]  # fmt: skip
+    assert ended.out.count("    keep.append(bytearray(n))    # kept") >= 3
+    assert "Could not find file" not in ended.out

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Programs with `from line_profiler import profile` under ckernprof, as they run under kernprof."""
+import marshal
+
 import pytest
-from harness import run_ckernprof, run_python
+from harness import BUILD, run_ckernprof, run_python
 
 PROGRAM = """\
 import inspect
@@ -107,3 +109,78 @@ def test_an_error_within_it_is_its_own(program):
     ended = run_ckernprof(["-l", "it.py"], folder)
     assert ended.code == 1 and "explicit_profiler.py\", line 1, in <module>\n" in ended.err
     assert "ZeroDivisionError: division by zero" in ended.err and "clineprof/" not in ended.err
+
+
+# ---- ckernprof -b ----
+
+CALLS = """\
+from {module} import profile
+
+@profile
+def spam(n):
+    return n
+
+print([spam(i) for i in range(3)])
+"""
+SHOWN = """
+import builtins
+with builtins.profile:
+    profile.show()
+    spam(4)
+"""
+
+
+def calls(path):
+    """{name: calls} of a pstats file."""
+    return {key[2]: numbers[1] for key, numbers in marshal.loads(path.read_bytes()).items()}
+
+
+@pytest.mark.parametrize("original", [True, False], ids=["original", "stand-in"])
+def test_it_is_that_of_a_function_profile_too(program, original):
+    folder = program(CALLS.format(module="line_profiler"), original)
+    ended = run_ckernprof(["-b", "it.py"], folder)
+    assert (ended.code, ended.err, ended.out.splitlines()[0]) == (0, "", "[0, 1, 2]")
+    assert calls(folder / "it.py.prof") == {"spam": 3}
+
+
+def test_where_the_set_up_has_imported_it_for_a_function_profile(program):
+    folder = program(CALLS.format(module="line_profiler"))
+    (folder / "first.py").write_text("import line_profiler\n")
+    ended = run_ckernprof(["-b", "-s", "first.py", "it.py"], folder)
+    assert (ended.code, ended.err, calls(folder / "it.py.prof")) == (0, "", {"spam": 3})
+
+
+def test_without_builtin_it_is_let_be(program):
+    folder = program(CALLS.format(module="line_profiler") + "print(profile.enabled)\n")
+    ended = run_ckernprof(["it.py"], folder)
+    assert (ended.code, ended.err) == (0, "") and "False\n" in ended.out
+
+
+@pytest.mark.parametrize("original", [True, False], ids=["original", "stand-in"])
+def test_a_function_profile_is_shown_and_goes_on(program, original):
+    folder = program(CALLS.format(module="line_profiler")
+                     + SHOWN, original)
+    ended = run_ckernprof(["-b", "it.py"], folder)
+    assert (ended.code, ended.err) == (0, "") and " function calls in " in ended.out
+    [shown] = folder.glob("*.lprof")
+    assert calls(shown)["spam"] == 3
+    assert calls(folder / "it.py.prof")["spam"] == 4
+
+
+OUR_OWN = CALLS.format(module="clineprof") + """
+with profile:
+    sorted([2, 1])
+with profile.block("a name"):
+    len([])
+"""
+
+
+def test_clineprofs_own_profile_counts_calls(tmp_path):
+    (tmp_path / "it.py").write_text("import sys\nsys.path.insert(0, %r)\n" % str(BUILD / "python")
+                                    + OUR_OWN)
+    ended = run_ckernprof(["-b", "it.py"], tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    found = calls(tmp_path / "it.py.prof")
+    assert (found["spam"], found["<built-in method builtins.sorted>"],
+            found["<built-in method builtins.len>"]) == (3, 1, 1)
+    assert not [name for name in found if "_calls" in name or name == "__exit__"]

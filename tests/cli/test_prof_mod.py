@@ -332,3 +332,14 @@ def test_imports_of_a_module_that_is_run(family):
     assert names_of(family, "--prof-imports", "-p", "fam.whole", "-m", "fam.whole") == {"own", "shared"}
     assert names_of(family, "--prof-imports", "-p", "fam.main", "-m", "fam.main") == {"own", "alone", "shared"}
     assert names_of(family, "--prof-imports", "-p", "fam.mod", "-m", "fam.main") == {"own", "shared"}
+
+
+def test_an_empty_file_is_there(program):
+    """As the __init__.py of many a package; not one whose source is missing."""
+    (program / "void").mkdir()
+    (program / "void/__init__.py").write_text("")
+    (program / "void/some.py").write_text("def f():\n    return 1\n")
+    (program / "uses.py").write_text("from void.some import f\nf()\n")
+    ended = run_ckernprof(["-l", "-v", "-p", "void", "uses.py"], program)
+    assert (ended.code, ended.err) == (0, "") and "Could not find" not in ended.out
+    assert "File: void/__init__.py\nFunction: <module> at line 1\n" in ended.out
