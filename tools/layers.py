@@ -18,7 +18,9 @@ LAYERS = {
         "clock proc processes file thread pages arena shadow",
         "functions lines bytecode opcode_table samples sampler groups",
         "engine engine_parts threads resident suspended decoded edges layout rewrite reach",
-        "profile snapshot ended view wire live live_reader source number shown walk measure align "
+        "wire wire_parts wire_reader wire_functions wire_run "
+        "live live_parts live_reader live_threads live_profile "
+        "profile snapshot ended view source number shown walk measure align "
         "unpickle unpickle_parts unpickle_literals unpickle_containers unpickle_objects pickle "
         "marks history leaks mappings heap heap_results",
         "choice columns footer table ranking leak_report report memory_table match sides compare verdict "

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading goes in three steps, each of which may rely on the one before:
+ *
+ *   walk     over every byte, allocating nothing: is it one msgpack item that ends where the file
+ *            ends, not too deep, and does no header promise more than the file can hold?
+ *   split    the top map into its values, as spans of bytes
+ *   convert  one function (one source, the meta) at a time: msgpack-c unpacks its span into a zone
+ *            that is emptied before the next, so a file costs little more than its profile
+ *
+ * msgpack-c allocates from the lengths a file declares; after the walk these are honest. */
+#include "wire_parts.h"
+#include "walk.h"
+
+/* ---- the walk ---- */
+
+/* Do the bytes, as far as they reach, begin as every writer of ours begins? */
+static bool begins_like_profile(const char *bytes, size_t count)
+{
+    static const char start[] = "\xa6" "format\xa9" CLP_WIRE_FORMAT;
+    size_t wanted = sizeof start - 1;
+
+    if (((unsigned char)bytes[0] & 0xf0) != 0x80)
+        return false;
+    return memcmp(bytes + 1, start, count - 1 < wanted ? count - 1 : wanted) == 0;
+}
+
+/* Everything that can be said without allocating. */
+static clp_status check_bytes(const char *bytes, size_t count, struct clp_fault *fault)
+{
+    struct clp_walk walk = {.bytes = (const unsigned char *)bytes, .count = count, .fault = fault};
+
+    if (count == 0)
+        return clp_fault_set(fault, CLP_EMPTY, 0, NULL);
+    clp_status status = clp_walk_item(&walk);
+    if (status == CLP_OK && walk.at < count)
+        status = clp_fault_set(fault, CLP_CORRUPT, walk.at, "more bytes behind the end");
+    if (status != CLP_OK && !begins_like_profile(bytes, count))
+        status = clp_fault_set(fault, CLP_NOT_A_PROFILE, 0, "it does not begin like one");
+    return status;
+}
+
+/* ---- from bytes to objects ---- */
+
+struct span {
+    size_t start, end; /* equal: not in the file */
+};
+
+/* The object lives in the zone until the next call; its texts lie in the file's bytes. */
+static clp_status unpack(struct clp_decoder *decoder, struct span span, msgpack_object *object)
+{
+    size_t at = 0;
+
+    decoder->offset = span.start;
+    msgpack_zone_clear(&decoder->zone);
+    switch (msgpack_unpack(decoder->bytes + span.start, span.end - span.start, &at, &decoder->zone,
+                           object)) {
+    case MSGPACK_UNPACK_SUCCESS:
+        return CLP_OK;
+    case MSGPACK_UNPACK_NOMEM_ERROR:
+        return no_memory(decoder);
+    default:
+        return refuse_here(decoder, "msgpack-c cannot read it");
+    }
+}
+
+static bool is_text(const msgpack_object *object, const char *text)
+{
+    return object->type == MSGPACK_OBJECT_STR && object->via.str.size == strlen(text) &&
+           memcmp(object->via.str.ptr, text, object->via.str.size) == 0;
+}
+
+clp_status clp_wire_find_keys(struct clp_decoder *decoder, const msgpack_object *map,
+                              const char *const *names, size_t count, const msgpack_object **found)
+{
+    memset(found, 0, count * sizeof *found);
+    if (map->type != MSGPACK_OBJECT_MAP)
+        return refuse_here(decoder, "not a map where one must be");
+    for (uint32_t i = 0; i < map->via.map.size; i++) {
+        const msgpack_object_kv *pair = &map->via.map.ptr[i];
+        size_t k = 0;
+        while (k < count && !is_text(&pair->key, names[k]))
+            k++;
+        if (k == count)
+            continue;
+        if (found[k] != NULL)
+            return refuse_here(decoder, "a map with the same key twice");
+        found[k] = &pair->val;
+    }
+    return CLP_OK;
+}
+
+clp_status clp_wire_copy_text(struct clp_decoder *decoder, const msgpack_object *object,
+                              struct clp_buf *copy)
+{
+    copy->used = 0;
+    clp_buf_add(copy, object->via.str.ptr, object->via.str.size);
+    return copy->failed ? no_memory(decoder) : CLP_OK;
+}
+
+/* ---- the top map ---- */
+
+enum { TOP_FORMAT, TOP_VERSION, TOP_UNIT, TOP_FUNCTIONS, TOP_SOURCE, TOP_META, TOP_TIMELINE,
+       TOP_PROCESSES, TOP_KEYS };
+
+static const char *const top_names[TOP_KEYS] = {"format", "version", "unit",    "functions",
+                                                "source", "meta",    "timeline", "processes"};
+
+/* Finds where the top map's values lie. */
+static clp_status split_top(struct clp_walk *walk, struct span *spans)
+{
+    struct clp_walk_head top, key;
+
+    if (clp_walk_head(walk, &top) != CLP_OK)
+        return walk->fault->status;
+    if (top.kind != CLP_WALK_MAP)
+        return clp_fault_set(walk->fault, CLP_NOT_A_PROFILE, 0, "not a msgpack map");
+    for (uint64_t i = 0; i < top.count; i++) {
+        struct clp_walk ahead = *walk;
+        if (clp_walk_item(walk) != CLP_OK || clp_walk_head(&ahead, &key) != CLP_OK)
+            return walk->fault->status;
+        struct span value = {.start = walk->at};
+        if (clp_walk_item(walk) != CLP_OK)
+            return walk->fault->status;
+        value.end = walk->at;
+        for (size_t k = 0; key.kind == CLP_WALK_TEXT && k < TOP_KEYS; k++) {
+            if (key.count != strlen(top_names[k]) ||
+                memcmp(walk->bytes + key.body, top_names[k], key.count) != 0)
+                continue;
+            if (spans[k].end != 0)
+                return clp_fault_set(walk->fault, CLP_CORRUPT, key.start,
+                                     "the top map has a key twice");
+            spans[k] = value;
+        }
+    }
+    return CLP_OK;
+}
+
+static clp_status check_format(struct clp_decoder *decoder, struct span span)
+{
+    msgpack_object object;
+
+    if (span.end == 0)
+        return clp_fault_set(decoder->fault, CLP_NOT_A_PROFILE, 0, "it has no \"format\"");
+    if (unpack(decoder, span, &object) != CLP_OK)
+        return decoder->fault->status;
+    if (!is_text(&object, CLP_WIRE_FORMAT))
+        return clp_fault_set(decoder->fault, CLP_NOT_A_PROFILE, span.start,
+                             "its \"format\" is not \"" CLP_WIRE_FORMAT "\"");
+    return CLP_OK;
+}
+
+static clp_status check_version(struct clp_decoder *decoder, struct span span)
+{
+    msgpack_object object;
+    uint64_t version;
+
+    if (span.end == 0)
+        return refuse_here(decoder, "\"version\" is missing");
+    if (unpack(decoder, span, &object) != CLP_OK)
+        return decoder->fault->status;
+    if (!read_uint64(&object, &version) || version == 0)
+        return refuse_here(decoder, "\"version\" is not a version number");
+    if (version > CLP_WIRE_VERSION)
+        return clp_fault_set(decoder->fault, CLP_TOO_NEW, span.start,
+                             "its \"version\" is too high");
+    return CLP_OK;
+}
+
+static clp_status read_unit(struct clp_decoder *decoder, struct span span)
+{
+    msgpack_object object;
+    double unit;
+
+    if (span.end == 0)
+        return CLP_OK;
+    if (unpack(decoder, span, &object) != CLP_OK)
+        return decoder->fault->status;
+    if (!read_number(&object, &unit) || unit <= 0)
+        return refuse_here(decoder, "\"unit\" is not a positive number of seconds");
+    decoder->scale = unit / CLP_WIRE_UNIT;
+    return CLP_OK;
+}
+
+/* Unpacks the items of an array one by one and hands each to `read`. */
+static clp_status read_each(struct clp_decoder *decoder, struct span span, const char *not_list,
+                            clp_status (*read)(struct clp_decoder *, const msgpack_object *))
+{
+    struct clp_walk walk = {.bytes = (const unsigned char *)decoder->bytes, .count = span.end,
+                        .at = span.start, .fault = decoder->fault};
+    struct clp_walk_head list;
+    msgpack_object object;
+
+    if (clp_walk_head(&walk, &list) != CLP_OK)
+        return decoder->fault->status;
+    if (list.kind != CLP_WALK_ARRAY)
+        return clp_fault_set(decoder->fault, CLP_CORRUPT, span.start, not_list);
+    for (uint64_t i = 0; i < list.count; i++) {
+        struct span item = {.start = walk.at};
+        if (clp_walk_item(&walk) != CLP_OK)
+            return decoder->fault->status;
+        item.end = walk.at;
+        if (unpack(decoder, item, &object) != CLP_OK || read(decoder, &object) != CLP_OK)
+            return decoder->fault->status;
+    }
+    return CLP_OK;
+}
+
+static clp_status read_top(struct clp_decoder *decoder, const struct span *spans)
+{
+    msgpack_object meta;
+
+    if (check_format(decoder, spans[TOP_FORMAT]) != CLP_OK ||
+        check_version(decoder, spans[TOP_VERSION]) != CLP_OK ||
+        read_unit(decoder, spans[TOP_UNIT]) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_FUNCTIONS].end == 0)
+        return refuse_here(decoder, "\"functions\" are missing");
+    if (read_each(decoder, spans[TOP_FUNCTIONS], "\"functions\" are not a list",
+                  clp_wire_read_function) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_SOURCE].end != 0 &&
+        read_each(decoder, spans[TOP_SOURCE], "\"source\" is not a list",
+                  clp_wire_read_source) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_TIMELINE].end != 0 &&
+        read_each(decoder, spans[TOP_TIMELINE], "\"timeline\" is not a list",
+                  clp_wire_read_series) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_PROCESSES].end != 0 &&
+        read_each(decoder, spans[TOP_PROCESSES], "\"processes\" is not a list",
+                  clp_wire_read_process) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_META].end == 0)
+        return CLP_OK;
+    if (unpack(decoder, spans[TOP_META], &meta) != CLP_OK)
+        return decoder->fault->status;
+    return clp_wire_read_meta(decoder, &meta);
+}
+
+static clp_status decode(struct clp_decoder *decoder)
+{
+    struct clp_walk walk = {.bytes = (const unsigned char *)decoder->bytes, .count = decoder->count,
+                        .fault = decoder->fault};
+    struct span spans[TOP_KEYS] = {{0}};
+
+    if (check_bytes(decoder->bytes, decoder->count, decoder->fault) != CLP_OK ||
+        split_top(&walk, spans) != CLP_OK)
+        return decoder->fault->status;
+    return read_top(decoder, spans);
+}
+
+clp_status clp_wire_decode(const char *bytes, size_t count, struct clp_profile *profile,
+                           struct clp_fault *fault)
+{
+    struct clp_decoder decoder = {.bytes = bytes, .count = count, .profile = profile,
+                                 .fault = fault, .scale = 1};
+
+    *fault = (struct clp_fault){.status = CLP_OK};
+    clp_buf_init(&decoder.file, profile->mem);
+    clp_buf_init(&decoder.name, profile->mem);
+    if (!msgpack_zone_init(&decoder.zone, MSGPACK_ZONE_CHUNK_SIZE))
+        return no_memory(&decoder);
+    clp_status status = decode(&decoder);
+    if (status != CLP_OK)
+        clp_profile_clear(profile);
+    msgpack_zone_destroy(&decoder.zone);
+    clp_buf_clear(&decoder.file);
+    clp_buf_clear(&decoder.name);
+    return status;
+}
