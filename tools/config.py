@@ -22,6 +22,12 @@ def refusal():
     return None
 
 
+def debug_flags():
+    """What pyconfig.h of a debug build says. Debian's headers for it are links to the others, and gcc
+    follows links of system headers before it looks for pyconfig.h beside them."""
+    return ["-DPy_DEBUG"] if sysconfig.get_config_var("Py_DEBUG") else []
+
+
 def embed_flags():
     """Linker flags for a program with this interpreter inside; "" where there is no library."""
     get = sysconfig.get_config_var
@@ -43,7 +49,7 @@ def settings():
     yield "PYTHON_VERSION", "%d.%d.%d" % sys.version_info[:3]
     yield "SOABI", soabi()
     yield "EXT_SUFFIX", sysconfig.get_config_var("EXT_SUFFIX")
-    yield "PYTHON_CFLAGS", " ".join("-isystem " + path for path in includes)
+    yield "PYTHON_CFLAGS", " ".join(["-isystem " + path for path in includes] + debug_flags())
     yield "PYTHON_EMBED", embed_flags()
 
 

@@ -5,7 +5,7 @@ import os
 import re
 
 import pytest
-from harness import ROOT, own_messages_removed, run_ckernprof, run_python
+from harness import BUILD, FIXTURES, ROOT, SANITIZED, TRACER, own_messages_removed, run_ckernprof, run_python
 
 REPEATS = int(os.environ.get("CLINEPROF_STRESS", 1))
 OPTIONS = {"processes": ["--prof-child-procs"]}
@@ -35,3 +35,12 @@ def test_hits_every_time(path, tmp_path):
         assert (own_messages_removed(ended.out), ended.err, ended.code) == (bare.out, "", 0)
         hits = hits_of(ended.profile("it.lprof"))
         assert {line: hits.get(line, 0) for line in expected} == expected, f"run {i + 1}"
+
+
+@pytest.mark.skipif(SANITIZED, reason="what is given back stays resident")
+def test_sessions_leave_nothing_behind(tmp_path):
+    """`make stress`: ten thousand in one process."""
+    count = 200 * REPEATS
+    ended = run_python([FIXTURES / "sessions.py", count, *([TRACER] if TRACER else [])], tmp_path, timeout=1800,
+                       env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.out, ended.err, ended.code) == (f"{count} sessions: nothing piles up\n", "", 0)
