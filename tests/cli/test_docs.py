@@ -6,7 +6,7 @@ import sys
 
 import msgpack
 import pytest
-from harness import BUILD, CKERNPROF, ROOT, SANITIZED, run, run_ckernprof, run_python
+from harness import BUILD, CKERNPROF, ROOT, SANITIZED, Profile, run, run_ckernprof, run_python
 
 README = (ROOT / "README.md").read_text("utf-8")
 PICTURE = (ROOT / "docs" / "terminal.svg").read_text("utf-8")
@@ -146,6 +146,16 @@ def shown_by(command):
     return COMPARE.split(f"```console\n$ {command}\n")[1].split("```")[0].splitlines()
 
 
+def profile_calmly(folder, name, slow):
+    """Only so many lines are slow. A busy machine stretches others beyond the noise; then it runs again."""
+    for _ in range(20):
+        ended = run_ckernprof(["-l", "-o", name, "prog.py"], folder)
+        assert ended.code == 0, ended.err
+        nanos = Profile.measure(ended.profile(name).function("load"), "time").values()
+        if max(sorted(nanos)[:-slow]) < 500_000:
+            return
+
+
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
     """A folder with the page's program, and its profiles before and after the edit."""
@@ -156,9 +166,9 @@ def compared(tmp_path_factory):
         .replace("range(count)", "range(count * 2)")
         .replace("0.02", "0.05")
     )
-    for name, text in ("old", program), ("new", edited):
+    for name, text, slow in ("old", program, 1), ("new", edited, 2):
         (folder / "prog.py").write_text(text)
-        assert run_ckernprof(["-l", "-o", f"{name}.lprof", "prog.py"], folder).code == 0
+        profile_calmly(folder, f"{name}.lprof", slow)
     for name in "one", "two":
         (folder / f"{name}.lprof").write_bytes((folder / "old.lprof").read_bytes())
     return folder
