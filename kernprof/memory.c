@@ -34,7 +34,7 @@ static bool read_mode(const char *name, enum clp_memory *memory)
     enum clp_memory mode = clp_memory_named(name);
 
     *memory = mode;
-    if (mode != CLP_MEMORY_OFF && mode != CLP_MEMORY_MODES)
+    if (mode != CLP_MEMORY_OFF && mode < CLP_MEMORY_TREE)
         return true;
     PyErr_Format(PyExc_ValueError, "a size is 'rss', 'anon', 'pss' or 'uss', not '%s'", name);
     return false;

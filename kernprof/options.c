@@ -138,7 +138,7 @@ static bool check_memory(const char *value, struct clp_buf *fault)
 {
     if (clp_memory_named(value) != CLP_MEMORY_MODES)
         return true;
-    clp_buf_add_format(fault, "needs off, rss, anon, uss or pss, not '%s'", value);
+    clp_buf_add_format(fault, "needs off, rss, anon, uss, pss or tree, not '%s'", value);
     return false;
 }
 
@@ -275,7 +275,7 @@ static const struct clp_option run_rows[] = {
      .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
      .check = check_memory, .field = RUN(memory),
-     .help = "off, rss, anon; slow: uss, pss"},
+     .help = "off, rss, anon; slow uss, pss, tree"},
     {CLP_OPTION_PERIOD, 0, "timeline", .argument = "[N]", .bare = 0.01, .standard = "0",
      .field = RUN(timeline), .help = "sample memory every N s; bare: 0.01"},
     {CLP_OPTION_SWITCH, 'C', "include-children", .field = RUN(include_children),

@@ -24,6 +24,14 @@ def choose_backend(new_backend=None):
     return "psutil"
 
 
+def _mode(backend, include_children):
+    if not include_children:
+        return MODES[backend]
+    if MODES[backend] != "rss":
+        warn("include_children: the resident size is measured, not that of %s" % backend)
+    return "tree"
+
+
 class CodeMap(dict):
     """{code: {line: (increment in MiB, size in MiB, occurrences)}}. Code within other code shares the
     dict of the outermost."""
@@ -91,8 +99,9 @@ class LineProfiler(Wrapping):
     `code_map` has the numbers, and show_results prints them.
 
     backend: "psutil" and "posix" are the resident size, "psutil_pss" and "psutil_uss" the
-    proportional and the unique one. include_children and max_mem have no meaning here; ckernprof's
-    --pdb-mmem stops where memory exceeds a limit.
+    proportional and the unique one. include_children: the resident size with that of all processes that
+    descend from this one. max_mem has no meaning here; ckernprof's --pdb-mmem stops where memory exceeds
+    a limit.
     """
 
     def __init__(self, **kw):
@@ -101,8 +110,9 @@ class LineProfiler(Wrapping):
         if self.max_mem is not None:
             warn("max_mem has no effect; run the program with ckernprof --pdb-mmem")
         self.enable_count = 0
-        self.code_map = CodeMap(kw.get("include_children", False), self.backend)
-        self._profiler = _boot.core().Profiler(memory=MODES[self.backend])
+        children = kw.get("include_children", False)
+        self.code_map = CodeMap(children, self.backend)
+        self._profiler = _boot.core().Profiler(memory=_mode(self.backend, children))
         self._profiler.gate(False)
         self._selected = set()
         self._lock = threading.RLock()

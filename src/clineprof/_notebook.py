@@ -4,7 +4,6 @@ _notebook_code.py, what they show by _notebook_show.py."""
 import builtins
 import contextlib
 import importlib
-import sys
 import time
 
 from IPython.core.error import UsageError
@@ -126,13 +125,10 @@ class ClineprofMagics(Magics):
         -m MODULE: all functions of a module. Repeatable.
         -T FILE: write the table as text.
         -r: return the profiler.
-        -c: has no effect: the memory is that of this process, without its children.
+        -c: with the child processes.
         """
         __tracebackhide__ = True
         wish = parsed("mprun", line)
-        if wish.c:
-            print("*** %mprun -c: children are not counted; the memory is that of this process",
-                  file=sys.stderr)
         run = _Run(self.shell, wish, _notebook_kinds.Mprun)
         run.add_code(_notebook_code.statement_of(wish.rest, cell))
         return run.go(lambda kind, value: kind.profiler if wish.r else None)

@@ -50,7 +50,7 @@ class Mprun(Lprun):
     def __init__(self, wish):
         from clineprof._code_map import LineProfiler
 
-        self.profiler = LineProfiler()
+        self.profiler = LineProfiler(include_children=bool(wish.c))
         self.view = self.profiler._profiler
 
     def add(self, function):

@@ -106,7 +106,8 @@ def main():
     if options.timestamp:
         profiler = TimeStamper(choose_backend(options.backend), options.include_children)
     else:
-        profiler = LineProfiler(max_mem=options.max_mem, backend=options.backend)
+        profiler = LineProfiler(max_mem=options.max_mem, backend=options.backend,
+                                include_children=options.include_children)
     try:
         _run(options.program, profiler)
     finally:
@@ -131,7 +132,7 @@ def _options():
     parser.add_argument("--timestamp", action="store_true",
                         help="print when decorated functions ran in place of tables")  # fmt: skip
     parser.add_argument("--include-children", action="store_true",
-                        help="with --timestamp: also the memory of child processes")  # fmt: skip
+                        help="with the memory of child processes")  # fmt: skip
     parser.add_argument("--backend", default="psutil",
                         choices=["tracemalloc", "psutil", "psutil_pss", "psutil_uss", "posix"])
     parser.add_argument("program", nargs=argparse.REMAINDER,

@@ -42,6 +42,7 @@ static void add_memory_kind(struct clp_buf *out, const char *name)
         {"anon", "anonymous memory"},
         {"uss", "memory of its own (uss, slow)"},
         {"pss", "proportional memory (pss, slow)"},
+        {"tree", "resident memory with that of child processes (slow)"},
         {"mixed", "memory, of different kinds,"},
     };
 

@@ -15,13 +15,16 @@
  *   rss    what is resident
  *   anon   without what is of files or shared memory
  *   uss    what no other process has
- *   pss    the same, and of what several have, each its part */
+ *   pss    the same, and of what several have, each its part
+ *   tree   what is resident of it and of all that descends from it: here of it alone, for the others see
+ *          processes.h */
 #define CLP_MEMORY_TABLE(X) \
     X(OFF, "off")           \
     X(RSS, "rss")           \
     X(ANON, "anon")         \
     X(USS, "uss")           \
-    X(PSS, "pss")
+    X(PSS, "pss")           \
+    X(TREE, "tree")
 
 #define CLP_MEMORY_NAME(mode, name) CLP_MEMORY_##mode,
 enum clp_memory { CLP_MEMORY_TABLE(CLP_MEMORY_NAME) CLP_MEMORY_MODES };

@@ -10,6 +10,7 @@
 
 #define NAME_BYTES 64
 #define TEXT_BYTES 4096
+#define MOST_BELOW 256
 
 /* ---- files of /proc ---- */
 
@@ -211,4 +212,16 @@ size_t clp_processes_scan(uint32_t pid, struct clp_process *list, size_t room)
         (void)each_number("/proc", take_if_below, &family);
     } while (family.count > before && family.count < room);
     return family.count;
+}
+
+uint64_t clp_processes_resident_below(void)
+{
+    struct clp_process list[MOST_BELOW];
+    size_t count = clp_processes_below(0, list, MOST_BELOW);
+    uint64_t bytes = 0, one;
+
+    for (size_t i = 0; i < count; i++)
+        if (clp_processes_size(list[i].pid, CLP_MEMORY_RSS, &one) == 0)
+            bytes += one;
+    return bytes;
 }

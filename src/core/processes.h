@@ -13,6 +13,9 @@
  * when it is gone or only waits to be collected by its parent. *bytes is written on success only. */
 int clp_processes_size(uint32_t pid, enum clp_memory mode, uint64_t *bytes);
 
+/* What is resident of all that descends from this process, of 256 processes at most. */
+uint64_t clp_processes_resident_below(void);
+
 struct clp_process {
     uint32_t pid, parent;
 };

@@ -140,7 +140,7 @@ struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
     char *command; /* the program's argv, one text, as a shell would take it */
-    char *memory;  /* what of memory was read: "rss" (as where it is missing), "anon", "uss", "pss";
+    char *memory;  /* what of memory was read: "rss" (as where it is missing), "anon", "uss", "pss", "tree";
                     * "mixed" of several that differ */
     uint64_t pid;
     double start;         /* seconds since 1970 */

@@ -415,7 +415,7 @@ static PyType_Slot profiler_slots[] = {
      "Measures hits, time and memory of every line of the functions it is called with. There may be\n"
      "any number at once; each has its own functions, windows and numbers.\n\n"
      "tracer: 'probe', 'monitoring', 'settrace'; the process's first Profiler chooses for all.\n"
-     "memory: 'rss', 'anon', 'uss', 'pss', True (what is measured already, or 'rss'), False.\n"
+     "memory: 'rss', 'anon', 'uss', 'pss', 'tree', True (what is measured already, or 'rss'), False.\n"
      "by_statement: a statement over several lines counts once, at its first line.\n"
      "heap: mean bytes between samples of the table of live blocks; 0: no table.\n"
      "leaks: what ends an epoch: 'calls', 'checkpoints', seconds, or the name of a function.\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder.h"
+#include "../core/processes.h"
 #include "blocks.h"
 #include "greenlets.h"
 #include "hooks.h"
@@ -181,6 +182,8 @@ static bool read_memory(const struct clp_recorder *recorder, int64_t *rss, uint6
     if (!recorder->engine.with_rss || clp_proc_read(&recorder->proc, &now) != CLP_OK)
         return false;
     *rss = (int64_t)now.counted - (int64_t)own_bytes(recorder);
+    if (recorder->proc.mode == CLP_MEMORY_TREE)
+        *rss += (int64_t)clp_processes_resident_below();
     *shared = now.shared;
     return true;
 }
@@ -269,7 +272,8 @@ uint64_t clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread 
     }
     if (!read_memory(recorder, &rss, &recorder->file_bytes))
         rss = recorder->engine.rss;
-    if (clp_thread_alone())
+    /* which thread a child process belongs to is not known: what it does is whose line sees it first */
+    if (clp_thread_alone() || recorder->proc.mode == CLP_MEMORY_TREE)
         note_rss_alone(recorder, thread, rss, now);
     else
         share_rss(recorder, thread, rss,

@@ -9,25 +9,11 @@
 struct selection {
     struct clp_window *window;
     PyObject *texts; /* borrowed */
+    PyObject *class; /* borrowed: the one at hand, or NULL */
     int found;
 };
 
 static bool select_inside(struct selection *selection, PyObject *object, int depth);
-
-static bool select_function(struct selection *selection, PyObject *function)
-{
-    /* held, because the tracer may give the function other code; the code itself is not: whoever
-     * holds it makes it shared (shared.h) */
-    PyObject *file = Py_NewRef(((PyCodeObject *)PyFunction_GetCode(function))->co_filename);
-    PyObject *name = PyObject_GetAttrString(function, "__qualname__");
-    bool done = name != NULL && clp_tracer_select(selection->window, function, name) &&
-                clp_texts_note(selection->texts, file, PyFunction_GetGlobals(function));
-
-    Py_XDECREF(name);
-    Py_DECREF(file);
-    selection->found += done;
-    return done;
-}
 
 /* The attribute of an object that leads further in; NULL without an exception when it has none. */
 static PyObject *inner(PyObject *object, const char *name)
@@ -51,24 +37,52 @@ static PyObject *text_of(PyObject *class, const char *name)
     return text;
 }
 
-/* Is the class defined within the other one, and not only held by it? */
-static bool is_within(PyObject *class, PyObject *outer)
+/* Do the two, functions or classes, come from one module? Not known: no. */
+static bool is_of_same_module(PyObject *one, PyObject *other)
 {
-    PyObject *name = text_of(class, "__qualname__"), *outer_name = text_of(outer, "__qualname__");
-    PyObject *module = text_of(class, "__module__"), *outer_module = text_of(outer, "__module__");
-    PyObject *start =
-        outer_name != NULL ? PyUnicode_FromFormat("%U.", outer_name) : NULL;
-    bool within = name != NULL && start != NULL && module != NULL && outer_module != NULL &&
-                  PyUnicode_Compare(module, outer_module) == 0 &&
+    PyObject *module = text_of(one, "__module__"), *other_module = text_of(other, "__module__");
+    bool same = module != NULL && other_module != NULL &&
+                PyUnicode_Compare(module, other_module) == 0;
+
+    PyErr_Clear();
+    Py_XDECREF(module);
+    Py_XDECREF(other_module);
+    return same;
+}
+
+/* Is it called OUTER.something, as what is defined in that class? */
+static bool is_named_within(PyObject *object, PyObject *outer)
+{
+    PyObject *name = text_of(object, "__qualname__"), *outer_name = text_of(outer, "__qualname__");
+    PyObject *start = outer_name != NULL ? PyUnicode_FromFormat("%U.", outer_name) : NULL;
+    bool within = name != NULL && start != NULL &&
                   PyUnicode_Tailmatch(name, start, 0, PY_SSIZE_T_MAX, -1) == 1;
 
     PyErr_Clear();
     Py_XDECREF(name);
     Py_XDECREF(outer_name);
-    Py_XDECREF(module);
-    Py_XDECREF(outer_module);
     Py_XDECREF(start);
     return within;
+}
+
+static bool select_function(struct selection *selection, PyObject *function)
+{
+    PyObject *class = selection->class;
+
+    /* what enum, say, puts into each class would count for all who have it */
+    if (class != NULL && !is_named_within(function, class) && !is_of_same_module(function, class))
+        return true;
+    /* held, because the tracer may give the function other code; the code itself is not: whoever
+     * holds it makes it shared (shared.h) */
+    PyObject *file = Py_NewRef(((PyCodeObject *)PyFunction_GetCode(function))->co_filename);
+    PyObject *name = PyObject_GetAttrString(function, "__qualname__");
+    bool done = name != NULL && clp_tracer_select(selection->window, function, name) &&
+                clp_texts_note(selection->texts, file, PyFunction_GetGlobals(function));
+
+    Py_XDECREF(name);
+    Py_DECREF(file);
+    selection->found += done;
+    return done;
 }
 
 /* Everything callable in the class's own dict, in classes that are defined there too; what it inherits
@@ -77,13 +91,17 @@ static bool select_class(struct selection *selection, PyObject *class, int depth
 {
     PyObject *names = clp_compat_class_dict(class);
     PyObject *list = names != NULL ? PyDict_Values(names) : NULL;
+    PyObject *outer = selection->class;
     bool done = list != NULL;
 
+    selection->class = class;
     for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(list); i++) {
         PyObject *value = PyList_GET_ITEM(list, i);
-        if (!PyType_Check(value) || is_within(value, class))
+        if (!PyType_Check(value) ||
+            (is_named_within(value, class) && is_of_same_module(value, class)))
             done = select_inside(selection, value, depth + 1);
     }
+    selection->class = outer;
     Py_XDECREF(names);
     Py_XDECREF(list);
     return done;
@@ -131,6 +149,7 @@ static bool select_inside(struct selection *selection, PyObject *object, int dep
         return follow(selection, object, property, depth);
     if (is_module_member(object, "functools", "partial") ||
         is_module_member(object, "functools", "partialmethod") ||
+        is_module_member(object, "functools", "singledispatchmethod") ||
         is_module_member(object, "functools", "cached_property"))
         return follow(selection, object, partial, depth);
     if (PyMethod_Check(object) || PyObject_TypeCheck(object, &PyStaticMethod_Type) ||

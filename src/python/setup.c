@@ -33,8 +33,8 @@ bool clp_setup_read_memory(PyObject *object, enum clp_memory *mode)
     *mode = clp_memory_named(name);
     if (*mode != CLP_MEMORY_MODES)
         return true;
-    PyErr_Format(PyExc_ValueError, "memory is one of 'off', 'rss', 'anon', 'uss', 'pss', True or "
-                                   "False, not %R", object);
+    PyErr_Format(PyExc_ValueError, "memory is one of 'off', 'rss', 'anon', 'uss', 'pss', 'tree', True "
+                                   "or False, not %R", object);
     return false;
 }
 

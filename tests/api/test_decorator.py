@@ -237,3 +237,49 @@ def test_classes_defined_in_a_class_are_its_own(script):
     assert (ended.code, ended.err) == (0, "")
     assert {key[2]: sum(lines.values()) for key, lines in ended.profile().hits().items()} == {
         "Outer.near": 1, "Outer.Inner.within": 1, "Outer.Inner.Deepest.deep": 1}  # fmt: skip
+
+
+FOREIGN = '''
+import enum, functools, typing
+
+@profile
+class Colour(enum.Enum):
+    RED = 1
+    def label(self): return self.name
+
+class Other(enum.Enum):
+    ONE = 1
+
+@profile
+class Point(typing.NamedTuple):
+    x: int
+    def double(self): return 2 * self.x
+
+def helper(self): return 4
+
+@profile
+class Holder:
+    helps = helper
+
+@profile
+class Mixed:
+    __module__ = "public.name"          # as libraries have it
+    taken = functools.cmp_to_key
+    @functools.singledispatchmethod
+    def shows(self, what): return "any"
+    @shows.register
+    def shows_int(self, what: int): return "int"
+
+assert (Colour(1).label(), Other(1), Point(3).double()) == ("RED", Other.ONE, 6)
+assert (Holder().helps(), Mixed().shows(""), Mixed().shows(1)) == (4, "any", "int")
+'''
+
+
+def test_what_others_have_put_into_a_class_is_not_its_own(script):
+    """As enum puts its __new__ into each: it would count for all of them."""
+    path = script(FOREIGN)
+    ended = run_ckernprof(["-l", path], path.parent)
+    assert (ended.code, ended.err) == (0, "")
+    ran = {key[2] for key, lines in ended.profile().hits().items() if sum(lines.values())}
+    assert ran - {"Point.__new__"} == {"Colour.label", "Point.double", "Mixed.shows", "Mixed.shows_int", "helper"}
+    assert not [key for key in ended.profile().hits() if key[0].endswith("enum.py")]

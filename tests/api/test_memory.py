@@ -356,6 +356,40 @@ def test_kinds(script, kind, expected):
     assert said[kind] in ended.out and "Mem usage" in ended.out
 
 
+TREE = """
+import subprocess, sys, threading
+def start():
+    code = "block = bytearray(30 << 20); print(flush=True); input()"
+    child = subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1)
+    child.stdout.readline()
+    return child
+
+@profile
+def work():
+    block = bytearray(40 << 20)         # its own
+    child = start()                     # another's
+    child.communicate(b"\\n")           # is over
+    return block
+
+{before}
+work()
+"""
+
+
+@pytest.mark.parametrize("before", ["", "threading.Thread(target=threading.Event().wait, daemon=True).start()"],
+                         ids=["alone", "threads"])
+def test_with_child_processes(script, before):
+    path = script(TREE.format(before=before))
+    ended = run_ckernprof(["-l", "-v", "--memory=tree", path], path.parent, env=STEADY)
+    assert (ended.err, ended.code) == ("", 0)
+    profile = ended.profile()
+    own, grown, over = (increment(profile.line("work", line_of(path, "# " + mark))) / MIB
+                        for mark in ("its own", "another's", "is over"))
+    assert abs(own - 40) < 0.5 and grown > 30 and abs(grown + over) < 2, (own, grown, over)
+    assert profile.meta["memory"] == "tree"
+    assert "resident memory with that of child processes (slow) read " in ended.out
+
+
 @pytest.mark.parametrize("run, kind", [(by_command, "uss"), (by_interface, "pss")])
 def test_known_answers_in_the_slow_kinds(tmp_path, run, kind):
     """Other processes of the same interpreter, which begin and end, change them by some hundred kB."""
@@ -401,5 +435,5 @@ for memory in "swap", 3, b"rss":
     except ValueError as error: print(error)
 """)
     ended = run_python([path], path.parent, env={"PYTHONPATH": str(BUILD / "python")})
-    said = "memory is one of 'off', 'rss', 'anon', 'uss', 'pss', True or False, not "
+    said = "memory is one of 'off', 'rss', 'anon', 'uss', 'pss', 'tree', True or False, not "
     assert ended.out.splitlines() == [said + "'swap'", said + "3", said + "b'rss'"], ended.err

@@ -233,6 +233,27 @@ print(kept[0].startswith("Filename: "), kept[1].split()[-2:], set(kept[2]) == {"
 """, tmp_path) == ["True ['Line', 'Contents'] True 7"]
 
 
+def test_with_child_processes(tmp_path):
+    assert printed("""
+import subprocess, sys, warnings
+def spam():
+    child = subprocess.Popen([sys.executable, "-c", "b = bytearray(50 << 20); print(flush=True); input()"],
+                             stdin=-1, stdout=-1)
+    child.stdout.readline()
+    child.communicate(b"\\n")
+for wish in False, True:
+    profiler = LineProfiler(include_children=wish)
+    profiler(spam)()
+    [measures] = profiler.code_map.values()
+    print(max(row[1] for row in measures.values()) - measures[min(measures)][1] > 50)
+    profiler._profiler.close()
+with warnings.catch_warnings(record=True) as told:
+    LineProfiler(include_children=True, backend="psutil_uss")
+print([str(one.message) for one in told])
+""", tmp_path) == ["False", "True",
+                   "['include_children: the resident size is measured, not that of psutil_uss']"]  # fmt: skip
+
+
 def test_a_time_stamper(tmp_path):
     out = printed("""
 stamper = TimeStamper("psutil")

@@ -456,10 +456,32 @@ print(sorted((line, row[2]) for line, row in measures.items()))"""))
     assert "block = bytearray" in (tmp_path / "out.txt").read_text()
 
 
-def test_mprun_says_that_children_are_not_counted(shell):
-    told = of_last(shell(GROWS, "%mprun -c -f grows grows(1)"))
-    assert told.err == ("*** %mprun -c: children are not counted; the memory is that of this "
-                        "process\n")  # fmt: skip
+CHILD = """
+import subprocess, sys
+def starts():
+    child = subprocess.Popen(
+        [sys.executable, "-c", "block = bytearray(60 << 20); print(flush=True); input()"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child.stdout.readline()
+    size = 5
+    child.communicate(b"\\n")
+"""
+
+
+@pytest.mark.parametrize("options, grown", [("-c", True), ("", False)])
+def test_mprun_with_child_processes(shell, options, grown):
+    told = of_last(shell(CHILD, "_ = %%mprun -r %s -f starts starts()" % options, """
+[measures] = _.code_map.values()
+called, *starting, size, over = (measures[line] for line in sorted(measures))
+print(size[1] - called[1] > 60, sum(row[0] for row in starting) > 60, over[0] < -60)"""))
+    assert told.out == "%s %s %s\n" % (grown, grown, grown)
+
+
+def test_mprun_of_children_beside_another_profiler(shell):
+    told = of_last(shell(GROWS, "import clineprof; other = clineprof._boot.core().Profiler()",
+                         "%mprun -c -f grows grows(1)"))
+    assert told.err == ("UsageError: clineprof: another Profiler of this process measures memory as 'rss', not "
+                        "'tree'\n")
 
 
 MEMIT = r"peak memory: \d+\.\d\d MiB, increment: (\d+)\.\d\d MiB\n"

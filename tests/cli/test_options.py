@@ -319,7 +319,7 @@ def test_wrong_words_are_told_in_a_line(script, tmp_path):
     for words, said in {
         ("--prof-mods", "x"): "unknown option '--prof-mods' (did you mean --prof-mod?)",
         ("--outfill=x",): "unknown option '--outfill' (did you mean --outfile?)",
-        ("--memory", "most"): "option '--memory' needs off, rss, anon, uss or pss, not 'most'",
+        ("--memory", "most"): "option '--memory' needs off, rss, anon, uss, pss or tree, not 'most'",
         ("--tracer", "x"): "option '--tracer' needs auto, probe, monitoring or settrace, not 'x'",
         ("-i=x",): "option '-i' needs a number of seconds, 0 or more, not 'x'",
         ("--rich=perhaps",): "option '--rich' needs yes or no, not 'perhaps'",
