@@ -184,7 +184,7 @@ static bool install_profiler(const struct clp_run *run)
 }
 
 /* Of a function profile no lines are selected; but line_profiler's own `profile` is the launcher's then,
- * too. */
+ * too, and children that are spawned have a `profile`. */
 static bool begin_choice(struct clp_run *run)
 {
     struct clp_imports *imports = &run->chosen.imports;
@@ -441,8 +441,7 @@ static bool join(struct clp_run *run, PyObject *profiler_type)
     if (!start_profiler(run, profiler_type) || !install_profiler(run) || !clp_finish_at_exit(run))
         return false;
     begin_live(run);
-    return clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler) &&
-           clp_childmain_watch(&run->chosen) && clp_children_begin(run);
+    return begin_imports(run) && clp_childmain_watch(&run->chosen) && clp_children_begin(run);
 }
 
 PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)

@@ -599,6 +599,120 @@ def test_without_the_option_children_are_left_alone(program, tmp_path, method, o
     assert left_over(tmp_path) == []
 
 
+# What a child that is not profiled finds as `profile` does what the parent's does, but for counting.
+BARE = """
+from concurrent.futures import ProcessPoolExecutor
+
+@profile
+class Worker:
+    @property
+    def it(self):
+        return self.done
+
+    @profile
+    @staticmethod
+    def go(n):
+        with profile, profile.block("sum"):
+            return work(n)
+
+def inner(n):
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return sum(pool.map(Worker.go, [n]))
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(*sys.argv[1:])
+    with context.Pool(2) as pool:
+        print(sum(pool.map(Worker.go, [1, 10, 100])), flush=True)
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        print(sum(pool.map(inner, [1, 10])), flush=True)
+    process = context.Process(target=inner, args=(5,))
+    process.start()
+    process.join()
+    print(process.exitcode, type(sys.path), sum("clineprof" in part for part in sys.path))
+"""
+DONE = "111\n11\n0 <class 'list'> 0\n"
+
+
+@pytest.mark.parametrize("method", [*METHODS, None])
+def test_children_that_are_not_profiled_have_the_name_profile(program, tmp_path, method):
+    """Those whose parent is a child, too; None is what the interpreter does by itself."""
+    program(BARE)
+    ended = run_ckernprof(["-l", "-q", "prog.py", *filter(None, [method])], tmp_path)
+    assert (ended.out, ended.err, ended.code) == (DONE, "", 0)
+    [hits] = [hits for key, hits in ended.profile().hits().items() if key[2] == "work"]
+    assert not any(hits.values())
+    assert left_over(tmp_path) == []
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_the_name_needs_no_environment(program, tmp_path, method):
+    """Nor does what is started otherwise get anything."""
+    program(BARE.replace("    context = ", "    os.environ.clear()\n    context = ") + """
+    print(subprocess.run([sys.executable, "-c", "print('profile' in dir(__builtins__))"],
+                         capture_output=True, text=True).stdout)
+""")
+    launch = [sys.executable, "-IS", BUILD / "python/clineprof/_launch.py", "ckernprof", "ckernprof"]
+    ended = run([*launch, "-lq", "prog.py", method], tmp_path)
+    assert (ended.out, ended.err, ended.code) == (DONE + "False\n\n", "", 0)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_calls_are_profiled_without_children(program, tmp_path, method):
+    program(BARE.replace("class Worker", "class Worker(object)"))
+    ended = run_ckernprof(["-b", "-q", "prog.py", method], tmp_path)
+    assert (ended.out, ended.err, ended.code) == (DONE, "", 0)
+
+
+@pytest.mark.once
+def test_where_the_set_up_has_imported_multiprocessing(program, tmp_path):
+    program(BARE)
+    (tmp_path / "first.py").write_text("import multiprocessing.spawn\n")
+    ended = run_ckernprof(["-l", "-q", "-s", "first.py", "prog.py", "spawn"], tmp_path)
+    assert (ended.out, ended.err, ended.code) == (DONE, "", 0)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_programs_own_profile_is_in_its_children(tmp_path, method):
+    (tmp_path / "prog.py").write_text(
+        "import builtins, multiprocessing, sys\n"
+        "if getattr(getattr(builtins, 'profile', None), 'own', 0) != 5:\n"
+        "    builtins.profile = type('Own', (), {'own': 5, '__call__': lambda self, f: f})()\n"
+        "@profile\n"
+        "def work(n):\n    return profile.own * n\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:\n"
+        "        print(pool.map(work, [1, 2]))\n")
+    ended = run_ckernprof(["-l", "-q", "prog.py", method], tmp_path)
+    assert (ended.out, ended.code) == ("[5, 10]\n", 0), ended.err
+
+
+@pytest.mark.once
+def test_a_module_named_spawn_is_let_be(tmp_path):
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some/spawn.py").write_text("def get_preparation_data():\n    return [1]\n")
+    (tmp_path / "some/more").mkdir()
+    (tmp_path / "some/more/spawn.py").write_text("number = 3\n1 / 0\n")
+    (tmp_path / "prog.py").write_text(
+        "from some.spawn import get_preparation_data as get\nprint(get(), get.__name__)\n"
+        "import some.more.spawn\n")
+    ended = run_ckernprof(["-l", "-q", "prog.py"], tmp_path)
+    assert (ended.out, ended.code) == ("[1] get_preparation_data\n", 1)
+    assert "in <module>\n    1 / 0" in ended.err and "/clineprof/" not in ended.err
+
+
+def test_workers_of_joblib_that_are_not_profiled(tmp_path):
+    pytest.importorskip("joblib", reason="joblib is not installed")
+    (tmp_path / "jobs.py").write_text("@profile\ndef square(n):\n    return n * n\n")
+    (tmp_path / "prog.py").write_text(
+        "from joblib import Parallel, delayed\nimport jobs\n"
+        "if __name__ == '__main__':\n"
+        "    print(sum(Parallel(n_jobs=2)(delayed(jobs.square)(i) for i in range(10))))\n")
+    ended = run_ckernprof(["-l", "-q", "prog.py"], tmp_path)
+    assert (ended.out, ended.err, ended.code) == ("285\n", "", 0)
+
+
 # ---- trouble -----------------------------------------------------------------------------------
 
 
