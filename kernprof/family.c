@@ -181,7 +181,7 @@ static clp_status add_file(const struct clp_run *run, const char *path, bool fin
     clp_status status = clp_live_read(path, NULL, &one, &about, &fault);
     if (status == CLP_OK) {
         status = merge_one(sum, &one, &about);
-        if (!about.running)
+        if (!about.running || strcmp(about.name, CLP_FAMILY_SERVER) == 0)
             add_name(summed, path);
         else if (one.meta.events != 0)
             say_running(run, path, &about);

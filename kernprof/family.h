@@ -11,6 +11,10 @@
 
 #include "finish.h"
 
+/* What a process is called that only forks others (multiprocessing's forkserver) and ends after them: it has
+ * nothing more to record once the others have begun. */
+#define CLP_FAMILY_SERVER "multiprocessing.forkserver"
+
 /* Any process of the run, at any time: takes files of ended ones into the sum of them, when there are
  * many. What fails is left for the end. */
 void clp_family_sweep(const struct clp_run *run);

@@ -9,6 +9,7 @@
 #include "childmain.h"
 #include "children.h"
 #include "config.h"
+#include "family.h"
 #include "finish.h"
 #include "leakrun.h"
 #include "mmem.h"
@@ -432,7 +433,7 @@ static void leave_to_family(struct clp_run_options *options)
     options->timeline = options->pdb_mmem = options->output_interval = 0;
 }
 
-static bool join(struct clp_run *run, PyObject *profiler_type)
+static bool join(struct clp_run *run, PyObject *profiler_type, bool is_server)
 {
     if (!read_options(run))
         return false;
@@ -441,6 +442,8 @@ static bool join(struct clp_run *run, PyObject *profiler_type)
     if (!start_profiler(run, profiler_type) || !install_profiler(run) || !clp_finish_at_exit(run))
         return false;
     begin_live(run);
+    if (is_server && run->live.live != NULL)
+        clp_live_set_name(run->live.live, CLP_FAMILY_SERVER);
     return begin_imports(run) && clp_childmain_watch(&run->chosen) && clp_children_begin(run);
 }
 
@@ -449,9 +452,10 @@ PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)
     PyObject *words, *folder, *outfile;
     long long family;
     struct clp_run *run;
+    int is_server;
 
-    if (!PyArg_ParseTuple(arguments, "LO&O&O!:join", &family, PyUnicode_FSConverter, &outfile,
-                          PyUnicode_FSConverter, &folder, &PyList_Type, &words) ||
+    if (!PyArg_ParseTuple(arguments, "LO&O&O!p:join", &family, PyUnicode_FSConverter, &outfile,
+                          PyUnicode_FSConverter, &folder, &PyList_Type, &words, &is_server) ||
         (run = new_run(words)) == NULL)
         return NULL;
     int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -459,7 +463,7 @@ PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)
     clp_buf_add_text(&run->outfile, PyBytes_AS_STRING(outfile));
     /* names on the command line are seen from where the first process began */
     bool there = here >= 0 && chdir(PyBytes_AS_STRING(folder)) == 0;
-    bool done = join(run, profiler_type);
+    bool done = join(run, profiler_type, is_server);
     if (there && fchdir(here) != 0)
         done = false;
     if (here >= 0)

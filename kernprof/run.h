@@ -13,7 +13,7 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words);
 /* clineprof: prints profiles. */
 PyObject *clp_view_main(PyObject *words);
 
-/* join(family, outfile, folder, words): this process, which a program under ckernprof has started, takes
+/* join(family, outfile, folder, words, is_server): this process, which a program under ckernprof has started, takes
  * part in its run: `words` is the command line of that, `family` its process, `folder` where it began. */
 PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments);
 

@@ -146,7 +146,7 @@ static PyMethodDef module_methods[] = {
      "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
      "viewer (kind 'view'); raises SystemExit with the exit code."},
     {"join", module_join, METH_VARARGS,
-     "join(family, outfile, folder, words)\n--\n\nThis process takes part in the run of ckernprof with\n"
+     "join(family, outfile, folder, words, is_server)\n--\n\nThis process takes part in the run of ckernprof with\n"
      "this command line, which began in this folder as process `family`."},
     {NULL, NULL, 0, NULL},
 };
