@@ -393,19 +393,9 @@ static bool keep_path(struct clp_run *run)
 /* NULL with an exception set. */
 static struct clp_run *new_run(PyObject *words)
 {
-    struct clp_run *run = PyMem_RawCalloc(1, sizeof *run);
+    struct clp_run *run = clp_run_new(me);
 
-    if (run == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    run->mem = clp_mem_system();
-    run->start = clp_clock_wall();
-    run->standard_error = -1;
-    clp_buf_init(&run->outfile, &run->mem);
-    clp_buf_init(&run->live.path, &run->mem);
-    clp_buf_init(&run->found_script, &run->mem);
-    return clp_words_init(&run->words, words) ? run : NULL;
+    return run != NULL && clp_words_init(&run->words, words) ? run : NULL;
 }
 
 PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
@@ -444,7 +434,7 @@ static bool join(struct clp_run *run, PyObject *profiler_type, bool is_server)
     begin_live(run);
     if (is_server && run->live.live != NULL)
         clp_live_set_name(run->live.live, CLP_FAMILY_SERVER);
-    return begin_imports(run) && clp_childmain_watch(&run->chosen) && clp_children_begin(run);
+    return begin_choice(run) && clp_childmain_watch(&run->chosen) && clp_children_begin(run);
 }
 
 PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)

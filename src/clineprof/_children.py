@@ -35,7 +35,7 @@ def join():
     except ImportError:  # there is none for this interpreter
         return
     try:
-        sys.modules["clineprof._core"].join(int(family), outfile, folder, words, _is_server())
+        sys.modules["clineprof._core"].join(int(family), outfile, folder, words, is_server())
     except (Exception, SystemExit) as error:
         os.write(2, b"ckernprof: process %d is not profiled: %s\n" % (
             os.getpid(), str(error).encode("utf-8", "backslashreplace")))
@@ -57,7 +57,7 @@ def _is_own():
     )
 
 
-def _is_server():
+def is_server():
     """multiprocessing's, or one like it, of which workers are forked until its clients have ended?"""
     return any(".forkserver import main;" in word for word in getattr(sys, "orig_argv", [])[1:])
 
