@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """--prof-child-procs: whatever a program starts is in the profile, to the hit, however it ends."""
 
+import os
 import re
 import signal
 import socket
@@ -22,6 +23,7 @@ from harness import (
     run_ckernprof,
     run_python,
     run_viewer,
+    viewer_command,
 )
 
 OPTION = "--prof-child-procs"
@@ -338,6 +340,103 @@ time.sleep(0.5)
     assert re.search(r"^ +6 +57 ", shown.out, re.M), shown.out
     process.stdout.close()
     process.stderr.close()
+
+
+OUTLIVING = """
+work(1)
+pid = os.fork()
+if pid == 0:
+    work(50)
+    for number in 0, 1, 2:
+        os.close(number)
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    work(7)
+    os._exit(0)
+other = os.fork()
+if other == 0:
+    work(300)
+    os._exit(0)
+settle(other)
+while not any("def work" in open(name, errors="replace").read() and name.endswith(f".{pid}.live")
+              for name in os.listdir()):
+    time.sleep(0.01)
+time.sleep(0.5)
+print(pid)
+"""
+
+
+@pytest.fixture
+def outlived(program, tmp_path):
+    """A profile, and the live file of a process that is in it with a part of what it did in the end."""
+    program(OUTLIVING)
+    ended = run_ckernprof(["-l", "-qq", OPTION, "prog.py"], tmp_path, stdin="")
+    assert (ended.code, ended.err) == (0, "")
+    (tmp_path / "go").touch()
+    profile = Profile(tmp_path / "prog.py.lprof")
+    profile.folder = tmp_path
+    assert turns(profile) == 351
+    [live] = left_over(tmp_path)
+    pid = int(live.split(".")[-2])
+    for _ in range(3000):
+        if not os.path.exists(f"/proc/{pid}"):
+            break
+        time.sleep(0.01)
+    return live
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_child_that_outlived_its_parent_counts_once(outlived, tmp_path, order):
+    files = ["prog.py.lprof", outlived][::order]
+    merged = run_viewer(["merge", "-o", "sum.lprof", *files], tmp_path)
+    assert merged.code == 0, merged.err
+    assert merged.err.count(outlived) == 1
+    profile = Profile(tmp_path / "sum.lprof")
+    profile.folder = tmp_path
+    assert turns(profile) == 358
+    assert "done = i  # turn" in run_viewer(["sum.lprof"], tmp_path).out
+    rows = profile.raw["processes"]
+    assert len(rows) == 3 and rows[0]["pid"] in [row["parent"] for row in rows]
+    # nor does it count again with what was made of it
+    run_viewer(["merge", "-o", "more.lprof", "sum.lprof", "prog.py.lprof", outlived], tmp_path)
+    profile = Profile(tmp_path / "more.lprof")
+    profile.folder = tmp_path
+    assert turns(profile) == 358 and len(profile.raw["processes"]) == 3
+    shown = run_viewer(files, tmp_path)
+    assert re.search(r"^ +6 +358 ", shown.out, re.M), shown.out
+
+
+def test_two_sums_that_have_a_process_in_common(outlived, tmp_path):
+    assert run_viewer(["merge", "-o", "sum.lprof", "prog.py.lprof", outlived], tmp_path).code == 0
+    pid = outlived.split(".")[-2]
+    ended = run_viewer(["merge", "-o", "x.lprof", "prog.py.lprof", "sum.lprof"], tmp_path)
+    assert (ended.code, ended.err) == (
+        1, f"clineprof: sum.lprof: process {pid} is in an earlier file, which has less of it; name "
+        "this file first\n")
+    ended = run_viewer(["merge", "-o", "x.lprof", "sum.lprof", "prog.py.lprof"], tmp_path)
+    profile = Profile(tmp_path / "x.lprof")
+    profile.folder = tmp_path
+    assert (ended.code, turns(profile)) == (0, 358)
+
+
+def test_a_process_twice_whose_sum_cannot_be_taken_apart_or_read_twice(outlived, tmp_path):
+    pid = outlived.split(".")[-2]
+    path = tmp_path / "prog.py.lprof"
+    words = [str(word) for word in viewer_command()]
+    command = " ".join(words) + f" merge -o x.lprof - {outlived} <prog.py.lprof"
+    ended = run(["sh", "-c", command], tmp_path)
+    assert ended.code == 1 and ended.err.endswith(
+        "clineprof: standard input and the other files have processes in common; save it to a file, "
+        "which can be read twice\n")
+    raw = msgpack.unpackb(path.read_bytes())
+    for process in raw["processes"]:
+        del process["numbers"]
+    path.write_bytes(msgpack.packb(raw))
+    ended = run_viewer(["merge", "-o", "x.lprof", "prog.py.lprof", outlived], tmp_path)
+    assert ended.code == 1 and ended.err.endswith(
+        f"clineprof: prog.py.lprof: process {pid} is in another file, too, and the numbers of the others "
+        "were not kept apart; leave out one of the two\n")
+    assert not (tmp_path / "x.lprof").exists()
 
 
 def test_when_the_parent_is_killed_all_live_files_can_be_merged(program, tmp_path):
@@ -811,6 +910,24 @@ open("prog.py.lprof.%d.77.live" % os.getpid(), "wb").write(data)
     profile.folder = tmp_path
     assert turns(profile) == 2
     assert len(left_over(tmp_path)) == 1
+
+
+def test_a_file_that_a_killed_process_had_only_begun_is_taken_away(program, tmp_path):
+    program("""
+work(2)
+gone = subprocess.Popen(["true"])
+gone.wait()
+other = subprocess.Popen(["sleep", "600"], stdout=-3, stderr=-3)
+print(other.pid)
+contents = {gone.pid: bytes(9000), other.pid: bytes(9000), 99999998: b"", 99999999: b"mine"}
+for pid, content in contents.items():
+    open("prog.py.lprof.%d.%d.live" % (os.getpid(), pid), "wb").write(content)
+""")
+    ended = run_ckernprof(["-l", "-q", OPTION, "prog.py"], tmp_path)
+    pid = int(ended.out)
+    os.kill(pid, signal.SIGKILL)
+    assert ended.err == ""
+    assert len(left_over(tmp_path)) == 2
 
 
 def test_without_lines_the_option_has_no_effect(tmp_path):
