@@ -88,6 +88,43 @@ static void complain_of_none(const struct clp_profile *profile, char *const *pat
                                       "them", patterns[0], profile->process_count);
 }
 
+/* Memory over time is of the process that a run began with. */
+static void move_series(struct clp_profile *into, struct clp_profile *from)
+{
+    into->series = from->series;
+    into->series_count = from->series_count;
+    into->series_room = from->series_room;
+    from->series = NULL;
+    from->series_count = from->series_room = 0;
+}
+
+clp_status clp_byprocess_keep(struct clp_profile *profile,
+                              bool (*keeps)(const void *data,
+                                            const struct clp_profile_process *process),
+                              const void *data)
+{
+    clp_status status = CLP_OK;
+    struct clp_profile sum;
+    struct clp_fault fault;
+
+    clp_profile_init(&sum, profile->mem);
+    for (size_t i = 0; i < profile->process_count && status == CLP_OK; i++) {
+        const struct clp_profile_process *process = &profile->processes[i];
+        if (keeps(data, process))
+            status = process->numbers != NULL ? add_numbers(&sum, process, &fault) : CLP_CORRUPT;
+    }
+    if (status == CLP_OK)
+        status = copy_sources(&sum, profile);
+    if (status != CLP_OK) {
+        clp_profile_clear(&sum);
+        return status == CLP_NO_MEMORY ? status : CLP_CORRUPT;
+    }
+    move_series(&sum, profile);
+    clp_profile_clear(profile);
+    *profile = sum;
+    return CLP_OK;
+}
+
 /* Of whom there are none, that is told. */
 static bool pick(const struct clp_profile *from, char *const *patterns, struct clp_profile *sum)
 {

@@ -50,7 +50,7 @@ static PyObject *forked(PyObject *capsule, PyObject *nothing)
     (void)nothing;
     if (run != NULL && run->live.process != getpid())
         clp_liverun_fork(&run->live, run->profiler,
-                         &(struct clp_liverun_wish){.program = me,
+                         &(struct clp_liverun_wish){.program = run->program,
                                                     .outfile = clp_buf_text(&run->outfile),
                                                     .family = run->family});
     PyErr_Clear();
@@ -85,14 +85,13 @@ static PyMethodDef methods[] = {
 
 #define METHODS (sizeof methods / sizeof *methods)
 
-/* Owned tuple of the methods. */
-static PyObject *methods_of(struct clp_run *run)
+PyObject *clp_children_methods(PyMethodDef *some, size_t count, struct clp_run *run)
 {
     PyObject *capsule = PyCapsule_New(run, NULL, NULL);
-    PyObject *tuple = capsule != NULL ? PyTuple_New(METHODS) : NULL;
+    PyObject *tuple = capsule != NULL ? PyTuple_New((Py_ssize_t)count) : NULL;
 
-    for (size_t i = 0; tuple != NULL && i < METHODS; i++) {
-        PyObject *function = PyCFunction_New(&methods[i], capsule);
+    for (size_t i = 0; tuple != NULL && i < count; i++) {
+        PyObject *function = PyCFunction_New(&some[i], capsule);
         if (function == NULL)
             Py_CLEAR(tuple);
         else
@@ -100,6 +99,11 @@ static PyObject *methods_of(struct clp_run *run)
     }
     Py_XDECREF(capsule);
     return tuple;
+}
+
+PyObject *clp_children_callbacks(struct clp_run *run)
+{
+    return clp_children_methods(methods, METHODS, run);
 }
 
 /* What a spawned process is to know. Owned list of str. */
@@ -135,7 +139,7 @@ bool clp_children_begin(struct clp_run *run)
     if (has_no_place(run))
         return true;
     PyObject *helper = PyImport_ImportModule("clineprof._children");
-    PyObject *callbacks = methods_of(run);
+    PyObject *callbacks = clp_children_callbacks(run);
     PyObject *settings = run->family == getpid() ? settings_of(run) : Py_NewRef(Py_None);
     PyObject *result = NULL;
 
@@ -154,7 +158,7 @@ void clp_children_leave(struct clp_run *run)
         return;
     note_name(run);
     if (clp_profiler_function_count(run->profiler) == 0)
-        clp_liverun_end(&run->live, me, true);
+        clp_liverun_end(&run->live, run->program, true);
     else if (getpid() % CHILDREN_PER_SWEEP == 0)
         clp_family_sweep(run);
 }

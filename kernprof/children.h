@@ -15,6 +15,12 @@
  * set. */
 bool clp_children_begin(struct clp_run *run);
 
+/* What _children.begin() calls around a fork: owned tuple, NULL with an exception set. */
+PyObject *clp_children_callbacks(struct clp_run *run);
+
+/* The methods as functions of the run, each with a capsule of it: as above. */
+PyObject *clp_children_methods(PyMethodDef *some, size_t count, struct clp_run *run);
+
 /* At the end of a child, when it ends by itself: names its file's process, and takes the file away if
  * nothing was selected in it. */
 void clp_children_leave(struct clp_run *run);

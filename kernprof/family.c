@@ -4,13 +4,14 @@
 #include "../src/core/wire.h"
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
-
-static const char me[] = CLP_RUN_NAME;
 
 /* Processes whose numbers are kept apart, in the sum of those that have ended; the first process, with
  * which that is summed, makes 256. Of more there is only the sum. */
@@ -24,6 +25,7 @@ struct search {
     struct clp_buf folder, prefix; /* "demo.lprof.4711." */
     DIR *entries;
     struct clp_buf path; /* the last that was found */
+    uint64_t pid;        /* in its name */
 };
 
 static void search_begin(struct search *search, const struct clp_run *run)
@@ -56,22 +58,33 @@ static bool is_child(const char *name)
     return isdigit((unsigned char)*name) && strcmp(end, ".live") == 0;
 }
 
-/* The next file of this run's; NULL when there is none. A run of long ago may have had our number. */
-static const char *search_next(struct search *search, const struct clp_run *run)
+/* The next file with a name of this run's; NULL when there is none. */
+static const char *search_name(struct search *search)
 {
     const char *prefix = clp_buf_text(&search->prefix);
-    struct clp_live_header header;
     struct dirent *entry;
 
     while (search->entries != NULL && (entry = readdir(search->entries)) != NULL) {
         if (strncmp(entry->d_name, prefix, search->prefix.used) != 0 ||
             !is_child(entry->d_name + search->prefix.used))
             continue;
+        search->pid = strtoull(entry->d_name + search->prefix.used, NULL, 10);
         search->path.used = 0;
         clp_buf_add_format(&search->path, "%s%s", clp_buf_text(&search->folder), entry->d_name);
-        if (clp_liverun_peek(clp_buf_text(&search->path), &header) && header.start >= run->start)
-            return clp_buf_text(&search->path);
+        return clp_buf_text(&search->path);
     }
+    return NULL;
+}
+
+/* The next file of this run's. A run of long ago may have had our number. */
+static const char *search_next(struct search *search, const struct clp_run *run)
+{
+    struct clp_live_header header;
+    const char *path;
+
+    while ((path = search_name(search)) != NULL)
+        if (clp_liverun_peek(path, &header) && header.start >= run->start)
+            return path;
     return NULL;
 }
 
@@ -95,8 +108,8 @@ static void encode_numbers(const struct clp_profile *profile, struct clp_buf *by
     clp_mem_free(mem, functions, count, sizeof *functions);
 }
 
-static clp_status add_row(struct clp_profile *sum, const struct clp_profile *one, uint64_t parent,
-                          const char *name)
+clp_status clp_family_add_row(struct clp_profile *sum, const struct clp_profile *one,
+                              uint64_t parent, const char *name)
 {
     struct clp_profile_process row = {
         .pid = one->meta.pid,
@@ -133,7 +146,7 @@ static void say_running(const struct clp_run *run, const char *path,
                         const struct clp_live_about *about)
 {
     if (run->options.verbosity >= 0)
-        clp_words_complain_format(me, "process %llu still runs; what it has done so far is in the "
+        clp_words_complain_format(run->program, "process %llu still runs; what it has done so far is in the "
                                       "profile, all of it will be in '%s'",
                                   (unsigned long long)about->pid, path);
 }
@@ -158,7 +171,13 @@ static clp_status merge_one(struct clp_profile *sum, struct clp_profile *one,
         return CLP_OK;
     settle_lines(one);
     clp_status status = clp_profile_merge(sum, one);
-    return status == CLP_OK ? add_row(sum, one, about->parent, about->name) : status;
+    return status == CLP_OK ? clp_family_add_row(sum, one, about->parent, about->name) : status;
+}
+
+/* A server has nothing more to record. */
+static bool is_running(const struct clp_live_header *header, const char *path)
+{
+    return strcmp(header->name, CLP_FAMILY_SERVER) != 0 && clp_proc_maps(header->pid, path);
 }
 
 /* A process's file. `final`: those that run count, too, and what is wrong is told. */
@@ -171,7 +190,7 @@ static clp_status add_file(const struct clp_run *run, const char *path, bool fin
     struct clp_fault fault;
 
     if (!clp_liverun_peek(path, &header) || header.pid == (uint64_t)getpid() ||
-        (!final && clp_proc_maps(header.pid, path)))
+        ((!final || run->leaves_running) && is_running(&header, path)))
         return CLP_OK;
     if (has_row(sum, &header)) {
         add_name(summed, path);
@@ -181,7 +200,7 @@ static clp_status add_file(const struct clp_run *run, const char *path, bool fin
     clp_status status = clp_live_read(path, NULL, &one, &about, &fault);
     if (status == CLP_OK) {
         status = merge_one(sum, &one, &about);
-        if (!about.running)
+        if (!about.running || strcmp(about.name, CLP_FAMILY_SERVER) == 0)
             add_name(summed, path);
         else if (one.meta.events != 0)
             say_running(run, path, &about);
@@ -255,6 +274,32 @@ static clp_status add_files(const struct clp_run *run, bool final, struct clp_pr
         status = add_file(run, path, final, sum, summed);
     search_end(&search);
     return status;
+}
+
+/* Was the process killed while it made the file? Its beginning is written last. */
+static bool is_begun(const char *path, uint64_t pid)
+{
+    static const char nothing[sizeof ((struct clp_live_header *)NULL)->magic];
+    char magic[sizeof nothing] = {0};
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool begun = file >= 0 && read(file, magic, sizeof magic) >= 0 &&
+                 memcmp(magic, nothing, sizeof magic) == 0;
+
+    if (file >= 0)
+        close(file);
+    return begun && !clp_proc_maps(pid, path) && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+static void add_begun(const struct clp_run *run, struct clp_buf *summed)
+{
+    struct search search;
+    const char *path;
+
+    search_begin(&search, run);
+    while ((path = search_name(&search)) != NULL)
+        if (is_begun(path, search.pid))
+            add_name(summed, path);
+    search_end(&search);
 }
 
 /* A descriptor, or -1: another sweep is at work. */
@@ -340,16 +385,38 @@ static clp_status add_sum(const struct clp_run *run, struct clp_profile *profile
     return status;
 }
 
+clp_status clp_family_add_first(const struct clp_run *run, struct clp_profile *profile,
+                                struct clp_buf *summed)
+{
+    struct clp_live_header header;
+    clp_status status = CLP_OK;
+    struct clp_buf path;
+
+    clp_buf_init(&path, profile->mem);
+    for (int i = 0; status == CLP_OK && i < 2; i++) {
+        clp_buf_clear(&path);
+        clp_buf_add_text(&path, clp_buf_text(&run->outfile));
+        if (i == 1) /* the usual name was taken */
+            clp_buf_add_format(&path, ".%lld", (long long)run->family);
+        clp_buf_add_text(&path, ".live");
+        if (clp_liverun_peek(clp_buf_text(&path), &header) && header.pid == (uint64_t)run->family)
+            status = add_file(run, clp_buf_text(&path), true, profile, summed);
+    }
+    clp_buf_clear(&path);
+    return status;
+}
+
 clp_status clp_family_add(const struct clp_run *run, struct clp_profile *profile,
                           struct clp_buf *summed)
 {
     int held = lock_soon(run);
-    clp_status status = add_row(profile, profile, 0, "");
+    clp_status status = clp_family_add_row(profile, profile, 0, "");
 
     if (status == CLP_OK)
         status = add_sum(run, profile, summed);
     if (status == CLP_OK)
         status = add_files(run, true, profile, summed);
+    add_begun(run, summed);
     if (held >= 0)
         close(held);
     return status;

@@ -20,13 +20,31 @@ static const char me[] = CLP_RUN_NAME;
 #define CLP_DISPLACED_ADVICE "; from Python 3.11 on it is not needed"
 #endif
 
+struct clp_run *clp_run_new(const char *program)
+{
+    struct clp_run *run = PyMem_RawCalloc(1, sizeof *run);
+
+    if (run == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    run->program = program;
+    run->mem = clp_mem_system();
+    run->start = clp_clock_wall();
+    run->standard_error = -1;
+    clp_buf_init(&run->outfile, &run->mem);
+    clp_buf_init(&run->live.path, &run->mem);
+    clp_buf_init(&run->found_script, &run->mem);
+    return run;
+}
+
 /* What went wrong is told even to who asked for silence: the program has ended. */
 void clp_finish_complain_fault(const struct clp_run *run, const char *doing, const char *path,
                                const struct clp_fault *fault)
 {
     if (run->standard_error >= 0)
         (void)dup2(run->standard_error, 2);
-    clp_words_complain_format(me, "%s '%s': %s", doing, path, clp_fault_text(fault));
+    clp_words_complain_format(run->program, "%s '%s': %s", doing, path, clp_fault_text(fault));
 }
 
 /* One word as a shell would take it. */

@@ -11,8 +11,10 @@
 
 #define CLP_RUN_NAME "ckernprof"
 
-/* One run. Lives until the process ends: the atexit function holds it. */
+/* One run of ckernprof, or of clineprof.profile (together.c). Lives until the process ends: the atexit
+ * function holds it. */
 struct clp_run {
+    const char *program; /* for messages */
     struct clp_mem mem;
     struct clp_words words;
     struct clp_run_options options;
@@ -30,8 +32,12 @@ struct clp_run {
     pid_t process;               /* a fork's copy of the atexit function has nothing to write */
     pid_t family;                /* --prof-child-procs: the process that the run began with; else 0 */
     unsigned forks;              /* of this process, with that */
+    bool leaves_running;         /* processes that still run have files of their own at their end */
     double start;                /* seconds since 1970 */
 };
+
+/* NULL with an exception set. */
+struct clp_run *clp_run_new(const char *program);
 
 /* Has all that done at the end of the interpreter's life: the first atexit function runs last. False
  * with an exception set. */

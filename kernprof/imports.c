@@ -205,35 +205,52 @@ static PyObject *selected_in(struct clp_imports *imports, PyObject *code, PyObje
     return result;
 }
 
-/* clineprof._explicit.NAME(..), of line_profiler's module with its own `profile`; NULL with an exception
- * set. */
-static PyObject *hand_over(const struct clp_imports *imports, const char *name, PyObject *code)
-{
-    PyObject *helper = PyImport_ImportModule("clineprof._explicit"), *result = NULL;
+/* Modules that something is added to, and ours that does it: by its taking(code, profiler), and by
+ * hand_over(profiler) where the module is loaded. */
+static const struct addition {
+    const char *module; /* its name; of one with a dot first, the end of it */
+    const char *helper;
+} additions[] = {
+    {"line_profiler.explicit_profiler", "clineprof._explicit"}, /* has a `profile` of its own */
+    {".spawn", "clineprof._spawning"}, /* multiprocessing's, and those of its likes */
+};
 
-    if (helper != NULL && code != NULL)
-        result = PyObject_CallMethod(helper, name, "OO", code, imports->profiler);
-    else if (helper != NULL)
-        result = PyObject_CallMethod(helper, name, "O", imports->profiler);
-    Py_XDECREF(helper);
-    return result;
+#define ADDITIONS (sizeof additions / sizeof *additions)
+
+static bool is_about(const struct addition *addition, const char *name)
+{
+    size_t bytes = strlen(name), end = addition->module[0] == '.' ? strlen(addition->module) : bytes;
+
+    return bytes >= end && strcmp(name + bytes - end, addition->module) == 0;
 }
 
-/* Is it that module, in a program that finds this profiler among the builtins? */
-static bool has_its_own(const struct clp_imports *imports, PyObject *name)
+/* What is added to the module, in a program that finds this profiler among the builtins; or NULL. */
+static const struct addition *addition_to(const struct clp_imports *imports, PyObject *name)
 {
     PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
 
-    return PyUnicode_Check(name) &&
-           PyUnicode_CompareWithASCIIString(name, "line_profiler.explicit_profiler") == 0 &&
-           builtins != NULL && PyDict_GetItemString(builtins, "profile") == imports->profiler;
+    PyErr_Clear();
+    if (text == NULL || builtins == NULL ||
+        PyDict_GetItemString(builtins, "profile") != imports->profiler)
+        return NULL;
+    for (size_t i = 0; i < ADDITIONS; i++) {
+        if (is_about(&additions[i], text))
+            return &additions[i];
+    }
+    return NULL;
 }
 
-/* Takes the code. Without a way to hand over it stays as it is. */
-static PyObject *taking(const struct clp_imports *imports, PyObject *code)
+/* Takes the code. What cannot be added to stays as it is. */
+static PyObject *added_to(const struct clp_imports *imports, PyObject *code, PyObject *name)
 {
-    PyObject *result = hand_over(imports, "taking", code);
+    const struct addition *addition = addition_to(imports, name);
+    PyObject *helper = addition != NULL ? PyImport_ImportModule(addition->helper) : NULL;
+    PyObject *result = NULL;
 
+    if (helper != NULL)
+        result = PyObject_CallMethod(helper, "taking", "OO", code, imports->profiler);
+    Py_XDECREF(helper);
     if (result == NULL) {
         PyErr_Clear();
         return code;
@@ -254,8 +271,7 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
     PyObject *name = PyTuple_GET_ITEM(arguments, 1); /* borrowed */
     if (!wrapper->imports->selects_nothing)
         code = selected_in(wrapper->imports, code, PyTuple_GET_ITEM(arguments, 0), name);
-    return code != NULL && has_its_own(wrapper->imports, name) ? taking(wrapper->imports, code)
-                                                               : code;
+    return code != NULL ? added_to(wrapper->imports, code, name) : NULL;
 }
 
 static PyObject *bind(PyObject *self, PyObject *loader, PyObject *type)
@@ -370,8 +386,14 @@ static void unwrap_class(const struct clp_imports *imports, const struct loader 
 
 void clp_imports_hand_over(const struct clp_imports *imports)
 {
-    Py_XDECREF(hand_over(imports, "hand_over", NULL));
-    PyErr_Clear(); /* whatever the program has of that name */
+    for (size_t i = 0; i < ADDITIONS; i++) {
+        PyObject *helper = PyImport_ImportModule(additions[i].helper), *result = NULL;
+        if (helper != NULL)
+            result = PyObject_CallMethod(helper, "hand_over", "O", imports->profiler);
+        Py_XDECREF(helper);
+        Py_XDECREF(result);
+        PyErr_Clear(); /* whatever the program has of that name */
+    }
 }
 
 void clp_imports_unwatch(struct clp_imports *imports)

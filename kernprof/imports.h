@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules on their way from the loader to their execution: what -p names in them is selected, and
- * functions that are decorated with `profile` get their probes. */
+ * functions that are decorated with `profile` get their probes. line_profiler's gets this profiler for
+ * its own, and multiprocessing's gives the children that it spawns a name `profile`. */
 #ifndef CLP_IMPORTS_H
 #define CLP_IMPORTS_H
 
@@ -19,7 +20,7 @@ struct clp_imports {
     struct clp_targets targets; /* owned */
     struct clp_seen_module *seen; /* owned */
     size_t seen_count, seen_room;
-    bool selects_nothing; /* the profiler counts no lines: it is only handed over */
+    bool selects_nothing; /* the profiler counts no lines: it is only handed over, and children get a name */
 };
 
 /* From now on what the targets name in the code of each module that comes from a file or an archive is
@@ -27,8 +28,8 @@ struct clp_imports {
  * is. False with an exception set. */
 bool clp_imports_watch(struct clp_imports *imports);
 
-/* If line_profiler is loaded, its `profile` is this profiler from now on; after clp_imports_watch one that
- * is imported later gets it, too. */
+/* The modules that something is added to, where they are loaded already; after clp_imports_watch those
+ * that are imported later get it, too. */
 void clp_imports_hand_over(const struct clp_imports *imports);
 
 /* Nothing more is selected. *imports still has to stay where it is: another tool may have wrapped what

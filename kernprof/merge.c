@@ -2,6 +2,7 @@
 #include "merge.h"
 #include "../src/core/shown.h"
 #include "export.h"
+#include "once.h"
 #include "option.h"
 #include "progress.h"
 #include "reading.h"
@@ -14,19 +15,73 @@ static const char usual_outfile[] = "merged.lprof";
 
 /* ---- files ---- */
 
-static clp_status merge_file(const char *path, int notes_to, struct clp_progress *progress,
-                             struct clp_profile *sum, struct clp_fault *fault)
+struct merging {
+    struct clp_progress progress;
+    struct clp_once once;
+    struct clp_profile *sum;
+    int notes_to;
+};
+
+/* False after one line of complaint. */
+static bool read_file(struct merging *merging, const char *path, struct clp_profile *one)
 {
+    struct clp_fault fault;
     struct clp_buf notes;
 
-    clp_buf_init(&notes, sum->mem);
-    clp_status status = clp_reading_merge(path, sum, &notes, fault);
-    if (status == CLP_OK && notes.used != 0) {
-        clp_progress_clear(progress);
-        clp_words_print(notes_to, clp_buf_text(&notes));
-    }
+    clp_buf_init(&notes, one->mem);
+    bool done = clp_reading_file(path, one, &notes, &fault) == CLP_OK;
+    if (!done || notes.used != 0)
+        clp_progress_clear(&merging->progress);
+    if (!done)
+        clp_reading_complain(path, &fault, one->mem);
+    else if (notes.used != 0 && !merging->once.round)
+        clp_words_print(merging->notes_to, clp_buf_text(&notes));
     clp_buf_clear(&notes);
-    return status;
+    return done;
+}
+
+static bool merge_file(struct merging *merging, const char *path)
+{
+    struct clp_profile one;
+
+    clp_profile_init(&one, merging->sum->mem);
+    bool done = read_file(merging, path, &one) &&
+                clp_once_take(&merging->once, merging->sum, &one, path);
+    if (done && clp_profile_merge(merging->sum, &one) != CLP_OK) {
+        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+        done = false;
+    }
+    clp_profile_clear(&one);
+    return done;
+}
+
+static bool merge_each(struct merging *merging, char *const *files, int count)
+{
+    bool done = true;
+
+    for (int i = 0; i < count && done; i++) {
+        clp_progress_say(&merging->progress, "reading", i + 1, count);
+        done = merge_file(merging, files[i]);
+    }
+    return done;
+}
+
+/* Some process is in two files: the sum is made anew. */
+static bool merge_again(struct merging *merging, char *const *files, int count)
+{
+    struct clp_mem *mem = merging->sum->mem;
+
+    for (int i = 0; i < count; i++) {
+        if (strcmp(files[i], "-") != 0)
+            continue;
+        clp_words_complain(me, "standard input and the other files have processes in common; save it "
+                               "to a file, which can be read twice");
+        return false;
+    }
+    merging->once.round = true;
+    clp_profile_clear(merging->sum);
+    clp_profile_init(merging->sum, mem);
+    return merge_each(merging, files, count);
 }
 
 /* Functions whose texts differ from file to file are in the sum more than once. */
@@ -53,20 +108,18 @@ static void say_variants(const struct clp_profile *sum)
 
 bool clp_merge_files(char *const *files, int count, int notes, struct clp_profile *sum)
 {
-    struct clp_progress progress = clp_progress_start();
-    struct clp_fault fault = {.status = CLP_OK};
+    struct merging merging = {.progress = clp_progress_start(),
+                              .once = clp_once_start(sum->mem),
+                              .sum = sum,
+                              .notes_to = notes};
+    bool done = merge_each(&merging, files, count) &&
+                (!merging.once.again || merge_again(&merging, files, count));
 
-    for (int i = 0; i < count && fault.status == CLP_OK; i++) {
-        clp_progress_say(&progress, "reading", i + 1, count);
-        if (merge_file(files[i], notes, &progress, sum, &fault) == CLP_OK)
-            continue;
-        clp_progress_clear(&progress);
-        clp_reading_complain(files[i], &fault, sum->mem);
-    }
-    clp_progress_clear(&progress);
-    if (fault.status == CLP_OK)
+    clp_progress_clear(&merging.progress);
+    clp_once_clear(&merging.once);
+    if (done)
         say_variants(sum);
-    return fault.status == CLP_OK;
+    return done;
 }
 
 /* ---- the command ---- */

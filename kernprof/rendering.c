@@ -94,6 +94,25 @@ PyObject *clp_rendering_of(const struct clp_profile *profile, const struct clp_r
     return object;
 }
 
+/* False with an exception set. */
+static bool fill(PyObject *profiler, const struct clp_rendering *rendering,
+                 struct clp_profile *profile)
+{
+    struct clp_fault fault;
+
+    if (rendering->bytes == NULL && clp_profiler_snapshot(profiler, profile) == CLP_OK &&
+        clp_profile_set_text(profile, &profile->meta.command, rendering->command) == CLP_OK)
+        return true;
+    if (rendering->bytes != NULL && clp_wire_decode(rendering->bytes, (size_t)rendering->count,
+                                                    profile, &fault) == CLP_OK)
+        return true;
+    if (rendering->bytes != NULL && fault.status != CLP_NO_MEMORY)
+        PyErr_SetString(PyExc_ValueError, "these are no bytes of a profile");
+    else
+        PyErr_NoMemory();
+    return false;
+}
+
 PyObject *clp_rendering_make(PyObject *profiler, const struct clp_rendering *rendering)
 {
     struct clp_mem mem = clp_mem_system();
@@ -107,11 +126,8 @@ PyObject *clp_rendering_make(PyObject *profiler, const struct clp_rendering *ren
         return NULL;
     }
     clp_profile_init(&profile, &mem);
-    if (clp_profiler_snapshot(profiler, &profile) == CLP_OK &&
-        clp_profile_set_text(&profile, &profile.meta.command, rendering->command) == CLP_OK)
+    if (fill(profiler, rendering, &profile))
         object = clp_rendering_of(&profile, rendering);
-    else
-        PyErr_NoMemory();
     clp_profile_clear(&profile);
     return object;
 }

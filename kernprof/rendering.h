@@ -12,6 +12,8 @@ struct clp_rendering {
     double unit;         /* seconds per unit of the report's times */
     int skip_zero;       /* without functions that never ran */
     const char *command; /* what ran, for readers of a file */
+    const char *bytes;   /* of a .lprof file: what is rendered instead; or NULL */
+    Py_ssize_t count;    /* of them */
     /* of the report */
     int sort, details, summarize, memory, marked; /* see struct clp_report_options */
     const char *folder;

@@ -9,6 +9,7 @@
 #include "childmain.h"
 #include "children.h"
 #include "config.h"
+#include "family.h"
 #include "finish.h"
 #include "leakrun.h"
 #include "mmem.h"
@@ -184,7 +185,7 @@ static bool install_profiler(const struct clp_run *run)
 }
 
 /* Of a function profile no lines are selected; but line_profiler's own `profile` is the launcher's then,
- * too. */
+ * too, and children that are spawned have a `profile`. */
 static bool begin_choice(struct clp_run *run)
 {
     struct clp_imports *imports = &run->chosen.imports;
@@ -392,19 +393,9 @@ static bool keep_path(struct clp_run *run)
 /* NULL with an exception set. */
 static struct clp_run *new_run(PyObject *words)
 {
-    struct clp_run *run = PyMem_RawCalloc(1, sizeof *run);
+    struct clp_run *run = clp_run_new(me);
 
-    if (run == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    run->mem = clp_mem_system();
-    run->start = clp_clock_wall();
-    run->standard_error = -1;
-    clp_buf_init(&run->outfile, &run->mem);
-    clp_buf_init(&run->live.path, &run->mem);
-    clp_buf_init(&run->found_script, &run->mem);
-    return clp_words_init(&run->words, words) ? run : NULL;
+    return run != NULL && clp_words_init(&run->words, words) ? run : NULL;
 }
 
 PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
@@ -432,7 +423,7 @@ static void leave_to_family(struct clp_run_options *options)
     options->timeline = options->pdb_mmem = options->output_interval = 0;
 }
 
-static bool join(struct clp_run *run, PyObject *profiler_type)
+static bool join(struct clp_run *run, PyObject *profiler_type, bool is_server)
 {
     if (!read_options(run))
         return false;
@@ -441,8 +432,9 @@ static bool join(struct clp_run *run, PyObject *profiler_type)
     if (!start_profiler(run, profiler_type) || !install_profiler(run) || !clp_finish_at_exit(run))
         return false;
     begin_live(run);
-    return clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler) &&
-           clp_childmain_watch(&run->chosen) && clp_children_begin(run);
+    if (is_server && run->live.live != NULL)
+        clp_live_set_name(run->live.live, CLP_FAMILY_SERVER);
+    return begin_choice(run) && clp_childmain_watch(&run->chosen) && clp_children_begin(run);
 }
 
 PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)
@@ -450,9 +442,10 @@ PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)
     PyObject *words, *folder, *outfile;
     long long family;
     struct clp_run *run;
+    int is_server;
 
-    if (!PyArg_ParseTuple(arguments, "LO&O&O!:join", &family, PyUnicode_FSConverter, &outfile,
-                          PyUnicode_FSConverter, &folder, &PyList_Type, &words) ||
+    if (!PyArg_ParseTuple(arguments, "LO&O&O!p:join", &family, PyUnicode_FSConverter, &outfile,
+                          PyUnicode_FSConverter, &folder, &PyList_Type, &words, &is_server) ||
         (run = new_run(words)) == NULL)
         return NULL;
     int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -460,7 +453,7 @@ PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)
     clp_buf_add_text(&run->outfile, PyBytes_AS_STRING(outfile));
     /* names on the command line are seen from where the first process began */
     bool there = here >= 0 && chdir(PyBytes_AS_STRING(folder)) == 0;
-    bool done = join(run, profiler_type);
+    bool done = join(run, profiler_type, is_server);
     if (there && fchdir(here) != 0)
         done = false;
     if (here >= 0)

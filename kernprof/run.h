@@ -13,8 +13,9 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words);
 /* clineprof: prints profiles. */
 PyObject *clp_view_main(PyObject *words);
 
-/* join(family, outfile, folder, words): this process, which a program under ckernprof has started, takes
- * part in its run: `words` is the command line of that, `family` its process, `folder` where it began. */
+/* join(family, outfile, folder, words, is_server): this process, which a program under ckernprof has
+ * started, takes part in its run: `words` is the command line of that, `family` its process, `folder`
+ * where it began. is_server: it will only fork others (CLP_FAMILY_SERVER). */
 PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments);
 
 #endif

@@ -35,7 +35,7 @@ def join():
     except ImportError:  # there is none for this interpreter
         return
     try:
-        sys.modules["clineprof._core"].join(int(family), outfile, folder, words)
+        sys.modules["clineprof._core"].join(int(family), outfile, folder, words, is_server())
     except (Exception, SystemExit) as error:
         os.write(2, b"ckernprof: process %d is not profiled: %s\n" % (
             os.getpid(), str(error).encode("utf-8", "backslashreplace")))
@@ -55,6 +55,11 @@ def _is_own():
     return any(word.endswith("/clineprof/_launch.py") for word in words[:1]) or (
         words[:1] == ["-m"] and words[1:2] in (["clineprof"], ["clineprof.kernprof"])
     )
+
+
+def is_server():
+    """multiprocessing's, or one like it, of which workers are forked until its clients have ended?"""
+    return any(".forkserver import main;" in word for word in getattr(sys, "orig_argv", [])[1:])
 
 
 def _escaped(word):

@@ -15,13 +15,14 @@ SOON = 0.05  # seconds
 UNIT = 1e-6  # seconds: of the terminal, of the files and of the viewer
 
 
-def begin(profile):
-    """(Profiler, Ending), set up."""
+def begin(profile, counts_others):
+    """(Profiler, Ending), set up. counts_others: with the other processes of the program."""
     profiler = _boot.core().Profiler()
     ending = Ending(profile, profiler)
-    ending.keep()
     atexit.register(ending.at_exit)
     os.register_at_fork(after_in_child=ending.after_fork)
+    if not (counts_others and ending.count_others()):
+        ending.keep()
     return profiler, ending
 
 
@@ -49,33 +50,69 @@ class Ending:
         self.process = None if _is_worker() else _identity(os.getpid())
         self.session = os.getsid(0)
         self.forked_from = self.forked_at = self.live = None
+        self.together = None  # a _together.Together
+        self.sum = None  # bytes of a file: what all of them have counted
         self.lost = False  # a file that was to be written is not
+
+    def count_others(self):
+        """The processes of the program are counted together, each in a live file of its own. False
+        where that cannot be."""
+        from clineprof import _together
+
+        first = _together.first()
+        if first is not None:
+            self.forked_from, self.process = first[:2], None
+            self.began = 0  # long after the first one, which may have written since
+        if first is not None or (self.process is not None and self._has_place()):
+            self.together = _together.begin(self.profiler, self.process, self._path(), _command())
+        return self.together is not None
 
     def keep(self):
         """What is counted lies in a live file beside the profile to be, however the process dies. Where
         there is no place for it, or there will be no such file, there is none."""
-        path = os.path.join(self.folder, self.profile.output_prefix + ".lprof")
-        if self.process is not None and self._writes("lprof") and os.access(os.path.dirname(path), os.W_OK):
-            self.live = _boot.core().keep(self.profiler, path, _command())
+        if self.process is not None and self._has_place():
+            self.live = _boot.core().keep(self.profiler, self._path(), _command())
+
+    def _path(self):
+        return os.path.join(self.folder, self.profile.output_prefix + ".lprof")
+
+    def _has_place(self):
+        return self._writes("lprof") and os.access(os.path.dirname(self._path()), os.W_OK)
 
     def after_fork(self):
         if self.forked_from is None:
             self.forked_from, self.forked_at = self.process, time.time()
         self.process = None
-        self.profiler.after_fork()
+        if self.together is None:
+            self.profiler.after_fork()
 
     def at_exit(self):
         if self.process is not None:
             self.show()
             _boot.core().keep_end(not self.lost)
-        elif self.forked_from is not None and self._is_orphan():
+        elif self._is_heir():
+            self._gather()
             self._write_as_heir()
+        elif self.together is not None:
+            self.together.leave()
+            return
+        if self.together is not None:
+            self.together.end(not self.lost)
+
+    def _gather(self):
+        self.sum = self.together and self.together.gather(_command())
+
+    def _render(self, format, **config):
+        if self.sum is not None:
+            config["of"] = self.sum
+        return self.profiler.render(format, **config)
 
     # ---- the owner ----
 
     def show(self):
         if self.process is None:
             return
+        self._gather()
         prefix = self.profile.output_prefix
         told = self._terminal() if self._writes("stdout") else ""
         for path, bytes_ in self._files(prefix):
@@ -110,7 +147,7 @@ class Ending:
         config["unit"] = config.pop("output_unit", None) or UNIT
         config["skip_zero"] = config.pop("stripzeros", False)
         config.pop("rich", None)
-        return self.profiler.render("text", folder=_working_folder() or None, **config)
+        return self._render("text", folder=_working_folder() or None, **config)
 
     def _files(self, prefix):
         """(path as it is told, content)"""
@@ -121,7 +158,7 @@ class Ending:
             if self._writes("timestamped_text"):
                 yield "%s_%s.txt" % (prefix, time.strftime("%Y-%m-%dT%H%M%S")), text
         if self._writes("lprof"):
-            yield prefix + ".lprof", content(self.profiler)
+            yield prefix + ".lprof", self.sum or content(self.profiler)
 
     def _write(self, path, bytes_):
         try:
@@ -142,6 +179,11 @@ class Ending:
         return "Wrote profile results to %s\n" % path
 
     # ---- an heir ----
+
+    def _is_heir(self):
+        if self.forked_from is None or (self.together is not None and self.together.is_server):
+            return False
+        return self._is_orphan()
 
     def _is_orphan(self):
         """A daemon has a session of its own; one that ends at once may do so before those who started

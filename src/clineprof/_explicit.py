@@ -16,8 +16,13 @@ def hand_over(profiler):
 
 def taking(code, profiler):
     """The module's code, and behind it what hands the profiler over before anyone has seen the module."""
+    return followed(code, lambda names: _give(names, profiler))
+
+
+def followed(code, give):
+    """A module's code, and behind it give(the module's names)."""
     made = compile("exec('code')\nany(map('give', (globals(),)))\n", code.co_filename, "exec", 0, True)
-    given = {"code": code, "give": lambda names: _give(names, profiler)}
+    given = {"code": code, "give": give}
     return made.replace(co_consts=tuple(given.get(constant, constant) for constant in made.co_consts))
 
 

@@ -92,19 +92,22 @@ class GlobalProfiler:
 
     def _is_on(self):
         if self.enabled is None:
-            flags = self.setup_config
             if sys.is_finalizing():
                 self.disable()
             elif self._take_launchers():
                 self.enabled = True
-            elif any(
-                os.environ.get(name, "").strip().lower() not in FALSE
-                for name in flags["environ_flags"]
-            ) or any(flag in sys.argv for flag in flags["cli_flags"]):
+            elif self._is_wanted():
                 self.enable()
             else:
                 self.disable()
         return self.enabled
+
+    def _is_wanted(self):
+        """By the environment, or the program's arguments?"""
+        flags = self.setup_config
+        return any(
+            os.environ.get(name, "").strip().lower() not in FALSE for name in flags["environ_flags"]
+        ) or any(flag in sys.argv for flag in flags["cli_flags"])
 
     def _take_launchers(self):
         """Under ckernprof its profiler is `profile` among the builtins. That prints and writes."""
@@ -119,7 +122,7 @@ class GlobalProfiler:
         try:
             from clineprof import _ending
 
-            self._profile, self._ending = _ending.begin(self)
+            self._profile, self._ending = _ending.begin(self, self._is_wanted())
             self._make_profile = _profile_class()
         except (ImportError, RuntimeError) as error:
             sys.stderr.write("clineprof: %s; nothing is profiled\n" % error)

@@ -5,6 +5,7 @@
 #include "../../kernprof/memory.h"
 #include "../../kernprof/run.h"
 #include "../../kernprof/selection.h"
+#include "../../kernprof/together.h"
 #include "../../kernprof/words.h"
 #include "../core/version.h"
 #include "hooks.h"
@@ -49,6 +50,12 @@ static PyObject *module_join(PyObject *module, PyObject *arguments)
 
     Py_XDECREF(type);
     return result;
+}
+
+static PyObject *module_together(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    return clp_together_begin(arguments);
 }
 
 static PyObject *module_load(PyObject *module, PyObject *paths)
@@ -145,9 +152,12 @@ static PyMethodDef module_methods[] = {
     {"main", module_main, METH_VARARGS,
      "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
      "viewer (kind 'view'); raises SystemExit with the exit code."},
+    {"together", module_together, METH_VARARGS,
+     "together(profiler, outfile, family, command, is_server)\n--\n\nThis process and those that it\n"
+     "starts count together; clineprof._together does the rest. None where that cannot be."},
     {"join", module_join, METH_VARARGS,
-     "join(family, outfile, folder, words)\n--\n\nThis process takes part in the run of ckernprof with\n"
-     "this command line, which began in this folder as process `family`."},
+     "join(family, outfile, folder, words, is_server)\n--\n\nThis process takes part in the run of\n"
+     "ckernprof with this command line, which began in this folder as process `family`."},
     {NULL, NULL, 0, NULL},
 };
 

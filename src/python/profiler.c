@@ -294,14 +294,15 @@ static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
 static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"format", "unit", "skip_zero", "command", "sort", "details",
-                            "summarize", "memory", "marked", "folder", NULL};
+                            "summarize", "memory", "marked", "folder", "of", NULL};
     struct clp_rendering rendering = {
         .unit = 1e-6, .command = "", .details = true, .memory = true};
 
     if (!PyArg_ParseTupleAndKeywords(
-            arguments, keywords, "s|dps$pppppz:render", names, &rendering.format, &rendering.unit,
+            arguments, keywords, "s|dps$pppppzy#:render", names, &rendering.format, &rendering.unit,
             &rendering.skip_zero, &rendering.command, &rendering.sort, &rendering.details,
-            &rendering.summarize, &rendering.memory, &rendering.marked, &rendering.folder))
+            &rendering.summarize, &rendering.memory, &rendering.marked, &rendering.folder,
+            &rendering.bytes, &rendering.count))
         return NULL;
     if (window_of(self) == NULL)
         return NULL;
@@ -342,13 +343,13 @@ static PyMethodDef profiler_methods[] = {
      "linecache where there is no such file."},
     {"render", (PyCFunction)(void (*)(void))profiler_render, METH_VARARGS | METH_KEYWORDS,
      "render(format, unit=1e-06, skip_zero=False, command='', *, sort=False, details=True,\n"
-     "       summarize=False, memory=True, marked=False, folder=None)\n--\n\n"
+     "       summarize=False, memory=True, marked=False, folder=None, of=None)\n--\n\n"
      "What was recorded so far: 'text', the report, times in units of so many seconds; 'mp',\n"
      "memory_profiler's table; 'lprof' and 'line_profiler', the bytes of such a file.\n"
      "skip_zero: without functions that never ran. command: what ran, for readers of the file.\n"
      "Of the report, sort: the slowest function last; details: with the tables; summarize: a line\n"
      "for each function at the end; memory: with its columns; marked: for clineprof._rich; folder:\n"
-     "file names under it are relative to it.\n"
+     "file names under it are relative to it. of: the bytes of a .lprof file, to render instead.\n"
      "ValueError for another format, or for 'mp' when memory was not read."},
     {"block", clp_with_block_new, METH_O,
      "block(name)\n--\n\n`with profiler.block(\"name\"):` counts the lines of the block as a function."},

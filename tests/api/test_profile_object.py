@@ -279,7 +279,7 @@ def below(marked):
 
 
 @pytest.mark.once
-def test_a_fork_neither_prints_nor_writes_for_its_parent(tmp_path):
+def test_a_fork_is_in_the_profile_of_its_parent(tmp_path):
     ended = forking("""
 count(10)
 child = os.fork()
@@ -290,7 +290,29 @@ os.waitpid(child, 0)
 count(10)
 """, tmp_path)
     assert (ended.code, ended.err) == (0, "") and ended.out.count("Timer unit") == 1
-    assert files(tmp_path) == ALL_FILES and hits(tmp_path) == {"count": below(2)}
+    assert files(tmp_path) == ALL_FILES and hits(tmp_path) == {"count": below(3)}
+    assert re.search(r"^ +8 +30 ", (tmp_path / "profile_output.txt").read_text(), re.M)
+    first, second = Profile(tmp_path / "profile_output.lprof").raw["processes"]
+    assert first["pid"] == second["parent"] != second["pid"]
+
+
+ENABLED = ("from clineprof import profile\nprofile.enable()\n" + "import os, sys\n" + WORK)
+
+
+@pytest.mark.once
+def test_switched_on_by_the_program_it_counts_one_process(tmp_path):
+    ended = python(ENABLED + """
+count(10)
+child = os.fork()
+if child == 0:
+    count(10)
+    sys.exit(0)
+os.waitpid(child, 0)
+print(sorted(os.listdir()))
+""", tmp_path, env=ENVIRONMENT)
+    assert (ended.code, ended.err) == (0, "") and ended.out.count("Timer unit") == 1
+    assert ended.out.startswith("['it.py', 'profile_output.lprof.live']\n")
+    assert files(tmp_path) == ALL_FILES and max(hits(tmp_path)["count"].values()) == 11
 
 
 @pytest.mark.once
@@ -339,7 +361,7 @@ count(10)
 
 @pytest.mark.once
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_workers_neither_print_nor_write(tmp_path, method):
+def test_workers_are_in_the_profile(tmp_path, method):
     ended = forking(f"""
 import concurrent.futures, multiprocessing
 if __name__ == "__main__":
@@ -353,7 +375,181 @@ if __name__ == "__main__":
 """, tmp_path)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("[45, 45, 45] 0\nTimer unit") and ended.out.count("Timer unit") == 1
-    assert files(tmp_path) == ALL_FILES and hits(tmp_path) == {"count": below(1)}
+    assert files(tmp_path) == ALL_FILES and hits(tmp_path) == {"count": below(5)}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers_neither_print_nor_write_where_the_program_switches_on(tmp_path, method):
+    ended = python(ENABLED + f"""
+import multiprocessing
+if __name__ == "__main__":
+    process = multiprocessing.get_context({method!r}).Process(target=count, args=(10,))
+    process.start()
+    process.join()
+    print(process.exitcode)
+    count(10)
+""", tmp_path, env=ENVIRONMENT)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("0\nTimer unit") and ended.out.count("Timer unit") == 1
+    assert files(tmp_path) == ALL_FILES and max(hits(tmp_path)["count"].values()) == 11
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_workers_that_are_terminated_and_one_that_is_not_joined(tmp_path, method, order):
+    """multiprocessing does both at the end of the process, if need be."""
+    first = "import multiprocessing.pool\n" if order == "before" else ""
+    ended = python(first + "import os, sys, time\n" + WORK + f"""
+import multiprocessing
+def late():
+    time.sleep(0.3)
+    count(10)
+if __name__ == "__main__":
+    context = multiprocessing.get_context({method!r})
+    context.Process(target=late).start()
+    pool = context.Pool(2)
+    print(pool.map(count, [10, 10, 10]))
+""", tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("[45, 45, 45]\nTimer unit") and ended.out.count("Timer unit") == 1
+    assert files(tmp_path) == ALL_FILES and max(hits(tmp_path)["count"].values()) == 44
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), 9)", "os.execv('/bin/true', ['true'])"])
+def test_children_that_end_without_a_word(tmp_path, end):
+    ended = forking(f"""
+child = os.fork()
+if child == 0:
+    count(10)
+    {end}
+os.waitpid(child, 0)
+profile.show()
+print("then")
+count(10)
+""", tmp_path)
+    shown, then = ended.out.split("then\n")
+    assert (ended.code, ended.err) == (0, "")
+    assert shown.count("Timer unit") == then.count("Timer unit") == 1
+    assert hits(tmp_path) == {"count": below(2)} and ".live" not in str(files(tmp_path))
+
+
+@pytest.mark.once
+def test_a_process_that_is_killed_leaves_what_it_counted(tmp_path):
+    ended = forking("""
+count(10)
+child = os.fork()
+if child == 0:
+    count(10)
+    os._exit(0)
+os.waitpid(child, 0)
+os.kill(os.getpid(), 9)
+""", tmp_path)
+    assert ended.code == -9
+    both = files(tmp_path)
+    assert len(both) == 2 and both[1] == "profile_output.lprof.live"
+    merged = run_viewer(["merge", "-o", "sum.lprof", *both], tmp_path)
+    assert merged.code == 0 and hits(tmp_path, "sum.lprof") == {"count": below(2)}
+
+
+@pytest.mark.once
+def test_a_daemon_of_a_program_that_switches_on_has_what_its_parent_counted(tmp_path):
+    ended = python(ENABLED + """
+count(10)
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+count(10)
+""", tmp_path, env=ENVIRONMENT)
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    assert wait_for(lambda: files(tmp_path) == ALL_FILES), files(tmp_path)
+    assert max(hits(tmp_path)["count"].values()) == 22
+
+
+@pytest.mark.once
+def test_a_process_that_becomes_another_python_writes_as_that(tmp_path):
+    ended = forking("""
+count(10)
+if len(sys.argv) == 1:
+    os.execv(sys.executable, [sys.executable, "it.py", "again"])
+""", tmp_path)
+    assert ended.code == 0 and ended.out.count("Timer unit") == 1
+    assert re.fullmatch(r"clineprof: an earlier run \(process \d+\) did not end and left its profile; .*\n",
+                        ended.err)
+    assert hits(tmp_path) == {"count": below(1)} and len(files(tmp_path)) == 4
+
+
+@pytest.mark.once
+def test_what_a_daemon_starts_neither_prints_nor_writes_over_it(tmp_path):
+    """The process that was first is gone by then."""
+    ended = forking("""
+import subprocess
+if len(sys.argv) > 1:
+    count(10)
+    sys.exit()
+if os.fork():
+    sys.exit()
+os.setsid()
+parent = os.getppid()
+while os.getppid() == parent:
+    time.sleep(0.01)
+out = subprocess.run([sys.executable, "it.py", "inner"], capture_output=True, text=True)
+open("told", "w").write(out.stdout + out.stderr + ".")
+""", tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert wait_for(lambda: (tmp_path / "told").exists() and len(files(tmp_path)) == 9)
+    assert (tmp_path / "told").read_text() == "."
+    found = [hits(tmp_path, name)["count"] for name in files(tmp_path) if name.endswith(".lprof")]
+    assert sorted(map(len, found)) == [0, 0, 4]
+
+
+@pytest.mark.once
+def test_where_something_was_counted_before_there_is_one_process(tmp_path):
+    ended = python("""
+import os, sys
+import clineprof
+mine = clineprof.Profiler()
+@mine
+def before(n):
+    return n + 1
+before(1)
+from clineprof import profile
+@profile
+def count(n):
+    return n + 1
+if os.fork() == 0:
+    count(1)
+    sys.exit()
+os.wait()
+count(1)
+before(1)
+print(os.listdir(), max(mine.snapshot()["functions"][0]["lines"]["hits"]))
+""", tmp_path)
+    assert (ended.code, ended.err) == (0, "") and ended.out.startswith("['it.py'] 2\nTimer unit")
+    assert files(tmp_path) == ALL_FILES and hits(tmp_path) == {"count": {12: 1}}
+
+
+@pytest.mark.once
+def test_without_a_place_for_files_there_is_one_process(tmp_path):
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "it.py").write_text(
+        "import os\nos.rmdir(os.getcwd())\n" + PROGRAM + "if os.fork() == 0: count(10)\nelse: os.wait()\n")
+    ended = run_python(["../it.py"], tmp_path / "gone", env={**ON, "TMPDIR": str(tmp_path)})
+    assert ended.code == 0 and ended.out.count("Timer unit") == 1
+    assert "while the program runs" not in ended.err
+
+
+@pytest.mark.once
+def test_a_folder_that_takes_no_files_costs_one_line_more(tmp_path):
+    (tmp_path / "it.py").write_text("import os\nos.chdir('/proc')\n" + PROGRAM)
+    ended = run_python(["it.py"], tmp_path, env={**ON, "TMPDIR": str(tmp_path)})
+    assert ended.code == 0 and ended.out.count("Timer unit") == 1
+    assert ended.err.startswith("clineprof: cannot keep '/proc/profile_output.lprof.live' while the "
+                                "program runs: ")
 
 
 @pytest.mark.once
@@ -386,16 +582,20 @@ def test_process_1_and_its_children(tmp_path):
 
 
 @pytest.mark.once
-def test_a_program_that_is_started_by_it_has_its_own(tmp_path):
+def test_a_program_that_is_started_by_it_is_in_its_profile(tmp_path):
     (tmp_path / "sub").mkdir()
     ended = forking("""
 import subprocess
 if len(sys.argv) == 1:
-    subprocess.run([sys.executable, "../it.py", "inner"], cwd="sub", check=True)
+    path = os.path.abspath("it.py")
+    inner = subprocess.run([sys.executable, path, "inner"], cwd="sub", check=True, capture_output=True)
+    print(inner.stdout + inner.stderr)
 count(10)
 """, tmp_path)
-    assert ended.code == 0 and ended.out.count("Timer unit") == 2
-    assert hits(tmp_path) == hits(tmp_path / "sub") == {"count": below(1)}
+    assert (ended.code, ended.err) == (0, "") and ended.out.startswith("b''\nTimer unit")
+    assert files(tmp_path) == ALL_FILES and files(tmp_path / "sub") == []
+    functions = Profile(tmp_path / "profile_output.lprof").hits()
+    assert sum(max(lines.values()) for lines in functions.values()) == 22
 
 
 # ---- blocks ----
@@ -1092,10 +1292,7 @@ def test_the_next_run_keeps_what_an_earlier_one_left(tmp_path):
     assert files(tmp_path) == sorted([*ALL_FILES, kept.name])
 
 
-@pytest.mark.once
-def test_a_parent_that_counts_after_the_fork_and_dies_leaves_its_own(tmp_path):
-    """Unlike a daemon's, of which nothing is left over."""
-    ended = forking("""
+LATER = """
 count(10)
 has_begun, begins = os.pipe()
 if os.fork():
@@ -1107,7 +1304,21 @@ os.write(begins, b"1")
 os.setsid()
 while os.getppid() > 1 and time.sleep(.01) is None and os.path.exists("/proc/%d/cwd" % os.getppid()):
     pass
-""", tmp_path)
+"""
+
+
+@pytest.mark.once
+def test_a_parent_that_counts_after_the_fork_and_dies_is_in_the_childs(tmp_path):
+    ended = forking(LATER, tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert wait_for(lambda: files(tmp_path) == ALL_FILES), files(tmp_path)
+    assert hits(tmp_path) == {"count": below(2)}
+
+
+@pytest.mark.once
+def test_a_parent_that_counts_after_the_fork_and_dies_leaves_its_own(tmp_path):
+    """Unlike a daemon's, of which nothing is left over; where the program switches on."""
+    ended = python(ENABLED + "import time\n" + LATER, tmp_path, env=ENVIRONMENT)
     assert (ended.code, ended.err) == (0, "")
     assert wait_for(lambda: len(files(tmp_path)) == 4), files(tmp_path)
     assert sum(live_hits(tmp_path)["count"].values()) == 2 * sum(hits(tmp_path)["count"].values())

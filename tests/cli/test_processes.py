@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """--prof-child-procs: whatever a program starts is in the profile, to the hit, however it ends."""
 
+import os
 import re
 import signal
 import socket
@@ -22,6 +23,7 @@ from harness import (
     run_ckernprof,
     run_python,
     run_viewer,
+    viewer_command,
 )
 
 OPTION = "--prof-child-procs"
@@ -340,6 +342,103 @@ time.sleep(0.5)
     process.stderr.close()
 
 
+OUTLIVING = """
+work(1)
+pid = os.fork()
+if pid == 0:
+    work(50)
+    for number in 0, 1, 2:
+        os.close(number)
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    work(7)
+    os._exit(0)
+other = os.fork()
+if other == 0:
+    work(300)
+    os._exit(0)
+settle(other)
+while not any("def work" in open(name, errors="replace").read() and name.endswith(f".{pid}.live")
+              for name in os.listdir()):
+    time.sleep(0.01)
+time.sleep(0.5)
+print(pid)
+"""
+
+
+@pytest.fixture
+def outlived(program, tmp_path):
+    """A profile, and the live file of a process that is in it with a part of what it did in the end."""
+    program(OUTLIVING)
+    ended = run_ckernprof(["-l", "-qq", OPTION, "prog.py"], tmp_path, stdin="")
+    assert (ended.code, ended.err) == (0, "")
+    (tmp_path / "go").touch()
+    profile = Profile(tmp_path / "prog.py.lprof")
+    profile.folder = tmp_path
+    assert turns(profile) == 351
+    [live] = left_over(tmp_path)
+    pid = int(live.split(".")[-2])
+    for _ in range(3000):
+        if not os.path.exists(f"/proc/{pid}"):
+            break
+        time.sleep(0.01)
+    return live
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_child_that_outlived_its_parent_counts_once(outlived, tmp_path, order):
+    files = ["prog.py.lprof", outlived][::order]
+    merged = run_viewer(["merge", "-o", "sum.lprof", *files], tmp_path)
+    assert merged.code == 0, merged.err
+    assert merged.err.count(outlived) == 1
+    profile = Profile(tmp_path / "sum.lprof")
+    profile.folder = tmp_path
+    assert turns(profile) == 358
+    assert "done = i  # turn" in run_viewer(["sum.lprof"], tmp_path).out
+    rows = profile.raw["processes"]
+    assert len(rows) == 3 and rows[0]["pid"] in [row["parent"] for row in rows]
+    # nor does it count again with what was made of it
+    run_viewer(["merge", "-o", "more.lprof", "sum.lprof", "prog.py.lprof", outlived], tmp_path)
+    profile = Profile(tmp_path / "more.lprof")
+    profile.folder = tmp_path
+    assert turns(profile) == 358 and len(profile.raw["processes"]) == 3
+    shown = run_viewer(files, tmp_path)
+    assert re.search(r"^ +6 +358 ", shown.out, re.M), shown.out
+
+
+def test_two_sums_that_have_a_process_in_common(outlived, tmp_path):
+    assert run_viewer(["merge", "-o", "sum.lprof", "prog.py.lprof", outlived], tmp_path).code == 0
+    pid = outlived.split(".")[-2]
+    ended = run_viewer(["merge", "-o", "x.lprof", "prog.py.lprof", "sum.lprof"], tmp_path)
+    assert (ended.code, ended.err) == (
+        1, f"clineprof: sum.lprof: process {pid} is in an earlier file, which has less of it; name "
+        "this file first\n")
+    ended = run_viewer(["merge", "-o", "x.lprof", "sum.lprof", "prog.py.lprof"], tmp_path)
+    profile = Profile(tmp_path / "x.lprof")
+    profile.folder = tmp_path
+    assert (ended.code, turns(profile)) == (0, 358)
+
+
+def test_a_process_twice_whose_sum_cannot_be_taken_apart_or_read_twice(outlived, tmp_path):
+    pid = outlived.split(".")[-2]
+    path = tmp_path / "prog.py.lprof"
+    words = [str(word) for word in viewer_command()]
+    command = " ".join(words) + f" merge -o x.lprof - {outlived} <prog.py.lprof"
+    ended = run(["sh", "-c", command], tmp_path)
+    assert ended.code == 1 and ended.err.endswith(
+        "clineprof: standard input and the other files have processes in common; save it to a file, "
+        "which can be read twice\n")
+    raw = msgpack.unpackb(path.read_bytes())
+    for process in raw["processes"]:
+        del process["numbers"]
+    path.write_bytes(msgpack.packb(raw))
+    ended = run_viewer(["merge", "-o", "x.lprof", "prog.py.lprof", outlived], tmp_path)
+    assert ended.code == 1 and ended.err.endswith(
+        f"clineprof: prog.py.lprof: process {pid} is in another file, too, and the numbers of the others "
+        "were not kept apart; leave out one of the two\n")
+    assert not (tmp_path / "x.lprof").exists()
+
+
 def test_when_the_parent_is_killed_all_live_files_can_be_merged(program, tmp_path):
     program("""
 work(1)
@@ -599,6 +698,120 @@ def test_without_the_option_children_are_left_alone(program, tmp_path, method, o
     assert left_over(tmp_path) == []
 
 
+# What a child that is not profiled finds as `profile` does what the parent's does, but for counting.
+BARE = """
+from concurrent.futures import ProcessPoolExecutor
+
+@profile
+class Worker:
+    @property
+    def it(self):
+        return self.done
+
+    @profile
+    @staticmethod
+    def go(n):
+        with profile, profile.block("sum"):
+            return work(n)
+
+def inner(n):
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return sum(pool.map(Worker.go, [n]))
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(*sys.argv[1:])
+    with context.Pool(2) as pool:
+        print(sum(pool.map(Worker.go, [1, 10, 100])), flush=True)
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        print(sum(pool.map(inner, [1, 10])), flush=True)
+    process = context.Process(target=inner, args=(5,))
+    process.start()
+    process.join()
+    print(process.exitcode, type(sys.path), sum("clineprof" in part for part in sys.path))
+"""
+DONE = "111\n11\n0 <class 'list'> 0\n"
+
+
+@pytest.mark.parametrize("method", [*METHODS, None])
+def test_children_that_are_not_profiled_have_the_name_profile(program, tmp_path, method):
+    """Those whose parent is a child, too; None is what the interpreter does by itself."""
+    program(BARE)
+    ended = run_ckernprof(["-l", "-q", "prog.py", *filter(None, [method])], tmp_path)
+    assert (ended.out, ended.err, ended.code) == (DONE, "", 0)
+    [hits] = [hits for key, hits in ended.profile().hits().items() if key[2] == "work"]
+    assert not any(hits.values())
+    assert left_over(tmp_path) == []
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_the_name_needs_no_environment(program, tmp_path, method):
+    """Nor does what is started otherwise get anything."""
+    program(BARE.replace("    context = ", "    os.environ.clear()\n    context = ") + """
+    print(subprocess.run([sys.executable, "-c", "print('profile' in dir(__builtins__))"],
+                         capture_output=True, text=True).stdout)
+""")
+    launch = [sys.executable, "-IS", BUILD / "python/clineprof/_launch.py", "ckernprof", "ckernprof"]
+    ended = run([*launch, "-lq", "prog.py", method], tmp_path)
+    assert (ended.out, ended.err, ended.code) == (DONE + "False\n\n", "", 0)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_calls_are_profiled_without_children(program, tmp_path, method):
+    program(BARE.replace("class Worker", "class Worker(object)"))
+    ended = run_ckernprof(["-b", "-q", "prog.py", method], tmp_path)
+    assert (ended.out, ended.err, ended.code) == (DONE, "", 0)
+
+
+@pytest.mark.once
+def test_where_the_set_up_has_imported_multiprocessing(program, tmp_path):
+    program(BARE)
+    (tmp_path / "first.py").write_text("import multiprocessing.spawn\n")
+    ended = run_ckernprof(["-l", "-q", "-s", "first.py", "prog.py", "spawn"], tmp_path)
+    assert (ended.out, ended.err, ended.code) == (DONE, "", 0)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_programs_own_profile_is_in_its_children(tmp_path, method):
+    (tmp_path / "prog.py").write_text(
+        "import builtins, multiprocessing, sys\n"
+        "if getattr(getattr(builtins, 'profile', None), 'own', 0) != 5:\n"
+        "    builtins.profile = type('Own', (), {'own': 5, '__call__': lambda self, f: f})()\n"
+        "@profile\n"
+        "def work(n):\n    return profile.own * n\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:\n"
+        "        print(pool.map(work, [1, 2]))\n")
+    ended = run_ckernprof(["-l", "-q", "prog.py", method], tmp_path)
+    assert (ended.out, ended.code) == ("[5, 10]\n", 0), ended.err
+
+
+@pytest.mark.once
+def test_a_module_named_spawn_is_let_be(tmp_path):
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some/spawn.py").write_text("def get_preparation_data():\n    return [1]\n")
+    (tmp_path / "some/more").mkdir()
+    (tmp_path / "some/more/spawn.py").write_text("number = 3\n1 / 0\n")
+    (tmp_path / "prog.py").write_text(
+        "from some.spawn import get_preparation_data as get\nprint(get(), get.__name__)\n"
+        "import some.more.spawn\n")
+    ended = run_ckernprof(["-l", "-q", "prog.py"], tmp_path)
+    assert (ended.out, ended.code) == ("[1] get_preparation_data\n", 1)
+    assert "in <module>\n    1 / 0" in ended.err and "/clineprof/" not in ended.err
+
+
+def test_workers_of_joblib_that_are_not_profiled(tmp_path):
+    pytest.importorskip("joblib", reason="joblib is not installed")
+    (tmp_path / "jobs.py").write_text("@profile\ndef square(n):\n    return n * n\n")
+    (tmp_path / "prog.py").write_text(
+        "from joblib import Parallel, delayed\nimport jobs\n"
+        "if __name__ == '__main__':\n"
+        "    print(sum(Parallel(n_jobs=2)(delayed(jobs.square)(i) for i in range(10))))\n")
+    ended = run_ckernprof(["-l", "-q", "prog.py"], tmp_path)
+    assert (ended.out, ended.err, ended.code) == ("285\n", "", 0)
+
+
 # ---- trouble -----------------------------------------------------------------------------------
 
 
@@ -697,6 +910,24 @@ open("prog.py.lprof.%d.77.live" % os.getpid(), "wb").write(data)
     profile.folder = tmp_path
     assert turns(profile) == 2
     assert len(left_over(tmp_path)) == 1
+
+
+def test_a_file_that_a_killed_process_had_only_begun_is_taken_away(program, tmp_path):
+    program("""
+work(2)
+gone = subprocess.Popen(["true"])
+gone.wait()
+other = subprocess.Popen(["sleep", "600"], stdout=-3, stderr=-3)
+print(other.pid)
+contents = {gone.pid: bytes(9000), other.pid: bytes(9000), 99999998: b"", 99999999: b"mine"}
+for pid, content in contents.items():
+    open("prog.py.lprof.%d.%d.live" % (os.getpid(), pid), "wb").write(content)
+""")
+    ended = run_ckernprof(["-l", "-q", OPTION, "prog.py"], tmp_path)
+    pid = int(ended.out)
+    os.kill(pid, signal.SIGKILL)
+    assert ended.err == ""
+    assert len(left_over(tmp_path)) == 2
 
 
 def test_without_lines_the_option_has_no_effect(tmp_path):

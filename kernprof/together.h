@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* clineprof.profile in a program of several processes, switched on by the environment: as with
+ * --prof-child-procs each process records into a live file of its own (family.h). The one that was
+ * first adds up at its end what has ended by then. */
+#ifndef CLP_TOGETHER_H
+#define CLP_TOGETHER_H
+
+#include "../src/python/compat.h"
+
+/* together(profiler, outfile, family, command, is_server): this process takes part. `family` is the process
+ * that was first, 0 when it is this one; outfile is absolute. A tuple of functions:
+ *
+ *   the callbacks of clp_children_callbacks
+ *   leave()            at the end of a process that is not the first
+ *   gather(command)    the sum as the bytes of a .lprof, or None when nobody else has counted; no file is
+ *                      gone then
+ *   end(written)       takes away the files of what was gathered last, and this process's own, when that is
+ *                      safely written; else they stay, and its own is told
+ *
+ * None when there is no place for files, which is told, or when this process has counted before. NULL
+ * with an exception set. */
+PyObject *clp_together_begin(PyObject *arguments);
+
+#endif
