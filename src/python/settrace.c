@@ -171,7 +171,9 @@ static PyObject *on_frame(PyThreadState *state, PyFrameObject *frame, int throws
     if (CLP_UNLIKELY(hooked->blocks.stays != NULL) && selected == NULL &&
         clp_blocks_hold(hooked, frame))
         return run_block(state, frame, throws);
-    if (CLP_LIKELY(selected == NULL) || (thread = clp_recorder_thread(hooked)) == NULL)
+    /* nothing is traced that a trace function calls */
+    if (CLP_LIKELY(selected == NULL) || state->tracing != 0 ||
+        (thread = clp_recorder_thread(hooked)) == NULL)
         return run_unselected(state, frame, throws);
     return run_selected(thread, selected, state, frame, throws);
 }

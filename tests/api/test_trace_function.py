@@ -6,7 +6,7 @@ no such place, and must agree."""
 import sys
 
 import pytest
-from harness import Profile
+from harness import UNSHARED, Profile
 from test_transparency import assert_same, bare, every_tracer, profiled
 
 pytestmark = pytest.mark.once
@@ -257,6 +257,8 @@ for wrong in (), (1, 2):
     ),
 }
 
+HELD = "ckernprof: another tool had sys.settrace for itself; lines that ran meanwhile are missing"
+
 
 def hits_at(profile, text):
     """{mark: hits} of lines that end in `# mark`."""
@@ -282,3 +284,16 @@ def test_told_what_it_is_told_alone(name, tracer, tmp_path):
     assert_same(ours, theirs)
     found = hits_at(ours.profile(), text)
     assert {mark: found.get(mark) for mark in expected} == expected
+
+
+@pytest.mark.parametrize("begins", ["first", "within"])
+def test_a_function_that_cannot_be_shared(begins, tmp_path):
+    """It stays, and the profiler says so; when it goes, lines count again."""
+    program = HEAD + (UNSHARED if begins == "first" else "work(1)\n" + UNSHARED)
+    (tmp_path / "program.py").write_text(program + "work(2)\nset_trace(TRACE())\nsys.settrace(None)\nwork(3)\n")
+    ours = profiled("settrace", ["program.py"], tmp_path)
+    assert ours.code == 0
+    [said] = ours.err.splitlines()
+    assert said.startswith(HELD)
+    body = hits_at(ours.profile(), program)["body"]
+    assert body == (3 if begins == "first" else 4)
