@@ -23,6 +23,17 @@ MIB = 1 << 20
 # mean nothing under it.
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 
+# A trace function of C code that comes without an object, so that nothing tells it from others of its kind.
+UNSHARED = """
+import ctypes
+TRACE = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 2, ctypes.c_int, ctypes.c_void_p)
+def set_trace(function, set_it=ctypes.pythonapi.PyEval_SetTrace):
+    set_it.argtypes = [TRACE, ctypes.c_void_p]
+    set_it(function, None)
+held = TRACE(lambda *event: 0)
+set_trace(held)
+"""
+
 
 class Ended:
     """A finished process."""

@@ -11,7 +11,7 @@ LIMITS = (
     "itself, or of `functions` (clineprof)"
 )
 
-DISPLACED = "another tool (coverage?) took sys.settrace, by which this Python's lines are counted"
+DISPLACED = "another tool has sys.settrace for itself, by which this Python's lines are counted"
 
 
 def pytest_addoption(parser):

@@ -37,7 +37,7 @@ static const struct clp_selected *counted_of(PyFrameObject *frame)
 /* Or does the body go on? */
 static bool begins(const struct clp_selected *selected, PyFrameObject *frame)
 {
-    return clp_compat_frame_offset(frame) < selected->shape.first_yield;
+    return clp_compat_frame_offset(frame) < (CLP_HAS_FRAME_HOOK ? 0 : selected->shape.first_yield);
 }
 
 #if CLP_HAS_FRAME_HOOK
@@ -147,7 +147,7 @@ static PyObject *run_selected(struct clp_thread *thread, const struct clp_select
     const PyObject *object = state->c_traceobj; /* never dereferenced */
     if (ours(state))
         switch_tracing(state, true);
-    if (frame->f_lasti < 0)
+    if (begins(selected, frame))
         clp_recorder_enter(selected, thread, frame);
     else
         clp_recorder_resume(selected, thread, frame);
@@ -171,7 +171,9 @@ static PyObject *on_frame(PyThreadState *state, PyFrameObject *frame, int throws
     if (CLP_UNLIKELY(hooked->blocks.stays != NULL) && selected == NULL &&
         clp_blocks_hold(hooked, frame))
         return run_block(state, frame, throws);
-    if (CLP_LIKELY(selected == NULL) || (thread = clp_recorder_thread(hooked)) == NULL)
+    /* nothing is traced that a trace function calls */
+    if (CLP_LIKELY(selected == NULL) || state->tracing != 0 ||
+        (thread = clp_recorder_thread(hooked)) == NULL)
         return run_unselected(state, frame, throws);
     return run_selected(thread, selected, state, frame, throws);
 }

@@ -72,14 +72,31 @@ static bool note_tool(const PyObject *object, Py_tracefunc function)
 
 /* ---- taking and leaving ---- */
 
-static void set_trace(Py_tracefunc function)
-{
-    PyObject *type, *value, *trace;
+#if PY_VERSION_HEX < 0x030C0000
 
-    PyErr_Fetch(&type, &value, &trace);
-    PyEval_SetTrace(function, NULL);
-    PyErr_Restore(type, value, trace);
+/* In any thread; and unlike PyEval_SetTrace it is no event of sys.audit. */
+static void set_trace(PyThreadState *state, Py_tracefunc function)
+{
+    bool traced = function != NULL || state->c_profilefunc != NULL;
+
+    state->c_tracefunc = function;
+    if (CLP_HAS_FRAME_HOOK || state->tracing == 0)
+        state->cframe->use_tracing = traced ? 255 : 0;
 }
+
+#else
+
+/* In the running thread only. */
+static void set_trace(PyThreadState *state, Py_tracefunc function)
+{
+    if (state != PyThreadState_Get())
+        return;
+    PyObject *raised = PyErr_GetRaisedException();
+    PyEval_SetTrace(function, NULL);
+    PyErr_SetRaisedException(raised);
+}
+
+#endif
 
 /* Where somebody traces already, only the function is exchanged: to the interpreter nothing changes. */
 static bool share(PyThreadState *state)
@@ -98,7 +115,7 @@ bool clp_place_take(PyThreadState *state)
         return true;
     if (state->c_tracefunc != NULL)
         return share(state);
-    set_trace(clp_settrace_event);
+    set_trace(state, clp_settrace_event);
     return true;
 }
 
@@ -108,8 +125,8 @@ void clp_place_leave(PyThreadState *state)
         return;
     if (clp_place_is_shared(state))
         state->c_tracefunc = function_of(state->c_traceobj);
-    else if (state == PyThreadState_Get())
-        set_trace(NULL);
+    else
+        set_trace(state, NULL);
 }
 
 static bool is_wanted(const PyThreadState *state);
@@ -179,12 +196,8 @@ void clp_place_take_all(void)
 {
     PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
 
-    for (; state != NULL; state = PyThreadState_Next(state)) {
-        if (state->c_tracefunc != NULL)
-            (void)clp_place_take(state);
-        else if (_PyEval_SetTrace(state, clp_settrace_event, NULL) != 0)
-            PyErr_WriteUnraisable(NULL);
-    }
+    for (; state != NULL; state = PyThreadState_Next(state))
+        (void)clp_place_take(state);
 }
 
 #endif

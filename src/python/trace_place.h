@@ -18,8 +18,8 @@
 void clp_place_open(struct clp_recorder *recorder);
 void clp_place_close(void);
 
-/* Ours comes before whatever is in the thread's place. An empty one can be taken in the running thread
- * only. False, and the recorder is displaced, when what is there must stay alone. */
+/* Ours comes before whatever is in the thread's place. Since 3.12 an empty one can be taken in the running
+ * thread only. False, and the recorder is displaced, when what is there must stay alone. */
 bool clp_place_take(PyThreadState *state);
 
 #if !CLP_HAS_FRAME_HOOK
@@ -27,7 +27,8 @@ bool clp_place_take(PyThreadState *state);
 void clp_place_take_all(void);
 #endif
 
-/* What is there without us is there again; an empty place is given back in the running thread only. */
+/* What is there without us is there again; since 3.12 an empty place is given back in the running thread
+ * only. */
 void clp_place_leave(PyThreadState *state);
 void clp_place_leave_all(void);
 
