@@ -281,5 +281,6 @@ def test_what_others_have_put_into_a_class_is_not_its_own(script):
     ended = run_ckernprof(["-l", path], path.parent)
     assert (ended.code, ended.err) == (0, "")
     ran = {key[2] for key, lines in ended.profile().hits().items() if sum(lines.values())}
-    assert ran - {"Point.__new__"} == {"Colour.label", "Point.double", "Mixed.shows", "Mixed.shows_int", "helper"}
+    assert ran - {"Point.__new__"} == {
+        "Colour.label", "Point.double", "Mixed.shows", "Mixed.shows_int", "helper"}  # fmt: skip
     assert not [key for key in ended.profile().hits() if key[0].endswith("enum.py")]

@@ -376,8 +376,9 @@ work()
 """
 
 
-@pytest.mark.parametrize("before", ["", "threading.Thread(target=threading.Event().wait, daemon=True).start()"],
-                         ids=["alone", "threads"])
+@pytest.mark.parametrize("before", [
+    "", "threading.Thread(target=threading.Event().wait, daemon=True).start()",
+], ids=["alone", "threads"])  # fmt: skip
 def test_with_child_processes(script, before):
     path = script(TREE.format(before=before))
     ended = run_ckernprof(["-l", "-v", "--memory=tree", path], path.parent, env=STEADY)

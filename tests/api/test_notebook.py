@@ -480,8 +480,8 @@ print(size[1] - called[1] > 60, sum(row[0] for row in starting) > 60, over[0] < 
 def test_mprun_of_children_beside_another_profiler(shell):
     told = of_last(shell(GROWS, "import clineprof; other = clineprof._boot.core().Profiler()",
                          "%mprun -c -f grows grows(1)"))
-    assert told.err == ("UsageError: clineprof: another Profiler of this process measures memory as 'rss', not "
-                        "'tree'\n")
+    assert told.err == ("UsageError: clineprof: another Profiler of this process measures memory as "
+                        "'rss', not 'tree'\n")  # fmt: skip
 
 
 MEMIT = r"peak memory: \d+\.\d\d MiB, increment: (\d+)\.\d\d MiB\n"

@@ -172,7 +172,8 @@ def _exactness(meta):
 
 # What of memory was read, by the name of --memory.
 _KINDS = {"rss": "resident size", "anon": "anonymous memory", "uss": "memory of its own (uss)",
-          "pss": "proportional memory (pss)", "tree": "resident size with child processes", "mixed": "memory of different kinds"}
+          "pss": "proportional memory (pss)", "tree": "resident size with child processes",
+          "mixed": "memory of different kinds"}
 
 
 def _leak(leak):
