@@ -218,7 +218,7 @@ fuzz-rewrite: all $(VENV)/ready ## random functions; FUNCTIONS=100000, SEED=, TR
 truth: all $(VENV)/ready ## what lines keep, beside tracemalloc: the table in docs/proof.md
 	@$(VENV)/bin/python tools/truth.py
 
-stress: all $(VENV)/ready ## exact hits of threads, generators, tasks ..; REPEATS=50, WORDS=
+stress: all $(VENV)/ready ## exact hits of threads, processes, tasks ..; REPEATS=50, WORDS=
 	@$(VENV)/bin/python tools/stress.py --out $(OUT) --repeats $(or $(REPEATS),50) --only "$(WORDS)"
 
 leak-repeats: all $(VENV)/ready ## verdicts on leaks, many times over; REPEATS=20
