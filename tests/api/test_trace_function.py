@@ -128,7 +128,8 @@ for function in _once, _never, trace:
         """
 def _quiet(frame, event, arg):
     note(frame, (event, frame.f_trace_lines))
-    frame.f_trace_lines = frame.f_code.co_name not in ("work", "again") or event == "return"
+    wants = {"work": event == "return", "again": False}
+    frame.f_trace_lines = wants.get(frame.f_code.co_name, True)
     return _quiet
 def _later(frame, event, arg):
     note(frame, (event, frame.f_trace_lines))
