@@ -260,7 +260,6 @@ MAY_DIFFER = {
     "test.test_patma.TestSourceLocations.*": "looks through bytecode",
     "test.test_monitoring.*": "counts instructions and jumps, and all events while others are on",
     "test.test_coroutines.*.test_for_2": "counts references to a constant; 3.11: a copy has one too",
-    "test.test_threading.*.test_gettrace_all_threads": "settrace: expects that nobody traces yet",
     "test.test_inspect.*.test_builtins_have_signatures": "`profile` is a builtin then",
 }
 

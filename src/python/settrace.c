@@ -66,6 +66,12 @@ static bool ours(const PyThreadState *state)
            state->c_profilefunc == NULL;
 }
 
+static bool suspends(const PyFrameObject *frame, const PyObject *value)
+{
+    (void)value;
+    return frame->f_state == FRAME_SUSPENDED;
+}
+
 static void switch_tracing(PyThreadState *state, bool on)
 {
     state->cframe->use_tracing = on ? 255 : 0;
@@ -132,7 +138,7 @@ static void note_exit(struct clp_thread *thread, const PyFrameObject *frame)
         clp_blocks_lift_open(clp_recorder_of(thread), thread, frame);
     while (thread->top->frame != frame)
         clp_recorder_leave(thread);
-    if (frame->f_state == FRAME_SUSPENDED)
+    if (suspends(frame, NULL))
         clp_recorder_suspend(thread);
     else
         clp_recorder_leave(thread);
@@ -384,6 +390,13 @@ static void tell(PyFrameObject *frame, int what, const PyObject *argument)
         note_event(frame, what, argument);
 }
 
+/* What is known of a frame's own trace function is of no use when it has ended. */
+static void forget_ended(PyFrameObject *frame, int what, const PyObject *argument)
+{
+    if (what == PyTrace_RETURN && CLP_UNLIKELY(clp_place_mutes()) && !suspends(frame, argument))
+        clp_place_forget(frame);
+}
+
 /* Events of a frame that ends, or waits, come to us before the other one, all others after it: what that
  * one does is in the time of what ran before, and a line that it keeps from running is none. */
 static int share_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
@@ -402,6 +415,7 @@ static int share_event(PyObject *object, PyFrameObject *frame, int what, PyObjec
     int outcome = clp_place_pass(object, &event);
     if (what != PyTrace_RETURN && outcome == 0)
         tell(frame, what, argument);
+    forget_ended(frame, what, argument);
     return outcome;
 }
 
@@ -409,6 +423,7 @@ int clp_settrace_event(PyObject *object, PyFrameObject *frame, int what, PyObjec
 {
     if (CLP_LIKELY(object == NULL && hooked->settrace_on)) {
         tell(frame, what, argument);
+        forget_ended(frame, what, argument);
         return 0;
     }
     PyThreadState *state = PyThreadState_Get();

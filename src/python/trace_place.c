@@ -375,6 +375,16 @@ static void set_muted(const PyFrameObject *frame, bool mute)
     }
 }
 
+bool clp_place_mutes(void)
+{
+    return place.muted != NULL;
+}
+
+void clp_place_forget(const PyFrameObject *frame)
+{
+    set_muted(frame, false);
+}
+
 /* Called with no exception set; none is afterwards. */
 static bool wants_lines(PyFrameObject *frame)
 {

@@ -48,6 +48,10 @@ struct clp_place_event {
 };
 int clp_place_pass(PyObject *object, const struct clp_place_event *event);
 
+/* Is it kept of any frame that its own trace function wants no lines? Of this one it is no more. */
+bool clp_place_mutes(void);
+void clp_place_forget(const PyFrameObject *frame);
+
 /* ---- settrace.c ---- */
 
 /* What is in the place. */

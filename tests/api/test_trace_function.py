@@ -128,7 +128,8 @@ for function in _once, _never, trace:
         """
 def _quiet(frame, event, arg):
     note(frame, (event, frame.f_trace_lines))
-    frame.f_trace_lines = frame.f_code.co_name != "work" or event == "return"
+    wants = {"work": event == "return", "again": False}
+    frame.f_trace_lines = wants.get(frame.f_code.co_name, True)
     return _quiet
 def _later(frame, event, arg):
     note(frame, (event, frame.f_trace_lines))
@@ -151,8 +152,21 @@ for function in _quiet, _later, _opcodes:
     plain(1)
     sys.settrace(None)
     work(1)
+
+@profile
+def again(on):
+    if on:
+        sys.settrace(trace)
+        sys._getframe().f_trace = trace
+    SEEN.append(on)         # seen
+    return on
+sys.settrace(_quiet)
+again(False)                # another frame than the next one, maybe at the same address
+sys.settrace(None)
+again(True)
+sys.settrace(None)
 """,
-        {"begins": 15, "loops": 36, "body": 21, "ends": 15, "yields": 9},
+        {"begins": 15, "loops": 36, "body": 21, "ends": 15, "yields": 9, "seen": 2},
     ),
     # it fails: the exception comes from the line, and the function is gone
     "failing": (

@@ -325,6 +325,8 @@ def test_pdb_steps_and_goes_on(crossing, tmp_path):
     out, code = stopped(crossing, tmp_path, "n", "n", "b 11", "c", "c")
     assert "-> z = 3" in out and "-> return len(block)" in out
     assert '-> print("the end")' in out and out.count("the end") == 2 and code == 0
+    hits = Profile.measure(Profile(tmp_path / "program.py.lprof").function("f"), "hits")
+    assert set(hits.values()) == {3}  # stepping takes none away
 
 
 def test_pdb_calls_a_selected_function(crossing, tmp_path):
