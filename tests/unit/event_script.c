@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "event_script.h"
 #include "engine.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -515,7 +515,7 @@ static bool expect_number(struct run *run)
 
 static void run_expect(struct run *run)
 {
-    if (!run->taken && clp_snapshot_take(&run->engine, 1, &run->profile) != CLP_OK)
+    if (!run->taken && test_snapshot_take(&run->engine, 1, &run->profile) != CLP_OK)
         fail(run, "no snapshot");
     run->taken = true;
     if (expect_number(run))

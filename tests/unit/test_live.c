@@ -6,7 +6,7 @@
 #include "file.h"
 #include "helpers.h"
 #include "proc.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -133,7 +133,7 @@ static void check_equals_snapshot(struct fixture *fixture, uint64_t now)
     clp_profile_init(&expected, &fixture->test.mem);
     for (struct clp_thread *at = fixture->engine.threads; at != NULL; at = at->next)
         clp_engine_unwind(at, now);
-    cr_assert_eq(clp_snapshot_take(&fixture->engine, 1, &expected), CLP_OK);
+    cr_assert_eq(test_snapshot_take(&fixture->engine, 1, &expected), CLP_OK);
     cr_assert_eq(profile.function_count, expected.function_count);
     for (size_t i = 0; i < expected.function_count; i++) {
         struct clp_source_walk walk = {.text = {text, strlen(text)}};
