@@ -211,12 +211,8 @@ static void do_begin(struct run *run, struct clp_thread *thread, uint64_t now)
 
     if (run->failed || (frame == NULL && enter_plainly(run, thread, function, line, now)))
         return;
-    if (run->plainly) {
-        clp_engine_enter(thread, function, frame, now);
-        clp_engine_line(thread, line, now);
-    } else {
-        clp_engine_enter_line(thread, function, frame, line, now);
-    }
+    clp_engine_enter(thread, function, frame, now);
+    clp_engine_line(thread, line, now);
 }
 
 static void do_enter(struct run *run, struct clp_thread *thread, uint64_t now)
