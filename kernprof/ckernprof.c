@@ -10,7 +10,6 @@
  * Nothing of it is left for the program to see: no environment variable, no entry of sys.path. */
 #include "../src/core/buf.h"
 #include "../src/core/mem.h"
-#include "../src/core/version.h"
 #include "commands.h"
 #include "options.h"
 #include <errno.h>
@@ -169,12 +168,6 @@ static bool answer(struct launch *launch, void (*answer_of)(const char *, struct
     return true;
 }
 
-static void add_version(const char *program, struct clp_buf *out)
-{
-    (void)program; /* the number alone, as kernprof says it */
-    clp_buf_add_text(out, CLP_VERSION "\n");
-}
-
 /* Reads the options of argv, which it may reorder. True with *status set when the launcher is
  * done. */
 static bool read_options(struct launch *launch, int argc, char **argv, int *status)
@@ -194,11 +187,11 @@ static bool read_options(struct launch *launch, int argc, char **argv, int *stat
     else if (viewing)
         done = answer(launch, view.help ? clp_view_options_help
                               : view.page ? clp_view_options_page
-                              : view.version ? add_version : NULL, status);
+                              : view.version ? clp_options_version : NULL, status);
     else
         done = answer(launch, run.help ? clp_run_options_help
                               : run.page ? clp_run_options_page
-                              : run.version ? add_version : NULL, status);
+                              : run.version ? clp_options_version : NULL, status);
     launch->wanted = run.python;
     clp_run_options_clear(&run, &launch->mem);
     clp_view_options_clear(&view, &launch->mem);

@@ -3,6 +3,7 @@
  * it and which field of the result it sets; option.c works for any row. */
 #include "options.h"
 #include "../src/core/proc.h"
+#include "../src/core/version.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -486,4 +487,10 @@ void clp_view_options_page(const char *program, struct clp_buf *out)
 {
     (void)program;
     clp_option_page(clp_view_options_table(), out);
+}
+
+void clp_options_version(const char *program, struct clp_buf *out)
+{
+    (void)program; /* the number alone, as kernprof says it */
+    clp_buf_add_text(out, CLP_VERSION "\n");
 }

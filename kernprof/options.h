@@ -134,4 +134,7 @@ void clp_run_options_page(const char *program, struct clp_buf *out);
 void clp_view_options_help(const char *program, struct clp_buf *out);
 void clp_view_options_page(const char *program, struct clp_buf *out);
 
+/* What --version prints. */
+void clp_options_version(const char *program, struct clp_buf *out);
+
 #endif

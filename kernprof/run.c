@@ -3,7 +3,6 @@
  * in finish.c. */
 #include "run.h"
 #include "../src/core/file.h"
-#include "../src/core/version.h"
 #include "../src/python/profiler.h"
 #include "calls.h"
 #include "childmain.h"
@@ -84,12 +83,6 @@ static PyObject *print_and_exit(struct clp_run *run, void (*print)(const char *,
     clp_words_print(1, clp_buf_text(&text));
     clp_buf_clear(&text);
     return clp_words_exit(0);
-}
-
-static void add_version(const char *program, struct clp_buf *out)
-{
-    (void)program; /* the number alone, as kernprof says it */
-    clp_buf_add_text(out, CLP_VERSION "\n");
 }
 
 static PyObject *complain_and_exit(const char *text, int code)
@@ -365,7 +358,7 @@ static bool read_options(struct clp_run *run)
     if (line.help)
         return print_and_exit(run, clp_run_options_help) != NULL;
     if (line.version)
-        return print_and_exit(run, add_version) != NULL;
+        return print_and_exit(run, clp_options_version) != NULL;
     if (line.page)
         return print_and_exit(run, clp_run_options_page) != NULL;
     if (!configure(run, &line))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The viewer: reads profiles, sums them, prints the report. */
-#include "../src/core/version.h"
 #include "byprocess.h"
 #include "commands.h"
 #include "config.h"
@@ -113,7 +112,7 @@ static bool answer(const struct clp_view_options *options, struct clp_buf *text,
     else if (options->page)
         clp_view_options_page(me, text);
     else if (options->version)
-        clp_buf_add_text(text, CLP_VERSION "\n");
+        clp_options_version(me, text);
     else
         return false;
     *code = clp_words_answer(me, clp_buf_text(text));

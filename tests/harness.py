@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 
@@ -51,8 +52,10 @@ class Ended:
         return Profile(path)
 
 
-def run(command, folder, env=None, stdin="", timeout=60):
-    """Runs a command in a folder. Output is text; bytes that are not UTF-8 come as surrogates."""
+def run(command, folder, env=None, stdin="", timeout=60, addresses=None):
+    """Runs a command in a folder, with so many bytes of address space at most. Output is text; bytes
+    that are not UTF-8 come as surrogates."""
+    limit = None if SANITIZED else addresses
     process = subprocess.run(
         [str(part) for part in command],
         cwd=folder,
@@ -62,6 +65,7 @@ def run(command, folder, env=None, stdin="", timeout=60):
         errors="surrogateescape",
         timeout=timeout,
         env=clean_environment(env),
+        preexec_fn=limit and (lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))),
     )
     return Ended(process, folder)
 

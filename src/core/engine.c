@@ -238,8 +238,8 @@ static void drop_stale(struct clp_thread *thread, const void *frame, uint64_t no
         clp_engine_leave(thread, now);
 }
 
-static inline struct clp_activation *enter(struct clp_thread *thread, uint32_t function,
-                                           const void *frame, uint64_t now)
+struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t function,
+                                        const void *frame, uint64_t now)
 {
     struct clp_engine *engine = thread->engine;
 
@@ -249,25 +249,6 @@ static inline struct clp_activation *enter(struct clp_thread *thread, uint32_t f
         clp_suspended_forget(engine, frame);
     drop_stale(thread, frame, now);
     return go_in(thread, function, frame, now, engine->costs.enter);
-}
-
-struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t function,
-                                        const void *frame, uint64_t now)
-{
-    return enter(thread, function, frame, now);
-}
-
-struct clp_activation *clp_engine_enter_line(struct clp_thread *thread, uint32_t function,
-                                             const void *frame, int32_t line, uint64_t now)
-{
-    struct clp_activation *top = enter(thread, function, frame, now);
-
-    if (CLP_LIKELY(top != NULL)) {
-        uint32_t index = (uint32_t)line - (uint32_t)top->block->lowest_line;
-        if (CLP_LIKELY(index < top->block->line_count))
-            begin_first_line(thread, &top->block->cells[index]);
-    }
-    return top;
 }
 
 static void leave(struct clp_thread *thread, uint64_t now, struct clp_cost cost,

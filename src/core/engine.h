@@ -222,10 +222,6 @@ void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t spa
 struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t function,
                                         const void *frame, uint64_t now);
 
-/* A body of the function begins, and in it at once this line. */
-struct clp_activation *clp_engine_enter_line(struct clp_thread *thread, uint32_t function,
-                                             const void *frame, int32_t line, uint64_t now);
-
 /* The body on top is left for good, by return or by an exception. */
 void clp_engine_leave(struct clp_thread *thread, uint64_t now);
 
@@ -379,8 +375,8 @@ static inline void clp_engine_line(struct clp_thread *thread, int32_t line, uint
 
 /* ---- entering and leaving, where nothing is out of the ordinary ----
  *
- * The same as clp_engine_enter_line and clp_engine_leave for bodies that are never suspended, in
- * line, so that they cost no call. False when nothing is done: then those do it. */
+ * The same as clp_engine_enter, with the first line, and clp_engine_leave, for bodies that are never
+ * suspended, in line, so that they cost no call. False when nothing is done: then those do it. */
 
 /* The stay on top, which was one interval until now, becomes more than that. */
 static inline void clp_engine_make_special(struct clp_thread *thread)

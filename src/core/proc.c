@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,17 +48,12 @@ const char *clp_memory_name(enum clp_memory mode)
     return mode_names[mode];
 }
 
-clp_status clp_proc_open(struct clp_proc *proc)
-{
-    return clp_proc_open_for(proc, CLP_MEMORY_RSS);
-}
-
 static bool is_rollup(enum clp_memory mode)
 {
     return mode == CLP_MEMORY_USS || mode == CLP_MEMORY_PSS;
 }
 
-clp_status clp_proc_open_for(struct clp_proc *proc, enum clp_memory mode)
+clp_status clp_proc_open(struct clp_proc *proc, enum clp_memory mode)
 {
     struct clp_resident now;
 
@@ -181,15 +175,6 @@ clp_status clp_proc_read(const struct clp_proc *proc, struct clp_resident *now)
     now->shared = shared * proc->page_bytes;
     now->counted = proc->mode == CLP_MEMORY_ANON ? now->resident - now->shared : now->resident;
     return CLP_OK;
-}
-
-uint64_t clp_proc_peak(void)
-{
-    struct rusage usage;
-
-    if (getrusage(RUSAGE_SELF, &usage) != 0)
-        return 0;
-    return (uint64_t)usage.ru_maxrss * 1024;
 }
 
 struct touch {

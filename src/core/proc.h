@@ -54,16 +54,12 @@ struct clp_proc_check {
     uint64_t release_ticks; /* of a page that is given back with many others */
 };
 
-/* CLP_IO when /proc is not there; proc is then closed. clp_proc_open is for CLP_MEMORY_RSS. */
-clp_status clp_proc_open(struct clp_proc *proc);
-clp_status clp_proc_open_for(struct clp_proc *proc, enum clp_memory mode);
+/* CLP_IO when /proc is not there; proc is then closed. */
+clp_status clp_proc_open(struct clp_proc *proc, enum clp_memory mode);
 void clp_proc_close(struct clp_proc *proc);
 
 /* Reads the sizes now. CLP_IO leaves *now as it was. Never allocates. */
 clp_status clp_proc_read(const struct clp_proc *proc, struct clp_resident *now);
-
-/* The largest resident size the process ever had, in bytes; 0 when unknown. */
-uint64_t clp_proc_peak(void);
 
 /* Touches a few dozen fresh pages one at a time and looks whether the counter follows. Kernels 6.2
  * to 6.16-rc5 keep changes back per processor and do not. */

@@ -87,10 +87,17 @@ static clp_status find_function(const struct clp_function *function, const char 
     return status;
 }
 
+/* What is asked of a view. */
+struct request {
+    const struct clp_view *view;
+    const struct clp_ended *ended;
+    bool with_rss;
+    double nanos_per_tick;
+};
+
 /* Adds the function with these counters, which it gives back; NULL: there was no memory. */
-static clp_status add_function(const struct clp_ended *ended, struct clp_pool *pool,
-                               struct clp_block *sum, double nanos_per_tick,
-                               struct clp_profile *profile)
+static clp_status add_function(const struct request *request, const struct clp_ended *ended,
+                               struct clp_block *sum, struct clp_profile *profile)
 {
     const struct clp_engine *engine = ended->from;
     struct clp_profile_function *into;
@@ -102,8 +109,8 @@ static clp_status add_function(const struct clp_ended *ended, struct clp_pool *p
                       ended->group != NULL ? clp_groups_name(&engine->groups, *ended->group) : NULL,
                       profile, &into);
     if (status == CLP_OK)
-        status = add_lines(engine, sum, nanos_per_tick, profile, into);
-    clp_block_free(pool, sum);
+        status = add_lines(engine, sum, request->nanos_per_tick, profile, into);
+    clp_block_free(&request->view->views->pool, sum);
     return status;
 }
 
@@ -130,19 +137,10 @@ static bool is_empty(const struct clp_block *sum)
     return true;
 }
 
-/* What is asked of a view. */
-struct request {
-    const struct clp_view *view;
-    const struct clp_ended *ended;
-    bool with_rss;
-    double nanos_per_tick;
-};
-
 /* *added: a group of threads has run the function, and stands in the profile. */
 static clp_status add_groups(const struct request *request, const struct clp_view_item *item,
                              struct clp_profile *profile, bool *added)
 {
-    struct clp_pool *pool = &request->view->views->pool;
     struct clp_ended ended = *request->ended;
     clp_status status = CLP_OK;
     uint32_t group;
@@ -152,10 +150,10 @@ static clp_status add_groups(const struct request *request, const struct clp_vie
         group = i < ended.from->groups.count ? (uint32_t)i + 1 : 0; /* without a name: the last */
         struct clp_block *sum = clp_view_sum(request->view, item, &ended, request->with_rss);
         if (sum != NULL && is_empty(sum)) {
-            clp_block_free(pool, sum);
+            clp_block_free(&request->view->views->pool, sum);
             continue;
         }
-        status = add_function(&ended, pool, sum, request->nanos_per_tick, profile);
+        status = add_function(request, &ended, sum, profile);
         *added = true;
     }
     return status;
@@ -171,9 +169,9 @@ static clp_status add_item(const struct request *request, const struct clp_view_
         status = add_groups(request, item, profile, &added);
     if (added || status != CLP_OK)
         return status;
-    return add_function(request->ended, &request->view->views->pool,
+    return add_function(request, request->ended,
                         clp_view_sum(request->view, item, request->ended, request->with_rss),
-                        request->nanos_per_tick, profile);
+                        profile);
 }
 
 clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_ended *ended,
@@ -189,39 +187,5 @@ clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_
     clp_view_totals(view, &totals);
     fill_meta(&totals, nanos_per_tick, profile);
     profile->meta.has_memory = with_rss;
-    return status;
-}
-
-static clp_status add_all(const struct clp_ended *ended, double nanos_per_tick,
-                          struct clp_profile *profile)
-{
-    const struct clp_engine *engine = ended->from;
-    clp_status status = CLP_OK;
-
-    for (uint32_t i = 0; i < engine->functions.count && status == CLP_OK; i++) {
-        struct clp_block *sum =
-            clp_block_new(ended->pool, &engine->functions.items[i], i, engine->with_rss);
-        if (sum != NULL)
-            clp_ended_merge(ended, sum);
-        status = add_function(ended, ended->pool, sum, nanos_per_tick, profile);
-    }
-    return status;
-}
-
-clp_status clp_snapshot_take(const struct clp_engine *engine, double nanos_per_tick,
-                             struct clp_profile *profile)
-{
-    struct clp_ended ended = {.from = engine};
-    struct clp_engine_totals totals;
-    struct clp_pages pages = {0};
-    struct clp_pool pool; /* the sums' own, so that taking a snapshot leaves the engine alone */
-
-    clp_pool_init(&pool, &pages);
-    ended.pool = &pool;
-    clp_status status = add_all(&ended, nanos_per_tick, profile);
-    clp_engine_sum(engine, &totals);
-    fill_meta(&totals, nanos_per_tick, profile);
-    profile->meta.has_memory = engine->with_rss;
-    clp_pool_clear(&pool);
     return status;
 }

@@ -142,7 +142,7 @@ bool clp_recorder_open_memory(struct clp_recorder *recorder, enum clp_memory mem
     if (recorder->proc.file >= 0 && recorder->proc.mode == memory)
         return true;
     clp_proc_close(&recorder->proc);
-    if (clp_proc_open_for(&recorder->proc, memory) != CLP_OK)
+    if (clp_proc_open(&recorder->proc, memory) != CLP_OK)
         return true; /* there is no memory to be seen */
     recorder->memory_check = clp_proc_check(&recorder->proc, &recorder->clock);
     recorder->change_margin = CHANGE_MARGIN_AT_START;
@@ -336,7 +336,7 @@ static void take_up_memory(struct clp_recorder *recorder)
     if (recorder->proc.file < 0)
         return;
     clp_proc_close(&recorder->proc);
-    (void)clp_proc_open_for(&recorder->proc, mode);
+    (void)clp_proc_open(&recorder->proc, mode);
     recorder->check_at = clp_clock_read(&recorder->clock) + recorder->check_gap; /* it takes a while */
     if (recorder->readers != 0)
         set_reading(recorder, rss_span(recorder));

@@ -13,14 +13,13 @@ import msgpack
 import pytest
 from harness import (
     FIXTURES,
-    SANITIZED,
+    MIB,
     Profile,
     ckernprof,
     clean_environment,
     run_ckernprof,
     run_python,
     run_viewer,
-    viewer_command,
 )
 
 SMALL = "@profile\ndef f(n):\n    return n + 1\nprint(f(1))\n"
@@ -279,18 +278,9 @@ HOSTILE = {
 def test_hostile(name, tmp_path):
     """Refused with little memory: the viewer may use 512 MiB of address space in all."""
     (tmp_path / "x.lprof").write_bytes(HOSTILE[name])
-    limit = resource.RLIM_INFINITY if SANITIZED else 512 << 20
-    process = subprocess.run(
-        [str(word) for word in [*viewer_command(), "x.lprof"]],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        timeout=20,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-    )
-    assert (process.returncode, process.stdout) == (1, ""), process.stderr
-    assert re.fullmatch(r"clineprof: x\.lprof: .* at byte \d+.*\n", process.stderr)
+    ended = run_viewer(["x.lprof"], tmp_path, timeout=20, addresses=512 * MIB)
+    assert (ended.code, ended.out) == (1, ""), ended.err
+    assert re.fullmatch(r"clineprof: x\.lprof: .* at byte \d+.*\n", ended.err)
 
 
 def changed(good, change):

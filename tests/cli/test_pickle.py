@@ -8,9 +8,7 @@ import json
 import os
 import pickle
 import re
-import resource
 import struct
-import subprocess
 import sys
 import types
 
@@ -18,12 +16,10 @@ import pytest
 from harness import (
     BUILD,
     FIXTURES,
-    SANITIZED,
-    clean_environment,
+    MIB,
     run_ckernprof,
     run_python,
     run_viewer,
-    viewer_command,
 )
 
 pytestmark = pytest.mark.once
@@ -327,19 +323,10 @@ HOSTILE = {
 def test_hostile_sizes(name, tmp_path):
     """Refused with little memory: the viewer may use 512 MiB of address space in all."""
     (tmp_path / "x.lprof").write_bytes(HOSTILE[name])
-    limit = resource.RLIM_INFINITY if SANITIZED else 512 << 20
-    process = subprocess.run(
-        [str(word) for word in [*viewer_command(), "x.lprof"]],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        timeout=20,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-    )
-    assert (process.returncode, process.stdout) == (1, ""), process.stderr
-    assert re.fullmatch(r"clineprof: x\.lprof: .* at byte \d+: .*\n", process.stderr)
-    assert "out of memory" not in process.stderr
+    ended = run_viewer(["x.lprof"], tmp_path, timeout=20, addresses=512 * MIB)
+    assert (ended.code, ended.out) == (1, ""), ended.err
+    assert re.fullmatch(r"clineprof: x\.lprof: .* at byte \d+: .*\n", ended.err)
+    assert "out of memory" not in ended.err
 
 
 def test_files_that_only_look_like_pickles(tmp_path):

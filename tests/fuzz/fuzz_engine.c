@@ -7,7 +7,7 @@
  * Built with -DCLP_LIBFUZZER -fsanitize=fuzzer it is a fuzzer; otherwise it replays the files given
  * as arguments, so that a corpus runs where there is none. */
 #include "engine.h"
-#include "snapshot.h"
+#include "../unit/snapshots.h"
 #include "replay.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -181,7 +181,7 @@ static void finish(struct run *run)
         clp_engine_unwind(run->threads[i], run->now);
         check_thread(run->threads[i], run->born[i], run->now);
     }
-    (void)clp_snapshot_take(&run->engine, 0.3, &profile);
+    (void)test_snapshot_take(&run->engine, 0.3, &profile);
     clp_profile_clear(&profile);
     clp_engine_clear(&run->engine);
     require(run->mem.bytes == 0, "memory was not given back");

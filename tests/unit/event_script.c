@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "event_script.h"
 #include "engine.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -211,12 +211,8 @@ static void do_begin(struct run *run, struct clp_thread *thread, uint64_t now)
 
     if (run->failed || (frame == NULL && enter_plainly(run, thread, function, line, now)))
         return;
-    if (run->plainly) {
-        clp_engine_enter(thread, function, frame, now);
-        clp_engine_line(thread, line, now);
-    } else {
-        clp_engine_enter_line(thread, function, frame, line, now);
-    }
+    clp_engine_enter(thread, function, frame, now);
+    clp_engine_line(thread, line, now);
 }
 
 static void do_enter(struct run *run, struct clp_thread *thread, uint64_t now)
@@ -515,7 +511,7 @@ static bool expect_number(struct run *run)
 
 static void run_expect(struct run *run)
 {
-    if (!run->taken && clp_snapshot_take(&run->engine, 1, &run->profile) != CLP_OK)
+    if (!run->taken && test_snapshot_take(&run->engine, 1, &run->profile) != CLP_OK)
         fail(run, "no snapshot");
     run->taken = true;
     if (expect_number(run))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What several unit tests need: an allocator that checks the sizes it is told, counts its blocks
- * and can be made to fail, and comparisons of whole profiles. */
+ * and can be made to fail, an event, and comparisons of whole profiles. */
 #ifndef CLP_TEST_HELPERS_H
 #define CLP_TEST_HELPERS_H
 
+#include "engine.h"
 #include "mem.h"
 #include "profile.h"
 #include <criterion/criterion.h>
@@ -65,6 +66,14 @@ static inline void test_mem_check_empty(const struct test_mem *test)
 {
     cr_assert_eq(test->blocks, 0, "%zu blocks were not freed", test->blocks);
     cr_assert_eq(test->mem.bytes, 0, "%zu bytes are still counted", test->mem.bytes);
+}
+
+/* A body of the function begins, and in it at once this line. */
+static inline void test_enter_line(struct clp_thread *thread, uint32_t function, const void *frame,
+                                   int32_t line, uint64_t now)
+{
+    if (clp_engine_enter(thread, function, frame, now) != NULL)
+        clp_engine_line(thread, line, now);
 }
 
 static inline bool test_same_text(const char *a, const char *b)

@@ -503,20 +503,6 @@ static bool enter_plainly(struct model *model, struct model_thread *thread, int 
     return true;
 }
 
-static void enter_with_line(struct model *model, struct model_thread *thread, int function,
-                            int frame, int index)
-{
-    struct clp_thread *told = thread->thread;
-    uint32_t number = (uint32_t)function;
-
-    if (pick(model, 2) == 0) {
-        clp_engine_enter_line(told, number, address(frame), file_line(function, index), model->now);
-        return;
-    }
-    clp_engine_enter(told, number, address(frame), model->now);
-    tell_line(model, thread, function, index);
-}
-
 /* All that a tracer may ask about the body on top. */
 static void check_entered(const struct model_thread *thread, int function, int frame)
 {
@@ -570,7 +556,8 @@ static void enter_new(struct model *model, struct model_thread *thread, int func
         frame = NO_FRAME;
         cr_assert_eq(thread->thread->top->code, code_of(function));
     } else {
-        enter_with_line(model, thread, function, frame, index);
+        clp_engine_enter(thread->thread, (uint32_t)function, address(frame), model->now);
+        tell_line(model, thread, function, index);
     }
     if (is_generator(model, function))
         model->records[frame].valid = false;

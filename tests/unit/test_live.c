@@ -6,7 +6,7 @@
 #include "file.h"
 #include "helpers.h"
 #include "proc.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -100,8 +100,8 @@ static uint64_t record(struct fixture *fixture, int depth)
     for (int i = 0; i < 2; i++) {
         struct clp_thread *thread = clp_engine_new_thread(&fixture->engine, now, 8192);
         for (int j = 0; j < 3; j++) {
-            clp_engine_enter_line(thread, a, "frame a", 2, now += 10);
-            clp_engine_enter_line(thread, b, "frame b", 7, now += 20);
+            test_enter_line(thread, a, "frame a", 2, now += 10);
+            test_enter_line(thread, b, "frame b", 7, now += 20);
             clp_engine_line(thread, 8, now += 100);
             clp_engine_note_rss(thread, 8192 + (j + 1) * 4096);
             clp_engine_leave(thread, now += 30);
@@ -109,7 +109,7 @@ static uint64_t record(struct fixture *fixture, int depth)
             clp_engine_leave(thread, now += 10);
         }
         for (int j = 0; j < depth; j++)
-            clp_engine_enter_line(thread, j % 2 ? b : a, NULL, j % 2 ? 7 : 2, now += 7);
+            test_enter_line(thread, j % 2 ? b : a, NULL, j % 2 ? 7 : 2, now += 7);
     }
     return now;
 }
@@ -133,7 +133,7 @@ static void check_equals_snapshot(struct fixture *fixture, uint64_t now)
     clp_profile_init(&expected, &fixture->test.mem);
     for (struct clp_thread *at = fixture->engine.threads; at != NULL; at = at->next)
         clp_engine_unwind(at, now);
-    cr_assert_eq(clp_snapshot_take(&fixture->engine, 1, &expected), CLP_OK);
+    cr_assert_eq(test_snapshot_take(&fixture->engine, 1, &expected), CLP_OK);
     cr_assert_eq(profile.function_count, expected.function_count);
     for (size_t i = 0; i < expected.function_count; i++) {
         struct clp_source_walk walk = {.text = {text, strlen(text)}};
@@ -375,7 +375,7 @@ Test(live, a_file_that_cannot_grow_says_so_and_nothing_is_lost)
     for (int i = 0; i < 5000; i++) {
         snprintf(name, sizeof name, "f%d", i);
         uint32_t number = add(&fixture, name, i);
-        clp_engine_enter_line(thread, number, NULL, i, 10 * (uint64_t)i);
+        test_enter_line(thread, number, NULL, i, 10 * (uint64_t)i);
         clp_engine_leave(thread, 10 * (uint64_t)i + 5);
     }
     limit_files(RLIM_INFINITY);

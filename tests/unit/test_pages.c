@@ -35,7 +35,7 @@ Test(pages, are_resident_from_the_first_moment)
     struct clp_proc proc;
     size_t mapped;
 
-    cr_assert_eq(clp_proc_open(&proc), CLP_OK);
+    cr_assert_eq(clp_proc_open(&proc, CLP_MEMORY_RSS), CLP_OK);
     bool exact = clp_proc_check(&proc, &clock).exact;
     (void)clp_proc_read(&proc, &before);
     unsigned char *block = clp_pages_map(&pages, BYTES, &mapped);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "snapshot.h"
 #include "helpers.h"
+#include "snapshots.h"
 
 /* An engine with a few functions, and a profile to be filled from it. */
 struct fixture {
@@ -50,7 +50,7 @@ static void call(struct clp_thread *thread, uint32_t function, int32_t line, uin
 
 static void take(struct fixture *fixture, double nanos_per_tick)
 {
-    cr_assert_eq(clp_snapshot_take(&fixture->engine, nanos_per_tick, &fixture->profile), CLP_OK);
+    cr_assert_eq(test_snapshot_take(&fixture->engine, nanos_per_tick, &fixture->profile), CLP_OK);
     test_check_profile(&fixture->profile);
 }
 
@@ -141,7 +141,7 @@ Test(snapshot, sums_all_threads_and_leaves_the_engine_alone)
     cr_assert(fixture.profile.meta.has_memory);
     uint64_t mapped = fixture.pages.bytes;
     clp_profile_init(&again, &fixture.test.mem);
-    cr_assert_eq(clp_snapshot_take(&fixture.engine, 1, &again), CLP_OK);
+    cr_assert_eq(test_snapshot_take(&fixture.engine, 1, &again), CLP_OK);
     cr_assert(test_same_profile(&fixture.profile, &again), "a second snapshot differs");
     cr_assert_eq(fixture.pages.bytes, mapped);
     clp_profile_clear(&again);
@@ -217,7 +217,7 @@ Test(snapshot, of_a_running_program)
     cr_assert_eq(function->lines[1].measures.time, 5);
     clp_engine_unwind(thread, 30);
     clp_profile_init(&all, &fixture.test.mem);
-    cr_assert_eq(clp_snapshot_take(&fixture.engine, 1, &all), CLP_OK);
+    cr_assert_eq(test_snapshot_take(&fixture.engine, 1, &all), CLP_OK);
     cr_assert_eq(all.functions[0].total, 30);
     cr_assert_eq(all.functions[0].lines[1].measures.time, 20);
     clp_profile_clear(&all);
@@ -241,13 +241,13 @@ Test(snapshot, out_of_memory_is_said_and_leaves_the_engine_whole)
         }
         fixture.test.calls = 0;
         fixture.test.fail_at = ++fail_at;
-        clp_status status = clp_snapshot_take(&fixture.engine, 1, &fixture.profile);
+        clp_status status = test_snapshot_take(&fixture.engine, 1, &fixture.profile);
         failed = test_mem_failed(&fixture.test);
         fixture.test.fail_at = 0;
         cr_assert_eq(status, failed ? CLP_NO_MEMORY : CLP_OK);
         test_check_profile(&fixture.profile);
         clp_profile_clear(&fixture.profile);
-        cr_assert_eq(clp_snapshot_take(&fixture.engine, 1, &fixture.profile), CLP_OK);
+        cr_assert_eq(test_snapshot_take(&fixture.engine, 1, &fixture.profile), CLP_OK);
         cr_assert_eq(fixture.profile.meta.events, 400);
         tear_down(&fixture);
     } while (failed);

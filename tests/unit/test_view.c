@@ -55,7 +55,7 @@ static void tear_down(struct fixture *fixture)
 static void enter(struct fixture *fixture, uint32_t function)
 {
     if (*clp_views_audience(&fixture->views, function)->gate != 0)
-        clp_engine_enter_line(fixture->thread, function, NULL, 1, fixture->now);
+        test_enter_line(fixture->thread, function, NULL, 1, fixture->now);
 }
 
 static void wait(struct fixture *fixture, uint64_t ticks)
@@ -296,7 +296,7 @@ Test(view, survives_want_of_memory)
         (void)clp_view_add(&fixture.a, 0, fixture.now);
         (void)clp_view_add(&fixture.b, 0, fixture.now);
         (void)clp_view_set_counting(&fixture.a, true, fixture.now);
-        clp_engine_enter_line(fixture.thread, 0, NULL, 1, fixture.now);
+        test_enter_line(fixture.thread, 0, NULL, 1, fixture.now);
         (void)clp_view_set_counting(&fixture.b, true, fixture.now);
         (void)clp_view_set_counting(&fixture.a, false, fixture.now);
         (void)clp_view_remove(&fixture.b, 0, fixture.now);
