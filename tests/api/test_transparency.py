@@ -238,6 +238,41 @@ def test_marshal(tracer, script, tmp_path):
         assert (own_messages_removed(ours.out), ours.err, ours.code) == ("2\n3\n", "", 0)
 
 
+INTERPRETERS = """
+import builtins
+from concurrent.futures import InterpreterPoolExecutor
+profile = getattr(builtins, "profile", lambda function: function)    # nobody profiles in the other one
+@profile
+def function(n):
+    return n + 1
+def make():
+    @profile
+    def nested(n):
+        return n + 2
+    return nested
+if __name__ == "__main__":
+    print(function(0))
+    with InterpreterPoolExecutor(1) as pool:
+        print(pool.submit(function, 1).result())
+        try:
+            print(pool.submit(make(), 1).result())
+        except Exception as error:
+            print(type(error).__name__)
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="no InterpreterPoolExecutor")
+@every_tracer
+def test_another_interpreter(tracer, script, tmp_path):
+    """It imports a function that has a name, and counts nothing. One without is sent by its code, and that is
+    refused, as documented."""
+    ours = profiled(tracer, [script(INTERPRETERS)], tmp_path)
+    assert (own_messages_removed(ours.out), ours.err, ours.code) == (
+        "1\n2\nNotShareableError\n", "", 0)  # fmt: skip
+    [hits] = [sum(of.values()) for key, of in ours.profile().hits().items() if key[2] == "function"]
+    assert hits == 1
+
+
 @every_tracer
 def test_compiled_modules_are_untouched(tracer, script, tmp_path):
     """The cached bytecode of an imported module with profiled functions is that of plain python."""
