@@ -41,6 +41,6 @@ def test_hits_every_time(path, tmp_path):
 def test_sessions_leave_nothing_behind(tmp_path):
     """`make stress`: ten thousand in one process."""
     count = 200 * REPEATS
-    ended = run_python([FIXTURES / "sessions.py", count, *([TRACER] if TRACER else [])], tmp_path, timeout=1800,
+    ended = run_python([FIXTURES / "sessions" / "sessions.py", count, *([TRACER] if TRACER else [])], tmp_path, timeout=1800,
                        env={"PYTHONPATH": str(BUILD / "python")})
     assert (ended.out, ended.err, ended.code) == (f"{count} sessions: nothing piles up\n", "", 0)

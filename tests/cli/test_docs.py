@@ -181,7 +181,9 @@ def said(folder, command, code=0):
 
 
 def shape_of_change(line):
-    """Also without the tracer's name and the length of rules, which numbers decide."""
+    """Also without the tracer's name, the length of rules, which numbers decide, and the page or two that a
+    list takes now and then."""
+    line = re.sub(r"[+-]?0\.0\d\d MiB", "", line)
     return re.sub(r"tracer \w+", "tracer", re.sub("=+", "=", shape(line)))
 
 

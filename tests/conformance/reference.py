@@ -29,9 +29,14 @@ import types
 
 WRAPPERS = (
     ((property,), ("fget", "fset", "fdel")),
-    ((functools.partial, functools.partialmethod, functools.cached_property), ("func",)),
+    ((functools.partial, functools.partialmethod, functools.cached_property,
+      functools.singledispatchmethod), ("func",)),
     ((staticmethod, classmethod, types.MethodType), ("__func__",)),
 )
+
+
+def is_named_in(thing, owner):
+    return thing.__qualname__.startswith(owner.__qualname__ + ".")
 
 
 class Selection:
@@ -44,21 +49,23 @@ class Selection:
         self.add(thing)
         return thing
 
-    def add(self, thing):
+    def add(self, thing, within=None):
+        """within: the class whose member it is. What another module has put there is left out."""
         if isinstance(thing, type):
-            for member in vars(thing).values():
-                if not isinstance(member, type):
-                    self.add(member)
+            if within is None or (is_named_in(thing, within) and thing.__module__ == within.__module__):
+                for member in vars(thing).values():
+                    self.add(member, thing)
             return
         for types_, names in WRAPPERS:
             if isinstance(thing, types_):
                 for name in names:
-                    self.add(getattr(thing, name))
+                    self.add(getattr(thing, name), within)
                 return
         if hasattr(thing, "__wrapped__"):
-            self.add(thing.__wrapped__)
+            self.add(thing.__wrapped__, within)
         elif isinstance(thing, types.FunctionType):
-            self.add_code(thing.__code__, thing.__qualname__)
+            if within is None or is_named_in(thing, within) or thing.__module__ == within.__module__:
+                self.add_code(thing.__code__, thing.__qualname__)
 
     def add_code(self, code, name):
         if id(code) not in self.codes:
