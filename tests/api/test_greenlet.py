@@ -2,6 +2,7 @@
 """Greenlets and gevent: a line's time, memory and hits are those of its own greenlet. Times are
 compared with what the program measured of itself, with wide room."""
 
+import ast
 import os
 import random
 import sys
@@ -274,17 +275,22 @@ def makes():
 ENDED, CYCLES = [], []
 makes()
 spin("done", 5)
-print(sorted(ENDED) == list(range(300)))
+print(sorted(ENDED))
 kept = greenlet(outer)
 kept.switch(1000)
 """
 
 
 def test_greenlets_collected_while_suspended(tmp_path):
+    """As many as without a profiler: greenlet 3.5 leaves those in cycles to nobody on CPython 3.15."""
+    theirs = run_python(["-c", f"def profile(f): return f\n{HEAD}{COLLECTED}"], tmp_path)
+    ended = ast.literal_eval(theirs.out.splitlines()[0])
+    assert set(range(300)) - set(ended) <= set(range(0, 300, 3))
     ran = Ran(COLLECTED, tmp_path)
-    assert ran.out[0] == "True"
+    assert ran.out[0] == str(ended)
     assert ran.line("left", "left here")["hits"] == 301
-    assert ran.line("left", "cleans up")["hits"] in (300, 301)  # the last one at the very end
+    # the last one at the very end
+    assert ran.line("left", "cleans up")["hits"] in (len(ended), len(ended) + 1)
     assert ran.profile.function("makes")["total"] > 0
     lines = ran.profile.function("makes")["lines"]
     assert max(lines["time"]) <= ran.profile.function("makes")["total"] * 1.001 + 100_000

@@ -39,7 +39,7 @@ def test_objects_kept_for_reuse_stay_with_the_first_line(tmp_path):
     reused = {row.what: row for row in heap_truth.rows(tmp_path) if row.reused}
     assert set(reused) == {"small tuples", "floats", "small lists"}
     for row in reused.values():
-        assert row.ours == pytest.approx(row.theirs, rel=0.1)
+        assert row.ours == pytest.approx(row.theirs, rel=0.2)
     assert reused["small tuples"].ours < reused["small tuples"].theirs
 
 
