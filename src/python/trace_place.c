@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace_place.h"
-#include <unistd.h>
 
 /* Somebody's C function, by the object that it comes with. Of an address that is used again the last
  * one counts, for whoever puts an object back has held it meanwhile. */
@@ -23,9 +22,6 @@ struct entry {
     PyMethodDef *method; /* borrowed: the interpreter's; NULL: not found */
     PyCFunction theirs;
 };
-
-/* Does whoever sets this thread's trace function do so by way of us? */
-static _Thread_local int passes_us;
 
 /* The interpreter's places are the process's, as its audit hooks are. */
 static struct {
@@ -96,9 +92,7 @@ static void set_trace(PyThreadState *state, Py_tracefunc function)
     if (state != PyThreadState_Get())
         return;
     PyObject *raised = PyErr_GetRaisedException();
-    passes_us++;
     PyEval_SetTrace(function, NULL);
-    passes_us--;
     PyErr_SetRaisedException(raised);
 }
 
@@ -191,9 +185,7 @@ void clp_place_take_all(void)
         return;
     }
     for_all(put_aside, objects);
-    passes_us++;
     PyEval_SetTraceAllThreads(clp_settrace_event, NULL);
-    passes_us--;
     for_all(put_back, objects);
     Py_DECREF(objects);
 }
@@ -230,10 +222,7 @@ static void look_after(PyThreadState *state)
 /* Nobody but us is in the place any more. */
 static PyObject *empty_place(PyThreadState *state)
 {
-    passes_us++;
-    int refused = PySys_Audit("sys.settrace", NULL);
-    passes_us--;
-    if (refused < 0)
+    if (PySys_Audit("sys.settrace", NULL) < 0)
         return NULL;
     Py_CLEAR(state->c_traceobj);
     clp_settrace_settle(state);
@@ -258,9 +247,7 @@ static PyObject *settrace(PyObject *module, PyObject *function)
 
     if (function == Py_None && state->c_tracefunc == clp_settrace_event && is_wanted(state))
         return empty_place(state);
-    passes_us++;
     PyObject *result = entries[0].theirs(module, function);
-    passes_us--;
     if (result == NULL || !is_wanted(state))
         return result;
     if (function != Py_None && state->c_tracefunc != clp_settrace_event)
@@ -272,9 +259,7 @@ static PyObject *settrace(PyObject *module, PyObject *function)
 #if PY_VERSION_HEX >= 0x030C0000
 static PyObject *settrace_all(PyObject *module, PyObject *function)
 {
-    passes_us++;
     PyObject *result = entries[1].theirs(module, function);
-    passes_us--;
 
     if (result != NULL && is_wanted(PyThreadState_Get()))
         clp_place_take_all();
@@ -327,17 +312,12 @@ static int look(void *nothing)
     return 0;
 }
 
-/* It comes before the change: what is there afterwards is looked at when the caller goes on, which works
- * in the main thread alone. */
+/* It comes before the change: what is there afterwards is looked at when the caller goes on. */
 static int on_audit(const char *event, PyObject *arguments, void *nothing)
 {
     (void)arguments, (void)nothing;
-    if (place.users == 0 || strcmp(event, "sys.settrace") != 0)
-        return 0;
-    if (getpid() == gettid())
+    if (place.users > 0 && strcmp(event, "sys.settrace") == 0)
         (void)Py_AddPendingCall(look, NULL);
-    else if (passes_us == 0 && is_wanted(PyThreadState_Get()))
-        place.recorder->displaced = true;
     return 0;
 }
 
@@ -462,11 +442,9 @@ int clp_place_pass(PyObject *object, const struct clp_place_event *event)
 {
     PyThreadState *state = PyThreadState_Get();
     Py_tracefunc function = function_of(object);
-    passes_us++;
     int outcome = event->counted
                       ? pass_counted(function, object, event)
                       : function(object, event->frame, event->what, event->argument);
-    passes_us--;
 
     if (state->c_tracefunc != clp_settrace_event)
         look_after(state);

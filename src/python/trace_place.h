@@ -8,8 +8,7 @@
  * had. Two things take the place from us. sys.settrace: it goes by way of us, for the C function
  * within the built-in is exchanged, and whoever holds the built-in holds that. And PyEval_SetTrace in
  * a tool's C code: an audit event tells of it, and the main thread looks after its place at once; other
- * threads do so when their next selected function begins (3.10), or not at all, and the recorder is
- * displaced. */
+ * threads do so when their next selected function begins (3.10), or not at all. */
 #ifndef CLP_TRACE_PLACE_H
 #define CLP_TRACE_PLACE_H
 

@@ -4,7 +4,6 @@ every line counts. The tracer settrace has the thread's one place and passes eve
 no such place, and must agree."""
 
 import sys
-import textwrap
 
 import pytest
 from harness import UNSHARED, Profile
@@ -312,16 +311,3 @@ def test_a_function_that_cannot_be_shared(begins, tmp_path):
     assert said.startswith(HELD)
     body = hits_at(ours.profile(), program)["body"]
     assert body == (3 if begins == "first" else 4)
-
-
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="3.10 looks after the place when a function begins")
-def test_one_that_cannot_be_shared_in_another_thread_is_told(tmp_path):
-    taken = "def _run():\n" + textwrap.indent(UNSHARED, "    ") + "    work(2)\n    set_trace(TRACE())\n"
-    ending = "thread = threading.Thread(target=_run)\nthread.start()\nthread.join()\nwork(3)\n"
-    program = HEAD + taken + ending
-    (tmp_path / "program.py").write_text(program)
-    ours = profiled("settrace", ["program.py"], tmp_path)
-    assert ours.code == 0
-    [said] = ours.err.splitlines()
-    assert said.startswith(HELD)
-    assert hits_at(ours.profile(), program)["body"] == 3
