@@ -424,8 +424,9 @@ waits()
 thread.join()
 """)
     assert ran.meta["own_bytes"] > 5 * MIB
-    assert near(ran.line("waits", "waits")["grown"], 0)
-    assert near(ran.meta["others_grown"], 40)
+    # one fault of the line's own may have been one of a huge page; those 5 MiB were some thousand faults
+    assert near(ran.line("waits", "waits")["grown"], 0, 3 * MIB)
+    assert near(ran.meta["others_grown"], 40, 3 * MIB)
 
 
 def test_fork_in_the_middle(script):
