@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A program under ckernprof beside itself alone and the reference counter."""
 
-from harness import differences, line_of, own_messages_removed, reference, run_ckernprof
+from harness import differences, line_of, own_messages_removed, reference, run_ckernprof, run_python
 
 
 def hits_at(profile, path, mark):
@@ -16,6 +16,16 @@ def check_sums(profile):
         lines = function["lines"]
         assert sum(lines.get("self", [0])) <= function["total"] * 1.001 + 200_000, key
         assert max(lines.get("time", [0])) <= function["total"] * 1.001 + 200_000, key
+
+
+def run_alone_and_profiled(text, folder, env, name):
+    """They must do the same. The program's path, how it ended alone, and the profile."""
+    path = folder / name
+    path.write_text(text)
+    bare = run_python([name], folder, env=env)
+    ours = run_ckernprof(["-l", name], folder, env=env)
+    assert (own_messages_removed(ours.out), ours.err, ours.code) == (bare.out, bare.err, bare.code)
+    return path, bare, ours.profile()
 
 
 def check_random_program(text, seed, folder, code=None):

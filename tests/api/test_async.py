@@ -7,7 +7,7 @@ import re
 import sys
 
 import pytest
-from comparing import check_random_program, hits_at
+from comparing import check_random_program, hits_at, run_alone_and_profiled
 from harness import (
     MIB,
     ROOT,
@@ -17,7 +17,6 @@ from harness import (
     own_messages_removed,
     reference,
     run_ckernprof,
-    run_python,
 )
 
 HEAD = """
@@ -379,13 +378,8 @@ loop.close()
 def compared(program, folder, env=None, name="program.py"):
     """Runs it bare and profiled: it must do the same, with the hits of the reference counter. Its path
     and the profile."""
-    path = folder / name
-    path.write_text(HEAD + program)
-    bare = run_python([name], folder, env=env)
-    ours = run_ckernprof(["-l", name], folder, env=env)
-    assert (own_messages_removed(ours.out), ours.err, ours.code) == (bare.out, bare.err, bare.code)
+    path, bare, profile = run_alone_and_profiled(HEAD + program, folder, env, name)
     assert bare.code == 0, bare.err
-    profile = ours.profile()
     assert differences(profile.hits(), reference(path, folder, env=env)[0]) == []
     return path, profile
 

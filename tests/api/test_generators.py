@@ -4,14 +4,12 @@
 import sys
 
 import pytest
-from comparing import hits_at
+from comparing import hits_at, run_alone_and_profiled
 from harness import (
     differences,
     line_of,
-    own_messages_removed,
     reference,
     run_ckernprof,
-    run_python,
 )
 
 NO_PROFILE = """
@@ -248,12 +246,7 @@ finally: pass
 def compared(program, folder, env=None, name="program.py"):
     """Runs it bare and profiled: it must do the same, with the hits of the reference counter. Its path
     and the profile."""
-    path = folder / name
-    path.write_text(NO_PROFILE + program)
-    bare = run_python([name], folder, env=env)
-    ours = run_ckernprof(["-l", name], folder, env=env)
-    assert (own_messages_removed(ours.out), ours.err, ours.code) == (bare.out, bare.err, bare.code)
-    profile = ours.profile()
+    path, _, profile = run_alone_and_profiled(NO_PROFILE + program, folder, env, name)
     if "gc.collect" in program and sys.version_info < (3, 12):
         return path, profile  # what is collected in the reference's trace function is not traced
     assert differences(profile.hits(), reference(path, folder, env=env)[0]) == []
