@@ -13,12 +13,14 @@ CASES = {
     "unprofiled beside C": ("unprofiled.py", 5_000),
     "ten tiny lines": ("tiny.py", 300_000),
     "profiled helper": ("helper.py", 200_000),
+    "short lines, each": ("short.py", 300_000),
 }
 
 
 def measure(base, variants, options, say):
-    """{case: {"truth" or variant: [share, ..]}} and notes on what failed. The truth is taken again
-    in every round, between the profilers, so that a machine that drifts does so for all."""
+    """{case: {"truth" or variant: [shares, ..]}} and notes on what failed. Shares: that of all marked
+    lines, or one for each where the truth has one for each. The truth is taken again in every round,
+    between the profilers, so that a machine that drifts does so for all."""
     shares, notes = {}, []
     for name, (file, count) in CASES.items():
         say(f"truth: {name}")
@@ -27,7 +29,8 @@ def measure(base, variants, options, say):
         args = ["run", size, max(100, int(count * options.scale))]
         columns = shares[name] = {"truth": []}
         for _ in range(options.slow_rounds):
-            columns["truth"].append(float(output_of(base, path, "truth", size)))
+            truth = [float(share) for share in output_of(base, path, "truth", size).split()]
+            columns["truth"].append(truth)
             for variant in variants[1:]:
                 measure_one(columns, notes, name, variant, path, args)
     return shares, notes
@@ -38,9 +41,11 @@ def measure_one(columns, notes, name, variant, path, args):
     if None in past:
         return
     run = execute(variant, path, args)
-    share = None if run.failure else share_of(run.functions.get("whole"), marked_lines(path))
-    past.append(share)
-    if share is None:
+    shares = None if run.failure else shares_of(run.functions.get("whole"), marked_lines(path))
+    if shares and len(columns["truth"][0]) == 1:
+        shares = [sum(shares)]
+    past.append(shares)
+    if shares is None:
         notes.append(f"{name}, {variant.name}: {run.failure or 'no times in its profile'}")
 
 
@@ -49,20 +54,22 @@ def marked_lines(path):
         return [number for number, line in enumerate(file, 1) if line.endswith("# measured\n")]
 
 
-def share_of(function, marked):
+def shares_of(function, marked):
     if function is None or not function.total:
         return None
-    return sum(function.lines.get(line, (0, 0))[1] for line in marked) / function.total
+    return [function.lines.get(line, (0, 0))[1] / function.total for line in marked]
 
 
 def tables(shares, notes, variants):
     names = ["truth"] + [variant.name for variant in variants[1:]]
     rows = [[name, *(cell(columns, other) for other in names)]
             for name, columns in shares.items()]
-    scatter = [f"{name}: the truth lay between {min(past):.1%} and {max(past):.1%}"
-               for name, past in ((name, columns["truth"]) for name, columns in shares.items())]
+    scatter = [f"{name}: the truth lay between {min(past)[0]:.1%} and {max(past)[0]:.1%}"
+               for name, past in ((name, columns["truth"]) for name, columns in shares.items())
+               if len(past[0]) == 1]
     yield Table("Truth", "Share of the measured lines in the time of their function, medians; in "
-                "brackets how many points off the truth.", ["case", *names], rows,
+                "brackets how many points off the truth, of several lines the one that is furthest off.",
+                ["case", *names], rows,
                 scatter + notes)
 
 
@@ -70,5 +77,12 @@ def cell(columns, name):
     past = columns[name]
     if None in past or not past:
         return "-"
-    share, truth = statistics.median(past), statistics.median(columns["truth"])
-    return f"{share:.1%}" if name == "truth" else f"{share:.1%} ({100 * (share - truth):+.1f})"
+    shares, truth = medians(past), medians(columns["truth"])
+    if name == "truth":
+        return " to ".join(f"{share:.1%}" for share in sorted({min(truth), max(truth)}))
+    share, true = max(zip(shares, truth), key=lambda pair: abs(pair[0] - pair[1]))
+    return f"{share:.1%} ({100 * (share - true):+.1f})"
+
+
+def medians(rounds):
+    return [statistics.median(shares) for shares in zip(*rounds)]

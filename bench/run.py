@@ -15,7 +15,7 @@ def arguments(argv):
     parser.add_argument("--python", metavar="PATH", help="interpreter to measure with")
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                         help="programs whose name contains it, or a part: programs, "
-                             "memory, truth, threads, startup, viewer; repeatable")
+                             "memory, truth, busy, threads, startup, viewer; repeatable")
     parser.add_argument("--variants", metavar="LIST",
                         help="comma-separated: monitoring, settrace+memory, line_profiler, ..")
     parser.add_argument("--rounds", type=int, help="how often every pair runs (5; quick: 2)")
@@ -37,7 +37,7 @@ def completed(options):
     options.scale = 0.2 if quick else 1
     options.starts = 5 if quick else 30
     options.views = 2 if quick else 5
-    parts = ("programs", "memory", "truth", "threads", "startup", "viewer")
+    parts = ("programs", "memory", "truth", "busy", "threads", "startup", "viewer")
     named = [part for part in parts if part in options.only]
     texts = [text for text in options.only if text not in parts]
     options.parts = named + (["programs"] if texts else []) or list(parts)
@@ -60,6 +60,7 @@ def chosen(variants, text):
 def measure(base, variants, options, data):
     """Yields the tables of the chosen parts as they are done; puts the raw numbers into data."""
     import accuracy
+    import busy
     import memory
     import slowdown
     import startup
@@ -77,6 +78,9 @@ def measure(base, variants, options, data):
         shares, notes = accuracy.measure(base, variants, options, say)
         data["truth"] = shares
         yield from accuracy.tables(shares, notes, variants)
+    if "busy" in options.parts:
+        data["busy"] = busy.measure(variants, options, say)
+        yield from busy.tables(data["busy"])
     if "threads" in options.parts:
         data["threads"] = threads.measure(base, variants, options, say)
         yield from threads.tables(data["threads"])

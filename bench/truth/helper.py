@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A profiled helper of 20 lines beside an equally long call into C: its lines' own overhead must
 not show in the line that calls it."""
-from spin import cost_of, main, profile
+from spin import cost_of, main, profile, true_share
 
 
 @profile
@@ -40,4 +40,4 @@ def without(count, numbers):
         sum(numbers)
 
 
-main(whole, without, lambda: cost_of(helper, 3))
+main(lambda numbers: [true_share(whole, without, numbers)], whole, lambda: cost_of(helper, 3))

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """How the programs here are run, and how the truth is found.
 
-Each has `whole(count, numbers)`, the profiled loop, and `without(count, numbers)`, the same less
-the lines marked "# measured". What those lines cost is the difference of the two, timed with no
-profiler; their true share is that difference over the whole.
+Each has `whole(count, numbers)`, the profiled loop, whose lines of interest are marked "# measured". Their
+true share is found with no profiler. Long lines: the loop is timed beside `without(count, numbers)`, the same
+less those lines. Lines of some nanoseconds are lost in such a difference: copies of each are timed, one behind
+the other, so that nothing of a loop is in them.
 
     PROGRAM size             print how many items sum() must add for the C call of this program
-    PROGRAM truth SIZE       time both loops in turns, print the share of the marked lines
+    PROGRAM truth SIZE       print the share of the marked lines, or of each
     PROGRAM run SIZE COUNT   run the loop COUNT times: this one goes under a profiler
 """
 import os
@@ -26,6 +27,29 @@ def true_share(whole, without, numbers, repeats=61):
     return 1 - rest / full
 
 
+def shares_alone(path, whole, numbers, runs=5000, repeats=101):
+    """Of each marked line, timed by copies of it."""
+    with open(path) as file:
+        lines = [line.split("#")[0].strip() for line in file if line.endswith("# measured\n")]
+    loop = statistics.median(once(whole, runs, numbers) for _ in range(repeats)) / runs
+    return [cost_alone(lines, line) / loop for line in lines]
+
+
+def cost_alone(lines, line, few=32, runs=500, repeats=101):
+    """Nanoseconds of the line where all lines have run before."""
+    short, long = copies_of(lines, line, few), copies_of(lines, line, 3 * few)
+    found = [once(long, runs, ()) - once(short, runs, ()) for _ in range(repeats)]
+    return statistics.median(found) / runs / (2 * few)
+
+
+def copies_of(lines, line, count):
+    text = ["def copies(count, numbers):", *(f"    {other}" for other in lines),
+            "    for _ in range(count):", *[f"        {line}"] * count]
+    names = {}
+    exec("\n".join(text), names)
+    return names["copies"]
+
+
 def loops_in(seconds, whole, numbers):
     count = 1
     while once(whole, count, numbers) < seconds * 1e9:
@@ -39,14 +63,14 @@ def once(function, count, numbers):
     return time.perf_counter_ns() - started
 
 
-def main(whole, without, nanoseconds):
-    """nanoseconds: gives the cost that the C call should have."""
+def main(truth, whole, nanoseconds):
+    """truth(numbers): the shares; nanoseconds(): the cost that the C call should have."""
     command, *rest = sys.argv[1:]
     if command == "size":
         print(items_costing(nanoseconds()))
         return
     numbers = (1,) * int(rest[0])
     if command == "truth":
-        print(true_share(whole, without, numbers))
+        print(*truth(numbers))
     else:
         timed(whole, int(rest[1]), numbers)

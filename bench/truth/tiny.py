@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Ten tiny lines beside a call of 200 ns: does the profiler charge them its own cost?"""
-from spin import main, profile
+from spin import main, profile, shares_alone
 
 
 @profile
@@ -20,9 +20,4 @@ def whole(count, numbers):
     return h, i, j
 
 
-def without(count, numbers):
-    for _ in range(count):
-        sum(numbers)
-
-
-main(whole, without, lambda: 200)
+main(lambda numbers: [sum(shares_alone(__file__, whole, numbers))], whole, lambda: 200)

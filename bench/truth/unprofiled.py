@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A function that is not profiled, beside an equally long call into C."""
-from spin import cost_of, main, profile
+from spin import cost_of, main, profile, true_share
 
 
 def fib(n):
@@ -19,4 +19,4 @@ def without(count, numbers):
         sum(numbers)
 
 
-main(whole, without, lambda: cost_of(fib, 12))
+main(lambda numbers: [true_share(whole, without, numbers)], whole, lambda: cost_of(fib, 12))

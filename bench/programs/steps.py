@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""Lines of up to 1,000 microseconds that compute, allocate, and touch and give back memory. No two rounds
+take equally long, or the system's turns could fall on the same line each time."""
+import random
+
+from common import profile, sized, timed
+
+CHOICE = random.Random(1)
+
+
+def work(count):
+    total = 0
+    for i in range(count):
+        total += i * i
+    return total
+
+
+@profile
+def steps(count):
+    kept = []
+    for i in range(count):
+        work(CHOICE.randrange(20000))
+        work(CHOICE.randrange(10000))
+        kept.append(bytes(40000))
+        x = list(range(2000))
+        y = bytearray(300000)
+        del x, y
+        work(CHOICE.randrange(4000))
+        kept[i // 2] = None
+
+
+timed(steps, sized(1500))
