@@ -61,7 +61,8 @@ def compare(functions, folder):
     bare = h.run_python([script], folder, env=QUIET, timeout=SECONDS)
     if bare.code or bare.err:
         raise RuntimeError(f"a program does not run at all:\n{bare.err}")
-    expected, counted = h.reference(script, folder, env=QUIET, timeout=SECONDS)
+    counting = {**QUIET, "REFERENCE_COPIES": "1"}
+    expected, counted = h.reference(script, folder, env=counting, timeout=SECONDS)
     out = counted.out if TRUE_TO_FRAMES else bare.out
     problems = ended_unlike(bare, counted, out, "reference", functions)
     try:

@@ -15,10 +15,10 @@ import sys
 LAYERS = {
     "src/core": [
         "status mem buf hashmap version",
-        "clock proc processes file thread pages arena shadow",
+        "clock proc processes identity filelock file thread pages arena shadow",
         "functions lines bytecode opcode_table samples sampler groups",
-        "engine engine_parts threads resident suspended decoded edges layout rewrite reach",
-        "wire wire_parts wire_reader wire_functions wire_run "
+        "charges engine engine_parts threads resident suspended decoded edges layout rewrite reach",
+        "wire wire_parts wire_rows wire_reader wire_functions wire_run "
         "live live_parts live_reader live_threads live_profile "
         "profile snapshot ended view source number shown walk measure align "
         "unpickle unpickle_parts unpickle_literals unpickle_containers unpickle_objects pickle "
@@ -37,7 +37,7 @@ OTHERS = {
 
 SYSTEM = re.compile(r"#\s*include\s*<(sys/|linux/|asm/|(unistd|time|pthread|fcntl|sched|signal|dirent"
                     r"|dlfcn|poll|semaphore|ucontext)\.h)")
-SYSTEM_ROOMS = {"clock", "proc", "processes", "file", "thread", "pages"}
+SYSTEM_ROOMS = {"clock", "proc", "processes", "identity", "filelock", "file", "thread", "pages"}
 # The room proc maps a few pages for a moment, to try how exact the kernel's counter is.
 MAPPING = re.compile(r"\bm(un|re)?map\s*\(")
 MAPPING_ROOMS = {"pages", "proc"}

@@ -35,7 +35,8 @@ REFERENCE = os.path.join(
     "tests", "conformance", "reference.py",
 )
 # what ckernprof's process has loaded: tests look through all modules
-OURS = "clineprof", "clineprof._boot", "clineprof._core"
+OURS = ("clineprof", "clineprof._boot", "clineprof._config", "clineprof._core", "clineprof._explicit",
+        "clineprof._spawning")
 # what sets trace functions, or starts threads that have none
 TRACING = [(sys, name) for name in (
     "settrace", "setprofile", "_settraceallthreads", "_setprofileallthreads")]
@@ -205,7 +206,7 @@ def start_reference(module, exact, out):
     # registered first, it runs last, as ckernprof's does
     atexit.register(write)
     selection.start()
-    return selection.profile
+    return selection
 
 
 def note_tracing(outcomes):
@@ -294,7 +295,7 @@ def main():
     reference = load_reference()
     builtins.profile = {
         "bare": lambda: NOTHING,
-        "reference": lambda: start_reference(reference, how["exact"], out),
+        "reference": lambda: start_reference(reference, how["exact"], out).profile,
         "tracer": lambda: builtins.profile,
     }[case]()
     prepare(libraries)
