@@ -63,7 +63,7 @@ PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo check check-all unit valgrind stress stdlib-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
+.PHONY: all demo check check-all unit valgrind stress stdlib-check package-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
         clean help print-sources FORCE
 
 all: $(MODULE) $(NATIVE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
@@ -138,6 +138,8 @@ TEST_WISHES += pytest-xdist pytest-cov pytest-asyncio anyio
 TEST_WISHES += joblib gunicorn
 TEST_WISHES += greenlet gevent uvloop
 TEST_WISHES += debugpy matplotlib
+# readers of code; torch is wished for by nobody: it is too large
+TEST_WISHES += numba hypothesis dill pony
 # readers of the formats that clineprof writes
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
@@ -207,6 +209,9 @@ check-all: ## `make check` with every interpreter found here
 
 stdlib-check: all $(VENV)/ready ## the interpreter's own test suite; MODULES=, TRACER=auto, OUTCOMES=1
 	@$(VENV)/bin/python tools/stdlib_check.py --python $(PYTHON_EXE) --out $(OUT) --tracer $(or $(TRACER),auto) $(if $(OUTCOMES),--outcomes) $(MODULES)
+
+package-check: all $(VENV)/ready ## a package's own tests; WORDS="--python PYTHON FOLDER MODULE [PYTEST ARG..]", TRACER=auto
+	@$(VENV)/bin/python tools/package_check.py --out $(OUT) --tracer $(or $(TRACER),auto) $(WORDS)
 
 conformance: all ## the tests of line_profiler and memory_profiler; PEERS=1, WORDS=
 	@$(PYTHON_EXE) tools/conformance.py --python $(PYTHON_EXE) --out $(OUT) $(if $(PEERS),--peers) $(WORDS)

@@ -20,7 +20,7 @@ static void add_row(const struct clp_profile_process *process, struct clp_buf *o
                        (unsigned long long)process->events);
     if (process->name != NULL) {
         clp_buf_add_text(out, "  ");
-        clp_shown_add(out, process->name, strlen(process->name));
+        clp_shown_add_text(out, process->name);
     }
     clp_buf_add_text(out, "\n");
 }
@@ -120,6 +120,7 @@ clp_status clp_byprocess_keep(struct clp_profile *profile,
         return status == CLP_NO_MEMORY ? status : CLP_CORRUPT;
     }
     move_series(&sum, profile);
+    sum.denied = profile->denied;
     clp_profile_clear(profile);
     *profile = sum;
     return CLP_OK;
@@ -167,6 +168,7 @@ bool clp_byprocess_pick(struct clp_profile *profile, char *const *patterns)
         clp_profile_clear(&sum);
         return false;
     }
+    sum.denied = profile->denied;
     clp_profile_clear(profile);
     *profile = sum;
     return true;

@@ -48,11 +48,14 @@ static PyObject *forked(PyObject *capsule, PyObject *nothing)
     struct clp_run *run = PyCapsule_GetPointer(capsule, NULL);
 
     (void)nothing;
-    if (run != NULL && run->live.process != getpid())
+    if (run != NULL && run->live.process != clp_identity_self())
         clp_liverun_fork(&run->live, run->profiler,
                          &(struct clp_liverun_wish){.program = run->program,
-                                                    .outfile = clp_buf_text(&run->outfile),
-                                                    .family = run->family});
+                                                    .outfile = &run->outfile,
+                                                    .family = run->family,
+                                                    .is_member = true});
+    if (run != NULL)
+        run->is_first = false;
     PyErr_Clear();
     Py_RETURN_NONE;
 }
@@ -110,11 +113,16 @@ PyObject *clp_children_callbacks(struct clp_run *run)
 static PyObject *settings_of(const struct clp_run *run)
 {
     char folder[PATH_MAX];
-    PyObject *list = Py_BuildValue("[NNN]", PyUnicode_FromFormat("%lld", (long long)run->family),
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf family;
+
+    clp_buf_init(&family, &mem);
+    clp_run_id_add(&family, run->family);
+    PyObject *list = Py_BuildValue("[sNN]", clp_buf_text(&family),
                                    PyUnicode_DecodeFSDefault(clp_buf_text(&run->outfile)),
                                    PyUnicode_DecodeFSDefault(
                                        getcwd(folder, sizeof folder) != NULL ? folder : "/"));
-
+    clp_buf_clear(&family);
     for (int i = 0; list != NULL && i < run->words.count; i++) {
         PyObject *word = PyUnicode_DecodeFSDefault(run->words.items[i]);
         if (word == NULL || PyList_Append(list, word) != 0)
@@ -127,7 +135,7 @@ static PyObject *settings_of(const struct clp_run *run)
 /* Without live files there is nothing that a child could leave. */
 static bool has_no_place(const struct clp_run *run)
 {
-    if (run->live.live == NULL && run->process == run->family)
+    if (run->live.live == NULL && run->is_first)
         clp_words_complain_format(me, "--prof-child-procs: there is no place for files beside '%s'; "
                                       "only the first process is profiled",
                                   clp_buf_text(&run->outfile));
@@ -140,7 +148,7 @@ bool clp_children_begin(struct clp_run *run)
         return true;
     PyObject *helper = PyImport_ImportModule("clineprof._children");
     PyObject *callbacks = clp_children_callbacks(run);
-    PyObject *settings = run->family == getpid() ? settings_of(run) : Py_NewRef(Py_None);
+    PyObject *settings = run->is_first ? settings_of(run) : Py_NewRef(Py_None);
     PyObject *result = NULL;
 
     if (helper != NULL && callbacks != NULL && settings != NULL)
@@ -154,7 +162,7 @@ bool clp_children_begin(struct clp_run *run)
 
 void clp_children_leave(struct clp_run *run)
 {
-    if (run->live.live == NULL || run->live.process != getpid())
+    if (run->live.live == NULL || run->live.process != clp_identity_self())
         return;
     note_name(run);
     if (clp_profiler_function_count(run->profiler) == 0)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* --prof-child-procs: the processes that the program starts. Each records into a live file of its own
- * beside the output, OUTFILE.FAMILY.PID.live, where FAMILY is the number of the process that the run
- * began with. That one adds them up when it ends. Until then nobody has to write anything, so it does not
- * matter how a child ends.
+ * beside the output, OUTFILE.FAMILY.PID.live (family.h). The first process adds them up when it ends. Until
+ * then nobody has to write anything, so it does not matter how a child ends.
  *
  *   fork   its counters move from the parent's live file into its own, and what they held is dropped
  *   spawn  finds the profiler through the environment (src/clineprof/_children.py) */
@@ -18,7 +17,7 @@ bool clp_children_begin(struct clp_run *run);
 /* What _children.begin() calls around a fork: owned tuple, NULL with an exception set. */
 PyObject *clp_children_callbacks(struct clp_run *run);
 
-/* The methods as functions of the run, each with a capsule of it: as above. */
+/* The methods as functions of the run, each with a capsule of it: owned tuple, NULL with an exception set. */
 PyObject *clp_children_methods(PyMethodDef *some, size_t count, struct clp_run *run);
 
 /* At the end of a child, when it ends by itself: names its file's process, and takes the file away if

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "chosen.h"
-#include "../src/core/shown.h"
 #include "../src/core/file.h"
 #include "../src/python/prepare.h"
 #include "../src/python/profiler.h"
@@ -26,17 +25,6 @@ static PyObject *ask(const char *name, PyObject *what)
     return Py_NewRef(Py_None);
 }
 
-/* On one line whatever it is, and without power over a terminal. */
-static void complain_shown(const struct clp_chosen *chosen, const char *text)
-{
-    struct clp_buf line;
-
-    clp_buf_init(&line, chosen->mem);
-    clp_shown_add(&line, text, strlen(text));
-    clp_words_complain(me, clp_buf_text(&line));
-    clp_buf_clear(&line);
-}
-
 static void warn(const struct clp_chosen *chosen, const char *target, const char *what,
                  PyObject *more)
 {
@@ -47,7 +35,7 @@ static void warn(const struct clp_chosen *chosen, const char *target, const char
     clp_buf_init(&line, chosen->mem);
     clp_buf_add_format(&line, "-p %s: ", target);
     clp_buf_add_format(&line, what, text != NULL ? text : "");
-    complain_shown(chosen, clp_buf_text(&line));
+    clp_words_complain(me, clp_buf_text(&line));
     clp_buf_clear(&line);
 }
 

@@ -10,6 +10,7 @@
  * Nothing of it is left for the program to see: no environment variable, no entry of sys.path. */
 #include "../src/core/buf.h"
 #include "../src/core/mem.h"
+#include "../src/core/shown.h"
 #include "commands.h"
 #include "options.h"
 #include <errno.h>
@@ -39,13 +40,18 @@ struct launch {
 CLP_PRINTF_LIKE(2, 3)
 static int fail(const struct launch *launch, const char *format, ...)
 {
+    struct clp_mem mem = clp_mem_system();
+    char text[2 * PATH_MAX];
+    struct clp_buf line;
     va_list rest;
 
-    fprintf(stderr, "%s: ", launch->program);
     va_start(rest, format);
-    vfprintf(stderr, format, rest);
+    (void)vsnprintf(text, sizeof text, format, rest);
     va_end(rest);
-    fputc('\n', stderr);
+    clp_buf_init(&line, &mem);
+    clp_shown_add_text(&line, text);
+    fprintf(stderr, "%s: %s\n", launch->program, clp_buf_text(&line));
+    clp_buf_clear(&line);
     return EXIT_USAGE;
 }
 
@@ -144,9 +150,9 @@ static bool find_python(struct launch *launch)
         return true;
     const char *name = launch->wanted != NULL ? launch->wanted : CLP_PYTHON;
     if (strchr(name, '/') == NULL)
-        return *name != '\0' && find_on_path(launch, name);
+        return find_on_path(launch, name);
     set_path(&launch->python, name, strlen(name), "");
-    return is_program(name);
+    return true; /* whether it can be run is what execv tells, and why not */
 }
 
 /* Prints what the options ask the launcher itself for. True when that was all. */
@@ -267,7 +273,7 @@ int main(int argc, char **argv)
     if (!find_package(&launch))
         status = fail(&launch, "its package is not beside it; build or install clineprof again");
     else if (!find_python(&launch))
-        status = fail(&launch, "no interpreter %s",
+        status = fail(&launch, "no interpreter '%s' in PATH",
                       launch.wanted != NULL ? launch.wanted : CLP_PYTHON);
     else
         status = become_python(&launch, argc, argv);

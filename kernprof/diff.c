@@ -188,7 +188,8 @@ static bool read_side(struct clp_diff *diff, int side, struct clp_progress *prog
         if (diff->profiles[side] != NULL) {
             clp_profile_init(&diff->profiles[side][i], diff->mem);
             clp_progress_say(progress, "reading", (int)(start + i + 1), all);
-            fault.status = clp_reading_file(path, &diff->profiles[side][i], NULL, &fault);
+            fault.status = clp_reading_file(path, false, &diff->profiles[side][i], NULL, &fault);
+            diff->denied |= diff->profiles[side][i].denied;
         }
         if (fault.status == CLP_OK)
             continue;
@@ -250,9 +251,11 @@ static void keep_breach(void *listener, const struct clp_breach *breach)
 static void add_gates(const struct clp_diff *diff, struct clp_buf *out)
 {
     if (diff->breach_count == 0)
-        clp_buf_add_format(out, "No gate is broken: %s\n", diff->request->fail_on);
+        clp_buf_add_text(out, "No gate is broken: ");
     else
-        clp_buf_add_format(out, "Gates are broken: %s\n", diff->request->fail_on);
+        clp_buf_add_text(out, "Gates are broken: ");
+    clp_shown_add_text(out, diff->request->fail_on);
+    clp_buf_add_text(out, "\n");
     for (size_t i = 0; i < diff->breach_count; i++)
         clp_changes_add_breach(&diff->breaches[i], diff->folder, out);
 }
@@ -276,7 +279,7 @@ static void add_fact(struct clp_buf *out, const char *what, const char *text, co
     if (text == NULL)
         return;
     clp_buf_add_format(out, "%s%s", *between, what);
-    clp_shown_add(out, text, strlen(text));
+    clp_shown_add_text(out, text);
     *between = ", ";
 }
 
@@ -308,7 +311,7 @@ static void add_side(const struct clp_diff *diff, int side, struct clp_buf *out)
     for (size_t i = 0; i < diff->request->counts[side]; i++) {
         const char *path = diff->request->files[start + i];
         clp_buf_add_text(out, " ");
-        clp_shown_add(out, path, strlen(path));
+        clp_shown_add_text(out, path);
     }
     add_about(diff, side, out);
 }
@@ -411,7 +414,8 @@ static bool put(const struct clp_diff *diff)
     if (out.failed)
         clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
     bool done = made && !out.failed &&
-                clp_words_put(me, request->outfile, clp_buf_text(&out), out.used);
+                clp_words_put(me, request->outfile,
+                              &(struct clp_file_content){clp_buf_text(&out), out.used, 0666 & ~diff->denied});
     if (request->fail_on != NULL && (request->outfile != NULL || json))
         print_gates(diff);
     if (github)

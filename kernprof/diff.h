@@ -29,6 +29,7 @@ struct clp_diff {
     struct clp_breach *breaches;      /* owned */
     size_t breach_count, breach_room;
     size_t top;
+    unsigned denied; /* of any profile's file */
     const char *folder;               /* file names are shown relative to it */
 };
 

@@ -72,7 +72,7 @@ static bool is_binary(const struct clp_buf *bytes)
     return bytes->used != 0 && memchr(bytes->bytes, 0, bytes->used) != NULL;
 }
 
-static bool put(const struct clp_view_options *options, const struct clp_buf *bytes)
+static bool put(const struct clp_view_options *options, const struct clp_buf *bytes, unsigned rights)
 {
     if (bytes->failed) {
         clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
@@ -83,7 +83,8 @@ static bool put(const struct clp_view_options *options, const struct clp_buf *by
                                   options->format);
         return false;
     }
-    return clp_words_put(me, options->outfile, clp_buf_text(bytes), bytes->used);
+    const struct clp_file_content content = {clp_buf_text(bytes), bytes->used, rights};
+    return clp_words_put(me, options->outfile, &content);
 }
 
 bool clp_export(const struct clp_profile *profile, const struct clp_view_options *options)
@@ -91,7 +92,7 @@ bool clp_export(const struct clp_profile *profile, const struct clp_view_options
     struct clp_buf bytes;
 
     clp_buf_init(&bytes, profile->mem);
-    bool done = make(profile, options, &bytes) && put(options, &bytes);
+    bool done = make(profile, options, &bytes) && put(options, &bytes, 0666 & ~profile->denied);
     clp_buf_clear(&bytes);
     return done;
 }

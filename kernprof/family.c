@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "family.h"
 #include "../src/core/file.h"
+#include "../src/core/filelock.h"
 #include "../src/core/wire.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -9,8 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Processes whose numbers are kept apart, in the sum of those that have ended; the first process, with
@@ -19,13 +19,40 @@
 #define FEWEST_TO_SWEEP 16 /* files */
 #define LARGEST_SUM ((size_t)1 << 31)
 
+/* ---- whose files they are ---- */
+
+/* Users whose files count: this one and root, and those that processes of them say they have become. In a
+ * folder for all, anybody else could put a file there that looks like one of the run. */
+#define MOST_USERS 32
+
+struct users {
+    uint32_t items[MOST_USERS];
+    size_t count;
+};
+
+static bool is_user(const struct users *users, uint32_t user)
+{
+    for (size_t i = 0; i < users->count; i++)
+        if (users->items[i] == user)
+            return true;
+    return false;
+}
+
+static void add_user(struct users *users, uint32_t user)
+{
+    if (!is_user(users, user) && users->count < MOST_USERS)
+        users->items[users->count++] = user;
+}
+
 /* ---- the family's files ---- */
 
 struct search {
-    struct clp_buf folder, prefix; /* "demo.lprof.4711." */
+    struct clp_buf folder, prefix; /* "demo.lprof.4711-9f3c2a1b5d7e." */
     DIR *entries;
     struct clp_buf path; /* the last that was found */
     uint64_t pid;        /* in its name */
+    struct clp_live_header header;
+    uint32_t owner;
 };
 
 static void search_begin(struct search *search, const struct clp_run *run)
@@ -37,7 +64,9 @@ static void search_begin(struct search *search, const struct clp_run *run)
     clp_buf_init(&search->prefix, mem);
     clp_buf_init(&search->path, mem);
     clp_buf_add(&search->folder, outfile, (size_t)(slash - outfile) + 1);
-    clp_buf_add_format(&search->prefix, "%s.%lld.", slash + 1, (long long)run->family);
+    clp_buf_add_format(&search->prefix, "%s.", slash + 1);
+    clp_run_id_add(&search->prefix, run->family);
+    clp_buf_add_text(&search->prefix, ".");
     search->entries = opendir(clp_buf_text(&search->folder));
 }
 
@@ -69,23 +98,43 @@ static const char *search_name(struct search *search)
             !is_child(entry->d_name + search->prefix.used))
             continue;
         search->pid = strtoull(entry->d_name + search->prefix.used, NULL, 10);
-        search->path.used = 0;
+        clp_buf_cut(&search->path, 0);
         clp_buf_add_format(&search->path, "%s%s", clp_buf_text(&search->folder), entry->d_name);
         return clp_buf_text(&search->path);
     }
     return NULL;
 }
 
-/* The next file of this run's. A run of long ago may have had our number. */
+/* The next live file of this run's. */
 static const char *search_next(struct search *search, const struct clp_run *run)
 {
-    struct clp_live_header header;
     const char *path;
 
     while ((path = search_name(search)) != NULL)
-        if (clp_liverun_peek(path, &header) && header.start >= run->start)
+        if (clp_liverun_peek(path, &search->header, &search->owner) &&
+            search->header.run == run->family.token)
             return path;
     return NULL;
+}
+
+/* A child of one that has changed its user may be found before its parent: until a round finds no more. */
+static struct users find_users(const struct clp_run *run)
+{
+    struct users users = {{0, geteuid()}, 2};
+    struct search search;
+    size_t before;
+
+    if (run->live.live != NULL)
+        add_user(&users, run->live.live->header->user);
+    do {
+        before = users.count;
+        search_begin(&search, run);
+        while (search_next(&search, run) != NULL)
+            if (is_user(&users, search.owner))
+                add_user(&users, search.header.user);
+        search_end(&search);
+    } while (users.count > before);
+    return users;
 }
 
 /* ---- the sum ---- */
@@ -137,7 +186,7 @@ clp_status clp_family_add_row(struct clp_profile *sum, const struct clp_profile 
 static bool has_row(const struct clp_profile *sum, const struct clp_live_header *header)
 {
     for (size_t i = 0; i < sum->process_count; i++)
-        if (sum->processes[i].pid == header->pid && sum->processes[i].start == header->start)
+        if (sum->processes[i].pid == header->who.pid && sum->processes[i].start == header->start)
             return true;
     return false;
 }
@@ -145,13 +194,19 @@ static bool has_row(const struct clp_profile *sum, const struct clp_live_header 
 static void say_running(const struct clp_run *run, const char *path,
                         const struct clp_live_about *about)
 {
-    if (run->options.verbosity >= 0)
+    if (run->options.verbosity < 0)
+        return;
+    if (about->unknown)
+        clp_words_complain_format(run->program, "process %llu on '%s' may still run; what it has done so far "
+                                  "is in the profile, all of it will be in '%s'",
+                                  (unsigned long long)about->pid, about->host, path);
+    else
         clp_words_complain_format(run->program, "process %llu still runs; what it has done so far is in the "
-                                      "profile, all of it will be in '%s'",
+                                  "profile, all of it will be in '%s'",
                                   (unsigned long long)about->pid, path);
 }
 
-/* It has ended, or is not to be called running. */
+/* Marks no line as running any more: the process has ended, or is not to be called running. */
 static void settle_lines(struct clp_profile *one)
 {
     for (size_t i = 0; i < one->function_count; i++)
@@ -174,44 +229,82 @@ static clp_status merge_one(struct clp_profile *sum, struct clp_profile *one,
     return status == CLP_OK ? clp_family_add_row(sum, one, about->parent, about->name) : status;
 }
 
-/* A server has nothing more to record. */
+/* Does the process still run, or may it? A server has nothing more to record. */
 static bool is_running(const struct clp_live_header *header, const char *path)
 {
-    return strcmp(header->name, CLP_FAMILY_SERVER) != 0 && clp_proc_maps(header->pid, path);
+    return strcmp(header->name, CLP_FAMILY_SERVER) != 0 &&
+           clp_identity_life(&header->who, path, header->locked != 0) != CLP_LIFE_ENDED;
 }
 
-/* A process's file. `final`: those that run count, too, and what is wrong is told. */
-static clp_status add_file(const struct clp_run *run, const char *path, bool final,
-                           struct clp_profile *sum, struct clp_buf *summed)
+/* What several steps of adding need. `final`: those that run count, too, and what is wrong is told. */
+struct adding {
+    const struct clp_run *run;
+    bool final;
+    struct clp_profile *sum;
+    struct clp_buf *summed;
+    struct users users;
+};
+
+/* As when it has become a user who may not write to its file. */
+static void say_incomplete(const struct adding *adding, const struct clp_live_about *about)
 {
-    struct clp_live_header header;
+    if (about->incomplete)
+        clp_words_complain_format(adding->run->program, "process %llu could not make its file larger; later "
+                                  "functions of it are missing", (unsigned long long)about->pid);
+}
+
+static clp_status read_file(const struct adding *adding, const char *path)
+{
     struct clp_live_about about;
     struct clp_profile one;
     struct clp_fault fault;
 
-    if (!clp_liverun_peek(path, &header) || header.pid == (uint64_t)getpid() ||
-        ((!final || run->leaves_running) && is_running(&header, path)))
-        return CLP_OK;
-    if (has_row(sum, &header)) {
-        add_name(summed, path);
-        return CLP_OK;
-    }
-    clp_profile_init(&one, sum->mem);
+    clp_profile_init(&one, adding->sum->mem);
     clp_status status = clp_live_read(path, NULL, &one, &about, &fault);
     if (status == CLP_OK) {
-        status = merge_one(sum, &one, &about);
-        if (!about.running || strcmp(about.name, CLP_FAMILY_SERVER) == 0)
-            add_name(summed, path);
-        else if (one.meta.events != 0)
-            say_running(run, path, &about);
+        say_incomplete(adding, &about);
+        status = merge_one(adding->sum, &one, &about);
+        bool ended = (!about.running && !about.unknown) || strcmp(about.name, CLP_FAMILY_SERVER) == 0;
+        if (ended && status == CLP_OK) /* else the file stays, to be recovered */
+            add_name(adding->summed, path);
+        else if (!ended && one.meta.events != 0)
+            say_running(adding->run, path, &about);
     } else {
-        if (final)
-            clp_finish_complain_fault(run, "cannot read what a child process recorded,", path,
-                                      &fault);
+        if (adding->final)
+            clp_finish_complain_fault(adding->run, "cannot read what a child process recorded,", path, &fault);
         status = CLP_OK;
     }
     clp_profile_clear(&one);
     return status;
+}
+
+static void say_foreign(const struct adding *adding, const char *path, uint32_t owner)
+{
+    if (adding->final)
+        clp_words_complain_format(adding->run->program, "'%s' belongs to another user (uid %u); it is neither "
+                                  "counted nor removed", path, owner);
+}
+
+/* A process's file. */
+static clp_status add_file(const struct adding *adding, const char *path, struct clp_live_header *header,
+                           uint32_t owner)
+{
+    const struct clp_run *run = adding->run;
+
+    header->name[sizeof header->name - 1] = 0;
+    header->who.boot[sizeof header->who.boot - 1] = 0;
+    if (strcmp(path, clp_buf_text(&run->live.path)) == 0)
+        return CLP_OK;
+    if (!is_user(&adding->users, owner)) {
+        say_foreign(adding, path, owner);
+        return CLP_OK;
+    }
+    if ((!adding->final || run->leaves_running) && is_running(header, path))
+        return CLP_OK;
+    if (!has_row(adding->sum, header))
+        return read_file(adding, path);
+    add_name(adding->summed, path);
+    return CLP_OK;
 }
 
 /* ---- the sum of those that have ended ---- */
@@ -219,15 +312,22 @@ static clp_status add_file(const struct clp_run *run, const char *path, bool fin
 static void name_sum(const struct clp_run *run, struct clp_buf *name)
 {
     clp_buf_init(name, run->outfile.mem);
-    clp_buf_add_format(name, "%s.%lld.ended.lprof", clp_buf_text(&run->outfile),
-                       (long long)run->family);
+    clp_buf_add_format(name, "%s.", clp_buf_text(&run->outfile));
+    clp_run_id_add(name, run->family);
+    clp_buf_add_text(name, ".ended.lprof");
 }
 
 /* Into an empty profile; where there is no sum it stays empty. */
-static clp_status read_sum(const char *path, struct clp_profile *sum, struct clp_fault *fault)
+static clp_status read_sum(const char *path, const struct users *users, struct clp_profile *sum,
+                           struct clp_fault *fault)
 {
     struct clp_buf bytes;
+    struct stat about;
 
+    if (lstat(path, &about) == 0 && (!S_ISREG(about.st_mode) || !is_user(users, about.st_uid))) {
+        *fault = (struct clp_fault){.status = CLP_IO, .os_error = EPERM, .reason = "it is another user's"};
+        return CLP_IO;
+    }
     clp_buf_init(&bytes, sum->mem);
     clp_status status = clp_file_read(path, LARGEST_SUM, &bytes, fault);
     if (status == CLP_OK)
@@ -238,14 +338,15 @@ static clp_status read_sum(const char *path, struct clp_profile *sum, struct clp
     return status;
 }
 
-static bool write_sum(const char *path, const struct clp_profile *sum)
+static bool write_sum(const struct clp_run *run, const char *path, const struct clp_profile *sum)
 {
     struct clp_fault fault;
     struct clp_buf bytes;
 
     clp_buf_init(&bytes, sum->mem);
     bool done = clp_wire_encode(sum, &bytes) == CLP_OK &&
-                clp_file_write(path, clp_buf_text(&bytes), bytes.used, &fault) == CLP_OK;
+                clp_file_write(path, &(struct clp_file_content){clp_buf_text(&bytes), bytes.used, run->rights},
+                               &fault) == CLP_OK;
     clp_buf_clear(&bytes);
     return done;
 }
@@ -262,16 +363,15 @@ static size_t count_files(const struct clp_run *run)
     return count;
 }
 
-static clp_status add_files(const struct clp_run *run, bool final, struct clp_profile *sum,
-                            struct clp_buf *summed)
+static clp_status add_files(const struct adding *adding)
 {
     struct search search;
     const char *path;
     clp_status status = CLP_OK;
 
-    search_begin(&search, run);
-    while (status == CLP_OK && (path = search_next(&search, run)) != NULL)
-        status = add_file(run, path, final, sum, summed);
+    search_begin(&search, adding->run);
+    while (status == CLP_OK && (path = search_next(&search, adding->run)) != NULL)
+        status = add_file(adding, path, &search.header, search.owner);
     search_end(&search);
     return status;
 }
@@ -281,9 +381,11 @@ static bool is_begun(const char *path, uint64_t pid)
 {
     static const char nothing[sizeof ((struct clp_live_header *)NULL)->magic];
     char magic[sizeof nothing] = {0};
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat about;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
     bool begun = file >= 0 && read(file, magic, sizeof magic) >= 0 &&
-                 memcmp(magic, nothing, sizeof magic) == 0;
+                 memcmp(magic, nothing, sizeof magic) == 0 && fstat(file, &about) == 0 &&
+                 about.st_uid == geteuid() && !clp_filelock_is_held(file);
 
     if (file >= 0)
         close(file);
@@ -302,35 +404,19 @@ static void add_begun(const struct clp_run *run, struct clp_buf *summed)
     search_end(&search);
 }
 
-/* A descriptor, or -1: another sweep is at work. */
-static int lock(const struct clp_run *run)
-{
-    struct search search;
-    int folder;
-
-    search_begin(&search, run);
-    folder = open(clp_buf_text(&search.folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    search_end(&search);
-    if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) != 0) {
-        close(folder);
-        folder = -1;
-    }
-    return folder;
-}
-
 static void sweep(const struct clp_run *run)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf name, summed;
     struct clp_profile sum;
     struct clp_fault fault = {.os_error = 0};
+    const struct adding adding = {run, false, &sum, &summed, find_users(run)};
 
     clp_profile_init(&sum, &mem);
     clp_buf_init(&summed, &mem);
     name_sum(run, &name);
-    if (read_sum(clp_buf_text(&name), &sum, &fault) == CLP_OK &&
-        add_files(run, false, &sum, &summed) == CLP_OK && summed.used != 0 &&
-        (sum.process_count == 0 || write_sum(clp_buf_text(&name), &sum)))
+    if (read_sum(clp_buf_text(&name), &adding.users, &sum, &fault) == CLP_OK && add_files(&adding) == CLP_OK &&
+        summed.used != 0 && (sum.process_count == 0 || write_sum(run, clp_buf_text(&name), &sum)))
         clp_family_remove(&summed);
     clp_buf_clear(&name);
     clp_buf_clear(&summed);
@@ -339,7 +425,7 @@ static void sweep(const struct clp_run *run)
 
 void clp_family_sweep(const struct clp_run *run)
 {
-    int held = count_files(run) >= FEWEST_TO_SWEEP ? lock(run) : -1;
+    int held = count_files(run) >= FEWEST_TO_SWEEP ? clp_naming_lock(clp_buf_text(&run->outfile), false) : -1;
 
     if (held < 0)
         return;
@@ -349,34 +435,20 @@ void clp_family_sweep(const struct clp_run *run)
 
 /* ---- the end ---- */
 
-/* A sweep takes milliseconds; one that hangs is not waited for. */
-static int lock_soon(const struct clp_run *run)
-{
-    const struct timespec moment = {.tv_nsec = 10000000};
-    int held = lock(run);
-
-    for (int i = 0; held < 0 && i < 200; i++) {
-        (void)nanosleep(&moment, NULL);
-        held = lock(run);
-    }
-    return held;
-}
-
-static clp_status add_sum(const struct clp_run *run, struct clp_profile *profile,
-                          struct clp_buf *summed)
+static clp_status add_sum(const struct adding *adding)
 {
     struct clp_fault fault = {.os_error = 0};
     struct clp_profile ended;
     struct clp_buf name;
 
-    name_sum(run, &name);
-    clp_profile_init(&ended, profile->mem);
-    clp_status status = read_sum(clp_buf_text(&name), &ended, &fault);
+    name_sum(adding->run, &name);
+    clp_profile_init(&ended, adding->sum->mem);
+    clp_status status = read_sum(clp_buf_text(&name), &adding->users, &ended, &fault);
     if (status == CLP_OK && ended.process_count != 0) {
-        status = clp_profile_merge(profile, &ended);
-        add_name(summed, clp_buf_text(&name));
+        status = clp_profile_merge(adding->sum, &ended);
+        add_name(adding->summed, clp_buf_text(&name));
     } else if (status != CLP_OK) {
-        clp_finish_complain_fault(run, "cannot read what child processes recorded,",
+        clp_finish_complain_fault(adding->run, "cannot read what child processes recorded,",
                                   clp_buf_text(&name), &fault);
         status = CLP_OK;
     }
@@ -388,20 +460,16 @@ static clp_status add_sum(const struct clp_run *run, struct clp_profile *profile
 clp_status clp_family_add_first(const struct clp_run *run, struct clp_profile *profile,
                                 struct clp_buf *summed)
 {
+    const struct adding adding = {run, true, profile, summed, find_users(run)};
     struct clp_live_header header;
     clp_status status = CLP_OK;
     struct clp_buf path;
+    uint32_t owner;
 
     clp_buf_init(&path, profile->mem);
-    for (int i = 0; status == CLP_OK && i < 2; i++) {
-        clp_buf_clear(&path);
-        clp_buf_add_text(&path, clp_buf_text(&run->outfile));
-        if (i == 1) /* the usual name was taken */
-            clp_buf_add_format(&path, ".%lld", (long long)run->family);
-        clp_buf_add_text(&path, ".live");
-        if (clp_liverun_peek(clp_buf_text(&path), &header) && header.pid == (uint64_t)run->family)
-            status = add_file(run, clp_buf_text(&path), true, profile, summed);
-    }
+    clp_buf_add_format(&path, "%s.live", clp_buf_text(&run->outfile));
+    if (clp_liverun_peek(clp_buf_text(&path), &header, &owner) && header.run == run->family.token)
+        status = add_file(&adding, clp_buf_text(&path), &header, owner);
     clp_buf_clear(&path);
     return status;
 }
@@ -409,13 +477,14 @@ clp_status clp_family_add_first(const struct clp_run *run, struct clp_profile *p
 clp_status clp_family_add(const struct clp_run *run, struct clp_profile *profile,
                           struct clp_buf *summed)
 {
-    int held = lock_soon(run);
+    int held = clp_naming_lock(clp_buf_text(&run->outfile), true);
+    const struct adding adding = {run, true, profile, summed, find_users(run)};
     clp_status status = clp_family_add_row(profile, profile, 0, "");
 
     if (status == CLP_OK)
-        status = add_sum(run, profile, summed);
+        status = add_sum(&adding);
     if (status == CLP_OK)
-        status = add_files(run, true, profile, summed);
+        status = add_files(&adding);
     add_begun(run, summed);
     if (held >= 0)
         close(held);

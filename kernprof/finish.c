@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "finish.h"
 #include "../src/core/file.h"
+#include "../src/core/shown.h"
 #include "../src/core/wire.h"
 #include "../src/python/profiler.h"
 #include "calls.h"
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 static const char me[] = CLP_RUN_NAME;
+
+#define CODE_LOST 1 /* there is no profile */
 
 #if PY_VERSION_HEX >= 0x030B0000
 #define CLP_DISPLACED_ADVICE "; --tracer probe does without it"
@@ -30,7 +33,7 @@ struct clp_run *clp_run_new(const char *program)
     }
     run->program = program;
     run->mem = clp_mem_system();
-    run->start = clp_clock_wall();
+    run->rights = CLP_FILE_PRIVATE;
     run->standard_error = -1;
     clp_buf_init(&run->outfile, &run->mem);
     clp_buf_init(&run->live.path, &run->mem);
@@ -47,6 +50,33 @@ void clp_finish_complain_fault(const struct clp_run *run, const char *doing, con
     clp_words_complain_format(run->program, "%s '%s': %s", doing, path, clp_fault_text(fault));
 }
 
+/* In the quotes that bash, ksh and zsh have for a word which cannot be shown as it is. */
+static void add_escaped_word(struct clp_buf *out, const char *word)
+{
+    clp_buf_add_text(out, "$'");
+    for (; *word != 0; word++) {
+        size_t plain = strcspn(word, "\\'");
+        clp_shown_add(out, word, plain);
+        word += plain;
+        if (*word == 0)
+            break;
+        clp_buf_add_format(out, "\\%c", *word);
+    }
+    clp_buf_add_text(out, "'");
+}
+
+static bool may_be_shown(const char *word)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf shown;
+
+    clp_buf_init(&shown, &mem);
+    clp_shown_add_text(&shown, word);
+    bool same = strcmp(clp_buf_text(&shown), word) == 0;
+    clp_buf_clear(&shown);
+    return same;
+}
+
 /* One word as a shell would take it. */
 static void add_word(struct clp_buf *out, const char *word)
 {
@@ -55,6 +85,10 @@ static void add_word(struct clp_buf *out, const char *word)
 
     if (*word != 0 && word[strspn(word, plain)] == 0) {
         clp_buf_add_text(out, word);
+        return;
+    }
+    if (!may_be_shown(word)) {
+        add_escaped_word(out, word);
         return;
     }
     clp_buf_add_text(out, "'");
@@ -154,6 +188,20 @@ static void say_written(const struct clp_run *run, const char *path)
     clp_buf_clear(&text);
 }
 
+/* By now everything is written but what C streams hold. */
+static void exit_if_well(int code, void *ours)
+{
+    if (code != 0)
+        return;
+    (void)fflush(NULL);
+    _exit((int)(intptr_t)ours);
+}
+
+void clp_finish_exit_with(int code)
+{
+    (void)on_exit(exit_if_well, (void *)(intptr_t)code);
+}
+
 /* A run is not lost because its folder went away: the temporary folder takes the profile. */
 static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t count)
 {
@@ -163,31 +211,57 @@ static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t
 
     clp_buf_init(&path, &mem);
     bool written = clp_file_write_temporary(me, bytes, count, &path, &fault) == CLP_OK;
-    if (written)
+    if (written) {
         say_written(run, clp_buf_text(&path));
-    else
-        clp_finish_complain_fault(run, "cannot write a profile to the temporary folder", "",
+    } else {
+        clp_finish_complain_fault(run, "the profile cannot be written to the temporary folder either", CLP_FILE_TEMPORARY,
                                   &fault);
+        clp_finish_exit_with(CODE_LOST);
+    }
     clp_buf_clear(&path);
     return written;
 }
 
-static bool write_bytes(const struct clp_run *run, const char *bytes, size_t count)
+static void say_lost(const char *text)
 {
-    const char *path = clp_buf_text(&run->outfile);
+    clp_words_complain(me, text);
+    clp_finish_exit_with(CODE_LOST);
+}
+
+/* Where this process has no live file nothing keeps others from the name. */
+static void avoid_others(struct clp_run *run)
+{
+    if (run->live.live != NULL || !clp_naming_has_changed(&run->before, clp_buf_text(&run->outfile)))
+        return;
+    clp_naming_make_own(&run->outfile);
+    clp_words_complain_format(me, "another process has written a profile of the same name meanwhile; this "
+                              "run's is '%s'", seen_from_here(clp_buf_text(&run->outfile)));
+}
+
+static bool write_to_place(struct clp_run *run, const char *bytes, size_t count)
+{
+    const struct clp_file_content content = {bytes, count, run->rights};
+    int held = run->live.live == NULL ? clp_naming_lock(clp_buf_text(&run->outfile), true) : -1;
     struct clp_fault fault;
 
-    if (run->unwritable)
+    avoid_others(run);
+    bool written = clp_file_write(clp_buf_text(&run->outfile), &content, &fault) == CLP_OK;
+    if (held >= 0)
+        close(held);
+    if (!written)
+        clp_finish_complain_fault(run, "cannot write the profile to", clp_buf_text(&run->outfile), &fault);
+    return written;
+}
+
+static bool write_bytes(struct clp_run *run, const char *bytes, size_t count)
+{
+    if (run->unwritable || !write_to_place(run, bytes, count))
         return write_elsewhere(run, bytes, count);
-    if (clp_file_write(path, bytes, count, &fault) != CLP_OK) {
-        clp_finish_complain_fault(run, "cannot write the profile to", path, &fault);
-        return write_elsewhere(run, bytes, count);
-    }
-    say_written(run, path);
+    say_written(run, clp_buf_text(&run->outfile));
     return true;
 }
 
-static bool write_profile(const struct clp_run *run, const struct clp_profile *profile)
+static bool write_profile(struct clp_run *run, const struct clp_profile *profile)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf bytes;
@@ -195,7 +269,7 @@ static bool write_profile(const struct clp_run *run, const struct clp_profile *p
 
     clp_buf_init(&bytes, &mem);
     if (clp_wire_encode(profile, &bytes) != CLP_OK)
-        clp_words_complain(me, "out of memory; the profile is not written");
+        say_lost("out of memory; the profile is not written");
     else
         written = write_bytes(run, clp_buf_text(&bytes), bytes.used);
     clp_buf_clear(&bytes);
@@ -274,10 +348,16 @@ static void note_command(const struct clp_run *run, struct clp_profile *profile)
     clp_buf_clear(&text);
 }
 
-static void say_refused(const struct clp_profile *profile, const struct clp_refusal *refusal)
+static const struct clp_function *refused(const struct clp_run *run,
+                                          const struct clp_refusal *refusal)
+{
+    return &clp_profiler_functions(run->profiler)->items[refusal->function];
+}
+
+static void say_refused(const struct clp_run *run, const struct clp_refusal *refusal)
 {
     struct clp_mem mem = clp_mem_system();
-    const struct clp_profile_function *function = &profile->functions[refusal->function];
+    const struct clp_function *function = refused(run, refusal);
     struct clp_buf text;
 
     clp_buf_init(&text, &mem);
@@ -291,13 +371,23 @@ static void say_refused(const struct clp_profile *profile, const struct clp_refu
     clp_buf_clear(&text);
 }
 
+/* Is it the profile's function, whose name may have a thread's behind it? */
+static bool is_of(const struct clp_function *one, const struct clp_profile_function *other)
+{
+    size_t bytes = strlen(one->name);
+
+    return one->first_line == other->first_line && strcmp(one->file, other->file) == 0 &&
+           strncmp(one->name, other->name, bytes) == 0 &&
+           (other->name[bytes] == 0 || other->name[bytes] == ' ');
+}
+
 /* The tracer that took the function. */
 static const char *tracer_of(const struct clp_run *run, const struct clp_profile *profile,
-                             uint32_t number)
+                             const struct clp_profile_function *function)
 {
     for (const struct clp_refusal *refusal = clp_profiler_refusals(run->profiler); refusal != NULL;
          refusal = refusal->next) {
-        if (refusal->function == number)
+        if (is_of(refused(run, refusal), function))
             return refusal->taken_by != NULL ? refusal->taken_by : "none";
     }
     return profile->meta.tracer;
@@ -311,7 +401,7 @@ static void add_selected(struct clp_buf *text, const struct clp_run *run,
 
     clp_buf_add_format(text, "selected %s, %s:%d, by %s%s, tracer %s", function->name,
                        function->file, (int)function->first_line, target != NULL ? "-p " : "",
-                       target != NULL ? target : "@profile", tracer_of(run, profile, number));
+                       target != NULL ? target : "@profile", tracer_of(run, profile, function));
 }
 
 /* -vv: how the profile was made. */
@@ -335,13 +425,33 @@ static void say_more(const struct clp_run *run, const struct clp_profile *profil
 }
 
 /* What no tracer took is always told. */
-static void say_all_refused(const struct clp_run *run, const struct clp_profile *profile)
+static void say_all_refused(const struct clp_run *run)
 {
     for (const struct clp_refusal *refusal = clp_profiler_refusals(run->profiler); refusal != NULL;
          refusal = refusal->next) {
         if (run->options.verbosity > (refusal->taken_by == NULL ? -1 : 1))
-            say_refused(profile, refusal);
+            say_refused(run, refusal);
     }
+}
+
+/* Names compiled functions: their lines would look as if they had never run. */
+static void say_compiled(const struct clp_run *run, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    for (size_t i = 0; i < profile->function_count && run->options.verbosity >= 0; i++) {
+        const struct clp_profile_function *function = &profile->functions[i];
+        if (function->compiler == NULL)
+            continue;
+        clp_buf_clear(&text);
+        clp_buf_add_format(&text, "%s, %s:%d, was compiled by %s; calls of the compiled code are not "
+                                  "counted", function->name, function->file,
+                           (int)function->first_line, function->compiler);
+        clp_words_complain(me, clp_buf_text(&text));
+    }
+    clp_buf_clear(&text);
 }
 
 static void print_calls(const struct clp_run *run)
@@ -357,13 +467,13 @@ static void print_calls(const struct clp_run *run)
     Py_XDECREF(report);
 }
 
-static void finish_calls(const struct clp_run *run)
+static void finish_calls(struct clp_run *run)
 {
     PyObject *bytes = clp_calls_bytes(run->profiler);
 
     if (bytes == NULL) {
         PyErr_Clear();
-        clp_words_complain(me, "cProfile cannot give its profile; it is not written");
+        say_lost("cProfile cannot give its profile; it is not written");
         return;
     }
     write_bytes(run, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
@@ -376,6 +486,33 @@ static void finish_calls(const struct clp_run *run)
                                "and no 'with profile:' was reached");
 }
 
+/* What this process has counted, and its children. `summed`: the names of their files. */
+static void gather(struct clp_run *run, struct clp_profile *profile, struct clp_buf *summed)
+{
+    if (clp_profiler_snapshot(run->profiler, profile) != CLP_OK ||
+        clp_timeline_fill(&run->timeline, run->profiler, profile) != CLP_OK)
+        clp_words_complain(me, "out of memory; the profile holds only a part");
+    note_command(run, profile);
+    if (run->family.token != 0 && clp_family_add(run, profile, summed) != CLP_OK)
+        clp_words_complain(me, "out of memory; the profile lacks some child processes");
+}
+
+static void say_all(struct clp_run *run, const struct clp_profile *profile)
+{
+    if (run->options.verbosity > 0) {
+        print_report(run, profile);
+        clp_leakrun_print(&run->options, profile);
+    }
+    if (run->options.verbosity > 1)
+        say_more(run, profile);
+    say_all_refused(run);
+    say_compiled(run, profile);
+    if (run->options.verbosity >= 0 && profile->process_count < 2) /* children may have reached more */
+        clp_chosen_end(&run->chosen);
+    say_if_nothing(run, profile);
+    clp_leakrun_say(&run->options, run->profiler);
+}
+
 static void finish_lines(struct clp_run *run)
 {
     struct clp_profile profile;
@@ -385,30 +522,15 @@ static void finish_lines(struct clp_run *run)
     clp_liverun_stop_saves(&run->live, me);
     clp_timeline_stop(&run->timeline);
     clp_profile_init(&profile, &run->mem);
-    if (clp_profiler_snapshot(run->profiler, &profile) != CLP_OK ||
-        clp_timeline_fill(&run->timeline, run->profiler, &profile) != CLP_OK)
-        clp_words_complain(me, "out of memory; the profile holds only a part");
-    note_command(run, &profile);
     clp_buf_init(&summed, &run->mem);
-    if (run->family != 0 && clp_family_add(run, &profile, &summed) != CLP_OK)
-        clp_words_complain(me, "out of memory; the profile lacks some child processes");
+    gather(run, &profile, &summed);
     bool written = write_profile(run, &profile);
     clp_liverun_end(&run->live, me, written);
     if (written)
         clp_family_remove(&summed);
-    clp_buf_clear(&summed);
-    if (run->options.verbosity > 0) {
-        print_report(run, &profile);
-        clp_leakrun_print(&run->options, &profile);
-    }
-    if (run->options.verbosity > 1)
-        say_more(run, &profile);
-    say_all_refused(run, &profile);
-    if (run->options.verbosity >= 0 && profile.process_count < 2) /* children may have reached more */
-        clp_chosen_end(&run->chosen);
-    say_if_nothing(run, &profile);
-    clp_leakrun_say(&run->options, run->profiler);
+    say_all(run, &profile);
     clp_leakrun_gate(&run->options, &profile);
+    clp_buf_clear(&summed);
     clp_profile_clear(&profile);
 }
 
@@ -417,9 +539,9 @@ static PyObject *finish(PyObject *capsule, PyObject *nothing)
     struct clp_run *run = PyCapsule_GetPointer(capsule, NULL);
 
     (void)nothing;
-    if (run != NULL && run->process != getpid())
+    if (run != NULL && run->process != clp_identity_self())
         clp_children_leave(run);
-    if (run == NULL || run->process != getpid())
+    if (run == NULL || run->process != clp_identity_self())
         Py_RETURN_NONE;
     if (run->options.line_by_line)
         finish_lines(run);

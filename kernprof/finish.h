@@ -29,11 +29,14 @@ struct clp_run {
     PyObject *settings;          /* owned: options from config files are borrowed from it */
     int standard_error;          /* where it went before -qqq silenced it; else -1 */
     bool unwritable;             /* the output; told already: the temporary folder gets the profile */
-    pid_t process;               /* a fork's copy of the atexit function has nothing to write */
-    pid_t family;                /* --prof-child-procs: the process that the run began with; else 0 */
+    uint64_t process;            /* clp_identity_self: a fork's copy of the atexit function has nothing to
+                                    write; 0 in a process that the program has started */
+    struct clp_run_id family;    /* --prof-child-procs: of all processes; else nothing */
+    bool is_first;               /* .. with which it began, and this one is */
+    unsigned rights;             /* of the files that are made, before the umask */
+    struct clp_naming_mark before; /* what was at the output when the run began */
     unsigned forks;              /* of this process, with that */
     bool leaves_running;         /* processes that still run have files of their own at their end */
-    double start;                /* seconds since 1970 */
 };
 
 /* NULL with an exception set. */
@@ -42,6 +45,9 @@ struct clp_run *clp_run_new(const char *program);
 /* Has all that done at the end of the interpreter's life: the first atexit function runs last. False
  * with an exception set. */
 bool clp_finish_at_exit(struct clp_run *run);
+
+/* The process ends with this code, unless the program has failed, whose own code it then has. */
+void clp_finish_exit_with(int code);
 
 /* Appends the program's own command line, as a shell would take it. */
 void clp_finish_add_command(const struct clp_run *run, struct clp_buf *text);

@@ -10,7 +10,8 @@
 /* ---- choosing ---- */
 
 struct choice {
-    struct clp_targets *targets;
+    const struct clp_imports *imports;
+    struct clp_targets *targets; /* theirs */
     struct clp_candidate candidate;
 };
 
@@ -20,7 +21,8 @@ static bool chooses(void *data, PyCodeObject *code, const char *name)
 
     (void)code;
     choice->candidate.name = name;
-    return clp_targets_select(choice->targets, &choice->candidate);
+    /* another thread may have stopped watching, and have freed the targets */
+    return choice->imports->profiler != NULL && clp_targets_select(choice->targets, &choice->candidate);
 }
 
 /* The path of a file of Python's, resolved; NULL when there is none. */
@@ -96,6 +98,7 @@ static bool is_own(const char *module)
 static bool begin_choice(struct choice *choice, struct clp_imports *imports, const char *module,
                          PyObject *file, PyObject *code_file, char resolved[PATH_MAX])
 {
+    choice->imports = imports;
     choice->targets = &imports->targets;
     choice->candidate = (struct clp_candidate){.module = module};
     if (imports->targets.count == 0 || is_own(module))
@@ -116,8 +119,14 @@ static PyObject *code_selected(struct clp_imports *imports, PyObject *code, cons
     const struct clp_chooser chooser = {chooses, &choice};
     bool may_choose = begin_choice(&choice, imports, module, file != NULL ? file : code_file,
                                    code_file, resolved);
+    PyObject *profiler = Py_XNewRef(imports->profiler); /* another thread may stop watching */
 
-    return clp_profiler_prepare(imports->profiler, code, may_choose ? &chooser : NULL, globals);
+    if (profiler == NULL)
+        return Py_NewRef(code);
+    PyObject *prepared =
+        clp_profiler_prepare(profiler, code, may_choose ? &chooser : NULL, globals);
+    Py_DECREF(profiler);
+    return prepared;
 }
 
 PyObject *clp_imports_code(struct clp_imports *imports, PyObject *code, const char *module)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules on their way from the loader to their execution: what -p names in them is selected, and
  * functions that are decorated with `profile` get their probes. line_profiler's gets this profiler for
- * its own, and multiprocessing's gives the children that it spawns a name `profile`. */
+ * its own, and multiprocessing's gives the children that it spawns a name `profile`. Modules are loaded in any
+ * thread: the interpreter's lock protects what is kept, and the profiler is looked at anew for each. */
 #ifndef CLP_IMPORTS_H
 #define CLP_IMPORTS_H
 
@@ -43,7 +44,7 @@ void clp_imports_clear(struct clp_imports *imports);
  * `module` is the name it goes by. */
 PyObject *clp_imports_code(struct clp_imports *imports, PyObject *code, const char *module);
 
-/* The same, but where code with probes takes another one's place, the script's own body is not
+/* As clp_imports_code, but where code with probes takes another one's place, the script's own body is not
  * selected, nor anything in a module that was chosen before. */
 PyObject *clp_imports_code_within(struct clp_imports *imports, PyObject *code, const char *module);
 

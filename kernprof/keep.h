@@ -5,12 +5,13 @@
 
 #include "../src/python/compat.h"
 
-/* keep(profiler, outfile, command): beside the absolute path a live file is kept from now on. Its path,
- * or None where it is too late for one, or it cannot be had. NULL with an exception set. */
-PyObject *clp_keep_begin(PyObject *arguments);
+/* keep(profiler, outfile, rights, command): beside the absolute path a live file is kept from now on, with
+ * these rights. The outfile, which has another name where that one is taken, and the live file; or None
+ * where it is too late for one, or it cannot be had. NULL with an exception set. */
+PyObject *clp_keep_begin(PyObject *module, PyObject *arguments);
 
 /* keep_end(written): the file goes away where the profile is safely written, else it stays and is
  * told; only in the process that began it. NULL with an exception set. */
-PyObject *clp_keep_end(PyObject *written);
+PyObject *clp_keep_end(PyObject *module, PyObject *written);
 
 #endif

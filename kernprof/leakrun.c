@@ -5,8 +5,6 @@
 #include "finish.h"
 #include "words.h"
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define GATE_CODE 3
@@ -67,16 +65,6 @@ void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler)
     }
 }
 
-/* The program's own code wins; by now everything is written but what C streams hold. */
-static void exit_if_well(int code, void *nothing)
-{
-    (void)nothing;
-    if (code != 0)
-        return;
-    (void)fflush(NULL);
-    _exit(GATE_CODE);
-}
-
 void clp_leakrun_gate(const struct clp_run_options *options, const struct clp_profile *profile)
 {
     struct clp_mem mem = clp_mem_system();
@@ -89,5 +77,5 @@ void clp_leakrun_gate(const struct clp_run_options *options, const struct clp_pr
     clp_leak_report_names(profile, getcwd(folder, sizeof folder), &text);
     clp_words_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
-    (void)on_exit(exit_if_well, NULL);
+    clp_finish_exit_with(GATE_CODE);
 }

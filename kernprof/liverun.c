@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "liverun.h"
+#include "../src/core/filelock.h"
 #include "../src/core/proc.h"
+#include "../src/core/shown.h"
 #include "../src/python/profiler.h"
 #include "helpers.h"
 #include "words.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,14 +20,15 @@ static struct clp_liverun *forked;
 
 static void prepare_fork(void)
 {
-    if (forked == NULL || forked->process != getpid())
+    if (forked == NULL || forked->process != clp_identity_self())
         return;
+    clp_live_note_user(forked->live);
     clp_pages_fork_prepare(forked->live->pages);
 }
 
 static void after_fork_in_parent(void)
 {
-    if (forked == NULL || forked->process != getpid())
+    if (forked == NULL || forked->process != clp_identity_self())
         return;
     clp_pages_fork_parent(forked->live->pages);
 }
@@ -36,24 +40,35 @@ static void after_fork_in_child(void)
     forked = NULL;
 }
 
-/* ---- what an earlier run left ---- */
+/* ---- looking at live files ---- */
 
-bool clp_liverun_peek(const char *path, struct clp_live_header *header)
+static bool read_header(int file, struct clp_live_header *header)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    ssize_t count = file >= 0 ? read(file, header, sizeof *header) : -1;
-
-    if (file >= 0)
-        close(file);
-    return count == (ssize_t)sizeof *header && clp_live_is(header->magic, sizeof header->magic);
+    return file >= 0 && pread(file, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
+           clp_live_is(header->magic, sizeof header->magic);
 }
 
+bool clp_liverun_peek(const char *path, struct clp_live_header *header, uint32_t *owner)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (owner != NULL ? O_NOFOLLOW : 0));
+    struct stat about;
+    bool done = read_header(file, header) && fstat(file, &about) == 0;
+
+    if (done && owner != NULL)
+        *owner = about.st_uid;
+    if (file >= 0)
+        close(file);
+    return done;
+}
+
+/* ---- what is there already ---- */
+
 /* OUTFILE.PID.live, or OUTFILE.PID-2.live and so on: a name that is free. */
-static bool name_with(struct clp_buf *name, const char *outfile, uint64_t pid)
+static bool name_with(struct clp_buf *name, const char *prefix, uint64_t pid)
 {
     for (int i = 1; i < 1000; i++) {
         clp_buf_clear(name);
-        clp_buf_add_format(name, "%s.%llu", outfile, (unsigned long long)pid);
+        clp_buf_add_format(name, "%s.%llu", prefix, (unsigned long long)pid);
         if (i > 1)
             clp_buf_add_format(name, "-%d", i);
         clp_buf_add_text(name, ".live");
@@ -63,6 +78,14 @@ static bool name_with(struct clp_buf *name, const char *outfile, uint64_t pid)
     return false;
 }
 
+/* Not onto another file. Where the file system cannot do that, what came meanwhile is lost. */
+static bool move(const char *path, const char *to)
+{
+    if (renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return true;
+    return errno == EINVAL && rename(path, to) == 0;
+}
+
 /* Moves the file out of the way. False when its place is not free. */
 static bool keep_earlier(const char *program, const char *outfile, const char *path, uint64_t pid)
 {
@@ -70,7 +93,7 @@ static bool keep_earlier(const char *program, const char *outfile, const char *p
     struct clp_buf name;
 
     clp_buf_init(&name, &mem);
-    bool moved = name_with(&name, outfile, pid) && rename(path, clp_buf_text(&name)) == 0;
+    bool moved = name_with(&name, outfile, pid) && move(path, clp_buf_text(&name));
     if (moved)
         clp_words_complain_format(
             program, "an earlier run (process %llu) did not end and left its profile; it is kept as "
@@ -80,18 +103,74 @@ static bool keep_earlier(const char *program, const char *outfile, const char *p
     return moved;
 }
 
-/* Is OUTFILE.live free, or has it been made so? */
-static bool clear_place(const char *program, const char *outfile, const char *path)
+/* Why a live file cannot be moved out of the way. */
+struct taken {
+    bool is_ours; /* a live file, of our user: then the others are known */
+    enum clp_life life;
+    struct clp_identity who;
+};
+
+/* The file that is open is still the one at its path, and nobody else wants to move it. */
+static bool is_alone(int file, const char *path)
+{
+    struct stat opened, there;
+
+    return (clp_filelock_take(file) || errno == EINVAL || errno == ENOLCK) && fstat(file, &opened) == 0 &&
+           lstat(path, &there) == 0 && opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
+}
+
+/* Moves a file away that a process has left which is gone. */
+static bool clear_file(int file, const struct clp_liverun_wish *wish, const char *path, struct taken *taken)
 {
     struct clp_live_header header;
     struct stat about;
 
-    if (lstat(path, &about) != 0)
-        return true;
-    if (!S_ISREG(about.st_mode) || !clp_liverun_peek(path, &header))
+    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != geteuid() ||
+        !read_header(file, &header))
         return false;
-    bool in_use = header.pid != (uint64_t)getpid() && clp_proc_maps(header.pid, path);
-    return !in_use && keep_earlier(program, outfile, path, header.pid);
+    header.who.boot[sizeof header.who.boot - 1] = header.who.host[sizeof header.who.host - 1] = 0;
+    *taken = (struct taken){true, clp_identity_life(&header.who, path, header.locked != 0), header.who};
+    return taken->life == CLP_LIFE_ENDED && is_alone(file, path) &&
+           keep_earlier(wish->program, clp_buf_text(wish->outfile), path, header.who.pid);
+}
+
+/* Is OUTFILE.live free, or has it been made so? Else *taken says who has it. */
+static bool clear_place(const struct clp_liverun_wish *wish, const char *path, struct taken *taken)
+{
+    int file = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+    bool clear = file < 0 && errno == ENOENT;
+
+    *taken = (struct taken){0};
+    if (file < 0)
+        return clear;
+    clear = clear_file(file, wish, path, taken);
+    close(file);
+    return clear;
+}
+
+/* ---- a name for the file ---- */
+
+static void say_taken(const struct clp_liverun_wish *wish, const char *path, const struct taken *taken)
+{
+    const char *outfile = clp_buf_text(wish->outfile);
+    unsigned long long pid = taken->who.pid;
+
+    if (!taken->is_ours)
+        clp_words_complain_format(wish->program, "'%s' is not a live file of your own; it is left alone, "
+                                  "and this run writes '%s'", path, outfile);
+    else if (taken->life == CLP_LIFE_UNKNOWN)
+        clp_words_complain_format(wish->program, "'%s' belongs to process %llu on '%s', which may still run; "
+                                  "it is left alone, and this run writes '%s'",
+                                  path, pid, taken->who.host, outfile);
+    else
+        clp_words_complain_format(wish->program, "process %llu is making a profile of the same name; this "
+                                  "run writes '%s'", pid, outfile);
+}
+
+static void name_live(struct clp_liverun *run, const struct clp_liverun_wish *wish)
+{
+    clp_buf_clear(&run->path);
+    clp_buf_add_format(&run->path, "%s.live", clp_buf_text(wish->outfile));
 }
 
 /* OUTFILE.FAMILY.PID.live */
@@ -101,21 +180,84 @@ static void name_child(struct clp_liverun *run, const struct clp_liverun_wish *w
     struct clp_buf prefix;
 
     clp_buf_init(&prefix, &mem);
-    clp_buf_add_format(&prefix, "%s.%lld", wish->outfile, (long long)wish->family);
+    clp_buf_add_format(&prefix, "%s.", clp_buf_text(wish->outfile));
+    clp_run_id_add(&prefix, wish->family);
     (void)name_with(&run->path, clp_buf_text(&prefix), (uint64_t)getpid());
     clp_buf_clear(&prefix);
 }
 
-/* A run that goes on under the same name keeps its file; so does a file that is none of ours. */
-static void name_file(struct clp_liverun *run, const struct clp_liverun_wish *wish)
+/* What the run's files are called. */
+struct names {
+    struct clp_buf plain; /* the outfile that was wished */
+    bool told;            /* that it has another name */
+};
+
+static void take_own_name(struct clp_liverun *run, const struct clp_liverun_wish *wish, struct names *names,
+                          const struct taken *taken)
 {
-    if (wish->family != 0) {
-        name_child(run, wish);
-        return;
+    struct clp_buf live;
+
+    clp_buf_init(&live, names->plain.mem);
+    clp_buf_add_format(&live, "%s.live", clp_buf_text(&names->plain));
+    clp_naming_make_own(wish->outfile);
+    name_live(run, wish);
+    if (!names->told && !wish->own_name)
+        say_taken(wish, clp_buf_text(&live), taken);
+    names->told = true;
+    clp_buf_clear(&live);
+}
+
+/* The name without .live is ours alone as long as we have the live file. */
+static void name_first(struct clp_liverun *run, const struct clp_liverun_wish *wish, struct names *names)
+{
+    struct taken taken = {0};
+
+    clp_buf_clear(wish->outfile);
+    clp_buf_add_text(wish->outfile, clp_buf_text(&names->plain));
+    name_live(run, wish);
+    if (wish->own_name || !clear_place(wish, clp_buf_text(&run->path), &taken))
+        take_own_name(run, wish, names, &taken);
+}
+
+#define MOST_TRIES 100
+
+/* In the child of a fork whose parent has a live file? */
+static bool is_child(const struct clp_liverun *run)
+{
+    return run->process != clp_identity_self();
+}
+
+static clp_status make_named(struct clp_liverun *run, PyObject *profiler,
+                             const struct clp_liverun_wish *wish, struct clp_fault *fault)
+{
+    const struct clp_go_live place = {.path = clp_buf_text(&run->path),
+                                      .command = wish->command,
+                                      .run = wish->family.token,
+                                      .rights = wish->rights};
+
+    return is_child(run) ? clp_profiler_fork_live(profiler, place.path, (uint32_t)run->process, fault)
+                         : clp_profiler_go_live(profiler, &place, fault);
+}
+
+/* Somebody else may take a name between our look and our try. */
+static clp_status make_file(struct clp_liverun *run, PyObject *profiler,
+                            const struct clp_liverun_wish *wish, struct clp_fault *fault)
+{
+    clp_status status = CLP_IO;
+    struct names names = {.told = false};
+
+    clp_buf_init(&names.plain, wish->outfile->mem);
+    clp_buf_add_text(&names.plain, clp_buf_text(wish->outfile));
+    fault->os_error = EEXIST;
+    for (int i = 0; i < MOST_TRIES && status == CLP_IO && fault->os_error == EEXIST; i++) {
+        if (wish->is_member || is_child(run))
+            name_child(run, wish);
+        else
+            name_first(run, wish, &names);
+        status = make_named(run, profiler, wish, fault);
     }
-    clp_buf_add_format(&run->path, "%s.live", wish->outfile);
-    if (!clear_place(wish->program, wish->outfile, clp_buf_text(&run->path)))
-        (void)name_with(&run->path, wish->outfile, (uint64_t)getpid());
+    clp_buf_clear(&names.plain);
+    return status;
 }
 
 /* ---- the run ---- */
@@ -133,7 +275,8 @@ static void begin_saves(struct clp_liverun *run, PyObject *profiler,
 {
     run->saver = (struct clp_saver){.interval = wish->save_interval,
                                     .live_path = clp_buf_text(&run->path),
-                                    .outfile = wish->outfile,
+                                    .outfile = clp_buf_text(wish->outfile),
+                                    .rights = wish->rights,
                                     .clock = clp_profiler_clock(profiler)};
     if (wish->save_interval <= 0)
         return;
@@ -151,30 +294,43 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
 {
     struct clp_fault fault = {0};
 
-    if (!is_plain(wish->outfile)) {
+    if (!is_plain(clp_buf_text(wish->outfile))) {
         if (wish->save_interval > 0)
             clp_words_complain_format(
                 wish->program, "'%s' is no file; it is not written before the program ends",
-                wish->outfile);
+                clp_buf_text(wish->outfile));
         return;
     }
-    name_file(run, wish);
-    run->process = getpid();
-    if (clp_profiler_go_live(profiler, clp_buf_text(&run->path), wish->command, &fault) != CLP_OK) {
+    run->process = clp_identity_self();
+    if (make_file(run, profiler, wish, &fault) != CLP_OK) {
         clp_words_complain_format(
             wish->program, "cannot keep '%s' while the program runs: %s; %sits profile is lost%s",
             clp_buf_text(&run->path), clp_fault_text(&fault),
-            wish->family != 0 ? "" : "if it is killed, ",
+            wish->is_member ? "" : "if it is killed, ",
             wish->save_interval > 0 ? ", and -i saves nothing" : "");
         return;
     }
     run->live = clp_profiler_live(profiler);
-    if (wish->family != 0)
+    if (wish->is_member)
         run->live->header->parent = (uint64_t)getppid();
     forked = run;
     /* before any helper's: handlers run in the opposite order, and those end before pages are copied */
     (void)pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
     begin_saves(run, profiler, wish);
+}
+
+/* Not by way of sys.stderr: what the parent's streams hold back is the parent's to write. */
+static void say_lost(const struct clp_liverun *run, const char *program,
+                     const struct clp_fault *fault)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf path;
+
+    clp_buf_init(&path, &mem);
+    clp_shown_add_text(&path, clp_buf_text(&run->path));
+    dprintf(2, "%s: process %d cannot keep its profile in '%s': %s; it is lost\n", program,
+            (int)getpid(), clp_buf_text(&path), clp_fault_text(fault));
+    clp_buf_clear(&path);
 }
 
 void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
@@ -184,18 +340,14 @@ void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
 
     if (run->live == NULL)
         return;
-    name_child(run, wish);
-    clp_status status = clp_profiler_fork_live(profiler, clp_buf_text(&run->path),
-                                               (uint64_t)run->process, &fault);
-    run->process = getpid();
+    clp_status status = make_file(run, profiler, wish, &fault);
+    run->process = clp_identity_self();
     run->saver.interval = 0;
     if (status == CLP_OK) {
         forked = run;
         return;
     }
-    /* not by way of sys.stderr: what the parent's streams hold back is the parent's to write */
-    dprintf(2, "%s: process %d cannot keep its profile in '%s': %s; it is lost\n", wish->program,
-            (int)getpid(), clp_buf_text(&run->path), clp_fault_text(&fault));
+    say_lost(run, wish->program, &fault);
     run->live = NULL;
 }
 

@@ -6,30 +6,35 @@
 #include "../src/core/buf.h"
 #include "../src/core/live.h"
 #include "../src/python/compat.h"
+#include "naming.h"
 #include "saver.h"
-#include <sys/types.h>
 
 struct clp_liverun {
     struct clp_live *live; /* borrowed; NULL: there is no live file */
     struct clp_buf path;
     struct clp_saver saver;
-    pid_t process; /* whose file it is */
+    uint64_t process; /* whose file it is, clp_identity_self */
 };
 
 struct clp_liverun_wish {
     const char *program;  /* for messages */
-    const char *outfile;  /* absolute; the live file lies beside it */
+    struct clp_buf *outfile; /* absolute; the live file lies beside it. Whoever has that file alone writes
+                                here: where another process does, this becomes a name of our own */
+    bool own_name;        /* .. in any case */
     const char *command;  /* the program's command line, for readers */
     double save_interval; /* seconds; 0: no saves while the program runs */
-    pid_t family; /* the process that the run began with, when it is another one; else 0 */
+    unsigned rights;      /* of the files that are made, before the umask */
+    struct clp_run_id family; /* the run that this process belongs to; token 0: none */
+    bool is_member;           /* it joined that run: its file is called OUTFILE.FAMILY.PID.live */
 };
 
-/* Reads the header of a live file; false when it is none. */
-bool clp_liverun_peek(const char *path, struct clp_live_header *header);
+/* Reads the header of a live file; false when it is none, and *header may hold anything. Links are followed only
+ * where nobody asks whose file it is (`owner` is NULL). */
+bool clp_liverun_peek(const char *path, struct clp_live_header *header, uint32_t *owner);
 
 /* Once in a process, before anything is selected. What cannot be had is complained about in one
- * line, and the run goes on without. `run` and the outfile's name must live as long as the
- * process. */
+ * line, and the run goes on without. `run`, the profiler, which is borrowed, and the outfile's name must
+ * live as long as the process. */
 void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
                        const struct clp_liverun_wish *wish);
 

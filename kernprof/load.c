@@ -70,6 +70,16 @@ static PyObject *number_of_line(const void *line)
 CLP_MEASURE_TABLE(CLP_MEASURE_GETTERS)
 #undef CLP_MEASURE_GETTERS
 
+static bool is_below_resolution(const struct clp_profile_line *line)
+{
+    return clp_measures_below_resolution(&line->measures);
+}
+
+static PyObject *below_resolution_of(const void *line)
+{
+    return PyBool_FromLong(is_below_resolution(line));
+}
+
 static const struct column {
     const char *name;
     bool (*has)(const struct clp_profile_line *line);
@@ -78,6 +88,7 @@ static const struct column {
 #define CLP_MEASURE_COLUMN(name, type, merge) {#name, has_##name, number_of_##name},
     CLP_MEASURE_TABLE(CLP_MEASURE_COLUMN)
 #undef CLP_MEASURE_COLUMN
+    {"below_resolution", is_below_resolution, below_resolution_of},
 };
 
 static bool is_zero(const struct clp_profile_function *function, const struct column *column)
@@ -138,6 +149,11 @@ static PyObject *source_of(const struct clp_profile_function *function)
     return text_of(function->source, function->source_bytes);
 }
 
+static PyObject *text_or_none(const char *text)
+{
+    return text != NULL ? text_of(text, strlen(text)) : Py_NewRef(Py_None);
+}
+
 static PyObject *function_of(const void *item)
 {
     const struct clp_profile_function *function = item;
@@ -151,7 +167,9 @@ static PyObject *function_of(const void *item)
                 clp_dict_set(dict, "running", running_of(function)) &&
                 clp_dict_set(dict, "leaks",
                              LIST_OF(function->leaks, function->leak_count, leak_of)) &&
-                clp_dict_set(dict, "source", source_of(function));
+                clp_dict_set(dict, "compiler", text_or_none(function->compiler)) &&
+                clp_dict_set(dict, "source", source_of(function)) &&
+                clp_dict_set(dict, "source_changed", PyBool_FromLong(function->source_changed));
 
     if (!good)
         Py_CLEAR(dict);
@@ -293,11 +311,12 @@ static bool add_files(PyObject *paths, struct clp_profile *sum)
     return good;
 }
 
-PyObject *clp_load_files(PyObject *paths)
+PyObject *clp_load_files(PyObject *module, PyObject *paths)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_profile sum;
 
+    (void)module;
     clp_profile_init(&sum, &mem);
     PyObject *dict = add_files(paths, &sum) ? clp_load_dict(&sum) : NULL;
     clp_profile_clear(&sum);
@@ -306,12 +325,13 @@ PyObject *clp_load_files(PyObject *paths)
 
 /* ---- bytes and text ---- */
 
-PyObject *clp_load_sum(PyObject *paths)
+PyObject *clp_load_sum(PyObject *module, PyObject *paths)
 {
     const struct clp_rendering own_file = {.format = "lprof"};
     struct clp_mem mem = clp_mem_system();
     struct clp_profile sum;
 
+    (void)module;
     clp_profile_init(&sum, &mem);
     PyObject *bytes = add_files(paths, &sum) ? clp_rendering_of(&sum, &own_file) : NULL;
     clp_profile_clear(&sum);
@@ -339,18 +359,24 @@ static PyObject *hottest_of(const struct clp_profile *profile, size_t count)
     return text;
 }
 
-PyObject *clp_load_hottest(const char *bytes, size_t size, size_t count)
+PyObject *clp_load_hottest(PyObject *module, PyObject *arguments)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_profile profile;
     struct clp_fault fault;
     PyObject *text = NULL;
+    Py_ssize_t size, count;
+    const char *bytes;
 
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y#n:hottest", &bytes, &size, &count))
+        return NULL;
     clp_profile_init(&profile, &mem);
-    if (clp_wire_decode(bytes, size, &profile, &fault) != CLP_OK)
+    if (clp_wire_decode(bytes, (size_t)size, &profile, &fault) != CLP_OK)
         PyErr_SetString(PyExc_ValueError, clp_fault_text(&fault));
     else
-        text = profile.meta.events != 0 ? hottest_of(&profile, count) : text_of("", 0);
+        text = profile.meta.events != 0 ? hottest_of(&profile, count > 0 ? (size_t)count : 1)
+                                        : text_of("", 0);
     clp_profile_clear(&profile);
     return text;
 }

@@ -12,15 +12,15 @@
  * reference; NULL with an exception set. */
 PyObject *clp_load_dict(const struct clp_profile *profile);
 
-/* The sum of the files, as such a dict. OSError when one cannot be read, ValueError when it is no
+/* load(*paths): the sum of the files, as such a dict. OSError when one cannot be read, ValueError when it is no
  * profile. */
-PyObject *clp_load_files(PyObject *paths);
+PyObject *clp_load_files(PyObject *module, PyObject *paths);
 
-/* The sum of the files as bytes of a .lprof file. Failures as above. */
-PyObject *clp_load_sum(PyObject *paths);
+/* sum(*paths): the sum of the files as bytes of a .lprof file. Failures as above. */
+PyObject *clp_load_sum(PyObject *module, PyObject *paths);
 
-/* The table of the `count` lines that took the most time of their own in a .lprof file of this content,
- * as text; "" where nothing ran. ValueError when it is no profile. */
-PyObject *clp_load_hottest(const char *bytes, size_t size, size_t count);
+/* hottest(data, count): the table of the lines that took the most time of their own in a .lprof file of this
+ * content, as text; "" where nothing ran. ValueError when it is no profile. */
+PyObject *clp_load_hottest(PyObject *module, PyObject *arguments);
 
 #endif

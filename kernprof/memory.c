@@ -74,13 +74,14 @@ static PyObject *sizes_of(uint32_t pid, bool children, enum clp_memory memory,
     return list;
 }
 
-PyObject *clp_memory_sizes(PyObject *arguments)
+PyObject *clp_memory_sizes(PyObject *module, PyObject *arguments)
 {
     enum clp_memory memory;
     const char *name;
     unsigned pid;
     int children;
 
+    (void)module;
     if (!PyArg_ParseTuple(arguments, "Ips:sizes", &pid, &children, &name) ||
         !read_mode(name, &memory))
         return NULL;
@@ -189,11 +190,13 @@ static PyObject *sampler_take(PyObject *self, PyObject *nothing)
     struct clp_sampler *sampler = cast(self);
 
     (void)nothing;
+    bool collected = clp_compat_stop_collecting(); /* whoever holds this must not lose the interpreter's lock */
     clp_helper_hold(&sampler->helper);
     PyObject *looks = all_looks(sampler);
     if (looks != NULL)
         clp_samples_empty(&sampler->samples);
     clp_helper_release(&sampler->helper);
+    clp_compat_collect_again(collected);
     return looks;
 }
 
@@ -234,7 +237,8 @@ static clp_status write_profile(const struct clp_sampler *sampler, const char *c
         status = clp_wire_encode(&profile, &bytes);
     *fault = (struct clp_fault){.status = status};
     if (status == CLP_OK)
-        status = clp_file_write(path, clp_buf_text(&bytes), bytes.used, fault);
+        status = clp_file_write(path, &(struct clp_file_content){clp_buf_text(&bytes), bytes.used, CLP_FILE_PRIVATE},
+                                fault);
     clp_profile_clear(&profile);
     clp_buf_clear(&bytes);
     return status;

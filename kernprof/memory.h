@@ -10,6 +10,6 @@
 PyObject *clp_memory_make_type(PyObject *module);
 
 /* clineprof._core.sizes. */
-PyObject *clp_memory_sizes(PyObject *arguments);
+PyObject *clp_memory_sizes(PyObject *module, PyObject *arguments);
 
 #endif

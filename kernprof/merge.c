@@ -20,6 +20,7 @@ struct merging {
     struct clp_once once;
     struct clp_profile *sum;
     int notes_to;
+    bool in_place;
 };
 
 /* False after one line of complaint. */
@@ -29,7 +30,7 @@ static bool read_file(struct merging *merging, const char *path, struct clp_prof
     struct clp_buf notes;
 
     clp_buf_init(&notes, one->mem);
-    bool done = clp_reading_file(path, one, &notes, &fault) == CLP_OK;
+    bool done = clp_reading_file(path, merging->in_place, one, &notes, &fault) == CLP_OK;
     if (!done || notes.used != 0)
         clp_progress_clear(&merging->progress);
     if (!done)
@@ -98,9 +99,9 @@ static void say_variants(const struct clp_profile *sum)
     else
         clp_buf_add_format(&text, "the source of %zu functions differs from file to file and is "
                                   "kept apart; the first is ", sum->variant_count);
-    clp_shown_add(&text, first->name, strlen(first->name));
+    clp_shown_add_text(&text, first->name);
     clp_buf_add_text(&text, ", ");
-    clp_shown_add(&text, first->file, strlen(first->file));
+    clp_shown_add_text(&text, first->file);
     clp_buf_add_format(&text, ":%d", (int)first->first_line);
     clp_words_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
@@ -119,6 +120,15 @@ bool clp_merge_files(char *const *files, int count, int notes, struct clp_profil
     clp_once_clear(&merging.once);
     if (done)
         say_variants(sum);
+    return done;
+}
+
+bool clp_merge_file_in_place(const char *file, int notes, struct clp_profile *profile)
+{
+    struct merging merging = {.progress = clp_progress_start(), .notes_to = notes, .in_place = true};
+    bool done = read_file(&merging, file, profile);
+
+    clp_progress_clear(&merging.progress);
     return done;
 }
 
@@ -188,8 +198,10 @@ static int say_written(const struct request *request, const char *outfile, struc
     struct clp_buf text;
 
     clp_buf_init(&text, mem);
-    clp_buf_add_format(&text, "Wrote the sum of %d profile%s to '%s'\n", request->file_count,
-                       request->file_count == 1 ? "" : "s", outfile);
+    clp_buf_add_format(&text, "Wrote the sum of %d profile%s to '", request->file_count,
+                       request->file_count == 1 ? "" : "s");
+    clp_shown_add_text(&text, outfile);
+    clp_buf_add_text(&text, "'\n");
     int code = clp_words_answer(me, clp_buf_text(&text));
     clp_buf_clear(&text);
     return code;

@@ -99,7 +99,7 @@ void clp_view_options_init(struct clp_view_options *options);
 /* What both commands' options say of the report; parsing has checked them. The lists are borrowed. */
 void clp_report_options_set(struct clp_report_options *report, const struct clp_show_options *show);
 
-/* The same of --mp. */
+/* What both commands' options say of the table of --mp. The lists are borrowed. */
 void clp_memory_table_options_set(struct clp_memory_table_options *table,
                                   const struct clp_show_options *show);
 
@@ -119,8 +119,8 @@ void clp_view_options_clear(struct clp_view_options *options, struct clp_mem *me
 bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *options,
                            struct clp_buf *error);
 
-/* The same for the viewer. Options may stand between the files, as argparse lets them; the files'
- * names are exchanged to the front of argv[1..). */
+/* Parses the viewer's argv[1..argc); fails as clp_run_options_parse. Options may stand between the files, as
+ * argparse lets them; the files' names are exchanged to the front of argv[1..). */
 bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *options,
                             struct clp_buf *error);
 

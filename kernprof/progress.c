@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char clear[] = "\r\x1b[K"; /* what stands on the line at hand */
+
 #define PATIENCE_NANOS UINT64_C(500000000)
 
 struct clp_progress clp_progress_start(void)
@@ -24,14 +26,14 @@ void clp_progress_say(struct clp_progress *progress, const char *what, int numbe
 
     if (!progress->able || clp_clock_monotonic() - progress->start < PATIENCE_NANOS)
         return;
-    (void)snprintf(line, sizeof line, "\r\x1b[K%s %d of %d", what, number, count);
-    clp_words_print(STDERR_FILENO, line);
+    (void)snprintf(line, sizeof line, "%s%s %d of %d", clear, what, number, count);
+    (void)clp_words_write(STDERR_FILENO, line, strlen(line));
     progress->shown = true;
 }
 
 void clp_progress_clear(struct clp_progress *progress)
 {
     if (progress->shown)
-        clp_words_print(STDERR_FILENO, "\r\x1b[K");
+        (void)clp_words_write(STDERR_FILENO, clear, sizeof clear - 1);
     progress->shown = false;
 }

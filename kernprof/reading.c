@@ -2,8 +2,9 @@
 #include "reading.h"
 #include "../src/core/file.h"
 #include "../src/core/pickle.h"
+#include "../src/core/shown.h"
 #include "../src/core/wire.h"
-#include "../src/python/texts.h"
+#include "../src/python/file_text.h"
 #include "liverun.h"
 #include "words.h"
 #include <errno.h>
@@ -14,6 +15,7 @@
 static const char me[] = "clineprof";
 
 #define LARGEST_PROFILE ((size_t)1 << 31)
+#define LARGEST_TEXT "a profile of more than 2 GiB is not read"
 
 /* Is there a live file of the profile's name, of a run that began after this moment? */
 static bool has_live(const char *path, double start, struct clp_mem *mem)
@@ -23,7 +25,7 @@ static bool has_live(const char *path, double start, struct clp_mem *mem)
 
     clp_buf_init(&live, mem);
     clp_buf_add_format(&live, "%s.live", path);
-    bool found = clp_liverun_peek(clp_buf_text(&live), &header) && header.start > start;
+    bool found = clp_liverun_peek(clp_buf_text(&live), &header, NULL) && header.start > start;
     clp_buf_clear(&live);
     return found;
 }
@@ -50,16 +52,19 @@ bool clp_reading_check_names(char *const *names, int count)
 
 void clp_reading_add_fault(const char *path, const struct clp_fault *fault, struct clp_buf *out)
 {
-    clp_buf_add_format(out, "%s: %s", is_input(path) ? "standard input" : path,
-                       clp_fault_text(fault));
-    if (fault->os_error == 0)
+    clp_shown_add_text(out, is_input(path) ? "standard input" : path);
+    clp_buf_add_format(out, ": %s", clp_fault_text(fault));
+    if (fault->os_error == 0 && (fault->status != CLP_TOO_LARGE || fault->offset != 0))
         clp_buf_add_format(out, " at byte %llu", (unsigned long long)fault->offset);
-    if (fault->reason != NULL)
+    if (fault->reason != NULL && fault->os_error == 0)
         clp_buf_add_format(out, ": %s", fault->reason);
     if (fault->found[0] != 0)
         clp_buf_add_format(out, ": %s", fault->found);
-    if (fault->os_error == ENOENT && has_live(path, 0, out->mem))
-        clp_buf_add_format(out, "; its run has not ended, what it recorded is in %s.live", path);
+    if (fault->os_error != ENOENT || !has_live(path, 0, out->mem))
+        return;
+    clp_buf_add_text(out, "; its run has not ended, what it recorded is in ");
+    clp_shown_add_text(out, path);
+    clp_buf_add_text(out, ".live");
 }
 
 void clp_reading_complain(const char *path, const struct clp_fault *fault, struct clp_mem *mem)
@@ -75,8 +80,16 @@ void clp_reading_complain(const char *path, const struct clp_fault *fault, struc
 void clp_reading_describe_live(const char *path, const struct clp_live_about *about,
                             struct clp_buf *out)
 {
-    clp_buf_add_format(out, "%s: process %llu %s", path, (unsigned long long)about->pid,
-                       about->running ? "is still running" : "did not end by itself");
+    clp_shown_add_text(out, path);
+    clp_buf_add_format(out, ": process %llu %s", (unsigned long long)about->pid,
+                       about->running ? "is still running"
+                       : about->unknown ? "may still be running where it began"
+                                        : "did not end by itself");
+    if (about->unknown) {
+        clp_buf_add_text(out, " (on '");
+        clp_shown_add_text(out, about->host);
+        clp_buf_add_text(out, "')");
+    }
     if (about->incomplete)
         clp_buf_add_text(out, "; the file could not grow, later functions are missing");
     clp_buf_add_text(out, "; > marks lines that were being executed");
@@ -103,8 +116,17 @@ static void say_if_older(const char *path, const struct clp_profile *profile)
             me, "%s: a later run has not ended, what it recorded is in %s.live", path, path);
 }
 
-clp_status clp_reading_file(const char *path, struct clp_profile *profile, struct clp_buf *notes,
-                            struct clp_fault *fault)
+static clp_status decode(struct clp_buf *bytes, bool in_place, struct clp_profile *profile,
+                         struct clp_fault *fault)
+{
+    if (clp_pickle_is(clp_buf_text(bytes), bytes->used))
+        return clp_pickle_decode(clp_buf_text(bytes), bytes->used, profile, fault);
+    return in_place ? clp_wire_decode_in_place(bytes, profile, fault)
+                    : clp_wire_decode(clp_buf_text(bytes), bytes->used, profile, fault);
+}
+
+clp_status clp_reading_file(const char *path, bool in_place, struct clp_profile *profile,
+                            struct clp_buf *notes, struct clp_fault *fault)
 {
     struct clp_buf bytes;
     clp_status status;
@@ -116,13 +138,14 @@ clp_status clp_reading_file(const char *path, struct clp_profile *profile, struc
     status = clp_file_read(path, LARGEST_PROFILE, &bytes, fault);
     if (status == CLP_OK && clp_live_is(clp_buf_text(&bytes), bytes.used))
         status = read_live(path, profile, notes, fault);
-    else if (status == CLP_OK && clp_pickle_is(clp_buf_text(&bytes), bytes.used))
-        status = clp_pickle_decode(clp_buf_text(&bytes), bytes.used, profile, fault);
     else if (status == CLP_OK)
-        status = clp_wire_decode(clp_buf_text(&bytes), bytes.used, profile, fault);
+        status = decode(&bytes, in_place, profile, fault);
+    else if (status == CLP_TOO_LARGE)
+        fault->reason = LARGEST_TEXT;
     clp_buf_clear(&bytes);
     if (status == CLP_OK && notes != NULL)
         say_if_older(path, profile);
+    profile->denied |= 0666 & ~clp_file_rights(path);
     fault->status = status;
     return status;
 }
@@ -133,7 +156,7 @@ clp_status clp_reading_merge(const char *path, struct clp_profile *sum, struct c
     struct clp_profile one;
 
     clp_profile_init(&one, sum->mem);
-    if (clp_reading_file(path, &one, notes, fault) == CLP_OK)
+    if (clp_reading_file(path, false, &one, notes, fault) == CLP_OK)
         fault->status = clp_profile_merge(sum, &one);
     clp_profile_clear(&one);
     return fault->status;
@@ -144,7 +167,7 @@ clp_status clp_reading_merge(const char *path, struct clp_profile *sum, struct c
 /* "<string>" and the like are no files. */
 static bool may_have_source(const struct clp_profile_function *function)
 {
-    return function->source == NULL && function->file[0] != '<';
+    return function->source == NULL && !function->source_changed && function->file[0] != '<';
 }
 
 void clp_reading_note_sources(const struct clp_profile *profile, struct clp_buf *out)
@@ -174,7 +197,7 @@ static int compare_functions(const void *left, const void *right)
 static PyObject *read_text(const struct clp_profile_function *function)
 {
     PyObject *name = PyUnicode_DecodeUTF8(function->file, (Py_ssize_t)strlen(function->file), NULL);
-    PyObject *text = name != NULL ? clp_texts_read(name) : NULL;
+    PyObject *text = name != NULL ? clp_file_text_read(name) : NULL;
 
     PyErr_Clear();
     Py_XDECREF(name);

@@ -10,11 +10,13 @@
 
 /* Reads the file ("-": standard input) into an initialised, empty profile. What is worth knowing of
  * it is appended to `notes`, lines and a blank one for above the report, or complained about; NULL
- * keeps quiet. On failure the profile is empty again and *fault says where and why. */
-clp_status clp_reading_file(const char *path, struct clp_profile *profile, struct clp_buf *notes,
-                            struct clp_fault *fault);
+ * keeps quiet. `in_place`: a file of ours is read as clp_wire_decode_in_place reads it. On failure the profile
+ * is empty again and *fault says where and why. */
+clp_status clp_reading_file(const char *path, bool in_place, struct clp_profile *profile,
+                            struct clp_buf *notes, struct clp_fault *fault);
 
-/* The same, added to a sum. */
+/* Reads the file as clp_reading_file does, and adds it to the sum, which is as it was when the
+ * file cannot be read. */
 clp_status clp_reading_merge(const char *path, struct clp_profile *sum, struct clp_buf *notes,
                              struct clp_fault *fault);
 
@@ -33,7 +35,7 @@ void clp_reading_note_sources(const struct clp_profile *profile, struct clp_buf 
 /* Appends "NAME: reason at byte N", and where the profile may be instead. */
 void clp_reading_add_fault(const char *path, const struct clp_fault *fault, struct clp_buf *out);
 
-/* The same, complained about as the viewer. */
+/* Complains as the viewer, with the text of clp_reading_add_fault. */
 void clp_reading_complain(const char *path, const struct clp_fault *fault, struct clp_mem *mem);
 
 /* "process 42 did not end; .." as a line of text without its end: what a live file is worth. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recover.h"
 #include "../src/core/file.h"
+#include "../src/core/shown.h"
 #include "../src/core/wire.h"
 #include "reading.h"
 #include "words.h"
@@ -66,14 +67,15 @@ static bool name_outfile(const struct request *request, struct clp_buf *name,
     return true;
 }
 
-static bool write_profile(const struct clp_profile *profile, const char *path)
+static bool write_profile(const struct clp_profile *profile, const char *path, unsigned rights)
 {
     struct clp_fault fault = {.status = CLP_NO_MEMORY};
     struct clp_buf bytes;
 
     clp_buf_init(&bytes, profile->mem);
     bool done = clp_wire_encode(profile, &bytes) == CLP_OK &&
-                clp_file_write(path, clp_buf_text(&bytes), bytes.used, &fault) == CLP_OK;
+                clp_file_write(path, &(struct clp_file_content){clp_buf_text(&bytes), bytes.used, rights},
+                               &fault) == CLP_OK;
     if (!done)
         clp_reading_complain(path, &fault, profile->mem);
     clp_buf_clear(&bytes);
@@ -92,10 +94,14 @@ static bool recover(const char *file, const char *outfile, struct clp_mem *mem)
     bool done = clp_live_read(file, NULL, &profile, &about, &fault) == CLP_OK;
     if (!done)
         clp_reading_complain(file, &fault, mem);
-    done = done && write_profile(&profile, outfile);
+    done = done && write_profile(&profile, outfile, clp_file_rights(file));
+    if (done)
+        clp_file_clean(outfile);
     if (done) {
         clp_reading_describe_live(file, &about, &text);
-        clp_buf_add_format(&text, "\nWrote profile results to '%s'\n", outfile);
+        clp_buf_add_text(&text, "\nWrote profile results to '");
+        clp_shown_add_text(&text, outfile);
+        clp_buf_add_text(&text, "'\n");
         done = clp_words_answer(me, clp_buf_text(&text)) == 0;
     }
     clp_buf_clear(&text);

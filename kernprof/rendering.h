@@ -22,7 +22,7 @@ struct clp_rendering {
 /* A new reference; ValueError for another format, or for "mp" without memory. */
 PyObject *clp_rendering_make(PyObject *profiler, const struct clp_rendering *rendering);
 
-/* The same of a profile; `command` is not looked at. */
+/* Renders a profile as clp_rendering_make does; `command` is not looked at. */
 PyObject *clp_rendering_of(const struct clp_profile *profile, const struct clp_rendering *rendering);
 
 #endif

@@ -46,14 +46,18 @@ static void find_script(struct clp_run *run)
     }
 }
 
-/* A text has no name, and one run's file is not to take the place of another's. */
+/* A text has no name of its own. */
+static bool is_text(const struct clp_run_options *options)
+{
+    return options->target_kind == CLP_TARGET_CODE || options->target_kind == CLP_TARGET_STDIN;
+}
+
 static void add_name_of_program(struct clp_buf *out, const struct clp_run_options *options)
 {
     const char *slash = strrchr(options->target, '/');
-    bool command = options->target_kind == CLP_TARGET_CODE;
 
-    if (command || options->target_kind == CLP_TARGET_STDIN)
-        clp_buf_add_format(out, "kernprof-%s-%d", command ? "command" : "stdin", (int)getpid());
+    if (is_text(options))
+        clp_buf_add_format(out, "kernprof-%s", options->target_kind == CLP_TARGET_CODE ? "command" : "stdin");
     else
         clp_buf_add_text(out, slash != NULL ? slash + 1 : options->target);
 }
@@ -67,11 +71,14 @@ static void name_outfile(struct clp_run *run)
     if ((name == NULL || name[0] != '/') && getcwd(folder, sizeof folder) != NULL)
         clp_buf_add_format(&run->outfile, "%s/", folder);
     if (name != NULL) {
-        clp_buf_add_text(&run->outfile, name);
+        clp_naming_add_pattern(&run->outfile, name);
         return;
     }
     add_name_of_program(&run->outfile, &run->options);
+    clp_naming_add_rank(&run->outfile);
     clp_buf_add_text(&run->outfile, run->options.line_by_line ? ".lprof" : ".prof");
+    if (is_text(&run->options)) /* one run's file is not to take the place of another's */
+        clp_naming_make_own(&run->outfile);
 }
 
 static PyObject *print_and_exit(struct clp_run *run, void (*print)(const char *, struct clp_buf *))
@@ -142,13 +149,15 @@ static void begin_live(struct clp_run *run)
     clp_liverun_begin(&run->live, run->profiler,
                       &(struct clp_liverun_wish){
                           .program = me,
-                          .outfile = clp_buf_text(&run->outfile),
+                          .outfile = &run->outfile,
                           .command = clp_buf_text(&command),
                           .save_interval = run->options.output_interval,
-                          .family = run->process == 0 ? run->family : 0,
+                          .rights = run->rights,
+                          .family = run->family,
+                          .is_member = run->process == 0,
                       });
     if (run->live.live != NULL)
-        run->live.live->keeps = run->family != 0;
+        run->live.live->keeps = run->family.token != 0;
     clp_buf_clear(&command);
 }
 
@@ -233,6 +242,12 @@ static void say_left_out(const struct clp_run *run)
     clp_buf_clear(&text);
 }
 
+/* A profile holds the source. */
+static unsigned rights_of(const struct clp_run_options *options)
+{
+    return clp_file_rights(options->target_kind == CLP_TARGET_SCRIPT ? options->target : NULL);
+}
+
 /* A mistyped name ends the run before it begins; a disk that is full or read-only does not. */
 static bool goes_elsewhere(struct clp_run *run, const struct clp_fault *fault)
 {
@@ -258,12 +273,15 @@ static bool ready_to_run(struct clp_run *run)
         return complain_and_exit("--pdb-mmem reads memory with every line, which --no-memory (or "
                                  "--memory off) switches off; give one of them", 2) != NULL;
     find_script(run);
+    run->rights = rights_of(&run->options);
     name_outfile(run);
     if (clp_file_probe(clp_buf_text(&run->outfile), &fault) != CLP_OK &&
         !goes_elsewhere(run, &fault)) {
         clp_finish_complain_fault(run, "cannot write", clp_buf_text(&run->outfile), &fault);
         return clp_words_exit(1) != NULL;
     }
+    clp_file_clean(clp_buf_text(&run->outfile));
+    run->before = clp_naming_look(clp_buf_text(&run->outfile));
     if (!run->options.line_by_line)
         say_left_out(run);
     return true;
@@ -327,7 +345,7 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
     begin_threads(run);
     if (run->options.line_by_line)
         begin_watch(run);
-    if (!begin_choice(run) || (run->family != 0 && !clp_children_begin(run)))
+    if (!begin_choice(run) || (run->family.token != 0 && !clp_children_begin(run)))
         return complain_of_exception(1);
     return end(clp_program_run(
         &run->options, (struct clp_program_hook){prepare, know, begin, pause_recording, run}));
@@ -397,11 +415,12 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
 
     if (run == NULL || !clp_program_leave_folder())
         return NULL;
-    run->process = getpid();
+    run->process = clp_identity_self();
     if (!read_options(run) || !clp_nativerun_ready(&run->options) || !ready_to_run(run))
         return NULL;
     if (run->options.line_by_line && run->options.child_processes)
-        run->family = run->process;
+        run->family = clp_run_id_new();
+    run->is_first = true;
     return keep_path(run) ? run_program(run, profiler_type) : NULL;
 }
 
@@ -422,6 +441,7 @@ static bool join(struct clp_run *run, PyObject *profiler_type, bool is_server)
         return false;
     leave_to_family(&run->options);
     find_script(run);
+    run->rights = rights_of(&run->options);
     if (!start_profiler(run, profiler_type) || !install_profiler(run) || !clp_finish_at_exit(run))
         return false;
     begin_live(run);
@@ -433,22 +453,23 @@ static bool join(struct clp_run *run, PyObject *profiler_type, bool is_server)
 PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)
 {
     PyObject *words, *folder, *outfile;
-    long long family;
+    const char *family;
     struct clp_run *run;
     int is_server;
 
-    if (!PyArg_ParseTuple(arguments, "LO&O&O!p:join", &family, PyUnicode_FSConverter, &outfile,
+    if (!PyArg_ParseTuple(arguments, "sO&O&O!p:join", &family, PyUnicode_FSConverter, &outfile,
                           PyUnicode_FSConverter, &folder, &PyList_Type, &words, &is_server) ||
         (run = new_run(words)) == NULL)
         return NULL;
     int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    run->family = (pid_t)family;
     clp_buf_add_text(&run->outfile, PyBytes_AS_STRING(outfile));
     /* names on the command line are seen from where the first process began */
     bool there = here >= 0 && chdir(PyBytes_AS_STRING(folder)) == 0;
-    bool done = join(run, profiler_type, is_server);
+    bool done = clp_run_id_parse(family, &run->family) && join(run, profiler_type, is_server);
     if (there && fchdir(here) != 0)
         done = false;
+    if (!done && !PyErr_Occurred())
+        PyErr_Format(PyExc_RuntimeError, "the process cannot take part in the run '%s'", family);
     if (here >= 0)
         close(here);
     Py_DECREF(outfile);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The two command lines behind their doors: `words` is a list of str, words[0] being the name or
- * path the program was called by. Both end by SystemExit. */
+ * path the program was called by. Both end by SystemExit: NULL with an exception set. */
 #ifndef CLP_RUN_H
 #define CLP_RUN_H
 
@@ -14,8 +14,9 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words);
 PyObject *clp_view_main(PyObject *words);
 
 /* join(family, outfile, folder, words, is_server): this process, which a program under ckernprof has
- * started, takes part in its run: `words` is the command line of that, `family` its process, `folder`
- * where it began. is_server: it will only fork others (CLP_FAMILY_SERVER). */
+ * started, takes part in its run: `words` is the command line of that, `family` its name (clp_run_id), `folder`
+ * where it began. is_server: it will only fork others (CLP_FAMILY_SERVER). NULL with an exception set when it
+ * cannot; the program goes on without. */
 PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments);
 
 #endif

@@ -13,7 +13,8 @@ static clp_status write_profile(struct clp_saver *saver, const struct clp_profil
     clp_buf_init(&bytes, profile->mem);
     if (clp_wire_encode(profile, &bytes) != CLP_OK)
         return CLP_NO_MEMORY;
-    return clp_file_write(saver->outfile, clp_buf_text(&bytes), bytes.used, fault);
+    return clp_file_write(saver->outfile, &(struct clp_file_content){clp_buf_text(&bytes), bytes.used, saver->rights},
+                          fault);
 }
 
 static void save(void *data)

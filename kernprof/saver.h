@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the profile every so many seconds, as a helper thread (core/thread.h): it reads the live file
- * as any other process could. */
+ * as any other process could. What it keeps is its thread's until that is stopped. */
 #ifndef CLP_SAVER_H
 #define CLP_SAVER_H
 
@@ -12,6 +12,7 @@ struct clp_saver {
     /* set by the owner */
     double interval; /* seconds */
     const char *live_path, *outfile; /* borrowed */
+    unsigned rights;                 /* of the outfile, before the umask */
     const struct clp_clock *clock;   /* borrowed */
     /* the rest is the saver's */
     struct clp_helper helper;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "show.h"
+#include "../src/core/file.h"
 #include "words.h"
+#include <errno.h>
 #include <limits.h>
 #include <unistd.h>
 
@@ -60,34 +62,67 @@ static bool print_rich(const struct clp_profile *profile, const struct clp_show 
     return text != NULL || !whole;
 }
 
-static int print_memory_table(const struct clp_profile *profile, const struct clp_show *show,
-                              const char *folder)
+/* ---- without colours: piece by piece ---- */
+
+struct printing {
+    const struct clp_profile *profile;
+    const struct clp_show *show;
+    struct clp_report_options options;
+    struct clp_memory_table_options table;
+    int descriptor; /* of the file; -1: standard output */
+    int error;      /* of the first piece that could not be written; 0: all could */
+    bool whole;     /* memory was enough */
+};
+
+static void put_piece(void *data, struct clp_buf *text)
 {
-    struct clp_memory_table_options options = show->table;
+    struct printing *printing = data;
+    bool done = printing->error != 0 ||
+                (printing->descriptor < 0
+                     ? clp_words_write(STDOUT_FILENO, clp_buf_text(text), text->used)
+                     : clp_file_put(printing->descriptor, clp_buf_text(text), text->used));
+
+    if (!done)
+        printing->error = errno;
+    clp_buf_cut(text, 0);
+}
+
+static bool put_all(void *data, int descriptor)
+{
+    struct printing *printing = data;
+    const struct clp_show *show = printing->show;
     struct clp_buf text;
 
-    if (!profile->meta.has_memory) {
-        clp_words_complain(show->name, "--mp: the profile has no memory; it was made without");
-        return 1;
-    }
-    options.folder = folder;
-    clp_buf_init(&text, profile->mem);
-    bool whole = clp_memory_table_text(profile, &options, &text) == CLP_OK;
-    int code = clp_words_put(show->name, show->outfile, clp_buf_text(&text), text.used) ? 0 : 1;
+    printing->descriptor = descriptor;
+    printing->options.drain = printing->table.drain = (struct clp_drain){put_piece, printing};
+    clp_buf_init(&text, printing->profile->mem);
+    printing->whole =
+        show->mp ? clp_memory_table_text(printing->profile, &printing->table, &text) == CLP_OK
+                 : make_text(printing->profile, show, &printing->options, &text);
+    put_piece(printing, &text);
     clp_buf_clear(&text);
-    return whole ? code : complain_of_memory(show);
+    /* what is not whole must not take the place of a file; a terminal has it already */
+    errno = printing->error == 0 && !printing->whole && descriptor >= 0 ? ENOMEM : printing->error;
+    return errno == 0;
 }
 
 static int print_plain(const struct clp_profile *profile, const struct clp_show *show,
                        const struct clp_report_options *options)
 {
-    struct clp_buf text;
+    struct printing printing = {.profile = profile, .show = show, .options = *options,
+                                .table = show->table, .whole = true};
+    struct clp_fault fault = {.status = CLP_IO};
 
-    clp_buf_init(&text, profile->mem);
-    bool whole = make_text(profile, show, options, &text);
-    int code = clp_words_put(show->name, show->outfile, clp_buf_text(&text), text.used) ? 0 : 1;
-    clp_buf_clear(&text);
-    return whole ? code : complain_of_memory(show);
+    printing.table.folder = options->folder;
+    const struct clp_file_writer writer = {put_all, &printing, 0666 & ~profile->denied};
+    bool done = show->outfile == NULL
+                    ? put_all(&printing, -1) || printing.error == EPIPE
+                    : clp_file_write_by(show->outfile, &writer, &fault) == CLP_OK;
+    if (show->outfile == NULL)
+        fault.os_error = printing.error;
+    if (!done)
+        clp_words_complain_of_place(show->name, show->outfile, &fault);
+    return printing.whole || !done ? !done : complain_of_memory(show);
 }
 
 void clp_show_say_if_none(const char *name, const struct clp_profile *profile,
@@ -115,9 +150,11 @@ int clp_show_report(const struct clp_profile *profile, const struct clp_show *sh
 
     options.folder = getcwd(folder, sizeof folder);
     clp_show_say_if_none(show->name, profile, &options.choice);
-    if (show->mp)
-        return print_memory_table(profile, show, options.folder);
-    if (show->rich && show->outfile == NULL && print_rich(profile, show, &options, &code))
+    if (show->mp && !profile->meta.has_memory) {
+        clp_words_complain(show->name, "--mp: the profile has no memory; it was made without");
+        return 1;
+    }
+    if (!show->mp && show->rich && show->outfile == NULL && print_rich(profile, show, &options, &code))
         return code;
     return print_plain(profile, show, &options);
 }

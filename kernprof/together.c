@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "together.h"
+#include "../src/core/file.h"
 #include "../src/core/wire.h"
 #include "../src/python/profiler.h"
 #include "../src/python/setup.h"
@@ -32,7 +33,7 @@ static clp_status fill(struct clp_profile *profile, const char *command)
         status = clp_profile_set_text(profile, &profile->meta.command, command);
     if (status == CLP_OK)
         status = clp_family_add(here.run, profile, &here.summed);
-    if (status == CLP_OK && here.run->family != getpid())
+    if (status == CLP_OK && !here.run->is_first)
         status = clp_family_add_first(here.run, profile, &here.summed);
     return status;
 }
@@ -93,20 +94,21 @@ static PyMethodDef methods[] = {
     {"end", end, METH_O, NULL},
 };
 
-static void begin(struct clp_run *run, const char *command, bool is_server)
+static void begin(struct clp_run *run, const char *command, bool is_server, bool own_name)
 {
-    bool first = run->family == 0;
-
     here.run = run;
     clp_buf_init(&here.summed, &run->mem);
     run->leaves_running = true;
+    if (run->is_first)
+        clp_file_clean(clp_buf_text(&run->outfile));
     clp_liverun_begin(&run->live, run->profiler,
                       &(struct clp_liverun_wish){.program = run->program,
-                                                 .outfile = clp_buf_text(&run->outfile),
+                                                 .outfile = &run->outfile,
+                                                 .own_name = own_name,
                                                  .command = command,
-                                                 .family = run->family});
-    if (first)
-        run->family = getpid();
+                                                 .rights = run->rights,
+                                                 .family = run->family,
+                                                 .is_member = !run->is_first});
     if (run->live.live == NULL)
         return;
     run->live.live->keeps = true;
@@ -114,28 +116,41 @@ static void begin(struct clp_run *run, const char *command, bool is_server)
         clp_live_set_name(run->live.live, CLP_FAMILY_SERVER);
 }
 
-/* The callbacks and the methods. Owned. */
+/* The names, the callbacks and the methods. Owned. */
 static PyObject *functions_of(struct clp_run *run)
 {
+    struct clp_buf family;
+
+    clp_buf_init(&family, &run->mem);
+    clp_run_id_add(&family, run->family);
+    PyObject *names = Py_BuildValue("(NNs)", PyUnicode_DecodeFSDefault(clp_buf_text(&run->outfile)),
+                                    PyUnicode_DecodeFSDefault(clp_buf_text(&run->live.path)),
+                                    clp_buf_text(&family));
+    clp_buf_clear(&family);
+
     PyObject *callbacks = clp_children_callbacks(run);
     PyObject *own = clp_children_methods(methods, sizeof methods / sizeof *methods, run);
     PyObject *both = callbacks != NULL && own != NULL ? PySequence_Concat(callbacks, own) : NULL;
+    PyObject *all = names != NULL && both != NULL ? PySequence_Concat(names, both) : NULL;
 
+    Py_XDECREF(names);
+    Py_XDECREF(both);
     Py_XDECREF(callbacks);
     Py_XDECREF(own);
-    return both;
+    return all;
 }
 
-PyObject *clp_together_begin(PyObject *arguments)
+PyObject *clp_together_begin(PyObject *module, PyObject *arguments)
 {
     PyObject *profiler, *outfile;
-    const char *command;
-    long long family;
+    const char *command, *family;
+    unsigned rights;
     struct clp_run *run;
-    int is_server;
+    int is_server, own_name;
 
-    if (!PyArg_ParseTuple(arguments, "OO&Lsp:together", &profiler, PyUnicode_FSConverter, &outfile,
-                          &family, &command, &is_server))
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OO&Ipssp:together", &profiler, PyUnicode_FSConverter, &outfile,
+                          &rights, &own_name, &family, &command, &is_server))
         return NULL;
     if (here.run != NULL || !clp_profiler_may_go_live(profiler)) {
         Py_DECREF(outfile);
@@ -144,9 +159,12 @@ PyObject *clp_together_begin(PyObject *arguments)
     run = clp_run_new("clineprof");
     if (run != NULL) {
         run->profiler = Py_NewRef(profiler);
-        run->family = (pid_t)family;
+        run->rights = rights;
+        run->is_first = !clp_run_id_parse(family, &run->family);
+        if (run->is_first)
+            run->family = clp_run_id_new();
         clp_buf_add_text(&run->outfile, PyBytes_AS_STRING(outfile));
-        begin(run, command, is_server);
+        begin(run, command, is_server, own_name);
     }
     Py_DECREF(outfile);
     if (run == NULL)

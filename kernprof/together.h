@@ -7,9 +7,11 @@
 
 #include "../src/python/compat.h"
 
-/* together(profiler, outfile, family, command, is_server): this process takes part. `family` is the process
- * that was first, 0 when it is this one; outfile is absolute. A tuple of functions:
+/* together(profiler, outfile, rights, own_name, family, command, is_server): this process takes part. `family`
+ * is the name of the processes (clp_run_id), "" when this one is the first; outfile is absolute, `rights` are
+ * those of the files, with own_name they get this process's number. A tuple:
  *
+ *   the outfile, which has another name where that one is taken; the live file; the family
  *   the callbacks of clp_children_callbacks
  *   leave()            at the end of a process that is not the first
  *   gather(command)    the sum as the bytes of a .lprof, or None when nobody else has counted; no file is
@@ -19,6 +21,6 @@
  *
  * None when there is no place for files, which is told, or when this process has counted before. NULL
  * with an exception set. */
-PyObject *clp_together_begin(PyObject *arguments);
+PyObject *clp_together_begin(PyObject *module, PyObject *arguments);
 
 #endif

@@ -124,9 +124,11 @@ static bool take_rows(struct top *top)
 
 static void add_title(const struct top *top, struct clp_buf *out)
 {
-    clp_buf_add_format(out, "%s  process %llu %s  %.1f s  ", top->path,
+    clp_shown_add_text(out, top->path);
+    clp_buf_add_format(out, "  process %llu %s  %.1f s  ",
                        (unsigned long long)top->about.pid,
-                       top->about.running ? "is running" : "has ended",
+                       top->about.running ? "is running"
+                       : top->about.unknown ? "may be running elsewhere" : "has ended",
                        (double)top->profile.meta.wall * 1e-9);
     clp_buf_add_text(out, "q quits, < > change the column\x1b[K\r\n");
     for (size_t i = 0; i < COLUMNS; i++) {
@@ -164,9 +166,9 @@ static void add_row(const struct row *row, struct clp_buf *out)
         clp_buf_add_format(out, "%*.*f", columns[i].width, columns[i].digits,
                            columns[i].value(&row->line->measures));
     clp_buf_add_text(out, row->line->running ? " >" : "  ");
-    clp_shown_add(out, file, strlen(file));
+    clp_shown_add_text(out, file);
     clp_buf_add_format(out, ":%d ", (int)row->line->line);
-    clp_shown_add(out, row->function->name, strlen(row->function->name));
+    clp_shown_add_text(out, row->function->name);
     clp_buf_add_text(out, "  ");
     clp_shown_add(out, text.text, text.bytes < LONGEST_TEXT ? text.bytes : LONGEST_TEXT);
     clp_buf_add_text(out, "\x1b[K\r\n");
@@ -196,13 +198,17 @@ static bool draw(struct top *top)
     clp_buf_add_text(&out, "\x1b[J");
     bool done = !out.failed;
     if (done)
-        clp_words_print(STDOUT_FILENO, clp_buf_text(&out));
+        (void)clp_words_write(STDOUT_FILENO, clp_buf_text(&out), out.used);
     clp_buf_clear(&out);
     clp_mem_free(top->mem, top->rows, top->row_count, sizeof *top->rows);
     return done;
 }
 
 /* ---- the terminal ---- */
+
+/* Takes the terminal's other screen, without a cursor, long lines cut off; and gives it back. */
+static const char take[] = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+static const char give_back[] = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 static volatile sig_atomic_t told_to_end;
 
@@ -226,14 +232,13 @@ static bool take_terminal(struct termios *before)
     sigaction(SIGHUP, &action, NULL);
     if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw) != 0)
         return false;
-    /* the other screen, no cursor, long lines cut off */
-    clp_words_print(STDOUT_FILENO, "\x1b[?1049h\x1b[?25l\x1b[?7l");
+    (void)clp_words_write(STDOUT_FILENO, take, sizeof take - 1);
     return true;
 }
 
 static void give_terminal_back(const struct termios *before)
 {
-    clp_words_print(STDOUT_FILENO, "\x1b[?7h\x1b[?25h\x1b[?1049l");
+    (void)clp_words_write(STDOUT_FILENO, give_back, sizeof give_back - 1);
     tcsetattr(STDIN_FILENO, TCSAFLUSH, before);
 }
 

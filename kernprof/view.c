@@ -23,11 +23,20 @@ static bool is_text(const struct clp_view_options *options)
     return strcmp(options->format, "text") == 0;
 }
 
+/* The report of a file takes little more memory than the file. */
+static bool only_reads(const struct clp_view_options *options)
+{
+    return is_text(options) && options->file_count == 1 && !options->read_sources &&
+           !options->by_statement && options->process.count == 0;
+}
+
 /* What is worth knowing of a file that is still written stands above its report. */
 static bool read_all(const struct clp_view_options *options, struct clp_profile *sum)
 {
     bool report = is_text(options) && options->outfile == NULL;
 
+    if (only_reads(options))
+        return clp_merge_file_in_place(options->files[0], report ? 1 : 2, sum);
     if (!clp_merge_files(options->files, options->file_count, report ? 1 : 2, sum))
         return false;
     if (options->read_sources && clp_reading_add_sources(sum) != CLP_OK)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "words.h"
 #include "../src/core/file.h"
+#include "../src/core/shown.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -73,7 +74,13 @@ bool clp_words_write(int descriptor, const char *bytes, size_t count)
 
 void clp_words_print(int descriptor, const char *text)
 {
-    (void)clp_words_write(descriptor, text, strlen(text));
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf shown;
+
+    clp_buf_init(&shown, &mem);
+    clp_shown_add_lines(&shown, text);
+    (void)clp_words_write(descriptor, clp_buf_text(&shown), shown.used);
+    clp_buf_clear(&shown);
 }
 
 void clp_words_complain(const char *name, const char *text)
@@ -82,8 +89,10 @@ void clp_words_complain(const char *name, const char *text)
     struct clp_buf line;
 
     clp_buf_init(&line, &mem);
-    clp_buf_add_format(&line, "%s: %s\n", name, text);
-    clp_words_print(2, clp_buf_text(&line));
+    clp_buf_add_format(&line, "%s: ", name);
+    clp_shown_add_text(&line, text);
+    clp_buf_add_text(&line, "\n");
+    (void)clp_words_write(2, clp_buf_text(&line), line.used);
     clp_buf_clear(&line);
 }
 
@@ -98,24 +107,32 @@ void clp_words_complain_format(const char *name, const char *format, ...)
     clp_words_complain(name, text);
 }
 
-bool clp_words_put(const char *name, const char *outfile, const char *bytes, size_t count)
+void clp_words_complain_of_place(const char *name, const char *outfile,
+                                 const struct clp_fault *fault)
+{
+    clp_words_complain_format(name, "cannot write to %s: %s",
+                              outfile != NULL ? outfile : "standard output",
+                              clp_fault_text(fault));
+}
+
+bool clp_words_put(const char *name, const char *outfile, const struct clp_file_content *content)
 {
     struct clp_fault fault = {.status = CLP_IO};
 
-    if (outfile != NULL ? clp_file_write(outfile, bytes, count, &fault) == CLP_OK
-                        : clp_words_write(1, bytes, count) || errno == EPIPE)
+    if (outfile != NULL ? clp_file_write(outfile, content, &fault) == CLP_OK
+                        : clp_words_write(1, content->bytes, content->count) || errno == EPIPE)
         return true;
     if (outfile == NULL)
         fault.os_error = errno;
-    clp_words_complain_format(name, "cannot write to %s: %s",
-                              outfile != NULL ? outfile : "standard output",
-                              clp_fault_text(&fault));
+    clp_words_complain_of_place(name, outfile, &fault);
     return false;
 }
 
 int clp_words_answer(const char *name, const char *text)
 {
-    return clp_words_put(name, NULL, text, strlen(text)) ? 0 : 1;
+    const struct clp_file_content content = {.bytes = text, .count = strlen(text)};
+
+    return clp_words_put(name, NULL, &content) ? 0 : 1;
 }
 
 PyObject *clp_words_exit(int code)

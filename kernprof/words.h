@@ -4,6 +4,7 @@
 #define CLP_WORDS_H
 
 #include "../src/core/buf.h"
+#include "../src/core/file.h"
 #include "../src/python/compat.h"
 
 struct clp_words {
@@ -17,23 +18,28 @@ bool clp_words_init(struct clp_words *words, PyObject *list);
 void clp_words_clear(struct clp_words *words);
 
 /* Writes to file descriptor 1 or 2 all of it, after what the program's sys.stdout and sys.stderr
- * still hold back. Errors are ignored: there is nobody to tell. */
-void clp_words_print(int descriptor, const char *text);
-
-/* The same for any bytes; false when not all of them could be written, errno then says why. */
+ * still hold back; whoever made the bytes sees to it that a terminal takes no harm (shown.h). False when
+ * not all of them could be written, errno then says why. */
 bool clp_words_write(int descriptor, const char *bytes, size_t count);
+
+/* Writes lines as clp_words_write does, and makes them harmless. Errors are ignored: there is nobody to tell. */
+void clp_words_print(int descriptor, const char *text);
 
 /* Puts what a command makes into a file, or on standard output (NULL). False after one line of
  * complaint; that nobody reads standard output any more is none. */
-bool clp_words_put(const char *name, const char *outfile, const char *bytes, size_t count);
+bool clp_words_put(const char *name, const char *outfile, const struct clp_file_content *content);
 
-/* A text on standard output. The exit code: 1 when that failed, which has been told. */
+/* The complaint: that nothing can be written there; NULL: to standard output. */
+void clp_words_complain_of_place(const char *name, const char *outfile,
+                                 const struct clp_fault *fault);
+
+/* A text on standard output, harmless by itself. The exit code: 1 when that failed, which has been told. */
 int clp_words_answer(const char *name, const char *text);
 
-/* One line to stderr, as "NAME: text". */
+/* One line to stderr, as "NAME: text", made harmless. */
 void clp_words_complain(const char *name, const char *text);
 
-/* The same, made of a format. */
+/* clp_words_complain with a text that is made of a format. */
 void clp_words_complain_format(const char *name, const char *format, ...) CLP_PRINTF_LIKE(2, 3);
 
 /* Raises SystemExit(code); NULL. */

@@ -15,6 +15,19 @@ def core():
     return sys.modules["clineprof._core"]
 
 
+def shown(text):
+    """On one line, and without power over a terminal (src/core/shown.h). Where the C module cannot be
+    loaded, which is then what we report, Python's own escapes are used."""
+    try:
+        return core().shown(text)
+    except ImportError:
+        return repr(text)[1:-1]
+
+
+def complain(program, text):
+    sys.stderr.write("%s: %s\n" % (program, shown(text)))
+
+
 def describe():
     name = getattr(getattr(sys, "implementation", None), "name", "cpython")
     name = {"cpython": "CPython", "pypy": "PyPy"}.get(name, name)
@@ -56,5 +69,5 @@ def load(program, folder=None):
             else:
                 reason = "%s cannot load clineprof._core: %s" % (
                     sys.executable, " ".join(str(error).split()))
-    sys.stderr.write("%s: %s\n" % (program, reason))
+    complain(program, reason)
     raise SystemExit(2)

@@ -8,6 +8,7 @@ import sys
 
 VARIABLE = "CLINEPROF_CHILDREN"
 HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_hook")
+FORKED_NOT_REPLACED = 0x40  # PF_FORKNOEXEC of the kernel, in the flags of /proc/PID/stat
 SEPARATOR, ESCAPE = "\x1f", "\x1e"
 
 
@@ -35,7 +36,7 @@ def join():
     except ImportError:  # there is none for this interpreter
         return
     try:
-        sys.modules["clineprof._core"].join(int(family), outfile, folder, words, is_server())
+        sys.modules["clineprof._core"].join(family, outfile, folder, words, is_server())
     except (Exception, SystemExit) as error:
         os.write(2, b"ckernprof: process %d is not profiled: %s\n" % (
             os.getpid(), str(error).encode("utf-8", "backslashreplace")))
@@ -58,8 +59,19 @@ def _is_own():
 
 
 def is_server():
-    """multiprocessing's, or one like it, of which workers are forked until its clients have ended?"""
-    return any(".forkserver import main;" in word for word in getattr(sys, "orig_argv", [])[1:])
+    """multiprocessing's, or one like it, of which workers are forked until its clients have ended? They
+    have its command line, too."""
+    return not is_forked() and any(".forkserver import main;" in word for word in getattr(sys, "orig_argv", [])[1:])
+
+
+def is_forked():
+    """Is this a fork that has not become another program?"""
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            flags = file.read().rpartition(b")")[2].split()[6]
+    except OSError:
+        return False
+    return bool(int(flags) & FORKED_NOT_REPLACED)
 
 
 def _escaped(word):

@@ -2,6 +2,7 @@
 """memory_profiler's LineProfiler and the map from code to lines that it fills."""
 import gc
 import inspect
+import re
 import threading
 import types
 
@@ -10,6 +11,7 @@ from clineprof._memfile import MIB
 from clineprof._profile import Profile
 from clineprof._wrapping import Wrapping, warn, wrapped_function
 
+VERSION = re.compile(r" \(\d+\)$")  # of a function of which there are several texts
 MODES = {
     "psutil": "rss", "psutil_pss": "pss", "psutil_uss": "uss", "posix": "rss", "tracemalloc": None,
 }  # fmt: skip
@@ -53,7 +55,7 @@ class CodeMap(dict):
             try:
                 lines, start = inspect.getsourcelines(code)
             except (OSError, TypeError):
-                print("ERROR: Could not find file " + filename)
+                print("ERROR: Could not find file " + _boot.shown(filename))
                 return
             self._toplevel.append((filename, code, range(start, start + len(lines))))
             self[code] = {}
@@ -73,7 +75,8 @@ class CodeMap(dict):
         for measures in self.values():
             measures.clear()
         for function in profile.functions:
-            code = codes.get((function.file, function.line, function.name.rpartition(".")[2]))
+            name = VERSION.sub("", function.name).rpartition(".")[2]
+            code = codes.get((function.file, function.line, name))
             if code is not None:
                 _add_function(self[code], function)
         for measures in self.values():

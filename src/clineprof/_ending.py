@@ -7,7 +7,7 @@ import re
 import sys
 import time
 
-from clineprof import _boot, _formats
+from clineprof import _boot, _children, _formats
 from clineprof._global import SHOW, WRITE
 
 PATIENCE = 2  # seconds
@@ -35,10 +35,6 @@ def _command():
     return " ".join(map(_quoted, sys.argv)).encode("utf-8", "backslashreplace").decode()
 
 
-def write(path, bytes_):
-    _formats.replace(path, bytes_)
-
-
 class Ending:
     """Who writes: the process that enabled the profile, and no child of it. A fork that outlives it, as
     a daemon does, writes in its place, beside its files if there are any, and prints nothing."""
@@ -47,12 +43,18 @@ class Ending:
         self.profile, self.profiler = profile, profiler
         self.folder = _working_folder()
         self.began = time.time()
-        self.process = None if _is_worker() else _identity(os.getpid())
+        self.process = None if _is_worker() else _boot.core().identity()
+        self.is_worker = False  # of a program that is not profiled itself
+        self.suffix = _boot.core().rank()  # of the files' names
+        self.rights = _formats.program_rights()
         self.session = os.getsid(0)
         self.forked_from = self.forked_at = self.live = None
         self.together = None  # a _together.Together
         self.sum = None  # bytes of a file: what all of them have counted
         self.lost = False  # a file that was to be written is not
+        self.has_names = False  # .. that no other process writes
+        self.written = set()  # names of files
+        self.ended = False
 
     def count_others(self):
         """The processes of the program are counted together, each in a live file of its own. False
@@ -61,20 +63,50 @@ class Ending:
 
         first = _together.first()
         if first is not None:
-            self.forked_from, self.process = first[:2], None
+            self.forked_from, self.process = first[0], None
             self.began = 0  # long after the first one, which may have written since
+        elif (self.process is None or _is_forked()) and not _children.is_server():
+            self.is_worker, self.process = True, _boot.core().identity()
         if first is not None or (self.process is not None and self._has_place()):
-            self.together = _together.begin(self.profiler, self.process, self._path(), _command())
+            self.together = _together.begin(self.profiler, self._path(), self.rights, self.is_worker, _command())
+        if self.together is not None and first is None:
+            self._take_names(self.together.outfile)
+        if self.is_worker:
+            self._begin_worker()
         return self.together is not None
+
+    def _begin_worker(self):
+        """It may be ended without a word, and multiprocessing ends its forks without atexit."""
+        util = sys.modules.get("multiprocessing.util")
+        if util is not None:
+            util.Finalize(None, self.at_exit, exitpriority=-1000)
+        if self.together is not None:
+            _boot.complain("clineprof", "worker process %d counts into '%s'; when it ends by itself it writes '%s'"
+                           % (os.getpid(), self._from_folder(self.together.live),
+                              self._from_folder(self.together.outfile)))  # fmt: skip
+
+    def _from_folder(self, path):
+        return os.path.relpath(path, self.folder) if self.folder else path
+
+    def _take_names(self, outfile):
+        """The files are called by the outfile that this process has alone."""
+        self.has_names = True
+        self.suffix = outfile[len(os.path.join(self.folder, self.profile.output_prefix)):-len(".lprof")]
 
     def keep(self):
         """What is counted lies in a live file beside the profile to be, however the process dies. Where
         there is no place for it, or there will be no such file, there is none."""
         if self.process is not None and self._has_place():
-            self.live = _boot.core().keep(self.profiler, self._path(), _command())
+            names = _boot.core().keep(self.profiler, self._path(), self.rights, _command())
+            if names is not None:
+                outfile, self.live = names
+                self._take_names(outfile)
+
+    def _prefix(self):
+        return self.profile.output_prefix + self.suffix
 
     def _path(self):
-        return os.path.join(self.folder, self.profile.output_prefix + ".lprof")
+        return os.path.join(self.folder, self._prefix() + ".lprof")
 
     def _has_place(self):
         return self._writes("lprof") and os.access(os.path.dirname(self._path()), os.W_OK)
@@ -87,6 +119,9 @@ class Ending:
             self.profiler.after_fork()
 
     def at_exit(self):
+        if self.ended:
+            return
+        self.ended = True
         if self.process is not None:
             self.show()
             _boot.core().keep_end(not self.lost)
@@ -113,13 +148,15 @@ class Ending:
         if self.process is None:
             return
         self._gather()
-        prefix = self.profile.output_prefix
-        told = self._terminal() if self._writes("stdout") else ""
+        if not self.has_names and self._is_taken():
+            self._take_own_name()
+        prefix = self._prefix()
+        told = self._terminal() if self._writes("stdout") and not self.is_worker else ""
         for path, bytes_ in self._files(prefix):
             told += self._write(path, bytes_)
         if self._writes("lprof"):
-            told += "To view details run:\n%s -m clineprof -%stmz %s\n" % (
-                _quoted(sys.executable), "r" * _has_rich(), _quoted(prefix + ".lprof"))
+            told += "To view details run:\n%s\n" % _boot.shown("%s -m clineprof -%stmz %s" % (
+                _quoted(sys.executable), "r" * _has_rich(), _quoted(prefix + ".lprof")))
         _print(told)
 
     def _writes(self, what):
@@ -139,7 +176,7 @@ class Ending:
         try:
             return self._rendered({**SHOW, **self.profile.show_config, **more})
         except (TypeError, ValueError) as error:
-            sys.stderr.write("clineprof: profile.show_config is not used: %s\n" % error)
+            _boot.complain("clineprof", "profile.show_config is not used: %s" % error)
             self.profile.show_config = {"rich": False}
             return self._rendered({**SHOW, **more})
 
@@ -162,21 +199,22 @@ class Ending:
 
     def _write(self, path, bytes_):
         try:
-            write(os.path.join(self.folder, path), bytes_)
+            _formats.replace(os.path.join(self.folder, path), bytes_, self.rights)
+            self.written.add(path)
         except OSError as error:
             return self._write_elsewhere(path, bytes_, error)
-        return "Wrote profile results to %s\n" % path
+        return "Wrote profile results to %s\n" % _boot.shown(path)
 
     def _write_elsewhere(self, path, bytes_, error):
         """A run is not lost because its folder went away."""
-        sys.stderr.write("clineprof: cannot write '%s': %s\n" % (path, error.strerror))
+        _boot.complain("clineprof", "cannot write '%s': %s" % (path, error.strerror))
         try:
             path = _formats.put_aside(os.path.basename(path), bytes_)
         except OSError as error:
-            sys.stderr.write("clineprof: nor to the temporary folder: %s\n" % error.strerror)
+            _boot.complain("clineprof", "nor to the temporary folder: %s" % error.strerror)
             self.lost = True
             return ""
-        return "Wrote profile results to %s\n" % path
+        return "Wrote profile results to %s\n" % _boot.shown(path)
 
     # ---- an heir ----
 
@@ -188,18 +226,19 @@ class Ending:
     def _is_orphan(self):
         """A daemon has a session of its own; one that ends at once may do so before those who started
         it have."""
+        if self.forked_from[2] != _boot.core().identity()[2]:
+            return False  # of another machine or pid namespace: its number says nothing here
         end = time.monotonic() + (PATIENCE if os.getsid(0) != self.session else 0)
-        while _identity(self.forked_from[0]) == self.forked_from:
+        while _runs(self.forked_from):
             if time.monotonic() >= end:
                 return False
             time.sleep(0.01)
         return True
 
     def _write_as_heir(self):
-        prefix = self.profile.output_prefix
-        if self._is_taken(prefix):
-            prefix = "%s-%d" % (prefix, os.getpid())
-        for path, bytes_ in self._files(prefix):
+        if self._is_taken():
+            self._take_own_name()
+        for path, bytes_ in self._files(self._prefix()):
             self._write(path, bytes_)
         self._remove_parents()
 
@@ -210,20 +249,31 @@ class Ending:
 
         try:
             meta = load(self.live).meta if self.live is not None else {}
-            if meta and meta["pid"] == self.forked_from[0] and (
+            if meta and meta["pid"] == int(self.forked_from[0]) and (
                     meta["start"] + meta["wall"] * 1e-9 < self.forked_at + SOON):  # fmt: skip
                 os.unlink(self.live)
         except (OSError, ValueError):
             pass
 
-    def _is_taken(self, prefix):
+    def _take_own_name(self):
+        """Files with the process's number."""
+        ending = ".lprof" if self._writes("lprof") else ".txt"
+        before = os.path.join(self.folder, self._prefix())
+        try:
+            made = _boot.core().own_name(before + ending, self.rights)
+        except OSError:  # it cannot be written there anyway
+            made = "%s-%d%s" % (before, os.getpid(), ending)
+        self.suffix += made[len(before):-len(ending)]
+
+    def _is_taken(self):
         """Has another process of this run written there?"""
-        for ending in ".lprof", ".txt":
+        for path in self._prefix() + ".lprof", self._prefix() + ".txt":
             try:
-                if os.stat(os.path.join(self.folder, prefix + ending)).st_mtime >= self.began:
-                    return True
+                written = os.stat(os.path.join(self.folder, path)).st_mtime
             except OSError:
-                pass
+                continue
+            if written >= self.began and path not in self.written:
+                return True
         return False
 
 
@@ -248,15 +298,30 @@ def _working_folder():
         return ""
 
 
-def _identity(pid):
-    """(pid, when it started) of a process that runs; None of one that is gone or has ended. Numbers
-    are used again."""
+def _runs(identity):
+    """Does this process of our pid namespace still run? Numbers are used again."""
+    fields = _read("/proc/%s/stat" % identity[0]).rpartition(b")")[2].split()  # behind its name
+    return fields[:1] not in ([], [b"Z"], [b"X"]) and fields[19].decode() == identity[1]
+
+
+def _is_forked():
+    """Is this a fork of a process that runs the same Python, as a server's worker is? A daemon's parent has
+    gone."""
+    if not _children.is_forked():
+        return False
+    parent = "/proc/%d/" % os.getppid()
     try:
-        with open("/proc/%d/stat" % pid, "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
+        return os.readlink(parent + "exe") == os.readlink("/proc/self/exe")
+    except OSError:  # it is another user's, as where a worker gives rights up
+        return _read(parent + "comm") == _read("/proc/self/comm")
+
+
+def _read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
     except OSError:
-        return (pid, None) if pid == os.getpid() else None
-    return None if fields[0] in (b"Z", b"X") else (pid, fields[19])
+        return b""
 
 
 def _is_worker():

@@ -4,6 +4,7 @@
 Off, it costs nothing: a function comes back as it is, and nothing but sys and os is imported. So all
 that is needed only when it is on stands in functions and is imported there.
 """
+import _thread
 import builtins
 import os
 import sys
@@ -63,6 +64,7 @@ class GlobalProfiler:
         self._ending = None  # what is to be done at the end of the process: an _ending.Ending
         self._schedule = None
         self._make_profile = None  # clineprof.Profile, once it is needed
+        self._lock = _thread.RLock()  # several threads may be the first to use it
 
     def __repr__(self):
         state = {None: "not decided yet", False: "off", True: "on"}[self.enabled]
@@ -82,8 +84,9 @@ class GlobalProfiler:
         """
         if output_prefix is not None:
             self.output_prefix = os.fspath(output_prefix)
-        if self._profile is None and not self._take_launchers():
-            self._start()
+        with self._lock:
+            if self._profile is None and not self._take_launchers():
+                self._start()
         self.enabled = self._profile is not None
 
     def disable(self):
@@ -119,13 +122,16 @@ class GlobalProfiler:
         return True
 
     def _start(self):
+        os.register_at_fork(after_in_child=self._lock._at_fork_reinit)
         try:
             from clineprof import _ending
 
             self._profile, self._ending = _ending.begin(self, self._is_wanted())
             self._make_profile = _profile_class()
         except (ImportError, RuntimeError) as error:
-            sys.stderr.write("clineprof: %s; nothing is profiled\n" % error)
+            from clineprof import _boot
+
+            _boot.complain("clineprof", "%s; nothing is profiled" % error)
 
     # ---- what is profiled ----
 
@@ -193,9 +199,9 @@ class GlobalProfiler:
         path = os.fspath(path)
         if self._is_on():
             _refuse_at_the_end()
-            from clineprof import _ending
+            from clineprof import _ending, _formats
 
-            _ending.write(path, _ending.content(self._profile))
+            _formats.replace(path, _ending.content(self._profile))
 
     def checkpoint(self):
         """A round is over, for `ckernprof --leaks=checkpoints`, which looks for lines that keep more

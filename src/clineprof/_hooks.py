@@ -5,6 +5,8 @@ import os
 import sys
 import sysconfig
 
+from clineprof import _boot
+
 ME = "clineprof hook"
 USAGE = """\
 usage: clineprof hook install|remove|status
@@ -30,7 +32,8 @@ def main(words):
     """The exit code. words: the whole command line, ["clineprof", "hook", ..]."""
     actions = {"install": install, "remove": remove, "status": status}
     if words[2:] in (["-h"], ["--help"]):
-        return _say(USAGE)
+        _boot.core().print(USAGE)
+        return 0
     if len(words) != 3 or words[2] not in actions:
         what = "'%s'" % " ".join(words[2:]) if words[2:] else "nothing"
         return _complain("it takes one of install, remove and status, not %s" % what, 2)
@@ -45,31 +48,29 @@ def install(path):
     from clineprof import _formats
 
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    _formats.replace(path, (LINE % {"folder": folder}).encode("utf-8", "surrogateescape"))
-    return _say("Installed '%s'\n" % path)
+    _formats.replace(path, (LINE % {"folder": folder}).encode("utf-8", "surrogateescape"), 0o666)
+    return _say("Installed '%s'" % path)
 
 
 def remove(path):
     try:
         os.unlink(path)
     except FileNotFoundError:
-        return _say("There is no hook in %s\n" % sys.executable)
-    return _say("Removed '%s'\n" % path)
+        return _say("There is no hook in %s" % sys.executable)
+    return _say("Removed '%s'" % path)
 
 
 def status(path):
     there = os.path.exists(path)
-    return _say("The hook is there: '%s'\n" % path if there else
-                "There is no hook in %s\n" % sys.executable)  # fmt: skip
+    return _say("The hook is there: '%s'" % path if there else
+                "There is no hook in %s" % sys.executable)  # fmt: skip
 
 
 def _say(text):
-    from clineprof import _boot
-
-    _boot.core().print(text)
+    _boot.core().print(_boot.shown(text) + "\n")
     return 0
 
 
 def _complain(text, code):
-    sys.stderr.write("%s: %s\n" % (ME, text))
+    _boot.complain(ME, text)
     return code

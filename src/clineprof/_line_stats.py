@@ -24,6 +24,8 @@ class LineStats:
     {('spam.py', 1, 'eat'): [(2, 20, 6000)]}
     """
 
+    _sources = {}  # texts of functions as they ran, by the keys of timings; no file has them
+
     def __init__(self, timings, unit):
         self.timings, self.unit = timings, unit
 
@@ -51,14 +53,15 @@ class LineStats:
         """Writes the tables to a text stream, or to standard output. See show_text."""
         from clineprof import _line_text
 
-        _line_text.show_text(self.timings, self.unit, output_unit, stream, stripzeros, details,
-                             summarize, sort, rich, config=config)  # fmt: skip
+        _line_text.show_sourced(self._sources, self.timings, self.unit, output_unit, stream, stripzeros,
+                                details, summarize, sort, rich, config=config)  # fmt: skip
 
     def to_file(self, filename):
         """Writes what line_profiler and clineprof open. OSError when it cannot be written."""
         state = {"timings": dict(self.timings), "unit": self.unit}
-        with open(filename, "wb") as file:
-            file.write(BEGINNING + pickle.dumps(state, 2)[2:-1] + END)
+        from clineprof import _formats
+
+        _formats.replace(filename, BEGINNING + pickle.dumps(state, 2)[2:-1] + END)
 
     @classmethod
     def from_files(cls, file, /, *files):
@@ -96,7 +99,9 @@ def of_profile(profile):
     """LineStats of a clineprof.Profile."""
     timings = {key: [(line, max(hits, 1), time) for line, hits, time in rows]
                for key, rows in profile.timings.items()}  # one that began before the window: no hit
-    return LineStats(timings, profile.unit)
+    stats = LineStats(timings, profile.unit)
+    stats._sources = {(f.file, f.line, f.name): f.source for f in profile.functions if f.source}
+    return stats
 
 
 # ---- files -----------------------------------------------------------------------------------

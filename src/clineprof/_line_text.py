@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """line_profiler's tables of timings, to the character."""
+import io
 import linecache
 import os
 import sys
 import tempfile
 import types
+
+from clineprof import _boot
 
 WIDTHS = types.MappingProxyType({"line": 6, "hits": 9, "time": 12, "perhit": 8, "percent": 8})
 TITLES = "Line #", "Hits", "Time", "Per Hit", "% Time", "Line Contents"
@@ -62,31 +65,44 @@ def show_text(stats, unit, output_unit=None, stream=None, stripzeros=False, deta
     function at the end. sort: the one that took longest last. rich: in colours, where the package
     rich is installed. config: where widths of columns are looked up (get_column_widths).
     """
+    show_sourced({}, stats, unit, output_unit, stream, stripzeros, details, summarize, sort, rich,
+                 config=config)  # fmt: skip
+
+
+def show_sourced(sources, stats, unit, output_unit=None, stream=None, stripzeros=False, details=True,
+                 summarize=False, sort=False, rich=False, *, config=None):  # fmt: skip
+    """show_text, but these texts of functions, by the keys of stats, need not be read from files."""
     stream = sys.stdout if stream is None else stream
     stream.write("Timer unit: %g s\n\n" % (unit if output_unit is None else output_unit))
     order = sorted(stats.items(), key=lambda item: _total(item[1])) if sort else stats.items()
     if details:
         for (filename, line, name), timings in order:
-            show_func(filename, line, name, timings, unit, output_unit, stream, stripzeros, rich,
-                      config=config)  # fmt: skip
+            _show_func(sources.get((filename, line, name)), filename, line, name, timings, unit,
+                       output_unit, stream, stripzeros, rich, config)  # fmt: skip
     if summarize:
         write = _rich_summary(stream) if rich else None
         for (filename, line, name), timings in order:
             seconds = _total(timings) * unit
             if seconds or not stripzeros:
-                row = seconds, filename, line, name
+                row = seconds, _boot.shown(filename), line, _boot.shown(name)
                 write(row) if write else stream.write(SUMMARY % row + "\n")
 
 
 def show_func(filename, start_lineno, func_name, timings, unit, output_unit=None, stream=None,
               stripzeros=False, rich=False, *, config=None):  # fmt: skip
     """Writes the table of one function: timings is [(line, hits, time), ..]. See show_text."""
+    _show_func(None, filename, start_lineno, func_name, timings, unit, output_unit, stream, stripzeros,
+               rich, config)  # fmt: skip
+
+
+def _show_func(source, filename, start_lineno, func_name, timings, unit, output_unit, stream, stripzeros,
+               rich, config):  # fmt: skip
     stream = sys.stdout if stream is None else stream
     if stripzeros and not sum(hits for _, hits, _ in timings):
         return
     total = _total(timings)
     stream.write("Total time: %g s\n" % (total * unit))
-    source = _source(stream, filename, start_lineno, func_name, timings)
+    lines = _lines(stream, filename, start_lineno, func_name, timings, source)
     least = get_column_widths(config)
     least = {name: max(width, least[name]) for name, width in WIDTHS.items()}
     scale = 1.0 if output_unit is None else unit / output_unit
@@ -96,8 +112,9 @@ def show_func(filename, start_lineno, func_name, timings, unit, output_unit=None
     numbers = " ".join("%%%ds" % width for width in widths)
     header = numbers % TITLES[:-1] + "  " + TITLES[-1]
     stream.write("\n%s\n%s\n" % (header, "=" * len(header)))
-    rows = [(numbers % (line, *cells.get(line, ("",) * 4)), text.rstrip("\n").rstrip("\r"))
-            for line, text in enumerate(source, start_lineno)]  # fmt: skip
+    rows = [(numbers % (line, *cells.get(line, ("",) * 4)),
+             _boot.shown(text.rstrip("\n").rstrip("\r")))
+            for line, text in enumerate(lines, start_lineno)]  # fmt: skip
     if not (rich and _write_rich(stream, rows)):
         for row, text in rows:
             _write(stream, row + "  ", text)
@@ -108,15 +125,18 @@ def _total(timings):
     return sum(time for _, _, time in timings)
 
 
-def _source(stream, filename, start, name, timings):
+def _lines(stream, filename, start, name, timings, source):
     """Says which function it is; its lines, empty ones when they are not known."""
     exists = os.path.exists(filename)
-    if exists or is_generated_code(filename):
-        stream.write("File: %s\nFunction: %s at line %d\n" % (filename, name, start))
+    if source is not None or exists or is_generated_code(filename):
+        stream.write("File: %s\nFunction: %s at line %d\n"
+                     % (_boot.shown(filename), _boot.shown(name), start))  # fmt: skip
+        if source is not None:
+            return io.StringIO(source, newline="").readlines()
         if exists:
             linecache.clearcache()  # it may have changed
         return get_code_block(filename, start)
-    stream.write(NOT_FOUND % filename)
+    stream.write(NOT_FOUND % _boot.shown(filename))
     lines = [line for line, _, _ in timings] or [start]
     return [""] * (max(lines) - min(min(lines), start) + 1)
 

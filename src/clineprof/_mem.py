@@ -4,6 +4,7 @@ import argparse
 import errno
 import os
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,8 @@ class Parser(argparse.ArgumentParser):
     """Of what is wrong one line is said."""
 
     def error(self, message):
-        self.exit(2, "%s: %s; see %s --help\n" % (self.prog, message, self.prog))
+        _boot.complain(self.prog, "%s; see %s --help" % (message, self.prog))
+        self.exit(2)
 
 
 def main(words):
@@ -63,8 +65,13 @@ def main(words):
 
 def _complain(text, code):
     sys.stdout.flush()
-    sys.stderr.write("%s: %s\n" % (ME, text))
+    _boot.complain(ME, text)
     return code
+
+
+def _say(text):
+    """Names and paths have no power over a terminal."""
+    print(_boot.shown(text))
 
 
 def _flushed(code):
@@ -142,9 +149,10 @@ def run(words, name="run"):
                      "a program to run must be given")
     if options.backend == "tracemalloc":
         parser.error("tracemalloc sees only the process that it is in; choose another --backend")
-    if options.output is None:
+    options.is_named = options.output is not None
+    if not options.is_named:
         options.output = _free_name()
-    print("%s: Sampling memory every %ss" % (ME, options.interval))
+    _say("%s: Sampling memory every %ss" % (ME, options.interval))
     return (_attach if options.attach else _run)(options, program)
 
 
@@ -157,7 +165,7 @@ def _free_name():
 
 
 def _run(options, program):
-    print("running new process")
+    _say("running new process")
     python = options.python
     if program[0].endswith(".py") and not options.nopython:
         if options.multiprocess:
@@ -166,7 +174,7 @@ def _run(options, program):
     command = _command_line(program)
     if not python:
         return _record_program(options, program, command)
-    print("running as a Python program...")
+    _say("running as a Python program...")
     interpreter = program.pop(0) if program[0].startswith("python") else sys.executable
     if not program:
         raise SystemExit(_complain("a script or module must follow '%s'" % interpreter, 2))
@@ -239,7 +247,7 @@ def _inner_stays(inner):
 
 
 def _attach(options, program):
-    print("attaching to existing process, using hint: %s" % program[0])
+    _say("attaching to existing process, using hint: %s" % program[0])
     sys.stdout.flush()
     pid = int(program[0]) if program[0].isdigit() else _process_named(program[0])
     if not 0 < pid < 1 << 31:
@@ -277,18 +285,37 @@ def _recorder(options, command):
     return kind(options, command)
 
 
+def _open_private(path, flags):
+    """The command line may hold what is nobody's business, and another user's link may lead anywhere."""
+    try:
+        about = os.lstat(path)
+    except OSError:
+        about = None
+    is_link = about is not None and stat.S_ISLNK(about.st_mode)
+    if is_link and about.st_uid not in (0, os.geteuid()):
+        raise OSError(errno.EPERM, "it is another user's symbolic link")
+    return os.open(path, flags if is_link else flags | os.O_NOFOLLOW, 0o600)
+
+
 class ToText:
     """Writes what is recorded as mprof does, while it comes in."""
 
     def __init__(self, options, command):
         self.options, self.command, self.path = options, command, options.output
-        self.existed = os.path.exists(self.path)
+        self.existed = options.is_named and os.path.exists(self.path)
         try:
-            self.file = open(self.path, "a", encoding="utf-8", errors="backslashreplace")
+            self.file = self._open()
+        except FileExistsError:  # another recording has begun in this moment
+            self.path = _free_name()
+            self.file = self._open()
         except OSError as error:
             raise Wrong("cannot write '%s': %s" % (self.path, error.strerror)) from None
         self.file.write("CMDLINE %s\n" % " ".join(command.split("\n")))
         self.sampler = None
+
+    def _open(self):
+        return open(self.path, "a" if self.options.is_named else "x", encoding="utf-8", errors="backslashreplace",
+                    opener=_open_private)  # fmt: skip
 
     def remove(self):
         """Nothing was recorded."""
@@ -391,7 +418,7 @@ def _last_or(words):
     files = _memfile.known()
     if not files:
         raise Wrong("there is no recording (mprofile_*.dat) in this folder; 'clineprof mem run' makes one")
-    print("Using last profile data.")
+    _say("Using last profile data.")
     return [files[-1]]
 
 
@@ -403,9 +430,9 @@ def peak(words):
     for path in _last_or(options.profiles):
         recording = _memfile.read(path)
         sizes = _sizes_during(recording, options.func)
-        print("%s\t%s MiB" % (path, "%.3f" % max(sizes) if sizes else "NaN"))
+        _say("%s\t%s MiB" % (path, "%.3f" % max(sizes) if sizes else "NaN"))
         for pid, samples in recording.children.items():
-            print("  Child %s\t\t\t%.3f MiB" % (pid, max(size for _, size in samples)))
+            _say("  Child %s\t\t\t%.3f MiB" % (pid, max(size for _, size in samples)))
 
 
 def _sizes_during(recording, name):
@@ -419,16 +446,16 @@ def show_list(words):
     _parser("list", "", "Lists the recordings in this folder, with their numbers.").parse_args(words)
     for number, path in enumerate(_memfile.known()):
         t = path[len("mprofile_"):]
-        print("%d %s %s:%s:%s %s/%s/%s" % (number, path, t[8:10], t[10:12], t[12:14], t[6:8], t[4:6],
+        _say("%d %s %s:%s:%s %s/%s/%s" % (number, path, t[8:10], t[10:12], t[12:14], t[6:8], t[4:6],
                                            t[:4]))  # fmt: skip
 
 
 def _remove(files, dry_run):
     if dry_run:
-        print("Files to be removed: ")
+        _say("Files to be removed: ")
     for path in files:
         if dry_run:
-            print(path)
+            _say(path)
             continue
         try:
             os.remove(path)

@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 
+from clineprof import _boot
 from clineprof._memfile import Wrong
 
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b")
@@ -232,7 +233,7 @@ def _chart(recording, options, width, height, plain):
     low = min(size for _, size in samples)
     low = 0 if low < peak / 2 else low - (peak - low) / 10 - 1e-6
     columns = _columns(samples, begin, end, width)
-    lines = ["%s" % _printable(_title([recording], options)), ""]
+    lines = [_boot.shown(_title([recording], options)), ""]
     lines += _rows(columns, low, peak, height, plain)
     axis = "%-10.3g%*.3g s" % (begin, max(width - 10, 1), end)
     lines += [" " * 10 + ("+" if plain else "\u2514") + ("-" if plain else "\u2500") * width,
@@ -245,10 +246,6 @@ def _chart(recording, options, width, height, plain):
     if not options.no_function_ts:
         lines += _stay_rows(recording.stays, begin, end, width)
     return "\n".join(lines) + "\n"
-
-
-def _printable(text):
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _columns(samples, begin, end, width):
@@ -294,7 +291,7 @@ def _stay_rows(stays, begin, end, width):
             row[first:last + 1] = "[" + "-" * (last - first - 1) + "]" if last > first else "|"
         total = sum(leave - enter for enter, leave in spans[name])
         rows.append("%9s  %s" % ("", "".join(row).rstrip()))
-        rows.append("%9s  %s %.3fs" % ("", _printable(short[name]), total))
+        rows.append("%9s  %s %.3fs" % ("", _boot.shown(short[name]), total))
     return rows
 
 
@@ -359,7 +356,7 @@ def thinned(samples, most=PAGE_SAMPLES):
 
 
 def _escaped(text):
-    return html.escape("".join(letter if letter.isprintable() else "?" for letter in text))
+    return html.escape(_boot.shown(text))
 
 
 def _ticks(low, high):

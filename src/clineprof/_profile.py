@@ -17,6 +17,7 @@ COLUMNS = (
 TIME_TABLE = {
     "hits": "hits", "time_ns": "time", "raw_time_ns": "raw_time", "self_ns": "self",
     "raw_self_ns": "raw_self", "await_ns": "await", "max_ns": "max",
+    "below_resolution": "below_resolution",
 }  # fmt: skip
 MEMORY_TABLE = {
     "rss_bytes": "rss", "grown_bytes": "grown", "released_bytes": "released",
@@ -48,7 +49,9 @@ def load(path, *more):
     """
     from clineprof import _boot
 
-    return Profile(_boot.core().load(path, *more))
+    profile = Profile(_boot.core().load(path, *more))
+    profile._rights = _boot.core().rights(path, *more)
+    return profile
 
 
 class Profile:
@@ -66,6 +69,7 @@ class Profile:
         self.meta = data["meta"]
         self.timeline = data["timeline"]
         self.functions = [Function(item) for item in data["functions"]]
+        self._rights = None  # of files that are made of it: its own file's, or the program's
 
     def __repr__(self):
         return "<clineprof.Profile: %d functions>" % len(self.functions)
@@ -182,21 +186,27 @@ class Function:
     total: time inside it, callees included, recursion once; raw_total: as the clock saw it
     numbers: the line numbers that have measures, ascending
     source: its text as it ran, from its first line on; None when that is not known
+    source_changed: it is not known because its file holds another text by now
     leaks: verdicts on its lines, as Profile.leaks has them
     running: numbers of the lines that were being executed, of a run that had not ended
+    compiler: what compiled it ("numba", "torch.compile"): calls of the compiled code are in no number;
+        or None
 
-    function["time"] is the column of that name (COLUMNS, and "increment"), as long as `numbers`.
+    function["time"] is the column of that name (COLUMNS, "increment", "below_resolution"), as long as
+    `numbers`.
     """
 
     __slots__ = (
-        "file", "line", "name", "total", "raw_total", "numbers", "source", "running", "leaks",
-        "_columns", "_texts",
+        "file", "line", "name", "total", "raw_total", "numbers", "source", "source_changed",
+        "running", "leaks", "compiler", "_columns", "_texts",
     )  # fmt: skip
 
     def __init__(self, data):
         self.file, self.line, self.name = data["file"], data["line"], data["name"]
         self.total, self.raw_total = data["total"], data["raw_total"]
-        self.source, self.running, self.leaks = data["source"], data["running"], data["leaks"]
+        self.source, self.source_changed = data["source"], data.get("source_changed", False)
+        self.running, self.leaks = data["running"], data["leaks"]
+        self.compiler = data["compiler"]
         self._columns = data["lines"]
         self.numbers = self._columns.pop("line")
         self._texts = None
@@ -210,6 +220,8 @@ class Function:
             return [up - down for up, down in zip(self["grown"], self["released"])]
         if column in self._columns:
             return self._columns[column]
+        if column == "below_resolution":
+            return [False] * len(self.numbers)
         if column not in COLUMNS:
             raise KeyError(column)
         return [0] * len(self.numbers)
@@ -236,7 +248,8 @@ class Line:
 
     Every column is an attribute: hits; time, raw_time, self, raw_self, max and awaited (the column
     "await", which Python does not take for a name) in units; rss, grown, released, increment,
-    self_increment and largest in bytes.
+    self_increment and largest in bytes. below_resolution: is the line so short that its time is an
+    estimate?
     """
 
     __slots__ = "function", "_place"
@@ -258,6 +271,10 @@ class Line:
     @property
     def increment(self):
         return self.grown - self.released
+
+    @property
+    def below_resolution(self):
+        return self.function["below_resolution"][self._place]
 
 
 def _measure(column):

@@ -209,6 +209,7 @@ class _Outcome:
 
     def __init__(self, config):
         self.path = os.path.join(str(config.invocation_params.dir), config.option.clineprof_out)
+        self.before = _state(self.path)
         self.lines = config.option.clineprof_lines
         self.messages = []
         self.made = None  # the file's content
@@ -223,7 +224,10 @@ class _Outcome:
     def write(self, made):
         """The session is not lost where that fails."""
         try:
+            if _state(self.path) not in (None, self.before):  # another session has written it meanwhile
+                self.path = _boot.core().own_name(self.path, _formats.program_rights())
             _formats.replace(self.path, made)
+            self.before = _state(self.path)
         except OSError as error:
             self.messages.append("cannot write '%s': %s" % (self.path, error.strerror))
             made = self._write_elsewhere(made)
@@ -242,11 +246,19 @@ class _Outcome:
             return
         terminal.section("clineprof")
         for message in self.messages:
-            terminal.write_line(message, yellow=True)
+            terminal.write_line(_boot.shown(message), yellow=True)
         if self.made and self.lines:
             terminal.write(_boot.core().hottest(self.made, self.lines))
         if self.made:
-            terminal.write_line("Wrote profile results to '%s'" % _from_here(self.path))
+            terminal.write_line(_boot.shown("Wrote profile results to '%s'" % _from_here(self.path)))
+
+
+def _state(path):
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return about.st_ino, about.st_mtime_ns
 
 
 def _from_here(path):

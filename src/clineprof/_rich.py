@@ -16,6 +16,7 @@ TIME = ("dim", "", "", "color(179)", "color(178)", "color(172)", "color(208)", "
         "bold color(197)", "bold color(196)")
 MEMORY = ("dim", "", "", "color(73)", "color(74)", "color(38)", "color(39)", "bold color(33)",
           "bold color(99)", "bold color(129)")
+ESTIMATE = "dim italic"
 SYNTAX = "ansi_dark"
 # Pygments takes some ten seconds for a hundred thousand lines.
 LINES_WITH_SYNTAX = 10_000
@@ -64,12 +65,13 @@ def coloured(text, console, width):
 
 
 class Row:
-    __slots__ = "cells", "time", "memory", "kind"
+    __slots__ = "cells", "time", "memory", "estimate", "kind"
 
     def __init__(self, line):
         self.kind = line[0]
+        self.estimate = self.kind == ROW and line[1] == "e"
         if self.kind == ROW:
-            self.time, self.memory = int(line[1]), int(line[2])
+            self.time, self.memory = 0 if self.estimate else int(line[1]), int(line[2])
             self.cells = line[3:].split(CELL)
         else:
             self.time = self.memory = 0
@@ -130,6 +132,7 @@ class Pens:
         self.unicode = not console.options.ascii_only
         self.time = [self.pen(style) for style in TIME]
         self.memory = [self.pen(style) for style in MEMORY]
+        self.estimate = self.pen(ESTIMATE)
         self.dim, self.bold = self.pen("dim"), self.pen("bold")
         self.name = self.pen("bold cyan")
 
@@ -301,6 +304,8 @@ class Painter:
         if self.layout.left_out:
             yield "Left out in %d columns: %s." % (
                 self.layout.width, ", ".join(self.layout.left_out))
+        if any(row.estimate for table in self.page.tables for row in table.rows):
+            yield "Times in italics are estimates: what the profiler itself cost is larger."
         if plain:
             yield ("To be quick, %d of %d functions, the hottest that are not too long, have their "
                    "syntax in colours." % (len(self.highlighted), len(self.page.tables)))
@@ -352,7 +357,8 @@ class Painter:
 
     def row(self, table, row, pieces):
         layout, pens = self.layout, self.pens
-        heat = {"t": pens.time[row.time], "p": pens.time[row.time], "b": pens.memory[row.memory],
+        time = pens.estimate if row.estimate else pens.time[row.time]
+        heat = {"t": time, "p": time, "b": pens.memory[row.memory],
                 "n": pens.dim, "l": pens.dim, "f": pens.name}
         out = []
         for at, cell in enumerate(row.cells[:-1]):

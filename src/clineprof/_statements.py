@@ -6,21 +6,10 @@ import ast
 import warnings
 
 
-def starts(path):
-    """For each line of the file, from line 0, the line on which its statement begins, as the bytes of
-    C ints. The lines of a compound statement's header are one; its body's statements are their own. No
-    bytes when the file cannot be read or parsed."""
-    try:
-        with open(path, "rb") as file:
-            text = file.read()
-        tree = ast.parse(text)
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return b""
-    return first_lines(tree, len(text.splitlines())).tobytes()
-
-
 def starts_in(text):
-    """The same of a function's own text, from line 1 on; an indented one is taken for a body."""
+    """For each line of the text, from line 0, the line on which its statement begins, as the bytes of C
+    ints. The lines of a compound statement's header are one; its body's statements are their own. An
+    indented text is taken for a function's body. No bytes when it cannot be parsed."""
     indented = text[:1] in (b" ", b"\t")
     try:
         with warnings.catch_warnings():

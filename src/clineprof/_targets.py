@@ -8,6 +8,7 @@ types are compared, and dicts read, without asking them.
 import sys
 
 FUNCTION, MODULE = type(lambda: 0), type(sys)
+DEEPEST = 64  # wrappers within wrappers: deeper ones are surely circular
 PARSE_ONLY = 0x400  # PyCF_ONLY_AST
 dict_of = type.__dict__["__dict__"].__get__
 home_of = type.__dict__["__module__"].__get__
@@ -47,9 +48,19 @@ def from_its_package(target):
     if type(module) is not MODULE:
         return held_by_class(name)
     package = (name.rpartition(".")[0] or name) + "."
-    return [thing for thing in list(vars(module).values()) if type(thing) is FUNCTION
-            and type(thing.__module__) is str and thing.__module__ != name
-            and (thing.__module__ + ".").startswith(package)]
+    held = list(vars(module).values())
+    return [thing for thing in map(below_wrappers, held) if thing is not None
+            and thing.__module__ != name and (thing.__module__ + ".").startswith(package)]
+
+
+def below_wrappers(thing):
+    """The body of a decorated function. functools.wraps gives the wrapper its name and module, but the
+    wrapper's code is the decorator's, and all that it decorates shares it. None where there is none."""
+    for _ in range(DEEPEST):
+        if type(thing) is not FUNCTION or "__wrapped__" not in vars(thing):
+            break
+        thing = vars(thing)["__wrapped__"]
+    return thing if type(thing) is FUNCTION and type(thing.__module__) is str else None
 
 
 def held_by_class(target):
@@ -60,11 +71,13 @@ def held_by_class(target):
         return []
     held = [getattr_static(thing, part) for thing in list(dict_of(cls).values())
             for part in ("__func__", "fget", "fset", "fdel", "func")]
-    return [thing for thing in held if type(thing) is FUNCTION and thing.__module__ == home]
+    return [thing for thing in map(below_wrappers, held) if thing is not None and thing.__module__ == home]
 
 
 def getattr_static(thing, name):
-    """Only of what cannot have a __getattr__ of somebody's own."""
+    """Only of what cannot run somebody's own code: a module may have a __getattr__, a class descriptors."""
+    if is_class(thing) or type(thing) is MODULE:
+        return None
     try:
         home = home_of(type(thing))
     except AttributeError:

@@ -55,4 +55,4 @@ class TimeStamper:
         """Writes a row for each stay to a text stream, or to standard output."""
         stream = sys.stdout if stream is None else stream
         for name, level, (size, enter), (size_after, leave) in self._stays:
-            stream.write(stay_row((name, enter, size, leave, size_after, level)))
+            stream.write(stay_row((_boot.shown(name), enter, size, leave, size_after, level)))

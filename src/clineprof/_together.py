@@ -14,11 +14,11 @@ VARIABLE = "CLINEPROF_FAMILY"
 
 
 def first():
-    """(pid, start, outfile) of the process that was first, by the environment; None: it is this one,
-    which may have been another program before."""
+    """(its identity, the name of the family, outfile) of the process that was first, by the environment;
+    None: it is this one, which may have been another program before."""
     try:
-        pid, start, outfile = os.environ[VARIABLE].split(":", 2)
-        return None if int(pid) == os.getpid() else (int(pid), start.encode(), outfile)
+        *identity, family, outfile = os.environ[VARIABLE].split(":", 4)
+        return None if identity == list(_boot.core().identity()) else (tuple(identity), family, outfile)
     except (KeyError, ValueError):
         return None
 
@@ -26,8 +26,8 @@ def first():
 class Together:
     """This process's part."""
 
-    def __init__(self, functions):
-        *callbacks, self.leave, self._gather, self._end = functions
+    def __init__(self, parts):
+        self.outfile, self.live, family, *callbacks, self.leave, self._gather, self._end = parts
         _children.begin(None, callbacks)
         self.is_server = _children.is_server()
 
@@ -36,25 +36,26 @@ class Together:
         try:
             return self._gather(command)
         except MemoryError:
-            sys.stderr.write("clineprof: out of memory; the profile lacks other processes\n")
+            _boot.complain("clineprof", "out of memory; the profile lacks other processes")
             return None
 
     def end(self, written):
         self._end(written)
 
 
-def begin(profiler, me, outfile, command):
-    """A Together, or None. me: (pid, start) of the first process if it is this one. Before anything is
+def begin(profiler, outfile, rights, own_name, command):
+    """A Together, or None. own_name: the outfile gets this process's number. Before anything is
     selected."""
     earlier = first()
-    family, outfile = (earlier[0], earlier[2]) if earlier else (0, outfile)
-    functions = _boot.core().together(profiler, outfile, family, command, _children.is_server())
-    if functions is None:
+    family, outfile = earlier[1:] if earlier else ("", outfile)
+    core = _boot.core()
+    parts = core.together(profiler, outfile, rights, own_name, family, command, _children.is_server())
+    if parts is None:
         return None
     if not earlier:
-        os.environ[VARIABLE] = "%d:%s:%s" % (me[0], (me[1] or b"").decode(), outfile)
+        os.environ[VARIABLE] = ":".join((*core.identity(), parts[2], parts[0]))
         _end_after_multiprocessing()
-    return Together(functions)
+    return Together(parts)
 
 
 def _end_after_multiprocessing():

@@ -16,6 +16,7 @@ import linecache
 import logging
 import sys
 
+from clineprof import _boot
 from clineprof._code_map import CodeMap, LineProfiler, choose_backend
 from clineprof._memusage import MemitResult, memory_usage
 from clineprof._time_stamper import TimeStamper
@@ -51,7 +52,7 @@ def show_results(prof, stream=None, precision=1):
     size = "{0:%d.%df} MiB" % (precision + 4, precision)
     header = HEADER.format("Line #", "Mem usage", "Increment", "Occurrences", "Line Contents")
     for filename, lines in prof.code_map.items():
-        for text in "Filename: %s\n" % filename, header, "=" * len(header):
+        for text in "Filename: %s\n" % _boot.shown(filename), header, "=" * len(header):
             stream.write(text + "\n")  # one by one: LogFile makes a record of each
         texts = linecache.getlines(filename)
         for number, measures in lines:
@@ -60,7 +61,7 @@ def show_results(prof, stream=None, precision=1):
             if measures:
                 increment, usage, occurrences = measures
                 cells = size.format(usage), size.format(increment), occurrences
-            stream.write(HEADER.format(number, *cells, text))
+            stream.write(HEADER.format(number, *cells, _boot.shown(text.rstrip("\n")) + "\n"))
         stream.write("\n\n")
 
 

@@ -19,7 +19,7 @@ void clp_arena_init(struct clp_arena *arena, struct clp_pages *pages);
 /* Everything handed out is gone. */
 void clp_arena_reset(struct clp_arena *arena);
 
-/* Likewise, and the pages go back. */
+/* Everything handed out is gone, and the pages go back. */
 void clp_arena_clear(struct clp_arena *arena);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define FIRST_ROOM 64
+#define LONG ((size_t)1 << 20)
 
 void clp_buf_init(struct clp_buf *buf, struct clp_mem *mem)
 {
@@ -26,7 +27,7 @@ static clp_status grow(struct clp_buf *buf, size_t more)
     if (room < buf->used + more + 1)
         room = buf->used + more + 1;
     void *block = buf->bytes;
-    clp_status status = clp_mem_grow(buf->mem, &block, &buf->room, room, 1);
+    clp_status status = clp_mem_resize(buf->mem, &block, &buf->room, room);
     buf->bytes = block;
     return status;
 }
@@ -104,4 +105,10 @@ void clp_buf_cut(struct clp_buf *buf, size_t used)
 const char *clp_buf_text(const struct clp_buf *buf)
 {
     return buf->bytes == NULL ? "" : buf->bytes;
+}
+
+void clp_drain_long(const struct clp_drain *drain, struct clp_buf *text)
+{
+    if (drain->take != NULL && text->used >= LONG)
+        drain->take(drain->data, text);
 }

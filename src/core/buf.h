@@ -33,4 +33,13 @@ void clp_buf_cut(struct clp_buf *buf, size_t used);
 /* The bytes so far as a text; "" before the first append. Borrowed until the next change. */
 const char *clp_buf_text(const struct clp_buf *buf);
 
+/* Who takes a long text piece by piece. */
+struct clp_drain {
+    void (*take)(void *data, struct clp_buf *text); /* empties it; NULL: all is wanted at once */
+    void *data;
+};
+
+/* Has what is there taken when it is long. */
+void clp_drain_long(const struct clp_drain *drain, struct clp_buf *text);
+
 #endif

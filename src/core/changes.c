@@ -17,23 +17,6 @@ static const char text_title[] = "  Line Contents";
 
 /* ---- pieces ---- */
 
-const char *clp_changes_file(const char *file, const char *folder)
-{
-    size_t bytes = folder == NULL ? 0 : strlen(folder);
-
-    while (bytes > 0 && folder[bytes - 1] == '/')
-        bytes--;
-    if (bytes != 0 && strncmp(file, folder, bytes) == 0 && file[bytes] == '/' &&
-        file[bytes + 1] != 0)
-        return file + bytes + 1;
-    return file;
-}
-
-static void add_shown(struct clp_buf *out, const char *text)
-{
-    clp_shown_add(out, text, strlen(text));
-}
-
 static int side_of(const struct clp_compared_row *row)
 {
     return row->has[CLP_NEW] ? CLP_NEW : CLP_OLD;
@@ -59,10 +42,10 @@ void clp_changes_add_place(const struct clp_compared_function *function,
     if (row != NULL)
         side = side_of(row);
     const struct clp_profile_function *shown = function->sides[side];
-    add_shown(out, clp_changes_file(shown->file, folder));
+    clp_shown_add_text(out, clp_shown_file(shown->file, folder));
     clp_buf_add_format(out, ":%lld: ",
                        row != NULL ? (long long)row->line[side] : (long long)shown->first_line);
-    add_shown(out, shown->name);
+    clp_shown_add_text(out, shown->name);
     clp_buf_add_text(out, ": ");
 }
 
@@ -92,7 +75,8 @@ void clp_changes_add_breach(const struct clp_breach *breach, const char *folder,
     clp_changes_add_place(breach->function, breach->row, folder, out);
     clp_buf_add_format(out, "%s ", clp_measure_name(breach->gate->measure));
     clp_changes_add_change(breach->gate->measure, &breach->change, out);
-    clp_buf_add_format(out, " breaks %.*s", (int)breach->gate->bytes, breach->gate->text);
+    clp_buf_add_text(out, " breaks ");
+    clp_shown_add(out, breach->gate->text, breach->gate->bytes);
     if (text.bytes != 0)
         clp_buf_add_text(out, ": ");
     clp_shown_add(out, text.text, text.bytes);
@@ -480,11 +464,11 @@ static void add_texts(struct clp_buf *out, const char *before, const char *after
 {
     const char *first = before != NULL ? before : after;
 
-    add_shown(out, first);
+    clp_shown_add_text(out, first);
     if (before == NULL || after == NULL || strcmp(before, after) == 0)
         return;
     clp_buf_add_text(out, " -> ");
-    add_shown(out, after);
+    clp_shown_add_text(out, after);
 }
 
 static void add_place(struct changes *changes, const struct clp_compared_function *function)
@@ -496,10 +480,10 @@ static void add_place(struct changes *changes, const struct clp_compared_functio
     struct clp_buf *out = changes->out;
 
     clp_buf_add_text(out, "File: ");
-    add_texts(out, before != NULL ? clp_changes_file(before->file, folder) : NULL,
-              after != NULL ? clp_changes_file(after->file, folder) : NULL);
+    add_texts(out, before != NULL ? clp_shown_file(before->file, folder) : NULL,
+              after != NULL ? clp_shown_file(after->file, folder) : NULL);
     clp_buf_add_text(out, "\nFunction: ");
-    add_shown(out, one->name);
+    clp_shown_add_text(out, one->name);
     if (before != NULL && before->first_line != one->first_line)
         clp_buf_add_format(out, " at line %d -> %d\n", (int)before->first_line,
                            (int)one->first_line);

@@ -38,7 +38,4 @@ void clp_changes_add_breach(const struct clp_breach *breach, const char *folder,
 /* The row's text, on the new side where it is there, without white space around it. */
 struct clp_span clp_changes_text(const struct clp_compared_row *row);
 
-/* What is left of the file's name when it lies under the folder. */
-const char *clp_changes_file(const char *file, const char *folder);
-
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "choice.h"
+#include "wire.h"
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,14 @@ enum clp_choice_order clp_choice_order_named(const char *name)
 
 /* ---- which ---- */
 
-static bool was_hit(const struct clp_profile_function *function)
+static bool was_hit(const struct clp_profile *profile, const struct clp_profile_function *function)
 {
-    for (size_t i = 0; i < function->line_count; i++)
-        if (function->lines[i].measures.hits != 0)
-            return true;
-    return false;
+    struct clp_wire_rows rows;
+
+    clp_wire_rows_start(&rows, profile, function);
+    while (rows.at != NULL && rows.at->measures.hits == 0)
+        clp_wire_rows_next(&rows);
+    return rows.at != NULL;
 }
 
 static bool matches_name(char *const *patterns, const char *name)
@@ -46,28 +49,28 @@ static bool matches_path(char *const *patterns, const char *path)
     return false;
 }
 
-static bool is_wanted(const struct clp_choice_options *options,
+static bool is_wanted(const struct clp_profile *profile, const struct clp_choice_options *options,
                       const struct clp_profile_function *function)
 {
-    return (!options->skip_zero || was_hit(function)) &&
+    return (!options->skip_zero || was_hit(profile, function)) &&
            (options->functions == NULL || matches_name(options->functions, function->name)) &&
            (options->files == NULL || matches_path(options->files, function->file));
 }
 
 /* ---- keys ---- */
 
-uint64_t clp_choice_total(const struct clp_profile_function *function, bool raw_times)
+uint64_t clp_choice_total(const struct clp_profile *profile,
+                          const struct clp_profile_function *function, bool raw_times)
 {
     uint64_t total = raw_times ? function->raw_total : function->total;
-    uint64_t sum = 0;
+    struct clp_wire_rows rows;
 
     if (total != 0)
         return total;
-    for (size_t i = 0; i < function->line_count; i++) {
-        const struct clp_measures *measures = &function->lines[i].measures;
-        sum += raw_times ? measures->raw_time : measures->time;
-    }
-    return sum;
+    clp_wire_rows_start(&rows, profile, function);
+    for (; rows.at != NULL; clp_wire_rows_next(&rows))
+        total += raw_times ? rows.at->measures.raw_time : rows.at->measures.time;
+    return total;
 }
 
 static double key_of_line(const struct clp_measures *measures, enum clp_choice_order order, bool raw)
@@ -88,16 +91,25 @@ static double key_of_line(const struct clp_measures *measures, enum clp_choice_o
     }
 }
 
-/* Of all lines the sum, of resident sizes the largest. */
-static double key_of(const struct clp_profile_function *function, enum clp_choice_order order,
-                     bool raw)
+static bool has_measure(enum clp_choice_order order)
 {
+    return order != CLP_CHOICE_BY_ORDER && order != CLP_CHOICE_BY_NAME;
+}
+
+/* Of all lines the sum, of resident sizes the largest. */
+static double key_of(const struct clp_profile *profile, const struct clp_profile_function *function,
+                     enum clp_choice_order order, bool raw)
+{
+    struct clp_wire_rows rows;
     double key = 0;
 
+    if (!has_measure(order))
+        return 0;
     if (order == CLP_CHOICE_BY_TIME)
-        return (double)clp_choice_total(function, raw);
-    for (size_t i = 0; i < function->line_count; i++) {
-        double at_line = key_of_line(&function->lines[i].measures, order, raw);
+        return (double)clp_choice_total(profile, function, raw);
+    clp_wire_rows_start(&rows, profile, function);
+    for (; rows.at != NULL; clp_wire_rows_next(&rows)) {
+        double at_line = key_of_line(&rows.at->measures, order, raw);
         if (order != CLP_CHOICE_BY_MEM)
             key += at_line;
         else if (at_line > key)
@@ -132,16 +144,11 @@ static void sort(const struct clp_profile *profile, enum clp_choice_order order,
 {
     for (size_t i = 0; i < count; i++) {
         const struct clp_profile_function *function = &profile->functions[places[i].index];
-        places[i].key = key_of(function, order, raw);
+        places[i].key = key_of(profile, function, order, raw);
         places[i].name = order == CLP_CHOICE_BY_NAME ? function->name : NULL;
     }
     if (count > 1)
         qsort(places, count, sizeof *places, compare_places);
-}
-
-static bool has_measure(enum clp_choice_order order)
-{
-    return order != CLP_CHOICE_BY_ORDER && order != CLP_CHOICE_BY_NAME;
 }
 
 /* Puts what is chosen at the front of places; how many that are. */
@@ -153,7 +160,7 @@ static size_t choose(const struct clp_profile *profile, const struct clp_choice_
     size_t count = 0;
 
     for (size_t i = 0; i < profile->function_count; i++)
-        if (is_wanted(options, &profile->functions[i]))
+        if (is_wanted(profile, options, &profile->functions[i]))
             places[count++].index = i;
     if (options->top != 0 && options->top < count) {
         sort(profile, first, options->raw_times, places, count);
@@ -259,17 +266,18 @@ static size_t find_lines(const struct clp_choice *choice, const struct clp_profi
 {
     enum clp_choice_order order =
         has_measure(options->order) ? options->order : CLP_CHOICE_BY_TIME;
+    struct clp_wire_rows rows;
     size_t count = 0;
 
     for (size_t i = 0; i < choice->count; i++) {
-        const struct clp_profile_function *function = &profile->functions[choice->places[i]];
-        for (size_t j = 0; j < function->line_count; j++) {
-            const struct clp_measures *measures = &function->lines[j].measures;
+        clp_wire_rows_start(&rows, profile, &profile->functions[choice->places[i]]);
+        for (; rows.at != NULL; clp_wire_rows_next(&rows)) {
+            const struct clp_measures *measures = &rows.at->measures;
             if (!has_data(measures))
                 continue;
             /* `function` is where it stands among the chosen ones for as long as they are sorted */
             lines[count++] = (struct clp_choice_line){
-                i, j, key_of_line(measures, order, options->raw_times)};
+                i, rows.next - 1, key_of_line(measures, order, options->raw_times)};
         }
     }
     return count;

@@ -36,7 +36,8 @@ enum clp_choice_order clp_choice_order_named(const char *name);
 
 /* The nanoseconds of a function that its lines' shares are of: its inclusive time; line_profiler knows
  * only the sum of its lines. */
-uint64_t clp_choice_total(const struct clp_profile_function *function, bool raw_times);
+uint64_t clp_choice_total(const struct clp_profile *profile,
+                          const struct clp_profile_function *function, bool raw_times);
 
 /* Places in profile->functions. The list is owned, free it with clp_choice_clear. */
 struct clp_choice {

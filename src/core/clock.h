@@ -28,7 +28,7 @@ double clp_clock_wall(void);
  * counter's rate. Cannot fail. */
 struct clp_clock clp_clock_start(void);
 
-/* The same with CLOCK_MONOTONIC, whatever the kernel trusts. */
+/* Takes the first reading of CLOCK_MONOTONIC, whatever the kernel trusts. Cannot fail. */
 struct clp_clock clp_clock_start_monotonic(void);
 
 /* Nanoseconds per tick as measured from the start until now. */

@@ -34,7 +34,7 @@ void clp_edges_clear(struct clp_edges *edges);
 /* Does a line begin at `to` when it is executed right after `from`? */
 bool clp_edge_counts(const struct clp_edges *edges, uint32_t from, uint32_t to);
 
-/* The same when an exception takes it from `from` to its handler. */
+/* Does a line begin at the handler when an exception leads there from `from`? */
 bool clp_edge_throw_counts(const struct clp_edges *edges, uint32_t from, uint32_t handler);
 
 /* The RERAISE with the place of the exception to which this handler falls through; CLP_NOWHERE when it
@@ -47,7 +47,7 @@ static inline bool clp_edges_begins(const struct clp_edges *edges, uint32_t at)
     return (edges->flags[at] & (CLP_EDGE_FALL_COUNTS | CLP_EDGE_COUNTED)) != 0;
 }
 
-/* .. or may one begin, as the place of a re-raised exception has it? */
+/* May a line begin at this instruction, if only by the place of an exception that is raised again? */
 static inline bool clp_edges_may_begin(const struct clp_edges *edges, uint32_t at)
 {
     return clp_edges_begins(edges, at) || (edges->flags[at] & CLP_EDGE_MAY_COUNT) != 0;

@@ -51,7 +51,7 @@ static struct clp_rss_cell *rss_cell(const struct clp_activation *top)
 }
 
 /* What the line event of the stay on top cost, if it belongs to this activation. */
-static inline uint64_t own_cost(const struct clp_thread *thread)
+static inline int64_t own_cost(const struct clp_thread *thread)
 {
     return on_line(thread) && !thread->top->continued ? thread->line_cost : 0;
 }
@@ -83,12 +83,12 @@ static INLINE void end_stay(struct clp_thread *thread)
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
     if (cell->open != 0) {
-        cell->nested_correction -= (int64_t)own_cost(thread);
+        cell->nested_correction -= own_cost(thread);
         return;
     }
-    uint64_t ticks = thread->last - top->start;
-    uint64_t correction = (thread->correction - top->start_correction) / CLP_CORRECTION_ONE;
-    top->carried += ticks > correction ? ticks - correction : 0;
+    int64_t ticks = (int64_t)(thread->last - top->start);
+    int64_t correction = clp_engine_whole_ticks(thread->correction - top->start_correction);
+    top->carried += ticks > correction ? (uint64_t)(ticks - correction) : 0;
     if ((int64_t)top->carried > cell->max)
         cell->max = (int64_t)top->carried;
     if (thread->rss != top->start_rss)
@@ -116,7 +116,7 @@ static inline void begin_first_line(struct clp_thread *thread, struct clp_cell *
     begin_line(thread, cell);
     cell->self_correction += top->entry_cost;
     if (CLP_UNLIKELY(cell->open != 0))
-        cell->nested_correction -= (int64_t)top->entry_cost;
+        cell->nested_correction -= top->entry_cost;
     if (CLP_UNLIKELY(special))
         clp_engine_make_special(thread);
 }
@@ -152,7 +152,8 @@ static INLINE struct clp_activation *push(struct clp_thread *thread, struct clp_
     top->frame = frame;
     top->block = block;
     top->cell = &thread->outside;
-    top->special = top->off_line = top->continued = false;
+    top->special = top->continued = false;
+    top->before = 0;
     top->code = 0;
     top->carried = 0;
     top->suspended = NULL;
@@ -194,7 +195,7 @@ static inline bool is_plain(const struct clp_thread *thread)
 }
 
 /* Ends the interval and the stay of the body on top; top->carried is how long it has taken. */
-static INLINE void end_body(struct clp_thread *thread, uint64_t at, uint64_t cost,
+static INLINE void end_body(struct clp_thread *thread, uint64_t at, int64_t cost,
                             int64_t plain_cost_ticks)
 {
     struct clp_cell *cell = thread->top->cell;
@@ -220,12 +221,26 @@ static INLINE void end_body(struct clp_thread *thread, uint64_t at, uint64_t cos
     thread->top->carried = ticks > 0 ? (uint64_t)ticks : 0;
 }
 
+/* A body that is left before a line has begun, as by an exception thrown into a generator that has not
+ * started, is time of its caller's line, but not of its function: no line of that has it. */
+static void take_back(const struct clp_thread *thread, const struct clp_activation *left)
+{
+    struct clp_block *block = left->block;
+
+    if (block->running != 0)
+        return; /* the outer body has the time */
+    block->total -= thread->last - left->entered;
+    block->total_correction -= thread->correction - left->entered_correction;
+}
+
 /* Takes the body on top, which has ended, off the stack. */
-static INLINE void go_out(struct clp_thread *thread, uint64_t cost)
+static INLINE void go_out(struct clp_thread *thread, int64_t cost)
 {
     const struct clp_activation *left = thread->top--;
 
     clp_engine_bring(thread, left, thread->correction);
+    if (CLP_UNLIKELY(left->cell == &thread->outside))
+        take_back(thread, left);
     clp_engine_add_cost(thread, cost);
 }
 
@@ -271,8 +286,14 @@ void clp_engine_leave(struct clp_thread *thread, uint64_t now)
 
 void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now)
 {
+    struct clp_cost cost = thread->last_line;
+
+    if (!clp_engine_has_line(thread, line))
+        cost.before = 0;
+    else if (!on_line(thread)) /* the interval that ends is its own: it is charged a line event */
+        cost.before += thread->line_cost;
     clp_engine_line(thread, line, now);
-    leave(thread, now, (struct clp_cost){.after = thread->last_line}, thread->line_ticks);
+    leave(thread, now, cost, clp_engine_whole_ticks(thread->line_cost + cost.before));
 }
 
 static INLINE void note_place(struct clp_suspended *record, const struct clp_thread *thread,
@@ -281,6 +302,7 @@ static INLINE void note_place(struct clp_suspended *record, const struct clp_thr
     record->function = popped->block->function;
     record->on_line = popped->cell != &thread->outside;
     record->line = record->on_line ? (uint32_t)(popped->cell - popped->block->cells) : 0;
+    record->before = popped->before;
     record->carried = popped->carried;
     record->since = now;
 }
@@ -324,12 +346,13 @@ static INLINE struct clp_suspended *find_suspended(struct clp_thread *thread, ui
 
 /* The body on top goes on at the line at which it was suspended. */
 static INLINE void stand_at(struct clp_thread *thread, const struct clp_suspended *record,
-                            uint64_t cost)
+                            int64_t cost)
 {
     struct clp_activation *top = thread->top;
 
     thread->correction -= cost; /* go_in gave it to nobody */
     top->cell = &top->block->cells[record->line];
+    top->before = record->before;
     top->carried = record->carried;
     top->continued = true;
     clp_engine_make_special(thread);
@@ -337,7 +360,7 @@ static INLINE void stand_at(struct clp_thread *thread, const struct clp_suspende
 }
 
 static INLINE void take_up(struct clp_thread *thread, struct clp_suspended *record, uint64_t now,
-                    uint64_t cost)
+                    int64_t cost)
 {
     thread->top->suspended = record;
     if (!record->on_line)

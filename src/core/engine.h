@@ -25,10 +25,16 @@
  * stays as it is. The hot path adds it once. Whatever makes a stay more than that sets `special` and
  * keeps where it began: its largest time and its change of memory are known when it ends.
  *
- * Correction. What an event itself costs is known from calibration. A line event's cost belongs to
- * the line that it begins; of the other events, a part to the interval before and a part to the
- * one behind. The sum so far is running per thread, so a callee takes the difference between its end
- * and its beginning, exactly as it does with time.
+ * Correction. What an event itself costs is known from calibration: a part of it lies before its
+ * reading of the clock, in the interval that ends there, and a part behind it, in the next one. Nearly
+ * all intervals begin and end with a line event, so a line is charged one whole line event per hit, the
+ * second part of its own and the first part of the next. Where its interval begins or ends with another
+ * event, it is charged the difference, which may be negative. The sum so far is running per thread, so
+ * a callee takes the difference between its end and its beginning, exactly as it does with time.
+ *
+ * The last line. `return x` is one event: the line begins and the body is left at one reading, so the
+ * line has no interval. It is charged no line event and given what its instructions take, `work`, which
+ * is taken off the caller's line, in whose interval they run.
  *
  * Memory. The same two sums over resident bytes. A read is skipped when too little time has passed
  * since the thread's last event for a single page fault; the next read carries the difference.
@@ -46,7 +52,8 @@
  * Several stacks. Where the program switches between stacks of its own within a thread (greenlets),
  * all of a stack suspends and is kept under whoever it belongs to until that goes on.
  *
- * Not synchronised: one thread at a time, the one that holds the interpreter's lock. */
+ * Not synchronised: one thread at a time, the one that holds the interpreter's lock. It may take other threads'
+ * activations off their stacks. Only clp_engine_end_thread needs no lock. */
 #ifndef CLP_ENGINE_H
 #define CLP_ENGINE_H
 
@@ -62,16 +69,21 @@
 
 #define CLP_CORRECTION_ONE 256 /* corrections count 1/256 ticks */
 
-/* What an event costs the program, in 1/256 ticks: before the clock is read for it, and after. */
+/* What an event adds to the interval before its reading of the clock and to the one behind it, in
+ * 1/256 ticks. Within a selected body that is counted from what a line event would add there. */
 struct clp_cost {
-    uint64_t before, after;
+    int64_t before, after;
 };
 
+/* All in 1/256 ticks. */
 struct clp_costs {
-    uint64_t line; /* in whole: it belongs to the line that begins */
+    int64_t line; /* a line event, in whole */
     struct clp_cost enter, leave, suspend, resume;
-    uint64_t last_line; /* beyond a line event: of one that leaves the body, too. Its caller's */
-    uint64_t foreign; /* an event of a function that is not selected, in whole (settrace) */
+    int64_t last_line;   /* a line event that leaves the body, too: the part behind its reading */
+    int64_t work;        /* what the instructions of such a line take, all of it there */
+    int64_t foreign;     /* an event of a function that is not selected, in whole (settrace) */
+    int64_t instruction; /* what a cheap instruction of the program takes: a load or store of a local */
+    int64_t unadapted;   /* what one takes longer when the event there keeps it from being adapted */
 };
 
 struct clp_activation {
@@ -80,13 +92,16 @@ struct clp_activation {
     struct clp_cell *cell; /* of the line being executed, or the thread's `outside` */
     uint64_t code;  /* a tracer's: identity of the code that runs; 0 at first */
     bool special;   /* the stay is more than one interval; the start_.. below are set */
-    bool off_line;  /* a tracer's, that sees instructions: the next one begins its line anew */
     bool continued; /* the stay was suspended; its line event belongs to an earlier activation */
-    uint64_t start, start_correction;
+    int32_t before; /* a tracer's: the line of the instruction executed last; -1: it has none, 0: it is
+                     * the cell's */
+    uint64_t start;
+    int64_t start_correction;
     int64_t start_rss;
     uint64_t carried;                     /* ticks of this execution before a suspension */
-    uint64_t entered, entered_correction; /* when the body was entered or resumed */
-    uint64_t entry_cost;                  /* of that event, for the first line to take */
+    uint64_t entered;                     /* when the body was entered or resumed */
+    int64_t entered_correction;
+    int64_t entry_cost;                   /* of that event, for the first line to take */
     struct clp_suspended *suspended;      /* its record of an earlier suspension, or NULL */
 };
 
@@ -104,18 +119,19 @@ struct clp_thread {
     struct clp_activation *top;
     uint64_t last;          /* the thread's last event, on its own clock */
     uint64_t stopped;       /* ticks its clock has stood still */
-    uint64_t correction;    /* of all events so far, 1/256 ticks */
-    uint64_t line_cost;     /* of a line event, 1/256 ticks */
+    int64_t correction;     /* of all events so far, 1/256 ticks */
+    int64_t line_cost;      /* of a line event, 1/256 ticks */
     int64_t line_ticks;     /* the same in whole ticks */
     int64_t leave_ticks;    /* .. with that of the leaving which ends the line */
     int64_t suspend_ticks;  /* .. of the suspension */
     struct clp_cost enter, leave; /* the engine's costs */
-    uint64_t last_line;
+    struct clp_cost last_line;    /* what the line is charged, no line event but its work; its caller's */
     uint64_t rss_span;            /* the engine's */
     uint32_t usage;         /* resident size at the last read, in CLP_USAGE_UNIT bytes */
     bool broken;            /* out of memory once: records nothing more */
     bool unhooked;          /* a tracer's: its next event does what could not be done before */
-    volatile bool ended;    /* the system's thread is gone; may be reaped */
+    bool traced;            /* a tracer's: at its last event the thread had a trace function */
+    bool ended;             /* clp_engine_end_thread was called: may be reaped */
     uint32_t group;         /* of the engine's; 0: of no name */
     int64_t rss, last_rss;  /* resident bytes by what it did itself, at the last read and event */
     struct clp_engine *engine;
@@ -146,6 +162,12 @@ struct clp_rss_change {
 
 #define CLP_OPEN_CHANGES 16 /* the oldest one makes room: it stays the other threads' */
 
+/* How long the quickest of the last reads of resident memory took, and the quickest since. Ticks. */
+struct clp_read_cost {
+    uint64_t least, next;
+    uint32_t count; /* reads since */
+};
+
 struct clp_engine {
     struct clp_mem *mem; /* borrowed */
     struct clp_functions functions;
@@ -155,6 +177,7 @@ struct clp_engine {
     uint64_t rss_span; /* ticks below which no memory can have changed */
     int64_t rss;       /* resident bytes at the last read of any thread */
     bool knows_rss;    /* was there one? */
+    struct clp_read_cost read_cost;
     uint64_t changes;  /* seen so far, while there were several threads */
     int64_t others;    /* bytes of them that stayed the other threads' */
     struct clp_rss_change open[CLP_OPEN_CHANGES]; /* the oldest first */
@@ -200,13 +223,19 @@ bool clp_engine_runs(const struct clp_engine *engine, uint32_t function);
 
 /* Sums over all threads, those that have ended too. */
 struct clp_engine_totals {
-    uint64_t correction; /* 1/256 ticks */
-    uint64_t stopped;    /* ticks */
+    int64_t correction; /* 1/256 ticks */
+    uint64_t stopped;   /* ticks */
     uint64_t reads;
     int64_t others_grown, others_released;
 };
 
 void clp_engine_sum(const struct clp_engine *engine, struct clp_engine_totals *totals);
+
+/* What a damaged live file says of many threads may not fit into a sum: it is wrong then, and no more. */
+static inline void clp_engine_add_total(int64_t *sum, int64_t value)
+{
+    *sum = (int64_t)((uint64_t)*sum + (uint64_t)value);
+}
 
 /* Resident memory is read from now on: every block gets room for it. Once; false: no memory, some
  * have it, and it may be tried again. */
@@ -244,7 +273,7 @@ void clp_engine_switch_stack(struct clp_thread *thread, const void *from, const 
 /* What is kept under this address belonged to somebody who is gone. */
 void clp_engine_forget_stack(struct clp_engine *engine, const void *owner);
 
-/* The same of all that are kept. */
+/* Forgets every stack that is kept. */
 void clp_engine_forget_stacks(struct clp_engine *engine);
 
 /* Is a body of the function on a stack that is kept? */
@@ -273,6 +302,13 @@ static inline void clp_engine_stand_still(struct clp_thread *thread, uint64_t ti
     thread->stopped += ticks;
 }
 
+/* The system's thread is gone. May be called in it, without the interpreter's lock; it must not touch
+ * its counters any more. */
+static inline void clp_engine_end_thread(struct clp_thread *thread)
+{
+    __atomic_store_n(&thread->ended, true, __ATOMIC_RELEASE);
+}
+
 /* Has the thread counters for this function yet? The first entry makes them, which takes time. */
 static inline bool clp_engine_has_block(const struct clp_thread *thread, uint32_t function)
 {
@@ -285,14 +321,14 @@ static inline bool clp_engine_wants_rss(const struct clp_thread *thread, uint64_
 }
 
 /* Something that is no event of a selected function cost the program this much, in 1/256 ticks. */
-static inline void clp_engine_add_cost(struct clp_thread *thread, uint64_t cost)
+static inline void clp_engine_add_cost(struct clp_thread *thread, int64_t cost)
 {
     struct clp_cell *cell = thread->top->cell;
 
     thread->correction += cost;
     cell->self_correction += cost;
     if (cell->open != 0) /* the outer execution brings it in the whole of its callee */
-        cell->nested_correction -= (int64_t)cost;
+        cell->nested_correction -= cost;
 }
 
 /* Resident memory was read just before an event, while the process had no other thread. */
@@ -305,7 +341,7 @@ struct clp_reach {
     bool never_waited; /* the same where the other threads hold less than that */
 };
 
-/* The same where there are other threads. */
+/* Resident memory was read just before an event, while the process had other threads. */
 void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_reach reach);
 
 /* For a thread that stands for another one: how far its time, what is taken off it, and its memory at
@@ -317,6 +353,10 @@ static inline void clp_engine_copy_clock(struct clp_thread *into, const struct c
     into->correction = from->correction;
     into->usage = from->usage;
 }
+
+/* A read took so many ticks: how many of them it cost. Where it took many times as long as others, the
+ * system had given the processor to somebody else meanwhile, and the rest is the program's wall time. */
+uint64_t clp_engine_read_cost(struct clp_engine *engine, uint64_t ticks);
 
 /* Is there nothing to share: has nothing changed since the thread's last read? */
 static inline bool clp_engine_is_settled(const struct clp_thread *thread, int64_t rss)
@@ -361,6 +401,14 @@ static inline bool clp_engine_line_plain(struct clp_thread *thread, size_t place
     return true;
 }
 
+/* Does the function of the body on top have this line? */
+static inline bool clp_engine_has_line(const struct clp_thread *thread, int32_t line)
+{
+    const struct clp_block *block = thread->top->block;
+
+    return (uint32_t)line - (uint32_t)block->lowest_line < block->line_count;
+}
+
 /* Line `line` of the file begins in the body on top, which the tracer has made sure is the running
  * one. A line that the function does not have is dropped. */
 static inline void clp_engine_line(struct clp_thread *thread, int32_t line, uint64_t now)
@@ -368,7 +416,7 @@ static inline void clp_engine_line(struct clp_thread *thread, int32_t line, uint
     uint32_t index = (uint32_t)line - (uint32_t)thread->top->block->lowest_line;
     uint64_t at = now - thread->stopped;
 
-    if (CLP_LIKELY(index < thread->top->block->line_count) &&
+    if (CLP_LIKELY(clp_engine_has_line(thread, line)) &&
         CLP_UNLIKELY(!clp_engine_line_plain(thread, clp_block_place(index), at)))
         clp_engine_line_special(thread, clp_block_place(index), at);
 }
@@ -408,10 +456,10 @@ clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint6
     caller->self_correction += cost.before;
     if (caller->open++ != 0) {
         caller->nested -= (int64_t)ticks;
-        caller->nested_correction -= (int64_t)cost.before;
+        caller->nested_correction -= cost.before;
     }
     thread->last = at;
-    uint64_t correction = thread->correction + cost.before;
+    int64_t correction = thread->correction + cost.before;
     thread->correction = correction + cost.after + thread->line_cost;
     thread->top = ++top;
     block->running++;
@@ -419,7 +467,8 @@ clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint6
     top->block = block;
     top->cell = cell;
     top->code = code;
-    top->special = top->off_line = top->continued = false;
+    top->special = top->continued = false;
+    top->before = 0;
     top->carried = 0;
     top->entered = at;
     top->entered_correction = correction;
@@ -427,13 +476,13 @@ clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint6
     cell->hits++;
     cell->self_correction += cost.after;
     if (cell->open != 0)
-        cell->nested_correction -= (int64_t)cost.after;
+        cell->nested_correction -= cost.after;
     return true;
 }
 
 /* The body of `left`, which has just been taken off the stack, is a part of its caller's line. */
 static inline void clp_engine_bring(struct clp_thread *thread, const struct clp_activation *left,
-                                    uint64_t correction)
+                                    int64_t correction)
 {
     struct clp_cell *caller = thread->top->cell;
     uint64_t total = thread->last - left->entered;
@@ -445,7 +494,7 @@ static inline void clp_engine_bring(struct clp_thread *thread, const struct clp_
     }
     if (--caller->open == 0) {
         caller->nested += (int64_t)total;
-        caller->nested_correction += (int64_t)correction;
+        caller->nested_correction += correction;
     }
 }
 
@@ -464,7 +513,7 @@ clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
     thread->last = at;
     if (cell->open != 0) {
         cell->nested -= ticks;
-        cell->nested_correction -= (int64_t)(cost.before + thread->line_cost);
+        cell->nested_correction -= cost.before + thread->line_cost;
     } else if (ticks - thread->leave_ticks > cell->max) {
         cell->max = ticks - thread->leave_ticks;
     }
@@ -475,7 +524,7 @@ clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
     thread->correction += cost.before + cost.after;
     caller->self_correction += cost.after;
     if (CLP_UNLIKELY(caller->open != 0))
-        caller->nested_correction -= (int64_t)cost.after;
+        caller->nested_correction -= cost.after;
     return true;
 }
 
@@ -483,21 +532,23 @@ static inline __attribute__((always_inline)) bool
 clp_engine_last_line_plain(struct clp_thread *thread, size_t place, uint64_t at)
 {
     const struct clp_activation *left = thread->top;
-    uint64_t cost = thread->last_line;
+    const struct clp_cost cost = thread->last_line;
 
     if (CLP_UNLIKELY(left->suspended != NULL || !clp_engine_line_plain(thread, place, at)))
         return false;
     struct clp_cell *cell = left->cell, *caller = (left - 1)->cell;
+    cell->self_correction += cost.before;
     if (cell->open != 0) /* this execution, too, lies within the outer one */
-        cell->nested_correction -= (int64_t)thread->line_cost;
+        cell->nested_correction -= thread->line_cost + cost.before;
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
     thread->top--;
-    clp_engine_bring(thread, left, thread->correction);
-    thread->correction += cost;
-    caller->self_correction += cost;
+    int64_t correction = thread->correction + cost.before;
+    clp_engine_bring(thread, left, correction);
+    thread->correction = correction + cost.after;
+    caller->self_correction += cost.after;
     if (caller->open != 0)
-        caller->nested_correction -= (int64_t)cost;
+        caller->nested_correction -= cost.after;
     return true;
 }
 

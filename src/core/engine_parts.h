@@ -17,9 +17,16 @@ struct clp_suspended {
     uint32_t function;
     uint32_t line;
     bool on_line;     /* had its first line begun? */
+    int32_t before;   /* as the activation's */
     uint64_t carried; /* ticks of the line's execution so far */
     uint64_t since;   /* the clock itself: it may resume in a thread with another standstill */
 };
+
+/* What an execution was charged, for its largest time: nobody is given anything there. */
+static inline int64_t clp_engine_whole_ticks(int64_t correction)
+{
+    return correction > 0 ? correction / CLP_CORRECTION_ONE : 0;
+}
 
 /* ---- engine.c ---- */
 

@@ -50,7 +50,7 @@ static void add_memory_kind(struct clp_buf *out, const char *name)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i][0], name) == 0)
             name = kinds[i][1];
-    clp_shown_add(out, name, strlen(name));
+    clp_shown_add_text(out, name);
 }
 
 /* Changes that no line of the tables above has. */
@@ -99,7 +99,7 @@ bool clp_footer_add(const struct clp_profile_meta *meta, const struct clp_footer
     clp_buf_add_text(out, "Profiled by clineprof");
     if (meta->tracer != NULL) {
         clp_buf_add_text(out, ", tracer ");
-        clp_shown_add(out, meta->tracer, strlen(meta->tracer));
+        clp_shown_add_text(out, meta->tracer);
     }
     add_cost(&footer);
     add_memory(&footer);

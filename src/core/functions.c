@@ -8,22 +8,51 @@ void clp_functions_init(struct clp_functions *functions, struct clp_mem *mem)
     clp_hashmap_init(&functions->index, mem);
 }
 
+static void free_function(struct clp_mem *mem, const struct clp_function *function)
+{
+    clp_mem_free_text(mem, function->file);
+    clp_mem_free_text(mem, function->name);
+    clp_mem_free(mem, function->instructions, function->line_count, 1);
+}
+
+/* False: no memory, and nothing is to be freed. */
+static bool copy_function(struct clp_mem *mem, const struct clp_function *from,
+                          struct clp_function *copy)
+{
+    *copy = *from;
+    copy->file = clp_mem_copy_text(mem, from->file, strlen(from->file));
+    copy->name = clp_mem_copy_text(mem, from->name, strlen(from->name));
+    copy->instructions =
+        from->instructions != NULL ? clp_mem_alloc(mem, from->line_count, 1) : NULL;
+    if (copy->file == NULL || copy->name == NULL ||
+        (from->instructions != NULL && copy->instructions == NULL)) {
+        free_function(mem, copy);
+        return false;
+    }
+    if (copy->instructions != NULL)
+        memcpy(copy->instructions, from->instructions, from->line_count);
+    return true;
+}
+
 void clp_functions_clear(struct clp_functions *functions)
 {
-    for (size_t i = 0; i < functions->count; i++) {
-        clp_mem_free_text(functions->mem, functions->items[i].file);
-        clp_mem_free_text(functions->mem, functions->items[i].name);
-    }
+    for (size_t i = 0; i < functions->count; i++)
+        free_function(functions->mem, &functions->items[i]);
     clp_mem_free(functions->mem, functions->items, functions->room, sizeof *functions->items);
     clp_hashmap_clear(&functions->index);
     clp_functions_init(functions, functions->mem);
 }
 
+static bool same_key(const struct clp_function *a, const struct clp_function *b)
+{
+    return a->first_line == b->first_line && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->file, b->file) == 0;
+}
+
 static bool same_function(const struct clp_function *a, const struct clp_function *b)
 {
-    return a->first_line == b->first_line && a->lowest_line == b->lowest_line &&
-           a->line_count == b->line_count && strcmp(a->name, b->name) == 0 &&
-           strcmp(a->file, b->file) == 0;
+    return a->lowest_line == b->lowest_line && a->line_count == b->line_count &&
+           a->text == b->text && same_key(a, b);
 }
 
 static uint64_t hash_of(const struct clp_function *function)
@@ -42,14 +71,9 @@ static clp_status append(struct clp_functions *functions, const struct clp_funct
                          sizeof *functions->items) != CLP_OK)
             return CLP_NO_MEMORY;
     }
-    struct clp_function copy = *wanted;
-    copy.file = clp_mem_copy_text(functions->mem, wanted->file, strlen(wanted->file));
-    copy.name = clp_mem_copy_text(functions->mem, wanted->name, strlen(wanted->name));
-    if (copy.file == NULL || copy.name == NULL) {
-        clp_mem_free_text(functions->mem, copy.file);
-        clp_mem_free_text(functions->mem, copy.name);
+    struct clp_function copy;
+    if (!copy_function(functions->mem, wanted, &copy))
         return CLP_NO_MEMORY;
-    }
     functions->items[functions->count++] = copy;
     if (functions->added != NULL)
         functions->added(functions->listener, &copy);
@@ -78,4 +102,20 @@ clp_status clp_functions_add(struct clp_functions *functions, const struct clp_f
     }
     *number = (uint32_t)(functions->count - 1);
     return CLP_OK;
+}
+
+/* All versions of a function stand in one stretch of the index: nothing is ever taken out of it but the newest,
+ * when there was no memory for it. */
+const struct clp_function *clp_functions_next_version(const struct clp_functions *functions,
+                                                      const struct clp_function *wanted,
+                                                      uint64_t *at)
+{
+    uint64_t hash = hash_of(wanted), place;
+
+    while (clp_hashmap_get(&functions->index, hash + *at, &place)) {
+        ++*at;
+        if (same_key(&functions->items[place], wanted))
+            return &functions->items[place];
+    }
+    return NULL;
 }

@@ -42,7 +42,7 @@ static void add_shown_property(struct clp_buf *out, const char *text)
     struct clp_buf shown;
 
     clp_buf_init(&shown, out->mem);
-    clp_shown_add(&shown, text, strlen(text));
+    clp_shown_add_text(&shown, text);
     out->failed |= shown.failed;
     add_property(out, clp_buf_text(&shown));
     clp_buf_clear(&shown);
@@ -57,7 +57,7 @@ static void add_head(struct clp_buf *out, const char *level, const char *folder,
     clp_buf_add_format(out, "::%s ", level);
     if (one != NULL && (row == NULL || row->has[CLP_NEW])) {
         clp_buf_add_text(out, "file=");
-        add_shown_property(out, clp_changes_file(one->file, folder));
+        add_shown_property(out, clp_shown_file(one->file, folder));
         clp_buf_add_format(out, ",line=%lld,",
                            row != NULL ? (long long)row->line[CLP_NEW] : (long long)one->first_line);
     }
@@ -209,7 +209,7 @@ static void add_function(const struct clp_comparison *comparison, const char *fo
     clp_buf_add_text(out, "| <code>");
     add_markdown_text(out, one->name);
     clp_buf_add_text(out, "</code> | ");
-    add_markdown_text(out, clp_changes_file(one->file, folder));
+    add_markdown_text(out, clp_shown_file(one->file, folder));
     clp_buf_add_format(out, ":%d | ", (int)one->first_line);
     add_cells(out, CLP_MEASURE_TOTAL, &total);
     clp_buf_add_text(out, " ");

@@ -149,6 +149,12 @@ static struct clp_heap_clock *clock_of(struct clp_heap *heap, uint32_t function)
                : &heap->clock;
 }
 
+/* The call, or tick, that goes on. */
+static uint32_t now_of(struct clp_heap *heap, const struct clp_heap_line *line)
+{
+    return (uint32_t)clock_of(heap, line->function)->calls;
+}
+
 /* What the line has is about to change: was there a peak meanwhile? */
 static void settle(const struct clp_heap *heap, struct clp_heap_line *line)
 {
@@ -181,7 +187,7 @@ static inline struct clp_heap_weight change(struct clp_heap *heap, struct clp_he
 static inline bool same_execution(struct clp_heap *heap, const struct clp_shadow_slot *slot,
                                   const struct clp_heap_place *place)
 {
-    return CLP_UNLIKELY(slot->execution == place->execution) &&
+    return CLP_UNLIKELY(slot->execution == (place->execution & CLP_HEAP_EXECUTION)) &&
            place->function != CLP_HEAP_NOBODY && find_line(heap, place) == owner_of(heap, slot);
 }
 
@@ -200,7 +206,7 @@ static int age_class(uint64_t age)
 static void note_death(struct clp_heap *heap, const struct clp_heap_line *line, uint32_t born,
                        struct clp_heap_weight weight)
 {
-    uint32_t now = (uint32_t)clock_of(heap, line->function)->calls;
+    uint32_t now = now_of(heap, line);
 
     if (born <= WARM_CALLS || now < born)
         return;
@@ -226,9 +232,103 @@ static inline struct clp_shadow_slot *make_room(struct clp_heap *heap, const voi
     return slot;
 }
 
+/* ---- things that grow ---- */
+
+/* Has the block been there since an earlier call? */
+static bool is_lasting(struct clp_heap *heap, const struct clp_heap_line *line,
+                       const struct clp_shadow_slot *slot)
+{
+    return slot->stretched || slot->born < now_of(heap, line);
+}
+
+/* The block that takes the place of the one which is freed, at least as large; NULL: none does. */
+static struct clp_shadow_slot *find_heir(struct clp_heap *heap, const struct clp_heap_line *line,
+                                         const struct clp_heap_block *freed)
+{
+    const void *newest = line->trail->newest;
+
+    if (newest == NULL || newest == freed->address)
+        return NULL;
+    struct clp_shadow_slot *slot = clp_shadow_find(&heap->shadow, newest);
+    return slot != NULL && owner_of(heap, slot) == line && slot->born == now_of(heap, line) &&
+                   clp_heap_slot_bytes(slot) >= clp_heap_slot_bytes(&freed->slot)
+               ? slot
+               : NULL;
+}
+
+/* The block in `slot` has the place of the `old` one, which belonged to the same line. */
+static void note_change(struct clp_heap *heap, const struct clp_heap_line *line,
+                        const struct clp_shadow_slot *old, struct clp_shadow_slot *slot)
+{
+    uint64_t before = clp_heap_slot_bytes(old), after = clp_heap_slot_bytes(slot);
+
+    if (!is_lasting(heap, line, old))
+        return;
+    slot->stretched = old->stretched || after > before;
+    if (after >= before)
+        line->trail->stretched += (int64_t)(after - before);
+    else if (old->stretched)
+        line->trail->lost += (int64_t)(before - after);
+    line->trail->reach = after;
+}
+
+static void note_loss(struct clp_heap *heap, const struct clp_heap_line *line,
+                      const struct clp_shadow_slot *slot)
+{
+    struct clp_heap_trail *trail = line->trail;
+
+    trail->reach = clp_heap_slot_bytes(slot);
+    if (!slot->stretched)
+        return;
+    trail->lost += (int64_t)trail->reach;
+    trail->missed = clp_heap_is_exact(heap) ? 0 : trail->reach;
+    trail->missed_at = now_of(heap, line);
+}
+
+/* The line's block is freed: is it the end of a thing that grew, or only a step of its growth? */
+static void note_end(struct clp_heap *heap, const struct clp_heap_line *line,
+                     const struct clp_heap_block *freed)
+{
+    if (!is_lasting(heap, line, &freed->slot))
+        return;
+    struct clp_shadow_slot *heir = find_heir(heap, line, freed);
+    if (heir == NULL) {
+        note_loss(heap, line, &freed->slot);
+        return;
+    }
+    note_change(heap, line, &freed->slot, heir);
+    line->trail->newest = NULL;
+}
+
+/* What was lost was not: a block that is not in the table came between. */
+static void find_missed(struct clp_heap_trail *trail, uint64_t bytes, struct clp_shadow_slot *slot)
+{
+    if (slot->born - trail->missed_at <= CLP_LEAKS_OLD_EPOCHS && bytes >= trail->missed) {
+        trail->lost -= (int64_t)trail->missed;
+        trail->stretched += (int64_t)(bytes - trail->missed);
+        trail->missed = 0;
+        slot->stretched = 1;
+    }
+}
+
+/* The line has a new block. */
+static void note_birth(const struct clp_heap_line *line, const void *address, uint64_t bytes,
+                       struct clp_shadow_slot *slot)
+{
+    struct clp_heap_trail *trail = line->trail;
+
+    if (trail == NULL || bytes < trail->reach)
+        return;
+    trail->newest = address;
+    if (trail->missed != 0)
+        find_missed(trail, bytes, slot);
+}
+
+/* ---- changes of the table ---- */
+
 /* Adds the block, a new one unless it is `born` already. */
-static inline void add(struct clp_heap *heap, const void *address, size_t bytes,
-                       const struct clp_heap_place *place, const uint32_t *born)
+static inline struct clp_shadow_slot *add(struct clp_heap *heap, const void *address, size_t bytes,
+                                          const struct clp_heap_place *place, const uint32_t *born)
 {
     struct clp_heap_line *line = find_line(heap, place);
 
@@ -238,15 +338,20 @@ static inline void add(struct clp_heap *heap, const void *address, size_t bytes,
     if (CLP_UNLIKELY(slot == NULL)) {
         /* jemalloc and tcmalloc have blocks of eight bytes, half a slot: not worth a word */
         heap->lost |= bytes > CLP_SHADOW_GRANULE / 2 || clp_shadow_may_hold((uintptr_t)address);
-        return;
+        return NULL;
     }
-    slot->execution = place->execution;
+    slot->execution = place->execution & CLP_HEAP_EXECUTION;
+    slot->stretched = 0;
     slot->born = 0;
-    if (CLP_UNLIKELY(heap->epochs != CLP_HEAP_NO_EPOCHS))
-        slot->born = born != NULL ? *born : (uint32_t)clock_of(heap, line->function)->calls;
+    if (CLP_UNLIKELY(heap->epochs != CLP_HEAP_NO_EPOCHS)) {
+        slot->born = born != NULL ? *born : now_of(heap, line);
+        if (born == NULL)
+            note_birth(line, address, bytes, slot);
+    }
     __atomic_store_n(&slot->owned, (uint64_t)bytes << CLP_HEAP_OWNER_BITS | line->number,
                      __ATOMIC_RELAXED);
     change(heap, line, bytes, 1);
+    return slot;
 }
 
 void clp_heap_add(struct clp_heap *heap, const void *address, size_t bytes,
@@ -256,7 +361,7 @@ void clp_heap_add(struct clp_heap *heap, const void *address, size_t bytes,
 
     if (!take_hold(heap, &locked))
         return;
-    add(heap, address, bytes, place, NULL);
+    (void)add(heap, address, bytes, place, NULL);
     give_hold(heap, locked);
 }
 
@@ -271,6 +376,8 @@ static inline void drop(struct clp_heap *heap, const void *address,
         line->freed_at_once += (uint64_t)weight.bytes;
     else if (line->trail != NULL)
         note_death(heap, line, slot->born, weight);
+    if (line->trail != NULL)
+        note_end(heap, line, &(struct clp_heap_block){address, *slot});
     clp_shadow_remove(&heap->shadow, address);
 }
 
@@ -312,8 +419,16 @@ static void move(struct clp_heap *heap, const struct clp_heap_block *taken, cons
     if (slot != NULL && same_execution(heap, slot, place))
         owner_of(heap, slot)->freed_at_once +=
             (uint64_t)clp_heap_weight(heap, clp_heap_slot_bytes(slot)).bytes;
-    if (address != NULL)
-        add(heap, address, bytes, place, same_line ? &slot->born : NULL);
+    struct clp_shadow_slot *resized =
+        address != NULL ? add(heap, address, bytes, place, same_line ? &slot->born : NULL) : NULL;
+    if (slot == NULL || owner_of(heap, slot)->trail == NULL)
+        return;
+    if (!same_line)
+        note_loss(heap, owner_of(heap, slot), slot);
+    else if (resized != NULL)
+        note_change(heap, owner_of(heap, slot), slot, resized);
+    else if (is_lasting(heap, owner_of(heap, slot), slot))
+        note_loss(heap, owner_of(heap, slot), slot); /* it was not chosen again */
 }
 
 void clp_heap_moved(struct clp_heap *heap, const struct clp_heap_block *taken, const void *address,
@@ -406,7 +521,7 @@ void clp_heap_map(struct clp_heap *heap, const void *address, size_t bytes,
     if (!take_hold(heap, &locked))
         return;
     unmap(heap, start, start + bytes, place);
-    add(heap, address, bytes, place, NULL);
+    (void)add(heap, address, bytes, place, NULL);
     heap->lost |= clp_mappings_add(&heap->mappings, start, start + bytes) != CLP_OK;
     give_hold(heap, locked);
 }
@@ -441,13 +556,22 @@ static void for_lines(struct clp_heap *heap, const struct clp_heap_clock *clock,
 
 static void note_live(const struct clp_heap_line *line, const struct clp_heap_clock *clock)
 {
-    line->trail->live[clock->epochs] = line->live;
+    struct clp_heap_trail *trail = line->trail;
+
+    trail->live[clock->epochs] = line->live;
+    trail->stretched_by[clock->epochs] = trail->stretched;
+    trail->lost_by[clock->epochs] = trail->lost;
 }
 
 static void join_pairs(const struct clp_heap_line *line, const struct clp_heap_clock *clock)
 {
-    for (size_t i = 1; i <= clock->epochs / 2; i++)
-        line->trail->live[i] = line->trail->live[2 * i];
+    struct clp_heap_trail *trail = line->trail;
+
+    for (size_t i = 1; i <= clock->epochs / 2; i++) {
+        trail->live[i] = trail->live[2 * i];
+        trail->stretched_by[i] = trail->stretched_by[2 * i];
+        trail->lost_by[i] = trail->lost_by[2 * i];
+    }
 }
 
 static void end_epoch(struct clp_heap *heap, struct clp_heap_clock *clock)

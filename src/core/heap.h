@@ -22,6 +22,12 @@
  * A line that is about to change sees that there was a peak since it changed last, and what it has
  * now is what it had then.
  *
+ * Things that grow. A list, dict or str grows by giving up its block for a larger one: the allocator
+ * resizes it, or a new block is allocated and the old one freed. Where that happens on one line and in a
+ * later call than the block's first, the new block is marked as stretched, and the difference counts as
+ * growth of the line. When a stretched block shrinks, or is freed and no other takes its place, that counts
+ * as lost. A list that is built and dropped within a call counts as nothing.
+ *
  * Epochs. For verdicts on leaks (leaks.h) each line keeps its live bytes at the end of each
  * epoch, and each block the epoch it was born in. The epochs of a line are the calls of its
  * function, or one clock for all lines. When there are CLP_LEAKS_MOST_EPOCHS of them, two become
@@ -70,18 +76,31 @@ static inline uint32_t clp_heap_slot_owner(const struct clp_shadow_slot *slot)
     return (uint32_t)(slot->owned & (CLP_HEAP_MOST_OWNERS - 1));
 }
 
+/* Executions are told apart by so many bits of their number. */
+#define CLP_HEAP_EXECUTION ((uint32_t)INT32_MAX)
+
 /* A block that was taken out of the table. */
 struct clp_heap_block {
     const void *address;
     struct clp_shadow_slot slot;
 };
 
-/* What verdicts need of a line. Deaths are kept by age: [i] of blocks older than 3 * 2^i calls. */
+/* What verdicts need of a line. Deaths are kept by age: [i] of blocks older than 3 * 2^i calls.
+ * `stretched` and `lost` are the sums of struct clp_leaks_thing up to now, the arrays those at the end of
+ * each epoch. The line's `newest` block can take the place of an older one that is freed in the same call;
+ * blocks of less than `reach` bytes, the size of the last one that was replaced or freed, are passed over.
+ * Where blocks are samples, the one that took its place may not be in the table: `missed` is what was lost
+ * by that at the call `missed_at`, until a later block takes its place. */
 struct clp_heap_trail {
     int64_t live[CLP_LEAKS_MOST_EPOCHS + 1];
+    int64_t stretched_by[CLP_LEAKS_MOST_EPOCHS + 1], lost_by[CLP_LEAKS_MOST_EPOCHS + 1];
     uint64_t dead[CLP_HEAP_AGES]; /* weights */
     uint32_t deaths[CLP_HEAP_AGES];
     uint64_t old_alive, old_blocks; /* while a verdict is made */
+    int64_t stretched, lost;
+    const void *newest; /* NULL: none */
+    uint64_t reach, missed;
+    uint32_t missed_at;
 };
 
 struct clp_heap_line {
@@ -171,12 +190,12 @@ void clp_heap_drop(struct clp_heap *heap, const void *address, const struct clp_
  * is not in the table. Then either clp_heap_moved or clp_heap_restore follows. */
 bool clp_heap_take(struct clp_heap *heap, const void *address, struct clp_heap_block *taken);
 
-/* It has done so; the line at `place` owns it now. `taken` is NULL when it was not in the table;
+/* The block has changed its size; the line at `place` owns it now. `taken` is NULL when it was not in the table;
  * address is NULL where it was not chosen for it. On its own line it keeps its age. */
 void clp_heap_moved(struct clp_heap *heap, const struct clp_heap_block *taken, const void *address,
                     size_t bytes, const struct clp_heap_place *place);
 
-/* It could not: all is as it was. */
+/* The block could not change its size: all is as it was. */
 void clp_heap_restore(struct clp_heap *heap, const struct clp_heap_block *taken);
 
 /* Of what is in the table the line asked C's allocators, not Python's, for this. */
@@ -209,7 +228,8 @@ struct clp_heap_scope {
     const struct clp_view *view; /* what others have is nobody's; NULL: of all functions */
 };
 
-/* Adds the lines' measures to the profile, and what is known of the whole to its meta. */
+/* Adds the lines' measures to the profile, and what is known of the whole to its meta. CLP_NO_MEMORY leaves the
+ * profile with a part of them. */
 clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_heap_scope *scope,
                          struct clp_profile *profile);
 
@@ -220,7 +240,7 @@ struct clp_heap_judging {
     double seconds; /* that the run took */
 };
 
-/* Adds the verdicts to the profile, after clp_heap_finish. */
+/* Adds the verdicts to the profile, after clp_heap_finish. CLP_NO_MEMORY leaves the profile with a part of them. */
 clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_heap_scope *scope,
                           const struct clp_heap_judging *judging, struct clp_profile *profile);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the table of live blocks comes to at the end: measures of lines, and verdicts. */
 #include "heap.h"
+#include "snapshot.h"
 #include <string.h>
 
 static uint64_t not_negative(int64_t value)
@@ -20,21 +21,12 @@ static bool is_blank(const struct clp_measures *measures)
     return memcmp(measures, &none, sizeof none) == 0;
 }
 
-static clp_status find_function(const struct clp_functions *functions, size_t number,
-                                struct clp_profile *profile,
-                                struct clp_profile_function **function)
-{
-    const struct clp_function *from = &functions->items[number];
-
-    return clp_profile_add_function(profile, from->file, from->name, from->first_line, function);
-}
-
 static clp_status fill_function(const struct clp_heap *heap, const struct clp_functions *functions,
                                 size_t number, struct clp_profile *profile)
 {
     const struct clp_heap_function *from = &heap->functions[number];
     struct clp_profile_function *into;
-    clp_status status = find_function(functions, number, profile, &into);
+    clp_status status = clp_snapshot_function(&functions->items[number], NULL, profile, &into);
 
     for (uint32_t i = 0; i < from->line_count && status == CLP_OK; i++) {
         const struct clp_heap_line *line = &from->lines[i];
@@ -152,11 +144,16 @@ static void count_if_old(void *data, const struct clp_shadow_slot *slot)
     line->trail->old_blocks++;
 }
 
-/* Looks through the table once for what got old and is alive. */
+/* Looks through the table once for what got old and is alive. A table may be judged several times. */
 static void count_old(struct clp_heap *heap, const struct clp_heap_judging *judging)
 {
     struct old_count count = {heap, judging};
 
+    for (size_t i = 1; i < heap->owner_count; i++) {
+        struct clp_heap_trail *trail = heap->owners[i]->trail;
+        if (trail != NULL)
+            trail->old_alive = trail->old_blocks = 0;
+    }
     clp_shadow_walk(&heap->shadow, count_if_old, &count);
 }
 
@@ -188,9 +185,10 @@ static bool judge_line(const struct clp_heap *heap, const struct clp_heap_judgin
 {
     struct clp_leaks_rule rule = rule_for(heap, judging, clock);
     struct clp_leaks_line past = look_back(heap, line->trail, clock);
+    struct clp_leaks_thing thing = {line->trail->stretched_by, line->trail->lost_by, clock->epochs};
     struct clp_leaks_verdict verdict;
 
-    if (!clp_leaks_judge(&past, &rule, &verdict))
+    if (!clp_leaks_judge(&past, &rule, &verdict) && !clp_leaks_judge_thing(&thing, &rule, &verdict))
         return false;
     leak->bytes = (uint64_t)verdict.growth;
     leak->bytes_per_call = verdict.slope / (double)clock->stride;
@@ -207,7 +205,7 @@ static clp_status judge_function(const struct clp_heap *heap,
 {
     const struct clp_heap_function *from = &heap->functions[number];
     struct clp_profile_function *into;
-    clp_status status = find_function(functions, number, profile, &into);
+    clp_status status = clp_snapshot_function(&functions->items[number], NULL, profile, &into);
 
     for (uint32_t i = 0; i < from->line_count && status == CLP_OK; i++) {
         struct clp_profile_leak leak = {.line = functions->items[number].lowest_line + (int32_t)i};

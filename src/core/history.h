@@ -21,11 +21,11 @@ struct clp_history {
 };
 
 /* The samples of each process as a series of the profile, those of process 0 under the number `pid`.
- * `start` as in struct clp_history. */
+ * `start` as in struct clp_history. CLP_NO_MEMORY leaves the profile with a part of them. */
 clp_status clp_history_add_samples(const struct clp_samples *samples, double start, uint64_t pid,
                                    struct clp_profile *profile);
 
-/* Of the process that recorded it. */
+/* The process that recorded a history. */
 struct clp_history_origin {
     uint64_t pid;
     const struct clp_functions *functions; /* by the numbers that marks have */
@@ -33,7 +33,8 @@ struct clp_history_origin {
     double nanos_per_tick;
 };
 
-/* The same and the marks, which are ended by this. */
+/* Adds the samples as clp_history_add_samples, and to the first series the marks, which are ended by this.
+ * CLP_NO_MEMORY leaves the profile with a part of them. */
 clp_status clp_history_add(struct clp_history *history, const struct clp_samples *samples,
                            const struct clp_history_origin *origin, struct clp_profile *profile);
 

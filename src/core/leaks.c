@@ -80,15 +80,21 @@ static bool is_thin(const struct past *past, int64_t sample)
     return samples < (double)(past->epochs * SAMPLES_TO_EPOCH);
 }
 
-static void look_back(const struct clp_leaks_line *line, size_t warmups, struct past *past)
+/* How many of the line's epochs are one in *past. */
+static size_t look_back(const struct clp_leaks_line *line, size_t warmups, struct past *past)
 {
+    size_t joined = 1;
+
     past->epochs = line->epochs;
     past->warmups = warmups;
     for (size_t i = 0; i <= line->epochs; i++)
         past->live[i] = line->live[i];
     while (line->sample > 1 && is_thin(past, line->sample) &&
-           past->epochs / 2 >= (past->warmups + 1) / 2 + CLP_LEAKS_LEAST_EPOCHS)
+           past->epochs / 2 >= (past->warmups + 1) / 2 + CLP_LEAKS_LEAST_EPOCHS) {
         join(past);
+        joined *= 2;
+    }
+    return joined;
 }
 
 static bool survives(const struct clp_leaks_line *line)
@@ -105,7 +111,7 @@ bool clp_leaks_judge(const struct clp_leaks_line *line, const struct clp_leaks_r
         line->epochs < rule->warmups + CLP_LEAKS_LEAST_EPOCHS)
         return false;
     struct past past;
-    look_back(line, rule->warmups, &past);
+    size_t joined = look_back(line, rule->warmups, &past);
     const int64_t *live = past.live + past.warmups;
     size_t epochs = past.epochs - past.warmups;
     int64_t growth = live[epochs] - live[0];
@@ -115,7 +121,69 @@ bool clp_leaks_judge(const struct clp_leaks_line *line, const struct clp_leaks_r
     double slope = slope_of(live, epochs);
     if (slope <= 0)
         return false;
-    slope *= (double)past.epochs / (double)line->epochs;
-    *verdict = (struct clp_leaks_verdict){growth, slope, confidence_of(line)};
+    *verdict = (struct clp_leaks_verdict){growth, slope / (double)joined, confidence_of(line)};
     return true;
+}
+
+/* ---- a thing that grows ---- */
+
+/* The content of epochs `from` to `to` grows evenly, up to `room`. */
+static void spread(int64_t *content, size_t from, size_t to, double per_epoch, int64_t room)
+{
+    for (size_t i = from + 1; i <= to; i++) {
+        double reached = (double)content[from] + per_epoch * (double)(i - from);
+        content[i] = reached < (double)room ? (int64_t)reached : room;
+    }
+}
+
+/* Fills in what the room of each epoch contains; the last epoch in which there was a step. */
+static size_t fill_content(const int64_t *room, size_t epochs, int64_t *content)
+{
+    double per_epoch = 0;
+    size_t last = 0;
+
+    content[0] = room[0];
+    for (size_t i = 1; i <= epochs; i++) {
+        if (room[i] == room[i - 1])
+            continue;
+        per_epoch = (double)(room[i - 1] - content[last]) / (double)(i - last);
+        spread(content, last, i, per_epoch, room[i - 1]);
+        last = i;
+    }
+    spread(content, last, epochs, per_epoch, room[epochs]);
+    return last;
+}
+
+static size_t count_steps(const int64_t *room, size_t first, size_t epochs)
+{
+    size_t count = 0;
+
+    for (size_t i = first; i < epochs; i++)
+        count += room[i + 1] > room[i];
+    return count;
+}
+
+bool clp_leaks_judge_thing(const struct clp_leaks_thing *thing, const struct clp_leaks_rule *rule,
+                           struct clp_leaks_verdict *verdict)
+{
+    int64_t content[CLP_LEAKS_MOST_EPOCHS + 1];
+    size_t epochs = thing->epochs, warm = rule->warmups;
+
+    if (epochs > CLP_LEAKS_MOST_EPOCHS || epochs <= warm ||
+        2 * fill_content(thing->stretched, epochs, content) <= epochs)
+        return false;
+    size_t steps = count_steps(thing->stretched, warm, epochs);
+    if (steps < 2 && epochs >= 5 * warm)
+        return false;
+    int64_t gained = thing->stretched[epochs] - thing->stretched[warm];
+    int64_t lost = thing->lost[epochs] - thing->lost[warm];
+    const struct clp_leaks_line line = {
+        .live = content,
+        .epochs = epochs,
+        .sample = 1,
+        .old_alive = gained > lost ? (uint64_t)(gained - lost) : 0,
+        .old_dead = lost > 0 ? (uint64_t)lost : 0,
+        .old_blocks = steps,
+    };
+    return clp_leaks_judge(&line, rule, verdict);
 }

@@ -13,6 +13,19 @@
  *   - the growth as a whole is above a limit.
  * A cache that is bounded fails the first, what is cleared now and then the third.
  *
+ * A list, dict or str that grows has no old blocks: each time it outgrows its block it gets a larger one.
+ * So what such things gain and lose is judged by itself (clp_leaks_judge_thing), by the same four
+ * criteria. Its steps become rarer as it gets larger, for it takes room in advance:
+ *
+ *   room      ________       the room is known all the time, what is in it only when a step comes: then
+ *       __.--'               the old room was full. In between the content is taken to grow evenly, and
+ *     _-   content           after the last step as it did before, until the room is full.
+ *
+ * In the third criterion the bytes gained and lost stand for the old blocks that are alive and dead. The
+ * last step must lie in the second half of the epochs: what got no larger since then has stopped growing.
+ * And there must be two steps behind the warm-up where this is a fifth of the epochs or less: what
+ * doubles its room each time and grows evenly has two.
+ *
  * Live bytes may be an estimate from samples. Where there are few of them to an epoch, epochs
  * without any say nothing; so two epochs are joined to one until there are eight samples to each,
  * or only just enough epochs. */
@@ -36,6 +49,13 @@ struct clp_leaks_line {
     uint64_t old_blocks;          /* how many of them were watched */
 };
 
+/* Things of a line that grow, all together: sums at the start and at the end of each epoch. */
+struct clp_leaks_thing {
+    const int64_t *stretched; /* bytes that they gained */
+    const int64_t *lost;      /* bytes that they gave back, or had when they were freed */
+    size_t epochs;            /* at most CLP_LEAKS_MOST_EPOCHS */
+};
+
 struct clp_leaks_rule {
     size_t warmups; /* epochs left out */
     int64_t limit;  /* bytes; growth must be above */
@@ -53,8 +73,10 @@ size_t clp_leaks_warmups(size_t epochs);
 /* The larger of 1 MiB and 1 % of the peak. */
 int64_t clp_leaks_limit(int64_t peak_bytes);
 
-/* *verdict is written only where the line leaks. */
+/* Does the line, or the thing, leak? *verdict is written only then. */
 bool clp_leaks_judge(const struct clp_leaks_line *line, const struct clp_leaks_rule *rule,
                      struct clp_leaks_verdict *verdict);
+bool clp_leaks_judge_thing(const struct clp_leaks_thing *thing, const struct clp_leaks_rule *rule,
+                           struct clp_leaks_verdict *verdict);
 
 #endif

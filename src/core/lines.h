@@ -39,7 +39,7 @@ struct clp_cell {
     uint32_t usage; /* the largest resident size seen after it, in CLP_USAGE_UNIT bytes */
     uint64_t self;
     int64_t nested;            /* inclusive time less self time */
-    uint64_t self_correction;  /* beyond one line event per hit */
+    int64_t self_correction;   /* beyond one line event per hit */
     int64_t nested_correction; /* that of the inclusive time less that of the self time */
     int64_t max;               /* longest single execution, correction already off */
     uint64_t await;
@@ -93,7 +93,8 @@ struct clp_block {
     int32_t lowest_line; /* the line of cells[0] */
     uint32_t line_count;
     uint32_t running; /* activations of the function on this thread's stack */
-    uint64_t total, total_correction;
+    uint64_t total;
+    int64_t total_correction;
     struct clp_rss_cell *rss; /* NULL when memory is not measured */
     void *latest;             /* the engine's: its record of the body that resumed here last */
     struct clp_heap_cell *heap; /* NULL when memory is not measured */
@@ -121,21 +122,16 @@ static inline struct clp_heap_cell *clp_block_heap(const struct clp_block *block
     return (struct clp_heap_cell *)((char *)block->heap + place / 4);
 }
 
-/* Raw inclusive ticks of a line, and the corrections of both times; line_cost is that of one line
- * event, in 1/256 ticks. */
+/* Raw inclusive ticks of a line, and the correction of its self time; line_cost is that of one line
+ * event, in 1/256 ticks. No integer: a damaged file's would not always fit. */
 static inline uint64_t clp_cell_time(const struct clp_cell *cell)
 {
     return cell->self + (uint64_t)cell->nested;
 }
 
-static inline uint64_t clp_cell_self_correction(const struct clp_cell *cell, uint64_t line_cost)
+static inline double clp_cell_self_correction(const struct clp_cell *cell, int64_t line_cost)
 {
-    return cell->hits * line_cost + cell->self_correction;
-}
-
-static inline uint64_t clp_cell_time_correction(const struct clp_cell *cell, uint64_t line_cost)
-{
-    return clp_cell_self_correction(cell, line_cost) + (uint64_t)cell->nested_correction;
+    return (double)cell->hits * (double)line_cost + (double)cell->self_correction;
 }
 
 #define CLP_POOL_LEAST_CLASS 6
@@ -182,7 +178,7 @@ void clp_block_subtract(struct clp_block *from, const struct clp_block *base);
 /* Largest values begin anew. */
 void clp_block_forget_largest(struct clp_block *block);
 
-/* The same of largest values only. */
+/* Adds the largest values of `from`, and nothing else, to those of `into`. */
 void clp_block_merge_largest(struct clp_block *into, const struct clp_block *from);
 
 /* Points block->rss and block->heap to where they lie in it, or nowhere. */

@@ -23,15 +23,17 @@ uint64_t clp_live_layout(void)
     return hash;
 }
 
-static void fill_header(struct clp_live_header *header, const struct clp_live_header *start,
-                        size_t bytes)
+static void fill_header(const struct clp_live *live, const struct clp_live_header *start, size_t bytes)
 {
+    struct clp_live_header *header = live->header;
+
     *header = *start;
     memset(header->magic, 0, sizeof header->magic);
     header->version = CLP_LIVE_VERSION;
     header->byte_order = CLP_LIVE_BYTE_ORDER;
     header->layout = clp_live_layout();
     header->bytes = bytes;
+    header->locked = live->pages->locked;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(header->magic, CLP_LIVE_MAGIC, sizeof header->magic);
 }
@@ -67,9 +69,9 @@ clp_status clp_live_open(struct clp_live *live, struct clp_pages *pages, struct 
         clp_pages_remove(pages, path);
         return CLP_IO;
     }
-    fill_header(header, start, mapped);
-    pages->full = &header->incomplete;
     *live = (struct clp_live){.pages = pages, .header = header};
+    fill_header(live, start, mapped);
+    pages->full = &header->incomplete;
     return CLP_OK;
 }
 
@@ -86,7 +88,7 @@ clp_status clp_live_fork(struct clp_live *live, const char *path,
     memset(header->magic, 0, sizeof header->magic);
     clp_status status = clp_pages_fork_file(live->pages, path, fault);
     if (status == CLP_OK)
-        fill_header(header, start, header->bytes);
+        fill_header(live, start, header->bytes);
     else
         live->log = NULL;
     return status;
@@ -104,6 +106,11 @@ void clp_live_set_name(struct clp_live *live, const char *name)
         bytes--;
     memcpy(live->header->name, name, bytes);
     live->header->name[bytes] = 0;
+}
+
+void clp_live_note_user(struct clp_live *live)
+{
+    live->header->user = clp_identity_user();
 }
 
 int clp_live_error(const struct clp_live *live)
@@ -131,7 +138,7 @@ struct part {
     size_t count;
 };
 
-#define PARTS 3
+#define PARTS 4
 
 static void put(struct clp_chunk *chunk, struct clp_live_record record,
                 const struct part parts[PARTS])
@@ -170,6 +177,7 @@ static void add_record(struct clp_live *live, struct clp_live_record record,
 
     if (live->pages == NULL || !clp_pages_in_file(live->pages))
         return; /* functions must not be left out in the middle: their numbers count */
+    clp_live_note_user(live);
     for (int i = 0; i < PARTS; i++)
         record.bytes += parts[i].count;
     whole = ALIGNED(sizeof record + record.bytes);
@@ -191,34 +199,36 @@ void clp_live_note_function(void *listener, const struct clp_function *function)
         .lowest_line = function->lowest_line,
         .line_count = function->line_count,
         .flags = (function->generator ? CLP_LIVE_GENERATOR : 0) |
-                 (live->foreign ? CLP_LIVE_FOREIGN : 0),
+                 (live->foreign ? CLP_LIVE_FOREIGN : 0) |
+                 (function->instructions != NULL ? CLP_LIVE_INSTRUCTIONS : 0),
     };
-    const struct part parts[PARTS] = {{&facts, sizeof facts},
-                                      {function->file, strlen(function->file) + 1},
-                                      {function->name, strlen(function->name) + 1}};
+    const struct part parts[PARTS] = {
+        {&facts, sizeof facts},
+        {function->file, strlen(function->file) + 1},
+        {function->name, strlen(function->name) + 1},
+        {function->instructions, function->instructions != NULL ? function->line_count : 0}};
 
-    add_record(live, (struct clp_live_record){.kind = CLP_LIVE_FUNCTION}, parts);
+    add_record(live, (struct clp_live_record){.kind = CLP_LIVE_FUNCTION, .text = function->text},
+               parts);
 }
 
 void clp_live_note_own(struct clp_live *live, uint32_t function)
 {
-    const struct part parts[PARTS] = {{&function, sizeof function}, {NULL, 0}, {NULL, 0}};
+    const struct part parts[PARTS] = {{&function, sizeof function}};
 
     add_record(live, (struct clp_live_record){.kind = CLP_LIVE_OWN}, parts);
 }
 
-void clp_live_note_text(struct clp_live *live, const char *file, const char *text, size_t bytes)
+void clp_live_note_text(struct clp_live *live, uint32_t number, const char *text, size_t bytes)
 {
-    const struct part parts[PARTS] = {{file, strlen(file) + 1}, {text, bytes}, {NULL, 0}};
+    const struct part parts[PARTS] = {{text, bytes}};
 
-    add_record(live, (struct clp_live_record){.kind = CLP_LIVE_TEXT,
-                                              .head = (uint32_t)strlen(file) + 1},
-               parts);
+    add_record(live, (struct clp_live_record){.kind = CLP_LIVE_TEXT, .text = number}, parts);
 }
 
 void clp_live_note_command(struct clp_live *live, const char *command)
 {
-    const struct part parts[PARTS] = {{command, strlen(command) + 1}, {NULL, 0}, {NULL, 0}};
+    const struct part parts[PARTS] = {{command, strlen(command) + 1}};
 
     add_record(live, (struct clp_live_record){.kind = CLP_LIVE_COMMAND}, parts);
 }

@@ -20,12 +20,13 @@
 #include "buf.h"
 #include "clock.h"
 #include "engine.h"
+#include "identity.h"
 #include "pages.h"
 #include "proc.h"
 #include "profile.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
-#define CLP_LIVE_VERSION 7
+#define CLP_LIVE_VERSION 9
 #define CLP_LIVE_BYTE_ORDER 0x01020304u
 
 /* Texts are ended by 0. */
@@ -34,7 +35,6 @@ struct clp_live_header {
     uint32_t version, byte_order;
     uint64_t layout; /* of the structures in the chunks */
     uint64_t bytes;  /* of the header */
-    uint64_t pid;
     double start;         /* seconds since 1970 */
     uint64_t start_nanos; /* CLOCK_MONOTONIC then */
     uint32_t counter;     /* the clock's fields */
@@ -46,24 +46,27 @@ struct clp_live_header {
     uint64_t memory_step; /* 0: exact to the page */
     uint32_t incomplete;  /* the file could not grow */
     uint32_t memory;      /* enum clp_memory */
-    char boot[40];        /* which start of the machine the clock's readings belong to */
     char python[32], tracer[16];
     uint64_t began;  /* the clock's reading at `start` */
     uint64_t parent; /* the process that this one comes from, of the same run; 0: none */
     char name[64];   /* what the program calls the process; "": nothing */
     struct clp_engine_totals inherited; /* a fork's: of before, when it was its parent */
+    struct clp_identity who; /* the clock's readings belong to its boot */
+    uint64_t run;            /* clp_identity_token of the run that it takes part in; 0: a run of its own */
+    uint32_t user;           /* the effective user id, as clp_live_note_user saw it last */
+    uint32_t locked;         /* the process has the file's lock while it has the file (filelock.h) */
 };
 
 enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMAND, CLP_LIVE_OWN };
 
 /* Its bytes follow, then zeroes up to a multiple of 8.
- *   function   struct clp_live_function, file, 0, name, 0
- *   text       file, 0, the text
+ *   function   struct clp_live_function, file, 0, name, 0, a byte for each line if its flags say so
+ *   text       the text
  *   command    the program's command line, 0
  *   own        the number of a function, foreign so far, that is this run's too; 4 bytes */
 struct clp_live_record {
     uint32_t kind;
-    uint32_t head; /* of a text: bytes of the file's name */
+    uint32_t text; /* of a text: its number; of a function: that of its text, as functions.h has it */
     uint64_t bytes;
 };
 
@@ -75,6 +78,7 @@ struct clp_live_function {
 
 #define CLP_LIVE_GENERATOR 1u
 #define CLP_LIVE_FOREIGN 2u /* selected by another view than the file's */
+#define CLP_LIVE_INSTRUCTIONS 4u /* how many run when a line begins is known */
 
 /* ---- writing ---- */
 
@@ -105,13 +109,17 @@ void clp_live_set_name(struct clp_live *live, const char *name);
  * is a struct clp_live. */
 void clp_live_note_function(void *listener, const struct clp_function *function);
 void clp_live_note_own(struct clp_live *live, uint32_t function);
-void clp_live_note_text(struct clp_live *live, const char *file, const char *text, size_t bytes);
+void clp_live_note_text(struct clp_live *live, uint32_t number, const char *text, size_t bytes);
 void clp_live_note_command(struct clp_live *live, const char *command);
 
 struct clp_history;
 
 /* Room in the file for memory over time, zeroed; NULL when there is no file, or none in it. */
 struct clp_history *clp_live_new_history(struct clp_live *live);
+
+/* Writes the effective user id into the header; files of children that become this user are summed. Called
+ * before a fork, and when a function is selected. */
+void clp_live_note_user(struct clp_live *live);
 
 /* Could the file not grow? It then lacks what was recorded later. errno of the reason, or 0. */
 int clp_live_error(const struct clp_live *live);
@@ -122,6 +130,8 @@ struct clp_live_about {
     uint64_t pid, parent;
     char name[64]; /* the header's */
     bool running;    /* the process still has the file */
+    bool unknown;    /* .. or may have it: it runs on another machine, or in another pid namespace */
+    char host[64];   /* the machine's name */
     bool torn;       /* it went on while the file was copied: stacks and counters disagree */
     bool incomplete; /* the file could not grow */
 };
@@ -141,8 +151,8 @@ clp_status clp_live_read(const char *path, const struct clp_live_self *self,
                          struct clp_profile *profile, struct clp_live_about *about,
                          struct clp_fault *fault);
 
-/* The same from bytes; `now` is the clock, 0 when the process is gone. What the reader needs
- * meanwhile is counted in `pages`. */
+/* Reads a file's bytes as clp_live_read does; `now` is the clock, 0 when the process is gone. What the reader
+ * needs meanwhile is counted in `pages`. */
 clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp_pages *pages,
                            struct clp_profile *profile, struct clp_live_about *about,
                            struct clp_fault *fault);

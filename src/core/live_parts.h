@@ -17,7 +17,8 @@ struct clp_live_place {
 };
 
 struct clp_live_text {
-    const char *file, *text;
+    uint32_t number;
+    const char *text;
     size_t bytes;
 };
 
@@ -80,12 +81,10 @@ void *clp_live_append(struct clp_live_reader *reader, struct clp_live_list *list
 
 struct clp_clock clp_live_clock(const struct clp_live_header *header);
 
-/* Does the clock still count from the same start of the machine? */
-bool clp_live_same_boot(const struct clp_live_header *header);
-
 /* ---- live_threads.c ---- */
 
-/* An area of the copy: counters, counters to be taken off others, a thread with its stack. */
+/* An area of the copy: counters, counters to be taken off others, a thread with its stack. On failure the
+ * reader's fault says where and why. */
 clp_status clp_live_take_block(struct clp_live_reader *reader, struct clp_area *area,
                                size_t bytes);
 clp_status clp_live_take_base(struct clp_live_reader *reader, struct clp_area *area, size_t bytes);
@@ -99,9 +98,11 @@ void clp_live_end_all(struct clp_live_reader *reader);
 
 /* Brings counters back from the ends of their types. */
 void clp_live_tidy_block(struct clp_block *block);
+void clp_live_tidy_totals(struct clp_engine_totals *totals);
 
 /* ---- live_profile.c ---- */
 
+/* Fills the empty profile. CLP_NO_MEMORY leaves a part in it; the reader's fault is as it was. */
 clp_status clp_live_make_profile(struct clp_live_reader *reader, struct clp_profile *profile);
 
 #endif

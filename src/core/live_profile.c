@@ -64,11 +64,14 @@ static bool add_sums(struct clp_live_reader *reader)
         return functions->count == 0;
     for (size_t i = 0; i < reader->blocks.count; i++) {
         struct clp_block *block = ((struct clp_block **)reader->blocks.items)[i];
+        struct clp_block **sum = &thread->blocks[block->function];
         settle(block);
-        if (thread->blocks[block->function] == NULL)
-            thread->blocks[block->function] = block;
-        else
-            clp_block_merge(thread->blocks[block->function], block);
+        if (*sum == NULL) {
+            *sum = block;
+            continue;
+        }
+        clp_block_merge(*sum, block);
+        settle(*sum);
     }
     take_bases_off(reader, thread);
     for (size_t i = 0; i < functions->count; i++) {
@@ -78,7 +81,7 @@ static bool add_sums(struct clp_live_reader *reader)
     return true;
 }
 
-/* They lie in the copy, not in the engine's pool. */
+/* Sums lie in the copy, not in the engine's pool: it must not free them. */
 static void drop_sums(struct clp_engine *engine)
 {
     if (engine->threads == NULL)
@@ -91,8 +94,8 @@ static void drop_sums(struct clp_engine *engine)
 static double rate_of(const struct clp_live_header *header)
 {
     struct clp_clock clock = clp_live_clock(header);
-    double rate =
-        clp_live_same_boot(header) ? clp_clock_nanos_per_tick(&clock) : header->rough_nanos;
+    double rate = clp_identity_same_boot(&header->who) ? clp_clock_nanos_per_tick(&clock)
+                                                       : header->rough_nanos;
 
     return rate > header->rough_nanos * 0.99 && rate < header->rough_nanos * 1.01
                ? rate
@@ -105,11 +108,12 @@ static clp_status fill_meta(const struct clp_live_reader *reader, double rate,
     const struct clp_live_header *header = reader->header;
     struct clp_profile_meta *meta = &profile->meta;
     double wall = (double)(reader->end - header->began) * rate;
+    double error = (double)meta->overhead * header->cost_error;
 
-    meta->pid = header->pid;
+    meta->pid = header->who.pid;
     meta->start = header->start;
     meta->wall = reader->end > header->began && wall < 1e18 ? (uint64_t)wall : 0;
-    meta->overhead_error = (uint64_t)((double)meta->overhead * header->cost_error);
+    meta->overhead_error = error < 1e18 ? (uint64_t)error : 0;
     meta->own_bytes = reader->count;
     meta->memory_step = header->memory_step;
     meta->inexact_memory = header->memory_step != 0;
@@ -123,12 +127,12 @@ static clp_status fill_meta(const struct clp_live_reader *reader, double rate,
     return status;
 }
 
-static const struct clp_live_text *find_text(const struct clp_live_reader *reader, const char *file)
+static const struct clp_live_text *find_text(const struct clp_live_reader *reader, uint32_t number)
 {
     const struct clp_live_text *texts = reader->texts.items;
 
     for (size_t i = 0; i < reader->texts.count; i++) {
-        if (strcmp(texts[i].file, file) == 0)
+        if (texts[i].number == number)
             return &texts[i];
     }
     return NULL;
@@ -142,8 +146,8 @@ static clp_status fill_texts(const struct clp_live_reader *reader, struct clp_pr
 
     for (size_t i = 0; i < profile->function_count && status == CLP_OK; i++) {
         struct clp_profile_function *function = &profile->functions[i];
-        if (text == NULL || strcmp(text->file, function->file) != 0) {
-            text = find_text(reader, function->file);
+        if (text == NULL || text->number != function->text) {
+            text = find_text(reader, function->text);
             if (text == NULL)
                 continue;
             walk = (struct clp_source_walk){.text = {text->text, text->bytes}};
@@ -162,8 +166,7 @@ static clp_status mark_in_flight(const struct clp_live_reader *reader, struct cl
         struct clp_profile_function *function;
         if (!clp_view_has(&reader->view, lines[i].function))
             continue;
-        if (clp_profile_add_function(profile, from->file, from->name, from->first_line,
-                                     &function) != CLP_OK)
+        if (clp_snapshot_function(from, NULL, profile, &function) != CLP_OK)
             return CLP_NO_MEMORY;
         for (size_t j = 0; j < function->line_count; j++)
             function->lines[j].running |= function->lines[j].line == lines[i].line;
@@ -181,7 +184,7 @@ static clp_status fill_history(const struct clp_live_reader *reader, double rate
         return CLP_OK;
     clp_history_tidy(reader->history, &samples);
     return clp_history_add(reader->history, &samples,
-                           &(struct clp_history_origin){.pid = reader->header->pid,
+                           &(struct clp_history_origin){.pid = reader->header->who.pid,
                                                         .functions = &reader->engine.functions,
                                                         .clock = &clock,
                                                         .nanos_per_tick = rate},

@@ -46,7 +46,8 @@ static bool is_ended(const char *text, size_t room)
 
 static bool is_sane(const struct clp_live_header *header)
 {
-    return is_ended(header->boot, sizeof header->boot) &&
+    return is_ended(header->who.boot, sizeof header->who.boot) &&
+           is_ended(header->who.host, sizeof header->who.host) &&
            is_ended(header->python, sizeof header->python) &&
            is_ended(header->tracer, sizeof header->tracer) &&
            is_ended(header->name, sizeof header->name) && header->rough_nanos > 0 &&
@@ -86,14 +87,6 @@ struct clp_clock clp_live_clock(const struct clp_live_header *header)
                               .start_nanos = header->clock_nanos};
 }
 
-bool clp_live_same_boot(const struct clp_live_header *header)
-{
-    char boot[sizeof header->boot];
-
-    clp_proc_boot(boot, sizeof boot);
-    return boot[0] != 0 && strcmp(boot, header->boot) == 0;
-}
-
 /* ---- records ---- */
 
 static clp_status add_own(struct clp_live_reader *reader, uint32_t number)
@@ -113,27 +106,33 @@ static clp_status read_own(struct clp_live_reader *reader, const char *at, size_
     return add_own(reader, number);
 }
 
-static clp_status read_function(struct clp_live_reader *reader, const char *at, size_t bytes)
+static clp_status read_function(struct clp_live_reader *reader, const char *at, uint32_t text,
+                                size_t bytes)
 {
     struct clp_live_function facts;
     const char *end = at + bytes, *file = at + sizeof facts;
     uint32_t number;
 
-    if (bytes < sizeof facts + 2 || end[-1] != 0)
+    if (bytes < sizeof facts)
         return refuse(reader, CLP_CORRUPT, at, "no function is like this");
     memcpy(&facts, at, sizeof facts);
+    size_t counts = (facts.flags & CLP_LIVE_INSTRUCTIONS) != 0 ? facts.line_count : 0;
+    if (bytes - sizeof facts < counts + 2 || (end -= counts)[-1] != 0)
+        return refuse(reader, CLP_CORRUPT, at, "no function is like this");
     const char *name = file + strlen(file) + 1;
     if (name >= end || name + strlen(name) + 1 != end || facts.first_line < 0 ||
         facts.lowest_line < 0 || facts.line_count > CLP_FUNCTION_MOST_LINES ||
         facts.lowest_line > INT32_MAX - (int32_t)facts.line_count)
         return refuse(reader, CLP_CORRUPT, at, "no function is like this");
-    /* texts are copied, so the constants are safe */
+    /* all is copied, so the constants are safe */
     const struct clp_function wanted = {
         .file = (char *)(uintptr_t)file,
         .name = (char *)(uintptr_t)name,
         .first_line = facts.first_line,
         .lowest_line = facts.lowest_line,
         .line_count = facts.line_count,
+        .text = text,
+        .instructions = counts != 0 ? (uint8_t *)(uintptr_t)end : NULL,
         .generator = (facts.flags & CLP_LIVE_GENERATOR) != 0,
     };
     if (clp_functions_add(&reader->engine.functions, &wanted, &number) != CLP_OK)
@@ -143,17 +142,17 @@ static clp_status read_function(struct clp_live_reader *reader, const char *at, 
     return (facts.flags & CLP_LIVE_FOREIGN) != 0 ? CLP_OK : add_own(reader, number);
 }
 
-static clp_status read_text(struct clp_live_reader *reader, const char *at, uint32_t head,
+static clp_status read_text(struct clp_live_reader *reader, const char *at, uint32_t number,
                             size_t bytes)
 {
     struct clp_live_text *text;
 
-    if (head == 0 || head > bytes || memchr(at, 0, head) != at + head - 1)
-        return refuse(reader, CLP_CORRUPT, at, "a text without a name");
+    if (number == CLP_TEXT_NONE || number == CLP_TEXT_CHANGED)
+        return refuse(reader, CLP_CORRUPT, at, "a text without a number");
     text = clp_live_append(reader, &reader->texts, sizeof *text);
     if (text == NULL)
         return no_memory(reader);
-    *text = (struct clp_live_text){at, at + head, bytes - head};
+    *text = (struct clp_live_text){number, at, bytes};
     return CLP_OK;
 }
 
@@ -164,9 +163,9 @@ static clp_status read_record(struct clp_live_reader *reader, const struct clp_l
 
     switch (record->kind) {
     case CLP_LIVE_FUNCTION:
-        return read_function(reader, at, bytes);
+        return read_function(reader, at, record->text, bytes);
     case CLP_LIVE_TEXT:
-        return read_text(reader, at, record->head, bytes);
+        return read_text(reader, at, record->text, bytes);
     case CLP_LIVE_COMMAND:
         if (bytes != 0 && at[bytes - 1] == 0)
             reader->command = at;
@@ -284,6 +283,7 @@ static clp_status read_all(struct clp_live_reader *reader, uint64_t now,
     reader->engine.with_rss = reader->header->with_rss != 0;
     reader->end = now;
     reader->view.base = reader->header->inherited;
+    clp_live_tidy_totals(&reader->view.base);
     status = read_chunks(reader);
     if (status == CLP_OK)
         status = each_area(reader, CLP_AREA_BLOCK, clp_live_take_block);
@@ -344,11 +344,12 @@ clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp
         return no_memory(&reader);
     clp_status status = read_all(&reader, now, profile);
     if (status == CLP_OK) {
-        *about = (struct clp_live_about){.pid = reader.header->pid,
+        *about = (struct clp_live_about){.pid = reader.header->who.pid,
                                          .parent = reader.header->parent,
                                          .incomplete = reader.header->incomplete != 0,
                                          .torn = reader.torn};
         memcpy(about->name, reader.header->name, sizeof about->name);
+        memcpy(about->host, reader.header->who.host, sizeof about->host);
     }
     clear_reader(&reader);
     if (status != CLP_OK) {
@@ -367,9 +368,12 @@ static void look_up_process(const char *path, const struct clp_buf *bytes,
     if (bytes->used < sizeof header)
         return;
     memcpy(&header, clp_buf_text(bytes), sizeof header);
-    about->running = clp_proc_maps(header.pid, path);
-    if (about->running && is_ended(header.boot, sizeof header.boot) &&
-        clp_live_same_boot(&header)) {
+    if (!is_ended(header.who.boot, sizeof header.who.boot))
+        return;
+    enum clp_life life = clp_identity_life(&header.who, path, header.locked != 0);
+    about->running = life == CLP_LIFE_RUNS;
+    about->unknown = life == CLP_LIFE_UNKNOWN;
+    if (about->running && clp_identity_same_boot(&header.who)) {
         const struct clp_clock clock = clp_live_clock(&header);
         *now = clp_clock_read(&clock);
     }
@@ -394,6 +398,7 @@ static clp_status read_once(const char *path, const struct clp_live_self *self,
         status = clp_live_decode(&bytes, now, self != NULL ? self->pages : &pages, profile, about,
                                  fault);
     about->running = process.running;
+    about->unknown = process.unknown;
     clp_buf_clear(&bytes);
     return status;
 }

@@ -6,9 +6,10 @@
 #include <string.h>
 
 /* Counters of a damaged file are kept so far below the ends of their types that sums do not reach
- * them. */
+ * them: of two blocks, or of a block and what a stack adds to it, which may be millions of events. */
 #define LARGEST_COUNT ((int64_t)1 << 56)
 #define LARGEST_CORRECTION ((int64_t)1 << 60)
+#define LARGEST_COST ((int64_t)1 << 32) /* of an event: milliseconds */
 
 static void limit_to(int64_t *value, int64_t largest)
 {
@@ -29,17 +30,11 @@ static void limit_count(uint64_t *value)
         *value = (uint64_t)LARGEST_COUNT;
 }
 
-static void limit_correction(uint64_t *value)
-{
-    if (*value > (uint64_t)LARGEST_CORRECTION)
-        *value = (uint64_t)LARGEST_CORRECTION;
-}
-
 static void tidy_cell(struct clp_cell *cell)
 {
     limit_count(&cell->hits);
     limit_count(&cell->self);
-    limit_correction(&cell->self_correction);
+    limit_to(&cell->self_correction, LARGEST_CORRECTION);
     limit(&cell->nested);
     limit_to(&cell->nested_correction, LARGEST_CORRECTION);
     limit(&cell->max);
@@ -60,10 +55,19 @@ static void tidy_heap(struct clp_heap_cell *heap)
     limit_count(&heap->blocks);
 }
 
+void clp_live_tidy_totals(struct clp_engine_totals *totals)
+{
+    limit_to(&totals->correction, LARGEST_CORRECTION);
+    limit_count(&totals->stopped);
+    limit_count(&totals->reads);
+    limit(&totals->others_grown);
+    limit(&totals->others_released);
+}
+
 void clp_live_tidy_block(struct clp_block *block)
 {
     limit_count(&block->total);
-    limit_correction(&block->total_correction);
+    limit_to(&block->total_correction, LARGEST_CORRECTION);
     for (uint32_t i = 0; i < block->line_count; i++) {
         tidy_cell(&block->cells[i]);
         if (block->rss != NULL)
@@ -168,9 +172,10 @@ static bool is_set(const bool *flag)
     return byte != 0;
 }
 
-static uint64_t earlier_correction(uint64_t value, uint64_t now)
+/* A sum of corrections, which stands at `now` by now, and may have been a little larger. */
+static int64_t earlier_correction(int64_t value, int64_t now)
 {
-    return now - value <= (uint64_t)LARGEST_CORRECTION ? value : now;
+    return value > now - LARGEST_COUNT && value < now + LARGEST_COUNT ? value : now;
 }
 
 /* Puts the activation on the thread's stack; false when it is none. */
@@ -179,8 +184,10 @@ static bool revive(struct clp_live_reader *reader, struct clp_thread *thread,
 {
     struct clp_block *block = find_block(reader, from->block);
 
-    if (block == NULL)
+    /* counters belong to one thread */
+    if (block == NULL || (block->latest != NULL && block->latest != thread))
         return false;
+    block->latest = thread;
     *++thread->top = (struct clp_activation){
         .block = block,
         .cell = find_cell(thread, block, from),
@@ -196,7 +203,7 @@ static bool revive(struct clp_live_reader *reader, struct clp_thread *thread,
     };
     limit(&thread->top->start_rss);
     limit_count(&thread->top->carried);
-    limit_count(&thread->top->entry_cost);
+    limit_to(&thread->top->entry_cost, LARGEST_COST);
     if (!reader->engine.with_rss)
         thread->top->start_rss = thread->rss;
     return true;
@@ -234,6 +241,7 @@ static void copy_state(const struct clp_live_reader *reader, struct clp_thread *
                        const struct clp_thread *from)
 {
     clp_engine_copy_clock(into, from);
+    limit_to(&into->correction, LARGEST_CORRECTION);
     into->reads = from->reads;
     into->others_grown = from->others_grown;
     into->others_released = from->others_released;
@@ -280,6 +288,7 @@ static void forget_open(struct clp_live_reader *reader)
             block->cells[j].open = 0;
         }
         block->running = 0;
+        block->latest = NULL;
     }
 }
 
@@ -320,13 +329,13 @@ void clp_live_end_all(struct clp_live_reader *reader)
 
 static void tidy_costs(struct clp_costs *costs)
 {
-    uint64_t *values = (uint64_t *)costs;
+    int64_t *values = (int64_t *)costs;
 
     for (size_t i = 0; i < sizeof *costs / sizeof *values; i++)
-        limit_count(&values[i]);
+        limit_to(&values[i], LARGEST_COST);
 }
 
-_Static_assert(sizeof(struct clp_costs) % sizeof(uint64_t) == 0, "costs are numbers");
+_Static_assert(sizeof(struct clp_costs) % sizeof(int64_t) == 0, "costs are numbers");
 
 void clp_live_take_costs(struct clp_live_reader *reader)
 {

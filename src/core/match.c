@@ -221,7 +221,7 @@ static struct called *name_functions(const struct files *files, int side,
     for (size_t i = 0; i < count; i++) {
         (void)clp_hashmap_get(&paths->places, hash_of(functions[i]->file), &path);
         uint64_t id = paths->items[path].id;
-        uint64_t key = clp_hash_text(id, functions[i]->name, strlen(functions[i]->name));
+        uint64_t key = clp_hash_text(id, functions[i]->name, clp_profile_plain_name(functions[i]));
         called[i] = (struct called){functions[i], key, i};
     }
     qsort(called, count, sizeof *called, compare_called);
@@ -268,7 +268,7 @@ static clp_status align_group(struct clp_align *align, const struct group *group
     return status;
 }
 
-/* Those that no text has matched go in pairs, from one match to the next. */
+/* Functions that no text has matched go in pairs, from one match to the next. */
 static void pair_rest(size_t *places, size_t a_count, size_t b_count)
 {
     size_t next = 0; /* of b, behind all that is taken before it */

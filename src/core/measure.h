@@ -57,7 +57,7 @@ bool clp_measure_read_number(const char **at, double *number);
 void clp_measure_add_amount(struct clp_buf *out, enum clp_measure_kind kind, double amount,
                             bool with_sign);
 
-/* The same of a round one, as short as it can be: "1 ms", "64 KiB". */
+/* Appends a round amount, as short as it can be: "1 ms", "64 KiB". */
 void clp_measure_add_round(struct clp_buf *out, enum clp_measure_kind kind, double amount);
 
 #endif

@@ -37,20 +37,28 @@ void *clp_mem_alloc(struct clp_mem *mem, size_t count, size_t item_bytes)
     return block;
 }
 
+clp_status clp_mem_resize(struct clp_mem *mem, void **block, size_t *bytes, size_t new_bytes)
+{
+    void *moved = mem->resize(mem->context, *block, *bytes, new_bytes);
+
+    if (moved == NULL && new_bytes != 0)
+        return CLP_NO_MEMORY;
+    note_change(mem, *bytes, new_bytes);
+    *block = moved;
+    *bytes = new_bytes;
+    return CLP_OK;
+}
+
 clp_status clp_mem_grow(struct clp_mem *mem, void **block, size_t *count, size_t new_count,
                         size_t item_bytes)
 {
     if (item_bytes != 0 && new_count > SIZE_MAX / item_bytes)
         return CLP_NO_MEMORY;
-    size_t old_bytes = *count * item_bytes;
-    size_t new_bytes = new_count * item_bytes;
-    void *moved = mem->resize(mem->context, *block, old_bytes, new_bytes);
-    if (moved == NULL && new_bytes != 0)
+    size_t old_bytes = *count * item_bytes, bytes = old_bytes;
+    if (clp_mem_resize(mem, block, &bytes, new_count * item_bytes) != CLP_OK)
         return CLP_NO_MEMORY;
-    if (new_bytes > old_bytes)
-        memset((char *)moved + old_bytes, 0, new_bytes - old_bytes);
-    note_change(mem, old_bytes, new_bytes);
-    *block = moved;
+    if (bytes > old_bytes)
+        memset((char *)*block + old_bytes, 0, bytes - old_bytes);
     *count = new_count;
     return CLP_OK;
 }

@@ -30,9 +30,13 @@ void *clp_mem_alloc(struct clp_mem *mem, size_t count, size_t item_bytes);
 clp_status clp_mem_grow(struct clp_mem *mem, void **block, size_t *count, size_t new_count,
                         size_t item_bytes);
 
+/* Grows or shrinks *block, of *bytes bytes, to new_bytes. New bytes may hold anything, and take no memory until
+ * the caller writes them. On CLP_NO_MEMORY neither *block nor *bytes has changed. */
+clp_status clp_mem_resize(struct clp_mem *mem, void **block, size_t *bytes, size_t new_bytes);
+
 void clp_mem_free(struct clp_mem *mem, void *block, size_t count, size_t item_bytes);
 
-/* A copy of `bytes` bytes of text with a 0 behind it; free it with clp_mem_free_text. */
+/* A copy of `bytes` bytes of text with a 0 behind it, to be freed by clp_mem_free_text; NULL: no memory. */
 char *clp_mem_copy_text(struct clp_mem *mem, const char *text, size_t bytes);
 void clp_mem_free_text(struct clp_mem *mem, char *text);
 

@@ -3,6 +3,7 @@
 #include "number.h"
 #include "shown.h"
 #include "source.h"
+#include "wire.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -67,10 +68,14 @@ static void add_row(struct clp_buf *out, int64_t line, const struct row *row, si
 }
 
 /* What the process held when the function began: before its first line. */
-static struct row at_entry(const struct clp_profile_function *function)
+static struct row at_entry(const struct clp_profile *profile,
+                           const struct clp_profile_function *function)
 {
-    for (size_t i = 0; i < function->line_count; i++) {
-        const struct clp_measures *first = &function->lines[i].measures;
+    struct clp_wire_rows rows;
+
+    clp_wire_rows_start(&rows, profile, function);
+    for (; rows.at != NULL; clp_wire_rows_next(&rows)) {
+        const struct clp_measures *first = &rows.at->measures;
         if (first->hits == 0)
             continue;
         int64_t each = clp_measures_increment(first) / (int64_t)(first->hits < INT64_MAX
@@ -98,21 +103,21 @@ static void add_measures(struct row *row, const struct clp_measures *measures)
 
 struct body {
     const struct clp_profile_function *function;
-    size_t precision;
-    size_t next; /* the first of its lines not yet shown */
+    const struct clp_memory_table_options *options;
+    struct row entry;
+    struct clp_wire_rows rows; /* at the first line not yet shown */
 };
 
 static void add_line(struct clp_buf *out, struct body *body, int64_t line, struct clp_span text)
 {
     const struct clp_profile_function *function = body->function;
-    struct row row = line == function->first_line ? at_entry(function) : (struct row){0};
+    struct row row = line == function->first_line ? body->entry : (struct row){0};
 
-    while (body->next < function->line_count && function->lines[body->next].line <= line) {
-        if (function->lines[body->next].line == line)
-            add_measures(&row, &function->lines[body->next].measures);
-        body->next++;
-    }
-    add_row(out, line, &row, body->precision, text);
+    for (; body->rows.at != NULL && body->rows.at->line <= line; clp_wire_rows_next(&body->rows))
+        if (body->rows.at->line == line)
+            add_measures(&row, &body->rows.at->measures);
+    add_row(out, line, &row, body->options->precision, text);
+    clp_drain_long(&body->options->drain, out);
 }
 
 /* Without source the lines that ran. */
@@ -121,21 +126,24 @@ static void add_bare_lines(struct clp_buf *out, struct body *body)
     const struct clp_profile_function *function = body->function;
     const struct clp_span nothing = {"", 0};
 
-    if (function->lines[0].line > function->first_line)
+    if (body->rows.at->line > function->first_line)
         add_line(out, body, function->first_line, nothing);
-    while (body->next < function->line_count)
-        add_line(out, body, function->lines[body->next].line, nothing);
+    while (body->rows.at != NULL)
+        add_line(out, body, body->rows.at->line, nothing);
 }
 
-static void add_function(struct clp_buf *out, const struct clp_profile_function *function,
+static void add_function(struct clp_buf *out, const struct clp_profile *profile,
+                         const struct clp_profile_function *function,
                          const struct clp_memory_table_options *options)
 {
-    struct body body = {.function = function, .precision = options->precision};
+    struct body body = {.function = function, .options = options,
+                        .entry = at_entry(profile, function)};
     struct clp_span rest = {function->source, function->source_bytes}, text;
     int64_t line = function->first_line;
 
-    if (at_entry(function).occurrences == 0)
+    if (body.entry.occurrences == 0)
         return; /* never ran */
+    clp_wire_rows_start(&body.rows, profile, function);
     clp_buf_add_text(out, "Filename: ");
     clp_shown_add_file(out, function->file, options->folder);
     clp_buf_add_text(out, "\n\n");
@@ -158,7 +166,7 @@ clp_status clp_memory_table_text(const struct clp_profile *profile,
     if (status != CLP_OK)
         return status;
     for (size_t i = 0; i < choice.count; i++)
-        add_function(out, &profile->functions[choice.places[i]], options);
+        add_function(out, profile, &profile->functions[choice.places[i]], options);
     clp_choice_clear(&choice);
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }

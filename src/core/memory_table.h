@@ -17,6 +17,7 @@ struct clp_memory_table_options {
     size_t precision;
     struct clp_choice_options choice;
     const char *folder; /* files under it are shown relative to it; NULL: as they are */
+    struct clp_drain drain;
 };
 
 /* Appends the tables of the functions that ran. CLP_NO_MEMORY leaves the buffer with a part. */

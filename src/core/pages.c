@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pages.h"
+#include "file.h"
+#include "filelock.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -71,9 +73,28 @@ static void touch(char *block, size_t size)
         *(volatile char *)(block + at) = 0;
 }
 
-static void *map_at_end(struct clp_pages *pages, size_t size)
+/* Closes the descriptor that has made the file and locked it. */
+static void close_begun(struct clp_pages *pages)
+{
+    if (pages->begun != 0)
+        close(pages->begun - 1);
+    pages->begun = 0;
+}
+
+/* The lock lasts where what is mapped keeps it: an overlay file system maps another file. */
+static void check_lock(struct clp_pages *pages)
 {
     int file = reopen(pages);
+
+    pages->locked = file >= 0 && clp_filelock_is_held(file);
+    if (file >= 0)
+        close(file);
+}
+
+static void *map_at_end(struct clp_pages *pages, size_t size)
+{
+    bool first = pages->begun != 0;
+    int file = first ? pages->begun - 1 : reopen(pages);
     void *block = NULL;
 
     if (file < 0)
@@ -85,6 +106,9 @@ static void *map_at_end(struct clp_pages *pages, size_t size)
         error = errno;
     }
     close(file);
+    pages->begun = 0;
+    if (first)
+        check_lock(pages);
     errno = error;
     return block;
 }
@@ -108,6 +132,7 @@ static bool add_piece(struct clp_pages *pages, void *block, size_t size)
 
 static void leave_file(struct clp_pages *pages, int error)
 {
+    close_begun(pages);
     clp_mem_free_text(pages->mem, pages->path);
     pages->path = NULL;
     pages->error = error;
@@ -139,7 +164,8 @@ static void *map_piece(struct clp_pages *pages, size_t size)
 
 static clp_status make_file(struct clp_pages *pages, const char *path, struct clp_fault *fault)
 {
-    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    unsigned rights = pages->rights != 0 ? pages->rights : CLP_FILE_PRIVATE;
+    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, rights);
     struct stat about;
 
     if (file < 0 || fstat(file, &about) != 0) {
@@ -148,7 +174,9 @@ static clp_status make_file(struct clp_pages *pages, const char *path, struct cl
             close(file);
         return CLP_IO;
     }
-    close(file);
+    clp_file_limit_group(file, rights);
+    (void)clp_filelock_take(file); /* where there is none, that shows in check_lock */
+    pages->begun = file + 1;
     pages->device = about.st_dev;
     pages->inode = about.st_ino;
     pages->file_bytes = 0;
@@ -384,15 +412,14 @@ static int map_pieces(struct clp_pages *pages, int file)
 clp_status clp_pages_fork_file(struct clp_pages *pages, const char *path, struct clp_fault *fault)
 {
     clp_status status = clp_pages_open(pages, pages->mem, path, fault);
-    int file = status == CLP_OK ? reopen(pages) : -1;
 
     if (status != CLP_OK)
         return status;
-    int error = file >= 0 ? fill_file(pages, file) : errno;
+    int file = pages->begun - 1, error = fill_file(pages, file);
     if (error == 0)
         error = map_pieces(pages, file);
-    if (file >= 0)
-        close(file);
+    close_begun(pages);
+    check_lock(pages);
     if (error == 0)
         return CLP_OK;
     clp_pages_remove(pages, path);

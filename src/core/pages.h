@@ -33,6 +33,9 @@ struct clp_pages {
     struct clp_mem *mem; /* borrowed */
     char *path;          /* owned; NULL: no file, or it cannot grow any more */
     uint64_t device, inode, file_bytes;
+    unsigned rights;     /* of files made from now on, before the umask; 0: the owner's alone */
+    int begun;           /* descriptor + 1 of a file from which nothing is mapped yet; 0: none */
+    bool locked;         /* this process has the file's lock (filelock.h) while its first piece is mapped */
     struct clp_piece *pieces; /* mapped ones, in the order of the file */
     size_t piece_count, piece_room;
     size_t left_count; /* pieces that a fork left without a file */

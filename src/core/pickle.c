@@ -72,7 +72,7 @@ static void add_text(struct clp_buf *out, struct clp_buf *scratch, const char *t
     out->failed |= scratch->failed;
 }
 
-/* Those of a damaged live file may be below 0. */
+/* The line numbers of a damaged live file may be below 0. */
 static void add_line_number(struct clp_buf *out, int32_t line)
 {
     add_number(out, line > 0 ? (uint64_t)line : 0);

@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CHECK_PAGES 48
@@ -389,6 +390,42 @@ bool clp_proc_maps(uint64_t pid, const char *path)
         found = is_mapping_of(line, (unsigned long long)about.st_ino);
     fclose(file);
     return found;
+}
+
+/* The 22nd field, where the second may hold anything, brackets and blanks too. */
+uint64_t clp_proc_parse_start(const char *text)
+{
+    const char *behind = strrchr(text, ')');
+    unsigned long long ticks;
+
+    return behind != NULL && sscanf(behind, ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                                            "%*s %*s %*s %*s %llu", &ticks) == 1
+               ? ticks
+               : 0;
+}
+
+uint64_t clp_proc_start(const char *process)
+{
+    char name[64], text[1024];
+
+    (void)snprintf(name, sizeof name, "/proc/%s/stat", process);
+    read_setting(name, text, sizeof text);
+    return clp_proc_parse_start(text);
+}
+
+/* The wall clock first: whoever loses the processor between the two readings seems to have begun earlier,
+ * never later. */
+double clp_proc_began(void)
+{
+    struct timespec boot, wall;
+    uint64_t ticks = clp_proc_start("self");
+
+    if (ticks == 0 || clock_gettime(CLOCK_REALTIME, &wall) != 0 ||
+        clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
+        return 0;
+    double age = (double)boot.tv_sec + (double)boot.tv_nsec * 1e-9 -
+                 (double)ticks / (double)sysconf(_SC_CLK_TCK);
+    return (double)wall.tv_sec + (double)wall.tv_nsec * 1e-9 - age;
 }
 
 void clp_proc_boot(char *text, size_t room)

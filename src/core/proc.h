@@ -86,6 +86,16 @@ uint64_t clp_proc_fault_bytes(void);
  * not tell, a process of that number is taken for the one. */
 bool clp_proc_maps(uint64_t pid, const char *path);
 
+/* Ticks of the system from the start of the machine to that of the process: "self", or a number in the pid
+ * namespace that /proc shows. 0 when unknown. */
+uint64_t clp_proc_start(const char *process);
+
+/* What clp_proc_start tells, from the text of /proc/PID/stat; 0 when it is not that. */
+uint64_t clp_proc_parse_start(const char *text);
+
+/* Seconds since 1970 when this process began, to a hundredth; 0 when unknown. */
+double clp_proc_began(void);
+
 /* A text that names this start of the machine; "" when unknown. */
 void clp_proc_boot(char *text, size_t room);
 

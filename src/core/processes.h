@@ -24,7 +24,8 @@ struct clp_process {
  * many they are. */
 size_t clp_processes_below(uint32_t pid, struct clp_process *list, size_t room);
 
-/* The same from a look at every process there is, for kernels that do not tell children by process. */
+/* Finds what clp_processes_below does by a look at every process there is, for kernels that do not tell children
+ * by process. */
 size_t clp_processes_scan(uint32_t pid, struct clp_process *list, size_t room);
 
 /* The parent in the text of /proc/PID/stat, whose second field may hold anything, brackets too. */

@@ -7,7 +7,7 @@
  * " (2)", and of a text, to the place of the function that has both; and the hash of such a key alone
  * to the highest number given to one, so that no chain of numbers is ever walked twice. */
 #include "profile.h"
-#include "buf.h"
+#include "functions.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -91,19 +91,23 @@ void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem)
     *profile = (struct clp_profile){.mem = mem};
     clp_hashmap_init(&profile->index, mem);
     clp_hashmap_init(&profile->variants, mem);
+    clp_buf_init(&profile->file, mem);
 }
 
 static void clear_source(struct clp_mem *mem, struct clp_profile_function *function)
 {
-    clp_mem_free(mem, function->source, function->source_bytes + 1, 1);
+    if (!function->source_in_file)
+        clp_mem_free(mem, function->source, function->source_bytes + 1, 1);
     function->source = NULL;
     function->source_bytes = 0;
+    function->source_in_file = false;
 }
 
 static void clear_function(struct clp_mem *mem, struct clp_profile_function *function)
 {
     clp_mem_free_text(mem, function->file);
     clp_mem_free_text(mem, function->name);
+    clp_mem_free_text(mem, function->compiler);
     clp_mem_free(mem, function->lines, function->line_room, sizeof *function->lines);
     clp_mem_free(mem, function->leaks, function->leak_room, sizeof *function->leaks);
     clear_source(mem, function);
@@ -145,6 +149,7 @@ void clp_profile_clear(struct clp_profile *profile)
     clp_mem_free_text(mem, profile->meta.tracer);
     clp_mem_free_text(mem, profile->meta.command);
     clp_mem_free_text(mem, profile->meta.memory);
+    clp_buf_clear(&profile->file);
     clp_profile_init(profile, mem);
 }
 
@@ -182,7 +187,7 @@ static clp_status reserve(struct clp_mem *mem, void **items, size_t *room, size_
     return clp_mem_grow(mem, items, room, *room == 0 ? 8 : *room * 2, bytes);
 }
 
-/* The same of a typed array, which clp_mem_grow must not see through another type. */
+/* Makes room in a typed array, which clp_mem_grow must not see through another type. */
 #define RESERVE(status, mem, items, room, count)                          \
     do {                                                                  \
         void *block = (items);                                            \
@@ -229,6 +234,44 @@ clp_status clp_profile_add_function(struct clp_profile *profile, const char *fil
     return CLP_OK;
 }
 
+/* "NAME", or "NAME (2)" and so on for those that come later. */
+static void number_name(struct clp_buf *numbered, const char *name, unsigned number)
+{
+    clp_buf_cut(numbered, 0);
+    clp_buf_add_text(numbered, name);
+    if (number > 1)
+        clp_buf_add_format(numbered, " (%u)", number);
+}
+
+clp_status clp_profile_add_version(struct clp_profile *profile, const char *file, const char *name,
+                                   int32_t first_line, uint32_t text,
+                                   struct clp_profile_function **function)
+{
+    struct clp_profile_function *found = NULL;
+    struct clp_buf numbered;
+    unsigned number = 0;
+    uint64_t hash;
+
+    clp_buf_init(&numbered, profile->mem);
+    do {
+        number_name(&numbered, name, ++number);
+        if (!numbered.failed)
+            found = find_function(profile, file, clp_buf_text(&numbered), first_line, &hash);
+    } while (found != NULL && found->text != text);
+    clp_status status = numbered.failed ? CLP_NO_MEMORY
+                        : found != NULL ? CLP_OK
+                                        : clp_profile_add_function(profile, file,
+                                                                   clp_buf_text(&numbered),
+                                                                   first_line, &found);
+    clp_buf_clear(&numbered);
+    if (status != CLP_OK)
+        return status;
+    found->text = text;
+    found->source_changed = text == CLP_TEXT_CHANGED;
+    *function = found;
+    return CLP_OK;
+}
+
 /* Room for `extra` more lines; at least doubled when there was too little. */
 static clp_status reserve_lines(struct clp_mem *mem, struct clp_profile_function *function,
                                 size_t extra)
@@ -246,6 +289,14 @@ static clp_status reserve_lines(struct clp_mem *mem, struct clp_profile_function
         clp_mem_grow(mem, &block, &function->line_room, wanted, sizeof *function->lines);
     function->lines = block;
     return status;
+}
+
+clp_status clp_profile_reserve_lines(struct clp_profile *profile,
+                                     struct clp_profile_function *function, size_t count)
+{
+    return count <= function->line_count
+               ? CLP_OK
+               : reserve_lines(profile->mem, function, count - function->line_count);
 }
 
 /* The place of the first line that is not below this one. */
@@ -472,12 +523,14 @@ static bool same_source(const struct clp_profile_function *a, const struct clp_p
 {
     size_t bytes = a->source_bytes < b->source_bytes ? a->source_bytes : b->source_bytes;
 
+    if (a->source_changed || b->source_changed)
+        return a->source_changed == b->source_changed;
     return a->source == NULL || b->source == NULL ||
            ((a->source_bytes == b->source_bytes || strcmp(a->name, "<module>") == 0) &&
             memcmp(a->source, b->source, bytes) == 0);
 }
 
-/* Bytes of a name without the " (2)" that an earlier merge put behind it. */
+/* Bytes of a name without the " (2)" of a version. */
 static size_t plain_name_bytes(const char *name)
 {
     size_t bytes = strlen(name), at = bytes;
@@ -489,6 +542,11 @@ static size_t plain_name_bytes(const char *name)
     if (at == bytes - 1 || at < 2 || name[at - 1] != '(' || name[at - 2] != ' ')
         return bytes;
     return at - 2;
+}
+
+size_t clp_profile_plain_name(const struct clp_profile_function *function)
+{
+    return plain_name_bytes(function->name);
 }
 
 static uint64_t hash_plain_key(const struct clp_profile_function *function)
@@ -524,6 +582,7 @@ static struct clp_profile_function *append_variant(struct clp_profile *into,
         append_function(into, from->file, name, hash) == CLP_OK) {
         function = &into->functions[into->function_count - 1];
         function->first_line = from->first_line;
+        function->source_changed = from->source_changed;
         if (into->variant_count++ == 0)
             into->variant_place = into->function_count - 1;
     }
@@ -561,6 +620,7 @@ static bool is_variant(const struct clp_profile_function *function)
 static clp_status find_joined(struct clp_profile *into, const struct clp_profile_function *from,
                               struct clp_profile_function **function)
 {
+    size_t count = into->function_count;
     uint64_t place;
 
     if (is_variant(from) && clp_hashmap_get(&into->variants, hash_variant(from), &place) &&
@@ -570,6 +630,8 @@ static clp_status find_joined(struct clp_profile *into, const struct clp_profile
     }
     if (clp_profile_add_function(into, from->file, from->name, from->first_line, function) != CLP_OK)
         return CLP_NO_MEMORY;
+    if (into->function_count != count)
+        (*function)->source_changed = from->source_changed;
     if (!same_source(*function, from))
         return find_variant(into, from, function);
     if (!is_variant(from))
@@ -591,6 +653,9 @@ static clp_status merge_function(struct clp_profile *into, const struct clp_prof
             return CLP_NO_MEMORY;
     function->total = sum_uint64_t(function->total, from->total);
     function->raw_total = sum_uint64_t(function->raw_total, from->raw_total);
+    if (function->compiler == NULL &&
+        clp_profile_set_text(into, &function->compiler, from->compiler) != CLP_OK)
+        return CLP_NO_MEMORY;
     if (function->source_bytes < from->source_bytes)
         return clp_profile_set_source(into, function, from->source, from->source_bytes);
     return CLP_OK;
@@ -739,6 +804,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
 
 clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from)
 {
+    into->denied |= from->denied;
     for (size_t i = 0; i < from->function_count; i++) {
         if (merge_function(into, &from->functions[i]) != CLP_OK)
             return CLP_NO_MEMORY;

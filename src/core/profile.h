@@ -16,6 +16,7 @@
 #ifndef CLP_PROFILE_H
 #define CLP_PROFILE_H
 
+#include "buf.h"
 #include "hashmap.h"
 #include "mem.h"
 #include "source.h"
@@ -74,6 +75,20 @@ struct clp_measures {
 #undef CLP_MEASURE_FIELD
 };
 
+/* Where the clock saw nothing, a line has what its instructions take (charges.h), some nanoseconds for each hit.
+ * Profiles without raw times look alike, but their lines last longer than this. */
+#define CLP_MEASURES_LONGEST_FLOOR 20 /* ns */
+
+/* Is the line shorter than can be resolved? What the profiler's own events cost is an average, known to
+ * about a third: where less remains than half of what was taken off, the time is an estimate. So is a floor. */
+static inline bool clp_measures_below_resolution(const struct clp_measures *measures)
+{
+    if (measures->raw_self == 0)
+        return measures->self != 0 && measures->self < CLP_MEASURES_LONGEST_FLOOR * measures->hits;
+    return measures->raw_self > measures->self &&
+           measures->raw_self - measures->self > 2 * measures->self;
+}
+
 struct clp_profile_line {
     int32_t line; /* 1-based line number in the file */
     struct clp_measures measures;
@@ -128,8 +143,15 @@ struct clp_profile_function {
     size_t line_count, line_room;
     struct clp_profile_leak *leaks; /* by ascending line */
     size_t leak_count, leak_room;
+    char *compiler; /* what compiled the function: calls of what it made are in no number; or NULL */
     char *source; /* NULL when it could not be had; lines end in \n, from first_line on */
     size_t source_bytes;
+    bool source_changed; /* it could not be had because its file holds another text by now */
+    uint32_t text;       /* in the process that recorded: the number of the text that it is cut from */
+    /* Of a profile that was read in place (wire.h): */
+    const char *packed; /* line_count lines, and `lines` is NULL; NULL: none are packed */
+    size_t packed_bytes;
+    bool source_in_file; /* not the function's own */
 };
 
 /* Strings may be NULL (unknown), numbers 0. Merging keeps the first profile's meta where it is
@@ -203,6 +225,9 @@ struct clp_profile {
     struct clp_profile_process *processes; /* none where there is but one */
     size_t process_count, process_room;
     struct clp_profile_meta meta;
+    unsigned denied; /* rights that a file it was read from does not have: those made of it do not, either */
+    struct clp_buf file; /* which holds what was read in place */
+    double file_scale;   /* nanoseconds per tick of it */
 };
 
 void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem);
@@ -213,17 +238,32 @@ void clp_profile_clear(struct clp_profile *profile);
 clp_status clp_profile_add_function(struct clp_profile *profile, const char *file, const char *name,
                                     int32_t first_line, struct clp_profile_function **function);
 
+/* Finds or appends one of several functions of this key that were compiled from different texts, numbered as
+ * in functions.h: the first is called NAME, the others NAME (2), NAME (3) and so on. Otherwise as
+ * clp_profile_add_function. */
+clp_status clp_profile_add_version(struct clp_profile *profile, const char *file, const char *name,
+                                   int32_t first_line, uint32_t text,
+                                   struct clp_profile_function **function);
+
+/* Bytes of the function's name without the " (2)" of a version. */
+size_t clp_profile_plain_name(const struct clp_profile_function *function);
+
 /* Merges measures into the line's (a new line starts at zero). Cheap when lines come in ascending
  * order. CLP_NO_MEMORY leaves the function as it was. */
 clp_status clp_profile_add_line(struct clp_profile *profile, struct clp_profile_function *function,
                                 int32_t line, const struct clp_measures *measures);
+
+/* Room for so many lines in all. CLP_NO_MEMORY leaves the function as it was. */
+clp_status clp_profile_reserve_lines(struct clp_profile *profile,
+                                     struct clp_profile_function *function, size_t count);
 
 /* Adds a verdict; of two on one line the one with more bytes stays. CLP_NO_MEMORY leaves the function
  * as it was. */
 clp_status clp_profile_add_leak(struct clp_profile *profile, struct clp_profile_function *function,
                                 const struct clp_profile_leak *leak);
 
-/* Appends a series without samples. *series is borrowed and stays valid until the next one. */
+/* Appends a series without samples. *series is borrowed and stays valid until the next one. CLP_NO_MEMORY leaves
+ * the profile as it was. */
 clp_status clp_profile_add_series(struct clp_profile *profile, uint64_t pid, double start,
                                   struct clp_profile_series **series);
 
@@ -243,18 +283,20 @@ clp_status clp_profile_add_process(struct clp_profile *profile,
 /* What the lines have together. */
 uint64_t clp_profile_self(const struct clp_profile *profile);
 
-/* Replaces the function's source by a copy of these bytes (any bytes; 0 bytes is no source). */
+/* Replaces the function's source by a copy of these bytes (any bytes; 0 bytes is no source). CLP_NO_MEMORY
+ * leaves the function as it was. */
 clp_status clp_profile_set_source(struct clp_profile *profile,
                                   struct clp_profile_function *function, const char *text,
                                   size_t bytes);
 
-/* The same from the text of its whole file: the function's block, and any line beyond that has
- * measures. The walk is for the next function of the file. */
+/* Replaces the function's source by a copy of its part of the whole file: its block, and any line beyond that
+ * has measures. The walk is for the next function of the file. CLP_NO_MEMORY leaves the function as it was. */
 clp_status clp_profile_cut_source(struct clp_profile *profile,
                                   struct clp_profile_function *function,
                                   struct clp_source_walk *walk);
 
-/* Replaces *text, one of the strings of profile->meta, by a copy (NULL clears it). */
+/* Replaces *text, one of the strings of profile->meta or a function's compiler, by a copy (NULL clears
+ * it). CLP_NO_MEMORY leaves it as it was. */
 clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const char *value);
 
 /* Adds everything in `from` to `into`. A function whose text is another than that of the same

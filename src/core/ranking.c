@@ -2,11 +2,13 @@
 #include "ranking.h"
 #include "shown.h"
 #include "source.h"
+#include "wire.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct entry {
     struct clp_choice_line at;
+    struct clp_profile_line line;
     size_t rank;
     struct clp_span text;
     uint64_t total; /* of its function */
@@ -25,12 +27,6 @@ static const struct clp_profile_function *function_of(const struct listing *list
                                                       const struct entry *entry)
 {
     return &listing->ranking->profile->functions[entry->at.function];
-}
-
-static const struct clp_profile_line *line_of(const struct listing *listing,
-                                              const struct entry *entry)
-{
-    return &function_of(listing, entry)->lines[entry->at.line];
 }
 
 /* ---- texts and totals ---- */
@@ -70,7 +66,9 @@ static struct clp_span text_at(struct clp_source_walk *walk,
 /* In the order of the lines, so that each function is walked once. */
 static void look_up(struct listing *listing)
 {
+    const struct clp_profile *profile = listing->ranking->profile;
     struct clp_source_walk walk = {0};
+    struct clp_wire_rows rows;
     uint64_t total = 0;
 
     if (listing->count > 1)
@@ -80,9 +78,13 @@ static void look_up(struct listing *listing)
         const struct clp_profile_function *function = function_of(listing, entry);
         if (i == 0 || entry[-1].at.function != entry->at.function) {
             walk = (struct clp_source_walk){.text = {function->source, function->source_bytes}};
-            total = clp_choice_total(function, listing->ranking->options->raw_times);
+            total = clp_choice_total(profile, function, listing->ranking->options->raw_times);
+            clp_wire_rows_start(&rows, profile, function);
         }
-        entry->text = text_at(&walk, function, line_of(listing, entry)->line);
+        while (rows.next <= entry->at.line)
+            clp_wire_rows_next(&rows);
+        entry->line = *rows.at;
+        entry->text = text_at(&walk, function, entry->line.line);
         entry->total = total;
     }
     if (listing->count > 1)
@@ -93,7 +95,7 @@ static void look_up(struct listing *listing)
 
 static double time_of(const struct listing *listing, size_t at)
 {
-    const struct clp_measures *measures = &line_of(listing, &listing->entries[at])->measures;
+    const struct clp_measures *measures = &listing->entries[at].line.measures;
 
     return (double)(listing->ranking->options->raw_times ? measures->raw_time : measures->time);
 }
@@ -108,16 +110,15 @@ static clp_status set_rows(struct listing *listing)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < listing->count; i++) {
         hottest = time_of(listing, i) > hottest ? time_of(listing, i) : hottest;
-        moved += clp_table_moved(&line_of(listing, &listing->entries[i])->measures);
+        moved += clp_table_moved(&listing->entries[i].line.measures);
     }
     for (size_t i = 0; i < listing->count; i++) {
         const struct entry *entry = &listing->entries[i];
         struct clp_table_total total = {(double)entry->total, moved};
-        clp_table_set_row(table, i, &line_of(listing, entry)->measures, &total);
+        clp_table_set_row(table, i, &entry->line.measures, &total);
         if (hottest != 0)
             table->rows[i].time = clp_column_share(time_of(listing, i), hottest);
     }
-    clp_table_set_widths(table);
     return CLP_OK;
 }
 
@@ -127,7 +128,7 @@ static const struct clp_buf *place_text(struct listing *listing, const struct en
     clp_buf_cut(&listing->scratch, 0);
     clp_shown_add_file(&listing->scratch, function_of(listing, entry)->file,
                        listing->ranking->folder);
-    clp_buf_add_format(&listing->scratch, ":%d", (int)line_of(listing, entry)->line);
+    clp_buf_add_format(&listing->scratch, ":%d", (int)entry->line.line);
     return &listing->scratch;
 }
 
@@ -136,7 +137,7 @@ static const struct clp_buf *name_text(struct listing *listing, const struct ent
     const char *name = function_of(listing, entry)->name;
 
     clp_buf_cut(&listing->scratch, 0);
-    clp_shown_add(&listing->scratch, name, strlen(name));
+    clp_shown_add_text(&listing->scratch, name);
     return &listing->scratch;
 }
 
@@ -203,7 +204,7 @@ static void add_row(struct listing *listing, size_t at)
     clp_buf_add_text(out, table->marked ? CLP_MARK_CELL "  " : "  ");
     add_left(out, name_text(listing, entry), listing->name_width);
     clp_table_add_cells(table, &table->rows[at]);
-    clp_table_add_source(table, line_of(listing, entry)->running ? " >" : "  ", entry->text);
+    clp_table_add_source(table, entry->line.running ? " >" : "  ", entry->text);
 }
 
 static clp_status add_all(struct listing *listing, size_t all)

@@ -8,6 +8,7 @@
 #include "shown.h"
 #include "source.h"
 #include "table.h"
+#include "wire.h"
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 /* Rows without data and without source in one report. A damaged or hostile profile may claim a line
  * two thousand million lines further down. */
 #define CLP_REPORT_MAX_BLANKS 1000000
+
+#define MOST_KEPT_ROWS 10000
 
 static const char line_title[] = "Line #";
 
@@ -38,11 +41,6 @@ struct clp_report_options clp_report_defaults(void)
 
 /* ---- text of the program ---- */
 
-static void add_name(struct clp_buf *out, const char *name)
-{
-    clp_shown_add(out, name, strlen(name));
-}
-
 static void add_file(const struct report *report, const char *file)
 {
     clp_shown_add_file(report->out, file, report->options->folder);
@@ -59,8 +57,9 @@ static void start_heading(const struct report *report, const char *text)
 
 struct body {
     const struct clp_profile_function *function;
+    struct clp_table_total total;
     size_t line_width;
-    size_t next;      /* the first of function->lines not yet shown */
+    struct clp_wire_rows rows; /* at the first line not yet shown */
     int64_t line;     /* the next row's line number */
     int64_t head_end; /* the last row of the function's head, which is not folded */
     struct {          /* rows since the last that stays */
@@ -69,19 +68,47 @@ struct body {
     } stretch;
 };
 
-static clp_status set_rows(struct report *report, const struct clp_profile_function *function)
+/* Of a long table the rows are not kept. */
+static bool keeps_rows(const struct clp_profile_function *function)
 {
-    struct clp_table_total total = {
-        .time = (double)clp_choice_total(function, report->scale.raw_times)};
-    clp_status status = clp_table_start(&report->table, function->line_count);
+    return function->line_count <= MOST_KEPT_ROWS;
+}
 
-    if (status != CLP_OK)
-        return status;
-    for (size_t i = 0; i < function->line_count; i++)
-        total.memory += clp_table_moved(&function->lines[i].measures);
-    for (size_t i = 0; i < function->line_count; i++)
-        clp_table_set_row(&report->table, i, &function->lines[i].measures, &total);
-    clp_table_set_widths(&report->table);
+/* Sets the row of the line at hand. */
+static const struct clp_table_row *set_row(struct report *report, const struct body *body)
+{
+    size_t at = keeps_rows(body->function) ? body->rows.next - 1 : 0;
+
+    clp_table_set_row(&report->table, at, &body->rows.at->measures, &body->total);
+    return &report->table.rows[at];
+}
+
+static void set_total(struct report *report, struct body *body)
+{
+    const struct clp_wire_rows start = body->rows;
+
+    body->total.time =
+        (double)clp_choice_total(report->profile, body->function, report->scale.raw_times);
+    if (!report->options->marked && report->options->min_percent == 0)
+        return; /* nobody asks for shares of memory */
+    for (; body->rows.at != NULL; clp_wire_rows_next(&body->rows))
+        body->total.memory += clp_table_moved(&body->rows.at->measures);
+    body->rows = start;
+}
+
+/* The lines are gone through to know how wide their numbers are, before they are shown. */
+static clp_status set_rows(struct report *report, struct body *body)
+{
+    const struct clp_profile_function *function = body->function;
+
+    if (clp_table_start(&report->table, keeps_rows(function) ? function->line_count : 1) != CLP_OK)
+        return CLP_NO_MEMORY;
+    clp_wire_rows_start(&body->rows, report->profile, function);
+    set_total(report, body);
+    const struct clp_wire_rows start = body->rows;
+    for (; body->rows.at != NULL; clp_wire_rows_next(&body->rows))
+        (void)set_row(report, body);
+    body->rows = start;
     return CLP_OK;
 }
 
@@ -178,14 +205,15 @@ static int64_t find_head_end(const struct clp_profile_function *function)
 
 static void add_row(struct report *report, struct body *body, struct clp_span contents)
 {
-    const struct clp_profile_function *function = body->function;
     const struct clp_table_row *row = NULL;
     bool running = false;
     int64_t line = body->line++;
 
-    if (body->next < function->line_count && function->lines[body->next].line == line) {
-        running = function->lines[body->next].running;
-        row = &report->table.rows[body->next++];
+    if (body->rows.at != NULL && body->rows.at->line == line) {
+        running = body->rows.at->running;
+        row = keeps_rows(body->function) ? &report->table.rows[body->rows.next - 1]
+                                         : set_row(report, body);
+        clp_wire_rows_next(&body->rows);
     }
     if (report->options->min_percent != 0) {
         if (stays(report, body, line, row, running))
@@ -194,6 +222,8 @@ static void add_row(struct report *report, struct body *body, struct clp_span co
             note_in_stretch(report, body, row, contents);
     }
     add_plain_row(report, body, line, row, running ? " >" : "  ", contents);
+    if (report->options->min_percent == 0) /* no row is taken back */
+        clp_drain_long(&report->options->drain, report->out);
 }
 
 static const struct clp_span no_contents = {"", 0};
@@ -201,10 +231,8 @@ static const struct clp_span no_contents = {"", 0};
 /* Lines with data up to (not including) `end`, and nothing between them. */
 static void add_lone_rows(struct report *report, struct body *body, int64_t end)
 {
-    const struct clp_profile_function *function = body->function;
-
-    while (body->next < function->line_count && function->lines[body->next].line < end) {
-        body->line = function->lines[body->next].line;
+    while (body->rows.at != NULL && body->rows.at->line < end) {
+        body->line = body->rows.at->line;
         add_row(report, body, no_contents);
     }
 }
@@ -213,12 +241,10 @@ static void add_lone_rows(struct report *report, struct body *body, int64_t end)
  * as long as there are not too many between them. */
 static void add_bare_rows(struct report *report, struct body *body)
 {
-    const struct clp_profile_function *function = body->function;
-
-    if (function->line_count == 0)
+    if (body->rows.at == NULL)
         add_row(report, body, no_contents);
-    while (body->next < function->line_count) {
-        int64_t gap = function->lines[body->next].line - body->line;
+    while (body->rows.at != NULL) {
+        int64_t gap = body->rows.at->line - body->line;
         if (gap > report->blanks_left)
             break;
         report->blanks_left -= gap;
@@ -243,22 +269,37 @@ static void add_rows(struct report *report, struct body *body)
     end_stretch(report, body);
 }
 
+static void add_compiler(struct report *report, const struct clp_profile_function *function)
+{
+    if (function->compiler == NULL)
+        return;
+    start_heading(report, "Compiled by: ");
+    clp_shown_add_text(report->out, function->compiler);
+    clp_buf_add_text(report->out, "; calls of the compiled code are not counted\n");
+}
+
 /* line_profiler names neither file nor function above a table without source, and the plain table
  * follows it to the character; ours need not. */
 static void add_place(struct report *report, const struct clp_profile_function *function)
 {
     bool has_source = function->source != NULL;
 
-    if (has_source || report->memory) {
+    if (has_source || report->memory || function->source_changed) {
         start_heading(report, "File: ");
         add_file(report, function->file);
         clp_buf_add_text(report->out, "\n");
         start_heading(report, "Function: ");
-        add_name(report->out, function->name);
+        clp_shown_add_text(report->out, function->name);
         clp_buf_add_format(report->out, " at line %d\n", (int)function->first_line);
     }
+    add_compiler(report, function);
     if (has_source)
         return;
+    if (function->source_changed) {
+        clp_buf_add_text(report->out, "\nThe file was changed: the code that ran was compiled from another "
+                                      "text.\nContinuing without the function's contents.\n");
+        return;
+    }
     clp_buf_add_text(report->out, "\nCould not find file ");
     add_file(report, function->file);
     clp_buf_add_text(report->out,
@@ -272,7 +313,7 @@ static clp_status add_function(struct report *report, const struct clp_profile_f
     struct body body = {.function = function, .line_width = strlen(line_title)};
     if (report->options->widths.line > body.line_width)
         body.line_width = report->options->widths.line;
-    clp_status status = set_rows(report, function);
+    clp_status status = set_rows(report, &body);
 
     if (status != CLP_OK)
         return status;
@@ -280,7 +321,7 @@ static clp_status add_function(struct report *report, const struct clp_profile_f
         body.head_end = find_head_end(function);
     start_heading(report, "Total time: ");
     clp_buf_add_format(report->out, "%g s\n",
-                       (double)clp_choice_total(function, report->scale.raw_times) * 1e-9);
+                       body.total.time * 1e-9);
     add_place(report, function);
     clp_buf_add_text(report->out, "\n");
     clp_table_start_titles(&report->table);
@@ -298,14 +339,15 @@ static void add_summary(struct report *report)
     for (size_t i = 0; i < report->choice.count; i++) {
         const struct clp_profile_function *function =
             &report->profile->functions[report->choice.places[i]];
-        uint64_t total = clp_choice_total(function, report->scale.raw_times);
+        uint64_t total = clp_choice_total(report->profile, function, report->scale.raw_times);
         if (report->options->choice.skip_zero && total == 0)
             continue;
         clp_buf_add_format(report->out, "%6.2f seconds - ", (double)total * 1e-9);
         add_file(report, function->file);
         clp_buf_add_format(report->out, ":%d - ", (int)function->first_line);
-        add_name(report->out, function->name);
+        clp_shown_add_text(report->out, function->name);
         clp_buf_add_text(report->out, "\n");
+        clp_drain_long(&report->options->drain, report->out);
     }
 }
 
@@ -325,8 +367,10 @@ static clp_status add_functions(struct report *report)
 {
     clp_status status = CLP_OK;
 
-    for (size_t i = 0; i < report->choice.count && status == CLP_OK; i++)
+    for (size_t i = 0; i < report->choice.count && status == CLP_OK; i++) {
         status = add_function(report, &report->profile->functions[report->choice.places[i]]);
+        clp_drain_long(&report->options->drain, report->out);
+    }
     return status;
 }
 

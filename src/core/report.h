@@ -28,11 +28,12 @@ struct clp_report_options {
     bool footer;           /* what the numbers are worth, even where the table is line_profiler's */
     bool marked;           /* for _rich.py: see table.h */
     const char *folder;    /* file names under it are shown relative to it; NULL: as they are */
+    struct clp_drain drain;
 };
 
 struct clp_report_options clp_report_defaults(void);
 
-/* Appends the whole report. CLP_NO_MEMORY leaves the buffer with a part of it. */
+/* Appends the whole report, or what `drain` has left of it. CLP_NO_MEMORY leaves the buffer with a part. */
 clp_status clp_report_text(const struct clp_profile *profile,
                            const struct clp_report_options *options, struct clp_buf *out);
 

@@ -47,6 +47,26 @@ void clp_engine_set_rss_span(struct clp_engine *engine, uint64_t ticks)
         thread->rss_span = ticks;
 }
 
+/* A read takes some ten times as long where its lines of code and data have left the caches; a thread
+ * that waits for the processor does so for milliseconds. */
+#define LONGEST_READ 16
+#define READS_OF_LATE 64
+
+uint64_t clp_engine_read_cost(struct clp_engine *engine, uint64_t ticks)
+{
+    struct clp_read_cost *cost = &engine->read_cost;
+
+    if (ticks < cost->least || cost->least == 0)
+        cost->least = ticks;
+    if (ticks < cost->next || cost->count == 0)
+        cost->next = ticks;
+    if (++cost->count == READS_OF_LATE) { /* reads may have become slower for good */
+        cost->least = cost->next;
+        cost->count = 0;
+    }
+    return ticks / LONGEST_READ <= cost->least ? ticks : cost->least;
+}
+
 static void take_rss(struct clp_thread *thread, int64_t rss, int64_t own)
 {
     set_rss(thread, rss, own);

@@ -277,7 +277,7 @@ static void add_head(struct clp_buf *table, uint8_t form, uint32_t units)
     clp_buf_add(table, &head, 1);
 }
 
-/* The same location for more units, when the line is that of the entry before. */
+/* Adds an entry for more units of a location; its line is that of the entry before. */
 static void add_again(struct clp_buf *table, const struct clp_location *location, uint32_t units)
 {
     bool has_delta = location->form >= NO_COLUMNS && location->form < NONE;

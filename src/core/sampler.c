@@ -28,8 +28,9 @@ void clp_sampler_look(struct clp_sampler *sampler)
     size_t count = 1;
 
     look[0].pid = sampler->pid;
-    sampler->error = clp_processes_size(sampler->pid, sampler->memory, &look[0].bytes);
-    if (sampler->error != 0)
+    int error = clp_processes_size(sampler->pid, sampler->memory, &look[0].bytes);
+    __atomic_store_n(&sampler->error, error, __ATOMIC_RELAXED);
+    if (error != 0)
         return;
     take_off_own(sampler, &look[0]);
     size_t others = sampler->children ? clp_processes_below(sampler->pid, sampler->list,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The size of a process over time, and of what descends from it: a helper thread that reads /proc.
  * All its memory is its own, taken at the start, and known; see samples.h for what it does when it is
- * full. */
+ * full. Samples belong to who holds the helper (thread.h): its thread while it works. */
 #ifndef CLP_SAMPLER_H
 #define CLP_SAMPLER_H
 
@@ -33,7 +33,7 @@ struct clp_sampler {
     size_t block_bytes;
     double start;         /* seconds since 1970 of time 0 of the samples */
     uint64_t start_nanos; /* CLOCK_MONOTONIC then */
-    int error;            /* errno of the last look; ESRCH: the process is gone */
+    int error;            /* errno of the last look, atomic; ESRCH: the process is gone */
 };
 
 /* Takes memory and looks for the first time. 0 or errno (why the process cannot be seen); then nothing

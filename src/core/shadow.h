@@ -29,7 +29,8 @@
 /* What it says is the table of live blocks' (heap.h). */
 struct clp_shadow_slot {
     uint64_t owned; /* 0: not in use */
-    uint32_t execution, born;
+    uint32_t execution : 31, stretched : 1;
+    uint32_t born;
 };
 
 struct clp_shadow_leaf {
@@ -103,7 +104,8 @@ static inline struct clp_shadow_slot *clp_shadow_slot_in(uintptr_t entry, uint64
     return &leaf->slots[address / CLP_SHADOW_GRANULE % CLP_SHADOW_SLOTS];
 }
 
-/* The same in fewer instructions, for any address; true also where another one has the slot. */
+/* Is the address's slot in use, be it by another address? For any address, in fewer instructions than
+ * clp_shadow_find. */
 static inline bool clp_shadow_may_have(const struct clp_shadow *shadow, const void *block)
 {
     const uintptr_t *at = clp_shadow_entry(shadow, (uintptr_t)block);

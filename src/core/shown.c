@@ -27,12 +27,21 @@ size_t clp_shown_utf8_bytes(const unsigned char *text, size_t left)
     return bytes;
 }
 
-/* Terminals obey the characters below space, DEL and U+0080 to U+009F. */
-static bool is_control(const unsigned char *text, size_t bytes)
+static unsigned code_point(const unsigned char *text, size_t bytes)
 {
-    if (bytes == 2)
-        return text[0] == 0xc2 && text[1] < 0xa0;
-    return bytes == 1 && (text[0] == 0x7f || (text[0] < ' ' && text[0] != '\t'));
+    static const unsigned char lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    unsigned code = text[0] & lead_bits[bytes];
+
+    for (size_t i = 1; i < bytes; i++)
+        code = code << 6 | (text[i] & 0x3f);
+    return code;
+}
+
+/* Terminals obey the first; the others let a line read differently from what it is. */
+static bool is_control(unsigned code)
+{
+    return (code < ' ' && code != '\t') || (code >= 0x7f && code < 0xa0) ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
 static bool is_plain(unsigned char byte)
@@ -59,7 +68,7 @@ void clp_shown_add(struct clp_buf *out, const char *text, size_t bytes)
         if (at == end)
             return;
         size_t size = clp_shown_utf8_bytes(at, (size_t)(end - at));
-        if (size == 0 || is_control(at, size))
+        if (size == 0 || is_control(code_point(at, size)))
             add_escaped(out, at, size == 0 ? 1 : size);
         else
             clp_buf_add(out, (const char *)at, size);
@@ -67,31 +76,39 @@ void clp_shown_add(struct clp_buf *out, const char *text, size_t bytes)
     }
 }
 
-void clp_shown_add_file(struct clp_buf *out, const char *file, const char *folder)
+void clp_shown_add_text(struct clp_buf *out, const char *text)
+{
+    clp_shown_add(out, text, strlen(text));
+}
+
+void clp_shown_add_lines(struct clp_buf *out, const char *text)
+{
+    for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+        clp_shown_add(out, text, (size_t)(end - text));
+        clp_buf_add_text(out, "\n");
+    }
+    clp_shown_add_text(out, text);
+}
+
+const char *clp_shown_file(const char *file, const char *folder)
 {
     size_t bytes = folder != NULL ? strlen(folder) : 0;
 
     while (bytes > 0 && folder[bytes - 1] == '/')
         bytes--;
-    if (folder != NULL && strncmp(file, folder, bytes) == 0 && file[bytes] == '/' &&
-        file[bytes + 1] != 0)
-        file += bytes + 1;
-    clp_shown_add(out, file, strlen(file));
+    bool lies_under = folder != NULL && folder[0] != 0 && strncmp(file, folder, bytes) == 0 &&
+                      file[bytes] == '/' && file[bytes + 1] != 0;
+    return lies_under ? file + bytes + 1 : file;
 }
 
-static wchar_t code_point(const unsigned char *text, size_t bytes)
+void clp_shown_add_file(struct clp_buf *out, const char *file, const char *folder)
 {
-    static const unsigned char lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    unsigned code = text[0] & lead_bits[bytes];
-
-    for (size_t i = 1; i < bytes; i++)
-        code = code << 6 | (text[i] & 0x3f);
-    return (wchar_t)code;
+    clp_shown_add_text(out, clp_shown_file(file, folder));
 }
 
 static size_t width_of(const unsigned char *text, size_t bytes)
 {
-    int width = bytes > 1 ? wcwidth(code_point(text, bytes)) : 1;
+    int width = bytes > 1 ? wcwidth((wchar_t)code_point(text, bytes)) : 1;
 
     return width < 0 ? 1 : (size_t)width;
 }

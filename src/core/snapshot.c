@@ -1,35 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 #include "snapshot.h"
 #include "buf.h"
+#include "charges.h"
 
+/* A damaged live file may hold more than there is room for. */
 static uint64_t nanos(double ticks, double nanos_per_tick)
 {
-    return ticks > 0 ? (uint64_t)(ticks * nanos_per_tick + 0.5) : 0;
+    double rounded = ticks * nanos_per_tick + 0.5;
+
+    if (!(ticks > 0))
+        return 0;
+    return rounded < 0x1p64 ? (uint64_t)rounded : UINT64_MAX;
 }
 
-static uint64_t corrected(uint64_t ticks, uint64_t correction, double nanos_per_tick)
+/* Some time remains where there is any, however short. */
+static uint64_t some_nanos(double ticks, double nanos_per_tick)
 {
-    return nanos((double)ticks - (double)correction / CLP_CORRECTION_ONE, nanos_per_tick);
+    uint64_t rounded = nanos(ticks, nanos_per_tick);
+
+    return rounded == 0 && ticks > 0 ? 1 : rounded;
 }
 
-static struct clp_measures measures_of(const struct clp_block *block, uint32_t line,
-                                       uint64_t line_cost, double nanos_per_tick)
+/* The longest execution lasted as long as the average one at least. It was charged an average, too, and
+ * not what the line was in the end. */
+static uint64_t within_time(uint64_t max, uint64_t time, uint64_t hits)
+{
+    uint64_t least = hits != 0 && time != 0 ? (time - 1) / hits + 1 : 0;
+
+    if (max > time)
+        return time;
+    return max < least ? least : max;
+}
+
+static struct clp_measures measures_of(const struct clp_charges *charges,
+                                       const struct clp_block *block, uint32_t line,
+                                       double nanos_per_tick)
 {
     const struct clp_cell *cell = &block->cells[line];
-    uint64_t time = clp_cell_time(cell);
+    double self = clp_charges_self(charges, block, line);
     struct clp_measures measures = {
         .hits = cell->hits,
-        .time = corrected(time, clp_cell_time_correction(cell, line_cost), nanos_per_tick),
-        .raw_time = nanos((double)time, nanos_per_tick),
-        .self = corrected(cell->self, clp_cell_self_correction(cell, line_cost), nanos_per_tick),
+        .time = some_nanos(self + clp_charges_nested(cell), nanos_per_tick),
+        .raw_time = nanos((double)clp_cell_time(cell), nanos_per_tick),
+        .self = some_nanos(self, nanos_per_tick),
         .raw_self = nanos((double)cell->self, nanos_per_tick),
         .await = nanos((double)cell->await, nanos_per_tick),
         .max = nanos((double)cell->max, nanos_per_tick),
         .rss = (uint64_t)cell->usage * CLP_USAGE_UNIT,
     };
 
-    if (measures.max > measures.time) /* per execution less is taken off than from the sum */
-        measures.max = measures.time;
+    measures.max = within_time(measures.max, measures.time, measures.hits);
     if (block->rss != NULL) {
         const struct clp_rss_cell *rss = &block->rss[line];
         measures.grown = (uint64_t)rss->grown;
@@ -49,29 +69,53 @@ static bool has_run(const struct clp_cell *cell)
     return cell->hits != 0 || cell->self != 0 || cell->await != 0 || cell->nested != 0;
 }
 
+/* Of a function's lines. */
+struct times {
+    uint64_t time, self; /* sums */
+    uint64_t longest;    /* time of a line */
+};
+
+/* The function's time is that of its lines, each moment counted once. */
+static uint64_t total_of(const struct clp_charges *charges, const struct clp_block *sum,
+                         const struct times *lines, double nanos_per_tick)
+{
+    double overlap = clp_charges_overlap(charges, sum);
+    uint64_t more = nanos(-overlap, nanos_per_tick), less = nanos(overlap, nanos_per_tick);
+    uint64_t least = lines->self > lines->longest ? lines->self : lines->longest;
+
+    return lines->time + more > least + less ? lines->time + more - less : least;
+}
+
 static clp_status add_lines(const struct clp_engine *engine, const struct clp_block *sum,
                             double nanos_per_tick, struct clp_profile *profile,
                             struct clp_profile_function *into)
 {
-    into->total += corrected(sum->total, sum->total_correction, nanos_per_tick);
-    into->raw_total += nanos((double)sum->total, nanos_per_tick);
+    const struct clp_charges charges =
+        clp_charges_of(sum, &engine->costs, &engine->functions.items[sum->function]);
+    struct times lines = {0};
+
     for (uint32_t i = 0; i < sum->line_count; i++) {
         const struct clp_cell *cell = &sum->cells[i];
         if (!has_run(cell))
             continue;
-        struct clp_measures measures = measures_of(sum, i, engine->costs.line, nanos_per_tick);
+        struct clp_measures measures = measures_of(&charges, sum, i, nanos_per_tick);
         clp_status status = clp_profile_add_line(
             profile, into, sum->lowest_line + (int32_t)i, &measures);
         if (status != CLP_OK)
             return status;
         profile->meta.events += cell->hits;
+        lines.time += measures.time;
+        lines.self += measures.self;
+        if (measures.time > lines.longest)
+            lines.longest = measures.time;
     }
+    into->total += total_of(&charges, sum, &lines, nanos_per_tick);
+    into->raw_total += nanos((double)sum->total, nanos_per_tick);
     return CLP_OK;
 }
 
-/* Finds or adds the profile's function: NAME, or of a group of threads NAME [GROUP]. */
-static clp_status find_function(const struct clp_function *function, const char *group,
-                                struct clp_profile *profile, struct clp_profile_function **into)
+clp_status clp_snapshot_function(const struct clp_function *function, const char *group,
+                                 struct clp_profile *profile, struct clp_profile_function **into)
 {
     struct clp_buf name;
     clp_status status = CLP_NO_MEMORY;
@@ -81,8 +125,8 @@ static clp_status find_function(const struct clp_function *function, const char 
     if (group != NULL)
         clp_buf_add_format(&name, " [%s]", group);
     if (!name.failed)
-        status = clp_profile_add_function(profile, function->file, clp_buf_text(&name),
-                                          function->first_line, into);
+        status = clp_profile_add_version(profile, function->file, clp_buf_text(&name),
+                                         function->first_line, function->text, into);
     clp_buf_clear(&name);
     return status;
 }
@@ -105,9 +149,14 @@ static clp_status add_function(const struct request *request, const struct clp_e
     if (sum == NULL)
         return CLP_NO_MEMORY;
     clp_status status =
-        find_function(&engine->functions.items[sum->function],
-                      ended->group != NULL ? clp_groups_name(&engine->groups, *ended->group) : NULL,
-                      profile, &into);
+        clp_snapshot_function(&engine->functions.items[sum->function],
+                              ended->group != NULL
+                                  ? clp_groups_name(&engine->groups, *ended->group)
+                                  : NULL,
+                              profile, &into);
+    if (status == CLP_OK)
+        status = clp_profile_set_text(profile, &into->compiler,
+                                      engine->functions.items[sum->function].compiler);
     if (status == CLP_OK)
         status = add_lines(engine, sum, request->nanos_per_tick, profile, into);
     clp_block_free(&request->view->views->pool, sum);

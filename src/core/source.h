@@ -41,10 +41,10 @@ void clp_source_walk_to(struct clp_source_walk *walk, int32_t line);
  * to the next def). */
 int32_t clp_source_block_end(struct clp_span text, int32_t first);
 
-/* The same; `with` starts a block, too. */
+/* The last line as clp_source_block_end has it, but `with` starts a block, too. */
 int32_t clp_source_with_end(struct clp_span text, int32_t first);
 
-/* The same for the block at the first line of the text: *last. True where that is a def or class whose
+/* *last: the last line of the block at the first line of the text. True where that is a def or class whose
  * name is the last part of this qualified one, or holds a lambda, for "<lambda>". */
 bool clp_source_block_of(struct clp_span text, const char *name, int32_t *last);
 

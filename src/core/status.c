@@ -22,5 +22,7 @@ const char *clp_status_text(clp_status status)
 
 const char *clp_fault_text(const struct clp_fault *fault)
 {
+    if (fault->os_error != 0 && fault->reason != NULL)
+        return fault->reason;
     return fault->os_error != 0 ? strerror(fault->os_error) : clp_status_text(fault->status);
 }

@@ -16,7 +16,7 @@
     X(CLP_NOT_A_PROFILE, "not a clineprof profile")           \
     X(CLP_TRUNCATED, "cut off")                               \
     X(CLP_CORRUPT, "damaged")                                 \
-    X(CLP_TOO_LARGE, "larger than any profile can be")        \
+    X(CLP_TOO_LARGE, "too large")        \
     X(CLP_TOO_NEW, "written by a newer clineprof")            \
     X(CLP_UNSUPPORTED, "not supported here")
 
@@ -40,7 +40,8 @@ clp_status clp_fault_set(struct clp_fault *fault, clp_status status, uint64_t of
 /* The message of a status; never NULL. */
 const char *clp_status_text(clp_status status);
 
-/* The system's message where it was at fault, else that of the status; never NULL. */
+/* The system's message where it was at fault, or the reason for its error where we know more; else that of
+ * the status; never NULL. */
 const char *clp_fault_text(const struct clp_fault *fault);
 
 #if defined(__GNUC__)

@@ -9,7 +9,6 @@
 struct parked_body {
     struct clp_suspended place;
     uint64_t code;
-    bool off_line;
 };
 
 struct clp_parked {
@@ -138,7 +137,6 @@ static void park(struct clp_thread *thread, const void *owner, uint64_t now)
     while (clp_engine_take_down(thread, &body.place, now)) {
         const struct clp_activation *popped = thread->top + 1;
         body.code = popped->code;
-        body.off_line = popped->off_line;
         if (parked != NULL)
             parked->bodies[--count] = body;
     }
@@ -152,7 +150,6 @@ static void unpark(struct clp_thread *thread, const struct clp_parked *parked, u
         if (top == NULL)
             return;
         top->code = body->code;
-        top->off_line = body->off_line;
     }
 }
 

@@ -27,6 +27,8 @@ clp_status clp_table_start(struct clp_table *table, size_t count)
         table->rows = rows;
     }
     table->count = count;
+    for (size_t i = 0; i < table->columns->count; i++)
+        table->widths[i] = clp_widths_of(table->widths_least, table->columns->items[i]);
     return CLP_OK;
 }
 
@@ -47,23 +49,16 @@ void clp_table_set_row(struct clp_table *table, size_t at, const struct clp_meas
     row->data = measures->hits != 0 || time != 0;
     if (!row->data)
         return;
+    row->estimate = !table->scale->raw_times && clp_measures_below_resolution(measures);
     row->time = total->time != 0 ? clp_column_share(time, total->time) : 0;
     row->memory =
         total->memory != 0 ? clp_column_share(clp_table_moved(measures), total->memory) : 0;
-    for (size_t i = 0; i < table->columns->count; i++)
+    for (size_t i = 0; i < table->columns->count; i++) {
         clp_column_set_cell(table->columns->items[i], table->scale, measures, total->time,
                             &row->cells[i]);
-}
-
-void clp_table_set_widths(struct clp_table *table)
-{
-    for (size_t column = 0; column < table->columns->count; column++) {
-        table->widths[column] = clp_widths_of(table->widths_least, table->columns->items[column]);
-        for (size_t i = 0; i < table->count; i++) {
-            size_t bytes = strlen(table->rows[i].cells[column].text);
-            if (bytes > table->widths[column])
-                table->widths[column] = bytes;
-        }
+        size_t bytes = strlen(row->cells[i].text);
+        if (bytes > table->widths[i])
+            table->widths[i] = bytes;
     }
 }
 
@@ -132,6 +127,8 @@ void clp_table_start_row(const struct clp_table *table, const struct clp_table_r
     if (!table->marked)
         return;
     char heats[] = {row != NULL ? heat(row->time) : '0', row != NULL ? heat(row->memory) : '0'};
+    if (row != NULL && row->estimate)
+        heats[0] = 'e';
     clp_buf_add_text(table->out, CLP_MARK_ROW);
     clp_buf_add(table->out, heats, sizeof heats);
 }

@@ -9,8 +9,8 @@
  *   CLP_MARK_TITLES   the titles of a table; before each stands CLP_MARK_TITLE and a letter:
  *                     n line number, l file and line, f function, c count, t time, p percent, b bytes,
  *                     s source
- *   CLP_MARK_ROW      a row: two digits, the heat of its time and of its memory, then the cells with
- *                     CLP_MARK_CELL between them
+ *   CLP_MARK_ROW      a row: two digits, the heat of its time (e where that is an estimate) and of its
+ *                     memory, then the cells with CLP_MARK_CELL between them
  *   CLP_MARK_FOLDED   the row that stands for some that are not shown
  *   CLP_MARK_HIDDEN   the text of one of those: nothing to be shown, but a string may begin there */
 #ifndef CLP_TABLE_H
@@ -32,6 +32,7 @@ struct clp_table_row {
     struct clp_number cells[CLP_COLUMNS_MOST];
     double time, memory; /* percent of the function's time, and of what its lines add and give back */
     bool data;           /* was the line ever executed? */
+    bool estimate;       /* is its time below what can be resolved? */
 };
 
 struct clp_table {
@@ -53,12 +54,12 @@ struct clp_table_total {
 /* The bytes by which a line moves memory, up or down; 0 where that is too little to mean something. */
 double clp_table_moved(const struct clp_measures *measures);
 
-/* Starts a table of this many rows, each to be set. CLP_NO_MEMORY leaves the last one. */
+/* Starts a table with room for so many rows. Each row of it must be set before the first one is shown, for
+ * that is how its columns get their widths; when not all are kept, rows are set again, one in the place of
+ * the other, to be shown. CLP_NO_MEMORY leaves the last table. */
 clp_status clp_table_start(struct clp_table *table, size_t count);
 void clp_table_set_row(struct clp_table *table, size_t at, const struct clp_measures *measures,
                        const struct clp_table_total *total);
-/* When all rows are set. */
-void clp_table_set_widths(struct clp_table *table);
 void clp_table_clear(struct clp_table *table);
 
 /* The line of titles: its start, the titles before the columns, then those of the columns and a rule

@@ -185,17 +185,23 @@ bool clp_lock_wait(struct clp_lock *lock)
 
 /* ---- what threads there are, and do ---- */
 
-void clp_thread_get_use(struct clp_thread_use *use)
+void clp_thread_get_counts(struct clp_thread_use *use)
 {
     struct rusage usage;
-    struct timespec time;
 
-    *use = (struct clp_thread_use){0};
-    if (getrusage(RUSAGE_THREAD, &usage) != 0 ||
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0)
+    if (getrusage(RUSAGE_THREAD, &usage) != 0)
         return;
     use->faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
     use->waits = (uint64_t)usage.ru_nvcsw;
     use->preemptions = (uint64_t)usage.ru_nivcsw;
-    use->nanos = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+void clp_thread_get_use(struct clp_thread_use *use)
+{
+    struct timespec time;
+
+    *use = (struct clp_thread_use){0};
+    clp_thread_get_counts(use);
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0)
+        use->nanos = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }

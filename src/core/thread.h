@@ -64,8 +64,8 @@ struct clp_lock {
     unsigned char taken;
 };
 
-/* The same where somebody has it: false when it was not given back for seconds, which must be the
- * fork of another thread's hold, and then it was not taken. */
+/* Takes a lock as soon as it is given back. False, and not taken, when that has not happened for seconds: then
+ * this is the child of a fork, without the thread that had it. */
 bool clp_lock_wait(struct clp_lock *lock);
 
 static inline bool clp_lock_take(struct clp_lock *lock)
@@ -96,5 +96,9 @@ struct clp_thread_use {
     uint64_t nanos;  /* of processor time */
 };
 void clp_thread_get_use(struct clp_thread_use *use);
+
+/* Fills all but `nanos`: whoever asks for a thread's processor time makes the system look whether the thread's
+ * turn is over, and wait if it is. */
+void clp_thread_get_counts(struct clp_thread_use *use);
 
 #endif

@@ -10,10 +10,11 @@ static void set_thread_costs(struct clp_thread *thread, const struct clp_costs *
     thread->line_cost = costs->line;
     thread->enter = costs->enter;
     thread->leave = costs->leave;
-    thread->last_line = costs->last_line;
-    thread->line_ticks = (int64_t)(costs->line / CLP_CORRECTION_ONE);
-    thread->leave_ticks = (int64_t)((costs->line + costs->leave.before) / CLP_CORRECTION_ONE);
-    thread->suspend_ticks = (int64_t)((costs->line + costs->suspend.before) / CLP_CORRECTION_ONE);
+    thread->last_line.before = -(costs->line + costs->work);
+    thread->last_line.after = costs->last_line + costs->work;
+    thread->line_ticks = clp_engine_whole_ticks(costs->line);
+    thread->leave_ticks = clp_engine_whole_ticks(costs->line + costs->leave.before);
+    thread->suspend_ticks = clp_engine_whole_ticks(costs->line + costs->suspend.before);
 }
 
 void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs)
@@ -166,7 +167,7 @@ void clp_engine_reap(struct clp_engine *engine)
 
     while (*link != NULL) {
         struct clp_thread *thread = *link;
-        if (!thread->ended) {
+        if (!__atomic_load_n(&thread->ended, __ATOMIC_ACQUIRE)) {
             link = &thread->next;
             continue;
         }
@@ -190,11 +191,11 @@ void clp_engine_reap(struct clp_engine *engine)
 
 static void add_totals(struct clp_engine_totals *totals, const struct clp_thread *thread)
 {
-    totals->correction += thread->correction;
+    clp_engine_add_total(&totals->correction, thread->correction);
     totals->stopped += thread->stopped;
     totals->reads += thread->reads;
-    totals->others_grown += thread->others_grown;
-    totals->others_released += thread->others_released;
+    clp_engine_add_total(&totals->others_grown, thread->others_grown);
+    clp_engine_add_total(&totals->others_released, thread->others_released);
 }
 
 void clp_engine_sum(const struct clp_engine *engine, struct clp_engine_totals *totals)

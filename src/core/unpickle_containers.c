@@ -201,7 +201,7 @@ clp_status clp_unpickle_get(struct clp_unpickler *machine, const struct clp_argu
     return recall(machine, argument->number);
 }
 
-/* The same with a number in digits. */
+/* PUT and GET with a number in digits. */
 clp_status clp_unpickle_memo_text(struct clp_unpickler *machine,
                                   const struct clp_argument *argument, unsigned detail)
 {

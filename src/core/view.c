@@ -355,11 +355,14 @@ static clp_status begin_counting(struct clp_view *view, uint64_t now)
 static void add_difference(struct clp_engine_totals *sum, const struct clp_engine_totals *now,
                            const struct clp_engine_totals *base)
 {
-    sum->correction += now->correction - base->correction;
+    clp_engine_add_total(&sum->correction, now->correction);
+    clp_engine_add_total(&sum->correction, -base->correction);
     sum->stopped += now->stopped - base->stopped;
     sum->reads += now->reads - base->reads;
-    sum->others_grown += now->others_grown - base->others_grown;
-    sum->others_released += now->others_released - base->others_released;
+    clp_engine_add_total(&sum->others_grown, now->others_grown);
+    clp_engine_add_total(&sum->others_grown, -base->others_grown);
+    clp_engine_add_total(&sum->others_released, now->others_released);
+    clp_engine_add_total(&sum->others_released, -base->others_released);
 }
 
 void clp_view_totals(const struct clp_view *view, struct clp_engine_totals *totals)
@@ -406,7 +409,7 @@ static bool detach_running(struct clp_view *view, const struct clp_ended *ended)
     return done;
 }
 
-/* The same of bodies on stacks that are kept. */
+/* Bodies on stacks that are kept go on in the counters, while other views count. */
 static bool detach_parked(struct clp_view *view, const struct clp_ended *ended)
 {
     const struct clp_engine *engine = view->views->engine;

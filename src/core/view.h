@@ -17,7 +17,10 @@
  * attached, and begin anew.
  *
  * A tracer asks the gate of a function when a body is entered, resumed or found running, so that
- * nothing is recorded which nobody counts. What is on a stack already goes on, unseen. */
+ * nothing is recorded which nobody counts. What is on a stack already goes on, unseen.
+ *
+ * Not synchronised: one thread at a time, the one that holds the interpreter's lock. Nothing here gives that up,
+ * so who holds it finds gates, counts and items in agreement. */
 #ifndef CLP_VIEW_H
 #define CLP_VIEW_H
 
@@ -100,7 +103,7 @@ struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_vie
 /* Can the item's numbers be had by groups of threads? Not where some of them are a sum of all. */
 bool clp_view_has_groups(const struct clp_view *view, const struct clp_view_item *item);
 
-/* The same of what belongs to no function. */
+/* What the view has counted that belongs to no function. */
 void clp_view_totals(const struct clp_view *view, struct clp_engine_totals *totals);
 
 #endif

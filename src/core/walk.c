@@ -93,7 +93,7 @@ clp_status clp_walk_item(struct clp_walk *walk)
         if (clp_walk_head(walk, &head) != CLP_OK)
             return walk->fault->status;
         if (++walk->items > CLP_WALK_ITEMS)
-            return refuse(walk, CLP_TOO_LARGE, head.start, "too many values");
+            return refuse(walk, CLP_TOO_LARGE, head.start, "too many values: 67,108,864 are the most");
         if (head.kind != CLP_WALK_ARRAY && head.kind != CLP_WALK_MAP)
             continue;
         if (++depth == CLP_WALK_DEPTH)
@@ -104,4 +104,37 @@ clp_status clp_walk_item(struct clp_walk *walk)
             return refuse(walk, CLP_TRUNCATED, head.start, "more values than bytes follow");
     }
     return CLP_OK;
+}
+
+static uint64_t read_big_endian(const unsigned char *bytes, size_t count)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < count; i++)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+bool clp_walk_number(struct clp_walk *walk, uint64_t *value, bool *negative)
+{
+    unsigned char first = walk->bytes[walk->at];
+
+    *negative = false;
+    if (first < 0x80 || first >= 0xe0) { /* the byte itself */
+        *value = (uint64_t)(int64_t)(signed char)first;
+        *negative = first >= 0xe0;
+        walk->at++;
+        return true;
+    }
+    if (first < 0xcc || first > 0xd3)
+        return false;
+    size_t bytes = (size_t)1 << (first & 3);
+    *value = read_big_endian(walk->bytes + walk->at + 1, bytes);
+    walk->at += 1 + bytes;
+    if (first < 0xd0)
+        return true;
+    *negative = *value >> (8 * bytes - 1) != 0;
+    if (*negative && bytes < 8)
+        *value |= UINT64_MAX << (8 * bytes);
+    return true;
 }

@@ -5,11 +5,12 @@
 #define CLP_WALK_H
 
 #include "status.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define CLP_WALK_DEPTH 16
-#define CLP_WALK_ITEMS ((uint64_t)1 << 26) /* about five million lines with every measure */
+#define CLP_WALK_ITEMS ((uint64_t)1 << 26) /* the message names it; about five million lines with every measure */
 
 struct clp_walk {
     const unsigned char *bytes;
@@ -26,10 +27,15 @@ struct clp_walk_head {
     uint64_t count; /* bytes of a text, items of an array, pairs of a map */
 };
 
-/* Reads the head at walk->at and moves behind it and its body; the items of a container follow. */
+/* Reads the head at walk->at and moves behind it and its body; the items of a container follow. On failure the
+ * walk has not moved, and its fault says where and why. */
 clp_status clp_walk_head(struct clp_walk *walk, struct clp_walk_head *head);
 
-/* Moves over one item and all in it. */
+/* Reads the whole number at walk->at and moves behind it; *value holds the bits of a negative one. False:
+ * it is none. Only of bytes that have been walked over. */
+bool clp_walk_number(struct clp_walk *walk, uint64_t *value, bool *negative);
+
+/* Moves over one item and all in it. On failure the fault says where and why. */
 clp_status clp_walk_item(struct clp_walk *walk);
 
 #endif

@@ -2,16 +2,6 @@
 /* The writing half; wire_reader.c reads. */
 #include "wire_parts.h"
 
-#define SIGNED_uint64_t false
-#define SIGNED_int64_t true
-#define COLUMN(name, type, merge)                                                 \
-    {#name, offsetof(struct clp_measures, name), SIGNED_##type,                   \
-     "column \"" #name "\" is not a list",                                        \
-     "columns \"" #name "\" and \"line\" are not equally long",                   \
-     "column \"" #name "\" holds something that is not a number in its range"},
-const struct clp_wire_column clp_wire_columns[CLP_WIRE_COLUMNS] = {CLP_MEASURE_TABLE(COLUMN)};
-#undef COLUMN
-
 #define WHAT_TEXT "a text"
 #define WHAT_COUNT "a whole number"
 #define WHAT_ASKED "a whole number"
@@ -154,7 +144,9 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
     msgpack_pack_array(packer, profile->function_count);
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct clp_profile_function *function = &profile->functions[i];
-        msgpack_pack_map(packer, function->leak_count != 0 ? 7 : 6);
+        msgpack_pack_map(packer, 6u + (function->leak_count != 0 ? 1u : 0u) +
+                                     (function->source_changed ? 1u : 0u) +
+                                     (function->compiler != NULL ? 1u : 0u));
         pack_key(packer, function);
         pack_count(packer, "total", function->total);
         pack_count(packer, "raw_total", function->raw_total);
@@ -162,6 +154,12 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
         pack_lines(packer, function);
         if (function->leak_count != 0)
             pack_leaks(packer, function);
+        if (function->source_changed) {
+            pack_text(packer, "source_changed");
+            pack_bool(packer, true);
+        }
+        if (function->compiler != NULL)
+            pack_named(packer, "compiler", function->compiler);
     }
 }
 

@@ -9,7 +9,6 @@
  *
  * msgpack-c allocates from the lengths a file declares; after the walk these are honest. */
 #include "wire_parts.h"
-#include "walk.h"
 
 /* ---- the walk ---- */
 
@@ -41,16 +40,11 @@ static clp_status check_bytes(const char *bytes, size_t count, struct clp_fault 
 
 /* ---- from bytes to objects ---- */
 
-struct span {
-    size_t start, end; /* equal: not in the file */
-};
-
-/* The object lives in the zone until the next call; its texts lie in the file's bytes. */
-static clp_status unpack(struct clp_decoder *decoder, struct span span, msgpack_object *object)
+clp_status clp_wire_unpack(struct clp_decoder *decoder, struct clp_wire_span span,
+                           msgpack_object *object)
 {
     size_t at = 0;
 
-    decoder->offset = span.start;
     msgpack_zone_clear(&decoder->zone);
     switch (msgpack_unpack(decoder->bytes + span.start, span.end - span.start, &at, &decoder->zone,
                            object)) {
@@ -61,6 +55,14 @@ static clp_status unpack(struct clp_decoder *decoder, struct span span, msgpack_
     default:
         return refuse_here(decoder, "msgpack-c cannot read it");
     }
+}
+
+/* A value of the top map, at which a fault points. */
+static clp_status unpack(struct clp_decoder *decoder, struct clp_wire_span span,
+                         msgpack_object *object)
+{
+    decoder->offset = span.start;
+    return clp_wire_unpack(decoder, span, object);
 }
 
 static bool is_text(const msgpack_object *object, const char *text)
@@ -105,37 +107,23 @@ enum { TOP_FORMAT, TOP_VERSION, TOP_UNIT, TOP_FUNCTIONS, TOP_SOURCE, TOP_META, T
 static const char *const top_names[TOP_KEYS] = {"format", "version", "unit",    "functions",
                                                 "source", "meta",    "timeline", "processes"};
 
-/* Finds where the top map's values lie. */
-static clp_status split_top(struct clp_walk *walk, struct span *spans)
+static clp_status split_top(struct clp_walk *walk, struct clp_wire_span *spans)
 {
-    struct clp_walk_head top, key;
+    struct clp_wire_split split = {top_names, TOP_KEYS, spans, 0};
+    struct clp_walk_head top;
 
     if (clp_walk_head(walk, &top) != CLP_OK)
         return walk->fault->status;
     if (top.kind != CLP_WALK_MAP)
         return clp_fault_set(walk->fault, CLP_NOT_A_PROFILE, 0, "not a msgpack map");
-    for (uint64_t i = 0; i < top.count; i++) {
-        struct clp_walk ahead = *walk;
-        if (clp_walk_item(walk) != CLP_OK || clp_walk_head(&ahead, &key) != CLP_OK)
-            return walk->fault->status;
-        struct span value = {.start = walk->at};
-        if (clp_walk_item(walk) != CLP_OK)
-            return walk->fault->status;
-        value.end = walk->at;
-        for (size_t k = 0; key.kind == CLP_WALK_TEXT && k < TOP_KEYS; k++) {
-            if (key.count != strlen(top_names[k]) ||
-                memcmp(walk->bytes + key.body, top_names[k], key.count) != 0)
-                continue;
-            if (spans[k].end != 0)
-                return clp_fault_set(walk->fault, CLP_CORRUPT, key.start,
-                                     "the top map has a key twice");
-            spans[k] = value;
-        }
-    }
-    return CLP_OK;
+    if (clp_wire_split_pairs(walk, top.count, &split) != CLP_OK)
+        return walk->fault->status;
+    return split.twice == 0 ? CLP_OK
+                            : clp_fault_set(walk->fault, CLP_CORRUPT, split.twice,
+                                            "the top map has a key twice");
 }
 
-static clp_status check_format(struct clp_decoder *decoder, struct span span)
+static clp_status check_format(struct clp_decoder *decoder, struct clp_wire_span span)
 {
     msgpack_object object;
 
@@ -149,7 +137,7 @@ static clp_status check_format(struct clp_decoder *decoder, struct span span)
     return CLP_OK;
 }
 
-static clp_status check_version(struct clp_decoder *decoder, struct span span)
+static clp_status check_version(struct clp_decoder *decoder, struct clp_wire_span span)
 {
     msgpack_object object;
     uint64_t version;
@@ -166,7 +154,7 @@ static clp_status check_version(struct clp_decoder *decoder, struct span span)
     return CLP_OK;
 }
 
-static clp_status read_unit(struct clp_decoder *decoder, struct span span)
+static clp_status read_unit(struct clp_decoder *decoder, struct clp_wire_span span)
 {
     msgpack_object object;
     double unit;
@@ -181,31 +169,30 @@ static clp_status read_unit(struct clp_decoder *decoder, struct span span)
     return CLP_OK;
 }
 
-/* Unpacks the items of an array one by one and hands each to `read`. */
-static clp_status read_each(struct clp_decoder *decoder, struct span span, const char *not_list,
-                            clp_status (*read)(struct clp_decoder *, const msgpack_object *))
+/* Hands the items of an array to `read` one by one. */
+static clp_status read_each(struct clp_decoder *decoder, struct clp_wire_span span, const char *not_list,
+                            clp_status (*read)(struct clp_decoder *, struct clp_wire_span))
 {
-    struct clp_walk walk = {.bytes = (const unsigned char *)decoder->bytes, .count = span.end,
-                        .at = span.start, .fault = decoder->fault};
+    struct clp_walk walk = clp_wire_walk(decoder, span);
     struct clp_walk_head list;
-    msgpack_object object;
 
     if (clp_walk_head(&walk, &list) != CLP_OK)
         return decoder->fault->status;
     if (list.kind != CLP_WALK_ARRAY)
         return clp_fault_set(decoder->fault, CLP_CORRUPT, span.start, not_list);
     for (uint64_t i = 0; i < list.count; i++) {
-        struct span item = {.start = walk.at};
+        struct clp_wire_span item = {.start = walk.at};
         if (clp_walk_item(&walk) != CLP_OK)
             return decoder->fault->status;
         item.end = walk.at;
-        if (unpack(decoder, item, &object) != CLP_OK || read(decoder, &object) != CLP_OK)
+        decoder->offset = item.start;
+        if (read(decoder, item) != CLP_OK)
             return decoder->fault->status;
     }
     return CLP_OK;
 }
 
-static clp_status read_top(struct clp_decoder *decoder, const struct span *spans)
+static clp_status read_top(struct clp_decoder *decoder, const struct clp_wire_span *spans)
 {
     msgpack_object meta;
 
@@ -241,7 +228,7 @@ static clp_status decode(struct clp_decoder *decoder)
 {
     struct clp_walk walk = {.bytes = (const unsigned char *)decoder->bytes, .count = decoder->count,
                         .fault = decoder->fault};
-    struct span spans[TOP_KEYS] = {{0}};
+    struct clp_wire_span spans[TOP_KEYS] = {{0}};
 
     if (check_bytes(decoder->bytes, decoder->count, decoder->fault) != CLP_OK ||
         split_top(&walk, spans) != CLP_OK)
@@ -249,22 +236,44 @@ static clp_status decode(struct clp_decoder *decoder)
     return read_top(decoder, spans);
 }
 
+static clp_status decode_into(struct clp_decoder *decoder)
+{
+    struct clp_profile *profile = decoder->profile;
+
+    *decoder->fault = (struct clp_fault){.status = CLP_OK};
+    decoder->scale = 1;
+    clp_buf_init(&decoder->file, profile->mem);
+    clp_buf_init(&decoder->name, profile->mem);
+    if (!msgpack_zone_init(&decoder->zone, MSGPACK_ZONE_CHUNK_SIZE))
+        return no_memory(decoder);
+    clp_status status = decode(decoder);
+    if (status != CLP_OK)
+        clp_profile_clear(profile);
+    msgpack_zone_destroy(&decoder->zone);
+    clp_buf_clear(&decoder->file);
+    clp_buf_clear(&decoder->name);
+    return status;
+}
+
 clp_status clp_wire_decode(const char *bytes, size_t count, struct clp_profile *profile,
                            struct clp_fault *fault)
 {
-    struct clp_decoder decoder = {.bytes = bytes, .count = count, .profile = profile,
-                                 .fault = fault, .scale = 1};
+    struct clp_decoder decoder = {.bytes = bytes, .count = count, .profile = profile, .fault = fault};
 
-    *fault = (struct clp_fault){.status = CLP_OK};
-    clp_buf_init(&decoder.file, profile->mem);
-    clp_buf_init(&decoder.name, profile->mem);
-    if (!msgpack_zone_init(&decoder.zone, MSGPACK_ZONE_CHUNK_SIZE))
-        return no_memory(&decoder);
-    clp_status status = decode(&decoder);
+    return decode_into(&decoder);
+}
+
+clp_status clp_wire_decode_in_place(struct clp_buf *bytes, struct clp_profile *profile,
+                                    struct clp_fault *fault)
+{
+    struct clp_decoder decoder = {.bytes = clp_buf_text(bytes), .count = bytes->used,
+                                  .profile = profile, .fault = fault, .in_place = true};
+
+    clp_status status = decode_into(&decoder);
     if (status != CLP_OK)
-        clp_profile_clear(profile);
-    msgpack_zone_destroy(&decoder.zone);
-    clp_buf_clear(&decoder.file);
-    clp_buf_clear(&decoder.name);
-    return status;
+        return status;
+    profile->file = *bytes;
+    profile->file_scale = decoder.scale;
+    clp_buf_init(bytes, bytes->mem);
+    return CLP_OK;
 }

@@ -63,7 +63,7 @@ static clp_status read_marks(struct clp_decoder *decoder, const msgpack_object *
     return CLP_OK;
 }
 
-clp_status clp_wire_read_series(struct clp_decoder *decoder, const msgpack_object *object)
+clp_status clp_wire_read_series(struct clp_decoder *decoder, struct clp_wire_span span)
 {
     enum { PID, START, TIME, RSS, MARKS, COUNT };
     static const char *const names[COUNT] = {"pid", "start", "time", "rss", "marks"};
@@ -71,8 +71,10 @@ clp_status clp_wire_read_series(struct clp_decoder *decoder, const msgpack_objec
     struct clp_profile_series *series;
     uint64_t pid = 0;
     double start = 0;
+    msgpack_object object;
 
-    if (clp_wire_find_keys(decoder, object, names, COUNT, found) != CLP_OK)
+    if (clp_wire_unpack(decoder, span, &object) != CLP_OK ||
+        clp_wire_find_keys(decoder, &object, names, COUNT, found) != CLP_OK)
         return decoder->fault->status;
     if (found[TIME] == NULL || found[TIME]->type != MSGPACK_OBJECT_ARRAY || found[RSS] == NULL ||
         found[RSS]->type != MSGPACK_OBJECT_ARRAY)
@@ -115,15 +117,17 @@ static bool read_optional(const msgpack_object *object, uint64_t *value)
     return object == NULL || read_uint64(object, value);
 }
 
-clp_status clp_wire_read_process(struct clp_decoder *decoder, const msgpack_object *object)
+clp_status clp_wire_read_process(struct clp_decoder *decoder, struct clp_wire_span span)
 {
     enum { PID, PARENT, START, WALL, SELF, EVENTS, NAME, NUMBERS, COUNT };
     static const char *const names[COUNT] = {"pid",  "parent", "start", "wall",
                                              "self", "events", "name",  "numbers"};
     const msgpack_object *found[COUNT];
     struct clp_profile_process process = {0};
+    msgpack_object object;
 
-    if (clp_wire_find_keys(decoder, object, names, COUNT, found) != CLP_OK)
+    if (clp_wire_unpack(decoder, span, &object) != CLP_OK ||
+        clp_wire_find_keys(decoder, &object, names, COUNT, found) != CLP_OK)
         return decoder->fault->status;
     if (!read_optional(found[PID], &process.pid) ||
         !read_optional(found[PARENT], &process.parent) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "blocks.h"
-#include "texts.h"
+#include "text_search.h"
 
 /* Where a block stands; kept, because a block in a loop is entered over and over. */
 struct clp_place {
@@ -69,33 +69,26 @@ static struct clp_place *find_place(struct clp_recorder *recorder, PyObject *cod
 
 /* An entry in the table of functions: from the line of the `with` to the end of the body it stands
  * in. */
-static bool add_function(struct clp_window *window, struct clp_place *place)
+static bool add_function(struct clp_window *window, struct clp_place *place, uint32_t text)
 {
     const PyCodeObject *code = (PyCodeObject *)place->code;
     const struct clp_shape *shape = &place->selected.shape;
-    PyObject *file = PyUnicode_AsEncodedString(code->co_filename, "utf-8", "backslashreplace");
-    PyObject *name = PyUnicode_AsEncodedString(place->name, "utf-8", "backslashreplace");
     int64_t end = (int64_t)shape->lowest_line + shape->line_count;
-    bool done = false;
+    const struct clp_function wanted = {
+        .first_line = place->first,
+        .lowest_line = place->first,
+        .line_count = end > place->first ? (uint32_t)(end - place->first) : 1,
+        .text = text,
+        .generator = true, /* its key may have been another stay's */
+        .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
+    };
 
-    if (file != NULL && name != NULL) {
-        struct clp_function wanted = {
-            .file = PyBytes_AS_STRING(file),
-            .name = PyBytes_AS_STRING(name),
-            .first_line = place->first,
-            .lowest_line = place->first,
-            .line_count = end > place->first ? (uint32_t)(end - place->first) : 1,
-            .generator = true, /* its key may have been another stay's */
-            .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
-        };
-        if (wanted.line_count > CLP_FUNCTION_MOST_LINES)
-            PyErr_NoMemory();
-        else
-            done = clp_window_add_function(window, &wanted, &place->selected.function);
+    if (wanted.line_count > CLP_FUNCTION_MOST_LINES) {
+        PyErr_NoMemory();
+        return false;
     }
-    Py_XDECREF(file);
-    Py_XDECREF(name);
-    return done;
+    return clp_window_add_function(window, code->co_filename, place->name, &wanted,
+                                   &place->selected.function);
 }
 
 static bool read_shape(struct clp_recorder *recorder, struct clp_place *place)
@@ -109,7 +102,7 @@ static bool read_shape(struct clp_recorder *recorder, struct clp_place *place)
 }
 
 static struct clp_place *new_place(struct clp_window *window, PyObject *code, PyObject *name,
-                                   int32_t first)
+                                   int32_t first, uint32_t text)
 {
     struct clp_recorder *recorder = window->recorder;
     struct clp_place *place = clp_mem_alloc(&recorder->mem, 1, sizeof *place);
@@ -124,7 +117,7 @@ static struct clp_place *new_place(struct clp_window *window, PyObject *code, Py
                                 .first = first,
                                 .selected = {.recorder = recorder, .suspends = true}};
     place->selected.identity = ++recorder->copies << 1 | 1;
-    if (!read_shape(recorder, place) || !add_function(window, place)) {
+    if (!read_shape(recorder, place) || !add_function(window, place, text)) {
         free_place(recorder, place);
         return NULL;
     }
@@ -188,6 +181,7 @@ void clp_blocks_lift_open(struct clp_recorder *recorder, struct clp_thread *thre
 {
     struct clp_stay *stay = recorder->blocks.stays;
 
+    recorder->blocks.walks++;
     for (struct clp_stay *at = stay; at != NULL; at = at->next)
         at->lifted = false;
     while ((stay = stay_on_top(recorder, thread)) != NULL && stay->frame == frame) {
@@ -195,6 +189,7 @@ void clp_blocks_lift_open(struct clp_recorder *recorder, struct clp_thread *thre
         stay->lifted = true;
         recorder->blocks.lifted = true;
     }
+    recorder->blocks.walks--;
 }
 
 /* The oldest first. */
@@ -211,7 +206,9 @@ static void lower_from(struct clp_stay *stay, struct clp_thread *thread)
 void clp_blocks_lower_lifted(struct clp_recorder *recorder, struct clp_thread *thread)
 {
     recorder->blocks.lifted = false;
+    recorder->blocks.walks++;
     lower_from(recorder->blocks.stays, thread);
+    recorder->blocks.walks--;
 }
 
 /* ---- events ---- */
@@ -257,7 +254,7 @@ static bool repeats(const struct clp_stay *stay, const struct clp_thread *thread
     return CLP_LINE_EVENTS_REPEAT && on_top(thread, stay) &&
            clp_engine_current_line(thread) == line &&
            clp_shape_repeats_at(&stay->place->selected.shape,
-                                clp_compat_frame_offset(stay->frame));
+                                clp_compat_frame_offset(stay->frame), line, CLP_SHAPE_NO_LINE);
 }
 
 /* Is it in another block of its body? */
@@ -280,7 +277,9 @@ void clp_blocks_line(struct clp_recorder *recorder, PyFrameObject *frame, int li
     if (top != NULL && top->frame == frame && is_within(top))
         clp_blocks_lift_open(recorder, thread, frame);
     recorder->blocks.lifted = false;
+    recorder->blocks.walks++;
     begin_lines(recorder->blocks.stays, frame, thread, line);
+    recorder->blocks.walks--;
 }
 
 void clp_blocks_suspend(struct clp_recorder *recorder, const PyFrameObject *frame)
@@ -305,8 +304,10 @@ void clp_blocks_resume(struct clp_recorder *recorder, const PyFrameObject *frame
 {
     struct clp_thread *thread = clp_recorder_thread(recorder);
 
+    recorder->blocks.walks++;
     if (thread != NULL)
         resume_from(recorder->blocks.stays, frame, thread);
+    recorder->blocks.walks--;
 }
 
 /* ---- opening and closing ---- */
@@ -321,21 +322,27 @@ static PyObject *name_of(PyCodeObject *code)
 #endif
 }
 
-static struct clp_place *place_of(struct clp_window *window, PyObject *texts,
-                                  PyFrameObject *frame, PyCodeObject *code, PyObject *name)
+/* The number of the text in which a block stands that is entered for the first time: finding it runs Python code. */
+static uint32_t find_text(struct clp_recorder *recorder, PyFrameObject *frame, PyCodeObject *code,
+                          PyObject *name)
+{
+    if (find_place(recorder, (PyObject *)code, name, PyFrame_GetLineNumber(frame)) != NULL)
+        return CLP_TEXT_NONE;
+    PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
+    uint32_t text = clp_text_search(recorder, code, globals, false);
+
+    Py_XDECREF(globals);
+    return text;
+}
+
+static struct clp_place *place_of(struct clp_window *window, PyFrameObject *frame, PyObject *code,
+                                  PyObject *name, uint32_t text)
 {
     int32_t first = PyFrame_GetLineNumber(frame);
-    struct clp_place *place = find_place(window->recorder, (PyObject *)code, name, first);
+    struct clp_place *place = find_place(window->recorder, code, name, first);
 
-    if (place != NULL && clp_view_has(&window->view, place->selected.function))
-        return place;
-    PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
-    bool noted = globals != NULL && clp_texts_note(texts, code->co_filename, globals);
-    Py_XDECREF(globals);
-    if (!noted)
-        return NULL;
     if (place == NULL)
-        return new_place(window, (PyObject *)code, name, first);
+        return new_place(window, code, name, first, text);
     return clp_window_add(window, place->selected.function, true) ? place : NULL;
 }
 
@@ -379,18 +386,29 @@ static struct clp_stay *open_stay(struct clp_recorder *recorder, struct clp_plac
     return NULL;
 }
 
-struct clp_stay *clp_blocks_open(struct clp_window *window, PyObject *texts, PyFrameObject *frame,
-                                 PyObject *name)
+static struct clp_stay *open_block(struct clp_window *window, PyFrameObject *frame,
+                                   PyCodeObject *code, PyObject *name, bool named)
+{
+    uint32_t text = find_text(window->recorder, frame, code, name);
+    struct clp_stay *stay = NULL;
+
+    if (!clp_window_hold(window))
+        return NULL;
+    struct clp_place *place = place_of(window, frame, (PyObject *)code, name, text);
+    if (place != NULL)
+        stay = open_stay(window->recorder, place, frame, named);
+    clp_window_release(window);
+    return stay;
+}
+
+struct clp_stay *clp_blocks_open(struct clp_window *window, PyFrameObject *frame, PyObject *name)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
     PyObject *its_name = name != NULL ? Py_NewRef(name) : name_of(code);
-    struct clp_place *place = NULL;
     struct clp_stay *stay = NULL;
 
     if (its_name != NULL)
-        place = place_of(window, texts, frame, code, its_name);
-    if (place != NULL)
-        stay = open_stay(window->recorder, place, frame, name != NULL);
+        stay = open_block(window, frame, code, its_name, name != NULL);
     Py_XDECREF(its_name);
     Py_DECREF(code);
     return stay;
@@ -438,12 +456,14 @@ void clp_blocks_leave(struct clp_recorder *recorder, const PyFrameObject *frame)
 {
     struct clp_thread *thread = clp_thread_here;
 
+    recorder->blocks.walks++;
     for (struct clp_stay *stay = recorder->blocks.stays; stay != NULL; stay = stay->next) {
         if (stay->frame == frame && thread != NULL && clp_engine_is_running(thread, stay)) {
             put_on_top(stay, thread);
             clp_recorder_leave(thread);
         }
     }
+    recorder->blocks.walks--;
 }
 
 bool clp_blocks_yield_at(const struct clp_recorder *recorder, PyFrameObject *frame)

@@ -11,7 +11,10 @@
  *
  * Where the body is counted, too, its own events find a block on top. Then blocks are lifted off the
  * stack, the event is the body's, and they are lowered again: each line is the body's and the
- * block's. */
+ * block's.
+ *
+ * Threads: stays and places are lists that the interpreter's lock protects. A stay is freed by whoever
+ * leaves the block, and by nobody while `walks` is not 0; a place is freed only where none is open. */
 #ifndef CLP_BLOCKS_H
 #define CLP_BLOCKS_H
 
@@ -30,16 +33,14 @@ struct clp_stay {
     void *source;             /* what its events come from; blocks_settrace.c */
 };
 
-/* A block of this name, which the window counts, is about to begin at the frame's line; `texts` get its
- * file. NULL with an
+/* A block of this name, which the window counts, is about to begin at the frame's line. NULL with an
  * exception set. */
-struct clp_stay *clp_blocks_open(struct clp_window *window, PyObject *texts,
-                                 PyFrameObject *frame, PyObject *name);
+struct clp_stay *clp_blocks_open(struct clp_window *window, PyFrameObject *frame, PyObject *name);
 
-/* It begins: from here on its time counts. */
+/* The block begins: from here on its time counts. */
 void clp_blocks_begin(struct clp_stay *stay);
 
-/* It is left, and freed. */
+/* The block is left, and freed. */
 void clp_blocks_close(struct clp_stay *stay);
 
 /* The innermost `with profile` of this frame, or NULL. */
@@ -97,7 +98,7 @@ void clp_blocks_lower_lifted(struct clp_recorder *recorder, struct clp_thread *t
 static inline void clp_blocks_lift(struct clp_recorder *recorder, struct clp_thread *thread)
 {
     if (CLP_UNLIKELY(recorder->blocks.stays != NULL))
-        clp_blocks_lift_open(recorder, thread, PyEval_GetFrame());
+        clp_blocks_lift_open(recorder, thread, clp_compat_frame_here());
 }
 
 /* After it. */

@@ -68,16 +68,11 @@ static PyObject *on_return(PyObject *capsule, PyObject *const *args, Py_ssize_t 
     Py_RETURN_NONE;
 }
 
-#define HANDLER(event, function)                                                              \
-    {                                                                                         \
-        event, (PyCFunction)(void (*)(void))function, METH_FASTCALL, NULL                     \
-    }
-
 static PyMethodDef handlers[] = {
-    HANDLER("LINE", on_line),
-    HANDLER("PY_YIELD", on_yield),
-    HANDLER("PY_RESUME", on_resume),
-    HANDLER("PY_RETURN", on_return),
+    {"LINE", CLP_C_FUNCTION(on_line), METH_FASTCALL, NULL},
+    {"PY_YIELD", CLP_C_FUNCTION(on_yield), METH_FASTCALL, NULL},
+    {"PY_RESUME", CLP_C_FUNCTION(on_resume), METH_FASTCALL, NULL},
+    {"PY_RETURN", CLP_C_FUNCTION(on_return), METH_FASTCALL, NULL},
 };
 
 #define HANDLER_COUNT (sizeof handlers / sizeof *handlers)

@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures what an event of a tracer costs, on code of its own. */
+/* Measures what an event of a tracer costs, on code of its own, in the calling thread's counters. It runs Python
+ * code, and is done in a turn (turn.h). */
 #ifndef CLP_CALIBRATE_H
 #define CLP_CALIBRATE_H
 
 #include "window.h"
 
-/* Ticks of the quickest of several runs. */
-struct clp_bare_times {
-    uint64_t lines, calls, quick_calls, drains;
+#define CLP_TIMING_LINES 4
+
+/* Median ticks of a run of a loop, and how many of them the engine gave to the first lines of what the
+ * loop calls; 0 of what is not selected. */
+struct clp_timing {
+    int64_t ticks, lines[CLP_TIMING_LINES];
+};
+
+struct clp_timings {
+    struct clp_timing lines, calls, quick, drains;
 };
 
 struct clp_calibration {
     PyObject *numbers, *bare, *selected; /* owned */
-    struct clp_bare_times times;
+    struct clp_timings times;            /* of `bare` */
+    struct clp_timing globals, moves;    /* of these functions of `bare` */
 };
 
 /* Before the tracer starts. False with an exception set, and nothing to clear. */

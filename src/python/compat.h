@@ -24,6 +24,32 @@
 /* Frames of Python code lie on a stack of their thread's, which the arena allocator gives. */
 #define CLP_HAS_FRAME_STACKS (PY_VERSION_HEX >= 0x030B0000)
 
+/* Any C function, as PyMethodDef has it. */
+#define CLP_C_FUNCTION(function) ((PyCFunction)(void (*)(void))(function))
+
+/* ---- what gives up the interpreter's lock ---- */
+
+/* Before 3.12 anything that allocates may collect, which runs finalizers, and with them whatever the program
+ * likes; since then only code that is evaluated does. Between the two nothing is collected. */
+static inline bool clp_compat_stop_collecting(void)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    return PyGC_Disable() != 0;
+#else
+    return false;
+#endif
+}
+
+static inline void clp_compat_collect_again(bool collected)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    if (collected)
+        (void)PyGC_Enable();
+#else
+    (void)collected;
+#endif
+}
+
 /* ---- data attached to a code object ---- */
 
 static inline Py_ssize_t clp_compat_request_code_slot(freefunc free_data)
@@ -88,7 +114,7 @@ static inline PyObject *clp_compat_copy_code(PyCodeObject *code, const struct cl
 #undef CLP_CODE_NEW
 }
 
-/* The same code with other constants. */
+/* A copy of the code with these constants: a new reference, or NULL with an exception set. */
 static inline PyObject *clp_compat_with_constants(PyCodeObject *code, PyObject *constants)
 {
     struct clp_code_parts parts = {
@@ -151,6 +177,12 @@ struct clp_hidden_frames {
     int recursion; /* calls they had used up of the limit */
 };
 
+/* 3.12 and 3.13 count calls in C apart, and do not tell their limit to modules of another patch release.
+ * The start-up code has used up these: its body and the call of the C main. */
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
+#define CLP_START_C_CALLS 3
+#endif
+
 /* Takes the frames of the start-up code off the thread's stack, so that the program runs at the
  * bottom of it as it would under python. clp_compat_show_frames puts them back. */
 static inline struct clp_hidden_frames clp_compat_hide_frames(PyThreadState *state)
@@ -159,6 +191,9 @@ static inline struct clp_hidden_frames clp_compat_hide_frames(PyThreadState *sta
 #if PY_VERSION_HEX >= 0x030C0000
     hidden.recursion = state->py_recursion_limit - state->py_recursion_remaining;
     state->py_recursion_remaining = state->py_recursion_limit;
+#ifdef CLP_START_C_CALLS
+    state->c_recursion_remaining += CLP_START_C_CALLS;
+#endif
 #elif PY_VERSION_HEX >= 0x030B0000
     hidden.recursion = state->recursion_limit - state->recursion_remaining;
     state->recursion_remaining = state->recursion_limit;
@@ -187,6 +222,9 @@ static inline void clp_compat_show_frames(PyThreadState *state, struct clp_hidde
 {
 #if PY_VERSION_HEX >= 0x030C0000
     state->py_recursion_remaining -= hidden.recursion;
+#ifdef CLP_START_C_CALLS
+    state->c_recursion_remaining -= CLP_START_C_CALLS;
+#endif
 #elif PY_VERSION_HEX >= 0x030B0000
     state->recursion_remaining -= hidden.recursion;
 #else
@@ -199,6 +237,16 @@ static inline void clp_compat_show_frames(PyThreadState *state, struct clp_hidde
 #else
     state->frame = hidden.frame;
 #endif
+}
+
+/* The frame that runs, borrowed, or NULL. On 3.11 its object may be made by this: nothing is collected. */
+static inline PyFrameObject *clp_compat_frame_here(void)
+{
+    bool collected = clp_compat_stop_collecting();
+    PyFrameObject *frame = PyEval_GetFrame();
+
+    clp_compat_collect_again(collected);
+    return frame;
 }
 
 /* Byte offset of the instruction the frame stands at; negative before its first. */
@@ -258,12 +306,26 @@ static inline int clp_compat_small_int(PyObject *number)
 /* LINE events that only repeat the line which is running (see clp_shape_find_repeats). */
 #define CLP_LINE_EVENTS_REPEAT (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000)
 
+/* LINE events repeat the line behind a call of Python code, too: the frame stands in the call's inline cache
+ * when it returns. */
+#define CLP_CALLS_HIDE_LINES (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000)
+
 /* Trace functions are told of lines that sys.monitoring's LINE does not have: behind the end of a loop
  * within a comprehension, which is stepped through only when jumps are watched. */
 #define CLP_TRACE_EVENTS_STRAY (PY_VERSION_HEX >= 0x030E0000)
 
+/* Does an exception that was thrown into a body begin the line of every handler on its way, or of the first? */
+#define CLP_THROWN_BEGINS_AGAIN (PY_VERSION_HEX >= 0x030E0000)
+
 /* Where a frame stands when it is told of a jump: on the jump, or already where it leads. */
 #define CLP_JUMP_TOLD_AT_SOURCE (PY_VERSION_HEX >= 0x030D0000)
+
+/* Types and built-in functions that were exchanged are called by all interpreters. What is recorded is the main
+ * one's, and under its lock alone. */
+static inline bool clp_compat_is_main(void)
+{
+    return PyInterpreterState_Get() == PyInterpreterState_Main();
+}
 
 /* Is this interpreter one that clineprof measures rightly? NULL or why not. */
 static inline const char *clp_compat_refusal(void)
@@ -271,10 +333,26 @@ static inline const char *clp_compat_refusal(void)
 #ifdef Py_GIL_DISABLED
     return "free-threaded CPython is not supported yet; use the ordinary build";
 #else
-    if (PyInterpreterState_Get() != PyInterpreterState_Main())
+    if (!clp_compat_is_main())
         return "subinterpreters are not supported; profile in the main interpreter";
     return NULL;
 #endif
+}
+
+/* What a function of the module gc finds; `argument` may be NULL. Owned, a list or tuple: a program may have put
+ * another function there. NULL with an exception set. */
+static inline PyObject *clp_compat_collector(const char *function, PyObject *argument)
+{
+    PyObject *module = PyImport_ImportModule("gc"), *list = NULL;
+    PyObject *found = module != NULL ? PyObject_CallMethod(module, function, argument != NULL ? "O" : NULL,
+                                                           argument)
+                                     : NULL;
+
+    if (found != NULL)
+        list = PySequence_Fast(found, "clineprof: the module gc finds no list");
+    Py_XDECREF(found);
+    Py_XDECREF(module);
+    return list;
 }
 
 #endif

@@ -15,26 +15,29 @@ static bool is_seconds(const char *text, double *seconds)
     return end != text && *end == 0;
 }
 
-/* What `epochs` says, into the recorder. */
-static bool read_epochs(struct clp_recorder *recorder, const char *epochs)
+/* What the text says. False with an exception set. */
+static bool read_epochs(struct clp_recorder *recorder, const char *text, struct clp_epochs *epochs)
 {
     double seconds;
 
-    if (epochs == NULL)
+    if (text == NULL)
         return true;
-    if (strcmp(epochs, "calls") == 0) {
-        recorder->epochs.kind = CLP_EPOCHS_CALLS;
-    } else if (strcmp(epochs, "checkpoints") == 0) {
-        recorder->epochs.kind = CLP_EPOCHS_CHECKPOINTS;
-    } else if (!is_seconds(epochs, &seconds)) {
-        recorder->epochs.kind = CLP_EPOCHS_NAMED;
-        recorder->epochs.name = clp_mem_copy_text(&recorder->mem, epochs, strlen(epochs));
+    if (strcmp(text, "calls") == 0) {
+        epochs->kind = CLP_EPOCHS_CALLS;
+    } else if (strcmp(text, "checkpoints") == 0) {
+        epochs->kind = CLP_EPOCHS_CHECKPOINTS;
+    } else if (!is_seconds(text, &seconds)) {
+        epochs->kind = CLP_EPOCHS_NAMED;
+        epochs->name = clp_mem_copy_text(&recorder->mem, text, strlen(text));
+        if (epochs->name == NULL)
+            PyErr_NoMemory();
+        return epochs->name != NULL;
     } else if (seconds > 0 && seconds < 1e9) {
-        recorder->epochs.kind = CLP_EPOCHS_SECONDS;
-        recorder->epochs.period = (uint64_t)(seconds * 1e9 / recorder->clock.rough_nanos);
-        recorder->epochs.next = clp_clock_read(&recorder->clock) + recorder->epochs.period;
+        epochs->kind = CLP_EPOCHS_SECONDS;
+        epochs->period = (uint64_t)(seconds * 1e9 / recorder->clock.rough_nanos);
+        epochs->next = clp_clock_read(&recorder->clock) + epochs->period;
     } else {
-        PyErr_Format(PyExc_ValueError, "leaks: epochs of '%s' seconds cannot be", epochs);
+        PyErr_Format(PyExc_ValueError, "leaks: epochs of '%s' seconds cannot be", text);
         return false;
     }
     return true;
@@ -43,7 +46,9 @@ static bool read_epochs(struct clp_recorder *recorder, const char *epochs)
 static long long blocks_before(void)
 {
     PyObject *function = PySys_GetObject("getallocatedblocks"); /* borrowed */
-    PyObject *number = function != NULL ? PyObject_CallNoArgs(function) : NULL;
+    PyObject *number = function != NULL && PyCFunction_Check(function) /* runs no Python code */
+                           ? PyObject_CallNoArgs(function)
+                           : NULL;
     long long count = number != NULL ? PyLong_AsLongLong(number) : 0;
 
     PyErr_Clear();
@@ -56,19 +61,19 @@ static const char other_table[] =
     "leaks=); there is one at a time";
 
 /* The kind of epochs that the text asks for, and of the recorder's: are they the same? */
-static bool is_same_kind(const struct clp_recorder *recorder, uint64_t interval, const char *epochs)
+static bool is_same_kind(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
 {
-    struct clp_recorder wanted = {.mem = recorder->mem, .clock = recorder->clock};
-    const struct clp_epochs *old = &recorder->epochs, *new = &wanted.epochs;
+    const struct clp_epochs *old = &recorder->epochs;
+    struct clp_epochs new = {0};
 
-    if (!read_epochs(&wanted, epochs)) {
+    if (!read_epochs(recorder, epochs, &new)) {
         PyErr_Clear();
         return false;
     }
-    bool same = recorder->heap->interval == interval && old->kind == new->kind &&
-                old->period == new->period &&
-                (old->name == NULL || strcmp(old->name, new->name) == 0);
-    clp_mem_free_text(&wanted.mem, wanted.epochs.name);
+    bool same = recorder->heap->interval == interval && old->kind == new.kind &&
+                old->period == new.period &&
+                (old->name == NULL || strcmp(old->name, new.name) == 0);
+    clp_mem_free_text(&recorder->mem, new.name);
     return same;
 }
 
@@ -107,7 +112,7 @@ static bool make_table(struct clp_recorder *recorder, uint64_t interval)
 static bool start_table(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
 {
     reset_epochs(recorder);
-    if (!read_epochs(recorder, epochs) || !make_table(recorder, interval))
+    if (!read_epochs(recorder, epochs, &recorder->epochs) || !make_table(recorder, interval))
         return false;
     clp_recorder_watch_calls(recorder, recorder->epochs.kind == CLP_EPOCHS_CALLS ||
                                            recorder->epochs.kind == CLP_EPOCHS_NAMED ||
@@ -197,8 +202,9 @@ void clp_epochs_finish(struct clp_recorder *recorder)
 {
     if (recorder->with_heap == 0 || recorder->epochs.kind == CLP_EPOCHS_NONE)
         return;
-    (void)PyGC_Collect();
-    clp_heap_finish(recorder->heap);
+    (void)PyGC_Collect(); /* finalizers run, and threads */
+    if (recorder->with_heap != 0)
+        clp_heap_finish(recorder->heap);
 }
 
 static bool is_enough(const struct clp_heap_clock *clock)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of live blocks of a run, and the epochs that verdicts on leaks go by. */
+/* The table of live blocks of a run, and the epochs that verdicts on leaks go by. Threads: the interpreter's
+ * lock, but for the table itself (core/heap.h). clp_epochs_finish collects garbage, which runs Python code. */
 #ifndef CLP_EPOCHS_H
 #define CLP_EPOCHS_H
 

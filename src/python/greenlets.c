@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "greenlets.h"
 
-/* The extension module; before version 1 it was all there was. */
-static const char *const names[] = {"greenlet._greenlet", "greenlet", NULL};
-
 /* Under this name a thread's dictionary has the program's own trace function. */
 #define OWN_KEY "clineprof.greenlet"
 
@@ -54,9 +51,11 @@ void clp_greenlets_hook(struct clp_recorder *recorder, struct clp_thread *thread
     thread->rss_span = recorder->engine.rss_span;
     if (recorder->greenlets.callback == NULL)
         return;
+    bool collected = clp_compat_stop_collecting(); /* this is in the middle of an event */
     PyErr_Fetch(&type, &value, &trace);
     (void)take_place(&recorder->greenlets);
     PyErr_Restore(type, value, trace);
+    clp_compat_collect_again(collected);
 }
 
 /* The thread is hooked at its next event: each one that looks at memory comes by. */
@@ -163,132 +162,41 @@ static void hook_threads(struct clp_recorder *recorder)
         clp_greenlets_hook(recorder, clp_thread_here);
 }
 
+/* The module's own, which is called within events and so must not run Python code. Owned, or NULL. */
+static PyObject *settrace_of(PyObject *module)
+{
+    PyObject *function = PyObject_GetAttrString(module, "settrace");
+
+    if (function != NULL && !PyCFunction_Check(function))
+        Py_CLEAR(function); /* the program has put something else there */
+    return function;
+}
+
 /* Later calls of a module that cannot be traced find the same. */
 static bool adopt(struct clp_recorder *recorder, PyObject *module)
 {
     struct clp_greenlets *greenlets = &recorder->greenlets;
-    PyObject *capsule = PyCapsule_New(recorder, NULL, NULL);
+    PyObject *settrace_function = settrace_of(module), *capsule = PyCapsule_New(recorder, NULL, NULL);
     bool done = false;
 
-    greenlets->settrace = PyObject_GetAttrString(module, "settrace");
-    if (capsule != NULL && greenlets->settrace != NULL)
+    if (greenlets->settrace == NULL) /* another thread's, otherwise */
+        greenlets->settrace = Py_XNewRef(settrace_function);
+    if (capsule != NULL && greenlets->settrace != NULL && greenlets->callback == NULL)
         greenlets->callback = PyCFunction_New(&on_switch_method, capsule);
     if (greenlets->callback != NULL)
         done = replace(module, &own_methods[0], capsule) &&
                replace(module, &own_methods[1], capsule);
     if (greenlets->callback != NULL)
         hook_threads(recorder);
+    Py_XDECREF(settrace_function);
     Py_XDECREF(capsule);
     return done;
 }
 
-/* ---- until it is imported ---- */
+/* ---- meeting the module ---- */
 
-/* Borrowed; NULL when it is not loaded. */
-static PyObject *loaded(void)
+void clp_greenlets_meet(struct clp_recorder *recorder, PyObject *module)
 {
-    PyObject *modules = PyImport_GetModuleDict(), *module, *tracing; /* borrowed, but the last */
-
-    for (size_t i = 0; names[i] != NULL; i++) {
-        module = PyDict_GetItemString(modules, names[i]);
-        tracing = module != NULL ? PyObject_GetAttrString(module, "settrace") : NULL;
-        PyErr_Clear();
-        if (tracing == NULL)
-            continue;
-        Py_DECREF(tracing);
-        return module;
-    }
-    return NULL;
-}
-
-static bool is_greenlet(PyObject *module)
-{
-    PyObject *name = PyModule_Check(module) ? PyModule_GetNameObject(module) : NULL;
-    bool found = false;
-
-    for (size_t i = 0; name != NULL && names[i] != NULL; i++)
-        found |= PyUnicode_CompareWithASCIIString(name, names[i]) == 0;
-    PyErr_Clear();
-    Py_XDECREF(name);
-    return found;
-}
-
-/* The one that watches; a method descriptor has no room for more than its loader. */
-static struct clp_recorder *watcher;
-
-static PyObject *exec_module(PyObject *loader, PyObject *module)
-{
-    struct clp_greenlets *greenlets = &watcher->greenlets;
-    PyObject *result =
-        PyObject_CallFunctionObjArgs(greenlets->exec_module, loader, module, NULL);
-
-    if (result != NULL && greenlets->callback == NULL && is_greenlet(module)) {
-        (void)adopt(watcher, module);
-        PyErr_Clear();
-        clp_greenlets_unwatch(watcher);
-    }
-    return result;
-}
-
-static PyMethodDef exec_module_method = {"exec_module", exec_module, METH_O, NULL};
-
-/* Owned; the class of those who load extension modules. */
-static PyObject *loader_class(void)
-{
-    PyObject *holder = PyImport_ImportModule("_frozen_importlib_external");
-    PyObject *class =
-        holder != NULL ? PyObject_GetAttrString(holder, "ExtensionFileLoader") : NULL;
-
-    Py_XDECREF(holder);
-    return class;
-}
-
-static bool wrap_loader(struct clp_recorder *recorder)
-{
-    struct clp_greenlets *greenlets = &recorder->greenlets;
-    PyObject *class = loader_class();
-
-    if (class != NULL && greenlets->exec_module == NULL)
-        greenlets->exec_module = PyObject_GetAttrString(class, "exec_module");
-    /* as methods written in C are: of other callables the interpreter tells cProfile the end only */
-    if (greenlets->exec_module != NULL && greenlets->wrapper == NULL)
-        greenlets->wrapper = PyDescr_NewMethod((PyTypeObject *)class, &exec_module_method);
-    watcher = recorder;
-    greenlets->watching = greenlets->wrapper != NULL &&
-                          PyObject_SetAttrString(class, "exec_module", greenlets->wrapper) == 0;
-    Py_XDECREF(class);
-    return greenlets->watching;
-}
-
-void clp_greenlets_watch(struct clp_recorder *recorder)
-{
-    struct clp_greenlets *greenlets = &recorder->greenlets;
-    PyObject *type, *value, *trace, *module;
-
-    if (greenlets->callback != NULL || greenlets->watching)
-        return;
-    PyErr_Fetch(&type, &value, &trace);
-    module = loaded();
-    (void)(module != NULL ? adopt(recorder, module) : wrap_loader(recorder));
-    PyErr_Restore(type, value, trace);
-}
-
-/* The class gets its own back, unless somebody has put something else there since. */
-void clp_greenlets_unwatch(struct clp_recorder *recorder)
-{
-    struct clp_greenlets *greenlets = &recorder->greenlets;
-    PyObject *type, *value, *trace, *class, *names_of_class;
-
-    if (!greenlets->watching)
-        return;
-    greenlets->watching = false;
-    PyErr_Fetch(&type, &value, &trace);
-    class = loader_class();
-    names_of_class = class != NULL ? clp_compat_class_dict(class) : NULL;
-    if (names_of_class != NULL &&
-        PyDict_GetItemString(names_of_class, "exec_module") == greenlets->wrapper)
-        (void)PyObject_SetAttrString(class, "exec_module", greenlets->exec_module);
-    Py_XDECREF(class);
-    Py_XDECREF(names_of_class);
-    PyErr_Restore(type, value, trace);
+    if (recorder->greenlets.callback == NULL && PyObject_HasAttrString(module, "settrace"))
+        (void)adopt(recorder, module);
 }

@@ -22,12 +22,19 @@
 static struct {
     PyMemAllocatorEx next[DOMAINS];
     bool hooked[DOMAINS];
-    struct clp_heap *heap;           /* NULL: blocks are only counted */
+    struct clp_heap *heap;           /* NULL: blocks are only counted. table() reads it */
     struct clp_recorder *recorder;   /* whose table it is */
     struct clp_allocating unthreaded; /* of threads in which nothing selected ran; with the GIL */
     bool reached[DOMAINS];
+    struct clp_heap *forking; /* what table() was before the fork that goes on */
     uint32_t inside; /* what clp_native_pause gave before the fork that goes on */
 } hooks;
+
+/* Read once in each function: another thread may set it at any time. A table that was set stays there. */
+static INLINE struct clp_heap *table(void)
+{
+    return __atomic_load_n(&hooks.heap, __ATOMIC_ACQUIRE);
+}
 
 /* ---- who runs ---- */
 
@@ -37,9 +44,16 @@ static uint32_t execution_of(const struct clp_thread *thread, const struct clp_c
     return (uint32_t)cell->hits + (uint32_t)((uintptr_t)thread >> 6) * 2654435761u;
 }
 
+/* What runs in this thread. Without the interpreter's lock another thread may be taking it off the stack: then
+ * it is found as it was, or what lies below; both stay there for as long as this thread does. */
+static INLINE const struct clp_activation *top_of(const struct clp_thread *thread)
+{
+    return __atomic_load_n(&thread->top, __ATOMIC_RELAXED);
+}
+
 static struct clp_heap_place place_of(const struct clp_thread *thread)
 {
-    const struct clp_activation *top = thread != NULL ? thread->top : NULL;
+    const struct clp_activation *top = thread != NULL ? top_of(thread) : NULL;
 
     if (top == NULL || top->cell == &thread->outside)
         return (struct clp_heap_place){.function = CLP_HEAP_NOBODY};
@@ -63,26 +77,30 @@ static bool choose(struct clp_heap *heap, struct clp_allocating *allocating, siz
     return clp_heap_choose(heap, &allocating->left, &allocating->random, size);
 }
 
-/* The countdown is over, or never began. */
-static RARE bool is_chosen(struct clp_thread *thread, size_t size)
-{
-    struct clp_heap *heap = hooks.heap;
+/* After so many bytes a thread asks again whether there is a table. It is told of a new one at once, but may be
+ * counting just then, without the interpreter's lock, and overwrite that. */
+#define ASK_AGAIN ((int64_t)1 << 20)
 
-    if (heap != NULL)
-        return choose(heap, &thread->allocating, size);
-    thread->allocating.left = INT64_MAX;
-    return false;
+/* The countdown is over, or never began. NULL: the block is not chosen. */
+static RARE struct clp_heap *chosen_in(struct clp_thread *thread, size_t size)
+{
+    struct clp_heap *heap = table();
+
+    if (heap == NULL)
+        thread->allocating.left = ASK_AGAIN;
+    return heap != NULL && choose(heap, &thread->allocating, size) ? heap : NULL;
 }
 
-static INLINE bool count_down(struct clp_thread *thread, size_t size)
+/* The table that the block of this size goes into, or NULL. */
+static INLINE struct clp_heap *count_down(struct clp_thread *thread, size_t size)
 {
     thread->allocating.left -= (int64_t)size;
-    return CLP_UNLIKELY(thread->allocating.left < 0) && is_chosen(thread, size);
+    return CLP_UNLIKELY(thread->allocating.left < 0) ? chosen_in(thread, size) : NULL;
 }
 
 static INLINE void count(const struct clp_thread *thread, size_t size)
 {
-    const struct clp_activation *top = thread->top;
+    const struct clp_activation *top = top_of(thread);
     struct clp_heap_cell *cell;
 
     if (top->cell == &thread->outside || top->block->heap == NULL)
@@ -92,11 +110,12 @@ static INLINE void count(const struct clp_thread *thread, size_t size)
     cell->blocks++;
 }
 
-static RARE void enter(const struct clp_thread *thread, const void *block, size_t size)
+static RARE void enter(struct clp_heap *heap, const struct clp_thread *thread, const void *block,
+                       size_t size)
 {
     struct clp_heap_place place = place_of(thread);
 
-    clp_heap_add(hooks.heap, block, size, &place);
+    clp_heap_add(heap, block, size, &place);
     if (CLP_UNLIKELY(hooks.recorder->epochs.kind == CLP_EPOCHS_SECONDS))
         clp_recorder_look_at_time(hooks.recorder);
 }
@@ -130,7 +149,7 @@ static INLINE void *plain_malloc(int domain, void *context, size_t count, size_t
 static RARE void *malloc_unowned(int domain, void *context, size_t count, size_t size)
 {
     const struct clp_thread *thread = clp_thread_here;
-    struct clp_heap *heap = hooks.heap;
+    struct clp_heap *heap = table();
     struct clp_allocating *own = &hooks.unthreaded;
     size_t bytes = count != 0 ? count * size : size;
 
@@ -145,7 +164,7 @@ static RARE void *malloc_unowned(int domain, void *context, size_t count, size_t
     own->busy = 0;
     own->left -= (int64_t)bytes;
     if (block != NULL && own->left < 0 && choose(heap, own, bytes))
-        enter(NULL, block, bytes);
+        enter(heap, NULL, block, bytes);
     return block;
 }
 
@@ -154,6 +173,7 @@ static INLINE void *hook_malloc(int domain, void *context, size_t count_, size_t
 {
     struct clp_thread *thread = clp_thread_here;
     size_t bytes = count_ != 0 ? count_ * size : size;
+    struct clp_heap *heap;
 
     if (CLP_UNLIKELY(thread == NULL || thread->allocating.busy != 0))
         return malloc_unowned(domain, context, count_, size);
@@ -163,8 +183,8 @@ static INLINE void *hook_malloc(int domain, void *context, size_t count_, size_t
     if (CLP_UNLIKELY(block == NULL))
         return NULL;
     count(thread, bytes);
-    if (CLP_UNLIKELY(count_down(thread, bytes)))
-        enter(thread, block, bytes);
+    if (CLP_UNLIKELY((heap = count_down(thread, bytes)) != NULL))
+        enter(heap, thread, block, bytes);
     return block;
 }
 
@@ -191,7 +211,7 @@ static INLINE void *count_malloc(int domain, void *context, size_t count_, size_
     return plain_malloc(domain, context, count_, size);
 }
 
-/* The same where there is a table, for a block that is not chosen. */
+/* Where there is a table: a small block that is not chosen for it is only counted, as in count_malloc. */
 static INLINE void *track_malloc(int domain, void *context, size_t count_, size_t size)
 {
     struct clp_thread *thread = clp_thread_here;
@@ -205,21 +225,21 @@ static INLINE void *track_malloc(int domain, void *context, size_t count_, size_
 }
 
 /* Where no thread can say whether the resized block is chosen, it is when it was before. */
-static bool is_kept(int domain, struct clp_thread *thread, size_t size, bool counted, bool known)
+static bool is_kept(int domain, struct clp_thread *thread, struct clp_heap *heap, size_t size,
+                    bool counted, bool known)
 {
-    if (counted)
-        return count_down(thread, size);
-    if (is_busy(domain, thread))
+    if (!counted && is_busy(domain, thread))
         return known;
-    hooks.unthreaded.left -= (int64_t)size;
-    return hooks.unthreaded.left < 0 && choose(hooks.heap, &hooks.unthreaded, size);
+    struct clp_allocating *allocating = counted ? &thread->allocating : &hooks.unthreaded;
+    allocating->left -= (int64_t)size;
+    return allocating->left < 0 && choose(heap, allocating, size);
 }
 
 /* The resized block, where there is a table: the old one is out of it before the allocator may
  * give its address to another thread. */
-static RARE void *resize_in_table(int domain, void *context, void *block, size_t size, bool counted)
+static RARE void *resize_in_table(int domain, void *context, void *block, size_t size,
+                                  struct clp_heap *heap, bool counted)
 {
-    struct clp_heap *heap = hooks.heap;
     struct clp_thread *thread = clp_thread_here;
     struct clp_heap_place place = place_of(thread);
     struct clp_heap_block taken;
@@ -232,7 +252,7 @@ static RARE void *resize_in_table(int domain, void *context, void *block, size_t
         clp_heap_restore(heap, &taken);
     if (moved == NULL)
         return NULL;
-    bool chosen = is_kept(domain, thread, size, counted, known);
+    bool chosen = is_kept(domain, thread, heap, size, counted, known);
     if (known || chosen)
         clp_heap_moved(heap, known ? &taken : NULL, chosen ? moved : NULL, size, &place);
     return moved;
@@ -241,14 +261,15 @@ static RARE void *resize_in_table(int domain, void *context, void *block, size_t
 static INLINE void *hook_realloc(int domain, void *context, void *block, size_t size)
 {
     struct clp_thread *thread = clp_thread_here;
+    struct clp_heap *heap = table();
     bool counted = thread != NULL && thread->allocating.busy == 0;
 
     if (block == NULL)
         return hook_malloc(domain, context, 0, size);
     if (counted)
         thread->allocating.busy = BUSY;
-    void *moved = hooks.heap != NULL ? resize_in_table(domain, context, block, size, counted)
-                                     : hooks.next[domain].realloc(context, block, size);
+    void *moved = heap != NULL ? resize_in_table(domain, context, block, size, heap, counted)
+                               : hooks.next[domain].realloc(context, block, size);
     if (!counted)
         return moved;
     thread->allocating.busy = 0;
@@ -257,20 +278,20 @@ static INLINE void *hook_realloc(int domain, void *context, void *block, size_t 
     return moved;
 }
 
-static RARE void drop_and_free(int domain, void *context, void *block)
+static RARE void drop_and_free(int domain, void *context, void *block, struct clp_heap *heap)
 {
     struct clp_heap_place place = place_of(clp_thread_here);
 
-    clp_heap_drop(hooks.heap, block, &place);
+    clp_heap_drop(heap, block, &place);
     hooks.next[domain].free(context, block);
 }
 
 static INLINE void hook_free(int domain, void *context, void *block)
 {
-    const struct clp_heap *heap = hooks.heap;
+    struct clp_heap *heap = table();
 
     if (heap != NULL && CLP_UNLIKELY(clp_heap_may_have(heap, block)))
-        drop_and_free(domain, context, block);
+        drop_and_free(domain, context, block, heap);
     else
         hooks.next[domain].free(context, block);
 }
@@ -383,16 +404,17 @@ static bool hook_frees(void)
 
 static void before_fork(void)
 {
-    if (hooks.heap != NULL)
-        clp_heap_fork_prepare(hooks.heap);
+    hooks.forking = table();
+    if (hooks.forking != NULL)
+        clp_heap_fork_prepare(hooks.forking);
     hooks.inside = clp_native_pause(); /* the table cannot be told of what other handlers do */
 }
 
 static void after_fork(void)
 {
     clp_native_resume(hooks.inside);
-    if (hooks.heap != NULL)
-        clp_heap_fork_done(hooks.heap);
+    if (hooks.forking != NULL)
+        clp_heap_fork_done(hooks.forking);
 }
 
 static bool start_choosing(struct clp_recorder *recorder)
@@ -407,8 +429,8 @@ static bool start_choosing(struct clp_recorder *recorder)
     hooks.unthreaded = (struct clp_allocating){.left = -1};
     for (struct clp_thread *thread = recorder->engine.threads; thread != NULL;
          thread = thread->next) {
-        thread->allocating.left = -1;
-        thread->allocating.random = 0;
+        __atomic_store_n(&thread->allocating.left, -1, __ATOMIC_RELAXED);
+        __atomic_store_n(&thread->allocating.random, 0, __ATOMIC_RELAXED);
     }
     return true;
 }
@@ -418,14 +440,14 @@ bool clp_hooks_set_heap(struct clp_recorder *recorder, struct clp_heap *heap)
     if (heap != NULL && !(clp_hooks_install() && start_choosing(recorder)))
         return false;
     hooks.recorder = recorder;
-    hooks.heap = heap;
+    __atomic_store_n(&hooks.heap, heap, __ATOMIC_RELEASE);
     clp_native_set_heap(recorder, heap);
     return true;
 }
 
 void clp_hooks_checkpoint(void)
 {
-    if (hooks.heap != NULL)
+    if (table() != NULL)
         clp_epochs_checkpoint(hooks.recorder);
 }
 

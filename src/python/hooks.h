@@ -9,8 +9,11 @@
  *
  * The hooks are put in once and stay: a block of today is freed through them tomorrow. What was
  * there before them is always called. They are process-wide as the allocators are, so what they
- * know is, too. Nothing they do allocates by them or takes the interpreter's lock; without it
- * (raw) they touch only their own thread's counters and the table, which has a lock of its own.
+ * know is, too. Nothing they do allocates by them or takes the interpreter's lock.
+ *
+ * Threads: without that lock (raw) a hook touches only its own thread's counters, which nobody else writes,
+ * and the table, which has a lock of its own and is never freed. Two things another thread may change
+ * meanwhile, and each is read once: whether there is a table, and what is on top of the thread's stack.
  *
  * What goes on within an allocator, and what the profiler allocates for itself, is not counted: the
  * thread is marked busy. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The function objects of a site (recorder.h): known by weak references, as the keys of a dict, so that
- * they come and go as they would. */
+ * they come and go as they would. Threads: as recorder.h says; a function that dies takes itself out. */
 #ifndef CLP_KNOWN_H
 #define CLP_KNOWN_H
 

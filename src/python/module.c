@@ -3,10 +3,12 @@
 #include "../../kernprof/keep.h"
 #include "../../kernprof/load.h"
 #include "../../kernprof/memory.h"
+#include "../../kernprof/places.h"
 #include "../../kernprof/run.h"
 #include "../../kernprof/selection.h"
 #include "../../kernprof/together.h"
 #include "../../kernprof/words.h"
+#include "../core/shown.h"
 #include "../core/version.h"
 #include "hooks.h"
 #include "profiler.h"
@@ -52,35 +54,6 @@ static PyObject *module_join(PyObject *module, PyObject *arguments)
     return result;
 }
 
-static PyObject *module_together(PyObject *module, PyObject *arguments)
-{
-    (void)module;
-    return clp_together_begin(arguments);
-}
-
-static PyObject *module_load(PyObject *module, PyObject *paths)
-{
-    (void)module;
-    return clp_load_files(paths);
-}
-
-static PyObject *module_sum(PyObject *module, PyObject *paths)
-{
-    (void)module;
-    return clp_load_sum(paths);
-}
-
-static PyObject *module_hottest(PyObject *module, PyObject *arguments)
-{
-    Py_ssize_t size, count;
-    const char *bytes;
-
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "y#n:hottest", &bytes, &size, &count))
-        return NULL;
-    return clp_load_hottest(bytes, (size_t)size, count > 0 ? (size_t)count : 1);
-}
-
 static PyObject *module_print(PyObject *module, PyObject *text)
 {
     const char *bytes = PyUnicode_AsUTF8(text);
@@ -88,14 +61,40 @@ static PyObject *module_print(PyObject *module, PyObject *text)
     (void)module;
     if (bytes == NULL)
         return NULL;
-    clp_words_print(1, bytes);
+    (void)clp_words_write(1, bytes, strlen(bytes));
     Py_RETURN_NONE;
 }
 
-static PyObject *module_sizes(PyObject *module, PyObject *arguments)
+/* Owned bytes: what is no character of a text's own stays the byte it was made from, if it was. */
+static PyObject *encode(PyObject *text)
 {
+    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
+
+    if (bytes == NULL && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+        PyErr_Clear();
+        bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+    }
+    return bytes;
+}
+
+static PyObject *module_shown(PyObject *module, PyObject *text)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf shown;
+
     (void)module;
-    return clp_memory_sizes(arguments);
+    PyObject *bytes = encode(text), *made = NULL;
+    if (bytes == NULL)
+        return NULL;
+    clp_buf_init(&shown, &mem);
+    clp_shown_add(&shown, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    Py_DECREF(bytes);
+    if (shown.failed)
+        PyErr_NoMemory();
+    else
+        made = PyUnicode_FromStringAndSize(clp_buf_text(&shown), (Py_ssize_t)shown.used);
+    clp_buf_clear(&shown);
+    return made;
 }
 
 static PyObject *module_recording(PyObject *module, PyObject *nothing)
@@ -111,53 +110,55 @@ static PyObject *module_checkpoint(PyObject *module, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
-/* keep(profiler, outfile, command) */
-static PyObject *module_keep(PyObject *module, PyObject *arguments)
-{
-    (void)module;
-    return clp_keep_begin(arguments);
-}
-
-static PyObject *module_keep_end(PyObject *module, PyObject *written)
-{
-    (void)module;
-    return clp_keep_end(written);
-}
-
 static PyMethodDef module_methods[] = {
+    {"write", clp_places_write, METH_VARARGS,
+     "write(path, content, rights)\n--\n\nPuts a whole file in the place of the one there, with these rights at most.\n"
+     "OSError, and the old one stays."},
+    {"rights", clp_places_rights, METH_VARARGS,
+     "rights(*paths)\n--\n\nThe rights that all of these files have and something made of them may have."},
+    {"own_name", clp_places_own_name, METH_VARARGS,
+     "own_name(path, rights)\n--\n\nMakes an empty file like path, with the process's number in its name, which no\n"
+     "other has: its path."},
+    {"rank", clp_places_rank, METH_NOARGS,
+     "rank()\n--\n\n'.rank3' in a process that mpirun or torchrun has started, else ''."},
+    {"identity", clp_places_identity, METH_NOARGS,
+     "identity()\n--\n\n(pid, start, machine and pid namespace) of this process, texts."},
     {"recording", module_recording, METH_NOARGS,
      "recording()\n--\n\nDoes any Profiler of this process count at the moment?"},
-    {"keep", module_keep, METH_VARARGS,
-     "keep(profiler, outfile, command)\n--\n\nA live file is kept beside the file from now on: its path; or None,\n"
-     "when that is too late: another Profiler, functions or threads are known."},
-    {"keep_end", module_keep_end, METH_O,
+    {"keep", clp_keep_begin, METH_VARARGS,
+     "keep(profiler, outfile, rights, command)\n--\n\nA live file is kept beside the file from now on: (outfile, its path).\n"
+     "The outfile has another name where another process makes that one. None when it is too late: another\n"
+     "Profiler, functions or threads are known."},
+    {"keep_end", clp_keep_end, METH_O,
      "keep_end(written)\n--\n\nIt goes away when the profile has been written."},
     {"checkpoint", module_checkpoint, METH_NOARGS,
      "checkpoint()\n--\n\nWith ckernprof --leaks=checkpoints: an epoch is over. Else nothing."},
     {"tracers", module_tracers, METH_NOARGS,
      "tracers()\n--\n\nNames of the tracers that this interpreter has, the preferred one first."},
-    {"load", module_load, METH_VARARGS,
+    {"load", clp_load_files, METH_VARARGS,
      "load(*paths)\n--\n\nThe sum of these profiles as one dict; clineprof.load makes more of it."},
-    {"sum", module_sum, METH_VARARGS,
+    {"sum", clp_load_sum, METH_VARARGS,
      "sum(*paths)\n--\n\nThe sum of these profiles as the bytes of a .lprof file."},
-    {"hottest", module_hottest, METH_VARARGS,
+    {"hottest", clp_load_hottest, METH_VARARGS,
      "hottest(data, count)\n--\n\nThe table of the lines that took the most time of their own in a profile,\n"
      "the content of an .lprof file."},
+    {"shown", module_shown, METH_O,
+     "shown(text)\n--\n\nThe text on one line, without power over a terminal."},
     {"print", module_print, METH_O,
      "print(text)\n--\n\nTo standard output, past sys.stdout, behind what is in its buffer. A reader that\n"
      "has gone is no error."},
-    {"sizes", module_sizes, METH_VARARGS,
+    {"sizes", clp_memory_sizes, METH_VARARGS,
      "sizes(pid, children, kind)\n--\n\n[(pid, bytes), ..] of a process and, with children, of what\n"
      "descends from it. kind: 'rss', 'anon', 'pss' or 'uss'. OSError when the process cannot be seen."},
     {"main", module_main, METH_VARARGS,
      "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
      "viewer (kind 'view'); raises SystemExit with the exit code."},
-    {"together", module_together, METH_VARARGS,
-     "together(profiler, outfile, family, command, is_server)\n--\n\nThis process and those that it\n"
+    {"together", clp_together_begin, METH_VARARGS,
+     "together(profiler, outfile, rights, own_name, family, command, is_server)\n--\n\nThis process and those that it\n"
      "starts count together; clineprof._together does the rest. None where that cannot be."},
     {"join", module_join, METH_VARARGS,
      "join(family, outfile, folder, words, is_server)\n--\n\nThis process takes part in the run of\n"
-     "ckernprof with this command line, which began in this folder as process `family`."},
+     "ckernprof with this command line, which began in this folder; `family` names its processes."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -170,8 +171,17 @@ static bool add_type(PyObject *module, const char *name, PyObject *type)
     return done;
 }
 
+/* The first Profiler runs the module `opcode`, which imports this one. It must not wait for an import then: a
+ * finalizer in the importing thread may wait for a lock that is held here. */
+static void load_opcode(void)
+{
+    Py_XDECREF(PyImport_ImportModule("_opcode"));
+    PyErr_Clear(); /* whoever needs it will tell */
+}
+
 static int module_exec(PyObject *module)
 {
+    load_opcode();
     bool done = add_type(module, "Profiler", clp_profiler_make_type(module)) &&
                 add_type(module, "Selection", clp_selection_make_type(module)) &&
                 add_type(module, "Sampler", clp_memory_make_type(module)) &&

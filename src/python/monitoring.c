@@ -8,10 +8,12 @@
  * LINE serves functions whose lines the interpreter finds quickly. In the others INSTRUCTION events
  * take its place: each is switched off where no line can begin, which leaves one per line at a cost
  * that does not grow; whether a line begins is then decided here as the interpreter decides it:
- * when the line differs from the last instruction's.
+ * when the line differs from the last instruction's. Beside a tool that watches lines LINE serves all
+ * functions (see "functions of many lines").
  *
  * PY_START is counted by nobody, but makes LINE fire for bodies on the def line (3.13). */
 #include "blocks.h"
+#include "exchange.h"
 #include "sysmon.h"
 #include "tracer.h"
 
@@ -33,7 +35,10 @@ struct state {
     PyObject *disable;       /* owned: what a callback returns to switch its place off */
     PyTypeObject *type;      /* owned: of the callbacks */
     long lines, instructions; /* local event sets */
-    long exits;              /* .. of code that nobody counts, while it still runs */
+    bool beside;             /* another tool may watch lines: only the first set is used */
+    long exits;              /* the local set of code that nobody counts, while it still runs */
+    long global;             /* the set of global events */
+    long handled;            /* one that joins them with the first function that needs it */
 };
 
 #define RECORDER(callable) (((struct callback *)(callable))->recorder)
@@ -77,7 +82,28 @@ static bool only_repeats(const struct clp_recorder *recorder, const struct clp_t
     if (!CLP_LINE_EVENTS_REPEAT || CLP_LIKELY(runs != line && !(late && runs < 0)))
         return false;
     return clp_shape_repeats_at(&clp_recorder_traced(recorder, code)->shape,
-                                clp_compat_frame_offset(PyEval_GetFrame()));
+                                clp_compat_frame_offset(PyEval_GetFrame()), line,
+                                thread->top->before);
+}
+
+/* The line that begins. A trace function is told before us. It may have made the frame go on at another line,
+ * and may have taken itself off then: the event before has seen it. */
+static int line_told(struct clp_thread *thread, PyObject *told)
+{
+    bool traced = PyThreadState_Get()->c_tracefunc != NULL;
+
+    if (CLP_LIKELY(!traced && !thread->traced))
+        return clp_compat_small_int(told);
+    thread->traced = traced;
+    return PyFrame_GetLineNumber(PyEval_GetFrame());
+}
+
+/* The line of the function for a line of this code. */
+static int line_of(const struct clp_recorder *recorder, PyObject *code, int line)
+{
+    const struct clp_selected *selected = clp_recorder_selected(recorder, code);
+
+    return selected != NULL ? line - selected->moved : line;
 }
 
 static PyObject *on_line(PyObject *callable, PyObject *const *args, size_t nargs, PyObject *names)
@@ -85,18 +111,24 @@ static PyObject *on_line(PyObject *callable, PyObject *const *args, size_t nargs
     struct clp_recorder *recorder = RECORDER(callable);
     bool late = clp_thread_here == NULL || clp_thread_here->top->code != (uintptr_t)args[0];
     struct clp_thread *thread = thread_in(recorder, args[0]);
-    int line = clp_compat_small_int(args[1]);
 
     (void)nargs, (void)names;
-    if (CLP_LIKELY(thread != NULL) && !only_repeats(recorder, thread, args[0], line, late))
-        clp_recorder_line(recorder, thread, line);
+    if (CLP_LIKELY(thread != NULL)) {
+        int line = line_told(thread, args[1]);
+        if (CLP_UNLIKELY(late))
+            line = line_of(recorder, args[0], line);
+        if (!only_repeats(recorder, thread, args[0], line, late))
+            clp_recorder_told_line(recorder, thread, line);
+    }
     clp_blocks_lower(recorder, thread);
     Py_RETURN_NONE;
 }
 
 static bool line_begins(const struct clp_thread *thread, int32_t line)
 {
-    return thread->top->off_line || clp_engine_current_line(thread) != line;
+    int32_t before = thread->top->before;
+
+    return line != (before != 0 ? before : clp_engine_current_line(thread));
 }
 
 static PyObject *on_instruction(PyObject *callable, PyObject *const *args, size_t nargs,
@@ -116,8 +148,8 @@ static PyObject *on_instruction(PyObject *callable, PyObject *const *args, size_
     if (thread == NULL)
         Py_RETURN_NONE;
     if (line != CLP_SHAPE_NO_LINE && line_begins(thread, line))
-        clp_recorder_line(recorder, thread, line);
-    thread->top->off_line = line == CLP_SHAPE_NO_LINE;
+        clp_recorder_told_line(recorder, thread, line);
+    thread->top->before = line;
     clp_blocks_lower(recorder, thread);
     Py_RETURN_NONE;
 }
@@ -130,6 +162,8 @@ static PyObject *on_start(PyObject *callable, PyObject *const *args, size_t narg
     struct clp_thread *thread = clp_recorder_thread(recorder);
 
     (void)nargs, (void)names;
+    if (thread != NULL)
+        thread->traced |= PyThreadState_Get()->c_tracefunc != NULL;
     if (selected != NULL && thread != NULL && clp_recorder_counts(selected))
         clp_recorder_enter(selected, thread, clp_compat_running_frame(PyThreadState_Get()));
     Py_RETURN_NONE;
@@ -164,7 +198,32 @@ static PyObject *on_throw(PyObject *callable, PyObject *const *args, size_t narg
 
     (void)nargs, (void)names;
     if (thread != NULL)
-        thread->top->off_line = true;
+        thread->top->before = CLP_SHAPE_NO_LINE;
+    Py_RETURN_NONE;
+}
+
+/* What an exception that was raised here makes of `before`: its line. One that was just thrown in makes its
+ * handler begin a line, whichever; when it is raised again it does so no more. */
+static int32_t line_before(const struct clp_shape *shape, int32_t before, PyFrameObject *frame)
+{
+    if (before == CLP_SHAPE_NO_LINE && clp_shape_thrown_into(shape, frame))
+        return 0;
+    return clp_shape_line_raised(frame);
+}
+
+/* An exception has found its handler. The frame still stands where it was raised, and when it was raised
+ * again where it was at first: that is what the interpreter takes for the instruction executed before. */
+static PyObject *on_handled(PyObject *callable, PyObject *const *args, size_t nargs,
+                            PyObject *names)
+{
+    const struct clp_selected *selected = clp_recorder_traced(RECORDER(callable), args[0]);
+    struct clp_thread *thread = clp_thread_here;
+
+    (void)nargs, (void)names;
+    if (selected != NULL && selected->shape.asks_places && thread != NULL &&
+        thread->top->code == (uintptr_t)args[0])
+        thread->top->before =
+            line_before(&selected->shape, thread->top->before, PyEval_GetFrame());
     Py_RETURN_NONE;
 }
 
@@ -215,6 +274,7 @@ static const struct {
     {"PY_START", on_start, false}, {"PY_RESUME", on_resume, false},
     {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_yield, false},
     {"PY_THROW", on_throw, true}, {"PY_UNWIND", on_leave, true},
+    {"EXCEPTION_HANDLED", on_handled, true}, /* once code is selected that needs it */
 };
 
 #define HANDLER_COUNT (sizeof handlers / sizeof *handlers)
@@ -249,10 +309,18 @@ static PyType_Spec callback_spec = {
 /* cProfile takes id 2, debuggers 0, coverage 1, optimisers 5: those come last. */
 static const int tool_ids[] = {4, 3, 5, 2, 1, 0, -1};
 
+static void add_local(struct state *state, vectorcallfunc call, long bit)
+{
+    if (call != on_instruction)
+        state->lines |= bit;
+    if (call != on_line)
+        state->instructions |= bit;
+    if (call == on_leave || call == on_yield)
+        state->exits |= bit;
+}
+
 static bool register_handlers(struct state *state, struct clp_recorder *recorder)
 {
-    long global = 0;
-
     for (size_t i = 0; i < HANDLER_COUNT; i++) {
         long bit = clp_sysmon_event(handlers[i].event);
         struct callback *callback = bit < 0 ? NULL : PyObject_New(struct callback, state->type);
@@ -262,21 +330,114 @@ static bool register_handlers(struct state *state, struct clp_recorder *recorder
         callback->recorder = recorder;
         if (!clp_sysmon_call("register_callback", "(ilN)", state->tool, bit, callback))
             return false;
-        if (handlers[i].global)
-            global |= bit;
-        else if (handlers[i].call == on_line)
-            state->lines |= bit;
-        else if (handlers[i].call == on_instruction)
-            state->instructions |= bit;
-        else {
-            state->lines |= bit;
-            state->instructions |= bit;
-        }
-        if (!handlers[i].global && (handlers[i].call == on_leave || handlers[i].call == on_yield))
-            state->exits |= bit;
+        if (handlers[i].call == on_handled)
+            state->handled = bit;
+        else if (handlers[i].global)
+            state->global |= bit;
+        else
+            add_local(state, handlers[i].call, bit);
     }
-    return clp_sysmon_call("set_events", "(il)", state->tool, global);
+    return clp_sysmon_call("set_events", "(il)", state->tool, state->global);
 }
+
+static bool watch_handlers(struct state *state)
+{
+    if ((state->global & state->handled) != 0)
+        return true;
+    state->global |= state->handled;
+    return clp_sysmon_call("set_events", "(il)", state->tool, state->global);
+}
+
+/* ---- functions of many lines ----
+ *
+ * The interpreters that need INSTRUCTION events for them, 3.12 and 3.13, lose such events in two cases:
+ *
+ * - When a second tool watches a code object, they make room to tell the tools apart, and forget there
+ *   whose the INSTRUCTION events are that are on already. So the room is made before they are on.
+ * - When a tool answers DISABLE to the LINE event of an instruction, the INSTRUCTION event behind it is
+ *   left out, once. So none are used once another tool has a callback for LINE. */
+
+static bool set_local_events(int tool, PyCodeObject *code, long events)
+{
+    return clp_sysmon_call("set_local_events", "(iOl)", tool, code, events);
+}
+
+/* Switches the events of instructions on. False when that has to be left: no tool id is free. */
+static bool watch_instructions(const struct state *state, PyCodeObject *code)
+{
+    int second = clp_sysmon_take(tool_ids);
+    bool done = second >= 0 && set_local_events(second, code, state->exits) &&
+                set_local_events(state->tool, code, state->instructions) &&
+                set_local_events(second, code, 0);
+
+    PyErr_Clear();
+    if (second >= 0 && !clp_sysmon_call("free_tool_id", "(i)", second))
+        PyErr_Clear();
+    return done;
+}
+
+static void give_way_in(const struct state *state, const struct clp_site *site)
+{
+    for (const struct clp_selected *at = site->codes; at != NULL; at = at->next)
+        if (at->on && at->shape.starts != NULL &&
+            !set_local_events(state->tool, (PyCodeObject *)at->code, state->lines))
+            PyErr_Clear();
+}
+
+/* Another tool is there: code with events of instructions gets LINE. */
+static void give_way(const struct clp_recorder *recorder)
+{
+    struct state *state = recorder->monitoring_state;
+
+    state->beside = true;
+    for (size_t i = 0; i < recorder->site_room; i++)
+        if (recorder->sites[i] != NULL)
+            give_way_in(state, recorder->sites[i]);
+}
+
+static PyObject *register_callback(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
+/* sys.monitoring's own function, through which all tools go. */
+static struct clp_exchange registering = {"register_callback", METH_FASTCALL,
+                                          CLP_C_FUNCTION(register_callback), NULL, NULL};
+static const struct clp_recorder *listening; /* borrowed: who is to give way; NULL: nobody */
+
+typedef PyObject *registers(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
+static PyObject *register_callback(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    PyObject *before = ((registers *)(void (*)(void))registering.theirs)(module, arguments, count);
+
+    if (before == NULL || listening == NULL || !clp_compat_is_main())
+        return before;
+    if (arguments[2] != Py_None && PyLong_AsLong(arguments[1]) == clp_sysmon_event("LINE") &&
+        clp_sysmon_is_foreign((int)PyLong_AsLong(arguments[0])))
+        give_way(listening);
+    PyErr_Clear();
+    return before;
+}
+
+/* Which callbacks a tool has that was there before, nobody tells: it may have one for LINE. */
+static void look_beside(struct clp_recorder *recorder)
+{
+    struct state *state = recorder->monitoring_state;
+    PyObject *function = PyObject_GetAttrString(state->monitoring, registering.name);
+
+    for (int tool = 0; tool < CLP_TOOL_IDS; tool++)
+        state->beside |= clp_sysmon_is_foreign(tool);
+    clp_exchange_put(&registering, function);
+    listening = recorder;
+    Py_XDECREF(function);
+    PyErr_Clear();
+}
+
+static void look_away(void)
+{
+    listening = NULL;
+    clp_exchange_undo(&registering);
+}
+
+/* ---- starting and stopping ---- */
 
 static void free_state(struct clp_recorder *recorder)
 {
@@ -296,7 +457,7 @@ static bool unregister_handlers(const struct state *state)
 
     for (size_t i = 0; i < HANDLER_COUNT && done; i++)
         done = clp_sysmon_call("register_callback", "(ilO)", state->tool,
-                    clp_sysmon_event(handlers[i].event), Py_None);
+                               clp_sysmon_event(handlers[i].event), Py_None);
     return done;
 }
 
@@ -305,6 +466,7 @@ static void stop(struct clp_recorder *recorder)
     struct state *state = recorder->monitoring_state;
     PyObject *type, *value, *trace;
 
+    look_away();
     PyErr_Fetch(&type, &value, &trace);
     if (!clp_sysmon_call("set_events", "(ii)", state->tool, 0) || !unregister_handlers(state) ||
         !clp_sysmon_call("free_tool_id", "(i)", state->tool))
@@ -335,35 +497,12 @@ static bool start(struct clp_recorder *recorder)
         stop(recorder);
         return false;
     }
+    if (CLP_LINE_EVENTS_SCAN)
+        look_beside(recorder);
     return true;
 }
 
-static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
-                                      struct clp_selected *selected, const char **reason)
-{
-    struct state *state = recorder->monitoring_state;
-    long events = selected->shape.starts != NULL ? state->instructions : state->lines;
-
-    (void)reason;
-    if (CLP_LINE_EVENTS_REPEAT && recorder->knows_bytecode && !selected->studied &&
-        !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
-        return CLP_SELECTION_FAILED;
-    selected->studied = true;
-    return clp_sysmon_call("set_local_events", "(iOl)", state->tool, code, events)
-               ? CLP_SELECTION_DONE
-               : CLP_SELECTION_FAILED;
-}
-
-static bool deselect(struct clp_recorder *recorder, PyObject *code, bool runs)
-{
-    struct state *state = recorder->monitoring_state;
-
-    return clp_sysmon_call("set_local_events", "(iOl)", state->tool, code, runs ? state->exits : 0L);
-}
-
-/* ---- beside other tools ---- */
-
-#define TOOLS 6
+/* ---- code ---- */
 
 /* Owned; NULL when nobody has the id, or with an exception set. */
 static PyObject *local_events(PyObject *monitoring, int tool, PyObject *code)
@@ -377,12 +516,68 @@ static PyObject *local_events(PyObject *monitoring, int tool, PyObject *code)
     return events;
 }
 
+/* Has another tool events of the code's instructions on? */
+static bool has_watched_instructions(const struct state *state, PyObject *code)
+{
+    long wanted = state->instructions & ~state->lines;
+    bool found = false;
+
+    for (int tool = 0; tool < CLP_TOOL_IDS && !found; tool++) {
+        if (!clp_sysmon_is_foreign(tool))
+            continue;
+        PyObject *local = local_events(state->monitoring, tool, code);
+        PyObject *global = PyObject_CallMethod(state->monitoring, "get_events", "i", tool);
+        found = local != NULL && global != NULL &&
+                ((PyLong_AsLong(local) | PyLong_AsLong(global)) & wanted) != 0;
+        Py_XDECREF(local);
+        Py_XDECREF(global);
+    }
+    PyErr_Clear();
+    return found;
+}
+
+/* When room was made for our events, the interpreter has forgotten whose those of instructions are (see
+ * "functions of many lines"), on all versions. This brings another tool's back. */
+static bool restore_others(const struct state *state, PyObject *code)
+{
+    return !has_watched_instructions(state, code) ||
+           clp_sysmon_call("restart_events", "()");
+}
+
+static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
+                                      struct clp_selected *selected, const char **reason)
+{
+    struct state *state = recorder->monitoring_state;
+    bool many = selected->shape.starts != NULL && !state->beside;
+
+    (void)reason;
+    if (CLP_LINE_EVENTS_REPEAT && recorder->knows_bytecode && !selected->studied &&
+        !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
+        return CLP_SELECTION_FAILED;
+    selected->studied = true;
+    if (CLP_LINE_EVENTS_REPEAT && selected->shape.asks_places && !watch_handlers(state))
+        return CLP_SELECTION_FAILED;
+    bool done = ((many && watch_instructions(state, code)) ||
+                 set_local_events(state->tool, code, state->lines)) &&
+                restore_others(state, (PyObject *)code);
+    return done ? CLP_SELECTION_DONE : CLP_SELECTION_FAILED;
+}
+
+static bool deselect(struct clp_recorder *recorder, PyObject *code, bool runs)
+{
+    const struct state *state = recorder->monitoring_state;
+
+    return set_local_events(state->tool, (PyCodeObject *)code, runs ? state->exits : 0);
+}
+
+/* ---- beside other tools ---- */
+
 bool clp_tracer_carry(const struct clp_recorder *recorder, PyObject *from, PyObject *to)
 {
     const struct state *state = recorder->monitoring_state;
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
 
-    for (int tool = 0; monitoring != NULL && tool < TOOLS && !PyErr_Occurred(); tool++) {
+    for (int tool = 0; monitoring != NULL && tool < CLP_TOOL_IDS && !PyErr_Occurred(); tool++) {
         if (state != NULL && state->tool == tool)
             continue;
         PyObject *events = local_events(monitoring, tool, from);

@@ -13,22 +13,22 @@ static PyObject *running_threads(void)
     return running != NULL && PyDict_CheckExact(running) ? running : NULL;
 }
 
-/* Owned, UTF-8; NULL: threading does not know the thread (yet). May leave an exception. */
+/* Owned, UTF-8; NULL: threading does not know the thread (yet). May leave an exception. No Python code is
+ * run: this is in the middle of an event. */
 static PyObject *running_name(void)
 {
     PyObject *running = running_threads();
     PyObject *number = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
     PyObject *thread =
         running != NULL && number != NULL ? PyDict_GetItemWithError(running, number) : NULL;
-    PyObject *key = thread != NULL ? PyUnicode_FromString("_name") : NULL;
-    PyObject *name = key != NULL ? PyObject_GenericGetAttr(thread, key) : NULL;
+    PyObject *attributes = thread != NULL ? PyObject_GenericGetDict(thread, NULL) : NULL;
+    PyObject *name = attributes != NULL ? PyDict_GetItemString(attributes, "_name") : NULL;
     PyObject *text = name != NULL && PyUnicode_Check(name)
                          ? PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace")
                          : NULL;
 
     Py_XDECREF(number);
-    Py_XDECREF(key);
-    Py_XDECREF(name);
+    Py_XDECREF(attributes);
     return text;
 }
 
@@ -42,6 +42,7 @@ void clp_names_give(struct clp_recorder *recorder, struct clp_thread *thread)
 {
     PyObject *type, *value, *trace;
     uint32_t busy = clp_hooks_pause();
+    bool collected = clp_compat_stop_collecting();
 
     PyErr_Fetch(&type, &value, &trace);
     PyObject *name = running_name();
@@ -51,6 +52,7 @@ void clp_names_give(struct clp_recorder *recorder, struct clp_thread *thread)
         set_group(recorder, thread, "MainThread");
     Py_XDECREF(name);
     PyErr_Restore(type, value, trace);
+    clp_compat_collect_again(collected);
     clp_hooks_resume(busy);
 }
 

@@ -20,6 +20,12 @@ static struct {
 
 /* ---- the hooks; any thread may call, with or without the interpreter's lock ---- */
 
+/* Read once in each function: another thread may set it at any time. A table that was set stays there. */
+static struct clp_heap *table(void)
+{
+    return __atomic_load_n(&native.heap, __ATOMIC_ACQUIRE);
+}
+
 /* Python's allocators are at work, or the profiler is. */
 static bool is_busy(const struct clp_thread *thread)
 {
@@ -50,7 +56,7 @@ static RARE void add(struct clp_heap *heap, const void *block, size_t bytes)
 
 static void note_allocated(struct clp_native_thread *self, const void *block, size_t bytes)
 {
-    struct clp_heap *heap = native.heap;
+    struct clp_heap *heap = table();
 
     if (heap != NULL && !is_busy(clp_thread_here) && is_chosen(heap, self, bytes))
         add(heap, block, bytes);
@@ -67,7 +73,7 @@ static RARE void drop(struct clp_heap *heap, const void *block)
 
 static void note_freeing(const void *block)
 {
-    struct clp_heap *heap = native.heap;
+    struct clp_heap *heap = table();
 
     if (heap != NULL && clp_heap_may_have(heap, block))
         drop(heap, block);
@@ -78,7 +84,7 @@ static void note_freeing(const void *block)
 static void *resize(struct clp_native_thread *self, void *block, size_t bytes,
                     void *(*next)(void *, size_t))
 {
-    struct clp_heap *heap = native.heap;
+    struct clp_heap *heap = table();
     struct clp_heap_block taken;
 
     if (heap == NULL || is_busy(clp_thread_here))
@@ -100,7 +106,7 @@ static void *resize(struct clp_native_thread *self, void *block, size_t bytes,
 
 static void note_unmapping(const void *address, size_t bytes)
 {
-    struct clp_heap *heap = native.heap;
+    struct clp_heap *heap = table();
     struct clp_heap_place place = clp_hooks_place();
     int error = errno;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -112,7 +118,7 @@ static void note_unmapping(const void *address, size_t bytes)
 
 static void note_mapped(struct clp_native_thread *self, const void *address, size_t bytes)
 {
-    struct clp_heap *heap = native.heap;
+    struct clp_heap *heap = table();
     struct clp_heap_place place = clp_hooks_place();
 
     if (heap == NULL || is_busy(clp_thread_here))
@@ -198,7 +204,7 @@ void clp_native_set_heap(struct clp_recorder *recorder, struct clp_heap *heap)
     if (native.door == NULL)
         return;
     native.recorder = recorder;
-    native.heap = heap;
+    __atomic_store_n(&native.heap, heap, __ATOMIC_RELEASE);
 }
 
 uint32_t clp_native_pause(void)
@@ -238,7 +244,6 @@ static bool same_library(void *function, void *other)
            dladdr(other, &about_other) != 0 && about.dli_fbase == about_other.dli_fbase;
 }
 
-/* Asked, not looked up: valgrind puts its own functions in the place of others' code. */
 /* An interpreter that is linked to a fixed place has an address of its own for malloc. */
 static void *malloc_in_use(void)
 {
@@ -249,6 +254,7 @@ static void *malloc_in_use(void)
                : found;
 }
 
+/* Asked, not looked up: valgrind puts its own functions in the place of others' code. */
 const char *clp_native_before(void)
 {
     uint64_t asked = native.door->asked();

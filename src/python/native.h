@@ -5,7 +5,9 @@
  * runs, OpenMP's and BLAS's among them, are nobody's.
  *
  * What Python's allocators ask of malloc is counted by hooks.h already: while one of its hooks is
- * inside an allocator, nothing is counted here. */
+ * inside an allocator, nothing is counted here.
+ *
+ * Threads: as hooks.h says of those without the interpreter's lock. */
 #ifndef CLP_NATIVE_H
 #define CLP_NATIVE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that are new to the interpreter: made by threading, by _thread, or by C code that calls
  * PyGILState_Ensure. Nothing tells of them; but a thread's first frame of Python code makes the
- * interpreter ask its arena allocator, which may be hooked, for a stack of frames. */
+ * interpreter ask its arena allocator, which may be hooked, for a stack of frames. The allocator is asked with
+ * the interpreter's lock held, which protects what is set here. */
 #ifndef CLP_NEWCOMERS_H
 #define CLP_NEWCOMERS_H
 

@@ -50,15 +50,66 @@ static bool walk(PyObject *map, bool (*visit)(void *data, PyObject *name, PyObje
     return done;
 }
 
-/* The interpreter's own module, which the program must not find loaded on our account. Owned. */
-static PyObject *load_module(void)
+/* The code of this module of the interpreter's. Owned. */
+static PyObject *code_of_module(const char *name)
 {
-    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
-    bool loaded = PyDict_GetItemString(modules, "opcode") != NULL;
-    PyObject *module = PyImport_ImportModule("opcode");
+    PyObject *importing = PyImport_ImportModule("_frozen_importlib_external");
+    PyObject *finder = importing != NULL ? PyObject_GetAttrString(importing, "PathFinder") : NULL;
+    PyObject *spec = finder != NULL ? PyObject_CallMethod(finder, "find_spec", "s", name) : NULL;
+    PyObject *loader = spec != NULL ? PyObject_GetAttrString(spec, "loader") : NULL;
+    PyObject *code = loader != NULL ? PyObject_CallMethod(loader, "get_code", "s", name) : NULL;
 
-    if (module != NULL && !loaded && PyDict_DelItemString(modules, "opcode") != 0)
+    Py_XDECREF(importing);
+    Py_XDECREF(finder);
+    Py_XDECREF(spec);
+    Py_XDECREF(loader);
+    return code;
+}
+
+static PyObject *run_module(const char *name);
+
+/* __import__(name, ..) for a module that is run; `own` is the interpreter's. */
+static PyObject *import_beside(PyObject *own, PyObject *arguments)
+{
+    static const char part[] = "_opcode_metadata"; /* since 3.13 `opcode` has most from there */
+
+    if (PyTuple_GET_SIZE(arguments) > 0 && PyUnicode_Check(PyTuple_GET_ITEM(arguments, 0)) &&
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments, 0), part) == 0)
+        return run_module(part);
+    return PyObject_Call(own, arguments, NULL);
+}
+
+static PyMethodDef import_method = {"__import__", import_beside, METH_VARARGS, NULL};
+
+/* The builtins with that import. Owned. */
+static PyObject *builtins_beside(void)
+{
+    PyObject *builtins = PyDict_Copy(PyEval_GetBuiltins());
+    PyObject *own = builtins != NULL ? PyMapping_GetItemString(builtins, "__import__") : NULL;
+    PyObject *ours = own != NULL ? PyCFunction_New(&import_method, own) : NULL;
+
+    if (ours == NULL || PyDict_SetItemString(builtins, "__import__", ours) != 0)
+        Py_CLEAR(builtins);
+    Py_XDECREF(own);
+    Py_XDECREF(ours);
+    return builtins;
+}
+
+/* A module of the interpreter's, run and not imported: the program must not find it loaded on our account, and
+ * may be importing it, in another thread or in what a signal handler has interrupted. Owned. */
+static PyObject *run_module(const char *name)
+{
+    PyObject *code = code_of_module(name), *builtins = code != NULL ? builtins_beside() : NULL;
+    PyObject *module = builtins != NULL ? PyModule_New(name) : NULL, *result = NULL;
+    PyObject *names = module != NULL ? PyModule_GetDict(module) : NULL; /* borrowed */
+
+    if (names != NULL && PyDict_SetItemString(names, "__builtins__", builtins) == 0)
+        result = PyEval_EvalCode(code, names, names);
+    if (result == NULL)
         Py_CLEAR(module);
+    Py_XDECREF(code);
+    Py_XDECREF(builtins);
+    Py_XDECREF(result);
     return module;
 }
 
@@ -76,7 +127,7 @@ static bool read_one(void *data, PyObject *name, PyObject *number)
 
 bool clp_opcodes_read(struct clp_opcodes *opcodes)
 {
-    PyObject *module = load_module();
+    PyObject *module = run_module("opcode");
     PyObject *map = module != NULL ? PyObject_GetAttrString(module, "opmap") : NULL;
     PyObject *jumps = map != NULL ? PyObject_GetAttrString(module, "hasjrel") : NULL;
     struct reading reading = {opcodes, jumps};
@@ -137,7 +188,7 @@ static bool compare_one(void *data, PyObject *name, PyObject *number)
 
 bool clp_opcodes_agree(const struct clp_bytecode *bytecode)
 {
-    PyObject *module = load_module();
+    PyObject *module = run_module("opcode");
     PyObject *map = module != NULL ? PyObject_GetAttrString(module, "opmap") : NULL;
     PyObject *caches =
         map != NULL ? PyObject_GetAttrString(module, "_inline_cache_entries") : NULL;

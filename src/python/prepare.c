@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "prepare.h"
 #include "decorators.h"
+#include "inner_code.h"
 #if PY_VERSION_HEX < 0x030B0000
 #include <opcode.h>
 #endif
@@ -9,6 +10,7 @@ struct preparation {
     struct clp_window *window;
     struct clp_recorder *recorder; /* the window's */
     const struct clp_chooser *chooser; /* or NULL */
+    uint32_t text; /* the number of the source text, where it is wanted */
 };
 
 /* ---- names ---- */
@@ -92,9 +94,11 @@ static bool is_untouched(const struct preparation *preparation, PyCodeObject *co
 
 /* The code with probes that nobody has selected yet; the same when the tracer refuses it. Takes the
  * code. */
-static PyObject *with_probes(struct clp_recorder *recorder, PyObject *code)
+static PyObject *with_probes(const struct preparation *preparation, PyObject *code)
 {
-    struct clp_selected original = {.recorder = recorder, .function = CLP_UNSELECTED};
+    struct clp_recorder *recorder = preparation->recorder;
+    struct clp_selected original = {.recorder = recorder, .function = CLP_UNSELECTED,
+                                    .text = preparation->text};
     const char *reason;
 
     if (!clp_shape_init(&original.shape, &recorder->mem, (PyCodeObject *)code, &recorder->opcodes)) {
@@ -113,22 +117,18 @@ static PyObject *with_probes(struct clp_recorder *recorder, PyObject *code)
 static bool is_decorated(const struct clp_decorators *decorators, PyCodeObject *code)
 {
     return (code->co_flags & CO_OPTIMIZED) != 0 &&
-           clp_decorators_have(decorators, code, CLP_DECORATOR_PROFILE);
+           clp_decorators_have_profile(decorators, code);
 }
 
-enum treatment { LEAVE, LEAVE_CHOSEN, PROBE, SELECT };
+enum treatment { LEAVE, PROBE, SELECT };
 
-/* Functions for a compiler are left to it, as they are. */
 static enum treatment treatment_of(const struct preparation *preparation, PyCodeObject *code,
                                    PyObject *name, const struct clp_decorators *decorators)
 {
-    bool chosen = chooses(preparation, code, name);
-
-    if (preparation->recorder->tracer->install == NULL)
-        return chosen ? SELECT : LEAVE;
-    if (clp_decorators_have(decorators, code, CLP_DECORATOR_COMPILES))
-        return chosen ? LEAVE_CHOSEN : LEAVE;
-    return chosen ? SELECT : is_decorated(decorators, code) ? PROBE : LEAVE;
+    if (chooses(preparation, code, name))
+        return SELECT;
+    return preparation->recorder->tracer->install != NULL && is_decorated(decorators, code) ? PROBE
+                                                                                            : LEAVE;
 }
 
 static PyObject *prepared(const struct preparation *preparation, PyObject *code, PyObject *name);
@@ -137,115 +137,141 @@ static PyObject *prepared(const struct preparation *preparation, PyObject *code,
 static PyObject *treated(const struct preparation *preparation, PyObject *code, PyObject *name,
                          const struct clp_decorators *decorators)
 {
-    struct clp_recorder *recorder = preparation->recorder;
     enum treatment treatment = treatment_of(preparation, (PyCodeObject *)code, name, decorators);
-
     struct clp_selected *announced = NULL;
 
-    if (treatment == SELECT &&
-        (announced = clp_tracer_announce_code(preparation->window, code, name)) == NULL)
-        return NULL;
-    if (treatment == LEAVE_CHOSEN && !clp_tracer_leave_compiled(preparation->window, code, name))
+    if (treatment == SELECT)
+        announced = clp_tracer_announce_code(preparation->window, code, name, preparation->text);
+    if (treatment == SELECT && announced == NULL)
         return NULL;
     PyObject *inner = prepared(preparation, code, name);
     if (inner == NULL)
         clp_recorder_drop_selected(announced);
-    if (inner == NULL || treatment == LEAVE || treatment == LEAVE_CHOSEN)
+    if (inner == NULL || treatment == LEAVE)
         return inner;
     if (treatment == PROBE)
-        return with_probes(recorder, inner);
-    PyObject *selected = clp_tracer_select_code(recorder, inner, announced);
+        return with_probes(preparation, inner);
+    PyObject *selected = clp_tracer_select_code(preparation->recorder, inner, announced);
     Py_DECREF(inner);
     return selected;
 }
 
 /* ---- code and the code within it ---- */
 
-/* A constant of `code`. Owned. */
-static PyObject *prepared_constant(const struct preparation *preparation, PyObject *item,
-                                   PyCodeObject *code, PyObject *name,
-                                   const struct clp_decorators *decorators)
-{
-    if (!PyCode_Check(item))
-        return Py_NewRef(item);
-    PyObject *item_name = qualified_name((PyCodeObject *)item, code, name);
-    PyObject *new = item_name != NULL ? treated(preparation, item, item_name, decorators) : NULL;
-    Py_XDECREF(item_name);
-    return new;
-}
-
-/* New constants; *changed when they differ. */
-static PyObject *prepared_constants(const struct preparation *preparation, PyCodeObject *code,
-                                    PyObject *name, bool *changed)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(code->co_consts);
-    PyObject *constants = PyTuple_New(count);
+/* Where code lies that is treated. */
+struct within {
+    const struct preparation *preparation;
+    PyCodeObject *code;
+    PyObject *name;
     struct clp_decorators decorators;
+};
 
-    clp_decorators_init(&decorators, preparation->recorder, code);
-    for (Py_ssize_t i = 0; constants != NULL && i < count; i++) {
-        PyObject *item = PyTuple_GET_ITEM(code->co_consts, i);
-        PyObject *new = prepared_constant(preparation, item, code, name, &decorators);
-        *changed |= new != item;
-        if (new == NULL)
-            Py_CLEAR(constants);
-        else
-            PyTuple_SET_ITEM(constants, i, new);
-    }
-    clp_decorators_clear(&decorators);
-    return constants;
+static PyObject *treated_within(void *data, PyObject *inner)
+{
+    const struct within *within = data;
+    PyObject *name = qualified_name((PyCodeObject *)inner, within->code, within->name);
+    PyObject *new =
+        name != NULL ? treated(within->preparation, inner, name, &within->decorators) : NULL;
+
+    Py_XDECREF(name);
+    return new;
 }
 
 /* The code with all code within it treated, but not itself. Owned. */
 static PyObject *prepared(const struct preparation *preparation, PyObject *code, PyObject *name)
 {
-    bool changed = false;
+    struct within within = {preparation, (PyCodeObject *)code, name, {0}};
 
-    if (is_untouched(preparation, (PyCodeObject *)code))
+    if (is_untouched(preparation, within.code))
         return Py_NewRef(code);
-    PyObject *constants = prepared_constants(preparation, (PyCodeObject *)code, name, &changed);
-    PyObject *copy = constants == NULL ? NULL
-                     : changed ? clp_compat_with_constants((PyCodeObject *)code, constants)
-                               : Py_NewRef(code);
-    Py_XDECREF(constants);
-    return copy;
+    clp_decorators_init(&within.decorators, preparation->recorder, within.code);
+    PyObject *new = clp_inner_code_replaced(code, treated_within, &within);
+    clp_decorators_clear(&within.decorators);
+    return new;
 }
 
-PyObject *clp_prepare_code(struct clp_window *window, PyObject *code,
-                           const struct clp_chooser *chooser)
+static PyObject *prepare_code(const struct preparation *preparation, PyObject *code)
 {
-    const struct preparation preparation = {window, window->recorder, chooser};
     const struct clp_decorators nothing = {0};
-
-    if (window->recorder->tracer == NULL)
-        return Py_NewRef(code);
     PyObject *name = qualified_name((PyCodeObject *)code, NULL, NULL);
-    PyObject *new = name != NULL ? treated(&preparation, code, name, &nothing) : NULL;
+    PyObject *new = name != NULL ? treated(preparation, code, name, &nothing) : NULL;
+
     Py_XDECREF(name);
     return new;
 }
 
-bool clp_prepare_function(struct clp_window *window, PyObject *function,
-                          const struct clp_chooser *chooser)
+/* What is selected needs the text, and so do probes where statements count. */
+static bool wants_text(const struct preparation *preparation, PyObject *code)
 {
-    const struct preparation preparation = {window, window->recorder, chooser};
+    return preparation->chooser != NULL || (preparation->recorder->statements != NULL &&
+                                            !is_untouched(preparation, (PyCodeObject *)code));
+}
+
+/* For a change of the window's code, whose text is found before that. False: there is none to be; with an
+ * exception set, or without. */
+static bool begin(struct preparation *preparation, PyObject *code, PyObject *globals, bool fresh)
+{
+    struct clp_recorder *recorder = preparation->recorder;
+
+    if (recorder->tracer == NULL ||
+        (wants_text(preparation, code) &&
+         !clp_tracer_read_text(recorder, (PyCodeObject *)code, globals, fresh, &preparation->text)))
+        return false;
+    if (clp_window_hold(preparation->window))
+        return true;
+    PyErr_Clear(); /* another thread has closed it meanwhile */
+    return false;
+}
+
+PyObject *clp_prepare_code(struct clp_window *window, PyObject *code,
+                           const struct clp_chooser *chooser, PyObject *globals)
+{
+    struct preparation preparation = {window, window->recorder, chooser, CLP_TEXT_NONE};
+
+    if (!begin(&preparation, code, globals, true))
+        return PyErr_Occurred() ? NULL : Py_NewRef(code);
+    PyObject *new = prepare_code(&preparation, code);
+    clp_window_release(window);
+    return new;
+}
+
+static bool prepare_function(const struct preparation *preparation, PyObject *function)
+{
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));
     PyObject *name = PyObject_GetAttrString(function, "__qualname__");
     PyObject *new = NULL;
     bool done = false;
 
     if (name != NULL && PyUnicode_Check(name))
-        new = prepared(&preparation, code, name);
+        new = prepared(preparation, code, name);
     if (new != NULL)
         done = new == code || PyObject_SetAttrString(function, "__code__", new) == 0;
-    if (done && new != NULL && chooses(&preparation, (PyCodeObject *)code, name)) {
+    if (done && new != NULL && chooses(preparation, (PyCodeObject *)code, name)) {
         Py_CLEAR(code); /* whoever holds it makes it shared (shared.h) */
         Py_CLEAR(new);
-        done = clp_tracer_select(window, function, name);
+        done = clp_tracer_select_within(preparation->window, function, name, preparation->text);
     }
     Py_XDECREF(new);
     Py_XDECREF(name);
     Py_XDECREF(code);
+    return done;
+}
+
+bool clp_prepare_function(struct clp_window *window, PyObject *function,
+                          const struct clp_chooser *chooser)
+{
+    struct preparation preparation = {window, window->recorder, chooser, CLP_TEXT_NONE};
+    PyObject *code = Py_NewRef(PyFunction_GetCode(function));
+    bool held = begin(&preparation, code, PyFunction_GetGlobals(function), false);
+    bool done = held || !PyErr_Occurred();
+
+    if (PyFunction_GetCode(function) != code) /* it was given other code meanwhile */
+        preparation.text = CLP_TEXT_NONE;
+    Py_DECREF(code);
+    if (!held)
+        return done;
+    done = prepare_function(&preparation, function);
+    clp_window_release(window);
     return done;
 }
 

@@ -238,6 +238,10 @@ static INLINE PyObject *resume(const struct probe *probe, bool counter)
     Py_RETURN_NONE;
 }
 
+/* From where it is that a RESUME, by its argument, goes on: the start, a yield, a `yield from` or an await. */
+#define RESUME_FROM 3
+#define RESUME_FROM_YIELD 1
+
 /* The place in the running body, in bytes, of what the interpreter re-raises; -1 when it is not known.
  * It comes as a number of units, or since 3.14 as the exception itself. */
 static int place_of(PyObject *raised)
@@ -248,25 +252,43 @@ static int place_of(PyObject *raised)
     if (PyLong_Check(raised))
         return (int)PyLong_AsLong(raised) * 2;
     traceback = PyException_GetTraceback(raised);
-    if (traceback != NULL && ((PyTracebackObject *)traceback)->tb_frame == PyEval_GetFrame())
+    if (traceback != NULL && ((PyTracebackObject *)traceback)->tb_frame == clp_compat_frame_here())
         place = ((PyTracebackObject *)traceback)->tb_lasti;
     Py_XDECREF(traceback);
     return place;
 }
 
-/* The line of that place: for the interpreter the one executed before the handler. */
-static int line_of_raised(const struct clp_recorder *recorder, PyObject *raised)
+/* Since 3.14 an exception that was thrown in begins the line of each handler that it comes to: the place is the
+ * RESUME of a yield. (What comes from a delegate is raised anew behind that.) */
+static bool begins_lines(const struct clp_recorder *recorder, PyCodeObject *code, int place)
 {
-    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
+    PyObject *bytes = CLP_THROWN_BEGINS_AGAIN && place >= 0 ? PyCode_GetCode(code) : NULL;
+    bool thrown = false;
+
+    if (bytes != NULL && place + 1 < PyBytes_GET_SIZE(bytes)) {
+        const uint8_t *unit = (const uint8_t *)PyBytes_AS_STRING(bytes) + place;
+        thrown = unit[0] == recorder->bytecode.resume && (unit[1] & RESUME_FROM) == RESUME_FROM_YIELD;
+    }
+    Py_XDECREF(bytes);
+    return thrown;
+}
+
+/* The line of that place: for the interpreter the one executed before the handler. */
+static int line_of_raised(const struct clp_selected *selected, PyObject *raised)
+{
+    struct clp_recorder *recorder = selected->recorder;
+    PyFrameObject *frame = clp_compat_frame_here(); /* borrowed */
     PyCodeObject *code = frame != NULL ? PyFrame_GetCode(frame) : NULL;
-    struct clp_statements statements = {0};
     int place = place_of(raised);
 
     if (code == NULL)
         return CLP_NO_LINE;
-    int line = place >= 0 ? PyCode_Addr2Line(code, place) : CLP_NO_LINE;
-    if (recorder->statements != NULL && clp_statements_of(recorder->statements, code, &statements))
+    int line = place >= 0 && !begins_lines(recorder, code, place) ? PyCode_Addr2Line(code, place)
+                                                                  : CLP_NO_LINE;
+    if (recorder->statements != NULL) {
+        struct clp_statements statements = clp_statements_of(recorder, selected->text);
         line = clp_statements_line(&statements, code->co_firstlineno, line);
+    }
     PyErr_Clear();
     Py_DECREF(code);
     return line;
@@ -277,7 +299,7 @@ static PyObject *on_asked_line(PyObject *self, PyObject *raised)
     const struct probe *probe = (const struct probe *)self;
     struct clp_thread *thread = clp_thread_here;
 
-    if (line_of_raised(probe->selected->recorder, raised) == probe->line)
+    if (line_of_raised(probe->selected, raised) == probe->line)
         Py_RETURN_NONE;
     return on_top(thread, probe->selected) ? line_with_memory(probe, thread)
                                            : line_elsewhere(probe);
@@ -457,17 +479,20 @@ static PyObject *assemble(const struct state *state, PyCodeObject *code,
  * whose block is the right one may count as theirs. */
 static struct clp_selected *new_selected(const struct clp_selected *original, PyCodeObject *code)
 {
-    struct clp_shape shape = {.lowest_line = original->shape.lowest_line,
-                              .line_count = original->shape.line_count};
-    struct clp_selected *selected =
-        clp_recorder_new_selected(original->recorder, NULL, original->function, &shape);
+    struct clp_recorder *recorder = original->recorder;
+    struct clp_shape shape;
 
-    if (selected != NULL) {
-        selected->probed = true;
-        selected->identity = ++original->recorder->copies << 1 | 1;
-        selected->original = Py_NewRef((PyObject *)code);
-        selected->suspends = (code->co_flags & CLP_SUSPENDS) != 0;
-    }
+    if (!clp_shape_copy_lines(&shape, &recorder->mem, &original->shape))
+        return NULL;
+    struct clp_selected *selected =
+        clp_recorder_new_selected(recorder, NULL, original->function, &shape);
+    if (selected == NULL)
+        return NULL;
+    selected->probed = true;
+    selected->text = original->text;
+    selected->identity = ++recorder->copies << 1 | 1;
+    selected->original = Py_NewRef((PyObject *)code);
+    selected->suspends = (code->co_flags & CLP_SUSPENDS) != 0;
     return selected;
 }
 
@@ -495,10 +520,8 @@ static enum clp_selection rewrite(const struct state *state, PyCodeObject *code,
 {
     struct clp_code old = clp_shape_code(code, bytes);
     struct clp_rewritten rewritten;
-    PyObject *statements = selected->recorder->statements;
 
-    if (statements != NULL && !clp_statements_of(statements, code, &old.statements))
-        return CLP_SELECTION_FAILED;
+    old.statements = clp_statements_of(selected->recorder, selected->text);
     if (clp_rewrite(&rewritten, &selected->recorder->mem, &selected->recorder->bytecode, &old, true,
                     reason) != CLP_OK) {
         selected->refused = true;
@@ -512,8 +535,12 @@ static enum clp_selection rewrite(const struct state *state, PyCodeObject *code,
 static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
                                       struct clp_selected *selected, const char **reason)
 {
+    if (recorder->no_probes != NULL) {
+        *reason = recorder->no_probes;
+        selected->refused = true;
+        return CLP_SELECTION_REFUSED;
+    }
     PyObject *bytes = PyCode_GetCode(code);
-
     if (bytes == NULL)
         return CLP_SELECTION_FAILED;
     enum clp_selection outcome = rewrite(recorder->probe_state, code, bytes, selected, reason);

@@ -32,7 +32,6 @@ static void profiler_free(PyObject *self)
 
     PyObject_GC_UnTrack(self);
     clp_setup_undo(clp_profiler_of(self));
-    Py_CLEAR(clp_profiler_of(self)->texts);
     Py_CLEAR(clp_profiler_of(self)->block_type);
     type->tp_free(self);
     Py_DECREF(type);
@@ -41,7 +40,6 @@ static void profiler_free(PyObject *self)
 static int profiler_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(clp_profiler_of(self)->texts);
     return 0;
 }
 
@@ -76,17 +74,16 @@ static bool warn_not_code(PyObject *object)
 /* NULL with an exception set: it was closed. */
 static struct clp_window *window_of(PyObject *self)
 {
-    if (clp_profiler_of(self)->window.recorder != NULL)
-        return &clp_profiler_of(self)->window;
-    PyErr_SetString(PyExc_ValueError, "clineprof: this Profiler is closed; make another one");
-    return NULL;
+    struct clp_window *window = &clp_profiler_of(self)->window;
+
+    return clp_window_is_there(window) ? window : NULL;
 }
 
 static int select_untimed(struct clp_profiler *self, PyObject *object)
 {
     struct clp_recorder *recorder = self->window.recorder;
     struct clp_own_work work = clp_own_work_begin(recorder);
-    int found = clp_select_object(&self->window, self->texts, object);
+    int found = clp_select_object(&self->window, object);
 
     clp_own_work_end(recorder, work);
     return found;
@@ -228,6 +225,19 @@ static PyObject *profiler_with(PyObject *self, PyObject *arguments)
     return Py_NewRef(self);
 }
 
+/* Functions that use the profiler are pickled with it, by dill for one. Who unpickles them may have no
+ * clineprof: he gets the `profile` of his own run, or else a function that gives back its argument. */
+static PyObject *profiler_reduce(PyObject *self, PyObject *nothing)
+{
+    PyObject *eval = PyDict_GetItemString(PyEval_GetBuiltins(), "eval"); /* borrowed */
+
+    (void)self, (void)nothing;
+    if (eval == NULL)
+        return PyErr_Format(PyExc_TypeError, "cannot pickle a Profiler where there is no eval()");
+    return Py_BuildValue("O(s)", eval, "vars(__import__('builtins')).get('profile') or "
+                                       "(lambda function: function)");
+}
+
 static bool has_heap(PyObject *self)
 {
     if (!clp_profiler_of(self)->has_heap)
@@ -341,7 +351,7 @@ static PyMethodDef profiler_methods[] = {
      "its lines count, and those of the code within it. which: 'all'; 'functions': of that within\n"
      "only what def defines; 'module': none of it. Its text is looked up by its file name, in\n"
      "linecache where there is no such file."},
-    {"render", (PyCFunction)(void (*)(void))profiler_render, METH_VARARGS | METH_KEYWORDS,
+    {"render", CLP_C_FUNCTION(profiler_render), METH_VARARGS | METH_KEYWORDS,
      "render(format, unit=1e-06, skip_zero=False, command='', *, sort=False, details=True,\n"
      "       summarize=False, memory=True, marked=False, folder=None, of=None)\n--\n\n"
      "What was recorded so far: 'text', the report, times in units of so many seconds; 'mp',\n"
@@ -400,6 +410,11 @@ static PyMethodDef profiler_methods[] = {
     {"enable_by_count", profiler_nothing, METH_NOARGS, "As enable()."},
     {"disable_by_count", profiler_nothing, METH_NOARGS, "As disable()."},
     {"__enter__", profiler_with, METH_NOARGS, NULL},
+    {"__copy__", profiler_with, METH_NOARGS, NULL},
+    {"__deepcopy__", profiler_with, METH_O, NULL},
+    {"__reduce__", profiler_reduce, METH_NOARGS,
+     "The `profile` of the run that unpickles it; where there is none, a function that gives back its\n"
+     "argument."},
     {"__exit__", profiler_nothing, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

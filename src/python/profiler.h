@@ -17,9 +17,15 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
 /* Is it the only profiler, with nothing selected yet and no thread but this one known? */
 bool clp_profiler_may_go_live(PyObject *profiler);
 
+struct clp_go_live {
+    const char *path, *command;
+    uint64_t run;    /* the header's */
+    unsigned rights; /* of the file, before the umask */
+};
+
 /* Records into a live file (core/live.h) from now on; before anything was selected, by the only profiler
  * there is, once. On failure it is as it was. */
-clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char *command,
+clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wish,
                                 struct clp_fault *fault);
 
 /* In the child of a fork whose parent has a live file: what was counted is dropped, and counted on in a
@@ -59,7 +65,7 @@ bool clp_profiler_exchanges_code(PyObject *profiler);
 bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
                                    const struct clp_chooser *chooser);
 
-/* clp_texts_know for this profiler. */
+/* clp_text_search_know. */
 bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes);
 
 /* Does any profiler of the process count at the moment? */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The Profiler object as the files that make it up know it: profiler.c, its methods; setup.c, how one
- * comes to be; with_block.c, `with profile.block(..)`; profiler_run.c, what the launcher asks of it. */
+ * comes to be; with_block.c, `with profile.block(..)`; profiler_run.c, what the launcher asks of it.
+ *
+ * Any thread may use and close it at any time: its fields are protected by the interpreter's lock, and read
+ * again wherever Python code may have run. */
 #ifndef CLP_PROFILER_OBJECT_H
 #define CLP_PROFILER_OBJECT_H
 
@@ -10,7 +13,6 @@
 struct clp_profiler {
     PyObject_HEAD
     struct clp_window window; /* its `recorder` is NULL until it is set up, and after close() */
-    PyObject *texts;          /* owned dict */
     PyTypeObject *block_type; /* owned; NULL before the first block */
     bool has_heap;
     bool ended;               /* the program is over: nothing more is selected */

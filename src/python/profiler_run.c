@@ -5,7 +5,7 @@
 #include "names.h"
 #include "native.h"
 #include "setup.h"
-#include "texts.h"
+#include "text_search.h"
 #include "tracer.h"
 #include <unistd.h>
 
@@ -21,16 +21,11 @@ PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,
 {
     struct clp_profiler *self = clp_profiler_of(profiler);
     struct clp_recorder *recorder = self->window.recorder;
-    const struct clp_view *view = &self->window.view;
-    size_t before = view->count;
 
     if (recorder == NULL || self->ended)
         return Py_NewRef(code);
     struct clp_own_work work = clp_own_work_begin(recorder);
-    PyObject *prepared = clp_prepare_code(&self->window, code, chooser);
-    if (prepared != NULL && view->count != before &&
-        !clp_texts_note(self->texts, ((PyCodeObject *)code)->co_filename, globals))
-        Py_CLEAR(prepared);
+    PyObject *prepared = clp_prepare_code(&self->window, code, chooser, globals);
     clp_own_work_end(recorder, work);
     return prepared;
 }
@@ -49,12 +44,9 @@ bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
 
     if (recorder == NULL || self->ended)
         return true;
-    PyObject *file = Py_NewRef(((PyCodeObject *)PyFunction_GetCode(function))->co_filename);
     struct clp_own_work work = clp_own_work_begin(recorder);
-    bool done = clp_prepare_function(&self->window, function, chooser) &&
-                clp_texts_note(self->texts, file, PyFunction_GetGlobals(function));
+    bool done = clp_prepare_function(&self->window, function, chooser);
     clp_own_work_end(recorder, work);
-    Py_DECREF(file);
     return done;
 }
 
@@ -63,7 +55,6 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
     const struct clp_recorder *recorder = self->window.recorder;
 
     *header = (struct clp_live_header){
-        .pid = (uint64_t)getpid(),
         .start = recorder->started,
         .start_nanos = recorder->start_nanos,
         .counter = recorder->clock.counter,
@@ -78,7 +69,8 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
     if (self->window.memory && !recorder->memory_check.exact)
         header->memory_step = recorder->memory_check.step;
     header->memory = recorder->proc.mode;
-    clp_proc_boot(header->boot, sizeof header->boot);
+    clp_identity_here(&header->who);
+    header->user = clp_identity_user();
     add_version(header->python, sizeof header->python);
     (void)snprintf(header->tracer, sizeof header->tracer, "%s", recorder->tracer->name);
 }
@@ -94,7 +86,7 @@ bool clp_profiler_may_go_live(PyObject *profiler)
            (threads == NULL || (threads == clp_thread_here && threads->next == NULL));
 }
 
-clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char *command,
+clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wish,
                                 struct clp_fault *fault)
 {
     struct clp_profiler *self = clp_profiler_of(profiler);
@@ -103,19 +95,20 @@ clp_status clp_profiler_go_live(PyObject *profiler, const char *path, const char
     struct clp_live_header header;
 
     start_header(self, &header);
-    clp_status status = clp_live_open(&recorder->live, &recorder->pages, &recorder->mem, path,
+    header.run = wish->run;
+    recorder->pages.rights = wish->rights;
+    clp_status status = clp_live_open(&recorder->live, &recorder->pages, &recorder->mem, wish->path,
                                       &header, fault);
     if (status != CLP_OK)
         return status;
-    clp_live_note_command(&recorder->live, command);
+    clp_live_note_command(&recorder->live, wish->command);
     clp_recorder_forget(recorder); /* the calling thread's counters move into the file */
     clp_engine_set_costs(&recorder->engine, &costs);
     recorder->engine.functions.added = clp_live_note_function;
     recorder->engine.functions.listener = &recorder->live;
     recorder->live_window = &self->window;
     self->window.view.pool = &recorder->engine.pool;
-    if (!clp_texts_set_live(self->texts, &recorder->live))
-        PyErr_Clear(); /* its reader shows the numbers without source */
+    clp_texts_tell_live(recorder);
     return CLP_OK;
 }
 
@@ -138,6 +131,7 @@ clp_status clp_profiler_fork_live(PyObject *profiler, const char *path, uint64_t
     header.start_nanos = self->start_nanos = clp_clock_monotonic();
     header.began = now;
     header.parent = parent;
+    header.run = recorder->live.header->run;
     header.inherited = self->window.view.base;
     return clp_live_fork(&recorder->live, path, &header, fault);
 }
@@ -188,7 +182,8 @@ void clp_profiler_set_watch(PyObject *profiler, struct clp_watch *watch)
 
 bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes)
 {
-    return clp_texts_know(clp_profiler_of(profiler)->texts, file_name, text, bytes);
+    (void)profiler;
+    return clp_text_search_know(clp_setup_recorder(), file_name, text, bytes);
 }
 
 bool clp_profiler_any_counts(void)
@@ -204,7 +199,7 @@ void clp_profiler_stop(PyObject *profiler)
     if (self->window.recorder != NULL)
         clp_window_end(&self->window);
     /* a program that ran out of descriptors has left this one to write the profile with */
-    if (clp_setup_recorder()->readers == 0)
+    if (clp_setup_recorder()->reading == 0)
         clp_proc_close(&clp_setup_recorder()->proc);
 }
 
@@ -275,8 +270,7 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
     return status;
 }
 
-/* Where the hooks were lost the table holds what is long gone: nothing is said of it. While the window is
- * open the epoch goes on. */
+/* Where the hooks were lost the table holds what is long gone: nothing is said of it. */
 static clp_status fill_heap(const struct clp_profiler *self, struct clp_profile *profile)
 {
     struct clp_recorder *recorder = clp_setup_recorder();
@@ -287,8 +281,6 @@ static clp_status fill_heap(const struct clp_profiler *self, struct clp_profile 
 
     if (!clp_hooks_alive())
         return CLP_OK;
-    if (!self->window.open)
-        clp_epochs_finish(recorder);
     clp_status status = clp_heap_fill(recorder->heap, &scope, profile);
     return status == CLP_OK ? clp_heap_judge(recorder->heap, &scope, &judging, profile) : status;
 }
@@ -313,6 +305,9 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
     struct clp_profiler *self = clp_profiler_of(profiler);
     clp_status status = CLP_OK;
 
+    /* runs Python code, so it comes first; while the window is open the epoch goes on */
+    if (self->has_heap && !self->window.open && clp_hooks_alive())
+        clp_epochs_finish(clp_setup_recorder());
     if (self->window.recorder != NULL) /* the program may have closed the launcher's */
         status = take_view(&self->window, profile);
     if (status == CLP_OK)
@@ -320,6 +315,6 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
     if (status == CLP_OK && self->has_heap)
         status = fill_heap(self, profile); /* may have functions that threads have by other names */
     if (status == CLP_OK)
-        status = clp_texts_fill(self->texts, profile);
+        status = clp_texts_fill(clp_setup_recorder(), profile);
     return status;
 }

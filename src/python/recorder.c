@@ -21,17 +21,17 @@
 
 __thread struct clp_thread *clp_thread_here;
 
-struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, const void *code,
-                                               uint32_t function, const struct clp_shape *shape)
+struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, PyObject *code,
+                                               uint32_t function, struct clp_shape *shape)
 {
     struct clp_selected *selected = clp_mem_alloc(&recorder->mem, 1, sizeof *selected);
-
     const struct clp_audience *audience = function == CLP_UNSELECTED
                                           ? &clp_nobody
                                           : clp_views_audience(&recorder->views, function);
 
     if (selected == NULL || audience == NULL) {
         clp_mem_free(&recorder->mem, selected, 1, sizeof *selected);
+        clp_shape_clear(shape, &recorder->mem);
         PyErr_NoMemory();
         return NULL;
     }
@@ -83,7 +83,7 @@ void clp_recorder_drop_selected(void *data)
 static void thread_ended(void *data)
 {
     clp_thread_here = NULL; /* what else the thread allocates or frees is nobody's */
-    ((struct clp_thread *)data)->ended = true;
+    clp_engine_end_thread(data);
 }
 
 static uint64_t rss_span(const struct clp_recorder *recorder)
@@ -108,24 +108,30 @@ static void set_reach(struct clp_recorder *recorder)
     recorder->use_span_alone = (uint64_t)(FRESH_NANOS_ALONE / nanos_per_tick);
 }
 
-bool clp_recorder_init(struct clp_recorder *recorder)
+bool clp_recorder_learn(struct clp_recorder *recorder)
 {
     *recorder = (struct clp_recorder){.mem = clp_mem_system(), .proc.file = -1};
-    clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
-    clp_views_init(&recorder->views, &recorder->engine, &recorder->view_pages);
-    recorder->engine.rss_span = UINT64_MAX;
-    recorder->clock = clp_clock_start();
-    recorder->started = clp_clock_wall();
-    recorder->start_nanos = clp_clock_monotonic();
-    if (clp_thread_hook_init(&recorder->thread_hook, thread_ended) != CLP_OK) {
-        PyErr_SetString(PyExc_RuntimeError, "clineprof: the system has no thread key left");
-        return false;
-    }
     if (!clp_opcodes_read(&recorder->opcodes))
         return false;
     recorder->knows_bytecode = clp_bytecode_init(&recorder->bytecode, PY_MINOR_VERSION) &&
                                clp_opcodes_agree(&recorder->bytecode);
     PyErr_Clear();
+    return true;
+}
+
+bool clp_recorder_init(struct clp_recorder *recorder)
+{
+    clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
+    clp_views_init(&recorder->views, &recorder->engine, &recorder->view_pages);
+    recorder->engine.rss_span = UINT64_MAX;
+    recorder->clock = clp_clock_start();
+    recorder->started = clp_clock_wall();
+    recorder->texts.began = clp_proc_began();
+    recorder->start_nanos = clp_clock_monotonic();
+    if (clp_thread_hook_init(&recorder->thread_hook, thread_ended) != CLP_OK) {
+        PyErr_SetString(PyExc_RuntimeError, "clineprof: the system has no thread key left");
+        return false;
+    }
     recorder->code_slot = clp_compat_request_code_slot(clp_recorder_code_gone);
     if (recorder->code_slot < 0) {
         PyErr_SetString(PyExc_RuntimeError,
@@ -198,28 +204,31 @@ static void set_reading(struct clp_recorder *recorder, uint64_t span)
     clp_engine_take_up_rss(&recorder->engine, rss, span);
 }
 
-void clp_recorder_add_reader(struct clp_recorder *recorder)
+void clp_recorder_begin_reading(struct clp_recorder *recorder)
 {
-    if (recorder->readers++ == 0)
+    if (recorder->reading++ == 0)
         set_reading(recorder, rss_span(recorder));
 }
 
-void clp_recorder_drop_reader(struct clp_recorder *recorder)
+void clp_recorder_end_reading(struct clp_recorder *recorder)
 {
-    if (--recorder->readers == 0)
+    if (--recorder->reading == 0)
         set_reading(recorder, UINT64_MAX);
 }
 
-/* What the thread has used since the last time. */
+/* What the thread has used since the last time: of processor time no more than has passed. */
 static struct clp_thread_use take_use(struct clp_thread *thread, uint64_t now)
 {
     struct clp_thread_use before = thread->use, *use = &thread->use;
+    uint64_t passed = (uint64_t)((double)(now - thread->use_at) *
+                                 clp_recorder_of(thread)->clock.rough_nanos);
 
     clp_thread_get_use(use);
     thread->use_at = now;
+    uint64_t nanos = use->nanos - before.nanos;
     return (struct clp_thread_use){use->faults - before.faults, use->waits - before.waits,
                                    use->preemptions - before.preemptions,
-                                   use->nanos - before.nanos};
+                                   nanos < passed ? nanos : passed};
 }
 
 /* Where nothing has changed there is nothing to share, and short lines need not be asked for their
@@ -248,19 +257,38 @@ static void check_again(struct clp_recorder *recorder, struct clp_thread *thread
 }
 
 /* Memory of a process with one thread. Its use is wanted, not too old, as soon as a line makes a
- * second one. */
+ * second one. Its processor time is not asked for: on a busy machine the thread would lose the processor
+ * behind the lines after which that is due, again and again, and they would seem long. */
 static void note_rss_alone(struct clp_recorder *recorder, struct clp_thread *thread, int64_t rss,
                            uint64_t now)
 {
     clp_engine_note_rss(thread, rss);
-    if (CLP_UNLIKELY(now >= recorder->check_at))
-        check_again(recorder, thread, now);
-    else if (now - thread->use_at >= recorder->use_span_alone)
-        (void)take_use(thread, now);
+    if (now - thread->use_at < recorder->use_span_alone)
+        return;
+    clp_thread_get_counts(&thread->use);
+    thread->use_at = now;
 }
 
-uint64_t clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread *thread,
-                               uint64_t now)
+/* A second thread would change memory meanwhile. */
+static bool is_check_due(const struct clp_recorder *recorder, uint64_t now)
+{
+    return now >= recorder->check_at && clp_thread_alone();
+}
+
+/* What is done beside a read, now and then; returns the ticks that it took. */
+static uint64_t work_beside(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
+{
+    uint64_t start = clp_clock_read(&recorder->clock);
+
+    if (is_check_due(recorder, now))
+        check_again(recorder, thread, now);
+    if (recorder->watch != NULL)
+        clp_watch_read(recorder->watch, thread, now);
+    return clp_clock_read(&recorder->clock) - start;
+}
+
+struct clp_moment clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread *thread,
+                                        uint64_t now)
 {
     uint64_t files = recorder->file_bytes;
     int64_t rss;
@@ -268,7 +296,7 @@ uint64_t clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread 
     if (CLP_UNLIKELY(thread->unhooked)) {
         clp_greenlets_hook(recorder, thread);
         if (!clp_engine_wants_rss(thread, now))
-            return clp_clock_read(&recorder->clock) - now;
+            return (struct clp_moment){now, clp_clock_read(&recorder->clock) - now};
     }
     if (!read_memory(recorder, &rss, &recorder->file_bytes))
         rss = recorder->engine.rss;
@@ -279,9 +307,12 @@ uint64_t clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread 
         share_rss(recorder, thread, rss,
                   recorder->file_bytes > files ? recorder->file_bytes - files : 0, now);
     thread->reads++;
-    if (CLP_UNLIKELY(recorder->watch != NULL))
-        clp_watch_read(recorder->watch, thread, now);
-    return clp_clock_read(&recorder->clock) - now;
+    uint64_t end = clp_clock_read(&recorder->clock);
+    uint64_t cost = clp_engine_read_cost(&recorder->engine, end - now);
+    struct clp_moment moment = {end - cost, cost};
+    if (CLP_UNLIKELY(recorder->watch != NULL || is_check_due(recorder, now)))
+        moment.still += work_beside(recorder, thread, now);
+    return moment;
 }
 
 /* What the watch takes is nobody's time; events that it had itself are. */
@@ -290,7 +321,8 @@ void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
     const struct clp_recorder *recorder = clp_recorder_of(thread);
 
     clp_engine_stand_still(thread, still);
-    if (CLP_UNLIKELY(recorder->watch != NULL) && clp_watch_recorded(recorder->watch))
+    if (CLP_UNLIKELY(recorder->watch != NULL) && recorder->blocks.walks == 0 &&
+        clp_watch_recorded(recorder->watch))
         clp_engine_stand_still(thread, clp_clock_read(&recorder->clock) - thread->stopped -
                                            thread->last);
 }
@@ -324,7 +356,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     clp_engine_clear(&recorder->engine);
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
     recorder->engine.with_rss = with_rss;
-    recorder->engine.rss_span = recorder->readers != 0 ? rss_span(recorder) : UINT64_MAX;
+    recorder->engine.rss_span = recorder->reading != 0 ? rss_span(recorder) : UINT64_MAX;
     (void)clp_recorder_new_thread(recorder);
 }
 
@@ -338,7 +370,7 @@ static void take_up_memory(struct clp_recorder *recorder)
     clp_proc_close(&recorder->proc);
     (void)clp_proc_open(&recorder->proc, mode);
     recorder->check_at = clp_clock_read(&recorder->clock) + recorder->check_gap; /* it takes a while */
-    if (recorder->readers != 0)
+    if (recorder->reading != 0)
         set_reading(recorder, rss_span(recorder));
 }
 
@@ -351,7 +383,7 @@ void clp_recorder_after_fork(struct clp_recorder *recorder)
         if (thread == clp_thread_here)
             continue;
         clp_engine_unwind(thread, now);
-        thread->ended = true;
+        clp_engine_end_thread(thread);
     }
     clp_engine_reap(&recorder->engine);
     if (clp_thread_here != NULL)
@@ -364,19 +396,16 @@ void clp_recorder_after_fork(struct clp_recorder *recorder)
 struct clp_site *clp_recorder_site(struct clp_recorder *recorder, uint32_t function)
 {
     size_t room = recorder->site_room * 2 > function ? recorder->site_room * 2 : function + 16u;
-    struct clp_selected *selected;
+    bool done = function < recorder->site_room ||
+                clp_mem_grow(&recorder->mem, (void **)&recorder->sites, &recorder->site_room, room,
+                             sizeof *recorder->sites) == CLP_OK;
 
-    if (function < recorder->site_room)
-        return &recorder->sites[function];
-    if (clp_mem_grow(&recorder->mem, (void **)&recorder->sites, &recorder->site_room, room,
-                     sizeof *recorder->sites) != CLP_OK) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    for (size_t i = 0; i < room; i++) /* the lists begin elsewhere now */
-        if ((selected = recorder->sites[i].codes) != NULL)
-            selected->link = &recorder->sites[i].codes;
-    return &recorder->sites[function];
+    if (done && recorder->sites[function] == NULL)
+        recorder->sites[function] = clp_mem_alloc(&recorder->mem, 1, sizeof **recorder->sites);
+    if (done && recorder->sites[function] != NULL)
+        return recorder->sites[function];
+    PyErr_NoMemory();
+    return NULL;
 }
 
 bool clp_recorder_list_code(struct clp_selected *selected)

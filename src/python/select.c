@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "select.h"
-#include "texts.h"
 #include "tracer.h"
 
 /* Wrappers within wrappers: deeper ones are surely circular. */
@@ -8,7 +7,6 @@
 
 struct selection {
     struct clp_window *window;
-    PyObject *texts; /* borrowed */
     PyObject *class; /* borrowed: the one at hand, or NULL */
     int found;
 };
@@ -72,15 +70,10 @@ static bool select_function(struct selection *selection, PyObject *function)
     /* what enum, say, puts into each class would count for all who have it */
     if (class != NULL && !is_named_within(function, class) && !is_of_same_module(function, class))
         return true;
-    /* held, because the tracer may give the function other code; the code itself is not: whoever
-     * holds it makes it shared (shared.h) */
-    PyObject *file = Py_NewRef(((PyCodeObject *)PyFunction_GetCode(function))->co_filename);
     PyObject *name = PyObject_GetAttrString(function, "__qualname__");
-    bool done = name != NULL && clp_tracer_select(selection->window, function, name) &&
-                clp_texts_note(selection->texts, file, PyFunction_GetGlobals(function));
+    bool done = name != NULL && clp_tracer_select(selection->window, function, name);
 
     Py_XDECREF(name);
-    Py_DECREF(file);
     selection->found += done;
     return done;
 }
@@ -107,19 +100,21 @@ static bool select_class(struct selection *selection, PyObject *class, int depth
     return done;
 }
 
-static bool is_module_member(PyObject *object, const char *module, const char *name)
+/* Is it one of functools' wrappers, which have what they wrap as `func`? */
+static bool is_wrapper_of_func(PyObject *object)
 {
+    static const char *const names[] = {"partial", "partialmethod", "singledispatchmethod",
+                                        "cached_property", NULL};
     PyObject *type = (PyObject *)Py_TYPE(object);
-    PyObject *type_module = inner(type, "__module__");
-    bool same = type_module != NULL && PyUnicode_Check(type_module) &&
-                PyUnicode_CompareWithASCIIString(type_module, module) == 0 &&
-                strcmp(strrchr(Py_TYPE(object)->tp_name, '.') != NULL
-                           ? strrchr(Py_TYPE(object)->tp_name, '.') + 1
-                           : Py_TYPE(object)->tp_name,
-                       name) == 0;
+    PyObject *module = text_of(type, "__module__"), *name = text_of(type, "__name__");
+    bool found = false;
 
-    Py_XDECREF(type_module);
-    return same;
+    if (module != NULL && name != NULL && PyUnicode_CompareWithASCIIString(module, "functools") == 0)
+        for (size_t i = 0; names[i] != NULL; i++)
+            found |= PyUnicode_CompareWithASCIIString(name, names[i]) == 0;
+    Py_XDECREF(module);
+    Py_XDECREF(name);
+    return found;
 }
 
 static bool follow(struct selection *selection, PyObject *object, const char *const *names,
@@ -139,7 +134,7 @@ static bool follow(struct selection *selection, PyObject *object, const char *co
 static bool select_inside(struct selection *selection, PyObject *object, int depth)
 {
     static const char *const property[] = {"fget", "fset", "fdel", NULL};
-    static const char *const partial[] = {"func", NULL};
+    static const char *const func[] = {"func", NULL};
     static const char *const method[] = {"__func__", NULL};
     static const char *const wrapper[] = {"__wrapped__", NULL};
 
@@ -147,11 +142,8 @@ static bool select_inside(struct selection *selection, PyObject *object, int dep
         return true;
     if (PyObject_TypeCheck(object, &PyProperty_Type))
         return follow(selection, object, property, depth);
-    if (is_module_member(object, "functools", "partial") ||
-        is_module_member(object, "functools", "partialmethod") ||
-        is_module_member(object, "functools", "singledispatchmethod") ||
-        is_module_member(object, "functools", "cached_property"))
-        return follow(selection, object, partial, depth);
+    if (is_wrapper_of_func(object))
+        return follow(selection, object, func, depth);
     if (PyMethod_Check(object) || PyObject_TypeCheck(object, &PyStaticMethod_Type) ||
         PyObject_TypeCheck(object, &PyClassMethod_Type))
         return follow(selection, object, method, depth);
@@ -166,9 +158,9 @@ static bool select_inside(struct selection *selection, PyObject *object, int dep
     return true;
 }
 
-int clp_select_object(struct clp_window *window, PyObject *texts, PyObject *object)
+int clp_select_object(struct clp_window *window, PyObject *object)
 {
-    struct selection selection = {.window = window, .texts = texts};
+    struct selection selection = {.window = window};
 
     return select_inside(&selection, object, 0) ? selection.found : -1;
 }

@@ -26,7 +26,7 @@ static const struct clp_selected *selected_of(PyFrameObject *frame)
     return selected;
 }
 
-/* .. if somebody counts it. */
+/* What hangs on the frame's code, if somebody counts its function; NULL otherwise. */
 static const struct clp_selected *counted_of(PyFrameObject *frame)
 {
     const struct clp_selected *selected = selected_of(frame);
@@ -34,10 +34,21 @@ static const struct clp_selected *counted_of(PyFrameObject *frame)
     return selected != NULL && clp_recorder_counts(selected) ? selected : NULL;
 }
 
-/* Or does the body go on? */
+/* Does the body begin, rather than go on where it was left? */
 static bool begins(const struct clp_selected *selected, PyFrameObject *frame)
 {
     return clp_compat_frame_offset(frame) < (CLP_HAS_FRAME_HOOK ? 0 : selected->shape.first_yield);
+}
+
+/* The function's line at which the frame, the one on top, stands. */
+static int line_of(const struct clp_thread *thread, PyFrameObject *frame)
+{
+    int line = PyFrame_GetLineNumber(frame);
+
+    if (CLP_LIKELY((thread->top->code & 1) == 0))
+        return line;
+    const struct clp_selected *selected = selected_of(frame);
+    return selected != NULL ? line - selected->moved : line;
 }
 
 #if CLP_HAS_FRAME_HOOK
@@ -46,7 +57,7 @@ static bool begins(const struct clp_selected *selected, PyFrameObject *frame)
 
 static _PyFrameEvalFunction next_hook;
 
-static void note_event(PyFrameObject *frame, int what, const PyObject *argument)
+static void note_event(PyFrameObject *frame, int what, PyObject *argument)
 {
     struct clp_thread *thread = clp_thread_here;
 
@@ -55,7 +66,7 @@ static void note_event(PyFrameObject *frame, int what, const PyObject *argument)
         return;
     clp_blocks_lift(hooked, thread);
     if (thread->top->frame == frame)
-        clp_recorder_line(hooked, thread, PyFrame_GetLineNumber(frame));
+        clp_recorder_line(hooked, thread, line_of(thread, frame));
     clp_blocks_lower(hooked, thread);
 }
 
@@ -136,7 +147,7 @@ static void note_exit(struct clp_thread *thread, const PyFrameObject *frame)
         return;
     if (clp_recorder_of(thread)->blocks.stays != NULL)
         clp_blocks_lift_open(clp_recorder_of(thread), thread, frame);
-    while (thread->top->frame != frame)
+    while (thread->top->frame != frame && thread->top != thread->stack)
         clp_recorder_leave(thread);
     if (suspends(frame, NULL))
         clp_recorder_suspend(thread);
@@ -243,19 +254,26 @@ static bool begins_nothing(const struct clp_thread *thread, PyFrameObject *frame
 
     if (PY_VERSION_HEX < 0x030C0000 || (!runs && !CLP_TRACE_EVENTS_STRAY))
         return false;
-    const struct clp_shape *shape = &selected_of(frame)->shape;
+    const struct clp_selected *selected = selected_of(frame);
     int offset = clp_compat_frame_offset(frame);
-    if (runs && clp_shape_loops_at(shape, offset))
+    if (selected == NULL) /* another body at the address of one whose end nobody told */
         return true;
-    return runs != CLP_TRACE_EVENTS_STRAY && clp_shape_repeats_at(shape, offset);
+    if (runs && clp_shape_loops_at(&selected->shape, offset))
+        return true;
+    return runs != CLP_TRACE_EVENTS_STRAY &&
+           clp_shape_repeats_at(&selected->shape, offset, line, thread->top->before);
 }
 
 static void note_line(struct clp_thread *thread, PyFrameObject *frame)
 {
-    int line = PyFrame_GetLineNumber(frame);
+    int line = line_of(thread, frame);
 
-    if (!begins_nothing(thread, frame, line))
-        clp_recorder_line(hooked, thread, line);
+    if (begins_nothing(thread, frame, line))
+        return;
+    bool again = thread->top->before == CLP_SHAPE_NO_LINE && clp_engine_current_line(thread) == line;
+    /* what was thrown in here has begun the line anew, and does so once; of others nothing is known now */
+    thread->top->before = again ? line : 0;
+    clp_recorder_told_line(hooked, thread, line);
 }
 
 static void note_return(struct clp_thread *thread, PyFrameObject *frame, const PyObject *value)
@@ -266,6 +284,21 @@ static void note_return(struct clp_thread *thread, PyFrameObject *frame, const P
         clp_recorder_leave(thread);
 }
 
+/* An exception is raised in the frame, or arrives there from a call; when it is raised again there is no
+ * event. The interpreter also tells of what ends an iterator, which leaves no traceback of the frame. */
+static void note_exception(struct clp_thread *thread, PyFrameObject *frame, PyObject *exception)
+{
+    const struct clp_selected *selected = selected_of(frame);
+    PyObject *traceback = PyTuple_GET_ITEM(exception, 2);
+
+    if (!CLP_LINE_EVENTS_REPEAT || selected == NULL || !selected->shape.asks_places ||
+        !PyTraceBack_Check(traceback) || ((PyTracebackObject *)traceback)->tb_frame != frame)
+        return;
+    thread->top->before = clp_shape_thrown_into(&selected->shape, frame)
+                              ? CLP_SHAPE_NO_LINE
+                              : clp_shape_line_raised(frame);
+}
+
 /* May an event here be of a line that was running already? Asked of a body that was found running, at a
  * line that is not known. */
 static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame)
@@ -273,7 +306,8 @@ static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame
     int offset = clp_compat_frame_offset(frame);
 
     return PY_VERSION_HEX >= 0x030C0000 && (clp_shape_loops_at(&selected->shape, offset) ||
-                                            clp_shape_repeats_at(&selected->shape, offset));
+                                            clp_shape_repeats_at(&selected->shape, offset, 0,
+                                                                 CLP_SHAPE_NO_LINE));
 }
 
 /* May the body have gone on untold? On 3.11 it does when what it awaits, or takes values from, ends by an
@@ -312,7 +346,7 @@ static void note_other(struct clp_thread *thread, PyFrameObject *frame, int what
         note_line(thread, frame);
 }
 
-static void note_event(PyFrameObject *frame, int what, const PyObject *argument)
+static void note_event(PyFrameObject *frame, int what, PyObject *argument)
 {
     struct clp_thread *thread = clp_recorder_thread(hooked);
 
@@ -326,6 +360,8 @@ static void note_event(PyFrameObject *frame, int what, const PyObject *argument)
         note_other(thread, frame, what, argument);
     else if (what == PyTrace_LINE)
         note_line(thread, frame);
+    else if (what == PyTrace_EXCEPTION)
+        note_exception(thread, frame, argument);
     else if (what == PyTrace_RETURN)
         note_return(thread, frame, argument);
     clp_blocks_lower(hooked, thread);
@@ -382,7 +418,7 @@ bool clp_settrace_wants(const struct clp_recorder *recorder, const PyThreadState
     return recorder->settrace_on || clp_blocks_trace(recorder, state);
 }
 
-static void tell(PyFrameObject *frame, int what, const PyObject *argument)
+static void tell(PyFrameObject *frame, int what, PyObject *argument)
 {
     if (CLP_UNLIKELY(hooked->blocks.stays != NULL))
         clp_blocks_note(hooked, frame, what, argument);

@@ -3,6 +3,7 @@
 #include "epochs.h"
 #include "statements.h"
 #include "tracer.h"
+#include "turn.h"
 
 /* The process's, made for the first profiler. It stays: code objects, other threads' ends and the
  * interpreter's slot for code data point to it. */
@@ -57,9 +58,11 @@ static bool set_up_heap(struct clp_profiler *self, const struct clp_wishes *wish
     return self->has_heap;
 }
 
-/* Statements are found where the probes are put in. */
-static bool set_up_statements(struct clp_recorder *recorder, bool wanted)
+/* Statements are found where the probes are put in, by the helper; NULL: by line. */
+static bool set_up_statements(struct clp_recorder *recorder, PyObject *helper)
 {
+    bool wanted = helper != NULL;
+
     if (wanted && recorder->tracer->install == NULL) {
         PyErr_Format(PyExc_ValueError,
                      "--by-statement needs the probe tracer (CPython 3.11 and newer), not %s",
@@ -72,12 +75,9 @@ static bool set_up_statements(struct clp_recorder *recorder, bool wanted)
                      wanted ? "line" : "statement");
         return false;
     }
-    if ((recorder->statements != NULL) == wanted)
-        return true;
-    Py_CLEAR(recorder->statements);
-    if (wanted)
-        recorder->statements = clp_statements_start();
-    return !wanted || recorder->statements != NULL;
+    if ((recorder->statements != NULL) != wanted)
+        Py_XSETREF(recorder->statements, Py_XNewRef(helper));
+    return true;
 }
 
 static bool set_up_memory(struct clp_recorder *recorder, enum clp_memory memory)
@@ -98,40 +98,34 @@ static bool is_other_tracer(const struct clp_recorder *recorder, const char *nam
     return name != NULL && strcmp(name, "auto") != 0 && strcmp(name, recorder->tracer->name) != 0;
 }
 
-static bool set_up_tracer(struct clp_recorder *recorder, const char *name)
+static bool start_tracer(struct clp_recorder *recorder, const char *name)
 {
-    if (recorder->tracer == NULL)
-        return clp_tracer_start(recorder, name);
+    if (recorder->tracer == NULL && !clp_tracer_start(recorder, name))
+        return false;
     if (!is_other_tracer(recorder, name))
         return true;
-    if (clp_tracer_named(name) == NULL)
-        PyErr_Format(PyExc_ValueError, "CPython %d.%d has no tracer '%s'", PY_MAJOR_VERSION,
-                     PY_MINOR_VERSION, name);
-    else
+    if (clp_tracer_named(name) != NULL)
         PyErr_Format(PyExc_RuntimeError,
                      "clineprof: this process records with the %s tracer, which its first Profiler "
                      "chose; it cannot be %s as well", recorder->tracer->name, name);
     return false;
 }
 
-/* Borrowed; NULL with an exception set. */
-static struct clp_recorder *recorder_of_process(void)
+/* Unless there is one, maybe by now. */
+static bool make_recorder(void)
 {
-    struct clp_recorder *recorder = process_recorder;
+    struct clp_recorder *recorder = PyMem_RawMalloc(sizeof *recorder);
 
-    if (recorder != NULL)
-        return recorder;
-    recorder = PyMem_RawMalloc(sizeof *recorder);
     if (recorder == NULL) {
         PyErr_NoMemory();
-        return NULL;
+        return false;
     }
-    if (!clp_recorder_init(recorder)) {
+    bool done = clp_recorder_learn(recorder);
+    if (done && process_recorder == NULL && (done = clp_recorder_init(recorder)))
+        process_recorder = recorder;
+    if (process_recorder != recorder)
         PyMem_RawFree(recorder);
-        return NULL;
-    }
-    process_recorder = recorder;
-    return recorder;
+    return done;
 }
 
 static void note_start(struct clp_profiler *self, const struct clp_recorder *recorder)
@@ -144,26 +138,54 @@ static void note_start(struct clp_profiler *self, const struct clp_recorder *rec
     self->start_nanos = clp_clock_monotonic();
 }
 
+/* The recorder, with memory and its tracer, whoever makes it: this runs Python code, but none behind the tracer's
+ * start. */
+static bool prepare_recorder(struct clp_profiler *self, const struct clp_wishes *wishes)
+{
+    if (process_recorder == NULL && !make_recorder())
+        return false;
+    note_start(self, process_recorder);
+    return set_up_memory(process_recorder, wishes->memory) &&
+           start_tracer(process_recorder, wishes->tracer);
+}
+
+/* The profiler becomes one of the recorder's, if their wishes agree at this moment. */
+static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyObject *statements)
+{
+    struct clp_recorder *recorder = process_recorder;
+
+    if (!set_up_memory(recorder, wishes->memory) || !set_up_statements(recorder, statements))
+        return false;
+    clp_window_init(&self->window, recorder,
+                    wishes->memory != CLP_MEMORY_OFF && recorder->engine.with_rss);
+    if (!clp_window_hold(&self->window))
+        return false;
+    bool done = set_up_heap(self, wishes);
+    clp_window_release(&self->window);
+    return done;
+}
+
+static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)
+{
+    PyObject *statements = wishes->by_statement ? clp_statements_start() : NULL;
+    bool done = false;
+
+    if ((!wishes->by_statement || statements != NULL) && clp_turn_begin()) {
+        done = prepare_recorder(self, wishes) && join(self, wishes, statements);
+        clp_turn_end();
+    }
+    Py_XDECREF(statements);
+    return done && (!wishes->started || clp_window_open(&self->window));
+}
+
 bool clp_setup_profiler(struct clp_profiler *self, const struct clp_wishes *wishes)
 {
     const char *refusal = clp_compat_refusal();
 
-    if (refusal != NULL) {
-        PyErr_Format(PyExc_RuntimeError, "clineprof: %s", refusal);
-        return false;
-    }
-    struct clp_recorder *recorder = recorder_of_process();
-    if (recorder == NULL)
-        return false;
-    note_start(self, recorder);
-    if (!set_up_memory(recorder, wishes->memory) || !set_up_tracer(recorder, wishes->tracer) ||
-        !set_up_statements(recorder, wishes->by_statement))
-        return false;
-    clp_window_init(&self->window, recorder,
-                    wishes->memory != CLP_MEMORY_OFF && recorder->engine.with_rss);
-    self->texts = PyDict_New();
-    return self->texts != NULL && set_up_heap(self, wishes) &&
-           (!wishes->started || clp_window_open(&self->window));
+    if (refusal == NULL)
+        return set_up(self, wishes);
+    PyErr_Format(PyExc_RuntimeError, "clineprof: %s", refusal);
+    return false;
 }
 
 void clp_setup_undo(struct clp_profiler *self)

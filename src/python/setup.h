@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How a Profiler comes to be: what was wished for, against what the profilers of the process record. */
+/* How a Profiler comes to be: what was wished for, against what the profilers of the process record. Making the
+ * recorder and starting its tracer is done in a turn (turn.h); the rest, in which wishes are compared and the
+ * window is made, runs no Python code. */
 #ifndef CLP_SETUP_H
 #define CLP_SETUP_H
 

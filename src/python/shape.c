@@ -2,6 +2,7 @@
 /* Reading code objects through their public faces: co_lines(), co_code and co_exceptiontable. */
 #include "shape.h"
 #include "../core/edges.h"
+#include "../core/functions.h"
 #include <limits.h>
 
 #define NO_LINE CLP_SHAPE_NO_LINE
@@ -58,6 +59,12 @@ static void fill_span(struct clp_shape *shape, PyCodeObject *code, const struct 
         lowest = highest = code->co_firstlineno;
     shape->lowest_line = lowest;
     shape->line_count = (uint32_t)(highest - lowest) + 1;
+}
+
+static void drop_starts(struct clp_shape *shape, struct clp_mem *mem)
+{
+    clp_mem_free(mem, shape->starts, shape->unit_count, sizeof *shape->starts);
+    shape->starts = NULL;
 }
 
 #if PY_VERSION_HEX >= 0x030B0000
@@ -122,7 +129,7 @@ static void walk_jumps(const struct scan *scan,
     }
 }
 
-/* .. and wherever a jump arrives. FOR_ITER and SEND may skip the instruction they name, so the one
+/* Marks where a jump arrives. FOR_ITER and SEND may skip the instruction they name, so the one
  * behind it counts as reached too: one more place to look at does no harm. */
 static void mark_target(const struct scan *scan, size_t from, size_t target)
 {
@@ -159,6 +166,52 @@ static void mark_handlers(const struct scan *scan, const unsigned char *table, s
     }
 }
 
+/* ---- what runs when a line begins ---- */
+
+/* Has the instruction room behind it for what it is adapted by? A jump back has some for other ends. */
+static bool adapts(const struct scan *scan, size_t unit)
+{
+    return scan->opcodes->jump[scan->code[unit * 2]] >= 0 && next_instruction(scan, unit) != unit + 1;
+}
+
+/* Instructions from here on, up to the next line or the first jump. */
+static unsigned count_from(const struct scan *scan, size_t unit)
+{
+    int32_t line = scan->lines[unit];
+    unsigned count = 0;
+
+    for (; unit < scan->count && scan->lines[unit] == line && count < CLP_FUNCTION_MOST_INSTRUCTIONS;
+         unit = next_instruction(scan, unit)) {
+        count++;
+        if (scan->opcodes->jump[scan->code[unit * 2]] != 0)
+            break;
+    }
+    return count;
+}
+
+/* Of a line that begins in several places, the fewest; and whether the first of them adapts. */
+static bool fill_counts(struct clp_shape *shape, struct clp_mem *mem, const struct scan *scan)
+{
+    if (shape->line_count > CLP_FUNCTION_MOST_LINES)
+        return true;
+    shape->instructions = clp_mem_alloc(mem, shape->line_count, 1);
+    if (shape->instructions == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t unit = 0; unit < scan->count; unit++) {
+        if (scan->starts[unit] <= 0)
+            continue;
+        uint8_t *least = &shape->instructions[scan->starts[unit] - shape->lowest_line];
+        unsigned count = count_from(scan, unit);
+        if (*least == 0)
+            *least = (uint8_t)(count | (adapts(scan, unit) ? CLP_FUNCTION_ADAPTS : 0));
+        else if (count < (*least & CLP_FUNCTION_MOST_INSTRUCTIONS))
+            *least = (uint8_t)(count | (*least & CLP_FUNCTION_ADAPTS));
+    }
+    return true;
+}
+
 /* ---- where a loop within one line comes round ---- */
 
 static void mark_loop(const struct scan *scan, size_t from, size_t target)
@@ -179,11 +232,13 @@ static bool line_events_scan(PyCodeObject *code, const struct unit_lines *units)
     return false;
 }
 
+/* `starts`, and what runs from there. */
 static bool fill_starts(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
                         const struct clp_opcodes *opcodes, const unsigned char *bytes,
                         const struct unit_lines *units)
 {
     PyObject *table = PyObject_GetAttrString((PyObject *)code, "co_exceptiontable");
+    bool done = false;
 
     if (table == NULL)
         return false;
@@ -194,11 +249,13 @@ static bool fill_starts(struct clp_shape *shape, struct clp_mem *mem, PyCodeObje
         walk_jumps(&scan, mark_target);
         mark_handlers(&scan, (const unsigned char *)PyBytes_AsString(table),
                       (size_t)PyBytes_Size(table));
+        done = fill_counts(shape, mem, &scan);
     } else {
         PyErr_NoMemory();
     }
+    shape->asks_places = PyBytes_Size(table) > 0;
     Py_DECREF(table);
-    return shape->starts != NULL;
+    return done;
 }
 
 static bool fill_yields(struct clp_shape *shape, struct clp_mem *mem,
@@ -238,20 +295,16 @@ static bool fill_loops(struct clp_shape *shape, struct clp_mem *mem, const struc
 static bool fill_instructions(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *code,
                               const struct clp_opcodes *opcodes, const struct unit_lines *units)
 {
-    bool scans = line_events_scan(code, units);
     bool suspends = (code->co_flags & CLP_SUSPENDS) != 0;
-    bool done = true;
-
-    if (!scans && !suspends)
-        return true;
     PyObject *bytes = PyCode_GetCode(code);
+
     if (bytes == NULL)
         return false;
     const unsigned char *text = (const unsigned char *)PyBytes_AS_STRING(bytes);
-    if (suspends)
-        done = fill_yields(shape, mem, opcodes, text);
-    else
-        done = fill_starts(shape, mem, code, opcodes, text, units);
+    bool done = fill_starts(shape, mem, code, opcodes, text, units) &&
+                (!suspends || fill_yields(shape, mem, opcodes, text));
+    if (suspends || !line_events_scan(code, units))
+        drop_starts(shape, mem);
     Py_DECREF(bytes);
     return done;
 }
@@ -371,6 +424,15 @@ clp_status clp_shape_decode(PyCodeObject *code, struct clp_mem *mem,
 
 #endif
 
+int32_t clp_shape_line_raised(PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    int line = PyCode_Addr2Line(code, clp_compat_frame_offset(frame));
+
+    Py_DECREF(code);
+    return line;
+}
+
 #if CLP_LINE_EVENTS_REPEAT || CLP_TRACE_EVENTS_STRAY
 
 struct repeats {
@@ -378,6 +440,41 @@ struct repeats {
     struct clp_mem *mem;
     bool failed;
 };
+
+/* Instructions that a call on the same line falls to, and that jumps from other lines lead to: an event here
+ * while the line is running comes from the call. Of a jump that has no line itself nobody could tell. */
+static void mark_behind_calls(struct clp_shape *shape, const struct clp_edges *edges)
+{
+    const int ways = CLP_EDGE_FALLS | CLP_EDGE_FALL_COUNTS | CLP_EDGE_COUNTED;
+    const struct clp_decoded *decoded = edges->decoded;
+
+    for (uint32_t i = 1; i < decoded->count; i++) {
+        if ((edges->flags[i] & ways) == (CLP_EDGE_FALLS | CLP_EDGE_COUNTED) &&
+            clp_decoded_body(decoded, i - 1) > 1)
+            shape->repeats[decoded->items[i].at] = CLP_REPEATS_ALWAYS;
+    }
+    for (uint32_t i = 0; i < decoded->count; i++) {
+        const struct clp_instruction *item = &decoded->items[i];
+        if (item->line == NO_LINE && item->target != CLP_NOWHERE &&
+            clp_edges_may_begin(edges, item->target))
+            shape->repeats[decoded->items[item->target].at] = CLP_REPEATS_NEVER;
+    }
+}
+
+/* Handlers that begin a line from some places, and from others do not. */
+static void mark_handlers_asking(struct clp_shape *shape, const struct clp_edges *edges)
+{
+    const struct clp_decoded *decoded = edges->decoded;
+
+    for (size_t i = 0; i < decoded->range_count; i++) {
+        uint32_t handler = decoded->ranges[i].handler;
+        if (!clp_edges_may_begin(edges, handler) ||
+            (edges->flags[handler] & (CLP_EDGE_UNCOUNTED | CLP_EDGE_MAY_COUNT)) == 0)
+            continue;
+        shape->repeats[decoded->items[handler].at] = CLP_REPEATS_BY_PLACE;
+        shape->asks_places = true;
+    }
+}
 
 static void mark_repeats(void *data, PyCodeObject *code, const struct clp_decoded *decoded)
 {
@@ -392,7 +489,11 @@ static void mark_repeats(void *data, PyCodeObject *code, const struct clp_decode
     if (repeats->failed || clp_edges_init(&edges, decoded, &reason) != CLP_OK)
         return; /* strange code: what the interpreter says goes */
     for (uint32_t i = 0; i < decoded->count; i++)
-        shape->repeats[decoded->items[i].at] = !clp_edges_may_begin(&edges, i);
+        shape->repeats[decoded->items[i].at] =
+            clp_edges_may_begin(&edges, i) ? CLP_REPEATS_NEVER : CLP_REPEATS_ALWAYS;
+    if (CLP_CALLS_HIDE_LINES)
+        mark_behind_calls(shape, &edges);
+    mark_handlers_asking(shape, &edges);
     clp_edges_clear(&edges);
 }
 
@@ -419,9 +520,25 @@ bool clp_shape_find_repeats(struct clp_shape *shape, struct clp_mem *mem, PyCode
 
 #endif
 
+bool clp_shape_copy_lines(struct clp_shape *copy, struct clp_mem *mem, const struct clp_shape *shape)
+{
+    *copy = (struct clp_shape){.lowest_line = shape->lowest_line, .line_count = shape->line_count};
+    if (shape->instructions == NULL)
+        return true;
+    copy->instructions = clp_mem_alloc(mem, shape->line_count, 1);
+    if (copy->instructions == NULL) {
+        *copy = (struct clp_shape){0};
+        PyErr_NoMemory();
+        return false;
+    }
+    memcpy(copy->instructions, shape->instructions, shape->line_count);
+    return true;
+}
+
 void clp_shape_clear(struct clp_shape *shape, struct clp_mem *mem)
 {
-    clp_mem_free(mem, shape->starts, shape->unit_count, sizeof *shape->starts);
+    drop_starts(shape, mem);
+    clp_mem_free(mem, shape->instructions, shape->line_count, 1);
     clp_mem_free(mem, shape->yields, shape->unit_count, sizeof *shape->yields);
     clp_mem_free(mem, shape->loops, shape->unit_count, sizeof *shape->loops);
     clp_mem_free(mem, shape->repeats, shape->unit_count, sizeof *shape->repeats);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared.h"
-
-/* Functions within functions; the compiler allows 20 blocks. */
-#define DEEPEST 20
+#include "inner_code.h"
 
 /* Is the code a constant of this one, or of code that is? */
 static bool is_constant(PyObject *constants, PyCodeObject *code, int depth)
@@ -46,37 +44,20 @@ static bool is_being_defined(PyCodeObject *code)
 static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
                              struct clp_selected *selected, PyObject *names)
 {
-    const char *reason;
-
     (void)names;
-    if (!selected->on)
-        selected->on = clp_tracer_start_fallback(recorder) &&
-                       recorder->fallback->select(recorder, code, selected, &reason) ==
-                           CLP_SELECTION_DONE;
-    return selected->on;
+    return selected->on || clp_tracer_select_fallback(recorder, code, selected);
 }
 
 #elif CLP_HAS_PROBES
 
-/* Owned list of whatever refers to the code. */
-static PyObject *holders_of(PyCodeObject *code)
-{
-    PyObject *module = PyImport_ImportModule("gc");
-    PyObject *holders =
-        module != NULL ? PyObject_CallMethod(module, "get_referrers", "O", code) : NULL;
-
-    Py_XDECREF(module);
-    return holders;
-}
-
 static bool select_holders(struct clp_recorder *recorder, PyCodeObject *code,
                            struct clp_selected *selected)
 {
-    PyObject *holders = holders_of(code);
+    PyObject *holders = clp_compat_collector("get_referrers", (PyObject *)code);
     bool done = holders != NULL;
 
-    for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(holders); i++) {
-        PyObject *holder = PyList_GET_ITEM(holders, i);
+    for (Py_ssize_t i = 0; done && i < PySequence_Fast_GET_SIZE(holders); i++) {
+        PyObject *holder = PySequence_Fast_GET_ITEM(holders, i);
         if (PyFunction_Check(holder) && PyFunction_GetCode(holder) == (PyObject *)code)
             done = recorder->tracer->install(holder, selected);
     }
@@ -99,39 +80,20 @@ static bool pass_on(struct clp_recorder *recorder, PyObject *code, PyObject *cop
     return true;
 }
 
-static PyObject *replaced(struct clp_recorder *recorder, PyObject *code, PyObject *old,
-                          PyObject *new);
+struct replacement {
+    struct clp_recorder *recorder;
+    PyObject *old, *new;
+};
 
-/* New constants with `new` in the place of `old`, however deep. */
-static PyObject *replaced_constants(struct clp_recorder *recorder, PyObject *constants,
-                                    PyObject *old, PyObject *new)
+/* `new` for `old`; a copy for code that has it among its constants, however deep; the same for other code. */
+static PyObject *replaced(void *data, PyObject *code)
 {
-    PyObject *copy = PyTuple_New(PyTuple_GET_SIZE(constants));
+    const struct replacement *replacement = data;
 
-    for (Py_ssize_t i = 0; copy != NULL && i < PyTuple_GET_SIZE(constants); i++) {
-        PyObject *item = PyTuple_GET_ITEM(constants, i);
-        item = PyCode_Check(item) ? replaced(recorder, item, old, new) : Py_NewRef(item);
-        if (item == NULL)
-            Py_CLEAR(copy);
-        else
-            PyTuple_SET_ITEM(copy, i, item);
-    }
-    return copy;
-}
-
-/* `new` for `old`; a copy for code that has it among its constants; the same for other code. */
-static PyObject *replaced(struct clp_recorder *recorder, PyObject *code, PyObject *old,
-                          PyObject *new)
-{
-    if (code == old)
-        return Py_NewRef(new);
-    if (!is_constant(((PyCodeObject *)code)->co_consts, (PyCodeObject *)old, DEEPEST))
-        return Py_NewRef(code);
-    PyObject *constants = replaced_constants(recorder, ((PyCodeObject *)code)->co_consts, old, new);
-    PyObject *copy =
-        constants != NULL ? clp_compat_with_constants((PyCodeObject *)code, constants) : NULL;
-    Py_XDECREF(constants);
-    if (copy != NULL && !pass_on(recorder, code, copy))
+    if (code == replacement->old)
+        return Py_NewRef(replacement->new);
+    PyObject *copy = clp_inner_code_replaced(code, replaced, data);
+    if (copy != NULL && !pass_on(replacement->recorder, code, copy))
         Py_CLEAR(copy);
     return copy;
 }
@@ -188,7 +150,8 @@ static bool select_future(struct clp_recorder *recorder, PyObject *maker, PyCode
                           const struct clp_selected *selected)
 {
     PyObject *old = PyFunction_GetCode(maker); /* borrowed */
-    PyObject *new = replaced(recorder, old, (PyObject *)code, selected->copy);
+    struct replacement replacement = {recorder, (PyObject *)code, selected->copy};
+    PyObject *new = replaced(&replacement, old);
     bool done = new != NULL &&
                 (new == old || PyObject_SetAttrString(maker, "__code__", new) == 0);
 

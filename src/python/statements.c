@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "statements.h"
 
-/* A dict: what is known of each file, as bytes, by its name; and under None the function that reads. */
+/* A dict: what is known of each text, as bytes, by its number; and under None the function that parses. */
 
 PyObject *clp_statements_start(void)
 {
     PyObject *module = PyImport_ImportModule("clineprof._statements");
-    PyObject *starts = module != NULL ? PyObject_GetAttrString(module, "starts") : NULL;
+    PyObject *starts = module != NULL ? PyObject_GetAttrString(module, "starts_in") : NULL;
     PyObject *helper = starts != NULL ? Py_BuildValue("{OO}", Py_None, starts) : NULL;
 
     Py_XDECREF(module);
@@ -14,30 +14,56 @@ PyObject *clp_statements_start(void)
     return helper;
 }
 
-/* Borrowed from the helper; NULL with an exception set. */
-static PyObject *read_file(PyObject *helper, PyObject *file)
+/* Owned; NULL with an exception set. */
+static PyObject *parse(PyObject *helper, const struct clp_recorder *recorder, uint32_t text)
 {
-    PyObject *known = PyDict_GetItemWithError(helper, file);
-
-    if (known != NULL || PyErr_Occurred())
-        return known;
-    PyObject *read = PyDict_GetItemWithError(helper, Py_None); /* borrowed */
-    PyObject *bytes = read != NULL ? PyObject_CallFunctionObjArgs(read, file, NULL) : NULL;
-    if (bytes != NULL && PyDict_SetItem(helper, file, bytes) != 0)
-        Py_CLEAR(bytes);
-    Py_XDECREF(bytes);
-    return bytes; /* the helper has it */
-}
-
-bool clp_statements_of(PyObject *helper, const PyCodeObject *code, struct clp_statements *statements)
-{
-    PyObject *bytes = read_file(helper, code->co_filename);
+    PyObject *parser = PyDict_GetItemWithError(helper, Py_None); /* borrowed */
+    PyObject *bytes = clp_texts_bytes(recorder, text);
+    PyObject *starts = NULL;
 
     if (bytes == NULL)
-        return false;
-    *statements = (struct clp_statements){
-        .starts = (const int32_t *)(const void *)PyBytes_AS_STRING(bytes),
-        .count = (size_t)PyBytes_GET_SIZE(bytes) / sizeof(int32_t),
-    };
-    return true;
+        return PyBytes_FromStringAndSize("", 0);
+    if (parser != NULL)
+        starts = PyObject_CallFunctionObjArgs(parser, bytes, NULL);
+    Py_DECREF(bytes);
+    return starts;
+}
+
+static bool read_text(PyObject *helper, const struct clp_recorder *recorder, uint32_t text)
+{
+    PyObject *number = PyLong_FromUnsignedLong(text);
+    int known = number != NULL ? PyDict_Contains(helper, number) : -1;
+
+    if (known == 0) {
+        PyObject *starts = parse(helper, recorder, text);
+        if (starts != NULL && PyDict_SetDefault(helper, number, starts) != NULL)
+            known = 1;
+        Py_XDECREF(starts); /* the helper has it, or another thread's */
+    }
+    Py_XDECREF(number);
+    return known == 1;
+}
+
+bool clp_statements_read(const struct clp_recorder *recorder, uint32_t text)
+{
+    PyObject *helper = Py_XNewRef(recorder->statements);
+    bool done = helper == NULL || read_text(helper, recorder, text);
+
+    Py_XDECREF(helper);
+    return done;
+}
+
+struct clp_statements clp_statements_of(const struct clp_recorder *recorder, uint32_t text)
+{
+    PyObject *number = recorder->statements != NULL ? PyLong_FromUnsignedLong(text) : NULL;
+    PyObject *starts = number != NULL ? PyDict_GetItemWithError(recorder->statements, number) : NULL;
+    struct clp_statements statements = {0};
+
+    if (starts != NULL) {
+        statements.starts = (const int32_t *)(const void *)PyBytes_AS_STRING(starts);
+        statements.count = (size_t)PyBytes_GET_SIZE(starts) / sizeof(int32_t);
+    }
+    PyErr_Clear();
+    Py_XDECREF(number);
+    return statements;
 }

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* --by-statement: which lines of a file belong to one statement, as Python's own parser finds it. */
+/* --by-statement: which lines of a text belong to one statement, as Python's own parser finds it.
+ *
+ * Threads: the interpreter's lock. clp_statements_read runs Python code, before a change (recorder.h) in which
+ * clp_statements_of is asked; of two threads that parse the same text one's result stays, for both. */
 #ifndef CLP_STATEMENTS_H
 #define CLP_STATEMENTS_H
 
 #include "../core/decoded.h"
-#include "compat.h"
+#include "recorder.h"
 
-/* An owned helper for many files, or NULL with an exception set. To be made before the program runs,
+/* An owned helper for many texts, or NULL with an exception set. To be made before the program runs,
  * for it imports the parser. */
 PyObject *clp_statements_start(void);
 
-/* The statements of the code's file; none where it cannot be read. Borrowed from the helper, for its
- * lifetime. False with an exception set. */
-bool clp_statements_of(PyObject *helper, const PyCodeObject *code, struct clp_statements *statements);
+/* Reads the statements of the text of this number, once; nothing where lines count by themselves. False
+ * with an exception set. */
+bool clp_statements_read(const struct clp_recorder *recorder, uint32_t text);
+
+/* The statements of a text that was read; of any other, none: then lines count by themselves. Borrowed from
+ * recorder->statements, for its lifetime. */
+struct clp_statements clp_statements_of(const struct clp_recorder *recorder, uint32_t text);
 
 #endif

@@ -3,6 +3,8 @@
 
 #if CLP_HAS_MONITORING
 
+static const char own_name[] = "clineprof";
+
 /* Owned, or NULL with an exception set. */
 static PyObject *attribute(const char *name)
 {
@@ -32,6 +34,19 @@ bool clp_sysmon_call(const char *name, const char *format, ...)
     return result != NULL;
 }
 
+bool clp_sysmon_is_foreign(int tool)
+{
+    PyObject *function = attribute("get_tool");
+    PyObject *name = function != NULL ? PyObject_CallFunction(function, "i", tool) : NULL;
+    bool foreign = name != NULL && name != Py_None &&
+                   (!PyUnicode_Check(name) || PyUnicode_CompareWithASCIIString(name, own_name) != 0);
+
+    PyErr_Clear();
+    Py_XDECREF(function);
+    Py_XDECREF(name);
+    return foreign;
+}
+
 long clp_sysmon_event(const char *name)
 {
     PyObject *events = attribute("events");
@@ -47,7 +62,7 @@ int clp_sysmon_take(const int *wanted)
 {
     for (; *wanted >= 0; wanted++) {
         PyErr_Clear();
-        if (clp_sysmon_call("use_tool_id", "(is)", *wanted, "clineprof"))
+        if (clp_sysmon_call("use_tool_id", "(is)", *wanted, own_name))
             return *wanted;
     }
     PyErr_SetString(PyExc_RuntimeError,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace_place.h"
+#include "exchange.h"
 
 /* Somebody's C function, by the object that it comes with. Of an address that is used again the last
  * one counts, for whoever puts an object back has held it meanwhile. */
@@ -13,14 +14,6 @@ struct tool {
 struct muted {
     struct muted *next;
     const PyFrameObject *frame; /* never dereferenced */
-};
-
-/* A function of the module sys, and the C function that it has without us. */
-struct entry {
-    const char *name;
-    PyCFunction ours;
-    PyMethodDef *method; /* borrowed: the interpreter's; NULL: not found */
-    PyCFunction theirs;
 };
 
 /* The interpreter's places are the process's, as its audit hooks are. */
@@ -234,10 +227,10 @@ static PyObject *settrace(PyObject *module, PyObject *function);
 static PyObject *settrace_all(PyObject *module, PyObject *function);
 #endif
 
-static struct entry entries[] = {
-    {"settrace", settrace, NULL, NULL},
+static struct clp_exchange entries[] = {
+    {"settrace", METH_O, settrace, NULL, NULL},
 #if PY_VERSION_HEX >= 0x030C0000
-    {"_settraceallthreads", settrace_all, NULL, NULL},
+    {"_settraceallthreads", METH_O, settrace_all, NULL, NULL},
 #endif
 };
 
@@ -266,33 +259,6 @@ static PyObject *settrace_all(PyObject *module, PyObject *function)
     return result;
 }
 #endif
-
-/* The built-in's own description, or NULL when the program has put something else in its place. */
-static PyMethodDef *find(const char *name)
-{
-    PyObject *function = PySys_GetObject(name); /* borrowed */
-
-    if (function == NULL || !PyCFunction_CheckExact(function))
-        return NULL;
-    PyMethodDef *method = ((PyCFunctionObject *)function)->m_ml;
-    return method->ml_flags == METH_O && strcmp(method->ml_name, name) == 0 ? method : NULL;
-}
-
-static void exchange(struct entry *entry)
-{
-    if (entry->method == NULL)
-        entry->method = find(entry->name);
-    if (entry->method == NULL)
-        return;
-    entry->theirs = entry->method->ml_meth;
-    entry->method->ml_meth = entry->ours;
-}
-
-static void change_back(const struct entry *entry)
-{
-    if (entry->method != NULL && entry->method->ml_meth == entry->ours)
-        entry->method->ml_meth = entry->theirs;
-}
 
 /* ---- PyEval_SetTrace ---- */
 
@@ -337,7 +303,7 @@ void clp_place_open(struct clp_recorder *recorder)
     if (place.users++ > 0)
         return;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        exchange(&entries[i]);
+        clp_exchange_put(&entries[i], PySys_GetObject(entries[i].name));
     watch_audits();
 }
 
@@ -346,7 +312,7 @@ void clp_place_close(void)
     if (--place.users > 0)
         return;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        change_back(&entries[i]);
+        clp_exchange_undo(&entries[i]);
 }
 
 /* ---- events for the other one ---- */

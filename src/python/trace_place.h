@@ -8,7 +8,10 @@
  * had. Two things take the place from us. sys.settrace: it goes by way of us, for the C function
  * within the built-in is exchanged, and whoever holds the built-in holds that. And PyEval_SetTrace in
  * a tool's C code: an audit event tells of it, and the main thread looks after its place at once; other
- * threads do so when their next selected function begins (3.10), or not at all. */
+ * threads do so when their next selected function begins (3.10), or not at all.
+ *
+ * Threads: the interpreter's lock. Other threads' places are looked at while they do not run; the lists kept here
+ * are not held on to while another tool is told of an event. */
 #ifndef CLP_TRACE_PLACE_H
 #define CLP_TRACE_PLACE_H
 
@@ -23,7 +26,7 @@ void clp_place_close(void);
 bool clp_place_take(PyThreadState *state);
 
 #if !CLP_HAS_FRAME_HOOK
-/* The same of all threads, which may have been running. */
+/* Puts ours before whatever is in the places of all threads, which may have been running. */
 void clp_place_take_all(void);
 #endif
 

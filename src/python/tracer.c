@@ -2,10 +2,13 @@
 #include "tracer.h"
 #include "blocks.h"
 #include "calibrate.h"
-#include "decorators.h"
-#include "greenlets.h"
+#include "code_copies.h"
 #include "known.h"
+#include "readers.h"
 #include "shared.h"
+#include "statements.h"
+#include "text_search.h"
+#include "turn.h"
 
 const struct clp_tracer *const clp_tracers[] = {
 #if CLP_HAS_PROBES
@@ -24,12 +27,43 @@ const struct clp_tracer *clp_tracer_named(const char *name)
         if (strcmp(clp_tracers[i]->name, name) == 0)
             return clp_tracers[i];
     }
+    PyErr_Format(PyExc_ValueError, "CPython %d.%d has no tracer '%s'", PY_MAJOR_VERSION,
+                 PY_MINOR_VERSION, name);
     return NULL;
+}
+
+static bool use_copy(const struct clp_selected *from, PyCodeObject *code, PyCodeObject *copy);
+
+/* Events begin. Probes get into copies of code by themselves. The program's audit hooks are told of some of it. */
+static bool start(struct clp_recorder *recorder, const struct clp_tracer *tracer)
+{
+    if (recorder->starting) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "clineprof: a Profiler cannot be started while its tracer starts or stops");
+        return false;
+    }
+    clp_turn_claim();
+    recorder->starting = true;
+    bool done = tracer->start(recorder);
+    if (done && tracer->install == NULL)
+        clp_code_copies_watch(recorder, use_copy);
+    recorder->starting = false;
+    clp_turn_end();
+    return done;
+}
+
+static void stop(struct clp_recorder *recorder, const struct clp_tracer *tracer)
+{
+    clp_turn_claim();
+    recorder->starting = true;
+    tracer->stop(recorder);
+    recorder->starting = false;
+    clp_turn_end();
 }
 
 static bool start_one(struct clp_recorder *recorder, const struct clp_tracer *tracer)
 {
-    if (!tracer->start(recorder))
+    if (!start(recorder, tracer))
         return false;
     recorder->tracer = tracer;
     return true;
@@ -50,53 +84,73 @@ static bool start_named(struct clp_recorder *recorder, const char *name)
     if (name == NULL || strcmp(name, "auto") == 0)
         return start_first(recorder);
     const struct clp_tracer *tracer = clp_tracer_named(name);
-    if (tracer == NULL) {
-        PyErr_Format(PyExc_ValueError, "CPython %d.%d has no tracer '%s'", PY_MAJOR_VERSION,
-                     PY_MINOR_VERSION, name);
-        return false;
-    }
-    return start_one(recorder, tracer);
+    return tracer != NULL && start_one(recorder, tracer);
 }
 
-static bool start_calibrated(struct clp_window *window, const char *name,
-                             struct clp_calibration *calibration, struct clp_costs *costs)
-{
-    struct clp_recorder *recorder = window->recorder;
-
-    if (!start_named(recorder, name))
-        return false;
-    recorder->awake = true;
-    return clp_window_open(window) &&
-           clp_calibration_measure(calibration, window, costs, &recorder->cost_error);
-}
-
-/* The window is gone before the engine forgets what it has counted. */
-static bool calibrate(struct clp_recorder *recorder, const char *name, struct clp_costs *costs)
-{
-    struct clp_calibration calibration;
+/* In memory of its own: the child of a fork in another thread has the window, but not that thread's stack. */
+struct trial {
     struct clp_window window;
+    struct clp_calibration calibration;
+    struct clp_costs costs;
+};
 
-    clp_window_init(&window, recorder, false);
-    bool done = clp_calibration_begin(&calibration, &window);
-    if (done) {
-        done = start_calibrated(&window, name, &calibration, costs);
-        clp_calibration_clear(&calibration);
-    }
-    clp_window_clear(&window);
+/* Unless a signal handler, say, has done so meanwhile. */
+static bool start_chosen(struct clp_recorder *recorder, const char *name)
+{
+    if (recorder->tracer == NULL)
+        recorder->awake = start_named(recorder, name);
+    return recorder->tracer != NULL;
+}
+
+static bool measure(struct trial *trial, const char *name)
+{
+    struct clp_recorder *recorder = trial->window.recorder;
+    bool done = clp_calibration_begin(&trial->calibration, &trial->window) &&
+                start_chosen(recorder, name) && clp_window_open(&trial->window) &&
+                clp_calibration_measure(&trial->calibration, &trial->window, &trial->costs,
+                                        &recorder->cost_error);
+
+    clp_calibration_clear(&trial->calibration);
+    return done;
+}
+
+/* Has nobody else selected anything, or recorded in another thread, meanwhile? */
+static bool is_alone(const struct clp_recorder *recorder, const struct clp_view *view)
+{
+    const struct clp_thread *threads = recorder->engine.threads;
+
+    return recorder->windows == 1 && recorder->engine.functions.count == view->count &&
+           threads == clp_thread_here && (threads == NULL || threads->next == NULL);
+}
+
+/* The window is gone before the engine forgets what it has counted. Where that cannot be forgotten, the
+ * functions of the trial stay in the engine, as nobody's. */
+static bool try_out(struct clp_recorder *recorder, struct trial *trial, const char *name)
+{
+    clp_window_init(&trial->window, recorder, false);
+    bool done = measure(trial, name), alone = is_alone(recorder, &trial->window.view);
+    clp_window_clear(&trial->window);
+    if (!done && recorder->windows == 0)
+        recorder->tracer = NULL; /* it rests, its window being closed */
+    if (done && alone)
+        clp_recorder_forget(recorder);
+    if (done)
+        clp_engine_set_costs(&recorder->engine, &trial->costs);
     return done;
 }
 
 bool clp_tracer_start(struct clp_recorder *recorder, const char *name)
 {
-    struct clp_costs costs;
-
-    if (!calibrate(recorder, name, &costs)) {
-        recorder->tracer = NULL; /* it rests, its window being closed */
+    if (clp_turn_is_nested()) /* whoever was interrupted will measure */
+        return start_chosen(recorder, name);
+    struct trial *trial = clp_mem_alloc(&recorder->mem, 1, sizeof *trial);
+    if (trial == NULL) {
+        PyErr_NoMemory();
         return false;
     }
-    clp_recorder_forget(recorder);
-    clp_engine_set_costs(&recorder->engine, &costs);
-    return true;
+    bool done = try_out(recorder, trial, name);
+    clp_mem_free(&recorder->mem, trial, 1, sizeof *trial);
+    return done;
 }
 
 /* Probes that are still in code find their gate closed. */
@@ -105,47 +159,40 @@ void clp_tracer_rest(struct clp_recorder *recorder)
     const struct clp_tracer *fallback = recorder->fallback;
 
     clp_blocks_rest(recorder);
+    clp_code_copies_leave();
     recorder->fallback = NULL;
     if (fallback != NULL)
-        fallback->stop(recorder);
+        stop(recorder, fallback);
     if (recorder->tracer->install == NULL && recorder->awake) {
         recorder->awake = false;
-        recorder->tracer->stop(recorder);
+        stop(recorder, recorder->tracer);
     }
 }
 
 bool clp_tracer_wake(struct clp_recorder *recorder)
 {
-    clp_greenlets_watch(recorder);
+    clp_readers_watch(recorder);
     if (!recorder->awake)
-        recorder->awake = recorder->tracer->start(recorder);
+        recorder->awake = start(recorder, recorder->tracer);
     return recorder->awake;
 }
 
 /* ---- selecting ---- */
 
 static bool add_function(struct clp_window *window, PyCodeObject *code, PyObject *name,
-                         const struct clp_shape *shape, uint32_t *number)
+                         uint32_t text, const struct clp_shape *shape, uint32_t *number)
 {
-    PyObject *file_bytes = PyUnicode_AsEncodedString(code->co_filename, "utf-8", "backslashreplace");
-    PyObject *name_bytes = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
-    bool done = false;
+    const struct clp_function wanted = {
+        .first_line = code->co_firstlineno,
+        .lowest_line = shape->lowest_line,
+        .line_count = shape->line_count,
+        .text = text,
+        .instructions = shape->instructions,
+        .generator = (code->co_flags & CLP_SUSPENDS) != 0,
+        .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
+    };
 
-    if (file_bytes != NULL && name_bytes != NULL) {
-        struct clp_function wanted = {
-            .file = PyBytes_AS_STRING(file_bytes),
-            .name = PyBytes_AS_STRING(name_bytes),
-            .first_line = code->co_firstlineno,
-            .lowest_line = shape->lowest_line,
-            .line_count = shape->line_count,
-            .generator = (code->co_flags & CLP_SUSPENDS) != 0,
-            .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
-        };
-        done = clp_window_add_function(window, &wanted, number);
-    }
-    Py_XDECREF(file_bytes);
-    Py_XDECREF(name_bytes);
-    return done;
+    return clp_window_add_function(window, code->co_filename, name, &wanted, number);
 }
 
 /* Why no tracer may have the code, or NULL. Traced, damaged tables make the interpreter itself write
@@ -184,19 +231,23 @@ static bool read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct
 
 /* Owned, and on no code object yet; NULL with an exception set. */
 static struct clp_selected *make_selected(struct clp_window *window, PyCodeObject *code,
-                                          PyObject *name, const char **damage)
+                                          PyObject *name, uint32_t text,
+                                          const char **damage)
 {
     struct clp_recorder *recorder = window->recorder;
-    struct clp_selected *selected = NULL;
     struct clp_shape shape;
     uint32_t number;
 
     if (!read_shape(recorder, code, &shape, damage))
         return NULL;
-    if (add_function(window, code, name, &shape, &number))
-        selected = clp_recorder_new_selected(recorder, code, number, &shape);
-    if (selected == NULL)
+    if (!add_function(window, code, name, text, &shape, &number)) {
         clp_shape_clear(&shape, &recorder->mem);
+        return NULL;
+    }
+    struct clp_selected *selected =
+        clp_recorder_new_selected(recorder, (PyObject *)code, number, &shape);
+    if (selected != NULL)
+        selected->text = text;
     return selected;
 }
 
@@ -214,11 +265,27 @@ static bool hang(struct clp_selected *selected, PyObject *code)
 
 /* Attached to the code object; NULL with an exception set. */
 static struct clp_selected *attach(struct clp_window *window, PyCodeObject *code, PyObject *name,
-                                   const char **damage)
+                                   uint32_t text, const char **damage)
 {
-    struct clp_selected *selected = make_selected(window, code, name, damage);
+    struct clp_selected *selected = make_selected(window, code, name, text, damage);
 
     return selected != NULL && hang(selected, (PyObject *)code) ? selected : NULL;
+}
+
+/* Attached to one more code object of the function of `known`; NULL with an exception set. */
+static struct clp_selected *attach_more(struct clp_recorder *recorder, PyCodeObject *code,
+                                        const struct clp_selected *known)
+{
+    struct clp_shape shape;
+
+    if (!clp_shape_init(&shape, &recorder->mem, code, &recorder->opcodes))
+        return NULL;
+    struct clp_selected *selected =
+        clp_recorder_new_selected(recorder, (PyObject *)code, known->function, &shape);
+    if (selected == NULL || !hang(selected, (PyObject *)code))
+        return NULL;
+    selected->text = known->text;
+    return selected;
 }
 
 static bool note_refusal(struct clp_recorder *recorder, uint32_t function, const char *reason)
@@ -234,7 +301,7 @@ static bool note_refusal(struct clp_recorder *recorder, uint32_t function, const
     return true;
 }
 
-bool clp_tracer_start_fallback(struct clp_recorder *recorder)
+static bool start_fallback(struct clp_recorder *recorder)
 {
     const struct clp_tracer *const *next = clp_tracers;
 
@@ -245,7 +312,7 @@ bool clp_tracer_start_fallback(struct clp_recorder *recorder)
     PyErr_SetString(PyExc_RuntimeError, "no other tracer takes it");
     while (*++next != NULL) {
         PyErr_Clear();
-        if ((*next)->start(recorder)) {
+        if (start(recorder, *next)) {
             recorder->fallback = *next;
             return true;
         }
@@ -253,13 +320,13 @@ bool clp_tracer_start_fallback(struct clp_recorder *recorder)
     return false;
 }
 
-static bool select_refused(struct clp_recorder *recorder, PyCodeObject *code,
-                           struct clp_selected *selected)
+bool clp_tracer_select_fallback(struct clp_recorder *recorder, PyCodeObject *code,
+                                struct clp_selected *selected)
 {
-    const char *further;
+    const char *reason;
 
-    selected->on = clp_tracer_start_fallback(recorder) &&
-                   recorder->fallback->select(recorder, code, selected, &further) ==
+    selected->on = start_fallback(recorder) &&
+                   recorder->fallback->select(recorder, code, selected, &reason) ==
                        CLP_SELECTION_DONE;
     return selected->on;
 }
@@ -271,35 +338,59 @@ static bool select_code(struct clp_recorder *recorder, PyCodeObject *code,
     const char *reason = NULL;
 
     if (selected->refused)
-        return select_refused(recorder, code, selected);
+        return clp_tracer_select_fallback(recorder, code, selected);
     enum clp_selection outcome = recorder->tracer->select(recorder, code, selected, &reason);
     selected->on = outcome == CLP_SELECTION_DONE && selected->copy == NULL;
     if (outcome != CLP_SELECTION_REFUSED)
         return outcome == CLP_SELECTION_DONE;
     if (!note_refusal(recorder, selected->function, reason) ||
-        !select_refused(recorder, code, selected))
+        !clp_tracer_select_fallback(recorder, code, selected))
         return false;
     recorder->refusals->taken_by = recorder->fallback->name;
     return true;
 }
 
-/* Does a compiler take the function that is being defined, so that its code never runs? */
-static bool is_compiled(struct clp_recorder *recorder, PyCodeObject *code)
-{
-    PyFrameObject *frame = clp_decorators_compiler_loaded() ? PyEval_GetFrame() : NULL; /* borrowed */
-    PyCodeObject *definer = frame != NULL ? PyFrame_GetCode(frame) : NULL;
-    struct clp_decorators decorators;
+/* ---- copies that the program makes of code ---- */
 
-    if (definer == NULL)
-        return false;
-    clp_decorators_init(&decorators, recorder, definer);
-    bool compiled = clp_decorators_have(&decorators, code, CLP_DECORATOR_COMPILES);
-    clp_decorators_clear(&decorators);
-    Py_DECREF(definer);
-    return compiled;
+/* The code has the lines of the function at another place. */
+static void move(struct clp_selected *selected, int32_t lines)
+{
+    selected->moved = lines;
+    selected->identity = ++selected->recorder->copies << 1 | 1;
+    for (size_t i = 0; selected->shape.starts != NULL && i < selected->shape.unit_count; i++)
+        if (selected->shape.starts[i] > 0)
+            selected->shape.starts[i] -= lines;
 }
 
-static const char compiled[] = "a decorator of it hands it to a compiler";
+/* A copy counts for the function of the code that it was made of. */
+static bool select_copy(const struct clp_selected *from, PyCodeObject *code, PyCodeObject *copy)
+{
+    struct clp_recorder *recorder = from->recorder;
+    int32_t moved = from->moved + copy->co_firstlineno - code->co_firstlineno;
+
+    if (damage_of(recorder, copy) != NULL)
+        return true;
+    struct clp_selected *selected = attach_more(recorder, copy, from);
+    if (selected == NULL)
+        return false;
+    if (copy->co_linetable == code->co_linetable && moved != 0)
+        move(selected, moved);
+    selected->refused = recorder->tracer->install != NULL; /* it has no probes, and gets none */
+    return select_code(recorder, copy, selected);
+}
+
+/* The program makes copies at any time, so this is a change of its own. */
+static bool use_copy(const struct clp_selected *from, PyCodeObject *code, PyCodeObject *copy)
+{
+    struct clp_recorder *recorder = from->recorder;
+    uint32_t function = from->function;
+
+    clp_change_begin(recorder);
+    bool done = select_copy(from, code, copy) &&
+                (recorder->sites[function]->open != 0 || clp_tracer_settle(recorder, function));
+    clp_change_end(recorder);
+    return done;
+}
 
 static bool leave_alone(struct clp_recorder *recorder, struct clp_selected *selected,
                         const char *reason)
@@ -308,22 +399,12 @@ static bool leave_alone(struct clp_recorder *recorder, struct clp_selected *sele
     return note_refusal(recorder, selected->function, reason);
 }
 
-bool clp_tracer_leave_compiled(struct clp_window *window, PyObject *code, PyObject *name)
-{
-    struct clp_recorder *recorder = window->recorder;
-    const char *damage = NULL;
-
-    if (clp_recorder_selected(recorder, code) != NULL)
-        return true;
-    struct clp_selected *selected = attach(window, (PyCodeObject *)code, name, &damage);
-    return selected != NULL && leave_alone(recorder, selected, damage != NULL ? damage : compiled);
-}
-
 struct clp_selected *clp_tracer_announce_code(struct clp_window *window, PyObject *code,
-                                              PyObject *name)
+                                              PyObject *name, uint32_t text)
 {
     const char *damage = NULL;
-    struct clp_selected *selected = make_selected(window, (PyCodeObject *)code, name, &damage);
+    struct clp_selected *selected =
+        make_selected(window, (PyCodeObject *)code, name, text, &damage);
 
     if (selected == NULL || damage == NULL || leave_alone(window->recorder, selected, damage))
         return selected;
@@ -380,35 +461,25 @@ static bool open_function(struct clp_recorder *recorder, PyObject *function)
 static bool park(struct clp_recorder *recorder, const struct clp_selected *copy, PyObject *code)
 {
     struct clp_selected *own = clp_recorder_selected(recorder, copy->original);
-    struct clp_shape shape;
 
-    if (own == NULL) {
-        if (!clp_shape_init(&shape, &recorder->mem, (PyCodeObject *)copy->original,
-                            &recorder->opcodes))
-            return false;
-        own = clp_recorder_new_selected(recorder, copy->original, copy->function, &shape);
-        if (own == NULL)
-            clp_shape_clear(&shape, &recorder->mem);
-        if (own == NULL || !hang(own, copy->original))
-            return false;
-    }
-    if (own->copy == NULL)
+    if (own == NULL)
+        own = attach_more(recorder, (PyCodeObject *)copy->original, copy);
+    if (own != NULL && own->copy == NULL)
         own->copy = code;
-    return true;
+    return own != NULL;
 }
 
 /* The function's own code takes its place again. Of somebody's copy there is none without probes. */
 static bool close_function(struct clp_recorder *recorder, PyObject *function)
 {
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));
-    const struct clp_selected *selected = clp_recorder_selected(recorder, code);
+    const struct clp_selected *copy = clp_recorder_probes(recorder, code);
     bool done = true;
 
-    if (selected != NULL && selected->probed && selected->code == code &&
-        selected->original != NULL) {
-        PyObject *own = Py_NewRef(selected->original);
-        done = park(recorder, selected, code) &&
-               clp_known_put_aside(&recorder->sites[selected->function], function, code) &&
+    if (copy != NULL) {
+        PyObject *own = Py_NewRef(copy->original);
+        done = park(recorder, copy, code) &&
+               clp_known_put_aside(recorder->sites[copy->function], function, code) &&
                clp_tracer_carry(recorder, code, own) &&
                PyObject_SetAttrString(function, "__code__", own) == 0;
         Py_DECREF(own);
@@ -423,7 +494,7 @@ static PyObject *codes_of(const struct clp_site *site)
     PyObject *codes = PyList_New(0);
 
     for (struct clp_selected *at = site->codes; at != NULL && codes != NULL; at = at->next)
-        if (PyList_Append(codes, (PyObject *)(uintptr_t)at->code) != 0)
+        if (PyList_Append(codes, at->code) != 0)
             Py_CLEAR(codes);
     return codes;
 }
@@ -434,6 +505,14 @@ static bool open_code(struct clp_recorder *recorder, PyObject *code)
 
     return selected == NULL || selected->on || selected->left_alone ||
            select_code(recorder, (PyCodeObject *)code, selected);
+}
+
+/* Code that has no probes, so that no function tells of it. */
+static bool open_refused(struct clp_recorder *recorder, PyObject *code)
+{
+    const struct clp_selected *selected = clp_recorder_selected(recorder, code);
+
+    return selected == NULL || !selected->refused || open_code(recorder, code);
 }
 
 static bool close_code(struct clp_recorder *recorder, PyObject *code)
@@ -449,6 +528,15 @@ static bool close_code(struct clp_recorder *recorder, PyObject *code)
            taker->deselect(recorder, code, clp_engine_runs(&recorder->engine, selected->function));
 }
 
+bool clp_tracer_give_up(struct clp_recorder *recorder, const struct clp_selected *copy,
+                        PyObject *own)
+{
+    if (!park(recorder, copy, copy->code))
+        return false;
+    clp_recorder_selected(recorder, own)->copy = NULL;
+    return recorder->sites[copy->function]->open == 0 || open_code(recorder, own);
+}
+
 /* Does this to each; goes on where it fails. */
 static bool for_each(struct clp_recorder *recorder, PyObject *objects,
                      bool (*use)(struct clp_recorder *, PyObject *))
@@ -461,31 +549,61 @@ static bool for_each(struct clp_recorder *recorder, PyObject *objects,
     return done;
 }
 
-bool clp_tracer_open(struct clp_recorder *recorder, uint32_t function)
+static bool open_all(struct clp_recorder *recorder, const struct clp_site *site)
 {
-    const struct clp_site *site = &recorder->sites[function];
-
     if (recorder->tracer->install == NULL)
         return for_each(recorder, codes_of(site), open_code);
-    return for_each(recorder, clp_known_list(site), open_function);
+    bool done = for_each(recorder, clp_known_list(site), open_function);
+    return for_each(recorder, codes_of(site), open_refused) && done;
 }
 
-bool clp_tracer_close(struct clp_recorder *recorder, uint32_t function)
+static bool close_all(struct clp_recorder *recorder, const struct clp_site *site)
 {
     bool done = recorder->tracer->install == NULL ||
-                for_each(recorder, clp_known_list(&recorder->sites[function]), close_function);
+                for_each(recorder, clp_known_list(site), close_function);
 
-    return for_each(recorder, codes_of(&recorder->sites[function]), close_code) && done;
+    return for_each(recorder, codes_of(site), close_code) && done;
+}
+
+/* Whoever came meanwhile, and changed `open`, may have been overtaken. */
+bool clp_tracer_settle(struct clp_recorder *recorder, uint32_t function)
+{
+    const struct clp_site *site = recorder->sites[function];
+    bool open, done;
+
+    do {
+        open = site->open != 0;
+        done = open ? open_all(recorder, site) : close_all(recorder, site);
+    } while (done && open != (site->open != 0));
+    return done;
 }
 
 /* ---- functions that are selected ---- */
+
+/* Whose probes are in this code, which somebody made of code with probes? Borrowed, or NULL. */
+static struct clp_selected *owner_of(const struct clp_recorder *recorder, PyCodeObject *code)
+{
+    return recorder->tracer->owner != NULL ? recorder->tracer->owner(code) : NULL;
+}
+
+bool clp_tracer_read_text(struct clp_recorder *recorder, PyCodeObject *code, PyObject *globals,
+                          bool fresh, uint32_t *text)
+{
+    const struct clp_selected *known = clp_recorder_selected(recorder, (PyObject *)code);
+
+    if (known == NULL)
+        known = owner_of(recorder, code);
+    *text = known != NULL && known->function != CLP_UNSELECTED
+                ? known->text
+                : clp_text_search(recorder, code, globals, fresh);
+    return clp_statements_read(recorder, *text);
+}
 
 /* Code that somebody made of code with probes has them, too. Borrowed, or NULL: with an exception
  * set, or because there are none. */
 static struct clp_selected *adopt(struct clp_recorder *recorder, PyCodeObject *code)
 {
-    struct clp_selected *selected =
-        recorder->tracer->owner != NULL ? recorder->tracer->owner(code) : NULL;
+    struct clp_selected *selected = owner_of(recorder, code);
 
     if (selected == NULL ||
         clp_compat_set_code_data((PyObject *)code, recorder->code_slot, selected) != 0)
@@ -496,30 +614,32 @@ static struct clp_selected *adopt(struct clp_recorder *recorder, PyCodeObject *c
 
 /* Code that got its probes before there were functions of it. */
 static bool number_prepared(struct clp_window *window, PyCodeObject *code, PyObject *name,
-                            struct clp_selected *selected)
+                            uint32_t text, struct clp_selected *selected)
 {
-    if (!add_function(window, code, name, &selected->shape, &selected->function))
+    if (!add_function(window, code, name, text, &selected->shape, &selected->function))
         return false;
     selected->audience = window->recorder->views.audiences[selected->function];
+    if (selected->compiler != NULL)
+        window->recorder->engine.functions.items[selected->function].compiler = selected->compiler;
     return true;
 }
 
 /* Code that was never seen. NULL with an exception set. */
-static struct clp_selected *meet(struct clp_window *window, PyCodeObject *code, PyObject *name)
+static struct clp_selected *meet(struct clp_window *window, PyCodeObject *code, PyObject *name,
+                                 uint32_t text)
 {
     struct clp_recorder *recorder = window->recorder;
     const char *damage = NULL;
-    struct clp_selected *selected = attach(window, code, name, &damage);
+    struct clp_selected *selected = attach(window, code, name, text, &damage);
 
     if (selected == NULL)
         return NULL;
-    if (damage == NULL && recorder->tracer->install != NULL && is_compiled(recorder, code))
-        damage = compiled;
     return damage == NULL || leave_alone(recorder, selected, damage) ? selected : NULL;
 }
 
 /* What is known of the code, which the window has now. NULL with an exception set. */
-static struct clp_selected *take(struct clp_window *window, PyCodeObject *code, PyObject *name)
+static struct clp_selected *take(struct clp_window *window, PyCodeObject *code, PyObject *name,
+                                 uint32_t text)
 {
     struct clp_selected *selected = clp_recorder_selected(window->recorder, (PyObject *)code);
     bool done;
@@ -527,25 +647,50 @@ static struct clp_selected *take(struct clp_window *window, PyCodeObject *code, 
     if (selected == NULL)
         selected = adopt(window->recorder, code);
     if (selected == NULL)
-        return PyErr_Occurred() ? NULL : meet(window, code, name);
+        return PyErr_Occurred() ? NULL : meet(window, code, name, text);
     if (selected->function == CLP_UNSELECTED)
-        done = number_prepared(window, code, name, selected);
+        done = number_prepared(window, code, name, text, selected);
     else
         done = clp_window_add(window, selected->function, true);
     return done ? selected : NULL;
 }
 
-bool clp_tracer_select(struct clp_window *window, PyObject *function, PyObject *name)
+bool clp_tracer_select_within(struct clp_window *window, PyObject *function, PyObject *name,
+                              uint32_t text)
 {
     struct clp_recorder *recorder = window->recorder;
     PyObject *code = PyFunction_GetCode(function); /* borrowed */
-    const struct clp_selected *selected = take(window, (PyCodeObject *)code, name);
+    const struct clp_selected *selected = take(window, (PyCodeObject *)code, name, text);
 
     if (selected == NULL)
         return false;
-    bool open = recorder->sites[selected->function].open != 0;
+    uint32_t number = selected->function;
+    struct clp_site *site = recorder->sites[number];
+    bool open = site->open != 0, done;
     if (recorder->tracer->install == NULL)
-        return !open || open_code(recorder, code);
-    return clp_known_note(&recorder->sites[selected->function], function) &&
-           (open ? open_function(recorder, function) : close_function(recorder, function));
+        done = !open || open_code(recorder, code);
+    else
+        done = clp_known_note(site, function) &&
+               (open ? open_function(recorder, function) : close_function(recorder, function));
+    return done && (open == (site->open != 0) || clp_tracer_settle(recorder, number));
+}
+
+/* The text is that of the code which the function has at first: of code that it gets meanwhile, and that nobody
+ * has selected, none is known. The code is not kept: whoever holds it makes it shared (shared.h). */
+bool clp_tracer_select(struct clp_window *window, PyObject *function, PyObject *name)
+{
+    PyObject *code = Py_NewRef(PyFunction_GetCode(function));
+    uint32_t text;
+    bool held = clp_window_is_there(window) &&
+                clp_tracer_read_text(window->recorder, (PyCodeObject *)code,
+                                     PyFunction_GetGlobals(function), false, &text) &&
+                clp_window_hold(window);
+    bool same = PyFunction_GetCode(function) == code;
+
+    Py_DECREF(code);
+    if (!held)
+        return false;
+    bool done = clp_tracer_select_within(window, function, name, same ? text : CLP_TEXT_NONE);
+    clp_window_release(window);
+    return done;
 }

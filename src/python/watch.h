@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What else may be done when resident memory has been read, which is the slow path of an event already:
  * looks at the stacks when another thread asks for one, and a stop when a size is exceeded. The recorder
- * has one or none. */
+ * has one or none. `wanted` is atomic; the rest has the interpreter's lock. */
 #ifndef CLP_WATCH_H
 #define CLP_WATCH_H
 

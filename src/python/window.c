@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "window.h"
 #include "blocks.h"
-#include "greenlets.h"
+#include "compiled.h"
+#include "modules.h"
 #include "tracer.h"
+#include "turn.h"
 
 static uint64_t now_of(const struct clp_window *window)
 {
@@ -28,18 +30,79 @@ static bool set_counting(struct clp_window *window)
         return true;
     recorder->opened_late |= wanted && window->view.count != 0;
     if (wanted && window->memory)
-        clp_recorder_add_reader(recorder);
+        clp_recorder_begin_reading(recorder);
     bool done = is_done(clp_view_set_counting(&window->view, wanted, now_of(window)));
     if (window->memory && window->view.counting == 0)
-        clp_recorder_drop_reader(recorder);
+        clp_recorder_end_reading(recorder);
     return done;
+}
+
+/* ---- one change at a time ---- */
+
+static void clear(struct clp_window *window);
+
+bool clp_window_is_there(const struct clp_window *window)
+{
+    if (window->recorder != NULL && !window->gone)
+        return true;
+    PyErr_SetString(PyExc_ValueError, "clineprof: this Profiler is closed; make another one");
+    return false;
+}
+
+void clp_change_begin(struct clp_recorder *recorder)
+{
+    if (recorder->held++ == 0)
+        recorder->collects = clp_compat_stop_collecting();
+}
+
+/* The last change is over. */
+static void end_changes(struct clp_recorder *recorder)
+{
+    if (recorder->may_rest && recorder->open == 0)
+        clp_tracer_rest(recorder);
+    recorder->may_rest = false;
+    clp_compat_collect_again(recorder->collects);
+}
+
+void clp_change_end(struct clp_recorder *recorder)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    if (recorder->held == 1)
+        end_changes(recorder);
+    recorder->held--;
+    PyErr_Restore(type, value, trace);
+}
+
+bool clp_window_hold(struct clp_window *window)
+{
+    if (!clp_window_is_there(window))
+        return false;
+    window->held++;
+    clp_change_begin(window->recorder);
+    return true;
+}
+
+void clp_window_release(struct clp_window *window)
+{
+    struct clp_recorder *recorder = window->recorder;
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    if (window->held == 1 && window->gone)
+        clear(window);
+    else
+        window->held--;
+    clp_change_end(recorder);
+    PyErr_Restore(type, value, trace);
 }
 
 /* ---- functions ---- */
 
 static struct clp_site *site_of(const struct clp_window *window, uint32_t function)
 {
-    return &window->recorder->sites[function]; /* made when it was added */
+    return window->recorder->sites[function]; /* made when it was added */
 }
 
 bool clp_window_add(struct clp_window *window, uint32_t function, bool known)
@@ -49,8 +112,10 @@ bool clp_window_add(struct clp_window *window, uint32_t function, bool known)
 
     if (clp_view_has(&window->view, function))
         return true;
-    if (clp_recorder_site(recorder, function) == NULL ||
-        !is_done(clp_view_add(&window->view, function, now_of(window))))
+    if (clp_recorder_site(recorder, function) == NULL)
+        return false;
+    bool done = is_done(clp_view_add(&window->view, function, now_of(window)));
+    if (!clp_view_has(&window->view, function))
         return false;
     audience = recorder->views.audiences[function];
     audience->slow = recorder->watches_calls || recorder->engine.functions.items[function].generator;
@@ -58,72 +123,105 @@ bool clp_window_add(struct clp_window *window, uint32_t function, bool known)
         site_of(window, function)->open++;
     if (known && window == recorder->live_window)
         clp_live_note_own(&recorder->live, function);
-    return true;
+    return done;
 }
 
-bool clp_window_add_function(struct clp_window *window, const struct clp_function *wanted,
-                             uint32_t *number)
+static bool add_version(struct clp_window *window, struct clp_function wanted, uint32_t *number)
 {
     struct clp_recorder *recorder = window->recorder;
     size_t before = recorder->engine.functions.count;
 
+    wanted.text = clp_texts_of_function(recorder, &wanted);
     recorder->live.foreign = window != recorder->live_window;
-    if (clp_functions_add(&recorder->engine.functions, wanted, number) != CLP_OK) {
-        PyErr_NoMemory();
-        return false;
-    }
-    return clp_window_add(window, *number, recorder->engine.functions.count == before);
+    return is_done(clp_functions_add(&recorder->engine.functions, &wanted, number)) &&
+           clp_window_add(window, *number, recorder->engine.functions.count == before);
 }
 
-static bool close_one(struct clp_window *window, uint32_t function)
+bool clp_window_add_function(struct clp_window *window, PyObject *file, PyObject *name,
+                             const struct clp_function *wanted, uint32_t *number)
 {
-    return --site_of(window, function)->open > 0 ||
-           clp_tracer_close(window->recorder, function);
+    PyObject *file_bytes = PyUnicode_AsEncodedString(file, "utf-8", "backslashreplace");
+    PyObject *name_bytes = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
+    struct clp_function named = *wanted;
+    bool done = false;
+
+    if (file_bytes != NULL && name_bytes != NULL) {
+        named.file = PyBytes_AS_STRING(file_bytes);
+        named.name = PyBytes_AS_STRING(name_bytes);
+        done = add_version(window, named, number);
+    }
+    Py_XDECREF(file_bytes);
+    Py_XDECREF(name_bytes);
+    return done;
 }
 
 /* Nobody has it: what hangs on function objects goes. */
-static void forget_functions(const struct clp_window *window, uint32_t function)
+static void forget_functions(const struct clp_recorder *recorder, uint32_t function)
 {
-    if (window->recorder->views.audiences[function]->views == 0)
-        Py_CLEAR(site_of(window, function)->functions);
+    if (recorder->views.audiences[function]->views == 0)
+        Py_CLEAR(recorder->sites[function]->functions);
+}
+
+static bool remove_function(struct clp_window *window, uint32_t function)
+{
+    bool done = is_done(clp_view_remove(&window->view, function, now_of(window)));
+
+    if (clp_view_has(&window->view, function))
+        return false;
+    if (window->open && --site_of(window, function)->open == 0)
+        done = clp_tracer_settle(window->recorder, function) && done;
+    forget_functions(window->recorder, function);
+    return done;
 }
 
 bool clp_window_remove(struct clp_window *window, uint32_t function)
 {
-    if (!clp_view_has(&window->view, function))
-        return true;
-    bool done = is_done(clp_view_remove(&window->view, function, now_of(window)));
-    done = (!window->open || close_one(window, function)) && done;
-    forget_functions(window, function);
+    if (!clp_window_hold(window))
+        return false;
+    bool done = !clp_view_has(&window->view, function) || remove_function(window, function);
+    clp_window_release(window);
     return done;
 }
 
 /* ---- opening and closing ---- */
 
-/* Exchanging code may run code of the program's, which may select; so nothing is kept over it. */
-static bool open_all(struct clp_window *window)
+/* The window, which is open or closed now, is so for all its functions at once. */
+static void count_open(const struct clp_window *window)
+{
+    for (size_t i = 0; i < window->view.count; i++)
+        if (window->view.items[i].selected) {
+            uint32_t *open = &site_of(window, window->view.items[i].function)->open;
+            *open = window->open ? *open + 1 : *open - 1;
+        }
+}
+
+/* Exchanges the code of the functions for which that was the last open window. */
+static bool settle_closed(const struct clp_window *window)
 {
     bool done = true;
 
     for (size_t i = 0; i < window->view.count; i++) {
         uint32_t function = window->view.items[i].function;
-        if (window->view.items[i].selected && site_of(window, function)->open++ == 0 && done)
-            done = clp_tracer_open(window->recorder, function);
+        if (window->view.items[i].selected && site_of(window, function)->open == 0)
+            done = clp_tracer_settle(window->recorder, function) && done;
     }
     return done;
 }
 
-static bool close_all(struct clp_window *window)
+/* Exchanges the code of the functions for which this is the first open window. */
+static bool settle_open(const struct clp_window *window)
 {
     bool done = true;
 
-    for (size_t i = 0; i < window->view.count; i++)
-        if (window->view.items[i].selected)
-            done = close_one(window, window->view.items[i].function) && done;
+    for (size_t i = 0; i < window->view.count && done; i++) {
+        uint32_t function = window->view.items[i].function;
+        if (window->view.items[i].selected && site_of(window, function)->open == 1)
+            done = clp_tracer_settle(window->recorder, function);
+    }
     return done;
 }
 
-bool clp_window_open(struct clp_window *window)
+static bool open_window(struct clp_window *window)
 {
     if (window->open)
         return true;
@@ -131,42 +229,66 @@ bool clp_window_open(struct clp_window *window)
         return false;
     window->open = true;
     window->recorder->open++;
-    bool done = open_all(window);
+    count_open(window);
+    bool done = settle_open(window);
     return set_counting(window) && done;
 }
 
+bool clp_window_open(struct clp_window *window)
+{
+    bool done = false;
+
+    if (window->recorder != NULL)
+        clp_modules_watch(window->recorder);
+    if (!clp_turn_begin())
+        return false;
+    if (clp_window_hold(window)) {
+        done = open_window(window);
+        clp_window_release(window);
+    }
+    clp_turn_end();
+    return done;
+}
+
+/* Code stays as it is. */
 static bool stop_counting(struct clp_window *window)
 {
     window->open = false;
-    window->recorder->open--;
+    count_open(window);
+    window->recorder->may_rest |= --window->recorder->open == 0;
     return set_counting(window);
 }
 
 bool clp_window_close(struct clp_window *window)
 {
-    if (!window->open)
-        return true;
-    bool done = stop_counting(window);
-    done = close_all(window) && done;
-    if (window->recorder->open == 0)
-        clp_tracer_rest(window->recorder);
+    if (!clp_window_hold(window))
+        return false;
+    bool done = true;
+    if (window->open) {
+        done = stop_counting(window);
+        done = settle_closed(window) && done;
+    }
+    clp_window_release(window);
     return done;
 }
 
 bool clp_window_set_gate(struct clp_window *window, bool open)
 {
+    if (!clp_window_hold(window))
+        return false;
     window->shut = !open;
-    return set_counting(window);
+    bool done = set_counting(window);
+    clp_window_release(window);
+    return done;
 }
 
 void clp_window_end(struct clp_window *window)
 {
-    if (!window->open)
+    if (!window->open || !clp_window_hold(window))
         return;
     if (!stop_counting(window))
         PyErr_Clear();
-    if (window->recorder->open == 0)
-        clp_tracer_rest(window->recorder);
+    clp_window_release(window);
 }
 
 /* ---- beginning and end ---- */
@@ -175,29 +297,48 @@ void clp_window_init(struct clp_window *window, struct clp_recorder *recorder, b
 {
     *window = (struct clp_window){.recorder = recorder, .memory = memory};
     clp_view_init(&window->view, &recorder->views, false);
-    recorder->windows++;
+    if (recorder->windows++ == 0)
+        clp_compiled_open(recorder);
     recorder->with_memory += memory;
 }
 
-void clp_window_clear(struct clp_window *window)
+static void give_up(struct clp_window *window)
 {
     struct clp_recorder *recorder = window->recorder;
-    PyObject *type, *value, *trace;
 
-    PyErr_Fetch(&type, &value, &trace);
-    if (!clp_window_close(window))
-        PyErr_Clear();
-    for (size_t i = 0; i < window->view.count; i++)
-        if (!clp_window_remove(window, window->view.items[i].function))
-            PyErr_Clear();
     clp_view_clear(&window->view, now_of(window));
-    if (--recorder->windows == 0) {
-        clp_blocks_stop(recorder);
-        clp_greenlets_unwatch(recorder);
-    }
     recorder->with_memory -= window->memory;
     if (window == recorder->live_window)
         recorder->live_window = NULL;
     *window = (struct clp_window){0};
+    if (--recorder->windows == 0) {
+        clp_compiled_close();
+        clp_modules_unwatch(recorder);
+        clp_blocks_stop(recorder); /* the program's audit hooks may make windows again */
+    }
+}
+
+static void clear(struct clp_window *window)
+{
+    if (window->open) {
+        (void)stop_counting(window);
+        (void)settle_closed(window);
+    }
+    for (size_t i = 0; i < window->view.count; i++)
+        if (window->view.items[i].selected)
+            (void)remove_function(window, window->view.items[i].function);
+    PyErr_Clear();
+    give_up(window);
+}
+
+void clp_window_clear(struct clp_window *window)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    if (clp_window_hold(window)) {
+        window->gone = true;
+        clp_window_release(window);
+    }
     PyErr_Restore(type, value, trace);
 }

@@ -4,7 +4,9 @@
  *
  * Code is exchanged in function objects. Those that were selected are known by weak references, so that
  * selecting keeps nobody alive. What runs when code is exchanged goes on as it is: code with probes
- * finds its gate closed. */
+ * finds its gate closed.
+ *
+ * Protected as recorder.h says. A function that runs Python code takes no window but by clp_window_open. */
 #ifndef CLP_WINDOW_H
 #define CLP_WINDOW_H
 
@@ -16,15 +18,31 @@ struct clp_window {
     bool open;   /* functions run what is recorded */
     bool shut;   /* the gate: what is recorded does not count */
     bool memory; /* it wants memory, and there is some */
+    uint32_t held; /* so often */
+    bool gone;   /* it is cleared when it is not held any more */
 };
+
+/* False with a ValueError set: it was cleared. */
+bool clp_window_is_there(const struct clp_window *window);
+
+/* A change begins: until clp_window_release no Python code is run, the window stays and the tracer goes on.
+ * May be nested. False as above. */
+bool clp_window_hold(struct clp_window *window);
+void clp_window_release(struct clp_window *window);
+
+/* A change that is no window's: until clp_change_end no Python code is run, and the tracer goes on. May be nested. */
+void clp_change_begin(struct clp_recorder *recorder);
+void clp_change_end(struct clp_recorder *recorder);
 
 /* The window must not move. It counts nothing before it is open. */
 void clp_window_init(struct clp_window *window, struct clp_recorder *recorder, bool memory);
 
-/* Closes it and gives everything up, its recorder too; an exception that is set stays. */
+/* Closes it and gives everything up, its recorder too, as soon as nobody holds it; an exception that is set
+ * stays. */
 void clp_window_clear(struct clp_window *window);
 
-/* False with an exception set: then some functions are not recorded, or still are. */
+/* False with an exception set: then some functions are not recorded, or still are. Opening may run Python
+ * code before it begins. */
 bool clp_window_open(struct clp_window *window);
 bool clp_window_close(struct clp_window *window);
 
@@ -38,11 +56,13 @@ void clp_window_end(struct clp_window *window);
  * with an exception set. */
 bool clp_window_add(struct clp_window *window, uint32_t function, bool known);
 
-/* The same of one with this description, which gets its number. */
-bool clp_window_add_function(struct clp_window *window, const struct clp_function *wanted,
-                             uint32_t *number);
+/* Adds a function to the window's: `wanted` describes it but for its file and name, two str. *number: the one
+ * that it got. False with an exception set. */
+bool clp_window_add_function(struct clp_window *window, PyObject *file, PyObject *name,
+                             const struct clp_function *wanted, uint32_t *number);
 
-/* It is not any more; when nobody else has it, it runs its own code. False with an exception set. */
+/* Takes the function from the window's; when nobody else has it, it runs its own code. False with an exception
+ * set. */
 bool clp_window_remove(struct clp_window *window, uint32_t function);
 
 #endif

@@ -50,15 +50,18 @@ static bool takes_blocks(const struct clp_profiler *self)
     return self->window.recorder != NULL && !self->ended && self->window.open;
 }
 
+/* NULL: with an exception set, or because another thread has closed the profiler meanwhile. */
 static struct clp_stay *open_block(struct clp_profiler *self, PyFrameObject *frame, PyObject *name)
 {
     struct clp_recorder *recorder = self->window.recorder;
     struct clp_own_work work = clp_own_work_begin(recorder);
-    struct clp_stay *stay = clp_blocks_open(&self->window, self->texts, frame, name);
+    struct clp_stay *stay = clp_blocks_open(&self->window, frame, name);
 
     clp_own_work_end(recorder, work);
     if (stay != NULL)
         clp_blocks_begin(stay);
+    else if (self->window.recorder == NULL)
+        PyErr_Clear();
     return stay;
 }
 
@@ -66,10 +69,15 @@ static PyObject *block_enter(PyObject *self, PyObject *nothing)
 {
     struct block *block = (struct block *)self;
     PyFrameObject *frame = frame_of_with();
+    struct clp_stay *stay = NULL;
 
     (void)nothing;
     if (block->stay == NULL && frame != NULL && takes_blocks(clp_profiler_of(block->profiler)))
-        block->stay = open_block(clp_profiler_of(block->profiler), frame, block->name);
+        stay = open_block(clp_profiler_of(block->profiler), frame, block->name);
+    if (block->stay == NULL)
+        block->stay = stay;
+    else if (stay != NULL) /* another thread has entered it meanwhile */
+        clp_blocks_close(stay);
     Py_XDECREF(frame);
     return PyErr_Occurred() ? NULL : Py_NewRef(self);
 }
@@ -134,11 +142,11 @@ static bool check_frame(PyObject *frame)
 
 PyObject *clp_with_block_enter(PyObject *self, PyObject *frame)
 {
-    if (!check_frame(frame) ||
-        (takes_blocks(clp_profiler_of(self)) &&
-         open_block(clp_profiler_of(self), (PyFrameObject *)frame, NULL) == NULL))
+    if (!check_frame(frame))
         return NULL;
-    Py_RETURN_NONE;
+    if (takes_blocks(clp_profiler_of(self)))
+        (void)open_block(clp_profiler_of(self), (PyFrameObject *)frame, NULL);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 PyObject *clp_with_block_leave(PyObject *self, PyObject *frame)

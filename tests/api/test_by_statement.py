@@ -87,12 +87,25 @@ def test_without_it_lines_count(script, tmp_path):
     assert {6, 7, 8, 9, 12, 14}.issubset(hits(ended)["f"])
 
 
+GENERATES = """text = '@profile\\ndef f(n):\\n    return (n\\n            + 1)\\n'
+%s
+names = {"profile": profile}
+exec(compile(text, "gone.py", "exec"), names)
+print(names["f"](1))
+"""
+
+
+@only_probes
+def test_source_that_was_compiled_from_a_text(script, tmp_path):
+    ended = run_ckernprof(["-l", "--by-statement", script(GENERATES % "")], tmp_path)
+    assert (ended.err, ended.code) == ("", 0) and ended.out.startswith("2\n")
+    assert hits(ended)["f"] == {3: 1}
+
+
 @only_probes
 def test_source_that_cannot_be_read(script, tmp_path):
     """Then lines count, as they do without."""
-    text = "def f(n):\n    return (n\n            + 1)\n"
-    path = script(f"names = {{'profile': profile}}\nexec(compile('@profile\\n' + {text!r}, 'gone.py', 'exec'), names)\n"
-                  "print(names['f'](1))\n")
+    path = script(GENERATES % "import ast; text = ast.parse(text)")
     ended = run_ckernprof(["-l", "--by-statement", path], tmp_path)
     assert (ended.err, ended.code) == ("", 0) and ended.out.startswith("2\n")
     assert len(hits(ended)["f"]) == 2

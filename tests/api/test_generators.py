@@ -325,3 +325,42 @@ def test_the_stack_is_balanced_afterwards(tmp_path):
     for name, mark in (("deep", "at the bottom"), ("caller", "calls deep")):
         time = profile.line(name, line_of(path, "# " + mark))["time"]
         assert abs(time - spun) < 0.2 * spun + 3_000_000, mark
+
+NOT_BEGUN = """
+import contextlib
+
+@profile
+def gen():
+    yield 1
+@profile
+async def co():
+    return 1
+@profile
+async def agen():
+    yield 1
+
+def ends(step):
+    with contextlib.suppress(KeyError, StopIteration):
+        step()
+
+for _ in range(50):
+    gen()                                       # dropped
+    gen().close()
+    co().close()
+    ends(lambda: gen().throw(KeyError))
+    ends(lambda: co().throw(KeyError))
+    ends(lambda: agen().athrow(KeyError).send(None))
+next(gen())
+ends(lambda: co().send(None))
+ends(lambda: agen().__anext__().send(None))
+"""
+
+
+@pytest.mark.parametrize("name", ("gen", "co", "agen"))
+def test_a_body_that_never_began_has_no_time(name, tmp_path):
+    (tmp_path / "program.py").write_text(NO_PROFILE + NOT_BEGUN)
+    ended = run_ckernprof(["-lq", "program.py"], tmp_path)
+    assert (ended.err, ended.code) == ("", 0)
+    function = ended.profile().function(name)
+    assert sum(function["lines"]["hits"]) == 1
+    assert function["total"] == sum(function["lines"]["time"])

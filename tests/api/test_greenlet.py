@@ -593,6 +593,45 @@ print(Loader.__dict__["exec_module"] is before)
         assert (ended.err, ended.out) == ("", "1\nTrue\n")
 
 
+PATCHED = """
+from importlib.machinery import SourceFileLoader
+import clineprof, sys
+Loader = SourceFileLoader.__mro__[3]
+def f(): return 1
+def profiled(then=lambda: None):
+    profiler = clineprof.Profiler(tracer=TRACER)
+    profiler(f)()
+    then()
+    profiler.close()
+def patch(name):
+    inner = Loader.exec_module
+    def exec_module(self, module):
+        print(name)
+        return inner(self, module)
+    Loader.exec_module = exec_module
+sys.path.insert(0, "")
+profiled()
+BODY
+import module
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "seen"),
+    [
+        ("patch('after'); profiled()", ["after"]),
+        ("profiled(lambda: patch('within')); profiled()", ["within"]),
+        ("patch('after'); profiled(lambda: patch('within')); profiled()", ["within", "after"]),
+        ("own = Loader.exec_module; profiled(lambda: patch('')); Loader.exec_module = own; profiled()", []),
+    ],
+)
+def test_what_the_program_puts_there_stays(tmp_path, body, seen):
+    (tmp_path / "module.py").write_text("")
+    (tmp_path / "it.py").write_text(PATCHED.replace("TRACER", repr(TRACER)).replace("BODY", body))
+    ended = run_python(["it.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.err, ended.out.split()) == ("", seen)
+
+
 # ---- a process that ends at once ----
 
 KILLED = """

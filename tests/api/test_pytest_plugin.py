@@ -965,3 +965,16 @@ def test_every_option_and_limit_is_on_the_page(project):
     marker = re.search(r"line_limits\((.*?)\)", project.pytest("--markers").out)[1]
     told = re.findall(r"^\| `(\w+)=\w+`", PAGE, re.M)
     assert told == [name for name in marker.split(", ") if name != "functions"]
+
+
+def test_a_session_does_not_write_over_one_that_has_ended_meanwhile(project):
+    project.write("tests/test_outer.py", """
+import subprocess, sys
+def test_outer():
+    words = [sys.executable, "-m", "pytest", "--clineprof=shop", "tests/test_shop.py"]
+    assert subprocess.run(words, capture_output=True).returncode == 0
+""")
+    ended = project.pytest("--clineprof=shop", "tests/test_outer.py")
+    assert ended.code == 0, ended.out
+    [own] = re.findall(r"Wrote profile results to '(pytest-\d+\.lprof)'", ended.out)
+    assert project.hits("total") == TOTAL and project.profile(own)

@@ -302,6 +302,28 @@ def test_known_gaps(program, way, script, tmp_path):
     check(program, script, tmp_path, way)
 
 
+def test_a_program_that_has_replaced_what_finds_objects_is_told(script, tmp_path):
+    ended = probed([script("""
+import gc
+@profile
+def counted(): pass
+counted()
+gc.get_referrers = gc.get_objects = lambda *_: None
+def factory():
+    def made():
+        return 1
+    return made
+first, second = factory(), factory()
+try:
+    profile(first)
+except TypeError as error:
+    print(error)
+print(second())
+""")], tmp_path)
+    assert (ended.err, ended.code) == ("", 0)
+    assert own_messages_removed(ended.out) in ("1\n", "clineprof: the module gc finds no list\n1\n")
+
+
 def test_equal_code_is_not_the_same_code(script, tmp_path):
     """Selected is one object, not what compares equal to it."""
     program = """

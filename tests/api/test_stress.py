@@ -27,11 +27,14 @@ def hits_of(profile):
 def test_hits_every_time(path, tmp_path):
     if path.stem == "greenlets":
         pytest.importorskip("greenlet")
-    bare, expected = run_python([path], tmp_path), expected_hits(path)
+    # where the program uses clineprof itself, with the tracer under test
+    uses = {"env": {"PYTHONPATH": str(BUILD / "python")}} if path.stem == "profilers" else {}
+    words = [path, *([TRACER] if uses and TRACER else [])]
+    bare, expected = run_python(words, tmp_path, **uses), expected_hits(path)
     assert (bare.err, bare.code) == ("", 0) and len(expected) > 2
     for i in range(REPEATS):
         options = ["-l", "-p", path, *OPTIONS.get(path.stem, []), "-o", "it.lprof"]
-        ended = run_ckernprof([*options, path], tmp_path, timeout=300)
+        ended = run_ckernprof([*options, *words], tmp_path, timeout=300, **uses)
         assert (own_messages_removed(ended.out), ended.err, ended.code) == (bare.out, "", 0)
         hits = hits_of(ended.profile("it.lprof"))
         assert {line: hits.get(line, 0) for line in expected} == expected, f"run {i + 1}"

@@ -75,6 +75,33 @@ def strict_json(content):
     return json.loads(content.decode("ascii"), parse_constant=refuse)
 
 
+# ---- times that are estimates ------------------------------------------------------------------
+
+
+@pytest.fixture
+def short(tmp_path):
+    """Lines with more and less left than half of what was taken off, and one that only returns."""
+    function = profiles.function("app/work.py", 1, "short", [
+        {"line": 2, "hits": 3, "time": 40, "self": 40, "max": 20},
+        {"line": 3, "hits": 3, "time": 30, "self": 30, "max": 20},
+        {"line": 4, "hits": 3, "time": 9, "self": 9, "max": 3},
+    ])  # fmt: skip
+    function["lines"]["raw_self"] = function["lines"]["raw_time"] = [100, 100, 0]
+    profiles.write(tmp_path / "known.lprof", [function])
+    return tmp_path
+
+
+def test_times_that_are_estimates_are_marked(short):
+    [function] = strict_json(export(short, "json"))["functions"]
+    assert [line.get("below_resolution") for line in function["lines"]] == [None, True, True]
+    rows = rows_of(export(short, "csv"))
+    assert [row["below_resolution"] for row in rows] == ["False", "True", "True"]
+    code = "import clineprof; f = clineprof.load('known.lprof').functions[0]; " \
+           "print([line.below_resolution for line in f.lines])"
+    said = run_python(["-c", code], short, env={"PYTHONPATH": BUILD_FOLDER / "python"})
+    assert said.out == "[False, True, True]\n", said.err
+
+
 # ---- json --------------------------------------------------------------------------------------
 
 
@@ -157,7 +184,7 @@ def test_csv_has_a_row_for_each_line(known):
     assert rows[3] == {
         "file": "app/work.py", "function": "main", "first_line": "5", "line": "7", "hits": "3",
         "time_ns": "3200000", "raw_time_ns": "3200010", "self_ns": "200000",
-        "raw_self_ns": "200010", "await_ns": "0", "max_ns": "1000000",
+        "raw_self_ns": "200010", "await_ns": "0", "max_ns": "1000000", "below_resolution": "False",
         "rss_bytes": str(10 * MIB), "grown_bytes": str(40 * MIB), "released_bytes": str(41 * MIB),
         "increment_bytes": str(-MIB), "self_increment_bytes": str(-MIB),
         "largest_bytes": str(-41 * MIB), "allocated_bytes": "0", "blocks": "0",
@@ -182,6 +209,19 @@ def test_csv_defuses_formulas(tmp_path, text):
     profiles.write(tmp_path / "p", [f], [profiles.text(f, text + "\n")])
     [row] = rows_of(export(tmp_path, "csv", profile="p"))
     assert [row[key] for key in ("file", "function", "text")] == ["'" + text] * 3
+
+
+@pytest.mark.parametrize("live", ["=1+1", "+1", "-1", "@SUM(A1)"])
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\v", "\f", "\x85", "\u2028", "\u2029"])
+def test_csv_begins_no_row_within_a_text(tmp_path, end, live):
+    """Some readers take each of these for the end of a row, and csv quotes CR from Python 3.13 on only."""
+    text = "x" + end + live
+    f = profiles.function(text, 1, text, [{"line": 1, "hits": 1}])
+    profiles.write(tmp_path / "p", [f], [profiles.text(f, "y\v" + live)])
+    content = export(tmp_path, "csv", profile="p").decode("utf-8")
+    assert len(content.splitlines()) == 2 and "x" in content
+    [row] = rows_of(content.encode("utf-8"))
+    assert row["file"].endswith(live) and row["file"].startswith("x\\x") and row["text"] == "y\\x0b" + live
 
 
 @pytest.mark.parametrize("text", ["    x = -1", "a=1", "", "'''docs'''"])

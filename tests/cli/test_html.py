@@ -284,6 +284,17 @@ def test_what_awaits_and_what_lives_has_columns(page, tmp_path):
             ] == ["3.00 MiB", "4,000", "2.00 MiB", "3,000", "1.00 MiB", "512 B"]  # fmt: skip
 
 
+def test_times_that_are_estimates_say_so(page, tmp_path):
+    one = function("f", 1, "def f():\n    x = 1\n    y = 2\n", {
+        "line": [2, 3], "hits": [1, 1], "time": [100, 20], "self": [100, 20], "raw_self": [110, 110],
+    }, 120)  # fmt: skip
+    path, _ = make(tmp_path, write(tmp_path / "p", [one]))
+    page.open(path)
+    found = page.js("""return [...document.querySelectorAll("td.estimate")].map(
+        cell => [cell.closest("tr").firstChild.textContent, cell.title.split(":")[0]])""")
+    assert found and {tuple(cell) for cell in found} == {("3", "An estimate")}
+
+
 def test_raw_times_and_no_memory(page, tmp_path):
     one = known()[1]
     one["lines"]["raw_time"], one["lines"]["raw_self"] = [220 * MS, 110 * MS], [180 * MS, 110 * MS]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """--leaks and --fail-on-leak: who leaks is named, who does not is not accused."""
 
+import re
+
 import leak_truth
 import pytest
 from harness import FIXTURES, SANITIZED, line_of, run_ckernprof, run_viewer
@@ -215,6 +217,64 @@ def test_assert_no_leaks(script):
     assert out[9] == "TypeError assert_no_leaks() needs something to call, not 7"
     assert out[10] == "ValueError limit is a number of bytes, not negative"
     assert out[11] == "AssertionError 1 line leaked in 200 calls:"
+
+
+GROWING = """
+import clineprof, itertools
+NAMES = [str(number) for number in range(100_000)]
+
+def growing_bytes(at, things=bytearray()):
+    things.extend(b"x" * 200_000)
+
+def growing_list(at, things=[]):
+    things.extend([None] * 25_000)
+
+def growing_dict(at, things={}):
+    things.update(dict.fromkeys(NAMES[at * 5_000 : at * 5_000 + 5_000]))
+
+def growing_text(at, things=[""]):
+    things[0] += "x" * 200_000
+
+def ring(at, things=bytearray(1_000_000)):
+    things[at * 10_000 : at * 10_000 + 10_000] = b"x" * 10_000
+
+def full_after_three(at, things={}):
+    things.update(dict.fromkeys(NAMES[: min(at, 2) * 5_000]))
+
+def cleared(at, things=[]):
+    things.extend([None] * 25_000)
+    if at % 3 == 2:
+        things.clear()
+
+def replaced(at, things=[None]):
+    things[0] = sorted(NAMES[: 10_000 + at % 2 * 5_000])
+
+for name, function in list(globals().items()):
+    count = itertools.count()
+    if callable(function):
+        try:
+            clineprof.assert_no_leaks(lambda: function(next(count)), limit=1000, functions=[function])
+            print(name, "keeps nothing")
+        except AssertionError as error:
+            print(name, str(error).splitlines()[1].split(": ")[1])
+"""
+
+
+@pytest.mark.once
+def test_assert_no_leaks_of_a_thing_that_grows(script):
+    from harness import run_python
+
+    path = script(GROWING)
+    ended = run_python([path], path.parent, env={"PYTHONPATH": build_path()})
+    assert ended.code == 0, ended.err
+    told = dict(line.split(" ", 1) for line in ended.out.splitlines())
+    for name in ("bytes", "list", "text"):
+        size, each = re.fullmatch(r"(\d+) bytes, (\d+) per call", told.pop("growing_" + name)).groups()
+        assert int(size) == pytest.approx(1_000_000, rel=0.1), name
+        assert int(each) == pytest.approx(200_000, rel=0.1), name
+    assert re.fullmatch(r"\d{6} bytes, \d+ per call", told.pop("growing_dict"))
+    names = ["ring", "full_after_three", "cleared", "replaced"]
+    assert told == dict.fromkeys(names, "keeps nothing")
 
 
 @pytest.mark.once

@@ -728,7 +728,7 @@ if __name__ == "__main__":
     process = context.Process(target=inner, args=(5,))
     process.start()
     process.join()
-    print(process.exitcode, type(sys.path), sum("clineprof" in part for part in sys.path))
+    print(process.exitcode, type(sys.path), sum(os.path.isdir(part + "/clineprof") for part in sys.path))
 """
 DONE = "111\n11\n0 <class 'list'> 0\n"
 
@@ -831,7 +831,7 @@ work(2)
     ended = run_ckernprof(["-l", "-q", OPTION, "-o", "out/x.lprof", "prog.py"], tmp_path)
     assert ended.out == "4\n"
     assert re.fullmatch(
-        r"ckernprof: process \d+ cannot keep its profile in '.*/out/x\.lprof\.\d+\.\d+\.live': "
+        r"ckernprof: process \d+ cannot keep its profile in '.*/out/x\.lprof\.\d+-[0-9a-f]{12}\.\d+\.live': "
         r"No such file or directory; it is lost\n", ended.err)
     profile = Profile(tmp_path / "out" / "x.lprof")
     profile.folder = tmp_path
@@ -851,7 +851,7 @@ else:
     ended = run_ckernprof(["-l", "-q", OPTION, "-o", "out/x.lprof", "prog.py"], tmp_path)
     assert (ended.code, ended.out) == (0, "3\n")
     assert re.fullmatch(
-        r"ckernprof: cannot keep '.*/out/x\.lprof\.\d+\.\d+\.live' while the program runs: No such "
+        r"ckernprof: cannot keep '.*/out/x\.lprof\.\d+-[0-9a-f]{12}\.\d+\.live' while the program runs: No such "
         r"file or directory; its profile is lost\n", ended.err)
 
 
@@ -895,15 +895,19 @@ settle(pid)
     assert len(left_over(tmp_path)) == 1
 
 
+FAMILY = "FAMILY = os.environ['CLINEPROF_CHILDREN'].partition(chr(31))[0]\n"
+
+
 def test_files_of_another_run_are_none_of_ours(program, tmp_path):
-    """One of long ago that had our number."""
-    program("""
+    """Whatever their names are: each live file says in which run its process took part."""
+    program(FAMILY + """
 import struct
 work(2)
-data = bytearray(open("prog.py.lprof.live", "rb").read())
-[start] = struct.unpack_from("d", data, 40)
-struct.pack_into("Qd", data, 32, 77, start - 1000)
-open("prog.py.lprof.%d.77.live" % os.getpid(), "wb").write(data)
+data = open("prog.py.lprof.live", "rb").read()
+token = int(FAMILY.partition("-")[2], 16)
+assert data.count(struct.pack("=Q", token)) == 1
+data = data.replace(struct.pack("=Q", token), struct.pack("=Q", token ^ 1))
+open("prog.py.lprof.%s.77.live" % FAMILY, "wb").write(data)
 """)
     ended = run_ckernprof(["-l", "-q", OPTION, "prog.py"], tmp_path)
     assert ended.err == ""
@@ -914,7 +918,7 @@ open("prog.py.lprof.%d.77.live" % os.getpid(), "wb").write(data)
 
 
 def test_a_file_that_a_killed_process_had_only_begun_is_taken_away(program, tmp_path):
-    program("""
+    program(FAMILY + """
 work(2)
 gone = subprocess.Popen(["true"])
 gone.wait()
@@ -922,7 +926,7 @@ other = subprocess.Popen(["sleep", "600"], stdout=-3, stderr=-3)
 print(other.pid)
 contents = {gone.pid: bytes(9000), other.pid: bytes(9000), 99999998: b"", 99999999: b"mine"}
 for pid, content in contents.items():
-    open("prog.py.lprof.%d.%d.live" % (os.getpid(), pid), "wb").write(content)
+    open("prog.py.lprof.%s.%d.live" % (FAMILY, pid), "wb").write(content)
 """)
     ended = run_ckernprof(["-l", "-q", OPTION, "prog.py"], tmp_path)
     pid = int(ended.out)

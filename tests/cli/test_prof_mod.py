@@ -319,6 +319,19 @@ def test_a_class_has_the_functions_that_it_holds(family):
     assert names_of(family, "-p", "far.Class", "run.py") == {"Class.method", "base"}
 
 
+def test_what_is_imported_is_counted_below_its_decorators(family):
+    """contextmanager's wrapper is named after the function, and is the code of every other one."""
+    manager = "import contextlib\n@contextlib.contextmanager\ndef opened(): yield 1\n"
+    held = "class Class:\n    opened = staticmethod(opened)\n"
+    (family / "fam" / "util.py").write_text(manager + held)
+    (family / "fam" / "mod.py").write_text("from .util import opened\n")
+    (family / "run.py").write_text(manager + "from fam import mod\nwith opened(), mod.opened(): pass\n")
+    ended = run_ckernprof(["-lq", "-p", "fam.mod", "run.py"], family)
+    assert selected(ended, family) == {"fam/mod.py": {"<module>"}, "fam/util.py": {"opened"}}
+    (family / "run.py.lprof").unlink()
+    assert names_of(family, "-p", "fam.util.Class", "run.py") == {"opened"}
+
+
 def test_modules_of_a_package_that_is_run(family):
     assert names_of(family, "-p", "fam.mod", "-m", "fam") == {"own", "shared"}
     assert names_of(family, "-p", "fam.mod", "-m", "fam.main") == {"own", "shared"}

@@ -4,8 +4,9 @@
 import re
 import sys
 
+import profiles
 import pytest
-from harness import BUILD, Profile, run, run_ckernprof, run_viewer
+from harness import BUILD, SANITIZED, Profile, run, run_ckernprof, run_viewer
 
 PROGRAM = '''
 @profile
@@ -337,3 +338,15 @@ def test_columns_and_keys_there_are_not(words, told, script, tmp_path):
     ):
         assert (ended.code, ended.out) == (2, "") and ended.err.count("\n") == 1
         assert told in ended.err
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer needs all addresses")
+def test_part_of_a_report_does_not_replace_a_file(tmp_path):
+    """A line of 16 MiB is to be read, and shown as four times as much, with little memory."""
+    text = "def f(): # " + "\x01" * (16 << 20) + "\n"
+    profiles.write(tmp_path / "x.lprof", profiles.function("f", {1: (1, 1)}, text=text))
+    (tmp_path / "report.txt").write_text("of yesterday")
+    ended = run_viewer(["-o", "report.txt", "x.lprof"], tmp_path, addresses=128 << 20)
+    assert (ended.code, ended.err) == (1, "clineprof: cannot write to report.txt: Cannot allocate memory\n")
+    assert (tmp_path / "report.txt").read_text() == "of yesterday"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.txt", "x.lprof"]

@@ -86,6 +86,20 @@ def test_heat_and_syntax(folder):
     assert screen.look("Function:", "load") == ("cyan", True)
 
 
+def test_times_that_are_estimates_are_italic(tmp_path):
+    lines = {2: dict(hits=1, time=100, self=100, raw_self=110_000),
+             3: dict(hits=1, time=20, self=20, raw_self=110_000)}
+    write(tmp_path / "s.lprof", [function("/p/s.py", 1, "f", "def f():\n    x = 1\n    y = 2\n", lines)])
+    screen = view(tmp_path, "s.lprof")
+
+    def italic(row_text, text):
+        at = screen.row(row_text)
+        return screen.screen.buffer[at][screen.rows[at].index(text)].italics
+
+    assert not italic("x = 1", "100.0") and italic("y = 2", "20.0")
+    assert "italics are estimates" in screen.rows[screen.row("italics")]
+
+
 STRINGS = '''\
 def f():
     text = """

@@ -35,6 +35,7 @@ import contextlib
 import gc
 import itertools
 import sys
+import types
 import zlib
 
 try:
@@ -162,6 +163,32 @@ class Quiet:
         await Pause(2); return self.__exit__(kind, error, trace)
 
 
+class Rough:
+    """Raises when it is entered, or when it is left; or it stops what is raised, or does nothing."""
+    def __init__(self, n): self.n = n % 5
+
+    @profile
+    def __enter__(self):
+        if self.n == 1: raise Odd("enter")
+        return self.n
+
+    @profile
+    def __exit__(self, kind, error, trace):
+        note(kind and (kind.__name__, FORGETS or trace.tb_lineno))
+        if self.n in (2, 3): raise KeyError("exit")
+        return self.n == 4
+
+    @profile
+    async def __aenter__(self):
+        if self.n: await Pause(3)
+        return self.__enter__()
+
+    @profile
+    async def __aexit__(self, *what):
+        if self.n != 2: await Pause(4)
+        return self.__exit__(*what)
+
+
 class Pause:
     def __init__(self, n): self.n = n
 
@@ -233,6 +260,20 @@ def passing(function):
 
 
 def scaled(a, b=2): return lambda function: function
+
+
+def replacing(function):
+    """Gives it other code, as types.coroutine does."""
+    function.__code__ = function.__code__.replace(co_stacksize=function.__code__.co_stacksize + 1)
+    return function
+
+
+def remade(function):
+    """Another function of a copy of its code."""
+    made = types.FunctionType(function.__code__.replace(), function.__globals__, function.__name__,
+                              function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 '''
 
 TAIL = '''
@@ -722,6 +763,9 @@ while x > 97: x = same(x) % 90
 with Quiet($e): x += 1
 with Quiet($e) as $1, Quiet(2): x += $e
 with Quiet(2): raise Odd(n)
+with Rough(n), Rough($e) as $1: x += $e
+with Rough($e), Rough(n): raise Odd(n)
+with Quiet(n), Rough(n + 1), Rough($e): x = $e
 def $1(a=n): return a + 1
 class $1: field = n
 class $1: pass
@@ -989,6 +1033,44 @@ with (
     Quiet($e)
 ):
     $body
+
+with Rough($e):
+    $body
+
+with Rough(n), Rough($e) as $1:
+    $body
+    ? raise Odd(n)
+
+with Quiet(n), Rough(n + 1), Rough(n + 2) as y:
+    $body
+
+try:
+    with Rough($e) as $1, \
+            Rough(n),$b Quiet($e):
+        $body
+        ? raise KeyError(n)
+except (Odd, KeyError):
+    $body
+
+try:
+    with (Rough(n + 1),$b Rough($e),$b Rough(n)):
+        ? if $c: return
+        $body
+        ? raise Odd(n)
+? except Odd: x += 1
+finally:
+    $body
+
+for $1 in $i:
+    with Rough($e), Rough(n + 3) as $2:
+        $loop
+        ? if $c: continue
+        ? if $c: break
+        ? raise Odd(n)
+
+with Rough(n + 3), Rough(n + 1):
+    with Rough(x), Quiet(n): x += $e
+    ? $body
 
 with contextlib.suppress(Odd,$b KeyError):
     $body
@@ -1259,6 +1341,10 @@ with Quiet(n):
 with Quiet((yield x) or 0) as $1, Quiet(1):
     yield $1
 
+with Rough(n), Rough($e) as $1:
+    yield $1
+    ? raise Odd(n)
+
 for $1 in range(2): yield $1
 
 for $1 in $i:
@@ -1315,6 +1401,35 @@ async with Quiet(2): x += await later(n)
 async with (Quiet($e),$b Quiet(0) as y):
     $body
     if $c: raise KeyError(x)
+
+async with Rough($e):
+    $body
+
+async with Rough(n + 3), Rough($e) as $1:
+    $body
+    ? raise Odd(n)
+
+async with Rough(n + 1), Quiet(n), Rough(n + 2): x += await later(n)
+
+try:
+    async with Rough($e) as $1, \
+            Rough(n),$b Rough(n + 2):
+        $body
+        ? raise KeyError(n)
+except (Odd, KeyError):
+    $body
+
+for $1 in $i:
+    async with Rough($e), Rough(n + 3) as $2:
+        $loop
+        ? if $c: continue
+        ? if $c: break
+        ? raise Odd(n)
+
+async with Rough(n + 3):
+    with Rough(n), Quiet(x):
+        $body
+        ? raise Odd(n)
 
 try:
     await Pause($e)
@@ -1441,6 +1556,8 @@ x += None
     )
 )
 
+DECORATORS = ("@passing", "@scaled(1,\n  b=3)", "@replacing", "@remade")
+
 PARAMETERS = (
     "n",
     "n",
@@ -1500,7 +1617,8 @@ class Writer:
             if mark == "f":
                 return names.get("f", place.name)
             if mark == "b":
-                return "\n" * self.pick((1, 1, 1, 2)) + " " * 2 if self.likely(0.3) else ""
+                breaks = self.pick((1, 1, 1, 2)) + self.gap()
+                return "\n" * breaks + " " * 2 if self.likely(0.3) else ""
             if mark == "N":
                 return "\n"
             if mark == "l":
@@ -1675,10 +1793,8 @@ class Writer:
     def function(self, place):
         """Its lines, decorators first."""
         decorators = ["@profile"] if place.outer or self.likely(0.7) else []
-        if self.likely(0.1):
-            decorators.insert(
-                self.pick((0, len(decorators))), self.pick(("@passing", "@scaled(1,\n  b=3)"))
-            )
+        if self.likely(0.12):
+            decorators.insert(self.pick((0, len(decorators))), self.pick(DECORATORS))
         inside = []
         outer_globals, self.globals = self.globals, False
         if not place.outer and self.likely(0.3):
@@ -1899,6 +2015,12 @@ class Function(NamedTuple):
     rounds: int = 1  # of five arguments each; 0: one argument is enough
 
 
+def wide_gaps(chance):
+    """Lines that lie farther apart than the one byte in which the interpreter keeps their distance."""
+    rarely = [0] * chance.choice((2, 6, 12))
+    return lambda: chance.choice([*rarely, 100, chance.randint(130, 300)])
+
+
 def written(seed, index, chance):
     """A function, whether it compiles or not."""
     name = f"f{index}"
@@ -1910,8 +2032,8 @@ def written(seed, index, chance):
         kind = chance.choices(list(KINDS), KINDS.values())[0]
         size = chance.choice((2, 4, 6, 8, 12, 16, 24))
         gap = chance.choice((lambda: 0, lambda: chance.choice([0] * 9 + [1, 3])))
-        if chance.random() < 0.02:
-            gap = lambda: chance.choice([0, 1, 9, 100, 300])  # noqa: E731
+        if chance.random() < 0.08:
+            gap = wide_gaps(chance)
         texts = Writer(chance, size, gap).function(Place(kind, name))
     return Function(name, kind, lines_of(texts), 6 if chance.random() < 0.05 else 1)
 

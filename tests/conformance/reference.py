@@ -10,10 +10,18 @@ these code objects. Two more events are watched but never counted: PY_START, for
 one-line functions only then; PY_RESUME, for without it LINE at a yield depends, since 3.13, on
 whether it was ever resumed before. Before 3.12, line events of sys.settrace are counted.
 
-3.12 and 3.13 misread the instruction executed before in two places and tell a line twice: behind an
-inlined call when a jump leads to the same place (`r = n and f(n)`), and in functions with wide gaps
-behind an `async for`. There every instruction is watched, and LINE counts only where the instruction
-before belongs to another line or resumed the body.
+3.12 and 3.13 misread the instruction executed before and tell a line twice. (Python/instrumentation.c)
+3.12 takes a call of Python code to stand in its own inline cache, which has no line, once it has
+returned or raised: where a jump or a handler on the same line is next (`r = n and f(n)`). 3.13 does not
+look at the instruction before where a handler begins a line that lies far below the first line of its
+function (COMPUTED_LINE_LINENO_CHANGE); both have their trouble there behind an `async for`. So every
+instruction is watched, and LINE counts only where the instruction before belongs to another line or
+resumed the body. That is the instruction executed before, and behind a RERAISE that puts back the place of
+its exception, as those of `with` and `finally` do, the one at that place.
+
+With REFERENCE_COPIES in the environment a copy that a program makes of selected code counts for it: a code
+object of the same place, name and instructions. Before 3.11, which knows columns, two equal functions on one
+line are taken for such copies.
 
 OUT.json holds [file, first line, name, {line: hits}] for every function, also one that never ran.
 """
@@ -23,6 +31,7 @@ import builtins
 import collections
 import functools
 import json
+import os
 import sys
 import threading
 import types
@@ -39,11 +48,20 @@ def is_named_in(thing, owner):
     return thing.__qualname__.startswith(owner.__qualname__ + ".")
 
 
+COPIES = "REFERENCE_COPIES" in os.environ
+
+
+def place_of(code):
+    return code.co_filename, code.co_firstlineno, code.co_name, code.co_code, code.co_linetable
+
+
 class Selection:
     """Code objects by identity: equal functions in different places have equal code objects."""
 
     def __init__(self):
         self.codes = {}  # id -> (code, name, {line: hits})
+        self.places = {}  # what copies have in common -> id of the original
+        self.copies = set()  # ids; they have the hits of their originals
 
     def profile(self, thing):
         self.add(thing)
@@ -71,7 +89,18 @@ class Selection:
         if id(code) not in self.codes:
             # += on a defaultdict with an int key is never interrupted by another thread
             self.codes[id(code)] = code, name, collections.defaultdict(int)
+            self.places.setdefault(place_of(code), id(code))
             self.watch(code)
+
+    def find_copy(self, code):
+        """Is it selected, or a copy of what is?"""
+        known = not COPIES or id(code) in self.codes
+        original = None if known else self.places.get(place_of(code))
+        if original is not None:
+            self.codes[id(code)] = code, *self.codes[original][1:]
+            self.copies.add(id(code))
+            self.watch(code)
+        return id(code) in self.codes
 
 
 class Monitored(Selection):
@@ -81,8 +110,9 @@ class Monitored(Selection):
         events = sys.monitoring.events
         sys.monitoring.use_tool_id(self.TOOL, "reference")
         sys.monitoring.register_callback(self.TOOL, events.LINE, self.on_line)
-        for watched in (events.PY_START, events.PY_RESUME):
-            sys.monitoring.register_callback(self.TOOL, watched, lambda *ignored: None)
+        sys.monitoring.register_callback(self.TOOL, events.PY_RESUME, lambda *ignored: None)
+        sys.monitoring.register_callback(self.TOOL, events.PY_START, self.on_start)
+        sys.monitoring.set_events(self.TOOL, events.PY_START)
 
     def stop(self):
         # freeing the tool alone leaves the callbacks in place on 3.12
@@ -94,6 +124,9 @@ class Monitored(Selection):
         sys.monitoring.set_local_events(
             self.TOOL, code, events.LINE | events.PY_START | events.PY_RESUME
         )
+
+    def on_start(self, code, *ignored):
+        self.find_copy(code)
 
     def on_line(self, code, line):
         self.codes[id(code)][2][line] += 1
@@ -111,9 +144,10 @@ class Watched(Monitored):
         super().start()
         monitoring, events = sys.monitoring, sys.monitoring.events
         monitoring.register_callback(self.TOOL, events.INSTRUCTION, self.on_instruction)
-        for resumes in (events.PY_START, events.PY_RESUME, events.PY_THROW):
+        for resumes in (events.PY_RESUME, events.PY_THROW):
             monitoring.register_callback(self.TOOL, resumes, self.on_resume)
-        monitoring.set_events(self.TOOL, events.PY_THROW)
+        monitoring.register_callback(self.TOOL, events.RERAISE, self.on_reraise)
+        monitoring.set_events(self.TOOL, events.PY_START | events.PY_THROW | events.RERAISE)
 
     def watch(self, code):
         super().watch(code)
@@ -123,11 +157,20 @@ class Watched(Monitored):
         events = sys.monitoring.get_local_events(self.TOOL, code)
         sys.monitoring.set_local_events(self.TOOL, code, events | sys.monitoring.events.INSTRUCTION)
 
+    def on_start(self, code, *ignored):
+        if self.find_copy(code):
+            self.before.pop(id(sys._getframe(1)), None)
+
     def on_resume(self, code, *ignored):
         self.before.pop(id(sys._getframe(1)), None)
 
     def on_instruction(self, code, offset):
         self.before[id(sys._getframe(1))] = self.lines[id(code)][offset]
+
+    def on_reraise(self, code, *ignored):
+        if id(code) in self.lines:
+            frame = sys._getframe(1)
+            self.before[id(frame)] = self.lines[id(code)][frame.f_lasti]
 
     def on_line(self, code, line):
         if self.before.get(id(sys._getframe(1))) != line:
@@ -147,7 +190,7 @@ class Traced(Selection):
         pass
 
     def on_call(self, frame, event, argument):
-        return self.on_line if id(frame.f_code) in self.codes else None
+        return self.on_line if self.find_copy(frame.f_code) else None
 
     def on_line(self, frame, event, argument):
         if event == "line":
@@ -172,7 +215,8 @@ def write(selection, out):
         json.dump(
             [
                 (code.co_filename, code.co_firstlineno, name, hits)
-                for code, name, hits in selection.codes.values()
+                for key, (code, name, hits) in selection.codes.items()
+                if key not in selection.copies
             ],
             stream,
         )

@@ -69,9 +69,10 @@ static void add_functions(struct run *run)
 static void set_up(struct run *run, struct input *input)
 {
     unsigned flags = next_byte(input);
-    uint64_t cost = flags & 1 ? next_byte(input) * UINT64_C(64) : 0;
-    const struct clp_costs costs = {.line = cost, .enter = {cost, 2 * cost}, .leave = {cost, 0},
-                                    .suspend = {0, cost}, .resume = {cost, cost}, .foreign = cost};
+    int64_t cost = flags & 1 ? next_byte(input) * INT64_C(64) : 0;
+    const struct clp_costs costs = {.line = cost, .enter = {cost, 2 * cost}, .leave = {-cost / 2, 0},
+                                    .suspend = {0, cost}, .resume = {cost, cost}, .last_line = cost,
+                                    .work = cost / 4, .instruction = cost / 8, .foreign = cost};
 
     *run = (struct run){.mem = clp_mem_system()};
     run->mem.resize = failing_resize;

@@ -138,9 +138,11 @@ static void set_cost(struct run *run)
 {
     const char *name = next_word(run);
     struct clp_costs costs = run->engine.costs;
-    const struct { const char *name; uint64_t *cost, *after; } table[] = {
+    const struct { const char *name; int64_t *cost, *after; } table[] = {
         {"line", &costs.line, NULL},
         {"foreign", &costs.foreign, NULL},
+        {"work", &costs.work, NULL},
+        {"instruction", &costs.instruction, NULL},
         {"last", &costs.last_line, NULL},
         {"enter", &costs.enter.before, &costs.enter.after},
         {"leave", &costs.leave.before, &costs.leave.after},
@@ -150,9 +152,9 @@ static void set_cost(struct run *run)
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name) == 0) {
-            *table[i].cost = (uint64_t)next_number(run);
+            *table[i].cost = next_number(run);
             if (table[i].after != NULL)
-                *table[i].after = (uint64_t)next_number(run);
+                *table[i].after = next_number(run);
             clp_engine_set_costs(&run->engine, &costs);
             return;
         }
@@ -391,6 +393,9 @@ static void run_event(struct run *run)
             else
                 clp_engine_note_rss(thread, run->resident);
             thread->reads++;
+            uint64_t cost = clp_engine_read_cost(&run->engine, (uint64_t)still);
+            now += (uint64_t)still - cost;
+            still = (int64_t)cost;
         }
         events[i].act(run, thread, now);
         clp_engine_stand_still(thread, (uint64_t)still);
@@ -546,13 +551,14 @@ static void check_complete(struct run *run)
 static void check_sums(struct run *run, const struct named_thread *named)
 {
     const struct clp_thread *thread = named->thread;
-    uint64_t self = thread->outside.self, correction = thread->outside.self_correction;
+    uint64_t self = thread->outside.self;
+    int64_t correction = thread->outside.self_correction;
 
     for (size_t i = 0; i < thread->block_room; i++) {
         const struct clp_block *block = thread->blocks[i];
         for (uint32_t line = 0; block != NULL && line < block->line_count; line++) {
             self += block->cells[line].self;
-            correction += clp_cell_self_correction(&block->cells[line], run->engine.costs.line);
+            correction += (int64_t)clp_cell_self_correction(&block->cells[line], run->engine.costs.line);
         }
     }
     compare(run, "all self time of a thread", (int64_t)self, (int64_t)(thread->last - named->born));

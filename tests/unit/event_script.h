@@ -5,6 +5,7 @@
  *
  *   function NAME LOWEST HIGHEST [generator] [awaits]    lines LOWEST to HIGHEST of the file
  *   cost line|last|foreign N  what an event costs, in 1/256 ticks
+ *   cost work|instruction N   what a line that only leaves takes, and an instruction
  *   cost enter|leave|suspend|resume BEFORE AFTER
  *   memory [SPAN]             resident bytes are measured; no reading within SPAN ticks
  *   thread NAME               what follows happens in this thread; new at its first event
@@ -19,7 +20,7 @@
  *   end (the thread is no more) | reap | switch FRAME FRAME (from the stack of one greenlet to another's)
  * FRAME is a letter, or - for a body that is never suspended; a number with a p behind it counts pages of 4096 bytes. `rss` is the resident
  * size of the process from then on; the runner reads it when the engine wants it, as a tracer does.
- * `still` is how long the profiler works after the event. The others make it a read among several
+ * `still` is how long the profiler works after the event, or how long a read of memory takes. The others make it a read among several
  * threads, and say what this one can have done at most; `waits` is 0 for never, 1 for only while others
  * had their turn, 2 for something (the default).
  *

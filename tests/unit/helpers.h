@@ -94,9 +94,11 @@ static inline bool test_same_function(const struct clp_profile_function *a,
                                       const struct clp_profile_function *b)
 {
     bool same = test_same_text(a->file, b->file) && test_same_text(a->name, b->name) &&
-                a->first_line == b->first_line && a->total == b->total &&
+                test_same_text(a->compiler, b->compiler) && a->first_line == b->first_line &&
+                a->total == b->total &&
                 a->raw_total == b->raw_total && a->line_count == b->line_count &&
-                a->source_bytes == b->source_bytes && (a->source == NULL) == (b->source == NULL);
+                a->source_bytes == b->source_bytes && (a->source == NULL) == (b->source == NULL) &&
+                a->source_changed == b->source_changed;
 
     for (size_t i = 0; same && i < a->line_count; i++)
         same = a->lines[i].line == b->lines[i].line &&

@@ -308,6 +308,15 @@ Test(compare, functions_of_one_name_match_by_text_then_first_line_then_order)
     cr_assert_eq(f.comparison.functions[4].sides[CLP_OLD]->first_line, 2);
 }
 
+Test(compare, versions_match_by_text_whatever_their_numbers_are)
+{
+    add(CLP_OLD, 0, "a.py", "f", 1, "def f():\n    return 1\n");
+    add(CLP_OLD, 0, "a.py", "f (2)", 1, "def f():\n    return 2\n");
+    add(CLP_NEW, 0, "a.py", "f", 1, "def f():\n    return 2\n");
+    compare();
+    cr_assert_str_eq(f.comparison.functions[0].sides[CLP_OLD]->name, "f (2)");
+}
+
 /* ---- noise and several files ---- */
 
 Test(compare, changes_within_the_noise_floor_are_none)

@@ -4,6 +4,8 @@
 #include "helpers.h"
 #include <criterion/parameterized.h>
 #include <glob.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -73,7 +75,8 @@ enum { FUNCTIONS = 4, LINES = 3, THREADS = 3, FRAMES = 40, DEPTH = 150, STEPS = 
 enum { NO_FRAME = -1 }; /* of a body that is never suspended */
 
 struct cost_sum {
-    uint64_t ticks, correction;
+    uint64_t ticks;
+    int64_t correction;
 };
 
 struct model_line {
@@ -85,12 +88,13 @@ struct model_line {
 struct model_body {
     int frame, function, line; /* line -1: none began yet */
     bool recorded;             /* was suspended before */
+    struct cost_sum counted; /* in its function's total */
     struct cost_sum stay;
     int64_t stay_rss;
     uint64_t carried;
     uint64_t pending; /* since the entry, for the first line to take */
     int64_t pending_rss;
-    uint64_t entry_cost;
+    int64_t entry_cost;
 };
 
 struct model_thread {
@@ -115,7 +119,7 @@ struct model {
     struct model_thread threads[THREADS];
     struct model_line lines[FUNCTIONS][LINES];
     struct cost_sum totals[FUNCTIONS];
-    uint64_t correction;
+    int64_t correction;
     struct model_record records[FRAMES];
     int suspended[FRAMES], suspended_function[FRAMES], suspended_count;
     bool taken[FRAMES];
@@ -143,7 +147,7 @@ static uint64_t pick(struct model *model, uint64_t count)
     return (model->random >> 33) % count;
 }
 
-static void add_sum(struct cost_sum *sum, uint64_t ticks, uint64_t correction)
+static void add_sum(struct cost_sum *sum, uint64_t ticks, int64_t correction)
 {
     sum->ticks += ticks;
     sum->correction += correction;
@@ -180,14 +184,16 @@ static struct model_line *line_of(struct model *model, const struct model_body *
 
 /* This much passes for everything on the stack. */
 static void pass(struct model *model, struct model_thread *thread, uint64_t ticks,
-                 uint64_t correction, int64_t rss)
+                 int64_t correction, int64_t rss)
 {
     struct model_body *top = top_of(thread);
 
     model->correction += correction;
     for (struct model_body *at = thread->stack; at < thread->stack + thread->depth; at++) {
-        if (!function_is_open(thread, at))
+        if (!function_is_open(thread, at)) {
             add_sum(&model->totals[at->function], ticks, correction);
+            add_sum(&at->counted, ticks, correction);
+        }
         if (at->line < 0)
             continue;
         if (!line_is_open(thread, at))
@@ -223,7 +229,8 @@ static void end_stay(struct model *model, struct model_thread *thread)
         return;
     struct model_line *line = line_of(model, top);
     uint64_t usage = (uint64_t)thread->usage / CLP_USAGE_UNIT;
-    uint64_t correction = top->stay.correction / CLP_CORRECTION_ONE;
+    uint64_t correction =
+        top->stay.correction > 0 ? (uint64_t)top->stay.correction / CLP_CORRECTION_ONE : 0;
     line->usage = usage > line->usage ? usage : line->usage;
     if (line_is_open(thread, top))
         return;
@@ -279,9 +286,15 @@ static void model_go_in(struct model *model, struct model_thread *thread, struct
 static void model_go_out(struct model *model, struct model_thread *thread, uint64_t now,
                          struct clp_cost cost)
 {
+    const struct model_body *top = top_of(thread);
+
     pass_until(model, thread, now);
     pass(model, thread, 0, cost.before, 0);
     end_stay(model, thread);
+    if (top->line < 0) {
+        model->totals[top->function].ticks -= top->counted.ticks;
+        model->totals[top->function].correction -= top->counted.correction;
+    }
     thread->depth--;
     pass(model, thread, 0, cost.after, 0);
 }
@@ -511,7 +524,7 @@ static void check_entered(const struct model_thread *thread, int function, int f
     cr_assert_eq(top->block, thread->thread->blocks[function]);
     cr_assert_eq(top->frame, address(frame));
     cr_assert(top->code == 0 || top->code == code_of(function));
-    cr_assert(!top->off_line && !top->continued && top->suspended == NULL);
+    cr_assert(!top->continued && top->suspended == NULL);
     cr_assert_eq(top->special, thread->thread->rss != thread->thread->last_rss);
 }
 
@@ -596,6 +609,21 @@ static void step_leave(struct model *model, struct model_thread *thread)
     cr_assert_eq(thread->thread->top, thread->thread->stack + thread->depth);
 }
 
+/* The line has no interval, unless it is the body's first; what it does happens behind the event. */
+static void model_last_line(struct model *model, struct model_thread *thread, int index)
+{
+    const struct clp_costs *costs = &model->engine.costs;
+    struct clp_cost cost = {-costs->line - costs->work, costs->last_line + costs->work};
+
+    if (index == LINES) /* there is none */
+        cost.before = 0;
+    else if (top_of(thread)->line < 0)
+        cost.before += costs->line;
+    if (index < LINES)
+        model_line(model, thread, index);
+    model_go(model, thread, model->now, cost);
+}
+
 /* A line that only leaves the body. */
 static void step_last_line(struct model *model, struct model_thread *thread)
 {
@@ -613,9 +641,7 @@ static void step_last_line(struct model *model, struct model_thread *thread)
         model->seen[again ? ENDED_AGAIN : ENDED]++;
     else
         clp_engine_last_line(told, file_line(top->function, index), model->now);
-    if (index < LINES)
-        model_line(model, thread, index);
-    model_go(model, thread, model->now, (struct clp_cost){.after = model->engine.costs.last_line});
+    model_last_line(model, thread, index);
     cr_assert_eq(told->top, told->stack + thread->depth);
 }
 
@@ -779,13 +805,14 @@ static void compare_line(const struct model *model, uint64_t seed, int function,
     const struct model_line *line = &model->lines[function][index];
     const struct clp_block *block = model->engine.ended->blocks[function];
     const struct clp_cell *cell = &block->cells[index];
-    uint64_t cost = model->engine.costs.line;
+    int64_t correction = (int64_t)clp_cell_self_correction(cell, model->engine.costs.line);
     const struct { const char *name; uint64_t found, expected; } table[] = {
         {"hits", cell->hits, line->hits},
         {"time", clp_cell_time(cell), line->time.ticks},
-        {"time correction", clp_cell_time_correction(cell, cost), line->time.correction},
+        {"time correction", (uint64_t)(correction + cell->nested_correction),
+         (uint64_t)line->time.correction},
         {"self", cell->self, line->self.ticks},
-        {"self correction", clp_cell_self_correction(cell, cost), line->self.correction},
+        {"self correction", (uint64_t)correction, (uint64_t)line->self.correction},
         {"await", cell->await, line->await},
         {"max", (uint64_t)cell->max, model->foreign ? (uint64_t)cell->max : line->max},
         {"usage", cell->usage, line->usage},
@@ -832,9 +859,15 @@ static void add_functions(struct model *model)
     }
 }
 
+/* Up to 20 ticks, or less than nothing. */
+static int64_t some(struct model *model)
+{
+    return (int64_t)pick(model, 6000) - 1000;
+}
+
 static struct clp_cost some_cost(struct model *model)
 {
-    return (struct clp_cost){pick(model, 5000), pick(model, 5000)};
+    return (struct clp_cost){some(model), some(model)};
 }
 
 static void set_up(struct model *model, struct clp_mem *mem, uint64_t seed)
@@ -847,10 +880,10 @@ static void set_up(struct model *model, struct clp_mem *mem, uint64_t seed)
     model->engine.rss_span = seed % 2 == 0 ? 0 : pick(model, 100);
     if (seed % 4 < 2)
         return;
-    struct clp_costs costs = {.line = 1 + pick(model, 5000), .enter = some_cost(model),
+    struct clp_costs costs = {.line = 1 + (int64_t)pick(model, 5000), .enter = some_cost(model),
                               .leave = some_cost(model), .suspend = some_cost(model),
-                              .resume = some_cost(model), .foreign = pick(model, 5000),
-                              .last_line = pick(model, 5000)};
+                              .resume = some_cost(model), .foreign = (int64_t)pick(model, 5000),
+                              .last_line = some(model), .work = (int64_t)pick(model, 500)};
     clp_engine_set_costs(&model->engine, &costs);
     model->foreign = seed % 8 > 5;
 }
@@ -1033,6 +1066,7 @@ Test(engine, no_pages_is_out_of_memory_too)
     cr_assert_eq(clp_functions_add(&engine.functions, &huge, &number), CLP_OK);
     struct clp_thread *thread = clp_engine_new_thread(&engine, 0, 0);
     cr_assert_not_null(clp_engine_enter(thread, number - 1, address(0), 1));
+    clp_engine_line(thread, 1, 1);
     getrlimit(RLIMIT_AS, &before);
     none = before;
     none.rlim_cur = 1 << 20;
@@ -1087,7 +1121,7 @@ Test(engine, ten_thousand_threads_leave_one_behind)
         struct clp_thread *thread = clp_engine_new_thread(&engine, i, 0);
         clp_engine_enter(thread, (uint32_t)i % MANY, address(0), i);
         clp_engine_line(thread, 2, i);
-        thread->ended = true;
+        clp_engine_end_thread(thread);
         clp_engine_reap(&engine);
         if (i == 100)
             bytes = engine.mem->bytes, mapped = pages.bytes;
@@ -1099,6 +1133,63 @@ Test(engine, ten_thousand_threads_leave_one_behind)
     clp_engine_clear(&engine);
     cr_assert_eq(pages.bytes, 0);
     test_mem_check_empty(&test);
+}
+
+/* ---- threads of the system ---- */
+
+#define WORKERS 8
+
+struct work {
+    pthread_mutex_t lock; /* stands for the interpreter's */
+    struct clp_engine engine;
+};
+
+/* The last thing that a thread does is without the lock. */
+static void *record_and_end(void *data)
+{
+    struct work *work = data;
+    struct clp_thread *thread = NULL;
+
+    for (uint64_t i = 0; i < 100; i++) {
+        pthread_mutex_lock(&work->lock);
+        if (thread == NULL)
+            thread = clp_engine_new_thread(&work->engine, 1, 0);
+        clp_engine_enter(thread, 0, address(0), 2 * i + 1);
+        clp_engine_line(thread, 2, 2 * i + 1);
+        clp_engine_leave(thread, 2 * i + 2);
+        pthread_mutex_unlock(&work->lock);
+    }
+    clp_engine_end_thread(thread);
+    return NULL;
+}
+
+static bool reap(struct work *work)
+{
+    pthread_mutex_lock(&work->lock);
+    clp_engine_reap(&work->engine);
+    bool all = work->engine.threads == NULL && work->engine.ended != NULL &&
+               hits_in(work->engine.ended) == WORKERS * 100;
+    pthread_mutex_unlock(&work->lock);
+    return all;
+}
+
+/* For `SANITIZER=thread make unit`. */
+Test(engine, threads_are_reaped_as_they_end)
+{
+    struct clp_pages pages = {0};
+    struct clp_mem mem = clp_mem_system();
+    struct work work = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_t threads[WORKERS];
+
+    clp_engine_init(&work.engine, &mem, &pages);
+    add_many_functions(&work.engine);
+    for (int i = 0; i < WORKERS; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, record_and_end, &work), 0);
+    while (!reap(&work))
+        sched_yield();
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(threads[i], NULL);
+    clp_engine_clear(&work.engine);
 }
 
 Test(engine, every_thread_knows_how_quick_a_change_can_be)

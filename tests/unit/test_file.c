@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Every test works in a folder of its own, which the end of the test removes. */
 #include "file.h"
+#include "folder.h"
 #include "helpers.h"
+#include "pages.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,25 +21,19 @@
 static struct test_mem test;
 static struct clp_buf buf;
 static struct clp_fault fault;
-static char folder[] = "/tmp/clineprof-test-XXXXXX";
 
 static void set_up(void)
 {
     clp_buf_init(&buf, test_mem_init(&test, 0));
-    cr_assert_not_null(mkdtemp(folder));
-    cr_assert_eq(chdir(folder), 0);
+    test_folder_enter();
     umask(022);
 }
 
 static void tear_down(void)
 {
-    char command[128];
-
     clp_buf_clear(&buf);
     test_mem_check_empty(&test);
-    cr_assert_eq(chdir("/"), 0);
-    snprintf(command, sizeof command, "chmod -R u+w %s; rm -rf %s", folder, folder);
-    cr_assert_eq(system(command), 0);
+    test_folder_remove();
 }
 
 TestSuite(file, .init = set_up, .fini = tear_down);
@@ -84,9 +80,14 @@ static mode_t mode_of(const char *path)
     return about.st_mode & 0777;
 }
 
+static clp_status write_bytes(const char *path, const char *bytes, size_t count)
+{
+    return clp_file_write(path, &(struct clp_file_content){bytes, count, 0666}, &fault);
+}
+
 static clp_status write_text(const char *path, const char *text)
 {
-    return clp_file_write(path, text, strlen(text), &fault);
+    return write_bytes(path, text, strlen(text));
 }
 
 /* Both the write and the probe before it must say the same. */
@@ -97,6 +98,16 @@ static void check_refused(const char *path, int os_error)
     cr_expect_eq(write_text(path, "new"), CLP_IO, "write to %s", path);
     cr_expect_eq(fault.status, CLP_IO);
     cr_expect_eq(fault.os_error, os_error, "%s: %s", path, strerror(fault.os_error));
+}
+
+static bool cleans_before_renaming;
+
+/* In place of the C library's: another run may clean up at the last moment, when all is written. */
+int rename(const char *from, const char *to)
+{
+    if (cleans_before_renaming)
+        clp_file_clean(to);
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 
 /* ---- reading ---- */
@@ -171,6 +182,104 @@ Test(file, replaces_a_file_and_keeps_its_permissions)
     cr_assert_eq(count_entries("."), 1);
 }
 
+Test(file, has_no_more_rights_than_it_is_given)
+{
+    const struct clp_file_content content = {"new", 3, 0640};
+
+    umask(0);
+    cr_assert_eq(clp_file_write("a", &content, &fault), CLP_OK);
+    cr_expect_eq(mode_of("a"), 0640);
+    cr_assert_eq(chmod("a", 0606), 0);
+    cr_assert_eq(clp_file_write("a", &content, &fault), CLP_OK);
+    cr_expect_eq(mode_of("a"), 0600, "what the file that was there had, and what it is given");
+}
+
+Test(file, what_is_made_of_a_file_has_its_rights)
+{
+    static const mode_t modes[][2] = {{0644, 0644}, {0755, 0644}, {0600, 0600}, {0400, 0600}, {0464, 0664}};
+
+    put("a", "");
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        cr_assert_eq(chmod("a", modes[i][0]), 0);
+        cr_expect_eq(clp_file_rights("a"), modes[i][1], "of mode %o", modes[i][0]);
+    }
+    cr_expect_eq(clp_file_rights("missing"), 0600);
+    cr_expect_eq(clp_file_rights("/dev/null"), 0600);
+    cr_expect_eq(clp_file_rights(NULL), 0600);
+}
+
+/* As teams have them: what is made in it has the folder's group, not ours. */
+static void make_team(void)
+{
+    if (geteuid() != 0)
+        cr_skip_test("a folder of another group needs root");
+    cr_assert_eq(mkdir("team", 0700), 0);
+    cr_assert_eq(chown("team", 0, NOBODY), 0);
+    cr_assert_eq(chmod("team", 02775), 0);
+    umask(0);
+}
+
+Test(file, a_folders_own_group_gets_what_everybody_has)
+{
+    static const mode_t modes[][2] = {{0640, 0600}, {0660, 0600}, {0644, 0644}, {0664, 0644}, {0666, 0666}};
+
+    make_team();
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        const struct clp_file_content content = {"new", 3, modes[i][0]};
+        cr_assert_eq(clp_file_write("team/a", &content, &fault), CLP_OK);
+        cr_expect_eq(mode_of("team/a"), modes[i][1], "%o: %o", modes[i][0], mode_of("team/a"));
+        cr_assert_eq(unlink("team/a"), 0);
+    }
+}
+
+Test(file, nor_may_it_read_along)
+{
+    struct clp_pages pages = {.rights = 0640};
+    struct clp_mem mem = clp_mem_system();
+
+    make_team();
+    cr_assert_eq(clp_pages_open(&pages, &mem, "team/a.live", &fault), CLP_OK);
+    cr_expect_eq(mode_of("team/a.live"), 0600);
+    clp_pages_close(&pages);
+    cr_assert_eq(clp_pages_open(&pages, &mem, "b.live", &fault), CLP_OK);
+    cr_expect_eq(mode_of("b.live"), 0640);
+    clp_pages_close(&pages);
+}
+
+/* What a writer that was killed leaves; its lock went with it. */
+static void leave_temporary(void)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        char large[100000] = {0};
+        struct rlimit limit = {50000, 50000};
+        signal(SIGXFSZ, SIG_DFL); /* kills it in the middle of the file */
+        setrlimit(RLIMIT_FSIZE, &limit);
+        (void)write_bytes("a", large, sizeof large);
+        _exit(1);
+    }
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+}
+
+Test(file, what_a_killed_writer_left_is_cleaned)
+{
+    leave_temporary();
+    cr_assert_eq(count_entries("."), 1, "half a file");
+    clp_file_clean("b");
+    cr_expect_eq(count_entries("."), 1, "of another path");
+    clp_file_clean("a");
+    cr_expect_eq(count_entries("."), 0);
+}
+
+Test(file, what_is_about_to_be_renamed_is_not_cleaned)
+{
+    cleans_before_renaming = true;
+    cr_expect_eq(write_text("a", "new"), CLP_OK, "%s", strerror(fault.os_error));
+    cleans_before_renaming = false;
+    check_holds("a", "new");
+}
+
 /* A reader that has the old file open keeps it: the new one was renamed over it. */
 Test(file, replaces_at_once)
 {
@@ -186,10 +295,10 @@ Test(file, replaces_at_once)
 
 Test(file, writes_zero_bytes)
 {
-    cr_assert_eq(clp_file_write("a", "\0b\0", 3, &fault), CLP_OK);
+    cr_assert_eq(write_bytes("a", "\0b\0", 3), CLP_OK);
     cr_assert_eq(clp_file_read("a", 3, &buf, &fault), CLP_OK);
     cr_assert_eq(memcmp(buf.bytes, "\0b\0", 3), 0);
-    cr_assert_eq(clp_file_write("a", NULL, 0, &fault), CLP_OK);
+    cr_assert_eq(write_bytes("a", NULL, 0), CLP_OK);
     check_holds("a", "");
 }
 
@@ -215,7 +324,7 @@ Test(file, an_absolute_link_is_followed)
 {
     char target[PATH_MAX];
 
-    snprintf(target, sizeof target, "%s/real", folder);
+    snprintf(target, sizeof target, "%s/real", test_folder);
     cr_assert_eq(mkdir("links", 0755), 0);
     cr_assert_eq(symlink(target, "links/link"), 0);
     cr_assert_eq(write_text("links/link", "new"), CLP_OK);
@@ -269,7 +378,7 @@ static void check_refused_to_nobody(const char *path, int os_error)
 
 Test(file, refuses_where_permission_is_missing)
 {
-    cr_assert_eq(chmod(folder, 0755), 0);
+    cr_assert_eq(chmod(test_folder, 0755), 0);
     cr_assert_eq(mkdir("closed", 0555), 0);
     put("closed.lprof", "old");
     cr_assert_eq(chmod("closed.lprof", 0444), 0);
@@ -306,9 +415,9 @@ Test(file, a_failed_write_leaves_the_old_file)
     limit = before;
     limit.rlim_cur = 50000;
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    clp_status status = clp_file_write("a", large, 100000, &fault);
+    clp_status status = write_bytes("a", large, 100000);
     int os_error = fault.os_error;
-    setenv("TMPDIR", folder, 1);
+    setenv("TMPDIR", test_folder, 1);
     clp_status second = clp_file_write_temporary("b", large, 100000, &buf, &fault);
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
     cr_assert_eq(status, CLP_IO);
@@ -318,6 +427,30 @@ Test(file, a_failed_write_leaves_the_old_file)
     check_holds("a", "old");
     cr_assert_eq(count_entries("."), 1, "a temporary file was left");
     free(large);
+}
+
+/* ---- other users ---- */
+
+Test(file, another_users_link_or_pipe_is_refused)
+{
+    if (geteuid() != 0)
+        cr_skip_test("links of other users need root");
+    put("mine", "precious");
+    cr_assert_eq(symlink("mine", "link"), 0);
+    cr_assert_eq(lchown("link", NOBODY, NOBODY), 0);
+    cr_assert_eq(symlink("link", "own"), 0);
+    cr_assert_eq(mkfifo("pipe", 0666), 0);
+    cr_assert_eq(chown("pipe", NOBODY, NOBODY), 0);
+    int reader = open("pipe", O_RDONLY | O_NONBLOCK);
+    static const char *const paths[] = {"link", "own", "pipe"};
+    for (size_t i = 0; i < 3; i++) {
+        cr_expect_eq(write_text(paths[i], "new"), CLP_IO);
+        cr_expect_eq(fault.os_error, EPERM);
+        cr_expect(strstr(clp_fault_text(&fault), "another user's") != NULL);
+        cr_expect_eq(clp_file_probe(paths[i], &fault), CLP_IO);
+    }
+    check_holds("mine", "precious");
+    close(reader);
 }
 
 /* ---- things that are no plain files ---- */
@@ -331,6 +464,14 @@ Test(file, a_full_device_is_a_failure)
     cr_expect_eq(write_text("/dev/full", "new"), CLP_IO);
     cr_expect_eq(fault.os_error, ENOSPC);
     become_again(was_root);
+}
+
+Test(file, a_pipe_that_nobody_reads_is_refused_at_once)
+{
+    cr_assert_eq(mkfifo("pipe", 0600), 0);
+    cr_expect_eq(write_text("pipe", "new"), CLP_IO);
+    cr_expect_eq(fault.os_error, ENXIO);
+    cr_expect_str_eq(clp_fault_text(&fault), "nobody reads it");
 }
 
 static void ignore(int signal_number)
@@ -371,7 +512,7 @@ Test(file, writes_a_pipe_as_it_is_through_interruptions)
     int keep_open = open("pipe", O_RDWR); /* lets open() succeed at once, without the timer */
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
-    clp_status status = clp_file_write("pipe", (const char *)bytes, COUNT, &fault);
+    clp_status status = write_bytes("pipe", (const char *)bytes, COUNT);
     setitimer(ITIMER_REAL, &never, NULL);
     close(keep_open);
     cr_assert_eq(status, CLP_OK);
@@ -433,7 +574,7 @@ Test(file, temporary_files_are_fresh_private_and_named)
 {
     char first[PATH_MAX];
 
-    setenv("TMPDIR", folder, 1);
+    setenv("TMPDIR", test_folder, 1);
     cr_assert_eq(clp_file_write_temporary("demo", "one", 3, &buf, &fault), CLP_OK);
     snprintf(first, sizeof first, "%s", clp_buf_text(&buf));
     clp_buf_clear(&buf);
@@ -441,10 +582,10 @@ Test(file, temporary_files_are_fresh_private_and_named)
     check_holds(first, "one");
     check_holds(clp_buf_text(&buf), "two");
     cr_assert_eq(mode_of(first), 0600);
-    cr_assert_eq(strncmp(first, folder, strlen(folder)), 0);
-    cr_assert_eq(strncmp(first + strlen(folder), "/demo-", 6), 0);
+    cr_assert_eq(strncmp(first, test_folder, strlen(test_folder)), 0);
+    cr_assert_eq(strncmp(first + strlen(test_folder), "/demo-", 6), 0);
     cr_assert_str_eq(first + strlen(first) - 6, ".lprof");
-    cr_assert_eq(strlen(first), strlen(folder) + strlen("/demo-XXXXXX.lprof"));
+    cr_assert_eq(strlen(first), strlen(test_folder) + strlen("/demo-XXXXXX.lprof"));
 }
 
 Test(file, a_bad_tmpdir_falls_back_to_tmp)
@@ -458,7 +599,7 @@ Test(file, a_bad_tmpdir_falls_back_to_tmp)
 
 Test(file, a_temporary_file_nobody_could_find_is_removed)
 {
-    setenv("TMPDIR", folder, 1);
+    setenv("TMPDIR", test_folder, 1);
     test.fail_at = 1;
     cr_assert_eq(clp_file_write_temporary("demo", "one", 3, &buf, &fault), CLP_NO_MEMORY);
     cr_assert_eq(count_entries("."), 0);

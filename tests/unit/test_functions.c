@@ -41,6 +41,39 @@ Test(functions, numbers_count_up_and_equals_share_one)
     test_mem_check_empty(&test);
 }
 
+static struct clp_function of_text(uint32_t text, uint32_t line_count)
+{
+    struct clp_function function = named("a.py", "f", 1);
+
+    function.text = text;
+    function.line_count = line_count;
+    return function;
+}
+
+Test(functions, versions_are_functions_of_their_own_and_are_found)
+{
+    const struct clp_function wanted = named("a.py", "f", 1), stranger = named("a.py", "h", 1);
+    uint32_t texts[3] = {0}, count = 0;
+    const struct clp_function *version;
+    struct clp_functions functions;
+    struct test_mem test;
+    uint64_t at = 0, nowhere = 0;
+
+    clp_functions_init(&functions, test_mem_init(&test, 0));
+    cr_assert_eq(add(&functions, of_text(1, 3)), 0);
+    cr_assert_eq(add(&functions, named("a.py", "g", 1)), 1);
+    cr_assert_eq(add(&functions, of_text(2, 3)), 2);
+    cr_assert_eq(add(&functions, of_text(CLP_TEXT_CHANGED, 9)), 3);
+    cr_assert_eq(add(&functions, of_text(2, 3)), 2);
+    while ((version = clp_functions_next_version(&functions, &wanted, &at)) != NULL)
+        texts[count++] = version->text;
+    cr_assert_eq(count, 3);
+    cr_expect(texts[0] == 1 && texts[1] == 2 && texts[2] == CLP_TEXT_CHANGED);
+    cr_expect_null(clp_functions_next_version(&functions, &stranger, &nowhere));
+    clp_functions_clear(&functions);
+    test_mem_check_empty(&test);
+}
+
 Test(functions, where_a_name_begins_matters)
 {
     struct test_mem test;

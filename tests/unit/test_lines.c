@@ -48,7 +48,8 @@ static void check_new(const struct clp_block *block, uint32_t line_count, bool w
 static void fill(struct clp_block *block, bool with_rss, unsigned char value)
 {
     block->running = value;
-    block->total = block->total_correction = value;
+    block->total = value;
+    block->total_correction = value;
     memset(block->cells, value, bytes_of(block, with_rss) - sizeof *block);
 }
 
@@ -138,7 +139,7 @@ static void set_cell(struct clp_cell *cell, uint64_t base)
     cell->usage = (uint32_t)base + 2;
     cell->self = base + 3;
     cell->nested = -(int64_t)(base + 4);
-    cell->self_correction = base + 5;
+    cell->self_correction = (int64_t)base + 5;
     cell->nested_correction = -(int64_t)(base + 6);
     cell->max = (int64_t)base + 7;
     cell->await = base + 8;
@@ -215,7 +216,6 @@ Test(lines, a_cells_times_and_corrections_are_put_together)
 
     cr_assert_eq(clp_cell_time(&cell), 140);
     cr_assert_eq(clp_cell_self_correction(&cell, 10), 37);
-    cr_assert_eq(clp_cell_time_correction(&cell, 10), 35);
     cell.nested = -100;
     cr_assert_eq(clp_cell_time(&cell), 0);
 }

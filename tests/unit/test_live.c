@@ -4,6 +4,7 @@
 #include "live.h"
 #include "arena.h"
 #include "file.h"
+#include "folder.h"
 #include "helpers.h"
 #include "proc.h"
 #include "snapshots.h"
@@ -15,8 +16,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/clineprof-test-XXXXXX";
-
 struct fixture {
     struct test_mem test;
     struct clp_pages pages;
@@ -26,7 +25,7 @@ struct fixture {
 };
 
 static const struct clp_live_header start = {
-    .pid = 1234,
+    .who.pid = 1234,
     .start = 5,
     .with_rss = 1,
     .rough_nanos = 1,
@@ -36,22 +35,7 @@ static const struct clp_live_header start = {
     .tracer = "script",
 };
 
-static void set_up(void)
-{
-    cr_assert_not_null(mkdtemp(folder));
-    cr_assert_eq(chdir(folder), 0);
-}
-
-static void tear_down(void)
-{
-    char command[64];
-
-    cr_assert_eq(chdir("/"), 0);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    cr_assert_eq(system(command), 0);
-}
-
-TestSuite(live, .init = set_up, .fini = tear_down);
+TestSuite(live, .init = test_folder_enter, .fini = test_folder_remove);
 
 static void begin(struct fixture *fixture)
 {
@@ -79,7 +63,7 @@ static uint32_t add(struct fixture *fixture, const char *name, int32_t first_lin
 {
     struct clp_function function = {.file = (char[]){"f.py"}, .name = (char *)(uintptr_t)name,
                                     .first_line = first_line, .lowest_line = first_line,
-                                    .line_count = 4};
+                                    .line_count = 4, .text = 1};
     uint32_t number;
 
     cr_assert_eq(clp_functions_add(&fixture->engine.functions, &function, &number), CLP_OK);
@@ -95,7 +79,7 @@ static uint64_t record(struct fixture *fixture, int depth)
     uint32_t a = add(fixture, "a", 1), b = add(fixture, "b", 6);
     uint64_t now = 1000;
 
-    clp_live_note_text(&fixture->live, "f.py", text, strlen(text));
+    clp_live_note_text(&fixture->live, 1, text, strlen(text));
     clp_live_note_command(&fixture->live, "prog.py 1");
     for (int i = 0; i < 2; i++) {
         struct clp_thread *thread = clp_engine_new_thread(&fixture->engine, now, 8192);
@@ -189,7 +173,8 @@ Test(live, knows_whose_it_is_and_what_was_in_flight)
     struct clp_mem mem = clp_mem_system();
 
     begin(&fixture);
-    fixture.live.header->pid = 0;
+    fixture.live.header->locked = 0;
+    fixture.live.header->who = (struct clp_identity){.boot = "none"};
     (void)record(&fixture, 2);
     cr_assert_eq(read_file(&profile, &mem, &about, &fixture.fault), CLP_OK);
     cr_expect(!about.running && !about.torn && !about.incomplete);
@@ -203,7 +188,7 @@ Test(live, knows_whose_it_is_and_what_was_in_flight)
         }
     }
     clp_profile_clear(&profile);
-    fixture.live.header->pid = (uint64_t)getpid();
+    clp_identity_here(&fixture.live.header->who);
     cr_assert_eq(read_file(&profile, &mem, &about, &fixture.fault), CLP_OK);
     cr_expect(about.running, "this process has the file mapped");
     clp_profile_clear(&profile);
@@ -288,7 +273,7 @@ Test(live, cut_off_anywhere_it_is_read_or_refused)
     clp_buf_clear(&bytes);
 }
 
-/* Each word of the file in turn. */
+/* Each word of the file in turn; of those that are 0 the header's alone, for most others are free space. */
 Test(live, whatever_is_damaged_nothing_breaks, .timeout = 120)
 {
     static const uint64_t values[] = {1, UINT64_MAX, UINT64_C(0x8000000000000000), 0x100000040};
@@ -303,7 +288,7 @@ Test(live, whatever_is_damaged_nothing_breaks, .timeout = 120)
     for (size_t at = 0; at + 8 <= bytes.used; at += 8) {
         uint64_t before;
         memcpy(&before, bytes.bytes + at, 8);
-        if (before == 0)
+        if (before == 0 && at >= sizeof(struct clp_live_header))
             continue;
         tried++;
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -315,6 +300,114 @@ Test(live, whatever_is_damaged_nothing_breaks, .timeout = 120)
     cr_expect_gt(tried, 200);
     test_mem_check_empty(&test);
     clp_buf_clear(&bytes);
+}
+
+static void spoil_thread(struct clp_thread *thread, uint64_t value, struct clp_block *shared)
+{
+    for (size_t i = 0; i < thread->block_room; i++) {
+        struct clp_block *block = thread->blocks[i];
+        uint32_t lines = block != NULL ? block->line_count : 0;
+        for (uint32_t j = 0; j < lines; j++) {
+            block->cells[j] = (struct clp_cell){
+                .open = block->cells[j].open, .hits = value, .self = value, .nested = (int64_t)value, .max = (int64_t)value,
+                .self_correction = (int64_t)value, .nested_correction = (int64_t)value, .await = value};
+            block->rss[j] = (struct clp_rss_cell){(int64_t)value, (int64_t)value, (int64_t)value, (int64_t)value};
+        }
+    }
+    thread->correction = thread->others_grown = thread->others_released = (int64_t)value;
+    thread->rss = (int64_t)value;
+    for (struct clp_activation *at = thread->stack + 1; at <= thread->top; at++) {
+        at->start_rss = at->entry_cost = (int64_t)value;
+        at->special = true;
+        at->start_correction = at->entered_correction = -1;
+        at->start = at->entered = 0;
+        at->block = shared != NULL ? shared : at->block;
+        at->cell = shared != NULL ? shared->cells : at->cell;
+    }
+}
+
+/* Costs and counters of many deep stacks, whose sums would not fit: meant for UndefinedBehaviorSanitizer. */
+Test(live, damaged_all_over_no_sum_overflows)
+{
+    static const uint64_t values[] = {INT64_MAX, UINT64_C(1) << 63, UINT64_C(3) << 61, UINT64_MAX};
+    const size_t count = sizeof values / sizeof *values;
+    struct clp_mem mem = clp_mem_system();
+    struct fixture fixture;
+    struct test_mem test;
+
+    begin(&fixture);
+    uint32_t a = add(&fixture, "a", 1), b = add(&fixture, "b", 6);
+    for (int i = 0; i < 150; i++) {
+        struct clp_thread *thread = clp_engine_new_thread(&fixture.engine, 1000, 8192);
+        for (int j = 0; j < 300; j++)
+            test_enter_line(thread, j % 2 ? b : a, NULL, j % 2 ? 7 : 2, 1000 + (uint64_t)j);
+    }
+    test_mem_init(&test, 0);
+    for (size_t i = 0; i < 2 * count; i++) {
+        struct clp_buf bytes;
+        /* at last all stacks lie in the same counters */
+        struct clp_block *shared = i >= count ? fixture.engine.threads->blocks[0] : NULL;
+        uint64_t *costs = (uint64_t *)&fixture.live.header->costs;
+        for (size_t j = 0; j < sizeof(struct clp_costs) / sizeof *costs; j++)
+            costs[j] = values[i % count];
+        for (struct clp_thread *at = fixture.engine.threads; at != NULL; at = at->next)
+            spoil_thread(at, values[i % count], shared);
+        clp_buf_init(&bytes, &mem);
+        take_file(&bytes);
+        cr_expect_eq(decode(&bytes, &test), CLP_OK);
+        clp_buf_clear(&bytes);
+    }
+    test_mem_check_empty(&test);
+    end(&fixture);
+}
+
+/* The bytes of the file where the record of the function lies that is called `name`. */
+static struct clp_live_record *record_of(struct clp_buf *bytes, const char *name)
+{
+    size_t count = strlen(name) + 1;
+
+    for (size_t at = sizeof(struct clp_live_header); at + count <= bytes->used; at++)
+        if (memcmp(bytes->bytes + at, name, count) == 0)
+            return (struct clp_live_record *)(bytes->bytes + at - strlen("f.py") - 1 -
+                                              sizeof(struct clp_live_function) -
+                                              sizeof(struct clp_live_record));
+    return NULL;
+}
+
+Test(live, how_many_instructions_lines_have_is_kept)
+{
+    struct clp_function function = {.file = (char[]){"f.py"}, .name = (char[]){"counted"}, .first_line = 1,
+                                    .lowest_line = 1, .line_count = 3, .text = 1,
+                                    .instructions = (uint8_t[]){0, 40, 0}};
+    struct clp_mem mem = clp_mem_system();
+    struct clp_live_about about;
+    struct clp_profile profile;
+    struct fixture fixture;
+    struct test_mem test;
+    struct clp_buf bytes;
+    uint32_t number;
+
+    begin(&fixture);
+    fixture.live.header->costs.instruction = 1000 * CLP_CORRECTION_ONE;
+    cr_assert_eq(clp_functions_add(&fixture.engine.functions, &function, &number), CLP_OK);
+    struct clp_thread *thread = clp_engine_new_thread(&fixture.engine, 0, 0);
+    test_enter_line(thread, number, NULL, 2, 0);
+    clp_engine_leave(thread, 100000);
+    test_mem_init(&test, 0);
+    thread->blocks[number]->cells[1].self_correction = 100000 * CLP_CORRECTION_ONE;
+    cr_assert_eq(read_file(&profile, &test.mem, &about, &fixture.fault), CLP_OK);
+    cr_expect_eq(profile.functions[0].lines[0].measures.self, 40000);
+    clp_profile_clear(&profile);
+    clp_buf_init(&bytes, &mem);
+    take_file(&bytes);
+    struct clp_live_record *found = record_of(&bytes, "counted");
+    cr_assert_not_null(found);
+    cr_assert_eq(decode(&bytes, &test), CLP_OK);
+    while (found->bytes-- > 0)
+        cr_expect_eq(decode(&bytes, &test), CLP_CORRUPT, "%zu bytes", (size_t)found->bytes);
+    clp_buf_clear(&bytes);
+    test_mem_check_empty(&test);
+    end(&fixture);
 }
 
 Test(live, want_of_memory_is_told_and_leaves_nothing)
@@ -397,7 +490,7 @@ Test(live, the_file_that_is_there_is_not_touched)
     struct clp_pages pages = {0};
     struct clp_fault fault;
 
-    cr_assert_eq(clp_file_write("x.live", "mine", 4, &fault), CLP_OK);
+    cr_assert_eq(clp_file_write("x.live", &(struct clp_file_content){"mine", 4, 0666}, &fault), CLP_OK);
     cr_assert_eq(clp_pages_open(&pages, &mem, "x.live", &fault), CLP_IO);
     cr_expect_eq(fault.os_error, EEXIST);
     cr_expect_eq(mem.bytes, 0);
@@ -411,14 +504,18 @@ Test(live, a_file_put_in_its_place_is_neither_grown_nor_removed)
     size_t mapped;
 
     cr_assert_eq(clp_pages_open(&pages, &mem, "x.live", &fault), CLP_OK);
+    void *first = clp_pages_map(&pages, 1, &mapped); /* the descriptor of the beginning is used up */
+    cr_assert_eq(pages.error, 0);
     cr_assert_eq(rename("x.live", "y.live"), 0); /* so that its number is not free again */
-    cr_assert_eq(clp_file_write("x.live", "mine", 4, &fault), CLP_OK);
+    cr_assert_eq(clp_file_write("x.live", &(struct clp_file_content){"mine", 4, 0666}, &fault), CLP_OK);
     char *block = clp_pages_map(&pages, 1, &mapped);
     cr_assert_not_null(block);
     cr_expect_eq(pages.error, ESTALE);
     clp_pages_remove(&pages, "x.live");
     cr_expect_eq(access("x.live", F_OK), 0);
     clp_pages_unmap(&pages, block, mapped);
+    clp_pages_unmap(&pages, first, mapped);
+    clp_pages_close(&pages);
     cr_expect_eq(mem.bytes, 0);
 }
 

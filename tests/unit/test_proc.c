@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BLOCK ((size_t)4 << 20)
@@ -251,6 +253,38 @@ Test(proc, reading_leaves_errno_and_memory_alone)
     cr_assert_eq(errno, ERANGE);
     cr_assert_leq(resident(&proc), first + 256 * 1024, "10,000 reads took memory");
     clp_proc_close(&proc);
+}
+
+static double wall(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+Test(proc, the_start_stands_behind_any_name)
+{
+    cr_expect_eq(clp_proc_parse_start("7 (a) b) 1 (c) S 1 7 7 0 -1 64 1 2 3 4 5 6 7 8 20 0 1 0 4711 99 1"),
+                 4711);
+    cr_expect_eq(clp_proc_parse_start("7 (a) S 1 7"), 0);
+    cr_expect_eq(clp_proc_parse_start(""), 0);
+}
+
+Test(proc, knows_when_the_process_began)
+{
+    double before = wall(), began;
+    int ends[2];
+
+    cr_assert_eq(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        began = clp_proc_began();
+        _exit(write(ends[1], &began, sizeof began) != sizeof began);
+    }
+    cr_assert_eq(read(ends[0], &began, sizeof began), (ssize_t)sizeof began);
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+    cr_expect(began > before - 0.02 && began < wall() + 0.02, "%f is not from %f on", began, before);
 }
 
 Test(proc, a_failed_read_changes_nothing)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "functions.h"
 #include "helpers.h"
 #include "profile.h"
 #include <stdio.h>
@@ -204,6 +205,22 @@ Test(profile, merging_keeps_every_series_and_the_larger_leak)
     cr_assert_eq(profile.series_count, 2);
     cr_assert_eq(profile.series[1].rss[99], 1099);
     cr_assert_eq(profile.functions[0].leaks[0].bytes, 100);
+    clp_profile_clear(&from);
+}
+
+Test(profile, merging_keeps_what_compiled_a_function)
+{
+    struct clp_profile from;
+    struct clp_profile_function *f = add(&profile, "a.py", "f", 1);
+
+    clp_profile_init(&from, &test.mem);
+    cr_assert_eq(clp_profile_add_function(&from, "a.py", "f", 1, &f), CLP_OK);
+    cr_assert_eq(clp_profile_set_text(&from, &f->compiler, "numba"), CLP_OK);
+    cr_assert_eq(clp_profile_merge(&profile, &from), CLP_OK);
+    cr_assert_str_eq(profile.functions[0].compiler, "numba");
+    cr_assert_eq(clp_profile_set_text(&from, &f->compiler, NULL), CLP_OK);
+    cr_assert_eq(clp_profile_merge(&profile, &from), CLP_OK);
+    cr_assert_str_eq(profile.functions[0].compiler, "numba");
     clp_profile_clear(&from);
 }
 
@@ -504,6 +521,60 @@ Test(profile, a_name_that_is_taken_is_not_given_again)
     merge_text(&profile, " (7)", "two\n", 64);
     cr_assert_str_eq(names_and_hits(&profile),
                      "f (2) 1, f 2, f (3) 4, f () 8, f () (2) 16,  (7) 32,  (2) 64");
+}
+
+static struct clp_profile_function *add_version(const char *name, uint32_t text)
+{
+    struct clp_profile_function *function = NULL;
+
+    cr_assert_eq(clp_profile_add_version(&profile, "a.py", name, 1, text, &function), CLP_OK);
+    return function;
+}
+
+Test(profile, versions_have_numbers_in_the_order_they_come)
+{
+    cr_expect_str_eq(add_version("f", 7)->name, "f");
+    cr_expect_str_eq(add_version("f", CLP_TEXT_NONE)->name, "f (2)");
+    cr_expect_str_eq(add_version("g [main]", 3)->name, "g [main]");
+    cr_expect_str_eq(add_version("g [main]", 4)->name, "g [main] (2)");
+    cr_expect(add_version("f", CLP_TEXT_CHANGED)->source_changed);
+    cr_expect_str_eq(add_version("f", CLP_TEXT_CHANGED)->name, "f (3)");
+    cr_expect_str_eq(add_version("f", 7)->name, "f");
+    cr_expect_not(add_version("f", 7)->source_changed);
+    cr_expect_eq(clp_profile_plain_name(add_version("f", CLP_TEXT_CHANGED)), 1);
+    cr_assert_eq(profile.function_count, 5);
+}
+
+/* A profile of one function f whose text is gone, and so many hits on line 2. */
+static void merge_changed(uint64_t hits)
+{
+    struct clp_profile one;
+
+    clp_profile_init(&one, profile.mem);
+    struct clp_profile_function *f = add(&one, "a.py", "f", 1);
+    f->source_changed = true;
+    add_line(&one, f, 2, hits);
+    cr_assert_eq(clp_profile_merge(&profile, &one), CLP_OK);
+    clp_profile_clear(&one);
+}
+
+Test(profile, merging_keeps_code_whose_text_is_gone_apart)
+{
+    merge_text(&profile, "f", "one\n", 1);
+    merge_changed(2);
+    merge_text(&profile, "f", "two\n", 4);
+    merge_changed(8);
+    merge_text(&profile, "f", "one\n", 16);
+    cr_assert_str_eq(names_and_hits(&profile), "f 17, f (2) 10, f (3) 4");
+    cr_assert(profile.functions[1].source_changed && !profile.functions[2].source_changed);
+}
+
+Test(profile, merging_code_whose_text_is_gone_copies_that)
+{
+    merge_changed(1);
+    merge_changed(2);
+    cr_assert_str_eq(names_and_hits(&profile), "f 3");
+    cr_assert(profile.functions[0].source_changed);
 }
 
 Test(profile, many_texts_of_one_function_take_linear_time)

@@ -181,7 +181,7 @@ static void count_far_code(const char *tracer)
     PyObject *name = PyUnicode_FromString("f"), *globals = PyDict_New();
     PyObject *numbers = Py_BuildValue("([iii])", 1, 2, 3);
 
-    cr_assert(clp_recorder_init(&recorder));
+    cr_assert(clp_recorder_learn(&recorder) && clp_recorder_init(&recorder));
     cr_assert(clp_tracer_start(&recorder, tracer));
     cr_assert_gt(recorder.engine.costs.line, 0, "calibration found no cost");
     cr_assert_eq(recorder.engine.functions.count, 0, "calibration left its functions behind");
@@ -233,7 +233,7 @@ Test(python_shape, unknown_tracer_is_refused)
 {
     struct clp_recorder recorder;
 
-    cr_assert(clp_recorder_init(&recorder));
+    cr_assert(clp_recorder_learn(&recorder) && clp_recorder_init(&recorder));
     cr_assert_not(clp_tracer_start(&recorder, "crystal ball"));
     cr_assert(PyErr_ExceptionMatches(PyExc_ValueError));
 }

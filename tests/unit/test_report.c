@@ -464,6 +464,30 @@ Test(report, a_function_without_source_keeps_its_name_beside_memory)
     finish(&f);
 }
 
+Test(report, tells_what_was_compiled)
+{
+    struct fixture f;
+
+    start(&f);
+    add_function(&f, "a.py", 5, "fast", "def fast(): pass\n");
+    cr_assert_eq(clp_profile_set_text(&f.profile, &f.profile.functions[0].compiler, "x\x1b"), CLP_OK);
+    check_contains(report(&f), "Function: fast at line 5\n"
+                               "Compiled by: x\\x1b; calls of the compiled code are not counted\n\n");
+    finish(&f);
+}
+
+Test(report, code_whose_text_is_gone_says_so)
+{
+    struct fixture f;
+
+    start(&f);
+    add_function(&f, "edited.py", 5, "old", NULL);
+    f.profile.functions[0].source_changed = true;
+    check_contains(report(&f), "File: edited.py\nFunction: old at line 5\n\nThe file was changed: the "
+                               "code that ran was compiled from another text.\nContinuing without");
+    finish(&f);
+}
+
 /* ---- foreign text ---- */
 
 Test(report, controls_and_broken_utf8_are_escaped)
@@ -512,6 +536,7 @@ Test(report, files_under_the_folder_are_relative)
     check_file("/home/me", "/home/me", "/home/me");
     check_file("/home/me", "a.py", "a.py");
     check_file("/", "/a.py", "a.py");
+    check_file("", "/a.py", "/a.py");
 }
 
 Test(report, the_programs_locale_has_no_say)
@@ -539,6 +564,21 @@ static void add_marked_function(struct fixture *f)
     f->options.marked = true;
     size_t bytes;
     cr_assert_null(clp_columns_parse(&f->options.columns, "hits,percent,mem", &bytes));
+}
+
+/* 9 of 100 are left: what was taken off is known to about 30. */
+Test(report, a_time_below_resolution_is_marked)
+{
+    struct fixture f;
+
+    start(&f);
+    add_marked_function(&f);
+    f.profile.functions[0].lines[0].measures.raw_self = 100;
+    f.profile.functions[0].lines[0].measures.self = 9;
+    check_contains(report(&f), "\x03" "e0     4");
+    f.options.choice.raw_times = true;
+    check_lacks(report(&f), "\x03" "e");
+    finish(&f);
 }
 
 Test(report, marked)
@@ -586,6 +626,31 @@ Test(report, marks_change_nothing_else)
         f.options.marked = false;
         cr_expect_str_eq(report(&f), marked);
         finish(&f);
+    }
+}
+
+/* Rows of more lines than 10,000 are not kept, which is not to be seen: what is hot lies before the last lines. */
+Test(report, a_long_function_is_folded_as_others_are)
+{
+    struct fixture few, many;
+
+    for (int with_memory = 0; with_memory < 2; with_memory++) {
+        for (int i = 0; i < 2; i++) {
+            struct fixture *f = i == 0 ? &few : &many;
+            start(f);
+            f->options.min_percent = 5;
+            f->profile.meta.has_memory = with_memory;
+            add_function(f, "a.py", 1, "long", NULL);
+            for (int line = 1; line <= 10000 + i; line++) {
+                bool hot = line % 1000 == 500, grows = line % 2000 == 700;
+                add_line(f, line, (struct clp_measures){.hits = 1, .time = hot ? 1000000 : 0,
+                                                        .rss = 8 * MIB, .grown = grows ? MIB : 0});
+            }
+        }
+        check_contains(report(&few), "\n   ...\n  9500  ");
+        cr_expect_str_eq(clp_buf_text(&few.out), report(&many));
+        finish(&few);
+        finish(&many);
     }
 }
 

@@ -308,7 +308,7 @@ Test(view, survives_want_of_memory)
 }
 
 static const struct clp_live_header start = {
-    .pid = 1, .start = 5, .rough_nanos = 1, .start_ticks = 1, .python = "3.12.1", .tracer = "script"};
+    .who.pid = 1, .start = 5, .rough_nanos = 1, .start_ticks = 1, .python = "3.12.1", .tracer = "script"};
 
 /* A live file shows its own view: neither functions of others, nor what they counted before. */
 Test(view, of_a_live_file)

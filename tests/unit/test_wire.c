@@ -54,6 +54,7 @@ static void fill(struct clp_profile *to)
     cr_assert_eq(clp_profile_add_line(to, f, 7, &none), CLP_OK);
     cr_assert_eq(clp_profile_add_line(to, f, INT32_MAX, &most), CLP_OK);
     cr_assert_eq(clp_profile_set_source(to, f, "def g():\n\0\xff", 11), CLP_OK);
+    cr_assert_eq(clp_profile_set_text(to, &f->compiler, "numba"), CLP_OK);
     f = add(to, "b \xc3\xa9.py", "<module>", 0);
     some = (struct clp_measures){.hits = 1};
     cr_assert_eq(clp_profile_add_line(to, f, 70000, &some), CLP_OK);
@@ -105,6 +106,7 @@ Test(wire, everything_survives_the_round_trip)
 
     clp_profile_init(&before, &test.mem);
     fill(&before);
+    before.functions[0].source_changed = true;
     cr_assert_eq(clp_wire_encode(&before, &out), CLP_OK);
     cr_assert_eq(clp_wire_decode(out.bytes, out.used, &profile, &fault), CLP_OK, "%s at %zu",
                  fault.reason, (size_t)fault.offset);
@@ -152,7 +154,8 @@ Test(wire, reads_a_file_written_by_hand)
     static const char file[] =
         "\xde\x00\x06" KEY_FORMAT KEY_VERSION
         "\xa4" "unit" "\xcb\x3e\x11\x2e\x0b\xe8\x26\xd6\x95" /* 1e-09 */
-        "\xa9" "functions" "\x91" "\x86"
+        "\xa9" "functions" "\x91" "\x87"
+        "\xa8" "compiler" "\xa5" "numba"
         "\xa5" "total" "\xcd\x10\x00"
         FUNCTION_KEY
         "\xa9" "raw_total" "\xcf\x00\x00\x00\x01\x00\x00\x00\x00"
@@ -175,6 +178,7 @@ Test(wire, reads_a_file_written_by_hand)
     cr_assert_eq(f->total, 4096);
     cr_assert_eq(f->raw_total, UINT64_C(4294967296));
     cr_assert_str_eq(f->source, "def f():\n");
+    cr_assert_str_eq(f->compiler, "numba");
     cr_assert_eq(f->line_count, 2);
     struct clp_measures first = {.hits = 1, .time = 1000000, .largest = -1, .await = 5};
     struct clp_measures second = {.hits = 1000, .time = 7, .largest = -4096, .await = 6};
@@ -309,6 +313,8 @@ static const struct bad bad_files[] = {
     BAD("\x83" KEY_FORMAT KEY_VERSION KEY_VERSION, CLP_CORRUPT, "twice"),
     BAD("\x83" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x80", CLP_CORRUPT, "not a list"),
     BAD(FILE_OF("\x84", "\xa5" "lines" "\x81" "\xa4" "line" "\x90") "\xc0", CLP_CORRUPT, "behind"),
+    BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xae" "source_changed" "\x01"),
+        CLP_CORRUPT, "\"source_changed\""),
     /* leaks */
 #define LEAKS(value) FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" \
                              "\xa5" "leaks" value)
@@ -325,6 +331,8 @@ static const struct bad bad_files[] = {
 #undef RATES
 #undef LEAK
 #undef LEAKS
+    BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa8" "compiler" "\x01"),
+        CLP_CORRUPT, "\"compiler\""),
     /* processes */
 #define PROCESSES(value) \
     BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa9" "processes" value, \
@@ -468,6 +476,51 @@ static const struct bad bad_files[] = {
     BAD("\x83" KEY_FORMAT KEY_VERSION "\x01" DEEP4 DEEP4 DEEP4 "\x91\x91\x90", CLP_CORRUPT, "deep"),
 };
 
+static void check_same_rows(const struct clp_profile *there,
+                            const struct clp_profile_function *packed,
+                            const struct clp_profile_function *expected)
+{
+    struct clp_wire_rows rows;
+
+    clp_wire_rows_start(&rows, there, packed);
+    for (size_t i = 0; i < expected->line_count; i++, clp_wire_rows_next(&rows)) {
+        cr_assert_not_null(rows.at);
+        cr_assert_eq(rows.at->line, expected->lines[i].line);
+        cr_assert(test_same_measures(&rows.at->measures, &expected->lines[i].measures));
+    }
+    cr_assert_null(rows.at);
+}
+
+/* Read in place the bytes are what `profile` and `fault` say of them. */
+static void check_in_place(const char *bytes, size_t count, clp_status status)
+{
+    struct clp_profile there;
+    struct clp_fault other;
+    struct clp_buf copy;
+
+    clp_buf_init(&copy, &test.mem);
+    clp_buf_add(&copy, bytes, count);
+    clp_profile_init(&there, &test.mem);
+    cr_assert_eq(clp_wire_decode_in_place(&copy, &there, &other), status);
+    cr_assert_eq(other.offset, fault.offset);
+    cr_assert_eq(other.reason, fault.reason);
+    cr_assert_eq(there.function_count, profile.function_count);
+    for (size_t i = 0; i < there.function_count; i++) {
+        const struct clp_profile_function *a = &there.functions[i], *b = &profile.functions[i];
+        cr_assert_str_eq(a->file, b->file);
+        cr_assert_str_eq(a->name, b->name);
+        cr_assert_eq(a->total, b->total);
+        cr_assert_eq(a->raw_total, b->raw_total);
+        cr_assert_eq(a->leak_count, b->leak_count);
+        cr_assert_eq(a->line_count, b->line_count);
+        cr_assert_eq(a->source_bytes, b->source_bytes);
+        cr_assert(b->source == NULL || memcmp(a->source, b->source, b->source_bytes) == 0);
+        check_same_rows(&there, a, b);
+    }
+    clp_profile_clear(&there);
+    clp_buf_clear(&copy);
+}
+
 Test(wire, bad_files_are_refused_by_name)
 {
     for (size_t i = 0; i < sizeof bad_files / sizeof bad_files[0]; i++) {
@@ -481,6 +534,7 @@ Test(wire, bad_files_are_refused_by_name)
                   (fault.reason != NULL && strstr(fault.reason, bad->reason) != NULL),
                   "bad file %zu: the reason is %s", i, fault.reason);
         cr_expect_eq(profile.function_count, 0);
+        check_in_place(bad->bytes, bad->count, status);
         test_mem_check_empty(&test);
     }
 }
@@ -536,6 +590,35 @@ Test(wire, memory_is_bounded_by_the_size_of_the_file)
     cr_assert_eq(profile.function_count, FUNCTIONS);
     cr_assert_eq(profile.functions[FUNCTIONS - 1].line_count, LINES);
     cr_assert_lt(profile.mem->peak - before, 180 * out.used);
+    check_in_place(out.bytes, out.used, CLP_OK);
+}
+
+/* The same file: its bytes, and an entry for each function. */
+Test(wire, what_is_read_in_place_takes_little_more_than_the_file)
+{
+    enum { FUNCTIONS = 200, LINES = 1000 };
+
+    for (int i = 0; i < FUNCTIONS; i++) {
+        struct clp_profile_function *function;
+        char name[8];
+        (void)snprintf(name, sizeof name, "%d", i);
+        cr_assert_eq(clp_profile_add_function(&profile, "a.py", name, 1, &function), CLP_OK);
+        for (int line = 1; line <= LINES; line++)
+            cr_assert_eq(clp_profile_add_line(&profile, function, line,
+                                              &(struct clp_measures){.hits = 1}), CLP_OK);
+    }
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    size_t count = out.used, before = test.mem.bytes;
+    struct clp_profile there;
+    clp_profile_init(&there, &test.mem);
+    test.mem.peak = before;
+    cr_assert_eq(clp_wire_decode_in_place(&out, &there, &fault), CLP_OK);
+    cr_expect_eq(out.used, 0, "the profile has them");
+    cr_expect_lt(test.mem.peak - before, count / 5);
+    for (int i = 0; i < FUNCTIONS; i++)
+        check_same_rows(&there, &there.functions[i], &profile.functions[i]);
+    cr_expect_lt(test.mem.peak - before, count / 5);
+    clp_profile_clear(&there);
 }
 
 /* ---- damage ---- */
@@ -551,6 +634,7 @@ static void decode_anything(const char *bytes, size_t count)
     clp_status status = clp_wire_decode(bytes, count, &profile, &fault);
     cr_assert_eq(fault.status, status);
     cr_assert_leq(fault.offset, count);
+    check_in_place(bytes, count, status);
     if (status == CLP_OK) {
         test_check_profile(&profile);
         clp_buf_init(&copy, &test.mem);

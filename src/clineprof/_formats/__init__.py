@@ -7,10 +7,10 @@ memory (False: leave memory out).
 """
 import gc
 import importlib
-import itertools
 import os
+import sys
 
-from clineprof import _profile
+from clineprof import _boot, _profile
 
 # By the endings that Profile.write knows, the longest first.
 ENDINGS = {
@@ -26,7 +26,6 @@ ENDINGS = {
     ".csv": "csv",
 }
 NAMES = {*ENDINGS.values(), "github"}
-NUMBERS = itertools.count()  # of files: threads and signal handlers write one at the same time
 
 
 def render(name, data, options):
@@ -52,21 +51,18 @@ def write(profile, path, name, options):
     if name not in NAMES:
         raise ValueError("no format is called %r; there are %s" % (name, ", ".join(sorted(NAMES))))
     made = _render(name, profile, {"unit": 1e-6, "raw_times": False, "memory": True, **options})
-    replace(path, made)
+    replace(path, made, profile._rights)
 
 
-def replace(path, content):
-    """Writes a file under another name first: nobody sees half of it, a failure keeps the old."""
-    temporary = path if _is_special(path) else "%s.%d-%d.new" % (path, os.getpid(), next(NUMBERS))
-    try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-        if temporary != path:
-            os.replace(temporary, path)
-    except BaseException:
-        if temporary != path and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
+def replace(path, content, rights=None):
+    """Writes a file under another name first: nobody sees half of it, a failure keeps the old. rights:
+    those of the file at most; a profile's hold source, so they are those of the program."""
+    _boot.core().write(path, content, program_rights() if rights is None else rights)
+
+
+def program_rights():
+    """Those of the script that runs; without one the owner's alone."""
+    return _boot.core().rights(getattr(sys.modules.get("__main__"), "__file__", None) or "")
 
 
 def put_aside(name, content):
@@ -77,8 +73,3 @@ def put_aside(name, content):
     with open(file, "wb") as out:
         out.write(content)
     return path
-
-
-def _is_special(path):
-    """Is there something that is no file, such as a pipe or /dev/stdout?"""
-    return os.path.exists(path) and not os.path.isfile(path)

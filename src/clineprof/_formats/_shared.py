@@ -4,6 +4,8 @@ import json
 import os
 import urllib.parse
 
+from clineprof import _boot
+
 LONGEST = 120  # characters of the program's text in a label
 
 
@@ -27,11 +29,8 @@ def stacks(profile, options):
 
 
 def printable(text):
-    """The program's text on one line: control characters, and those that turn the direction of
-    writing around, are shown as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text.expandtabs(8))
+    """The program's text on one line, as the report shows it."""
+    return _boot.shown(text.expandtabs(8))
 
 
 def clipped(text):

@@ -8,6 +8,8 @@ import csv
 import io
 import re
 
+from clineprof import _boot
+
 # After blanks, which some programs drop; with the full-width forms that some take as well.
 _LIVE = re.compile(r"'|\s*[=+\-@＝＋－＠]")
 TEXTS = "file", "function", "text"
@@ -25,6 +27,7 @@ def render(profile, options):
 
 
 def _safe(text):
-    """Zero bytes are shown as an escape: Python's own reader stops at them before 3.11."""
-    text = (text or "").replace("\0", "\\x00")
+    """As the report shows it, so on one line: csv does not quote a lone CR before Python 3.13, and
+    spreadsheets begin a row there."""
+    text = _boot.shown(text or "")
     return "'" + text if _LIVE.match(text) else text

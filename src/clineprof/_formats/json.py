@@ -30,8 +30,10 @@ def _function(function, columns, memory):
     names = ("line", *columns)
     values = zip(function.numbers, *[function[column] for column in columns])
     rows = [dict(zip(names, row)) for row in values]
-    for row in rows:
+    for row, below in zip(rows, function["below_resolution"]):
         row["text"] = texts.get(row["line"])
+        if below:
+            row["below_resolution"] = True
     made = {
         "file": function.file, "line": function.line, "name": function.name,
         "total": function.total, "raw_total": function.raw_total, "lines": rows,
@@ -40,4 +42,8 @@ def _function(function, columns, memory):
         made["running"] = function.running
     if function.leaks and memory:
         made["leaks"] = function.leaks
+    if function.source_changed:
+        made["source_changed"] = True
+    if function.compiler:
+        made["compiler"] = function.compiler
     return made

@@ -37,7 +37,7 @@ class Measures:
         """As the page's list of functions has it; the file by its number in `files`."""
         f = self.function
         return (files.setdefault(self.file, len(files)), f.line, f.name, self.total, self.self,
-                self.hits, self.rss, self.increment, len(f.numbers), len(f.running))
+                self.hits, self.rss, self.increment, len(f.numbers), len(f.running), f.compiler or "")
 
     def details(self):
         """What the page needs to show the source: numbers, columns, text, lines in flight."""
@@ -53,6 +53,8 @@ def _columns(function, options):
         column = function[_RAW.get(name, name) if options["raw_times"] else name]
         if any(column):
             found[name] = column
+    if function.has("below_resolution") and not options["raw_times"]:
+        found["below_resolution"] = [int(below) for below in function["below_resolution"]]
     return found
 
 

@@ -13,7 +13,7 @@ const narrow = matchMedia("(max-width: 720px)");
 // ---- the profile
 
 const FILE = 0, LINE = 1, NAME = 2, TOTAL = 3, SELF = 4, HITS = 5, RSS = 6, INCREMENT = 7;
-const COUNT = 8, RUNNING = 9;
+const COUNT = 8, RUNNING = 9, COMPILER = 10;
 const functions = profile.rows;
 const everyFunction = functions.map((_, i) => i);
 const opened = new Map();
@@ -180,6 +180,8 @@ const OF_MEMORY = ["rss", "increment", "grown", "released", "self_increment", "l
 // Not every profile knows these: they are shown where the function has some.
 const NOT_ALWAYS = ["await", "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line",
   "native", "native_blocks"];
+const OF_TIME = ["time", "per-hit", "percent", "self", "max"];
+const ESTIMATE = "An estimate: the line is so short that what the profiler itself cost is larger";
 const BARS = { time: "of-time", self: "of-self", increment: "of-memory" };
 let allColumns = false;
 
@@ -211,6 +213,10 @@ function lineColumns(i, rows) {
         const value = measureOf(columns, key, rows.at[row]);
         if (value === null) return;
         cell.textContent = write ? write(value) : percent(value, total);
+        if (OF_TIME.includes(key) && columns.below_resolution?.[rows.at[row]]) {
+          cell.classList.add("estimate");
+          cell.title = ESTIMATE;
+        }
         if (BARS[key]) bar(cell, value, wholes[key], BARS[key]);
       },
     })),
@@ -304,6 +310,7 @@ function tellSums(i) {
   else if (!runs && profile.coloured >= 0)
     notes.push(`Only ${count(profile.coloured)} functions have colours, the hottest; this is another.`);
   if (row[RUNNING]) notes.push("Lines marked > were running when the profile was taken.");
+  if (row[COMPILER]) notes.push(`Compiled by ${row[COMPILER]}; calls of the compiled code are not counted.`);
   at("notes").textContent = notes.join(" ");
 }
 

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding things in a file that has been walked over, in place: nothing is allocated, and msgpack-c is
+ * not asked. */
+#include "wire_parts.h"
+
+#define SIGNED_uint64_t false
+#define SIGNED_int64_t true
+#define COLUMN(name, type, merge)                                                 \
+    {#name, offsetof(struct clp_measures, name), SIGNED_##type,                   \
+     "column \"" #name "\" is not a list",                                        \
+     "columns \"" #name "\" and \"line\" are not equally long",                   \
+     "column \"" #name "\" holds something that is not a number in its range"},
+const struct clp_wire_column clp_wire_columns[CLP_WIRE_COLUMNS] = {CLP_MEASURE_TABLE(COLUMN)};
+#undef COLUMN
+
+/* ---- maps ---- */
+
+static void note_value(struct clp_wire_split *split, const struct clp_walk *walk,
+                       const struct clp_walk_head *key, struct clp_wire_span value)
+{
+    for (size_t k = 0; key->kind == CLP_WALK_TEXT && k < split->count; k++) {
+        if (key->count != strlen(split->names[k]) ||
+            memcmp(walk->bytes + key->body, split->names[k], key->count) != 0)
+            continue;
+        if (split->spans[k].end != 0 && split->twice == 0)
+            split->twice = key->start;
+        split->spans[k] = value;
+    }
+}
+
+clp_status clp_wire_split_pairs(struct clp_walk *walk, uint64_t pairs,
+                                struct clp_wire_split *split)
+{
+    struct clp_walk_head key;
+
+    memset(split->spans, 0, split->count * sizeof *split->spans);
+    for (uint64_t i = 0; i < pairs; i++) {
+        struct clp_walk ahead = *walk;
+        if (clp_walk_item(walk) != CLP_OK || clp_walk_head(&ahead, &key) != CLP_OK)
+            return walk->fault->status;
+        struct clp_wire_span value = {.start = walk->at};
+        if (clp_walk_item(walk) != CLP_OK)
+            return walk->fault->status;
+        value.end = walk->at;
+        note_value(split, walk, &key, value);
+    }
+    return CLP_OK;
+}
+
+clp_status clp_wire_split(struct clp_decoder *decoder, struct clp_wire_span map,
+                          const char *const *names, size_t count, struct clp_wire_span *spans)
+{
+    struct clp_walk walk = clp_wire_walk(decoder, map);
+    struct clp_wire_split split = {names, count, spans, 0};
+    struct clp_walk_head head;
+
+    if (clp_walk_head(&walk, &head) != CLP_OK)
+        return decoder->fault->status;
+    if (head.kind != CLP_WALK_MAP)
+        return refuse_here(decoder, "not a map where one must be");
+    if (clp_wire_split_pairs(&walk, head.count, &split) != CLP_OK)
+        return decoder->fault->status;
+    return split.twice == 0 ? CLP_OK : refuse_here(decoder, "a map with the same key twice");
+}
+
+/* ---- lines ---- */
+
+/* Is the measure a time, to be scaled by the file's unit? */
+static bool is_time(const struct clp_wire_column *column)
+{
+    switch (column->at) {
+    case offsetof(struct clp_measures, time):
+    case offsetof(struct clp_measures, raw_time):
+    case offsetof(struct clp_measures, self):
+    case offsetof(struct clp_measures, raw_self):
+    case offsetof(struct clp_measures, await):
+    case offsetof(struct clp_measures, max):
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Sets one measure of a line from its column. */
+static clp_status read_cell(struct clp_decoder *decoder, const struct clp_wire_column *column,
+                            struct clp_walk *walk, struct clp_measures *measures)
+{
+    uint64_t value;
+    bool negative;
+
+    if (!clp_walk_number(walk, &value, &negative) || (negative && !column->is_signed) ||
+        (column->is_signed && !negative && value > INT64_MAX) ||
+        (is_time(column) && !clp_profile_scale_time(decoder->scale, &value)))
+        return refuse_here(decoder, column->not_number);
+    memcpy((char *)measures + column->at, &value, sizeof value);
+    return CLP_OK;
+}
+
+clp_status clp_wire_read_row(struct clp_decoder *decoder, struct clp_wire_columns *columns,
+                             struct clp_profile_line *row)
+{
+    uint64_t line;
+    bool negative;
+
+    *row = (struct clp_profile_line){0};
+    if (!clp_walk_number(&columns->walks[0], &line, &negative) || negative || line > INT32_MAX)
+        return refuse_here(decoder, "column \"line\" holds something that is not a line number");
+    row->line = (int32_t)line;
+    for (size_t i = 0; i < CLP_WIRE_COLUMNS; i++) {
+        struct clp_walk *walk = &columns->walks[i + 1];
+        if (walk->bytes != NULL &&
+            read_cell(decoder, &clp_wire_columns[i], walk, &row->measures) != CLP_OK)
+            return decoder->fault->status;
+    }
+    return CLP_OK;
+}
+
+/* Moves behind the head of a list. */
+static clp_status start_column(struct clp_decoder *decoder, struct clp_wire_span span,
+                               struct clp_walk *walk, uint64_t *count, const char *not_list)
+{
+    struct clp_walk_head head;
+
+    *walk = clp_wire_walk(decoder, span);
+    if (span.end == 0 || clp_walk_head(walk, &head) != CLP_OK || head.kind != CLP_WALK_ARRAY)
+        return refuse_here(decoder, not_list);
+    *count = head.count;
+    walk->fault = NULL; /* what follows has been walked over */
+    return CLP_OK;
+}
+
+clp_status clp_wire_find_columns(struct clp_decoder *decoder, struct clp_wire_span map,
+                                 struct clp_wire_columns *columns)
+{
+    const char *names[CLP_WIRE_COLUMNS + 1] = {"line"};
+    struct clp_wire_span spans[CLP_WIRE_COLUMNS + 1];
+    uint64_t count;
+
+    for (size_t i = 0; i < CLP_WIRE_COLUMNS; i++)
+        names[i + 1] = clp_wire_columns[i].name;
+    if (clp_wire_split(decoder, map, names, CLP_WIRE_COLUMNS + 1, spans) != CLP_OK ||
+        start_column(decoder, spans[0], &columns->walks[0], &columns->count,
+                     "column \"line\" is missing or not a list") != CLP_OK)
+        return decoder->fault->status;
+    for (size_t i = 0; i < CLP_WIRE_COLUMNS; i++) {
+        const struct clp_wire_column *column = &clp_wire_columns[i];
+        columns->walks[i + 1].bytes = NULL;
+        if (spans[i + 1].end == 0)
+            continue;
+        if (start_column(decoder, spans[i + 1], &columns->walks[i + 1], &count,
+                         column->not_list) != CLP_OK)
+            return decoder->fault->status;
+        if (count != columns->count)
+            return refuse_here(decoder, column->not_as_long);
+    }
+    return CLP_OK;
+}
+
+/* ---- lines one by one ---- */
+
+void clp_wire_rows_start(struct clp_wire_rows *rows, const struct clp_profile *profile,
+                         const struct clp_profile_function *function)
+{
+    struct clp_fault fault;
+    struct clp_decoder decoder = {.bytes = function->packed, .fault = &fault};
+
+    rows->function = function;
+    rows->scale = profile->file_scale;
+    rows->next = 0;
+    if (function->packed != NULL)
+        (void)clp_wire_find_columns(&decoder, (struct clp_wire_span){0, function->packed_bytes},
+                           &rows->columns);
+    clp_wire_rows_next(rows);
+}
+
+void clp_wire_rows_next(struct clp_wire_rows *rows)
+{
+    const struct clp_profile_function *function = rows->function;
+    struct clp_fault fault;
+    struct clp_decoder decoder = {.fault = &fault, .scale = rows->scale};
+
+    rows->at = NULL;
+    if (rows->next == function->line_count)
+        return;
+    rows->at = function->packed != NULL ? &rows->row : &function->lines[rows->next];
+    rows->next++;
+    if (function->packed != NULL)
+        (void)clp_wire_read_row(&decoder, &rows->columns, &rows->row);
+}

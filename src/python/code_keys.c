@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "code_keys.h"
+
+static PyObject *keys_of_constants(PyObject *constants);
+
+/* 1, True and 1.0 are equal, but not the same; 0.0 and -0.0 neither. A digest of -1 is that of -2. An int is
+ * written with the base that has no limit of digits. */
+static PyObject *key_of_constant(PyObject *item)
+{
+    if (PyCode_Check(item))
+        return Py_NewRef(Py_None);
+    if (PyTuple_CheckExact(item))
+        return keys_of_constants(item);
+    if (PyFloat_CheckExact(item) || PyComplex_CheckExact(item))
+        return PyObject_Repr(item);
+    if (PyLong_CheckExact(item))
+        return PyNumber_ToBase(item, 16);
+    return PyTuple_Pack(2, Py_TYPE(item), item);
+}
+
+/* Owned tuple; NULL with an exception set. */
+static PyObject *keys_of_constants(PyObject *constants)
+{
+    PyObject *keys = PyTuple_New(PyTuple_GET_SIZE(constants));
+
+    for (Py_ssize_t i = 0; keys != NULL && i < PyTuple_GET_SIZE(constants); i++) {
+        PyObject *key = key_of_constant(PyTuple_GET_ITEM(constants, i));
+        if (key == NULL)
+            Py_CLEAR(keys);
+        else
+            PyTuple_SET_ITEM(keys, i, key);
+    }
+    return keys;
+}
+
+/* Where each line begins and ends: the text may have got comments since. Owned tuple; NULL with an exception
+ * set. */
+static PyObject *lines_of(PyObject *code)
+{
+    PyObject *lines = PyObject_CallMethod(code, "co_lines", NULL);
+    PyObject *all = lines != NULL ? PySequence_Tuple(lines) : NULL;
+
+    Py_XDECREF(lines);
+    return all;
+}
+
+PyObject *clp_code_key(PyCodeObject *code)
+{
+    PyObject *object = (PyObject *)code;
+    PyObject *const parts[] = {
+        Py_NewRef(code->co_name),
+        PyLong_FromLong(code->co_firstlineno),
+        lines_of(object),
+        PyObject_GetAttrString(object, "co_code"),
+        Py_NewRef(code->co_names),
+        PyObject_GetAttrString(object, "co_varnames"),
+        PyObject_GetAttrString(object, "co_freevars"),
+        keys_of_constants(code->co_consts),
+    };
+    const Py_ssize_t count = sizeof parts / sizeof *parts;
+    PyObject *all = PyTuple_New(count), *key = NULL;
+    bool whole = all != NULL;
+
+    for (Py_ssize_t i = 0; i < count; i++) {
+        whole = whole && parts[i] != NULL;
+        if (all != NULL)
+            PyTuple_SET_ITEM(all, i, parts[i]); /* takes it */
+        else
+            Py_XDECREF(parts[i]);
+    }
+    Py_hash_t hash = whole ? PyObject_Hash(all) : -1;
+    if (hash != -1)
+        key = PyLong_FromSsize_t(hash);
+    Py_XDECREF(all);
+    return key;
+}
+
+/* False with an exception set. */
+static bool add_keys(PyObject *keys, PyCodeObject *code)
+{
+    PyObject *key = clp_code_key(code);
+    bool done = key != NULL && PySet_Add(keys, key) == 0;
+
+    Py_XDECREF(key);
+    for (Py_ssize_t i = 0; done && i < PyTuple_GET_SIZE(code->co_consts); i++) {
+        PyObject *item = PyTuple_GET_ITEM(code->co_consts, i);
+        done = !PyCode_Check(item) || add_keys(keys, (PyCodeObject *)item);
+    }
+    return done;
+}
+
+/* ---- compiling ---- */
+
+/* What the texts are called while they are compiled: a filter for warnings of that name is nobody else's. */
+#define FILE_NAME "<text of clineprof>"
+
+/* The filter, at the front of the list that the module warnings has. Audit hooks run meanwhile, and with them
+ * other threads, which may do the same or change the list: each takes only its own out again. */
+struct silence {
+    PyObject *filters, *own; /* owned; NULL: there is nothing to take out */
+};
+
+static struct silence silence_warnings(void)
+{
+    PyObject *module = PyImport_ImportModule("warnings");
+    struct silence silence = {
+        module != NULL ? PyObject_GetAttrString(module, "filters") : NULL,
+        Py_BuildValue("(sOOsi)", "ignore", Py_None, PyExc_Warning, FILE_NAME, 0),
+    };
+
+    if (silence.own != NULL && silence.filters != NULL && PyList_Check(silence.filters))
+        (void)PyList_Insert(silence.filters, 0, silence.own);
+    PyErr_Clear();
+    Py_XDECREF(module);
+    return silence;
+}
+
+static void end_silence(struct silence silence)
+{
+    if (silence.filters != NULL && PyList_Check(silence.filters))
+        for (Py_ssize_t i = PyList_GET_SIZE(silence.filters); i-- > 0;)
+            if (PyList_GET_ITEM(silence.filters, i) == silence.own &&
+                PyList_SetSlice(silence.filters, i, i + 1, NULL) != 0)
+                PyErr_Clear();
+    Py_XDECREF(silence.filters);
+    Py_XDECREF(silence.own);
+}
+
+/* eval() takes blanks off before the text. */
+static const char *text_for(int start, const char *text)
+{
+    return start == Py_eval_input ? text + strspn(text, " \t") : text;
+}
+
+PyObject *clp_code_keys(const char *text, int features)
+{
+    static const int starts[] = {Py_file_input, Py_eval_input, Py_single_input};
+    PyCompilerFlags flags = {
+        .cf_flags = features | PyCF_IGNORE_COOKIE | PyCF_SOURCE_IS_UTF8,
+        .cf_feature_version = PY_MINOR_VERSION,
+    };
+    PyObject *keys = PySet_New(NULL), *file = PyUnicode_FromString(FILE_NAME);
+    struct silence silence = silence_warnings();
+
+    for (size_t i = 0; keys != NULL && file != NULL && i < sizeof starts / sizeof *starts; i++) {
+        PyCompilerFlags its = flags;
+        PyObject *code = Py_CompileStringObject(text_for(starts[i], text), file, starts[i], &its, -1);
+        if (code != NULL && !add_keys(keys, (PyCodeObject *)code))
+            Py_CLEAR(keys);
+        Py_XDECREF(code);
+        PyErr_Clear(); /* it is of another kind, or no Python */
+    }
+    end_silence(silence);
+    Py_XDECREF(file);
+    return keys;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Code within code: that of the functions and classes that a body defines lies among its constants.
+ *
+ * Threads: nothing is kept here. Making code runs Python code (audit hooks). */
+#ifndef CLP_INNER_CODE_H
+#define CLP_INNER_CODE_H
+
+#include "compat.h"
+
+/* What takes the place of this code: owned, maybe the same; NULL with an exception set. */
+typedef PyObject *clp_inner_code_use(void *data, PyObject *inner);
+
+/* A copy of the code in which all code directly within it is replaced; the same where none is another. Owned;
+ * NULL with an exception set. */
+PyObject *clp_inner_code_replaced(PyObject *code, clp_inner_code_use *replace, void *data);
+
+#endif

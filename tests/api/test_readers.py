@@ -1,0 +1,480 @@
+# SPDX-License-Identifier: MIT
+"""Tools that read the instructions of the program's functions: those that compile them, compare them, or
+turn them back into source. Each does what it does without the profiler, and where other code than the
+function's own runs, the profile says so."""
+
+import re
+import sys
+
+import pytest
+from harness import (
+    BUILD,
+    TRACER,
+    Profile,
+    complaints,
+    differences,
+    own_messages_removed,
+    profiled,
+    reference,
+    run_ckernprof,
+    run_python,
+    run_viewer,
+    selected,
+)
+
+WITH_PROBES = sys.version_info >= (3, 11) and TRACER in (None, "auto", "probe")
+PACKAGE = {"PYTHONPATH": str(BUILD / "python")}
+
+
+def write(folder, text, name="main.py"):
+    (folder / name).write_text(text)
+
+
+def compilers(ended):
+    """{name: what compiled it} of the functions of the profile that were compiled."""
+    found = ended.profile().functions.items()
+    return {name: function["compiler"] for (_, _, name), function in found if "compiler" in function}
+
+
+def hits(ended, name):
+    return sum(Profile.measure(ended.profile().function(name), "hits").values())
+
+
+def told(ended):
+    """What is said at the end of them."""
+    found = ended.profile().functions.items()
+    return [
+        f"ckernprof: {name}, {file}:{line}, was compiled by {function['compiler']}; calls of the compiled code "
+        "are not counted"
+        for (file, line, name), function in found
+        if "compiler" in function
+    ]
+
+
+# ---- numba -------------------------------------------------------------------------------------
+
+NUMBA = """\
+import numba
+
+@numba.njit
+def helper(n):
+    if n % 2:
+        return n * 3
+    return n
+
+@numba.njit
+def compiled(n):
+    def inner(m):
+        return m + 1
+    total = 0
+    for i in range(n):
+        total += inner(helper(i))
+    return total
+
+@numba.vectorize(["float64(float64)"])
+def each(x):
+    return x + 1.5
+
+@numba.njit("int64(int64)")
+def at_once(n):
+    return n + 1
+
+def plain(n):
+    return compiled(n) + 1
+
+print(compiled(10), each(3.0), at_once(1), [plain(n) for n in range(3)])
+print(compiled.py_func(4), compiled.signatures, len(compiled.nopython_signatures))
+"""
+
+
+@pytest.fixture
+def numba(monkeypatch):
+    pytest.importorskip("numba", reason="numba is not here")
+
+
+def test_numba_compiles_what_it_compiles_alone(numba, tmp_path):
+    write(tmp_path, NUMBA)
+    ended = profiled(tmp_path, "main")
+    names = ["helper", "compiled", "compiled.<locals>.inner", "each", "at_once"]
+    assert compilers(ended) == dict.fromkeys(names, "numba")
+    assert complaints(ended) == told(ended)
+    assert [hits(ended, name) for name in ("helper", "each", "at_once", "plain")] == [0, 0, 0, 3]
+    # its py_func is the function itself: def, total, for 5 times, total 4 times, return
+    assert hits(ended, "compiled") == 1 + 1 + 5 + 4 + 1
+
+
+def test_numba_compiles_functions_marked_with_profile(numba, tmp_path):
+    """Above its decorator as below."""
+    text = "import builtins\nprofile = getattr(builtins, 'profile', lambda f: f)\n" + NUMBA
+    text = text.replace("@numba.njit\ndef helper", "@profile\n@numba.njit\ndef helper")
+    text = text.replace("@numba.njit\ndef compiled", "@numba.njit\n@profile\ndef compiled")
+    text = text.replace("def at_once", "@profile\ndef at_once")
+    write(tmp_path, text)
+    ended, theirs = run_ckernprof(["-l", "main.py"], tmp_path), run_python(["main.py"], tmp_path)
+    assert (own_messages_removed(ended.out), ended.code) == (theirs.out, 0)
+    assert compilers(ended) == dict.fromkeys(["helper", "compiled", "at_once"], "numba")
+
+
+def test_numba_beside_a_profiler_of_the_program(numba, tmp_path):
+    write(tmp_path, f"""\
+import numba
+import clineprof
+def helper(n):
+    return n * 2
+def compiled(n):
+    return jitted(n) + 1
+profiler = clineprof.Profiler(tracer={TRACER!r})
+profiler(helper), profiler(compiled)
+jitted = numba.njit(helper)
+print(numba.njit(compiled)(20), helper(1))
+for function in clineprof.Profile(profiler.snapshot()).functions:
+    print(function.name, function.compiler, sum(function["hits"]))
+""")
+    ended = run_python(["main.py"], tmp_path, env=PACKAGE)
+    assert (ended.err, ended.code) == ("", 0)
+    assert ended.out.splitlines() == ["41 2", "helper numba 1", "compiled numba 0"]
+
+
+def test_functions_that_numba_leaves_to_python_count(numba, tmp_path):
+    write(tmp_path, re.sub("print.*\n", "", NUMBA) + "print(compiled(3), plain(3))\n")
+    ended = profiled(tmp_path, "main", env={"NUMBA_DISABLE_JIT": "1"})
+    assert {"helper", "compiled", "compiled.<locals>.inner", "plain"} <= selected(ended, tmp_path)["main.py"]
+    assert not {"helper", "compiled", "plain"} & set(compilers(ended))
+
+
+def test_the_report_says_what_was_compiled(numba, tmp_path):
+    write(tmp_path, NUMBA)
+    profiled(tmp_path, "main.helper,main.plain", "-o", "out.lprof")
+    said = "Compiled by: numba; calls of the compiled code are not counted"
+    report = run_viewer(["out.lprof"], tmp_path).out.split("Total time: ")[1:]
+    assert [said in part.splitlines() for part in report] == [True, False]
+    merged = run_viewer(["out.lprof", "out.lprof"], tmp_path).out
+    assert merged.count(said) == 1
+    assert '"compiler":"numba"' in run_viewer(["--format", "json", "out.lprof"], tmp_path).out
+    html = run_viewer(["--format", "html", "out.lprof"], tmp_path).out
+    assert "ompiled by" in html and "numba" in html
+
+
+# ---- torch.compile -----------------------------------------------------------------------------
+
+TORCH = """\
+import torch, torch._dynamo
+graphs = []
+def backend(graph, inputs):
+    graphs.append(len(graph.graph.nodes))
+    return graph.forward
+
+def helper(x):
+    y = x * 2
+    return y + 1
+
+@torch.compile(backend=backend, fullgraph=True)
+def whole(x):
+    for i in range(3):
+        x = helper(x)
+    return x.sum()
+
+@torch.compile(backend=backend)
+def broken(x):
+    x = x + 1
+    print("a break of the graph")
+    x = helper(x)
+    if x.sum() > 0:
+        x = x - 1
+    try:
+        with torch.no_grad():
+            return x * 3
+    finally:
+        x = None
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+    def forward(self, x):
+        return torch.relu(self.linear(x)).sum()
+
+def never(x):
+    return x - 1
+
+torch.manual_seed(0)
+net, x = Net(), torch.ones(3)
+compiled = torch.compile(net, backend="eager", fullgraph=True)
+print(whole(x), whole(x), broken(x), broken(x), compiled(x), net(x), helper(x), never(x), graphs)
+told = torch._dynamo.explain(Net())(x)
+print(told.graph_count, told.graph_break_count)
+print(torch.export.export(Net(), (x,), strict=True).graph)
+print(sorted(torch._dynamo.utils.counters["stats"].items()))
+"""
+DYNAMO = dict.fromkeys(["helper", "whole", "broken", "Net.forward"], "torch.compile")
+# The same torch under another name for what is wrapped, as another version of it has.
+OTHER = """\
+import importlib.machinery
+plain = importlib.machinery.SourceFileLoader.get_data
+def get_data(self, path):
+    if "bytecode_transformation" in path and path.endswith(".pyc"):
+        raise OSError(path)
+    return plain(self, path).replace(b"_cached_cleaned_instructions", b"_known_instructions")
+importlib.machinery.SourceFileLoader.get_data = get_data
+"""
+
+
+@pytest.fixture
+def torch():
+    pytest.importorskip("torch", reason="torch is not here")
+
+
+def test_torch_compiles_what_it_compiles_alone(torch, tmp_path):
+    write(tmp_path, TORCH)
+    ended = profiled(tmp_path, "main", timeout=300)
+    assert compilers(ended) == DYNAMO
+    assert complaints(ended) == told(ended)
+    assert [hits(ended, name) for name in ("whole", "broken", "helper", "Net.forward", "never")] == [
+        0, 0, 2, 1, 1
+    ]  # fmt: skip
+
+
+def test_torch_that_was_imported_before_the_profiler(torch, tmp_path):
+    write(tmp_path, TORCH.replace("graphs = []", f"""\
+import clineprof
+graphs, profiler = [], clineprof.Profiler(tracer={TRACER!r})""").replace("\nclass Net", """
+profiler(helper), profiler(whole)
+class Net"""))
+    write(tmp_path, TORCH, "bare.py")
+    ended = run_python(["main.py"], tmp_path, env=PACKAGE, timeout=300)
+    assert (ended.out, ended.err) == (run_python(["bare.py"], tmp_path, timeout=300).out, "")
+
+
+def test_torch_that_reads_code_in_an_unknown_way(torch, tmp_path):
+    """The next tracer takes what had probes already, and what would have got some."""
+    write(tmp_path, OTHER + "def before(n):\n    return n + 1\nbefore(1)\n" + TORCH + "before(2)\n")
+    ended = run_ckernprof(["-l", "-vv", "-p", "main", "main.py"], tmp_path, timeout=300)
+    theirs = run_python(["main.py"], tmp_path, timeout=300)
+    assert ended.out.startswith(theirs.out) and ended.code == 0
+    assert [hits(ended, name) for name in ("before", "whole", "helper", "never")] == [2, 0, 2, 1]
+    refused = [line for line in complaints(ended) if "this version of torch" in line]
+    assert len(refused) == (len(ended.profile().functions) - 1 if WITH_PROBES else 0)  # not the module
+
+
+EMPTY = ["torch/__init__.py", "torch/_dynamo/__init__.py", "torch/_dynamo/bytecode_transformation.py"]
+RETREATS = """\
+import sys
+@profile
+def before(n):
+    def inner(m):
+        return m + 1
+    return inner(n)
+def made(n):
+    @profile
+    def later(m):
+        return m + n
+    return later
+@profile
+def steps(n):
+    for i in range(n):
+        yield i
+class Class:
+    @profile
+    def method(self):
+        return before(2)
+begun = steps(3)
+values = before(1), made(1)(1), Class().method(), next(begun)
+import torch._dynamo.bytecode_transformation
+@profile
+def after(n):
+    if n:
+        return n
+    return 0
+values += before(3), made(2)(2), Class().method(), list(begun), list(steps(2)), after(1), after(0)
+print(values)
+for function in before, Class.method, after, made(1), steps:
+    print([type(constant) for constant in function.__code__.co_consts])
+"""
+
+
+def test_probes_are_taken_out_of_all_code(tmp_path):
+    """A torch without the function that is wrapped, on versions for which there is no torch, too. What
+    runs, or is suspended, goes on with its probes."""
+    for name in EMPTY:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    bare = "import builtins; profile = getattr(builtins, 'profile', lambda function: function); "
+    write(tmp_path, bare + RETREATS)
+    theirs, ended = run_python(["main.py"], tmp_path), run_ckernprof(["-l", "main.py"], tmp_path)
+    assert (own_messages_removed(ended.out), ended.err, theirs.err) == (theirs.out, "", "")
+    expected, _ = reference(tmp_path / "main.py", tmp_path)
+    assert len(expected) == 5 and differences(ended.profile().hits(), expected) == []
+
+
+# ---- those that compare --------------------------------------------------------------------------
+
+HYPOTHESIS = """\
+from hypothesis import strategies as st
+from hypothesis.internal.reflection import is_identity_function
+def made(n):
+    return st.integers().map(lambda y: y + n)
+same = lambda z: z
+print(st.integers().map(lambda x: x + 1), st.integers().filter(lambda y: y > 3))
+print(made(3), is_identity_function(same), same(1), repr(st.text().map(same)))
+print(st.builds(lambda a: (a, lambda b: a), st.just(1)))
+"""
+CLOUDPICKLE = """\
+import cloudpickle, hashlib, sys
+def outer(n):
+    def inner(m):
+        return m + n
+    return inner(n)
+def made(n):
+    return lambda: [outer(n)]
+text = cloudpickle.dumps((outer, made, made(2)))
+print(hashlib.sha256(text).hexdigest(), cloudpickle.loads(text)[2]())
+"""
+PONY = """\
+from pony.orm import *
+db = Database()
+class Person(db.Entity):
+    age = Required(int)
+db.bind("sqlite", ":memory:")
+db.generate_mapping(create_tables=True)
+with db_session:
+    for age in range(5):
+        Person(age=age)
+    print(sorted(p.age for p in select(p for p in Person if p.age > 2)))
+    print(count(Person.select(lambda p: p.age < 3)))
+"""
+COMPARING = {"hypothesis": HYPOTHESIS, "cloudpickle": CLOUDPICKLE, "pony": PONY}
+
+
+@pytest.mark.parametrize("package", COMPARING)
+def test_readers_see_the_code_as_it_was(package, tmp_path):
+    pytest.importorskip(package, reason=f"{package} is not here")
+    write(tmp_path, COMPARING[package])
+    ended = profiled(tmp_path, "main")
+    assert complaints(ended) == [] and compilers(ended) == {}
+
+
+def test_copies_that_hypothesis_makes_of_code_count(tmp_path):
+    """It gives functions the place of others."""
+    pytest.importorskip("hypothesis", reason="hypothesis is not here")
+    write(tmp_path, """\
+from hypothesis.internal.reflection import impersonate
+def target(n):
+    return n
+@impersonate(target)
+def other(n):
+    return n + 1
+print(other(1), other.__name__)
+""")
+    ended = profiled(tmp_path, "main.other")
+    assert not WITH_PROBES or hits(ended, "other") == 1
+
+
+def test_everybody_else_sees_the_code_that_runs(tmp_path):
+    """.. also in a package whose name only begins like a reader's."""
+    text = """\
+import sys
+def function():
+    return sys._getframe().f_code
+def probes(code):
+    return any(type(constant).__module__.startswith("clineprof") for constant in code.co_consts)
+"""
+    write(tmp_path, text, "numbable.py")
+    write(tmp_path, text + """\
+import numbable, types
+for module in sys.modules[__name__], numbable:
+    print(module.function() is module.function.__code__)
+copy = types.FunctionType(function.__code__, {"sys": sys})
+print(copy() is function.__code__)
+print(probes(function.__code__), file=sys.stderr)
+""")
+    ended = run_ckernprof(["-l", "-p", "main,numbable", "main.py"], tmp_path)
+    assert own_messages_removed(ended.out) == "True\n" * 3
+    assert ended.err == f"{WITH_PROBES}\n"
+
+
+# ---- decorators that are no compilers ------------------------------------------------------------
+
+MENTIONS = """\
+import re
+def register(*ignored):
+    return lambda function: function
+def njit(function=None, **options):
+    return function or register()
+jit = script = vectorize = njit
+class app:
+    compile = staticmethod(register)
+    script = staticmethod(njit)
+@register(re.compile("a"), 1)
+def pattern(n):
+    return n + 1
+@app.compile("route")
+def route(n):
+    return n + 1
+@app.script
+def scripted(n):
+    return n + 1
+@njit(parallel=True)
+@script
+def fast(n):
+    return n + 1
+@jit
+@vectorize
+def faster(n):
+    return n + 1
+print(pattern(1), route(1), scripted(1), fast(1), faster(1))
+"""
+
+
+@pytest.mark.parametrize("imported", ["", "import numba\n"])
+def test_decorators_that_are_called_like_a_compilers(imported, tmp_path):
+    if imported:
+        pytest.importorskip("numba", reason="numba is not here")
+    write(tmp_path, imported + MENTIONS)
+    ended = profiled(tmp_path, "main")
+    assert complaints(ended) == []
+    names = ["pattern", "route", "scripted", "fast", "faster"]
+    assert [hits(ended, name) for name in names] == [1] * 5
+
+
+# ---- pickled by value ----------------------------------------------------------------------------
+
+DILL = """\
+import builtins, copy, dill, pickle, sys
+if not hasattr(builtins, "profile"):
+    profile = lambda function: function
+def outer(n):
+    @profile
+    def inner(m):
+        return m + n
+    return inner(n)
+text = dill.dumps(outer, byref=False, recurse=True)
+open("outer.pickle", "wb").write(text)
+print(dill.loads(text)(2), outer(3))
+"""
+LOADS = "import pickle, dill\nprint(dill.load(open('outer.pickle', 'rb'))(5))\n"
+
+
+def test_dill_takes_along_the_profiler_that_a_function_uses(tmp_path):
+    """Who loads it need not be profiled, nor have clineprof."""
+    pytest.importorskip("dill", reason="dill is not here")
+    write(tmp_path, DILL)
+    theirs, ended = run_python(["main.py"], tmp_path), run_ckernprof(["-l", "main.py"], tmp_path)
+    assert (own_messages_removed(ended.out), ended.err) == (theirs.out, "")
+    assert hits(ended, "outer.<locals>.inner") == 2
+    loaded = run_python(["-c", LOADS], tmp_path)
+    assert (loaded.out, loaded.err) == ("10\n", "")
+
+
+def test_a_copy_of_the_profiler_is_the_profiler(tmp_path):
+    write(tmp_path, """\
+import copy, pickle
+again = copy.copy(profile), copy.deepcopy([profile])[0], pickle.loads(pickle.dumps(profile))
+print([one is profile for one in again])
+@again[2]
+def function():
+    return 1
+function()
+""")
+    ended = run_ckernprof(["-l", "main.py"], tmp_path)
+    assert (own_messages_removed(ended.out), ended.err) == ("[True, True, True]\n", "")
+    assert hits(ended, "function") == 1
