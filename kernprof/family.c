@@ -376,15 +376,12 @@ static clp_status add_files(const struct adding *adding)
     return status;
 }
 
-/* Was the process killed while it made the file? Its beginning is written last. */
+/* Was the process killed while it made the file? */
 static bool is_begun(const char *path, uint64_t pid)
 {
-    static const char nothing[sizeof ((struct clp_live_header *)NULL)->magic];
-    char magic[sizeof nothing] = {0};
     struct stat about;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
-    bool begun = file >= 0 && read(file, magic, sizeof magic) >= 0 &&
-                 memcmp(magic, nothing, sizeof magic) == 0 && fstat(file, &about) == 0 &&
+    bool begun = file >= 0 && clp_liverun_is_begun(file) && fstat(file, &about) == 0 &&
                  about.st_uid == geteuid() && !clp_filelock_is_held(file);
 
     if (file >= 0)

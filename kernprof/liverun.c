@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The handlers of a fork take no argument and cannot be taken back. */
@@ -46,6 +47,14 @@ static bool read_header(int file, struct clp_live_header *header)
 {
     return file >= 0 && pread(file, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
            clp_live_is(header->magic, sizeof header->magic);
+}
+
+bool clp_liverun_is_begun(int file)
+{
+    static const char nothing[sizeof ((struct clp_live_header *)NULL)->magic];
+    char magic[sizeof nothing] = {0};
+
+    return pread(file, magic, sizeof magic, 0) >= 0 && memcmp(magic, nothing, sizeof magic) == 0;
 }
 
 bool clp_liverun_peek(const char *path, struct clp_live_header *header, uint32_t *owner)
@@ -119,6 +128,17 @@ static bool is_alone(int file, const char *path)
            lstat(path, &there) == 0 && opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
+/* Another process may just be making the file. An empty one may also be left of a process that was killed: that
+ * has no lock, and is not waited for long. */
+static bool wait_for_header(int file, struct clp_live_header *header)
+{
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+
+    for (int i = 0; clp_liverun_is_begun(file) && i < (clp_filelock_is_held(file) ? 5000 : 100); i++)
+        nanosleep(&millisecond, NULL);
+    return read_header(file, header);
+}
+
 /* Moves a file away that a process has left which is gone. */
 static bool clear_file(int file, const struct clp_liverun_wish *wish, const char *path, struct taken *taken)
 {
@@ -126,7 +146,7 @@ static bool clear_file(int file, const struct clp_liverun_wish *wish, const char
     struct stat about;
 
     if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != geteuid() ||
-        !read_header(file, &header))
+        !wait_for_header(file, &header))
         return false;
     header.who.boot[sizeof header.who.boot - 1] = header.who.host[sizeof header.who.host - 1] = 0;
     *taken = (struct taken){true, clp_identity_life(&header.who, path, header.locked != 0), header.who};

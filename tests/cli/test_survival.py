@@ -413,6 +413,27 @@ def test_two_runs_at_once_keep_their_own_files(script, live):
     assert "did not end by itself" in run_viewer([live.name], script.parent).out
 
 
+def test_a_live_file_that_is_just_being_made_is_one(script, live):
+    """Its header, and with it who makes it, comes last."""
+    first = start([script, "wait"], script.parent)
+    try:
+        first.stdout.readline()
+        made = live.read_bytes()
+        live.unlink()
+        with open(live, "wb", buffering=0) as file:
+            fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+            second = start([script, "go"], script.parent)
+            time.sleep(0.5)
+            file.write(bytes(8) + made[8:])
+            os.pwrite(file.fileno(), made[:8], 0)
+            out, err = second.communicate(timeout=60)
+        assert re.fullmatch(rf"ckernprof: process {first.pid} is making a profile of the same name; this "
+                            r"run writes '.*/prog\.py-\d+\.lprof'\n", err)  # fmt: skip
+    finally:
+        first.kill()
+        first.communicate()
+
+
 def test_a_running_program_is_shown_as_it_goes_on(tmp_path):
     script = write(
         tmp_path,
