@@ -54,8 +54,13 @@ is_distributions() {
 }
 version() { python_says '"%d.%d" % sys.version_info[:2]'; }
 
+has_lists() { apt-cache show gcc 2>/dev/null | grep -q .; }
+
+# A machine without package lists cannot say which name it has there: apt-get takes a pattern, too.
 msgpack_package() {
-    if apt-cache show libmsgpack-c-dev 2>/dev/null | grep -q .; then
+    if ! has_lists; then
+        echo "'^libmsgpack(-c)?-dev\$'"
+    elif apt-cache show libmsgpack-c-dev 2>/dev/null | grep -q .; then
         echo libmsgpack-c-dev
     else
         echo libmsgpack-dev
@@ -90,8 +95,6 @@ packages() { printf '%s\n' "$needed" | sed 's/:.*//' | paste -s -d ' ' -; }
 
 is_root() { [ "$(id -u)" = 0 ]; }
 
-has_lists() { apt-cache show gcc 2>/dev/null | grep -q .; }
-
 # How much apt-get would download, in brackets; nothing when it cannot say.
 size() {
     # shellcheck disable=SC2046
@@ -113,7 +116,7 @@ apt() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" >"$scratch/l
 
 agrees() {
     printf 'setup: install them with sudo apt-get%s? [Y/n] ' "$(size)"
-    read -r answer <&4 || answer=no
+    read -r answer <&4 || { echo && answer=no; }
     case $answer in '' | [Yy] | [Yy][Ee][Ss]) ;; *) return 1 ;; esac
 }
 
