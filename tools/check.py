@@ -218,7 +218,8 @@ class Parts:
         found, start = [], time.monotonic()
         yield found
         self.outcomes += found
-        self.seconds.append((name, time.monotonic() - start))
+        if found:
+            self.seconds.append((name, time.monotonic() - start))
 
     def tell(self):
         """All but the last line."""

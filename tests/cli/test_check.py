@@ -87,8 +87,8 @@ def test_failed_tests_are_named_at_the_end_and_what_they_left_is_kept(project, t
     assert re.findall(r"  FAILED  (.*)\n", out) == ["tests/cli/test_one.py::test_bad[2]"]
     assert f"the folders of failed tests are in {kept}\n" in out
     assert [path.name for path in kept.rglob("made*")] == ["made2"] and not list(kept.rglob("good"))
-    assert re.search(r"  FAILED .*\n  C tests +\d+ s\n  fuzzers' corpora +\d+ s\n"
-                     r"  Python tests, first +\d+ s\n  Python tests, second +\d+ s\n3 passed, 1 failed, 2 skipped\n\Z", out)
+    assert re.search(r"  FAILED .*\n  Python tests, first +\d+ s\n  Python tests, second +\d+ s\n"
+                     r"3 passed, 1 failed, 2 skipped\n\Z", out)
     assert out.count("there is no moon") == 2
     assert (folder / "build/results/summary").read_text() == "3 passed, 1 failed, 2 skipped\n"
 
@@ -104,7 +104,7 @@ def test_a_test_program_of_c_is_named_by_its_tests(project, temporary):
     program.chmod(0o755)
     code, out = check(folder, temporary, "--unit", program)
     assert code == 1 and "  FAILED  wheels::squeak\n" in out
-    assert LAST.search(out).groups() == ("1", "1", "0")
+    assert re.search(r"  C tests +\d+ s\n1 passed, 1 failed, 0 skipped\n\Z", out)
 
 
 WAITS = """
