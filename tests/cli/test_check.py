@@ -12,7 +12,7 @@ import textwrap
 import time
 
 import pytest
-from harness import ROOT, clean_environment
+from harness import ROOT, clean_environment, make_here
 
 pytestmark = pytest.mark.once
 
@@ -149,6 +149,21 @@ def test_an_interrupted_run_leaves_nothing(project, temporary, number):
     assert list(temporary.iterdir()) == []
     assert (folder / "tidy").exists()
     wait_for(lambda: not alive(int(noted.read_text())))
+
+
+def test_a_make_that_is_ended_leaves_nothing(tmp_path, temporary):
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(f"#!/bin/sh\nif [ $1 = -c ]; then echo settrace; else echo $$ >{tmp_path}/pid; exec sleep 600; fi\n")
+    python.chmod(0o755)
+    command = [*make_here(), "quick", "TESTS=", "FUZZERS=", f"VENV={tmp_path}"]
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)},
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    noted = tmp_path / "pid"
+    wait_for(lambda: noted.exists() and noted.read_text().endswith("\n"))
+    process.terminate()
+    assert process.wait(60) != 0
+    assert list(temporary.iterdir()) == [] and not alive(int(noted.read_text()))
 
 
 # ---- make quick ----
