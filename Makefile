@@ -301,7 +301,7 @@ clean: ## remove build/
 	rm -rf build
 
 help: ## this list
-	@echo "make TARGET [PYTHON=/path/to/python3] [V=1] [SANITIZER=address|undefined] [CFLAGS=..]"
+	@echo "make TARGET [PYTHON=/path/to/python3] [SETUP=no] [V=1] [SANITIZER=address|undefined] [CFLAGS=..]"
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 12 | sed 's/^/  /'
 
 print-sources: # of clineprof._core; a test compares them with setup.py's

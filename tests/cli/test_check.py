@@ -12,7 +12,7 @@ import textwrap
 import time
 
 import pytest
-from harness import ROOT, clean_environment, make_here
+from harness import ROOT, clean_environment, make_here, run
 
 pytestmark = pytest.mark.once
 
@@ -191,6 +191,30 @@ def test_a_quick_round_has_the_first_functions_of_every_file(project, temporary)
               for path in sorted((folder / "build/results").glob("python-*.xml"))]
     assert rounds == [["test_1[1]", "test_2", "test_3", "test_4", "test_only"],
                       ["test_1[1]", "test_3", "test_only"]]
+
+
+# ---- make soak ----
+
+
+@pytest.mark.parametrize("clang, fails", [(True, "READER=wire"), (True, "nothing"), (False, "nothing")])
+def test_soak_goes_on_after_a_failure(tmp_path, clang, fails):
+    make, programs = tmp_path / "make", tmp_path / "programs"
+    make.write_text(f'#!/bin/sh\nshift\necho "made $*"\ncase "$*" in *"{fails}"*) exit 2 ;; esac\n')
+    programs.mkdir()
+    if clang:
+        shutil.copy(make, programs / "clang")
+        (programs / "clang").chmod(0o755)
+    make.chmod(0o755)
+    ended = run([sys.executable, ROOT / "tools/soak.py", make], tmp_path, env={"PATH": str(programs)})
+    rows = re.findall(r"^(.*?) +0 min  made (.*)$", ended.out, re.M)
+    names = [name for name, _ in rows]
+    assert {"stress REPEATS=50", "conformance", "fuzz-rewrite", "leak-repeats", "stdlib-check"} <= set(names)
+    assert [name.split()[1] for name in names if name.startswith("fuzz ")] == (
+        ["READER=pickle", "READER=wire", "READER=live"] if clang else [])
+    assert ("make fuzz was left out: clang is not installed\n" in ended.out) is not clang
+    assert [said.partition(" (")[0] for _, said in rows] == names
+    bad = [(name, said) for name, said in rows if "exit status 2" in said]
+    assert (ended.code, len(bad)) == ((1, 1) if fails in " ".join(names) else (0, 0))
 
 
 # ---- .ci/run ----
