@@ -14,24 +14,25 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
 # ---- the interpreter and the machine ---------------------------------------------------------
-CANDIDATES := $(or $(PYTHON),python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11 \
+CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11 \
                 python3.10)
-ifneq ($(filter-out help clean layers print-sources check-all,$(or $(MAKECMDGOALS),all)),)
-CONFIG := $(shell for p in $(CANDIDATES); do $$p tools/config.py $(OUT) && break; done \
+GOALS := $(or $(MAKECMDGOALS),all)
+# What these need beyond a build is installed, too.
+WITH_VENV := check quick soak stdlib-check package-check fuzz-rewrite truth stress leak-repeats screenshots
+TESTING := $(WITH_VENV) unit valgrind conformance bench
+ifneq ($(filter-out help clean layers print-sources check-all,$(GOALS)),)
+CONFIG := $(shell for p in $(CANDIDATES); do "$$p" tools/config.py $(OUT) && break; done \
             $(if $(PYTHON),,2>/dev/null))
 ifeq ($(CONFIG),)
 $(error no usable interpreter among: $(CANDIDATES). clineprof needs CPython 3.10 or newer; name one with PYTHON=)
 endif
 include $(CONFIG)
 PER := $(OUT)/$(SOABI)
-include $(PER)/setup.mk
+include $(PER)/setup-$(if $(filter $(TESTING),$(GOALS)),check,build).mk
 endif
 
-$(PER)/setup.mk: tools/setup.sh $(CONFIG)
-	@CC='$(CC)' sh tools/setup.sh build $(PYTHON_EXE) >$@.new && mv $@.new $@
-
-$(PER)/setup-check: tools/setup.sh $(CONFIG)
-	@CC='$(CC)' sh tools/setup.sh check $(PYTHON_EXE) >$@.new && mv $@.new $@
+$(PER)/setup-%.mk: tools/setup.sh $(CONFIG)
+	@CC='$(CC)' SETUP='$(SETUP)' sh tools/setup.sh $* "$(PYTHON_EXE)" >$@.new && mv $@.new $@
 
 # ---- sources and flags -----------------------------------------------------------------------
 CORE_KERNPROF := kernprof/option.c kernprof/options.c
@@ -63,7 +64,7 @@ PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo check check-all unit valgrind stress stdlib-check package-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
+.PHONY: all demo check quick check-all soak unit valgrind stress stdlib-check package-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
         clean help print-sources FORCE
 
 all: $(MODULE) $(NATIVE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
@@ -144,12 +145,29 @@ TEST_WISHES += numba hypothesis dill pony
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
 
-$(OUT)/unit/tests/unit/%.o: tests/unit/%.c $(OUT)/flags | $(PER)/setup-check
+# Before all else make says what it is about to fetch. VENV= names an environment that is there already,
+# which is used as it is. A browser is large: only BROWSER=yes fetches one.
+MAKES_VENV := $(if $(filter command,$(origin VENV)),,yes)
+has = $(shell which $(1) 2>/dev/null)
+FETCHES := $(if $(filter $(WITH_VENV),$(GOALS)),$(if $(MAKES_VENV),$(if $(wildcard $(VENV)/ready),,VENV)))
+ifneq ($(filter check,$(GOALS)),)
+FETCHES += $(if $(wildcard build/node/ready),,$(if $(call has,npm),NODE,NO_NODE))
+FETCHES += $(if $(call has,chromedriver),,$(if $(filter yes,$(BROWSER)),BROWSER,NO_BROWSER))
+endif
+SAY_VENV = FETCH packages for the Python tests with pip: about 540 MB in $(VENV)
+SAY_NODE = FETCH $(NODE_WISHES) with npm: about 5 MB in build/node
+SAY_NO_NODE = SKIP  tests that need $(NODE_WISHES): npm is not installed
+SAY_BROWSER = FETCH Chromium with apt-get: about 330 MB
+SAY_NO_BROWSER = SKIP  tests that open pages: chromedriver is not installed; BROWSER=yes installs it, about 330 MB
+ifndef MAKE_RESTARTS
+$(foreach what,$(FETCHES),$(info $()  $(SAY_$(what))))
+$(if $(filter BROWSER,$(FETCHES)),$(shell SETUP='$(SETUP)' sh tools/setup.sh browser))
+endif
+
+$(OUT)/unit/tests/unit/%.o: tests/unit/%.c $(OUT)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(QUOTED) $(MSGPACK_CFLAGS) -MMD -MP -c -o $@ $<
-
-$(PER)/tests/unit/%.o: | $(PER)/setup-check
 
 $(CORE_BINARIES): $(OUT)/unit/%: $(OUT)/unit/tests/unit/%.o $(HELPER_OBJECTS) $(CORE_LIBRARY)
 	$(call say,LINK,$@)
@@ -175,46 +193,55 @@ $(REWRITE_LIBRARY): tests/conformance/rewrite_library.c $(CORE_LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(QUOTED) -shared $(LDFLAGS) -o $@ $^
 
-$(VENV)/ready: Makefile $(CONFIG) $(PER)/setup-check
+ifeq ($(MAKES_VENV),)
+$(VENV)/ready: ;
+else
+$(VENV)/ready: Makefile $(CONFIG)
 	$(call say,VENV,$(VENV))
-	@$(PYTHON_EXE) -m venv --clear $(VENV) && $(VENV)/bin/python -m pip install -q $(TEST_NEEDS)
+	@"$(PYTHON_EXE)" -m venv --clear $(VENV) && $(VENV)/bin/python -m pip install -q $(TEST_NEEDS)
 	@for p in $(TEST_WISHES); do \
 	  $(VENV)/bin/python -m pip install -q --only-binary :all: $$p >/dev/null 2>&1 || \
 	  echo "  $$p cannot be installed for $(PYTHON_EXE); tests that need it are skipped"; done
 	@touch $@
+endif
 
 build/node/ready: Makefile
 	$(call say,NODE,build/node)
-	@mkdir -p $(@D); npm install --fetch-retries=0 --ignore-scripts --no-audit --no-fund --prefix $(@D) $(NODE_WISHES) >/dev/null 2>&1 || \
-	  echo "  npm cannot install $(NODE_WISHES); tests that need them are skipped"
-	@touch $@
+	@mkdir -p $(@D); npm install --fetch-retries=0 --ignore-scripts --no-audit --no-fund --prefix $(@D) $(NODE_WISHES) >/dev/null 2>&1 && \
+	  touch $@ || echo "  npm cannot install $(NODE_WISHES); tests that need them are skipped"
 
-CHECK = $(PYTHON_EXE) tools/check.py --out $(OUT) --results $(PER)/results \
+CHECK = "$(PYTHON_EXE)" tools/check.py --out $(OUT) --results $(PER)/results \
   $(if $(SANITIZER),--sanitizer $(SANITIZER)) $(if $(VALGRIND),--under "$(VALGRIND)") \
   $(foreach t,$(if $(PLAIN),,$(filter-out $(RUN_TESTS),$(TESTS))),--skip $(t)) $(TEST_BINARIES:%=--unit %) \
   $(FUZZERS:%=--fuzz %)
 
-check: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready build/node/ready ## all tests; SANITIZER=address|undefined
+check: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready build/node/ready ## all tests, about 20 minutes; BROWSER=yes, SANITIZER=address|undefined
 	@$(CHECK) --venv $(VENV)/bin/python
 
-unit: $(TEST_BINARIES) $(FUZZERS) ## the C unit tests only; SANITIZER=thread too
+quick: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready ## some tests of every subject, about 2 minutes
+	@$(CHECK) --venv $(VENV)/bin/python --quick
+
+unit: $(TEST_BINARIES) $(FUZZERS) ## the C unit tests only, half a minute; SANITIZER=thread too
 	@$(CHECK)
 
 VALGRIND_WORDS := valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite
 valgrind: ## the C unit tests under valgrind; SANITIZER=thread unit is for races
 	+@$(MAKE) --no-print-directory unit VALGRIND="$(VALGRIND_WORDS)"
 
-check-all: ## `make check` with every interpreter found here
+check-all: ## `make check` with every interpreter found here, one after the other
 	+@python3 tools/check_all.py "$(MAKE)"
 
+soak: all $(VENV)/ready ## the long rounds below, one after the other, for hours
+	+@"$(PYTHON_EXE)" tools/soak.py "$(MAKE)"
+
 stdlib-check: all $(VENV)/ready ## the interpreter's own test suite; MODULES=, TRACER=auto, OUTCOMES=1
-	@$(VENV)/bin/python tools/stdlib_check.py --python $(PYTHON_EXE) --out $(OUT) --tracer $(or $(TRACER),auto) $(if $(OUTCOMES),--outcomes) $(MODULES)
+	@$(VENV)/bin/python tools/stdlib_check.py --python "$(PYTHON_EXE)" --out $(OUT) --tracer $(or $(TRACER),auto) $(if $(OUTCOMES),--outcomes) $(MODULES)
 
 package-check: all $(VENV)/ready ## a package's own tests; WORDS="--python PYTHON FOLDER MODULE [PYTEST ARG..]", TRACER=auto
 	@$(VENV)/bin/python tools/package_check.py --out $(OUT) --tracer $(or $(TRACER),auto) $(WORDS)
 
 conformance: all ## the tests of line_profiler and memory_profiler; PEERS=1, WORDS=
-	@$(PYTHON_EXE) tools/conformance.py --python $(PYTHON_EXE) --out $(OUT) $(if $(PEERS),--peers) $(WORDS)
+	@"$(PYTHON_EXE)" tools/conformance.py --python "$(PYTHON_EXE)" --out $(OUT) $(if $(PEERS),--peers) $(WORDS)
 
 fuzz-rewrite: all $(VENV)/ready ## random functions; FUNCTIONS=100000, SEED=, TRACER=probe
 	@$(VENV)/bin/python tools/fuzz_rewrite.py --tracer $(or $(TRACER),probe) \
@@ -237,20 +264,20 @@ fuzz: ## a fuzzer at work, with clang; READER=wire|live|pickle|engine|rewrite, S
 	  -o build/fuzz/libfuzzer_$(READER) tests/fuzz/fuzz_$(READER).c \
 	  $(filter src/core/%,$(CORE)) $(MSGPACK_LIBS) -lpthread -lm
 	cd build/fuzz && ./libfuzzer_$(READER) -max_total_time=$(or $(SECONDS),60) -max_len=16384 \
-	  $(patsubst %,-dict=$(CURDIR)/%,$(wildcard tests/fuzz/$(READER).dict)) \
-	  $(READER) $(CURDIR)/tests/fuzz/corpus/$(READER)
+	  $(patsubst %,-dict=../../%,$(wildcard tests/fuzz/$(READER).dict)) \
+	  $(READER) ../../tests/fuzz/corpus/$(READER)
 
 layers: ## do the arrows between the rooms run one way?
-	@$(firstword $(PYTHON_EXE) python3) tools/layers.py
+	@"$(or $(PYTHON_EXE),python3)" tools/layers.py
 
 # ---- for users -------------------------------------------------------------------------------
 demo: all ## build, then profile a small program
 	build/bin/ckernprof -l -v -o build/demo.lprof fixtures/demo.py
 
 BENCH_VENV := build/venv/bench-$(SOABI)-$(PYTHON_VERSION)
-$(BENCH_VENV)/ready: $(wildcard bench/requirements.txt) $(CONFIG) $(PER)/setup-check
+$(BENCH_VENV)/ready: $(wildcard bench/requirements.txt) $(CONFIG)
 	$(call say,VENV,$(BENCH_VENV))
-	@$(PYTHON_EXE) -m venv --clear $(BENCH_VENV)
+	@"$(PYTHON_EXE)" -m venv --clear $(BENCH_VENV)
 	@test ! -e bench/requirements.txt || \
 	  $(BENCH_VENV)/bin/python -m pip install -q -r bench/requirements.txt
 	@touch $@
@@ -263,11 +290,11 @@ screenshots: all $(VENV)/ready ## the pictures in docs/, from real runs
 
 INSTALL_TO = $(DESTDIR)$(PREFIX)
 install: all ## install under PREFIX= (default /usr/local)
-	@mkdir -p $(INSTALL_TO)/bin $(INSTALL_TO)/lib/clineprof/python
-	install -m 755 $(OUT)/bin/ckernprof $(INSTALL_TO)/bin/ckernprof
-	ln -sf ckernprof $(INSTALL_TO)/bin/clineprof
-	@cd $(OUT)/python && for f in $(PACKAGE) clineprof/*.so; do \
-	  install -D -m 644 $$f $(abspath $(INSTALL_TO))/lib/clineprof/python/$$f || exit 1; done
+	@mkdir -p "$(INSTALL_TO)/bin" "$(INSTALL_TO)/lib/clineprof/python"
+	install -m 755 $(OUT)/bin/ckernprof "$(INSTALL_TO)/bin/ckernprof"
+	ln -sf ckernprof "$(INSTALL_TO)/bin/clineprof"
+	@to=$$(cd "$(INSTALL_TO)" && pwd) && cd $(OUT)/python && for f in $(PACKAGE) clineprof/*.so; do \
+	  install -D -m 644 $$f "$$to/lib/clineprof/python/$$f" || exit 1; done
 
 clean: ## remove build/
 	rm -rf build

@@ -2,6 +2,7 @@
 """Settings of all Python tests. CLINEPROF_TEST_TRACER chooses the tracer under test,
 CLINEPROF_TEST_CKERNPROF the launcher; the interpreter under test is the one that runs pytest."""
 
+import collections
 import pathlib
 import signal
 import sys
@@ -23,6 +24,30 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "once: does not depend on the tracer; make check runs it in the first round only"
     )
+    config.addinivalue_line("markers", "slow: takes many seconds; make quick leaves it out")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--functions", type=int, metavar="N",
+                     help="one case of each of the first N test functions of every file: for make quick")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """The choice of `make quick`. A file is a subject, and begins with what its subject is about; what
+    comes later are corners of it. So the first functions of all files touch everything, and what is new
+    is chosen by itself. Those marked `slow` are left out, and the next ones move up."""
+    most = config.getoption("functions")
+    if most is None:
+        return
+    kept, seen = [], collections.defaultdict(set)
+    for item in items:
+        functions = seen[item.path]
+        if item.originalname not in functions and len(functions) < most:
+            functions.add(item.originalname)
+            kept.append(item)
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
 
 
 def pytest_report_header(config):

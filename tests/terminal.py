@@ -27,9 +27,10 @@ def read_to_the_end(terminal):
 
 
 def on_terminal(words, folder, columns=120, rows=60, beside=None, streams=("stdin", "stdout", "stderr"),
-                **environment):
+                typed=b"", **environment):
     """The bytes that a command writes to a terminal of this size, and its exit code. `streams` of its
-    own are the terminal, the others nothing; `beside` is called while it runs."""
+    own are the terminal, the others nothing; `beside` is called while it runs; `typed` is waiting for
+    whoever reads from the keyboard."""
     try:
         ours, its = pty.openpty()
     except OSError as error:
@@ -39,6 +40,7 @@ def on_terminal(words, folder, columns=120, rows=60, beside=None, streams=("stdi
     ends = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) | dict.fromkeys(streams, its)
     process = subprocess.Popen([str(word) for word in words], cwd=folder, env=env, **ends)
     os.close(its)
+    os.write(ours, typed)
     other = threading.Thread(target=beside or (lambda: None))
     other.start()
     data = read_to_the_end(ours)

@@ -2,27 +2,78 @@
 """Runs the tests make has built and sums them up in one last line: N passed, N failed, N skipped.
 
 First every Criterion executable (--unit), then every fuzzer over its corpus (--fuzz), then, with
---venv, pytest once per tracer that the interpreter has. A program that dies, or leaves no readable
-result, counts as one failure; so does a fuzzer without a corpus.
+--venv, pytest once per tracer that the interpreter has; with --quick a choice of its tests. A
+program that dies, or leaves no readable result, counts as one failure; so does a fuzzer without a
+corpus. Before the last line stand the tests that failed, and how long each part took.
 Tests learn from the environment where the build lies (CLINEPROF_BUILD) and which tracer this
 round is for (CLINEPROF_TEST_TRACER); those marked `once` run in the first round only.
+All temporary files go to a folder that the end removes, an interrupted one too. What failed Python
+tests left in their folders is copied to where the results are.
 """
 import argparse
+import contextlib
 import os
 import pathlib
 import shlex
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
 FOLDERS = ["tests/cli", "tests/api", "tests/conformance"]
 CORPORA = pathlib.Path("tests/fuzz/corpus")
 UNIT_SECONDS = 600
+# `make quick`: how many test functions of each file, in the first round and in those of other tracers
+QUICK_FIRST, QUICK_LATER = 4, 2
 
 
 def say(text):
     print(text, flush=True)
+
+
+# ---- programs ----
+
+
+def run(command, seconds=None, **options):
+    """The exit status of a program; None when it took longer than that. It runs in a session of its
+    own, of which nothing is left afterwards."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, **options)
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        end_session(process)
+
+
+def end_session(process):
+    """A program that still runs is interrupted as with Ctrl-C, and has some seconds to tidy up."""
+    try:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait(20)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextlib.contextmanager
+def temporary_folder():
+    """Where programs put temporary files. Its path is short: a socket's may have 107 bytes."""
+    usual = tempfile.gettempdir()
+    with tempfile.TemporaryDirectory(prefix="clp-", dir=usual if len(usual) <= 24 else "/tmp",
+                                     ignore_cleanup_errors=True) as name:
+        yield pathlib.Path(name)
+
+
+# ---- outcomes: a list of ("passed", "failed" or "skipped", name of the test) ----
 
 
 def outcome_of(case):
@@ -33,58 +84,58 @@ def outcome_of(case):
     return "skipped" if "skipped" in said else "passed"
 
 
-def counts_of(path):
-    """Passed, failed and skipped of a JUnit file."""
-    return Counter(map(outcome_of, ElementTree.parse(path).getroot().iter("testcase")))
+def outcomes_in(path):
+    """Those of a JUnit file."""
+    return [(outcome_of(case), "::".join(filter(None, [case.get("file") or suite.get("name"), case.get("name")])))
+            for suite in ElementTree.parse(path).getroot().iter("testsuite")
+            for case in suite.iter("testcase")]
 
 
 def collect(path, code, what):
-    """What the run counted; at least one failure when it ended with a code that says so."""
+    """What a program noted; at least one failure when it ended with a code that says so."""
     try:
-        total = counts_of(path)
+        found = outcomes_in(path)
     except (OSError, ElementTree.ParseError) as error:
         say(f"{what} left no result (exit status {code}): {error}")
-        return Counter(failed=1)
-    if code and not total["failed"]:
+        return [("failed", f"{what}: no result")]
+    if code and "failed" not in dict(found):
         say(f"{what} ended with exit status {code}")
-        total["failed"] += 1
-    return total
+        found.append(("failed", f"{what}: exit status {code}"))
+    return found
+
+
+# ---- C tests ----
 
 
 def run_unit(under, binary, results, environment):
     result = results / (binary.name + ".xml")
     result.unlink(missing_ok=True)
     say(f"  TEST  {binary.name}")
-    try:
-        code = subprocess.run([*under, binary.absolute(), f"--xml={result}"], env=environment,
-                              stdin=subprocess.DEVNULL, timeout=UNIT_SECONDS).returncode
-    except subprocess.TimeoutExpired:
-        code = f"none: stopped after {UNIT_SECONDS} s"
-    return collect(result, code, binary.name)
-
-
-def ends_well(under, fuzzer, inputs, environment):
-    try:
-        return subprocess.run([*under, fuzzer.absolute(), *inputs], env=environment,
-                              stdin=subprocess.DEVNULL, timeout=UNIT_SECONDS).returncode == 0
-    except subprocess.TimeoutExpired:
-        return False
+    code = run([*under, binary.absolute(), f"--xml={result}"], UNIT_SECONDS, env=environment)
+    return collect(result, f"none: stopped after {UNIT_SECONDS} s" if code is None else code,
+                   binary.name)
 
 
 def replay(under, fuzzer, environment):
     """Gives a fuzzer what its corpus holds, and names each input that it dies of."""
+    def dies_of(paths):
+        return run([*under, fuzzer.absolute(), *paths], UNIT_SECONDS, env=environment) != 0
+
     corpus = CORPORA / fuzzer.name.removeprefix("fuzz_")
     inputs = sorted(corpus.iterdir()) if corpus.is_dir() else []
     say(f"  FUZZ  {fuzzer.name}: {len(inputs)} inputs")
     if not inputs:
         say(f"{corpus} holds nothing for {fuzzer.name}")
-        return Counter(failed=1)
-    if ends_well(under, fuzzer, inputs, environment):
-        return Counter(passed=1)
+        return [("failed", f"{fuzzer.name}: no corpus")]
+    if not dies_of(inputs):
+        return [("passed", fuzzer.name)]
     for path in inputs:
-        if not ends_well(under, fuzzer, [path], environment):
+        if dies_of([path]):
             say(f"{fuzzer.name} dies of {path}")
-    return Counter(failed=1)
+    return [("failed", fuzzer.name)]
+
+
+# ---- Python tests ----
 
 
 def tracers(python, package, environment):
@@ -98,28 +149,34 @@ def tracers(python, package, environment):
     return answer.stdout.split()
 
 
-def run_pytest(python, tracer, first, package, results, environment):
-    result = results / f"python-{tracer}.xml"
+def run_pytest(python, tracer, choice, package, results, environment):
+    """A round of the Python tests; `choice` has pytest's words for which."""
+    result, kept = results / f"python-{tracer}.xml", results / f"failed-{tracer}"
     result.unlink(missing_ok=True)
+    shutil.rmtree(kept, ignore_errors=True)
     say(f"  TEST  Python, tracer {tracer}")
+    folder = pathlib.Path(environment["TMPDIR"]) / tracer
     command = [python, "-m", "pytest", "-q", "-rs", "-o", f"pythonpath={package}",
-               f"--junitxml={result}"] + ([] if first else ["-m", "not once"])
+               "-o", "junit_family=xunit1", f"--junitxml={result}",
+               "-o", "tmp_path_retention_policy=failed", f"--basetemp={folder}", *choice]
     folders = [folder for folder in FOLDERS if any(pathlib.Path(folder).rglob("test_*.py"))]
-    code = subprocess.run(command + folders, stdin=subprocess.DEVNULL,
-                          env={**environment, "CLINEPROF_TEST_TRACER": tracer}).returncode
+    code = run(command + folders, env={**environment, "CLINEPROF_TEST_TRACER": tracer})
     nothing_selected = 5
-    return collect(result, 0 if code == nothing_selected else code, f"pytest ({tracer})")
+    found = collect(result, 0 if code == nothing_selected else code, f"pytest ({tracer})")
+    if "failed" in dict(found) and folder.exists():
+        subprocess.run(["cp", "-a", folder, kept], stderr=subprocess.DEVNULL)
+        subprocess.run(["chmod", "-R", "u+rwX", kept])
+        say(f"the folders of failed tests are in {kept}")
+    return found
 
 
-def run_python(python, package, results, environment):
-    total = Counter()
-    names = tracers(python, package, environment)
-    if not names:
-        say(f"clineprof._core does not load in {python} or has no tracer")
-        return Counter(failed=1)
-    for place, tracer in enumerate(names):
-        total += run_pytest(python, tracer, place == 0, package, results, environment)
-    return total
+def choices(names, quick):
+    """pytest's words for the round of each tracer."""
+    for place, name in enumerate(names):
+        functions = QUICK_LATER if place else QUICK_FIRST
+        marks = ["not once"] * (place > 0) + ["not slow"] * quick
+        yield name, (["-m", " and ".join(marks)] if marks else []) + (
+            [f"--functions={functions}"] if quick else [])
 
 
 def sanitizer_environment(sanitizer):
@@ -140,6 +197,7 @@ def arguments():
     parser.add_argument("--results", type=pathlib.Path, required=True)
     parser.add_argument("--sanitizer")
     parser.add_argument("--venv")
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--under", type=shlex.split, default=[], metavar="COMMAND",
                         help="what runs the C programs, valgrind for one")
     parser.add_argument("--unit", type=pathlib.Path, action="append", default=[])
@@ -148,31 +206,83 @@ def arguments():
     return parser.parse_args()
 
 
+class Parts:
+    """The parts of a run: their outcomes, and how long they took."""
+
+    def __init__(self):
+        self.outcomes, self.seconds = [], []
+
+    @contextlib.contextmanager
+    def part(self, name):
+        """Gives a list for its outcomes."""
+        found, start = [], time.monotonic()
+        yield found
+        self.outcomes += found
+        if found:
+            self.seconds.append((name, time.monotonic() - start))
+
+    def tell(self):
+        """All but the last line."""
+        failed = [name for outcome, name in self.outcomes if outcome == "failed"]
+        for name in failed:
+            say(f"  FAILED  {name}")
+        for name, seconds in self.seconds:
+            say(f"  {name:24} {seconds:6.0f} s")
+
+    def counts(self):
+        total = Counter(outcome for outcome, _ in self.outcomes)
+        return ", ".join(f"{total[outcome]} {outcome}" for outcome in ("passed", "failed", "skipped"))
+
+
+def run_c(wanted, parts, results, environment):
+    with parts.part("C tests") as found:
+        for name in wanted.skip:
+            say(f"  SKIP  {name}: this interpreter has no library to link a program with")
+            found.append(("skipped", name))
+        for binary in wanted.unit:
+            found += run_unit(wanted.under, binary, results, environment)
+    with parts.part("fuzzers' corpora") as found:
+        for fuzzer in wanted.fuzz:
+            found += replay(wanted.under, fuzzer, environment)
+
+
+def run_python(wanted, parts, results, environment):
+    more = sanitizer_environment(wanted.sanitizer) if wanted.sanitizer else {}
+    if more is None:
+        say("  SKIP  Python tests: the compiler has no libasan.so to load before Python")
+        parts.outcomes.append(("skipped", "Python tests"))
+        return
+    package, environment = str((wanted.out / "python").absolute()), {**environment, **more}
+    names = tracers(wanted.venv, package, environment)
+    if not names:
+        say(f"clineprof._core does not load in {wanted.venv} or has no tracer")
+        parts.outcomes.append(("failed", "clineprof._core does not load"))
+    for tracer, choice in choices(names, wanted.quick):
+        with parts.part(f"Python tests, {tracer}") as found:
+            found += run_pytest(wanted.venv, tracer, choice, package, results, environment)
+
+
 def main():
+    for number in signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
     wanted = arguments()
     results = wanted.results.absolute()
     results.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "CLINEPROF_BUILD": str(wanted.out.absolute())}
-    total = Counter()
-    for name in wanted.skip:
-        say(f"  SKIP  {name}: this interpreter has no library to link a program with")
-        total["skipped"] += 1
-    for binary in wanted.unit:
-        total += run_unit(wanted.under, binary, results, environment)
-    for fuzzer in wanted.fuzz:
-        total += replay(wanted.under, fuzzer, environment)
-    more = sanitizer_environment(wanted.sanitizer) if wanted.sanitizer else {}
-    if wanted.venv and more is None:
-        say("  SKIP  Python tests: the compiler has no libasan.so to load before Python")
-        total["skipped"] += 1
-    elif wanted.venv:
-        package = str((wanted.out / "python").absolute())
-        total += run_python(wanted.venv, package, results, {**environment, **more})
-    line = f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped"
+    parts = Parts()
+    with temporary_folder() as folder:
+        environment = {**os.environ, "CLINEPROF_BUILD": str(wanted.out.absolute()), "TMPDIR": str(folder)}
+        run_c(wanted, parts, results, environment)
+        if wanted.venv:
+            run_python(wanted, parts, results, environment)
+    parts.tell()
+    line = parts.counts()
     (results / "summary").write_text(line + "\n")
     say(line)
-    return 1 if total["failed"] else 0
+    return 1 if "failed" in dict(parts.outcomes) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("interrupted")

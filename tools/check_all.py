@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 NAMES = [f"python3.{minor}" for minor in range(10, 16)]
 
@@ -31,24 +32,33 @@ def real_path(python):
     return answer.stdout.strip() or None if answer.returncode == 0 else None
 
 
+def run_make(make, words, name=None):
+    """Runs make with these words, as if typed; (its exit status, a name for it, the last line it
+    printed, minutes it took)."""
+    name = name or " ".join(words)
+    print(f"== {name}", flush=True)
+    start = time.monotonic()
+    # Open descriptors are left open: among them is make's job server, for -j.
+    run = subprocess.Popen([make, "--no-print-directory", *words], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, text=True, close_fds=False)
+    last = ""
+    for line in run.stdout:
+        print(line, end="", flush=True)
+        last = line.strip() or last
+    return run.wait(), name, last, (time.monotonic() - start) / 60
+
+
+def table(runs):
+    """Prints a line for each; 1 when any failed."""
+    width = max(len(name) for _, name, _, _ in runs)
+    for code, name, last, minutes in runs:
+        print(f"{name:{width}} {minutes:5.0f} min  {last}" + (f" (make: exit status {code})" if code else ""))
+    return 1 if any(code for code, _, _, _ in runs) else 0
+
+
 def main():
-    make = sys.argv[1]
-    rows = []
-    for python in dict.fromkeys(filter(None, map(real_path, candidates()))):
-        print(f"== {python}", flush=True)
-        # Open descriptors are left open: among them is make's job server, for -j.
-        run = subprocess.Popen([make, "--no-print-directory", "check", f"PYTHON={python}"],
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                               close_fds=False)
-        last = ""
-        for line in run.stdout:
-            print(line, end="", flush=True)
-            last = line.strip() or last
-        rows.append((run.wait(), python, last))
-    width = max(len(python) for _, python, _ in rows)
-    for code, python, last in rows:
-        print(f"{python:{width}}  {last}" + (f" (make: exit status {code})" if code else ""))
-    return 1 if any(code for code, _, _ in rows) else 0
+    pythons = dict.fromkeys(filter(None, map(real_path, candidates())))
+    return table([run_make(sys.argv[1], ["check", f"PYTHON={python}"], python) for python in pythons])
 
 
 if __name__ == "__main__":

@@ -3,16 +3,23 @@
 # Sees to it that what a build needs is there, by trying it; installs what is missing with apt-get.
 #
 #   tools/setup.sh build PYTHON   a C compiler, pkg-config, msgpack-c, the interpreter's headers
-#   tools/setup.sh check PYTHON   that, and Criterion and the venv module; Chromium where it can be had
+#   tools/setup.sh check PYTHON   that, and Criterion and the venv module
+#   tools/setup.sh browser        Chromium and its driver; without them tests of pages are skipped
 #
+# Root installs at once. Others do it through sudo: on a terminal the script asks first; elsewhere
+# sudo must do without a password. With SETUP=no in the environment nothing is installed. What stays
+# missing is named, with the command that root would type.
 # Standard output: the flags for msgpack-c, as make variables. All else goes to standard error.
 set -u
 level=$1
-python=$2
+python=${2:-}
 cc=${CC:-cc}
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
-exec 3>&1 1>&2 </dev/null
+trap 'exit 1' HUP INT TERM
+terminal=
+[ ! -t 0 ] || [ ! -t 2 ] || terminal=yes
+exec 3>&1 4<&0 1>&2 </dev/null
 
 # Does a program with this include line compile and link?
 links() { # INCLUDE FLAG...
@@ -47,89 +54,137 @@ is_distributions() {
 }
 version() { python_says '"%d.%d" % sys.version_info[:2]'; }
 
+has_lists() { apt-cache show gcc 2>/dev/null | grep -q .; }
+
+# A machine without package lists cannot say which name it has there: apt-get takes a pattern, too.
 msgpack_package() {
-    if apt-cache show libmsgpack-c-dev 2>/dev/null | grep -q .; then
+    if ! has_lists; then
+        echo "'^libmsgpack(-c)?-dev\$'"
+    elif apt-cache show libmsgpack-c-dev 2>/dev/null | grep -q .; then
         echo libmsgpack-c-dev
     else
         echo libmsgpack-dev
     fi
 }
 
-# The Debian packages to install, one line; empty when nothing is missing.
+makes_environments() { "$python" -c 'import ensurepip, venv' 2>/dev/null; }
+
+# What is not here: Debian packages, and what they are for, a line each.
 missing() {
-    list=
-    if ! links ''; then list="$list gcc libc6-dev"; fi
-    command -v pkg-config >/dev/null || list="$list pkg-config"
-    msgpack_works || list="$list $(msgpack_package)"
-    if is_distributions; then
-        headers_work || list="$list python$(version)-dev"
+    links '' || echo "gcc libc6-dev: the C compiler"
+    command -v pkg-config >/dev/null || echo "pkg-config: finds msgpack-c"
+    msgpack_works || echo "$(msgpack_package): msgpack-c, for the format of profiles"
+    if is_distributions && ! headers_work; then
+        echo "python$(version)-dev: Python.h"
     fi
-    if [ "$level" = check ]; then
-        links '#include <criterion/criterion.h>' -lcriterion || list="$list libcriterion-dev"
-        if is_distributions; then
-            "$python" -c 'import ensurepip, venv' 2>/dev/null || list="$list python$(version)-venv"
-        fi
+    [ "$level" = check ] || return
+    links '#include <criterion/criterion.h>' -lcriterion ||
+        echo "libcriterion-dev: Criterion, for the C unit tests"
+    if is_distributions && ! makes_environments; then
+        echo "python$(version)-venv: environments for the Python tests"
     fi
-    echo "${list# }"
 }
 
-as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
-}
-
-apt() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" >"$scratch/log" 2>&1; }
-
-give_up() {
-    echo "setup: cannot install what is missing here: $1"
-    echo "setup: please install it (Debian's names; others are alike), then run make again"
-    [ ! -s "$scratch/log" ] || tail -n 5 "$scratch/log"
-    exit 1
-}
-
-install_missing() {
-    command -v apt-get >/dev/null || give_up "$1"
-    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || give_up "$1"
-    # A machine without package lists cannot say what msgpack-c is called there either.
-    if ! apt-cache show gcc 2>/dev/null | grep -q .; then
-        echo "setup: fetching the package lists (apt-get update)"
-        apt update || give_up "$1"
-        set -- "$(missing)"
-    fi
-    echo "setup: installing $1 (apt-get)"
-    # shellcheck disable=SC2086
-    apt install -y --no-install-recommends $1 ||
-        { apt update && apt install -y --no-install-recommends $1; } || give_up "$1"
-}
-
-# Tests that open pages are skipped without a browser, so it is wished for, not needed.
 has_browser() {
     command -v chromedriver >/dev/null && { command -v chromium || command -v google-chrome; } >/dev/null
 }
 
-wish_for_browser() {
-    if command -v apt-get >/dev/null && { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }; then
-        echo "setup: installing chromium chromium-driver (apt-get), to test pages in"
-        apt install -y --no-install-recommends chromium chromium-driver ||
-            { apt update && apt install -y --no-install-recommends chromium chromium-driver; }
-    fi
-    has_browser || echo "setup: no chromium and chromium-driver here; tests that open pages are skipped"
+missing_browser() { has_browser || echo "chromium chromium-driver: a browser, for tests that open pages"; }
+
+packages() { printf '%s\n' "$needed" | sed 's/:.*//' | paste -s -d ' ' -; }
+
+is_root() { [ "$(id -u)" = 0 ]; }
+
+# How much apt-get would download, in brackets; nothing when it cannot say.
+size() {
+    # shellcheck disable=SC2046
+    apt-get -qq --print-uris install --no-install-recommends $(packages) 2>/dev/null |
+        awk '{ bytes += $3 } END { if (bytes) printf " (%.1f MB to download)", bytes / 1e6 }'
 }
 
+as_root() {
+    if is_root; then
+        "$@"
+    elif [ -n "$terminal" ]; then
+        sudo "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+apt() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" >"$scratch/log" 2>&1; }
+
+agrees() {
+    printf 'setup: install them with sudo apt-get%s? [Y/n] ' "$(size)"
+    read -r answer <&4 || { echo && answer=no; }
+    case $answer in '' | [Yy] | [Yy][Ee][Ss]) ;; *) return 1 ;; esac
+}
+
+may_install() {
+    [ "${SETUP:-}" != no ] && command -v apt-get >/dev/null || return
+    is_root && return
+    command -v sudo >/dev/null || return
+    [ -z "$terminal" ] || agrees
+}
+
+# $1: what says again what is needed; its names may be others once the package lists are there.
+installs() {
+    may_install || return
+    if ! has_lists; then
+        echo "setup: fetching the package lists (apt-get update)"
+        apt update || return
+        needed=$($1)
+    fi
+    echo "setup: installing $(packages) with apt-get$(size)"
+    # shellcheck disable=SC2046
+    apt install -y --no-install-recommends $(packages) ||
+        { apt update && apt install -y --no-install-recommends $(packages); } || return
+    needed=$($1)
+    [ -z "$needed" ]
+}
+
+say_how() {
+    [ ! -s "$scratch/log" ] || tail -n 5 "$scratch/log"
+    if command -v apt-get >/dev/null; then
+        lists=
+        has_lists || lists='apt-get update && '
+        echo "setup: as root, type: ${lists}apt-get install -y --no-install-recommends $(packages)"
+    else
+        echo "setup: please install them (these are Debian's names; others are alike)"
+    fi
+}
+
+say_missing() {
+    echo "setup: missing on this machine:"
+    printf '%s\n' "$needed" | sed 's/^/setup:   /'
+}
+
+if [ "$level" = browser ]; then
+    needed=$(missing_browser)
+    [ -n "$needed" ] || exit 0
+    say_missing
+    installs missing_browser && exit 0
+    say_how
+    echo "setup: until then these tests are skipped"
+    exit 0
+fi
 needed=$(missing)
 if [ -n "$needed" ]; then
-    install_missing "$needed"
-    needed=$(missing)
-    [ -z "$needed" ] || give_up "$needed"
+    say_missing
+    installs missing || {
+        say_how
+        echo "setup: then run make again"
+        exit 1
+    }
 fi
 if ! headers_work; then
     echo "setup: $python has no headers (Python.h); install its development files"
     exit 1
 fi
-if [ "$level" = check ] && ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+if [ "$level" = check ] && ! makes_environments; then
     echo "setup: $python cannot make virtual environments (no ensurepip)"
     exit 1
 fi
-[ "$level" != check ] || has_browser || wish_for_browser
 name=$(msgpack_name)
 echo "MSGPACK_CFLAGS := $(pkg-config --cflags "$name")" >&3
 echo "MSGPACK_LIBS := $(pkg-config --libs "$name")" >&3

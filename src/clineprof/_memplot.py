@@ -162,7 +162,7 @@ def _draw(pyplot, recordings, options):
         axes.axvline(at, color="r", linestyle="--")
     axes.set_xlabel("time (in seconds)")
     axes.set_ylabel("memory used (in MiB)")
-    axes.set_title(_title(recordings, options).replace("$", r"\$"))
+    axes.set_title(_boot.shown(_title(recordings, options)).replace("$", r"\$"))
     axes.grid(True)
     if not options.flame:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5)).get_frame().set_alpha(0.5)
@@ -185,7 +185,7 @@ def _draw_lines(axes, recording, number, options):
             label += " slope %.5f" % slope
             ends = [times[0], times[-1]]
             axes.plot(ends, [base + slope * at for at in ends], "--", linewidth=0.5, color=colour)
-        axes.plot(times, sizes, "+-", color=colour, label=label)
+        axes.plot(times, sizes, "+-", color=colour, label=_boot.shown(label))
 
 
 def _draw_brackets(axes, recording):
@@ -198,7 +198,7 @@ def _draw_brackets(axes, recording):
         label = " " * name.startswith("_") + "%s %.3fs" % (short[name], leave - enter)
         for x, y, way in (enter, before, 1), (leave, after, -1):
             axes.plot([x + way * aside, x, x, x + way * aside], [y + up, y + up, y - up, y - up],
-                      color=colours[name], linewidth=2, label=label if way == 1 else None)
+                      color=colours[name], linewidth=2, label=_boot.shown(label) if way == 1 else None)
 
 
 def _draw_flame(axes, recording):
@@ -210,7 +210,7 @@ def _draw_flame(axes, recording):
     for name, enter, _, leave, _, level in recording.stays:
         upper.fill_betweenx((level, level + 1), enter, leave, alpha=0.5,
                             color=FUNCTION_COLOURS[level % len(FUNCTION_COLOURS)], linewidth=1)
-        upper.text(enter, level + 1, short[name], va="top", fontsize=7)
+        upper.text(enter, level + 1, _boot.shown(short[name]), va="top", fontsize=7)
 
 
 # ---- characters ----

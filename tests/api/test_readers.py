@@ -224,6 +224,7 @@ def torch():
     pytest.importorskip("torch", reason="torch is not here")
 
 
+@pytest.mark.slow
 def test_torch_compiles_what_it_compiles_alone(torch, tmp_path):
     write(tmp_path, TORCH)
     ended = profiled(tmp_path, "main", timeout=300)
@@ -234,6 +235,7 @@ def test_torch_compiles_what_it_compiles_alone(torch, tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_torch_that_was_imported_before_the_profiler(torch, tmp_path):
     write(tmp_path, TORCH.replace("graphs = []", f"""\
 import clineprof
@@ -245,6 +247,7 @@ class Net"""))
     assert (ended.out, ended.err) == (run_python(["bare.py"], tmp_path, timeout=300).out, "")
 
 
+@pytest.mark.slow
 def test_torch_that_reads_code_in_an_unknown_way(torch, tmp_path):
     """The next tracer takes what had probes already, and what would have got some."""
     write(tmp_path, OTHER + "def before(n):\n    return n + 1\nbefore(1)\n" + TORCH + "before(2)\n")

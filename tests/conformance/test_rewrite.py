@@ -42,6 +42,7 @@ def problems_of(rewriter, code, number):
     return None
 
 
+@pytest.mark.slow
 def test_the_standard_library(rewriter):
     wrong, seen = [], 0
     for seen, code in enumerate(rewriting.standard_library(), 1):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "view.h"
+#include "folder.h"
 #include "helpers.h"
 #include "live.h"
 #include "snapshot.h"
@@ -313,13 +314,14 @@ static const struct clp_live_header start = {
 /* A live file shows its own view: neither functions of others, nor what they counted before. */
 Test(view, of_a_live_file)
 {
-    char path[] = "/tmp/clineprof-test-XXXXXX";
+    char path[256];
     struct fixture fixture;
     struct clp_live live;
     struct clp_fault fault;
     struct clp_live_about about;
     struct clp_profile profile;
 
+    test_temporary_name(path, sizeof path);
     int file = mkstemp(path);
     cr_assert(file >= 0 && close(file) == 0 && unlink(path) == 0);
     struct clp_mem *mem = test_mem_init(&fixture.test, 0);

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: MIT
+"""What runs the tests: tools/check.py, the choice of make quick, and .ci/run, each on small projects."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+
+import pytest
+from harness import ROOT, clean_environment
+
+pytestmark = pytest.mark.once
+
+LAST = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped\n\Z")
+
+
+# ---- tools/check.py ----
+
+
+@pytest.fixture
+def temporary():
+    """A temporary folder whose path is as short as that of most."""
+    with tempfile.TemporaryDirectory(prefix="t", dir="/tmp") as name:
+        yield pathlib.Path(name)
+
+
+@pytest.fixture
+def project(tmp_path):
+    """project(test files) has folders of tests as ours, and a clineprof with two tracers."""
+
+    def write(**files):
+        (tmp_path / "tests" / "cli").mkdir(parents=True)
+        for name, text in files.items():
+            path = tmp_path / "tests" / "cli" / f"test_{name}.py"
+            path.write_text(textwrap.dedent(text))
+        package = tmp_path / "build" / "python" / "clineprof"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("")
+        (package / "_core.py").write_text("def tracers(): return ['first', 'second']\n")
+        shutil.copy(ROOT / "tests" / "conftest.py", tmp_path / "tests" / "cli")
+        (tmp_path / "tests" / "cli" / "harness.py").write_text("CKERNPROF = TRACER = None\n")
+        (tmp_path / "pytest.ini").write_text("[pytest]\n")
+        return tmp_path
+
+    return write
+
+
+def command(*words):
+    return [sys.executable, ROOT / "tools/check.py", "--out", "build", "--results", "build/results",
+            *words]  # fmt: skip
+
+
+def check(folder, temporary, *words):
+    """The exit status and what it printed; nothing is left in the temporary folder."""
+    ended = subprocess.run(command(*words), cwd=folder, env=clean_environment({"TMPDIR": str(temporary)}),
+                           text=True, stdout=subprocess.PIPE, timeout=120)
+    assert list(temporary.iterdir()) == []
+    return ended.returncode, ended.stdout
+
+
+FAILING = """
+    import os, pathlib, pytest, tempfile
+    def test_good(tmp_path):
+        (tmp_path / "good").touch()
+        tempfile.mkdtemp()
+    @pytest.mark.once
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_bad(tmp_path, number):
+        (tmp_path / f"made{number}").touch()
+        os.mkfifo(tmp_path / "pipe")
+        (tmp_path / "closed").mkdir(0)
+        assert len(str(tmp_path)) < 60 and number == 1
+    def test_skipped(): pytest.skip("there is no moon")
+"""
+
+
+def test_failed_tests_are_named_at_the_end_and_what_they_left_is_kept(project, temporary):
+    folder = project(one=FAILING)
+    code, out = check(folder, temporary, "--venv", sys.executable)
+    assert code == 1
+    kept = folder / "build/results/failed-first"
+    assert re.findall(r"  FAILED  (.*)\n", out) == ["tests/cli/test_one.py::test_bad[2]"]
+    assert f"the folders of failed tests are in {kept}\n" in out
+    assert [path.name for path in kept.rglob("made*")] == ["made2"] and not list(kept.rglob("good"))
+    assert re.search(r"  FAILED .*\n  Python tests, first +\d+ s\n  Python tests, second +\d+ s\n"
+                     r"3 passed, 1 failed, 2 skipped\n\Z", out)
+    assert out.count("there is no moon") == 2
+    assert (folder / "build/results/summary").read_text() == "3 passed, 1 failed, 2 skipped\n"
+
+
+def test_a_test_program_of_c_is_named_by_its_tests(project, temporary):
+    folder = project()
+    program = folder / "test_wheels"
+    program.write_text("""#!/bin/sh
+        touch "$TMPDIR/left"
+        echo '<testsuites><testsuite name="wheels"><testcase name="turn" status="PASSED"/>
+        <testcase name="squeak" status="FAILED"/></testsuite></testsuites>' >"${1#--xml=}"
+        exit 1""")
+    program.chmod(0o755)
+    code, out = check(folder, temporary, "--unit", program)
+    assert code == 1 and "  FAILED  wheels::squeak\n" in out
+    assert re.search(r"  C tests +\d+ s\n1 passed, 1 failed, 0 skipped\n\Z", out)
+
+
+WAITS = """
+    import subprocess, sys, time
+    def test_waits(tmp_path):
+        with subprocess.Popen([sys.executable, "-c", "import signal, time\\n"
+                               "signal.signal(signal.SIGINT, signal.SIG_IGN)\\n"
+                               "print(flush=True)\\ntime.sleep(600)"], stdout=-1) as program:
+            program.stdout.readline()
+            open("pid", "w").write(f"{program.pid}\\n")
+            try:
+                time.sleep(600)
+            finally:
+                open("tidy", "w").close()
+                program.kill()
+"""
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_for(condition):
+    while not condition():
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_an_interrupted_run_leaves_nothing(project, temporary, number):
+    folder = project(it=WAITS)
+    process = subprocess.Popen(command("--venv", sys.executable), cwd=folder, env=clean_environment({"TMPDIR": str(temporary)}),
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    noted = folder / "pid"
+    wait_for(lambda: noted.exists() and noted.read_text().endswith("\n"))
+    assert list(temporary.iterdir())
+    process.send_signal(number)
+    assert process.wait(60) not in (0, -number)
+    assert list(temporary.iterdir()) == []
+    assert (folder / "tidy").exists()
+    wait_for(lambda: not alive(int(noted.read_text())))
+
+
+# ---- make quick ----
+
+MANY = """
+    import pytest
+    @pytest.mark.slow
+    def test_0(): pass
+    @pytest.mark.parametrize("n", [1, 2, 3])
+    def test_1(n): pass
+    @pytest.mark.once
+    def test_2(): pass
+    def test_3(): pass
+    def test_4(): pass
+    def test_5(): pass
+    def test_6(): pass
+"""
+
+
+def test_a_quick_round_has_the_first_functions_of_every_file(project, temporary):
+    folder = project(many=MANY, one="def test_only(): pass\n")
+    code, out = check(folder, temporary, "--venv", sys.executable, "--quick")
+    assert code == 0 and LAST.search(out).groups() == ("8", "0", "0")
+    rounds = [sorted(re.findall(r'<testcase .*? name="(.*?)"', path.read_text()))
+              for path in sorted((folder / "build/results").glob("python-*.xml"))]
+    assert rounds == [["test_1[1]", "test_2", "test_3", "test_4", "test_only"],
+                      ["test_1[1]", "test_3", "test_only"]]
+
+
+# ---- .ci/run ----
+
+MAKEFILE = """
+check quick:
+	@echo "$@: BROWSER=$(BROWSER), VENV=$(VENV), in '$(CURDIR)': $$(cat said)"
+	@git status --short; echo $$? >status
+	@mkdir -p build/venv/here build/cp3 && test -d ./$(or $(VENV),build/venv/here)
+	@$(if $(findstring $@,$(BREAKS)),exit 1)
+	@mkdir -p build/cp3/results && cat counts-$@ >build/cp3/results/summary
+	@test ! -e fails-$@
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A git checkout with our .ci/run and a Makefile that says what it is asked for."""
+    folder = tmp_path / "a checkout"
+    (folder / ".ci").mkdir(parents=True)
+    shutil.copy(ROOT / ".ci/run", folder / ".ci/run")
+    (folder / "Makefile").write_text(MAKEFILE)
+    (folder / "counts-check").write_text("10 passed, 0 failed, 3 skipped\n")
+    (folder / "counts-quick").write_text("5 passed, 0 failed, 1 skipped\n")
+    (folder / "said").write_text("as committed")
+    (folder / ".gitignore").write_text("/build/\n")
+    (tmp_path / "temporary").mkdir()
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    git(folder, "init", "-q")
+    commit(folder)
+    return folder
+
+
+def git(folder, *words):
+    subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@x", *words], cwd=folder, check=True)
+
+
+def commit(folder):
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "What is tested")
+
+
+def ci(folder, cwd="/"):
+    env = clean_environment({"TMPDIR": str(folder.parent / "temporary"), "MAKEFLAGS": ""})
+    ended = subprocess.run([folder / ".ci/run"], cwd=cwd, env=env, text=True, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, timeout=60)
+    assert list((folder.parent / "temporary").iterdir()) == [] and list((folder / "build").iterdir()) == []
+    return ended.returncode, ended.stdout
+
+
+def test_ci_tests_two_clones_and_sums_up(checkout):
+    (checkout / "said").write_text("as changed")
+    (checkout / "new").touch()
+    code, out = ci(checkout)
+    assert code == 0 and out.endswith("\n15 passed, 0 failed, 4 skipped\n"), out
+    assert re.search(r"\Aci: testing [0-9a-f]+ What is tested\nci: 2 files are not as in that commit", out)
+    assert re.search(r"^check: BROWSER=yes, VENV=, in '.*/clineprof': as committed$", out, re.M)
+    assert re.search(r"^quick: BROWSER=, VENV=../../clineprof/build/venv/here, in '.*/zwei wörter/clineprof': "
+                     r"as committed$", out, re.M)  # fmt: skip
+
+
+@pytest.mark.parametrize("which", ["check", "quick"])
+def test_ci_fails_when_one_of_them_fails(checkout, which):
+    (checkout / f"fails-{which}").touch()
+    (checkout / f"counts-{which}").write_text("1 passed, 2 failed, 0 skipped\n")
+    commit(checkout)
+    code, out = ci(checkout)
+    assert code == 1 and LAST.search(out)[2] == "2", out
+
+
+@pytest.mark.parametrize("which", ["check", "quick"])
+def test_ci_counts_a_build_that_breaks(checkout, which):
+    (checkout / "Makefile").write_text(f"BREAKS = {which}\n{MAKEFILE}")
+    commit(checkout)
+    code, out = ci(checkout)
+    assert code == 1 and LAST.search(out)[2] == "1", out
+
+
+def test_ci_in_a_worktree_a_shallow_clone_and_no_repository(checkout, tmp_path):
+    worktree, shallow, files = tmp_path / "worktree", tmp_path / "shallow", tmp_path / "files"
+    git(checkout, "worktree", "add", "-q", "--detach", worktree)
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{checkout}", shallow)
+    shutil.copytree(checkout, files, ignore=shutil.ignore_patterns(".git"))
+    for folder in worktree, shallow, files:
+        code, out = ci(folder, cwd=folder)
+        assert code == 0 and LAST.search(out).groups() == ("15", "0", "4"), out
+    assert "ci: there is no commit here; testing the files as they are\n" in out
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="files of other users need root")
+def test_ci_in_a_checkout_of_another_user(checkout):
+    for path in [checkout, *checkout.rglob("*")]:
+        os.chown(path, 65534, 65534)
+    code, out = ci(checkout)
+    assert code == 0 and LAST.search(out).groups() == ("15", "0", "4"), out
+
+
+def test_an_interrupted_ci_leaves_nothing(checkout):
+    (checkout / "Makefile").write_text("check:\n\t@sleep 600\n")
+    commit(checkout)
+    process = subprocess.Popen([checkout / ".ci/run"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: list((checkout / "build").glob("ci.*/clineprof/Makefile")))
+    process.terminate()
+    assert process.wait(60) == 1
+    assert list((checkout / "build").iterdir()) == []
