@@ -12,9 +12,10 @@ What a fenced block means:
 
 What is shown is what is printed, line by line, but for this:
 - A line `...` stands for any number of lines.
-- Numbers with a point or an exponent, numbers before a unit (s, ms, B, MiB, %) and process numbers differ from
+- Numbers with a point or an exponent, numbers before a unit (s, ms, B, MiB, bytes, %) and process numbers differ from
   run to run. All others, line numbers and hits among them, are the same.
 - An increment below 0.1 MiB, a page or two, is as good as an empty place.
+- `/home/me` is the folder.
 - The width of gaps and rules, the tracer's name and the time of day do not count, and in the last line of a
   report no number does.
 """
@@ -195,7 +196,7 @@ class Shell:
 
 # ---- comparing ----
 
-UNIT = r"(?:[KMG]i)?B/s|(?:[KMG]i)?B\b|[mun]?s\b|samples|%"
+UNIT = r"(?:[KMG]i)?B/s|(?:[KMG]i)?B\b|[mun]?s\b|bytes|per call|samples|%"
 
 
 def normal(line):
@@ -256,7 +257,8 @@ def run_page(page, folder, environment, left_out):
         for step in steps(page):
             if step.command.startswith(left_out) or what_is_missing(step, folder, environment["PATH"]):
                 continue
-            wrong = what_is_wrong(step, *shell.run(step.command))
+            printed, status = shell.run(step.command)
+            wrong = what_is_wrong(step, printed.replace(str(folder), "/home/me"), status)
             if wrong:
                 return wrong, ran
             ran += 1
