@@ -9,6 +9,7 @@ What a fenced block means:
 - `console` has commands behind `$ `, and below each what it prints; nothing is compared where nothing is shown.
   `# exit status N` behind a command is its exit status, 0 where there is none.
 - A block of no language is a drawing, or a message. It is not run.
+- A command that needs a program or a package which is not there is not run, nor are those below it in its block.
 
 What is shown is what is printed, line by line, but for this:
 - A line `...` stands for any number of lines.
@@ -65,6 +66,7 @@ class Step:
     command: str
     shown: str = ""
     status: int = 0
+    block: int = 0  # its place on the page
 
 
 def commands(block):
@@ -95,14 +97,15 @@ def comments_behind_prints(program):
 def steps(page):
     """What a reader of the page does, in order."""
     found = []
-    for block in blocks(page):
+    for place, block in enumerate(blocks(page)):
         name = file_of(block)
         if name:
-            found.append(Step(here_document(f"cat > {name}", block.text)))
+            found.append(Step(here_document(f"cat > {name}", block.text), block=place))
         elif block.language == "console":
-            found.extend(commands(block))
+            found.extend(dataclasses.replace(step, block=place) for step in commands(block))
         elif block.language == "python":
-            found.append(Step(here_document("python3 -", block.text), comments_behind_prints(block.text)))
+            shown = comments_behind_prints(block.text)
+            found.append(Step(here_document("python3 -", block.text), shown, block=place))
         elif block.language == "text" and found:
             found[-1].shown = block.text
     return found
@@ -157,6 +160,8 @@ def environment_of(folder):
         "PYTHONPATH": f"{folder / 'site'}{os.pathsep}{BUILD / 'python'}",
         "VIRTUAL_ENV": sys.prefix,
         "COLUMNS": "80",
+        # Open MPI wants to be asked for what a container's user and a small machine need
+        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
     })  # fmt: skip
 
 
@@ -252,10 +257,13 @@ def what_is_wrong(step, printed, status):
 
 def run_page(page, folder, environment, left_out):
     """Runs the steps of a page. Returns what is wrong with the first that fails, or ""; and how many ran."""
-    shell, ran = Shell(folder, environment), 0
+    shell, ran, without = Shell(folder, environment), 0, -1
     try:
         for step in steps(page):
-            if step.command.startswith(left_out) or what_is_missing(step, folder, environment["PATH"]):
+            if step.command.startswith(left_out) or step.block == without:
+                continue
+            if what_is_missing(step, folder, environment["PATH"]):
+                without = step.block
                 continue
             printed, status = shell.run(step.command)
             wrong = what_is_wrong(step, printed.replace(str(folder), "/home/me"), status)
