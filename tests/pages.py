@@ -189,7 +189,8 @@ class Shell:
         for line in self.process.stdout:
             if line.startswith(MARK):
                 return "".join(printed)[:-1], int(line.split()[-1])
-            printed.append(line)
+            if not re.match(r"bash: line \d+: +\d+ (Killed|Terminated)", line):
+                printed.append(line)
         raise AssertionError(f"the shell ended in: {command}\n{''.join(printed)}")
 
     def close(self):
