@@ -4,8 +4,8 @@
 What a fenced block means:
 - `python` below a line that ends with a file's name, as in "Save this as `shop.py`:", is that file, line by
   line. `toml` is a file in the same way.
-- `python` elsewhere is a program that python3 runs. A `text` block below it is what it prints, and so is a
-  comment behind a `print(...)`.
+- `python` elsewhere is a program that python3 runs. A `text` block below it is what it prints. Or it
+  begins with what stands behind a `print(...)` as a comment.
 - `console` has commands behind `$ `, and below each what it prints; nothing is compared where nothing is shown.
   `# exit status N` behind a command is its exit status, 0 where there is none.
 - A block of no language is a drawing, or a message. It is not run.
@@ -91,7 +91,8 @@ def here_document(start, text):
 
 
 def comments_behind_prints(program):
-    return "".join(f"{told}\n" for told in re.findall(r"^ *print\(.*\)  # (.*)$", program, re.M))
+    found = re.findall(r"^ *print\(.*\)  # (.*)$", program, re.M)
+    return "\n".join([*found, "..."]) if found else ""
 
 
 def steps(page):

@@ -56,8 +56,9 @@ TRIES = 3  # a busy machine makes lines slow that are not
 def folder_for(page, folder):
     """Where a reader of the page stands: of the README in the root of the clone, built."""
     here = folder / "here"
-    (here / "build").mkdir(parents=True)
+    here.mkdir(parents=True)
     if page == "README.md":
+        (here / "build").mkdir()
         (here / "fixtures").symlink_to(ROOT / "fixtures")
         (here / "build" / "bin").symlink_to(BUILD / "bin")
     return here
