@@ -184,20 +184,6 @@ def test_every_column_of_the_file_is_in_its_document(script, tmp_path):
     assert ended.code == 0 and not missing
 
 
-@pytest.mark.once
-def test_the_python_in_the_format_document_runs(script, tmp_path):
-    path = script("@profile\ndef f(n):\n    return [i for i in range(n)]\nf(9)\n", "demo.py")
-    run_ckernprof(["-l", "-o", "demo.lprof", path], tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", FORMAT, re.S)
-    # the tests do without line_profiler itself
-    text = "\n".join(blocks).replace("from line_profiler.line_profiler import LineStats",
-                                     "LineStats = lambda timings, unit: print(timings, unit)")
-    ended = run_python(["-c", text], tmp_path)
-    assert ended.code == 0, ended.err
-    assert f"{path} 1 f " in ended.out
-    assert f"('{path}', 1, 'f'): [(3, " in ended.out and ended.out.rstrip().endswith("1e-09")
-
-
 def test_twice_v_says_which_tracer_ran_and_what_was_selected(script, tmp_path):
     path = script("@profile\ndef f():\n    return 1\nf()\n")
     err = run_ckernprof(["-l", "-vv", path], tmp_path).err
