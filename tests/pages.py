@@ -115,6 +115,9 @@ def steps(page):
 # ---- what is not on every machine ----
 
 
+BUILTINS = {"cd", "export", "kill"}  # of bash, among those that pages use
+
+
 def imports(text):
     return set(re.findall(r"^ *(?:from|import) (\w+)", text, re.M))
 
@@ -129,7 +132,7 @@ def what_is_missing(step, folder, path):
         return ""
     words = shlex.split(step.command.partition("\n")[0].split(" # ")[0].replace("&&", " "))
     known = [word for word in words if "=" not in word]
-    if known and shutil.which(known[0], path=path) is None and known[0] not in ("export", "wait", "cd"):
+    if known and known[0] not in BUILTINS and shutil.which(known[0], path=path) is None:
         return known[0]
     texts = [step.command] + [(folder / word).read_text("utf-8") for word in words
                               if word.endswith(".py") and (folder / word).is_file()]
