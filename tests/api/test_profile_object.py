@@ -970,44 +970,6 @@ for i in range(12):
 PAGE = (ROOT / "docs" / "api.md").read_text("utf-8")
 
 
-def shape(line):
-    """Without numbers, dates, the width of gaps, and what depends on tracer and rich."""
-    line = re.sub(r"\d{4}-\d\d-\d\dT\d{6}", "STAMP", line)
-    line = re.sub(r"tracer \w+", "tracer", line.replace("-rtmz", "-tmz"))
-    line = re.sub(", give or take [^,]*,", ",", line)
-    return re.sub(r"\s+", " ", re.sub(r"-?\d[\d.e+-]*", "#", line)).strip()
-
-
-@pytest.mark.once
-def test_the_page_on_the_api_shows_what_happens(tmp_path):
-    programs = re.findall(r"```python\n(.*?)```", PAGE, re.S)
-    (tmp_path / "work.py").write_text(programs[0])
-    bare = run_python(["work.py"], tmp_path, env=ENVIRONMENT)
-    assert (bare.out, bare.err, files(tmp_path)) == ("333328333350000\n", "", [])
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "python3").symlink_to(sys.executable)
-    consoles = re.findall(r"```console\n\$ (.*?)\n(.*?)```", PAGE, re.S)
-    for command, shown in consoles:
-        words = command.replace("python3", sys.executable)
-        ended = run(["bash", "-c", words], tmp_path, env=ENVIRONMENT)
-        assert (ended.code, ended.err) == (0, "")
-        printed = ended.out.replace(sys.executable, "python3")
-        assert [shape(line) for line in printed.splitlines()] == [
-            shape(line) for line in shown.splitlines()
-        ], command
-    assert len(consoles) == 2
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("place", [1, 2])
-def test_what_the_programs_of_the_page_say_they_print(tmp_path, place):
-    program = re.findall(r"```python\n(.*?)```", PAGE, re.S)[place]
-    ended = python(program, tmp_path, env=ENVIRONMENT)
-    assert (ended.code, ended.err) == (0, "")
-    told = re.findall(r"print\(.*\)  # (.*)", program)
-    assert told == ended.out.splitlines()[: len(told)] and len(told) == 1
-
-
 @pytest.mark.once
 def test_every_name_is_on_the_page():
     from clineprof._global import GlobalProfiler

@@ -935,29 +935,6 @@ def test_the_marker_is_known(project):
 PAGE = (ROOT / "docs" / "pytest.md").read_text("utf-8")
 
 
-def shape(line):
-    """Without its numbers, and the width of gaps and rules."""
-    line = re.sub(r"tracer \w+", "tracer", re.sub(r"==+", "=", line))
-    return re.sub(r"\s+", " ", re.sub(r"-?\d[\d.e+-]*", "#", line)).strip()
-
-
-def test_the_page_on_pytest_shows_what_is_printed(tmp_path):
-    project = Project(tmp_path)
-    for name, text in re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.S):
-        project.write(name, text)
-    consoles = re.findall(r"```console\n\$ pytest (.*?)\n(.*?)```", PAGE, re.S)
-    for words, shown in consoles:
-        if "--clineprof" in words:
-            words += " test_shop.py"
-        ended = project.pytest(*words.split(), COLUMNS="80")
-        rows = [[row for row in text.splitlines() if not row.startswith("Profiled by")]
-                for text in (shown, ended.out)]
-        assert sorted(map(shape, rows[0])) == sorted(map(shape, rows[1]))
-        hits = [[row.split()[2] for row in part if re.match(r"shop\.py:[34] ", row)] for part in rows]
-        assert sorted(hits[0]) == sorted(hits[1])
-    assert len(consoles) == 2
-
-
 def test_every_option_and_limit_is_on_the_page(project):
     out = project.pytest("--help").out
     options = set(re.findall(r"^ +(--clineprof\S*?)(?:=| |$)", out, re.M))

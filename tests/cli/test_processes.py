@@ -941,70 +941,7 @@ def test_without_lines_the_option_has_no_effect(tmp_path):
     assert "without -l these options have no effect: --prof-child-procs\n" in ended.err
 
 
-# ---- the recipes of docs/processes.md ----------------------------------------------------------
-
-
-def recipe(name):
-    """What the page has below the heading: its Python and its command."""
-    page = (ROOT / "docs" / "processes.md").read_text("utf-8")
-    part = re.search(rf"^\*\*{name}.*?(?=^\*\*|^## )", page.partition("## Recipes")[2], re.M | re.S)[0]
-    code = re.search(r"```python\n(.*?)```", part, re.S)
-    [command] = re.findall(r"^\$ (.*)$", part, re.M)
-    words = command.split()
-    assert words[0] == "ckernprof"
-    return code and code[1], words[1:]
-
-
-def test_the_recipe_for_a_pool(tmp_path):
-    code, words = recipe("A pool")
-    (tmp_path / "pool.py").write_text(code)
-    ended = run_ckernprof(words, tmp_path)
-    assert ended.code == 0 and ended.err == ""
-    profile = ended.profile()
-    hits = profile.line("work", line_of(tmp_path / "pool.py", "return sum("))["hits"]
-    assert hits == 100
-    assert ended.out.splitlines()[0] == str(sum(i * i for n in range(100) for i in range(n)))
-
-
-def test_the_recipe_for_a_subprocess(tmp_path):
-    (tmp_path / "worker.py").write_text(
-        "import os\ndef work():\n    return os.environ['MORE']  # work\nprint(work())\n")
-    (tmp_path / "main.py").write_text(
-        "import os, subprocess, sys\n"
-        "subprocess.run([sys.executable, 'worker.py'], env={**os.environ, 'MORE': '1'}, check=True)\n")
-    _, words = recipe("A subprocess")
-    ended = run_ckernprof(words, tmp_path)
-    assert ended.out.startswith("1\n"), ended.err
-    assert ended.profile().line("work", 3)["hits"] == 1
-
-
-def test_the_recipe_for_joblib(tmp_path):
-    pytest.importorskip("joblib", reason="joblib is not installed")
-    (tmp_path / "jobs.py").write_text(
-        "def square(n):\n    for i in range(n):\n        pass  # turn\n    return n * n\n")
-    (tmp_path / "with_joblib.py").write_text(
-        "from joblib import Parallel, delayed\nimport jobs\n"
-        "if __name__ == '__main__':\n"
-        "    print(sum(Parallel(n_jobs=2)(delayed(jobs.square)(i) for i in range(10))))\n")
-    _, words = recipe("joblib")
-    ended = run_ckernprof(words, tmp_path)
-    assert ended.out.startswith("285\n"), ended.err
-    assert ended.profile().line("square", 3)["hits"] == sum(range(10))
-
-
-def test_the_recipe_for_a_data_loader(tmp_path):
-    pytest.importorskip("torch", reason="torch is not installed")
-    (tmp_path / "train.py").write_text(
-        "from torch.utils.data import DataLoader, Dataset\n"
-        "class Numbers(Dataset):\n"
-        "    def __len__(self):\n        return 20\n"
-        "    @profile\n    def __getitem__(self, n):\n        return n  # item\n"
-        "if __name__ == '__main__':\n"
-        "    print(sum(int(part.sum()) for part in DataLoader(Numbers(), 5, num_workers=2)))\n")
-    _, words = recipe("torch")
-    ended = run_ckernprof(words, tmp_path, timeout=300)
-    assert ended.out.startswith("190\n"), ended.err
-    assert ended.profile().line("Numbers.__getitem__", 7)["hits"] == 20
+# ---- a recipe of docs/processes.md; the others are run by tests/cli/test_docs.py -----------------
 
 
 def ask(path):
@@ -1025,7 +962,8 @@ def test_the_recipe_for_gunicorn(tmp_path):
         "def app(environ, start_response):\n"
         "    start_response('200 OK', [('Content-Length', '2')])\n"
         "    return [b'hi']  # answer\n")
-    _, words = recipe("gunicorn")
+    page = (ROOT / "docs" / "processes.md").read_text("utf-8")
+    words = re.search(r"^\$ ckernprof (.* -m gunicorn .*)$", page, re.M)[1].split()
     words[-1:] = ["-b", "unix:g.sock", "--no-control-socket", words[-1]]
     env = clean_environment({"HOME": str(tmp_path)})
     if "--no-control-socket" not in run_python(["-m", "gunicorn", "--help"], tmp_path).out:
