@@ -34,7 +34,7 @@ $(PER)/setup-check: tools/setup.sh $(CONFIG)
 	@CC='$(CC)' sh tools/setup.sh check $(PYTHON_EXE) >$@.new && mv $@.new $@
 
 # ---- sources and flags -----------------------------------------------------------------------
-CORE_KERNPROF := kernprof/option.c kernprof/options.c
+CORE_KERNPROF := kernprof/option.c kernprof/options.c kernprof/interpreter.c
 CORE := $(sort $(wildcard src/core/*.c)) $(CORE_KERNPROF)
 WITH_PYTHON := $(sort $(wildcard src/python/*.c) \
                  $(filter-out kernprof/ckernprof.c $(CORE_KERNPROF),$(wildcard kernprof/*.c)))
