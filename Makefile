@@ -38,7 +38,7 @@ CORE_KERNPROF := kernprof/option.c kernprof/options.c kernprof/interpreter.c
 CORE := $(sort $(wildcard src/core/*.c)) $(CORE_KERNPROF)
 WITH_PYTHON := $(sort $(wildcard src/python/*.c) \
                  $(filter-out kernprof/ckernprof.c $(CORE_KERNPROF),$(wildcard kernprof/*.c)))
-PACKAGE := $(patsubst src/%,%,$(shell find src/clineprof -type f ! -path '*/__pycache__/*'))
+PACKAGE := $(patsubst src/%,%,$(shell find src/clineprof -type f ! -path '*/__pycache__/*' ! -name '*.so'))
 TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 # Criterion's processes do not start under these; tests/unit/plain stands in for it.
 PLAIN := $(filter thread,$(SANITIZER))$(VALGRIND)

@@ -5,6 +5,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
@@ -23,6 +24,21 @@ def test_make_and_pip_compile_the_same_sources():
 def test_version_is_a_number_of_three_parts():
     version = runpy.run_path(str(ROOT / "setup.py"), run_name="not_main")["version"]()
     assert [part.isdigit() for part in version.split(".")] == [True] * 3
+
+
+def test_what_an_editable_install_left_is_no_source(house):
+    """make would link the module that pip built into the place of its own."""
+    for name in "Makefile", "tools", "src/clineprof":
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, house / name)
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    for name in f"_core{suffix}", "libclineprof_native.so":
+        (house / "src/clineprof" / name).write_text("")
+    made = subprocess.run(["make", "-n", "V=1", f"PYTHON={sys.executable}"], cwd=house, text=True,
+                          capture_output=True)
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "ln -sfr src/clineprof/_boot.py" in made.stdout and "src/clineprof/lib" not in made.stdout
+    assert "src/clineprof/_core" not in made.stdout and f"-o build/python/clineprof/_core{suffix} " in made.stdout
 
 
 def layers(folder):
