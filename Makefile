@@ -16,7 +16,7 @@ say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 # ---- the interpreter and the machine ---------------------------------------------------------
 CANDIDATES := $(or $(PYTHON),python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11 \
                 python3.10)
-ifneq ($(filter-out help clean layers print-sources check-all,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean layers print-sources check-all uninstall wheels,$(or $(MAKECMDGOALS),all)),)
 CONFIG := $(shell for p in $(CANDIDATES); do $$p tools/config.py $(OUT) && break; done \
             $(if $(PYTHON),,2>/dev/null))
 ifeq ($(CONFIG),)
@@ -59,14 +59,17 @@ MODULE := $(OUT)/python/clineprof/_core$(EXT_SUFFIX)
 NATIVE := $(OUT)/python/clineprof/libclineprof_native.so
 LAUNCHERS := $(OUT)/bin/ckernprof $(OUT)/bin/clineprof
 PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
+# What `pip install -e .` put among the sources is kept up to date.
+EDITABLE := $(if $(SANITIZER)$(VALGRIND),,$(wildcard $(patsubst $(OUT)/python/%,src/%,$(MODULE) $(NATIVE))))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all demo check check-all unit valgrind stress stdlib-check package-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
+        uninstall completions wheels \
         clean help print-sources FORCE
 
-all: $(MODULE) $(NATIVE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
+all: $(MODULE) $(NATIVE) $(LAUNCHERS) $(PACKAGE_FILES) $(EDITABLE) ## build for PYTHON= (default: python3) into build/
 
 # ---- building --------------------------------------------------------------------------------
 # Flags may change between two runs of make; objects made with others are not reused.
@@ -118,6 +121,10 @@ $(OUT)/bin/clineprof: | $(OUT)/bin/ckernprof
 
 $(PACKAGE_FILES): $(OUT)/python/%: | src/%
 	@mkdir -p $(@D); ln -sfr src/$* $@
+
+$(EDITABLE): src/%: $(OUT)/python/%
+	$(call say,COPY,$@)
+	$(Q)cp $< $@.new && mv $@.new $@
 
 # ---- tests -----------------------------------------------------------------------------------
 # tests/unit/test_python_*.c hold an interpreter; without its library they are named as skipped.
@@ -261,13 +268,19 @@ bench: all $(BENCH_VENV)/ready ## cost against the peers; ARGS= for bench/run.py
 screenshots: all $(VENV)/ready ## the pictures in docs/, from real runs
 	@$(VENV)/bin/python tools/terminal_picture.py
 
-INSTALL_TO = $(DESTDIR)$(PREFIX)
+INSTALL = sh tools/install.sh "$(DESTDIR)" "$(PREFIX)" $(OUT)
 install: all ## install under PREFIX= (default /usr/local)
-	@mkdir -p $(INSTALL_TO)/bin $(INSTALL_TO)/lib/clineprof/python
-	install -m 755 $(OUT)/bin/ckernprof $(INSTALL_TO)/bin/ckernprof
-	ln -sf ckernprof $(INSTALL_TO)/bin/clineprof
-	@cd $(OUT)/python && for f in $(PACKAGE) clineprof/*.so; do \
-	  install -D -m 644 $$f $(abspath $(INSTALL_TO))/lib/clineprof/python/$$f || exit 1; done
+	@$(INSTALL) install $(PYTHON_EXE) $(PACKAGE)
+
+uninstall: ## remove what install put there, with the same PREFIX= and DESTDIR=
+	@$(INSTALL) uninstall
+
+completions: all ## share/ (shells, man pages) and docs/options.md from the option tables
+	@$(PYTHON_EXE) tools/options_page.py $(OUT)/bin
+	@$(PYTHON_EXE) tools/completions.py $(OUT)/bin
+
+wheels: ## sdist and manylinux wheels of every interpreter found, built and tried; DIST=dist
+	@python3 tools/wheels.py $(or $(DIST),dist)
 
 clean: ## remove build/
 	rm -rf build

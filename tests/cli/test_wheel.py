@@ -64,8 +64,10 @@ def test_the_module_has_msgpack_inside_and_exports_its_init_function_only(wheel,
 def test_the_wheel_holds_all_of_the_package(wheel):
     held = set(zipfile.ZipFile(wheel).namelist())
     ours = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src/clineprof").rglob("*")
-            if path.is_file() and "__pycache__" not in path.parts}
+            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".so"}
     assert ours and ours - held == set()
+    shared = {path.relative_to(ROOT / "share").as_posix() for path in (ROOT / "share").rglob("*") if path.is_file()}
+    assert shared and shared == {name.split(".data/data/share/")[1] for name in held if ".data/data/share/" in name}
 
 
 def test_an_installed_wheel_profiles_and_shows(wheel, tmp_path):
