@@ -32,7 +32,7 @@ for words in [], ["--heap=native"]:
     command = [sys.prefix + "/bin/ckernprof", "-l", "-q", *words, "short.py"]
     subprocess.run(command, check=True)
     [function] = clineprof.load("short.py.lprof").functions
-    hits = {line.number: line.hits for line in function.lines}
+    hits = dict(zip(function.numbers, function["hits"]))
     assert hits[3] == 7, hits
 assert clineprof.tracers()
 """

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The build itself: one list of sources, arrows that run one way."""
 import pathlib
+import re
 import runpy
 import shutil
 import subprocess
@@ -24,6 +25,21 @@ def test_make_and_pip_compile_the_same_sources():
 def test_version_is_a_number_of_three_parts():
     version = runpy.run_path(str(ROOT / "setup.py"), run_name="not_main")["version"]()
     assert [part.isdigit() for part in version.split(".")] == [True] * 3
+
+
+def test_the_newest_version_with_a_date_is_this_one():
+    heads = re.findall(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    versions = [head for head in heads if head != "Unreleased"]
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", head) for head in versions), versions
+    assert versions[0].startswith(runpy.run_path(str(ROOT / "setup.py"), run_name="not_main")["version"]() + " ")
+
+
+def test_no_page_and_no_message_installs_a_package_of_that_name():
+    """There is none; they say how to install from the sources."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "src/clineprof").rglob("*.py"),
+             *(ROOT / "kernprof").glob("*.c"), *(ROOT / "src").rglob("*.c")]
+    assert len(pages) > 100
+    assert [path for path in pages if re.search(r"(pip|pipx|tool) install [^\n`']*\bclineprof\b", path.read_text("utf-8"))] == []
 
 
 def test_what_an_editable_install_left_is_no_source(house):
