@@ -149,6 +149,8 @@ TEST_WISHES += debugpy matplotlib
 TEST_WISHES += numba hypothesis dill pony
 # readers of the formats that clineprof writes
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
+# frozen applications: 12 MB
+TEST_WISHES += pyinstaller
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
 
 $(OUT)/unit/tests/unit/%.o: tests/unit/%.c $(OUT)/flags | $(PER)/setup-check
@@ -292,4 +294,4 @@ help: ## this list
 print-sources: # of clineprof._core; a test compares them with setup.py's
 	@printf '%s\n' $(sort $(CORE) $(WITH_PYTHON))
 
--include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT) -name '*.d' -type f 2>/dev/null)

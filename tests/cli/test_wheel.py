@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """pip builds a wheel that needs nothing of the system it is installed on."""
+import configparser
 import email
 import os
 import pathlib
@@ -68,6 +69,16 @@ def test_the_wheel_holds_all_of_the_package(wheel):
     assert ours and ours - held == set()
     shared = {path.relative_to(ROOT / "share").as_posix() for path in (ROOT / "share").rglob("*") if path.is_file()}
     assert shared and shared == {name.split(".data/data/share/")[1] for name in held if ".data/data/share/" in name}
+
+
+def test_the_wheel_tells_pyinstaller_where_its_hook_is(wheel, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    [path] = tmp_path.glob("*.dist-info/entry_points.txt")
+    entries = configparser.ConfigParser()
+    entries.read(path)
+    module, function = entries["pyinstaller40"]["hook-dirs"].split(":")
+    told = run([sys.executable, "-c", f"import {module} as m; print(*m.{function}())"], cwd=tmp_path)
+    assert os.listdir(told.stdout.strip()).count("hook-clineprof.py") == 1
 
 
 def test_an_installed_wheel_profiles_and_shows(wheel, tmp_path):
