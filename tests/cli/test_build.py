@@ -27,6 +27,27 @@ def test_version_is_a_number_of_three_parts():
     assert [part.isdigit() for part in version.split(".")] == [True] * 3
 
 
+def test_wheels_are_built_for_the_interpreters_that_work(tmp_path, monkeypatch):
+    def interpreter(path, *description):
+        path.parent.mkdir(parents=True)
+        path.write_text("#!/bin/sh\n" + (f"echo {' '.join(description)} {path}\n" if description else "exit 127\n"))
+        path.chmod(0o755)
+        return str(path)
+
+    pyenv = tmp_path / ".pyenv/versions"
+    interpreter(pyenv / "3.12.9/bin/python3", "3.12", "CPython", "0")
+    newest = interpreter(pyenv / "3.12.10/bin/python3", "3.12", "CPython", "0")
+    interpreter(pyenv / "3.9.1/bin/python3", "3.9", "CPython", "0")
+    interpreter(pyenv / "3.13.0t/bin/python3", "3.13", "CPython", "1")
+    interpreter(tmp_path / "shims/python3.11")
+    other = interpreter(tmp_path / "bin/python3.11", "3.11", "CPython", "0")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}/shims:{tmp_path}/bin:/bin")
+    found = runpy.run_path(str(ROOT / "tools/wheels.py"))["interpreters"]()
+    assert {key: found.get(key) for key in ("3.9", "3.11", "3.12")} == {"3.9": None, "3.11": other, "3.12": newest}
+    assert list(found) == sorted(found) and "0t" not in str(found)
+
+
 def test_the_newest_version_with_a_date_is_this_one():
     heads = re.findall(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
     versions = [head for head in heads if head != "Unreleased"]

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 import pytest
@@ -40,14 +41,35 @@ def pip_wheel(folder, out, **environment):
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
+def sdist(tmp_path_factory):
+    """The source distribution, built by a setuptools of its own."""
+    tools, out = tmp_path_factory.mktemp("tools"), tmp_path_factory.mktemp("sdist")
+    wanted = re.search(r"setuptools>=\d+", (ROOT / "pyproject.toml").read_text())[0]
+    if run([sys.executable, "-m", "pip", "install", "-q", "--target", tools, wanted]).returncode != 0:
+        pytest.skip(f"{wanted} cannot be had from the package registry")
+    made = run([sys.executable, "-c", f"from setuptools import build_meta; build_meta.build_sdist({str(out)!r})"],
+               cwd=sources(tmp_path_factory.mktemp("sources")), env={**os.environ, "PYTHONPATH": str(tools)})
+    assert made.returncode == 0, made.stderr
+    [path] = out.glob("clineprof-*.tar.gz")
+    return path
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory):
     out = tmp_path_factory.mktemp("wheel")
-    built = pip_wheel(sources(tmp_path_factory.mktemp("sources")), out)
-    if "Could not find a version" in built.stderr:
-        pytest.skip("setuptools cannot be had from the package registry")
+    built = pip_wheel(sdist, out)
     assert built.returncode == 0, built.stderr
     [path] = out.glob("clineprof-*.whl")
     return path
+
+
+def test_the_source_distribution_holds_what_is_in_git(sdist):
+    with tarfile.open(sdist) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    listed = set(run(["git", "ls-files"], cwd=ROOT).stdout.split("\n")) - {""}
+    assert "bench/run.py" in held
+    assert {name for name in listed - held if (ROOT / name).exists()} == {name for name in listed if name.startswith(".")}
+    assert not [name for name in held if name.endswith((".so", ".pyc"))]
 
 
 def test_the_module_has_msgpack_inside_and_exports_its_init_function_only(wheel, tmp_path):
