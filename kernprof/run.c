@@ -10,6 +10,7 @@
 #include "config.h"
 #include "family.h"
 #include "finish.h"
+#include "interpreter.h"
 #include "leakrun.h"
 #include "mmem.h"
 #include "nativerun.h"
@@ -422,6 +423,59 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
         run->family = clp_run_id_new();
     run->is_first = true;
     return keep_path(run) ? run_program(run, profiler_type) : NULL;
+}
+
+/* What is wrong with the options this interpreter tells, as it answers --help. */
+static bool has_program(const struct clp_words *words, struct clp_run_options *options,
+                        struct clp_buf *error)
+{
+    return clp_run_options_parse(words->count, words->items, options, error) &&
+           options->target_kind != CLP_TARGET_NONE;
+}
+
+static PyObject *find_interpreter(const struct clp_words *words, struct clp_interpreter_wish *wish)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_run_options options;
+    struct clp_buf path, error;
+    PyObject *found = NULL;
+
+    clp_buf_init(&path, &mem);
+    clp_buf_init(&error, &mem);
+    clp_run_options_init(&options);
+    bool stays = !has_program(words, &options, &error);
+    wish->named = options.python;
+    if (stays)
+        found = PyUnicode_DecodeFSDefault(wish->usual);
+    else if (clp_interpreter_find(wish, &path, &error))
+        found = PyUnicode_DecodeFSDefault(clp_buf_text(&path));
+    else
+        (void)complain_and_exit(clp_buf_text(&error), 2);
+    clp_run_options_clear(&options, &mem);
+    clp_buf_clear(&path);
+    clp_buf_clear(&error);
+    return found;
+}
+
+PyObject *clp_run_interpreter(PyObject *module, PyObject *arguments)
+{
+    struct clp_interpreter_wish wish = {0};
+    struct clp_words words;
+    PyObject *list, *usual, *found = NULL;
+    int active;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!pO&:interpreter", &PyList_Type, &list, &active,
+                          PyUnicode_FSConverter, &usual))
+        return NULL;
+    if (clp_words_init(&words, list)) {
+        wish.active = active;
+        wish.usual = PyBytes_AS_STRING(usual);
+        found = find_interpreter(&words, &wish);
+        clp_words_clear(&words);
+    }
+    Py_DECREF(usual);
+    return found;
 }
 
 /* ---- a process that the program has started ---- */

@@ -48,8 +48,9 @@ NOT_RUN = {
     "make ": "by whoever runs this",
     "ckernprof -l --prof-child-procs -p application -m gunicorn": "tests/cli/test_processes.py",
 }
-# The cells of a notebook are run by tests/api/test_notebook.py. A page that is here has no commands.
-NOT_SHELL = {"docs/notebook.md"}
+# The cells of a notebook are run by tests/api/test_notebook.py, what installs by tests/cli/test_wheel.py and
+# tests/cli/test_install.py. No other page is without commands.
+NOT_SHELL = {"docs/notebook.md", "docs/installing.md"}
 TRIES = 3  # a busy machine makes lines slow that are not
 
 
