@@ -163,7 +163,7 @@ ifneq ($(filter check,$(GOALS)),)
 FETCHES += $(if $(wildcard build/node/ready),,$(if $(call has,npm),NODE,NO_NODE))
 FETCHES += $(if $(call has,chromedriver),,$(if $(filter yes,$(BROWSER)),BROWSER,NO_BROWSER))
 endif
-SAY_VENV = FETCH packages for the Python tests with pip: about 540 MB in $(VENV)
+SAY_VENV = FETCH packages for the Python tests with pip: about 750 MB in $(VENV)
 SAY_NODE = FETCH $(NODE_WISHES) with npm: about 5 MB in build/node
 SAY_NO_NODE = SKIP  tests that need $(NODE_WISHES): npm is not installed
 SAY_BROWSER = FETCH Chromium with apt-get: about 330 MB
