@@ -12,8 +12,19 @@
 
 #include "recorder.h"
 
+/* Which code of a module, or of a function, is selected. */
+struct clp_chooser {
+    /* Is the code with this qualified name ("Class.method", "f.<locals>.g", "<module>")? */
+    bool (*chooses)(void *data, PyCodeObject *code, const char *name);
+    void *data;
+};
+
+bool clp_chooser_takes(const struct clp_chooser *chooser, PyCodeObject *code, PyObject *name);
+
 struct clp_window {
     struct clp_recorder *recorder; /* borrowed */
+    const struct clp_chooser *within; /* borrowed: which code within functions that are selected with it is
+                                       * selected; NULL: all */
     struct clp_view view;
     bool open;   /* functions run what is recorded */
     bool shut;   /* the gate: what is recorded does not count */
@@ -51,6 +62,9 @@ bool clp_window_set_gate(struct clp_window *window, bool open);
 
 /* Closes it for good, and leaves all code as it is: the program is at its end. */
 void clp_window_end(struct clp_window *window);
+
+/* Is code of this name, within a function that is selected with it, to be selected, too? */
+bool clp_window_wants_within(const struct clp_window *window, PyCodeObject *code, PyObject *name);
 
 /* The function with this number is one of the window's, from now on. `known`: the number is not new. False
  * with an exception set. */
