@@ -145,6 +145,7 @@ static void begin_live(struct clp_run *run)
 {
     struct clp_buf command;
 
+    clp_profiler_note_destination(run->profiler, clp_buf_text(&run->outfile));
     clp_buf_init(&command, &run->mem);
     clp_finish_add_command(run, &command);
     clp_liverun_begin(&run->live, run->profiler,

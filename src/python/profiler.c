@@ -35,6 +35,7 @@ static void profiler_free(PyObject *self)
     if (clp_profiler_of(self)->weak_references != NULL)
         PyObject_ClearWeakRefs(self);
     Py_CLEAR(clp_profiler_of(self)->left_out);
+    Py_CLEAR(clp_profiler_of(self)->destination);
     clp_setup_undo(clp_profiler_of(self));
     Py_CLEAR(clp_profiler_of(self)->block_type);
     type->tp_free(self);
@@ -114,17 +115,21 @@ static PyObject *profiler_add(PyObject *self, PyObject *object)
     return profiler_select(self, object, false);
 }
 
+/* memory_profiler's `profile` is called with where its tables go, and how they look. Here they are a report of
+ * the end, with options of its own. */
 static PyObject *profiler_call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    PyObject *object;
+    static char *names[] = {"", "stream", "precision", "backend", NULL};
+    PyObject *object = NULL, *stream = Py_None, *ignored;
 
-    if (keywords != NULL && PyDict_GET_SIZE(keywords) != 0) {
-        PyErr_SetString(PyExc_TypeError, "profile() takes no keyword arguments");
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$OOO:profile", names, &object, &stream,
+                                     &ignored, &ignored))
         return NULL;
-    }
-    if (!PyArg_UnpackTuple(arguments, "profile", 1, 1, &object))
+    if (stream != Py_None &&
+        PyErr_WarnEx(PyExc_RuntimeWarning, "clineprof: profile(stream=..) writes nothing there; the tables "
+                                           "come at the end of the run", level_of_user()) < 0)
         return NULL;
-    return profiler_select(self, object, true);
+    return object != NULL ? profiler_select(self, object, true) : Py_NewRef(self);
 }
 
 /* The function that has the code, and those within it. */
@@ -198,6 +203,28 @@ static bool shut_gate(struct clp_window *window)
     return clp_window_set_gate(window, false);
 }
 
+static bool pause_counting(struct clp_window *window)
+{
+    return clp_window_set_pause(window, true);
+}
+
+static bool resume_counting(struct clp_window *window)
+{
+    return clp_window_set_pause(window, false);
+}
+
+static PyObject *profiler_pause(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return untimed(self, pause_counting);
+}
+
+static PyObject *profiler_resume(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return untimed(self, resume_counting);
+}
+
 static PyObject *profiler_gate(PyObject *self, PyObject *open)
 {
     int wanted = PyObject_IsTrue(open);
@@ -230,6 +257,48 @@ static PyObject *profiler_close(PyObject *self, PyObject *nothing)
     (void)nothing;
     clp_setup_undo(clp_profiler_of(self));
     Py_RETURN_NONE;
+}
+
+static const char *state_of(const struct clp_profiler *self)
+{
+    const struct clp_window *window = &self->window;
+
+    if (window->recorder == NULL || window->gone)
+        return "closed";
+    if (self->ended)
+        return "ended";
+    if (!window->open)
+        return "stopped";
+    return window->paused ? "paused" : window->shut ? "its gate is shut" : "counting";
+}
+
+/* "counting, tracer probe, 3 functions, for 'x.lprof'" */
+static PyObject *profiler_summary(PyObject *self, void *nothing)
+{
+    const struct clp_profiler *profiler = clp_profiler_of(self);
+    const struct clp_recorder *recorder = profiler->window.recorder;
+    const char *state = state_of(profiler);
+    size_t count = 0;
+
+    (void)nothing;
+    if (recorder == NULL || recorder->tracer == NULL)
+        return PyUnicode_FromString(state);
+    for (size_t i = 0; i < profiler->window.view.count; i++)
+        count += profiler->window.view.items[i].selected;
+    PyObject *text = PyUnicode_FromFormat("%s, tracer %s, %zu function%s", state, recorder->tracer->name,
+                                          count, count == 1 ? "" : "s");
+    if (text != NULL && profiler->destination != NULL)
+        Py_SETREF(text, PyUnicode_FromFormat("%U, for %R", text, profiler->destination));
+    return text;
+}
+
+static PyObject *profiler_repr(PyObject *self)
+{
+    PyObject *summary = profiler_summary(self, NULL);
+    PyObject *text = summary != NULL ? PyUnicode_FromFormat("<clineprof.Profiler: %U>", summary) : NULL;
+
+    Py_XDECREF(summary);
+    return text;
 }
 
 static PyObject *profiler_running(PyObject *self, void *nothing)
@@ -407,6 +476,11 @@ static PyMethodDef profiler_methods[] = {
     {"gate", profiler_gate, METH_O,
      "gate(open)\n--\n\nWhile the gate is not open nothing counts, as after stop(); but code is not\n"
      "exchanged: quick to switch, and a line costs some nanoseconds meanwhile."},
+    {"pause", profiler_pause, METH_NOARGS,
+     "pause()\n--\n\nNothing counts, in any thread, until resume(), whatever start() and gate() do meanwhile.\n"
+     "However often it is called, one resume() ends it. As cheap as gate()."},
+    {"resume", profiler_resume, METH_NOARGS,
+     "resume()\n--\n\nCounting goes on as start() and gate() have it."},
     {"reset", profiler_reset, METH_NOARGS,
      "reset()\n--\n\nForgets all numbers. Functions stay selected, the window stays as it is."},
     {"close", profiler_close, METH_NOARGS,
@@ -449,6 +523,7 @@ static PyMethodDef profiler_methods[] = {
 
 static PyGetSetDef profiler_attributes[] = {
     {"running", profiler_running, NULL, "Is the window open (start, stop)?", NULL},
+    {"_summary", profiler_summary, NULL, "What its repr() tells.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -476,6 +551,7 @@ static PyType_Slot profiler_slots[] = {
     {Py_tp_dealloc, profiler_free},
     {Py_tp_traverse, profiler_traverse},
     {Py_tp_call, profiler_call},
+    {Py_tp_repr, profiler_repr},
     {Py_tp_methods, profiler_methods},
     {Py_tp_getset, profiler_attributes},
     {Py_tp_members, profiler_members},

@@ -65,6 +65,9 @@ bool clp_profiler_exchanges_code(PyObject *profiler);
 bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
                                    const struct clp_chooser *chooser);
 
+/* For its repr(): the file that its numbers will be written to. Without memory it tells of none. */
+void clp_profiler_note_destination(PyObject *profiler, const char *path);
+
 /* What within functions that are decorated with it is selected; borrowed for good. */
 void clp_profiler_choose_within(PyObject *profiler, const struct clp_chooser *chooser);
 

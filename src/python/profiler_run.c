@@ -75,6 +75,12 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
     (void)snprintf(header->tracer, sizeof header->tracer, "%s", recorder->tracer->name);
 }
 
+void clp_profiler_note_destination(PyObject *profiler, const char *path)
+{
+    Py_XSETREF(clp_profiler_of(profiler)->destination, PyUnicode_DecodeFSDefault(path));
+    PyErr_Clear();
+}
+
 void clp_profiler_choose_within(PyObject *profiler, const struct clp_chooser *chooser)
 {
     clp_profiler_of(profiler)->window.within = chooser;

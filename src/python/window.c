@@ -23,7 +23,7 @@ static bool is_done(clp_status status)
 /* Where the two differ, memory was not read or is not read any more. */
 static bool set_counting(struct clp_window *window)
 {
-    bool wanted = window->open && !window->shut, counted = window->view.counting != 0;
+    bool wanted = window->open && !window->shut && !window->paused, counted = window->view.counting != 0;
     struct clp_recorder *recorder = window->recorder;
 
     if (wanted == counted)
@@ -286,14 +286,24 @@ bool clp_window_close(struct clp_window *window)
     return done;
 }
 
-bool clp_window_set_gate(struct clp_window *window, bool open)
+static bool set_flag(struct clp_window *window, bool *flag, bool value)
 {
     if (!clp_window_hold(window))
         return false;
-    window->shut = !open;
+    *flag = value;
     bool done = set_counting(window);
     clp_window_release(window);
     return done;
+}
+
+bool clp_window_set_gate(struct clp_window *window, bool open)
+{
+    return set_flag(window, &window->shut, !open);
+}
+
+bool clp_window_set_pause(struct clp_window *window, bool paused)
+{
+    return set_flag(window, &window->paused, paused);
 }
 
 void clp_window_end(struct clp_window *window)

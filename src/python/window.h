@@ -28,6 +28,7 @@ struct clp_window {
     struct clp_view view;
     bool open;   /* functions run what is recorded */
     bool shut;   /* the gate: what is recorded does not count */
+    bool paused; /* nor does it now, whatever the gate says */
     bool memory; /* it wants memory, and there is some */
     uint32_t held; /* so often */
     bool gone;   /* it is cleared when it is not held any more */
@@ -59,6 +60,9 @@ bool clp_window_close(struct clp_window *window);
 
 /* The cheap kind of closing: code stays as it is. False with an exception set. */
 bool clp_window_set_gate(struct clp_window *window, bool open);
+
+/* Counting stops, or goes on where the window is open and so is its gate. False with an exception set. */
+bool clp_window_set_pause(struct clp_window *window, bool paused);
 
 /* Closes it for good, and leaves all code as it is: the program is at its end. */
 void clp_window_end(struct clp_window *window);
