@@ -205,6 +205,13 @@ static bool select_from_packages(const struct clp_chosen *chosen)
 
 /* ---- from the beginning to the end ---- */
 
+/* A function's mark goes for what is defined in it, as long as no --exclude names that. */
+static bool is_not_excluded(void *targets, PyCodeObject *code, const char *name)
+{
+    (void)code;
+    return !clp_targets_exclude_name(targets, name);
+}
+
 bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
                       const struct clp_run_options *options, PyObject *profiler)
 {
@@ -218,6 +225,8 @@ bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
     if (chosen->imported == NULL || !init_targets(chosen, options) ||
         !clp_imports_watch(&chosen->imports))
         return false;
+    chosen->within = (struct clp_chooser){is_not_excluded, &chosen->imports.targets};
+    clp_profiler_choose_within(profiler, &chosen->within);
     clp_imports_hand_over(&chosen->imports);
     if (chosen->imports.targets.count == 0)
         return true;

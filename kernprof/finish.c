@@ -424,6 +424,19 @@ static void say_more(const struct clp_run *run, const struct clp_profile *profil
     clp_buf_clear(&text);
 }
 
+/* -v: what of marked classes is not in the report. */
+static void say_left_out(const struct clp_run *run)
+{
+    PyObject *lines = clp_profiler_left_out(run->profiler); /* borrowed */
+
+    for (Py_ssize_t i = 0; lines != NULL && i < PyList_GET_SIZE(lines); i++) {
+        const char *line = PyUnicode_AsUTF8(PyList_GET_ITEM(lines, i));
+        if (line != NULL)
+            clp_words_complain(me, line);
+        PyErr_Clear();
+    }
+}
+
 /* What no tracer took is always told. */
 static void say_all_refused(const struct clp_run *run)
 {
@@ -505,6 +518,7 @@ static void say_all(struct clp_run *run, const struct clp_profile *profile)
     }
     if (run->options.verbosity > 1)
         say_more(run, profile);
+    say_left_out(run);
     say_all_refused(run);
     say_compiled(run, profile);
     if (run->options.verbosity >= 0 && profile->process_count < 2) /* children may have reached more */

@@ -138,13 +138,15 @@ static bool start_profiler(struct clp_run *run, PyObject *profiler_type)
         run->profiler = clp_leakrun_profiler(profiler_type, options);
     else
         run->profiler = clp_calls_new();
-    return run->profiler != NULL;
+    return run->profiler != NULL && (!options->line_by_line || options->verbosity < 1 ||
+                                     clp_profiler_note_left_out(run->profiler));
 }
 
 static void begin_live(struct clp_run *run)
 {
     struct clp_buf command;
 
+    clp_profiler_note_destination(run->profiler, clp_buf_text(&run->outfile));
     clp_buf_init(&command, &run->mem);
     clp_finish_add_command(run, &command);
     clp_liverun_begin(&run->live, run->profiler,

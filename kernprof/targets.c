@@ -117,6 +117,13 @@ static bool is_listed(char **patterns, const struct clp_candidate *candidate)
     return false;
 }
 
+bool clp_targets_exclude_name(const struct clp_targets *targets, const char *name)
+{
+    const struct clp_candidate candidate = {.name = name};
+
+    return targets->excluded != NULL && is_listed(targets->excluded, &candidate);
+}
+
 bool clp_targets_want(const struct clp_targets *targets, const struct clp_candidate *candidate)
 {
     return candidate->name == NULL ||

@@ -45,6 +45,9 @@ void clp_targets_clear(struct clp_targets *targets);
  * member of an archive, the source that a .pyc names) as much as is. False when none of it is. */
 bool clp_targets_resolve(const char *path, char resolved[PATH_MAX]);
 
+/* Is what is called so left out, wherever it is? */
+bool clp_targets_exclude_name(const struct clp_targets *targets, const char *name);
+
 /* Do --include and --exclude let it be selected? */
 bool clp_targets_want(const struct clp_targets *targets, const struct clp_candidate *candidate);
 

@@ -18,6 +18,27 @@ class Profile(cProfile.Profile):
     """Records while a decorated function or a `with profile:` runs, or from enable() to disable()."""
 
     enable_count = 0
+    wanted = None  # how it was enabled; None: it was not
+    paused = False
+
+    def enable(self, **how):
+        self.wanted = how
+        if not self.paused:
+            super().enable(**how)
+
+    def disable(self):
+        self.wanted = None
+        super().disable()
+
+    def pause(self):
+        """Nothing is recorded until resume()."""
+        self.paused = True
+        super().disable()
+
+    def resume(self):
+        self.paused = False
+        if self.wanted is not None:
+            self.enable(**self.wanted)
 
     def enable_by_count(self, subcalls=True, builtins=True):
         self.enable_count += 1
@@ -47,8 +68,10 @@ class Profile(cProfile.Profile):
             if self.enable_count:
                 self.enable()
 
-    def __call__(self, function):
+    def __call__(self, function=None, **of_memory_profiler):
         """The function, recorded while it runs; what is no function comes back as it is."""
+        if function is None:
+            return self
         if isinstance(function, (classmethod, staticmethod)):
             return type(function)(self(function.__func__))
         if isinstance(function, property):

@@ -159,6 +159,12 @@ class Ending:
                 _viewer(), "r" * _has_rich(), _quoted(prefix + ".lprof")))
         _print(told)
 
+    def files(self):
+        """What will be written, and where; not the file with the time in its name."""
+        wanted = {".txt": self._writes("text"), ".lprof": self._writes("lprof")}
+        return [os.path.join(self.folder, self._prefix() + end) for end in wanted
+                if wanted[end] and self.process is not None]  # fmt: skip
+
     def _writes(self, what):
         return {**WRITE, **self.profile.write_config}[what]
 

@@ -14,4 +14,8 @@ typedef PyObject *clp_inner_code_use(void *data, PyObject *inner);
  * NULL with an exception set. */
 PyObject *clp_inner_code_replaced(PyObject *code, clp_inner_code_use *replace, void *data);
 
+/* The qualified name of code that lies within other code, or of a module's (NULL and NULL). New; NULL with an
+ * exception set. */
+PyObject *clp_inner_code_name(PyCodeObject *code, PyCodeObject *within, PyObject *name_within);
+
 #endif

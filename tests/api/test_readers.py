@@ -306,7 +306,7 @@ def test_probes_are_taken_out_of_all_code(tmp_path):
     theirs, ended = run_python(["main.py"], tmp_path), run_ckernprof(["-l", "main.py"], tmp_path)
     assert (own_messages_removed(ended.out), ended.err, theirs.err) == (theirs.out, "", "")
     expected, _ = reference(tmp_path / "main.py", tmp_path)
-    assert len(expected) == 5 and differences(ended.profile().hits(), expected) == []
+    assert len(expected) == 6 and differences(ended.profile().hits(), expected) == []
 
 
 # ---- those that compare --------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The independent reference: counts line starts of the functions a program decorates, in plain
-Python, with nothing of clineprof.
+Python, with nothing of clineprof. What is defined within a decorated function counts, too.
 
     python reference.py OUT.json SCRIPT [ARG..]
 
@@ -29,7 +29,9 @@ OUT.json holds [file, first line, name, {line: hits}] for every function, also o
 import atexit
 import builtins
 import collections
+import dis
 import functools
+import inspect
 import json
 import os
 import sys
@@ -38,14 +40,33 @@ import types
 
 WRAPPERS = (
     ((property,), ("fget", "fset", "fdel")),
-    ((functools.partial, functools.partialmethod, functools.cached_property,
-      functools.singledispatchmethod), ("func",)),
+    ((functools.partial, functools.partialmethod, functools.cached_property), ("func",)),
+    ((functools.singledispatchmethod,), ("dispatcher",)),
     ((staticmethod, classmethod, types.MethodType), ("__func__",)),
 )
 
 
 def is_named_in(thing, owner):
     return thing.__qualname__.startswith(owner.__qualname__ + ".")
+
+
+def is_made_for(thing, owner):
+    """Was it made for the class by a text that is not the class's own, as dataclasses does?"""
+    file = getattr(sys.modules.get(owner.__module__), "__file__", None)
+    if thing.__code__.co_filename == file or (file is None and thing.__code__.co_filename != "<string>"):
+        return False
+    if sys.version_info < (3, 11):
+        return thing.__code__.co_filename[:1] == "<" or thing.__globals__.get("__name__") == "collections"
+    return not thing.__code__.co_qualname.startswith(owner.__qualname__ + ".")
+
+
+def name_within(code, outer, outer_name):
+    if sys.version_info >= (3, 11):
+        return code.co_qualname
+    stored = {item.argval for item in dis.get_instructions(outer) if item.opname == "STORE_GLOBAL"}
+    if code.co_name in stored:
+        return code.co_name
+    return outer_name + (".<locals>." if outer.co_flags & inspect.CO_OPTIMIZED else ".") + code.co_name
 
 
 COPIES = "REFERENCE_COPIES" in os.environ
@@ -79,11 +100,28 @@ class Selection:
                 for name in names:
                     self.add(getattr(thing, name), within)
                 return
-        if hasattr(thing, "__wrapped__"):
+        if isinstance(getattr(thing, "registry", None), types.MappingProxyType):
+            self.add_generic(thing, within)
+        elif hasattr(thing, "__wrapped__"):
             self.add(thing.__wrapped__, within)
         elif isinstance(thing, types.FunctionType):
-            if within is None or is_named_in(thing, within) or thing.__module__ == within.__module__:
+            if within is None or ((is_named_in(thing, within) or thing.__module__ == within.__module__)
+                                  and not is_made_for(thing, within)):  # fmt: skip
                 self.add_code(thing.__code__, thing.__qualname__)
+
+    def add_generic(self, generic, within):
+        """Its implementations, and those that will be registered."""
+        for implementation in generic.registry.values():
+            self.add(implementation, within)
+        register = generic.register
+
+        def registering(cls, func=None):
+            made = register(cls, func)
+            if func is None and made is not cls:
+                return lambda implementation: self.profile(made(implementation))
+            return self.profile(made)
+
+        generic.register = registering
 
     def add_code(self, code, name):
         if id(code) not in self.codes:
@@ -91,6 +129,8 @@ class Selection:
             self.codes[id(code)] = code, name, collections.defaultdict(int)
             self.places.setdefault(place_of(code), id(code))
             self.watch(code)
+            for inner in filter(inspect.iscode, code.co_consts):
+                self.add_code(inner, name_within(inner, code, name))
 
     def find_copy(self, code):
         """Is it selected, or a copy of what is?"""
