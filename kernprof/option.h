@@ -76,6 +76,13 @@ struct clp_option_parser clp_option_start(struct clp_option_table table, int arg
 /* Parses up to the first element that is no option. False with one line in parser->error. */
 bool clp_option_parse(struct clp_option_parser *parser);
 
+/* Is the word an option, or several letters of one, that does more than answer? */
+bool clp_option_is_spelled(struct clp_option_table table, const char *word);
+
+/* How many letters must be changed, added, taken out or exchanged with the next to make one name of the other.
+ * SIZE_MAX: more than the slips that a name of this length may have. Both without dashes at their start. */
+size_t clp_option_slips(const char *text, size_t bytes, const char *name);
+
 /* Empties the lists in `into` that are not empty in `given`, a result of the same table. */
 void clp_option_replace_lists(struct clp_option_table table, void *into, const void *given,
                               struct clp_mem *mem);

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "nothing.h"
+#include "../src/core/choice.h"
+#include "../src/python/profiler.h"
+#include "commands.h"
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char me[] = CLP_RUN_NAME;
+
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+bool clp_nothing_is_kept_back(const struct clp_run *run)
+{
+    struct stat about;
+
+    return run->profile_out >= 0 || stat(clp_buf_text(&run->outfile), &about) != 0 || S_ISREG(about.st_mode);
+}
+
+/* ---- why ---- */
+
+/* A script that is not there may be called a little differently. */
+static void add_other_name(struct clp_buf *text, const char *script)
+{
+    char *const words[] = {NULL, (char *)(uintptr_t)script, NULL};
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf file;
+
+    clp_buf_init(&file, &mem);
+    clp_buf_add_format(&file, "%s.py", script);
+    if (is_there(clp_buf_text(&file)))
+        clp_buf_add_format(text, "; did you mean %s?", clp_buf_text(&file));
+    else if (clp_command_is_any(2, (char **)(uintptr_t)words))
+        clp_buf_add_format(text, "; %s is a command of clineprof: clineprof %s", script, script);
+    clp_buf_clear(&file);
+}
+
+static void add_why_not_started(struct clp_buf *text, const struct clp_run_options *options)
+{
+    clp_buf_add_text(text, "the program could not be started");
+    if (options->target_kind == CLP_TARGET_SCRIPT && !is_there(options->target))
+        add_other_name(text, options->target);
+}
+
+static void add_why_none_selected(struct clp_buf *text, const struct clp_run_options *options)
+{
+    bool module = options->target_kind == CLP_TARGET_MODULE;
+
+    if (options->prof_mod.count != 0) {
+        clp_buf_add_text(text, "no target of -p was reached");
+        return;
+    }
+    clp_buf_add_text(text, "no @profile was reached; put @profile above a function that the program runs, or "
+                           "select a whole file or module: -p ");
+    if (module || options->target_kind == CLP_TARGET_SCRIPT)
+        clp_words_add_quoted(text, options->target);
+    else
+        clp_buf_add_text(text, "NAME");
+}
+
+static const struct clp_profile_function *first_idle(const struct clp_profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++)
+        if (!clp_choice_was_hit(profile, &profile->functions[i]))
+            return &profile->functions[i];
+    return NULL;
+}
+
+static void add_why_none_ran(struct clp_buf *text, const struct clp_run *run,
+                             const struct clp_profile *profile)
+{
+    const struct clp_profile_function *first = first_idle(profile);
+
+    if (clp_profiler_displaced(run->profiler))
+        clp_buf_add_text(text, "another tool had sys.settrace for itself");
+    else
+        clp_buf_add_format(text, "no selected function was called, such as %s, %s:%d", first->name, first->file,
+                           (int)first->first_line);
+}
+
+/* False: how the program ended is no reason. */
+static bool add_why_ended(struct clp_buf *text, const struct clp_run *run)
+{
+    const struct clp_program_end *end = &run->end;
+
+    if (!end->started)
+        add_why_not_started(text, &run->options);
+    else if (end->exception[0] != 0)
+        clp_buf_add_format(text, "the program ended by %s before any selected function ran", end->exception);
+    return !end->started || end->exception[0] != 0;
+}
+
+static void start_to_say(struct clp_buf *text, const struct clp_run *run)
+{
+    clp_buf_add_text(text, "nothing was profiled");
+    if (!clp_nothing_is_kept_back(run))
+        clp_buf_add_text(text, ": ");
+    else if (run->profile_out < 0 && is_there(clp_buf_text(&run->outfile)))
+        clp_buf_add_format(text, ", and '%s' stays as an earlier run wrote it: ",
+                           clp_finish_seen_from_here(clp_buf_text(&run->outfile)));
+    else
+        clp_buf_add_text(text, ", and no profile is written: ");
+}
+
+void clp_nothing_say(const struct clp_run *run, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    start_to_say(&text, run);
+    if (!add_why_ended(&text, run)) {
+        if (profile->function_count == 0)
+            add_why_none_selected(&text, &run->options);
+        else
+            add_why_none_ran(&text, run, profile);
+    }
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+void clp_nothing_say_of_calls(const struct clp_run *run)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    start_to_say(&text, run);
+    if (!add_why_ended(&text, run))
+        clp_buf_add_text(&text, "no function marked with @profile was called and no 'with profile:' was reached; "
+                                "without -b all functions are profiled");
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+/* ---- hints ---- */
+
+/* Forks, or what multiprocessing starts in any way. */
+static bool has_started_python(const struct clp_run *run)
+{
+    return run->live.forks != 0 ||
+           PyDict_GetItemString(PyImport_GetModuleDict(), "multiprocessing.popen_fork") != NULL;
+}
+
+void clp_nothing_hint_at_children(const struct clp_run *run, const struct clp_profile *profile)
+{
+    const struct clp_profile_function *first = first_idle(profile);
+    bool none = clp_choice_is_idle(profile);
+
+    if (run->family.token != 0 || !run->end.started || (first == NULL && !none) || !has_started_python(run))
+        return;
+    if (none)
+        clp_words_complain(me, "the program started other Python processes; --prof-child-procs profiles them, too");
+    else
+        clp_words_complain_format(me, "%s, %s:%d, did not run in this process, and the program started others; "
+                                      "--prof-child-procs profiles them, too",
+                                  first->name, first->file, (int)first->first_line);
+}
+
+void clp_nothing_hint_at_words(const struct clp_run *run, bool empty)
+{
+    const struct clp_run_options *options = &run->options;
+
+    if (run->end.lacks_profile && !options->builtin)
+        clp_words_complain(me, "the program asks for 'profile', which is there with -l (times of lines) or -b "
+                               "(times of functions): ckernprof -l ..");
+    for (int i = 1; i < options->program_argc && (empty || run->end.refused_words); i++) {
+        const char *word = options->program_argv[i];
+        if (strcmp(word, "--") == 0)
+            return;
+        if (!clp_option_is_spelled(clp_run_options_table(), word))
+            continue;
+        clp_words_complain_format(me, "'%s' stands behind the program and went to it; options of ckernprof stand "
+                                      "before the program", word);
+        return;
+    }
+}
