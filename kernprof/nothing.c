@@ -22,27 +22,30 @@ bool clp_nothing_is_kept_back(const struct clp_run *run)
 
 /* ---- why ---- */
 
-/* A script that is not there may be called a little differently. */
-static void add_other_name(struct clp_buf *text, const char *script)
+/* Something else may be meant by what is no program: a script that has another name, or what the viewer does. */
+static void add_what_is_meant(struct clp_buf *text, const char *script)
 {
-    char *const words[] = {NULL, (char *)(uintptr_t)script, NULL};
+    const char *slash = strrchr(script, '/'); /* there is a /usr/bin/diff */
+    char *words[] = {NULL, (char *)(uintptr_t)(slash != NULL ? slash + 1 : script)};
     struct clp_mem mem = clp_mem_system();
     struct clp_buf file;
 
     clp_buf_init(&file, &mem);
     clp_buf_add_format(&file, "%s.py", script);
-    if (is_there(clp_buf_text(&file)))
+    if (!is_there(script) && is_there(clp_buf_text(&file)))
         clp_buf_add_format(text, "; did you mean %s?", clp_buf_text(&file));
-    else if (clp_command_is_any(2, (char **)(uintptr_t)words))
-        clp_buf_add_format(text, "; %s is a command of clineprof: clineprof %s", script, script);
+    else if (clp_command_is_any(2, words))
+        clp_buf_add_format(text, "; did you mean clineprof %s?", words[1]);
     clp_buf_clear(&file);
 }
 
-static void add_why_not_started(struct clp_buf *text, const struct clp_run_options *options)
+static void add_why_not_started(struct clp_buf *text, const struct clp_run *run)
 {
     clp_buf_add_text(text, "the program could not be started");
-    if (options->target_kind == CLP_TARGET_SCRIPT && !is_there(options->target))
-        add_other_name(text, options->target);
+    if (run->end.exception[0] != 0)
+        clp_buf_add_format(text, " (%s)", run->end.exception);
+    if (run->options.target_kind == CLP_TARGET_SCRIPT)
+        add_what_is_meant(text, run->options.target);
 }
 
 static void add_why_none_selected(struct clp_buf *text, const struct clp_run_options *options)
@@ -58,7 +61,7 @@ static void add_why_none_selected(struct clp_buf *text, const struct clp_run_opt
     if (module || options->target_kind == CLP_TARGET_SCRIPT)
         clp_words_add_quoted(text, options->target);
     else
-        clp_buf_add_text(text, "NAME");
+        clp_buf_add_text(text, "MODULE");
 }
 
 static const struct clp_profile_function *first_idle(const struct clp_profile *profile)
@@ -76,9 +79,11 @@ static void add_why_none_ran(struct clp_buf *text, const struct clp_run *run,
 
     if (clp_profiler_displaced(run->profiler))
         clp_buf_add_text(text, "another tool had sys.settrace for itself");
+    else if (run->end.refused_words)
+        clp_buf_add_text(text, "the program exited with 2, as for wrong arguments, before any selected function ran");
     else
-        clp_buf_add_format(text, "no selected function was called, such as %s, %s:%d", first->name, first->file,
-                           (int)first->first_line);
+        clp_buf_add_format(text, "no selected function was called, such as %s, %s:%d", first->name,
+                           clp_finish_seen_from_here(first->file), (int)first->first_line);
 }
 
 /* False: how the program ended is no reason. */
@@ -87,7 +92,7 @@ static bool add_why_ended(struct clp_buf *text, const struct clp_run *run)
     const struct clp_program_end *end = &run->end;
 
     if (!end->started)
-        add_why_not_started(text, &run->options);
+        add_why_not_started(text, run);
     else if (end->exception[0] != 0)
         clp_buf_add_format(text, "the program ended by %s before any selected function ran", end->exception);
     return !end->started || end->exception[0] != 0;
@@ -157,16 +162,31 @@ void clp_nothing_hint_at_children(const struct clp_run *run, const struct clp_pr
     else
         clp_words_complain_format(me, "%s, %s:%d, did not run in this process, and the program started others; "
                                       "--prof-child-procs profiles them, too",
-                                  first->name, first->file, (int)first->first_line);
+                                  first->name, clp_finish_seen_from_here(first->file), (int)first->first_line);
+}
+
+static void say_profile_lacks(const struct clp_run_options *options)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_text(&text, "the program asks for 'profile', which -l (times of lines) and -b (times of functions) "
+                            "give it: ckernprof -l ");
+    clp_buf_add_text(&text, options->target_kind == CLP_TARGET_MODULE ? "-m " : "");
+    clp_words_add_quoted(&text, options->target);
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
 }
 
 void clp_nothing_hint_at_words(const struct clp_run *run, bool empty)
 {
     const struct clp_run_options *options = &run->options;
 
-    if (run->end.lacks_profile && !options->builtin)
-        clp_words_complain(me, "the program asks for 'profile', which is there with -l (times of lines) or -b "
-                               "(times of functions): ckernprof -l ..");
+    bool by_name = options->target_kind == CLP_TARGET_SCRIPT || options->target_kind == CLP_TARGET_MODULE;
+
+    if (run->end.lacks_profile && !options->builtin && by_name)
+        say_profile_lacks(options);
     for (int i = 1; i < options->program_argc && (empty || run->end.refused_words); i++) {
         const char *word = options->program_argv[i];
         if (strcmp(word, "--") == 0)
