@@ -376,9 +376,10 @@ static void say_more(const struct clp_run *run, const struct clp_profile *profil
     struct clp_buf text;
 
     clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "tracer %s, %zu functions selected, %llu line events, %.3g s of %.3g s "
+    clp_buf_add_format(&text, "tracer %s, %zu function%s selected, %llu line event%s, %.3g s of %.3g s "
                               "taken off", profile->meta.tracer, profile->function_count,
-                       (unsigned long long)profile->meta.events,
+                       clp_buf_plural(profile->function_count), (unsigned long long)profile->meta.events,
+                       clp_buf_plural(profile->meta.events),
                        (double)profile->meta.overhead * 1e-9, (double)profile->meta.wall * 1e-9);
     clp_words_complain(me, clp_buf_text(&text));
     for (size_t i = 0; i < profile->function_count; i++) {

@@ -248,7 +248,7 @@ static const struct clp_option run_rows[] = {
      .help = "run FILE first, unprofiled"},
     {CLP_OPTION_LIST, 'p', "prof-mod", .argument = "TARGET", .standard = "", .split = true,
      .field = RUN(prof_mod),
-     .help = "profile this file, module, class or function"},
+     .help = "a file, module, class or function: file.py:function"},
     {CLP_OPTION_SWITCH, 0, "preimports", .inverted = true, .field = RUN(no_preimports),
      .help = "do not import the targets before the program runs"},
     {CLP_OPTION_SWITCH, 0, "prof-imports", .field = RUN(prof_imports),
@@ -258,7 +258,7 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_LIST, 0, "exclude", .argument = "PATTERN", .standard = "", .field = RUN(exclude),
      .help = "leave out functions whose name or file matches"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "<script>.lprof",
-     .field = RUN(outfile), .help = "where the profile goes"},
+     .field = RUN(outfile), .help = "where the profile goes; -: standard output"},
     {CLP_OPTION_MORE, 'v', "view", "verbose", .field = RUN(verbosity), .standard = "",
      .help = "print the report at the end; twice: say more"},
     {CLP_OPTION_LESS, 'q', "quiet", .field = RUN(verbosity), .standard = "",
@@ -436,9 +436,13 @@ bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *opti
     if (argc > 1)
         options->files = argv + 1;
     while (clp_option_parse(&parser)) {
-        if (parser.at >= argc || options->help || options->version || options->page)
-            return true;
-        keep_file(&parser, options);
+        if (parser.at < argc && !options->help && !options->version && !options->page) {
+            keep_file(&parser, options);
+            continue;
+        }
+        if (options->outfile != NULL && strcmp(options->outfile, "-") == 0)
+            options->outfile = NULL;
+        return true;
     }
     return false;
 }

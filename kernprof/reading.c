@@ -275,9 +275,9 @@ clp_status clp_reading_add_sources(struct clp_profile *profile)
     for (size_t i = 0; i < count && status == CLP_OK; i++)
         status = add_source(&addition, profile, wanted[i]);
     if (addition.left_out != 0)
-        clp_words_complain_format(me, "no source for %zu of %zu functions that lack it: their files "
+        clp_words_complain_format(me, "no source for %zu of %zu function%s that lack it: their files "
                                       "cannot be read, or have something else there",
-                                  addition.left_out, count);
+                                  addition.left_out, count, clp_buf_plural(count));
     Py_XDECREF(addition.text);
     clp_mem_free(profile->mem, wanted, profile->function_count, sizeof *wanted);
     return status;

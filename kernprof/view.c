@@ -15,6 +15,8 @@
 #include "show.h"
 #include "top.h"
 #include "words.h"
+#include <stdint.h>
+#include <unistd.h>
 
 static const char me[] = "clineprof";
 
@@ -171,6 +173,33 @@ static const char *first_name(const struct clp_words *words)
     return NULL;
 }
 
+/* The command, or option, of which the word is a slip; NULL when it is like none. */
+static const char *meant_by(const char *word)
+{
+    if (strcmp(word, "help") == 0 || strcmp(word, "version") == 0)
+        return word[0] == 'h' ? "--help" : "--version";
+    for (size_t i = 0; i < CLP_COMMANDS; i++)
+        if (clp_option_slips(word, strlen(word), clp_command_name(i)) != SIZE_MAX)
+            return clp_command_name(i);
+    return NULL;
+}
+
+/* A first word that is no file, and does not look like one, may be meant as a command. True when it was refused. */
+static bool refuse_command(const struct clp_words *words)
+{
+    const char *word = words->count > 1 ? words->items[1] : "-";
+    const char *meant = meant_by(word);
+
+    if (strpbrk(word, "-./") != NULL || access(word, F_OK) == 0)
+        return false;
+    if (meant != NULL)
+        clp_words_complain_format(me, "there is no file '%s'; did you mean %s %s?", word, me, meant);
+    else
+        clp_words_complain_format(me, "there is no file '%s', and no command of that name; %s --help lists the "
+                                      "commands", word, me);
+    return true;
+}
+
 static int main_of(const struct clp_words *words, struct clp_view_options *options,
                    struct clp_mem *mem)
 {
@@ -183,7 +212,7 @@ static int main_of(const struct clp_words *words, struct clp_view_options *optio
         complain_of_options(first, clp_buf_text(&text));
     else if (!answer(options, &text, &code) &&
              !refuse_program(find_program(options->files, options->file_count)) &&
-             has_files(options))
+             !refuse_command(words) && has_files(options))
         code = view(options, mem);
     clp_buf_clear(&text);
     return code;
