@@ -256,16 +256,11 @@ static void print_report(const struct clp_run *run, const struct clp_profile *pr
 
 static void say_what_lacks(const struct clp_run *run, const struct clp_profile *profile)
 {
-    bool empty = clp_choice_is_idle(profile);
-
     if (run->options.verbosity < 0)
         return;
     if (run->end.started && profile->process_count < 2) /* children may have reached more */
         clp_chosen_end(&run->chosen);
-    if (empty)
-        clp_nothing_say(run, profile);
-    clp_nothing_hint_at_children(run, profile);
-    clp_nothing_hint_at_words(run, empty);
+    clp_nothing_say(run, profile);
     if (clp_profiler_lost(run->profiler))
         clp_words_complain(me, "memory ran out while profiling; some counts are missing");
     if (clp_profiler_displaced(run->profiler))
@@ -448,10 +443,8 @@ static void finish_calls(struct clp_run *run)
     Py_DECREF(bytes);
     if (run->options.verbosity > 0 && !empty) /* pstats has no report of nothing */
         print_calls(run);
-    if (run->options.verbosity >= 0 && empty)
-        clp_nothing_say_of_calls(run);
     if (run->options.verbosity >= 0)
-        clp_nothing_hint_at_words(run, empty);
+        clp_nothing_say_of_calls(run, empty);
 }
 
 /* What this process has counted, and its children. `summed`: the names of their files. */

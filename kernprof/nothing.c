@@ -98,49 +98,6 @@ static bool add_why_ended(struct clp_buf *text, const struct clp_run *run)
     return !end->started || end->exception[0] != 0;
 }
 
-static void start_to_say(struct clp_buf *text, const struct clp_run *run)
-{
-    clp_buf_add_text(text, "nothing was profiled");
-    if (!clp_nothing_is_kept_back(run))
-        clp_buf_add_text(text, ": ");
-    else if (run->profile_out < 0 && is_there(clp_buf_text(&run->outfile)))
-        clp_buf_add_format(text, ", and '%s' stays as an earlier run wrote it: ",
-                           clp_finish_seen_from_here(clp_buf_text(&run->outfile)));
-    else
-        clp_buf_add_text(text, ", and no profile is written: ");
-}
-
-void clp_nothing_say(const struct clp_run *run, const struct clp_profile *profile)
-{
-    struct clp_mem mem = clp_mem_system();
-    struct clp_buf text;
-
-    clp_buf_init(&text, &mem);
-    start_to_say(&text, run);
-    if (!add_why_ended(&text, run)) {
-        if (profile->function_count == 0)
-            add_why_none_selected(&text, &run->options);
-        else
-            add_why_none_ran(&text, run, profile);
-    }
-    clp_words_complain(me, clp_buf_text(&text));
-    clp_buf_clear(&text);
-}
-
-void clp_nothing_say_of_calls(const struct clp_run *run)
-{
-    struct clp_mem mem = clp_mem_system();
-    struct clp_buf text;
-
-    clp_buf_init(&text, &mem);
-    start_to_say(&text, run);
-    if (!add_why_ended(&text, run))
-        clp_buf_add_text(&text, "no function marked with @profile was called and no 'with profile:' was reached; "
-                                "without -b all functions are profiled");
-    clp_words_complain(me, clp_buf_text(&text));
-    clp_buf_clear(&text);
-}
-
 /* ---- hints ---- */
 
 /* Forks, or what multiprocessing starts in any way. */
@@ -150,22 +107,32 @@ static bool has_started_python(const struct clp_run *run)
            PyDict_GetItemString(PyImport_GetModuleDict(), "multiprocessing.popen_fork") != NULL;
 }
 
-void clp_nothing_hint_at_children(const struct clp_run *run, const struct clp_profile *profile)
+/* Are there child processes whose lines nobody counts? */
+static bool misses_children(const struct clp_run *run)
 {
-    const struct clp_profile_function *first = first_idle(profile);
-    bool none = clp_choice_is_idle(profile);
-
-    if (run->family.token != 0 || !run->end.started || (first == NULL && !none) || !has_started_python(run))
-        return;
-    if (none)
-        clp_words_complain(me, "the program started other Python processes; --prof-child-procs profiles them, too");
-    else
-        clp_words_complain_format(me, "%s, %s:%d, did not run in this process, and the program started others; "
-                                      "--prof-child-procs profiles them, too",
-                                  first->name, clp_finish_seen_from_here(first->file), (int)first->first_line);
+    return run->family.token == 0 && run->end.started && has_started_python(run);
 }
 
-static void say_profile_lacks(const struct clp_run_options *options)
+/* A word behind the program that is an option of ours; NULL when there is none. */
+static const char *misplaced_word(const struct clp_run_options *options)
+{
+    for (int i = 1; i < options->program_argc && strcmp(options->program_argv[i], "--") != 0; i++)
+        if (clp_option_is_spelled(clp_run_options_table(), options->program_argv[i]))
+            return options->program_argv[i];
+    return NULL;
+}
+
+static void hint_at_children(const struct clp_run *run, const struct clp_profile *profile)
+{
+    const struct clp_profile_function *idle = first_idle(profile);
+
+    if (idle != NULL && misses_children(run))
+        clp_words_complain_format(me, "%s, %s:%d, did not run in this process, and the program started others; "
+                                      "--prof-child-procs profiles them, too",
+                                  idle->name, clp_finish_seen_from_here(idle->file), (int)idle->first_line);
+}
+
+static void hint_at_profile(const struct clp_run_options *options)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf text;
@@ -179,22 +146,79 @@ static void say_profile_lacks(const struct clp_run_options *options)
     clp_buf_clear(&text);
 }
 
-void clp_nothing_hint_at_words(const struct clp_run *run, bool empty)
+static void hint_at_options(const struct clp_run *run)
 {
     const struct clp_run_options *options = &run->options;
-
+    const char *word = run->end.refused_words ? misplaced_word(options) : NULL;
     bool by_name = options->target_kind == CLP_TARGET_SCRIPT || options->target_kind == CLP_TARGET_MODULE;
 
     if (run->end.lacks_profile && !options->builtin && by_name)
-        say_profile_lacks(options);
-    for (int i = 1; i < options->program_argc && (empty || run->end.refused_words); i++) {
-        const char *word = options->program_argv[i];
-        if (strcmp(word, "--") == 0)
-            return;
-        if (!clp_option_is_spelled(clp_run_options_table(), word))
-            continue;
+        hint_at_profile(options);
+    if (word != NULL)
         clp_words_complain_format(me, "'%s' stands behind the program and went to it; options of ckernprof stand "
                                       "before the program", word);
+}
+
+/* ---- what is said ---- */
+
+static void start_to_say(struct clp_buf *text, const struct clp_run *run)
+{
+    clp_buf_add_text(text, "nothing was profiled");
+    if (!clp_nothing_is_kept_back(run))
+        clp_buf_add_text(text, ": ");
+    else if (run->profile_out < 0 && is_there(clp_buf_text(&run->outfile)))
+        clp_buf_add_format(text, ", and '%s' stays as an earlier run wrote it: ",
+                           clp_finish_seen_from_here(clp_buf_text(&run->outfile)));
+    else
+        clp_buf_add_text(text, ", and no profile is written: ");
+}
+
+/* The reason is complete: what else may be it. */
+static void end_saying(struct clp_buf *text, const struct clp_run *run)
+{
+    const char *word = misplaced_word(&run->options);
+
+    if (misses_children(run) && run->options.line_by_line)
+        clp_buf_add_text(text, "; the program started other processes, which --prof-child-procs profiles, too");
+    if (word != NULL)
+        clp_buf_add_format(text, "; '%s' stands behind the program and went to it, not to ckernprof", word);
+    clp_words_complain(me, clp_buf_text(text));
+}
+
+static void say_nothing(const struct clp_run *run, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    start_to_say(&text, run);
+    if (add_why_ended(&text, run))
+        ;
+    else if (profile == NULL)
+        clp_buf_add_text(&text, "no function marked with @profile was called and no 'with profile:' was reached; "
+                                "without -b all functions are profiled");
+    else if (profile->function_count == 0)
+        add_why_none_selected(&text, &run->options);
+    else
+        add_why_none_ran(&text, run, profile);
+    end_saying(&text, run);
+    clp_buf_clear(&text);
+}
+
+void clp_nothing_say(const struct clp_run *run, const struct clp_profile *profile)
+{
+    if (clp_choice_is_idle(profile)) {
+        say_nothing(run, profile);
         return;
     }
+    hint_at_children(run, profile);
+    hint_at_options(run);
+}
+
+void clp_nothing_say_of_calls(const struct clp_run *run, bool empty)
+{
+    if (empty)
+        say_nothing(run, NULL);
+    else
+        hint_at_options(run);
 }

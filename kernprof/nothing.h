@@ -10,17 +10,11 @@
  * written even then, for somebody may wait for it. */
 bool clp_nothing_is_kept_back(const struct clp_run *run);
 
-/* The reason, where there is nothing in the profile. */
+/* Where nothing is in the profile, the reason and what to do. Else what may have been forgotten: child processes,
+ * options that stand behind the program. */
 void clp_nothing_say(const struct clp_run *run, const struct clp_profile *profile);
 
-/* The same where functions were to be profiled by cProfile. */
-void clp_nothing_say_of_calls(const struct clp_run *run);
-
-/* That selected functions did not run here, but may have in processes that the program started. */
-void clp_nothing_hint_at_children(const struct clp_run *run, const struct clp_profile *profile);
-
-/* That options of ckernprof stand behind the program, which cannot do anything with them. `empty`: nothing was
- * profiled. */
-void clp_nothing_hint_at_words(const struct clp_run *run, bool empty);
+/* The same of a run in which cProfile counted functions. */
+void clp_nothing_say_of_calls(const struct clp_run *run, bool empty);
 
 #endif

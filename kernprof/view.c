@@ -212,8 +212,8 @@ static int main_of(const struct clp_words *words, struct clp_view_options *optio
         complain_of_options(first, clp_buf_text(&text));
     else if (!answer(options, &text, &code) &&
              !refuse_program(find_program(options->files, options->file_count)) &&
-             !refuse_command(words) && has_files(options))
-        code = view(options, mem);
+             has_files(options))
+        code = refuse_command(words) ? 1 : view(options, mem);
     clp_buf_clear(&text);
     return code;
 }

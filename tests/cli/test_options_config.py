@@ -291,7 +291,7 @@ def test_the_program_sees_nothing_of_it(folder):
     write(folder / "clineprof.toml", "[tool.clineprof.kernprof]\nline-by-line = true\n")
     write(
         folder / "program.py",
-        "import sys\nprint(sys.path, sorted(name for name, module in sys.modules.items() if str(\n"
+        "import sys\n@profile\ndef f(): pass\nf()\nprint(sys.path, sorted(name for name, module in sys.modules.items() if str(\n"
         "    getattr(module, '__file__', '')).endswith('.py') and 'clineprof' not in name))\n",
     )
     for name in "datetime", "typing", "tomllib", "tomli":
