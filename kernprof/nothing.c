@@ -32,7 +32,9 @@ static void add_what_is_meant(struct clp_buf *text, const char *script)
 
     clp_buf_init(&file, &mem);
     clp_buf_add_format(&file, "%s.py", script);
-    if (!is_there(script) && is_there(clp_buf_text(&file)))
+    if (strncmp(words[1], "python", 6) == 0)
+        clp_buf_add_format(text, "; leave '%s' out, ckernprof runs the program in Python itself", words[1]);
+    else if (!is_there(script) && is_there(clp_buf_text(&file)))
         clp_buf_add_format(text, "; did you mean %s?", clp_buf_text(&file));
     else if (clp_command_is_any(2, words))
         clp_buf_add_format(text, "; did you mean clineprof %s?", words[1]);

@@ -423,6 +423,8 @@ static bool complain_of_unknown(struct clp_option_parser *parser, const char *te
     clp_buf_add_format(parser->error, "unknown %s '%.*s'", parser->what, (int)bytes, text);
     if (nearest.option != NULL)
         clp_buf_add_format(parser->error, " (did you mean %s?)", nearest.shown + (plain ? 2 : 0));
+    else if (!plain && clp_option_is_spelled(parser->others, text))
+        clp_buf_add_format(parser->error, "; it is one of %s", parser->others_of);
     return point_to_help(parser);
 }
 

@@ -65,6 +65,8 @@ struct clp_option_parser {
     bool ended;          /* no options behind it */
     char *into;          /* the result */
     const char *program; /* whose --help messages point to */
+    struct clp_option_table others; /* of another command, whose options may be meant; or none */
+    const char *others_of; /* its name, and what it does */
     const char *what;    /* what a message calls an option: "option", or "key" in a file */
     struct clp_buf *error; /* lists use its allocator */
 };

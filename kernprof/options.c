@@ -391,6 +391,8 @@ bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *option
     struct clp_option_parser parser =
         clp_option_start(clp_run_options_table(), argc, argv, options, error);
 
+    parser.others = clp_view_options_table();
+    parser.others_of = "clineprof, which shows profiles";
     if (!clp_option_parse(&parser))
         return false;
     options->builtin = options->builtin || options->line_by_line;
@@ -433,6 +435,8 @@ bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *opti
     struct clp_option_parser parser =
         clp_option_start(clp_view_options_table(), argc, argv, options, error);
 
+    parser.others = clp_run_options_table();
+    parser.others_of = "ckernprof, which makes profiles";
     if (argc > 1)
         options->files = argv + 1;
     while (clp_option_parse(&parser)) {

@@ -287,6 +287,20 @@ static bool goes_elsewhere(struct clp_run *run, const struct clp_fault *fault)
     return run->unwritable;
 }
 
+static bool has_ending(const char *name, const char *ending)
+{
+    size_t bytes = strlen(name), more = strlen(ending);
+
+    return bytes > more && strcmp(name + bytes - more, ending) == 0;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 /* False with SystemExit set when it cannot be written to, and no other place will do. */
 static bool ready_outfile(struct clp_run *run)
 {
@@ -295,6 +309,11 @@ static bool ready_outfile(struct clp_run *run)
     name_outfile(run);
     if (goes_to_output(&run->options))
         return take_output(run);
+    if (run->options.outfile != NULL && has_ending(run->options.outfile, ".py") && is_file(run->options.outfile)) {
+        clp_words_complain_format(me, "'%s' is a program, and -o would write the profile over it",
+                                  run->options.outfile);
+        return clp_words_exit(2) != NULL;
+    }
     if (clp_file_probe(clp_buf_text(&run->outfile), &fault) != CLP_OK &&
         !goes_elsewhere(run, &fault)) {
         clp_finish_complain_fault(run, "cannot write", clp_buf_text(&run->outfile), &fault);
@@ -305,27 +324,35 @@ static bool ready_outfile(struct clp_run *run)
     return true;
 }
 
-static bool has_ending(const char *name, const char *ending)
+/* A profile in the place of the program? True when it was refused, with SystemExit set. */
+static bool refuse_profile(const struct clp_run_options *options)
 {
-    size_t bytes = strlen(name), more = strlen(ending);
+    const char *name = options->target;
 
-    return bytes > more && strcmp(name + bytes - more, ending) == 0;
+    if (options->target_kind != CLP_TARGET_SCRIPT || !is_file(name))
+        return false;
+    if (has_ending(name, ".lprof") || has_ending(name, ".lprof.live"))
+        clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: clineprof %s, or: "
+                                      "python3 -m clineprof %s", name, me, name, name);
+    else if (has_ending(name, ".prof"))
+        clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: python3 -m pstats %s",
+                                  name, me, name);
+    else
+        return false;
+    (void)clp_words_exit(2);
+    return true;
 }
 
-/* A profile in the place of the program? */
-static bool is_profile(const struct clp_run_options *options)
+/* The script may have been taken for the value of the option before it. Sets SystemExit; false. */
+static bool complain_of_no_program(const struct clp_run *run)
 {
-    struct stat about;
+    const char *last = run->words.items[run->words.count - 1];
 
-    return options->target_kind == CLP_TARGET_SCRIPT && stat(options->target, &about) == 0 &&
-           S_ISREG(about.st_mode) &&
-           (has_ending(options->target, ".lprof") || has_ending(options->target, ".lprof.live"));
-}
-
-static bool refuse_profile(const char *name)
-{
-    clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: clineprof %s, or: "
-                                  "python3 -m clineprof %s", name, me, name, name);
+    if (run->words.count > 2 && has_ending(last, ".py") && is_file(last))
+        clp_words_complain_format(me, "no program to run: '%s' is the value of the option before it; name the "
+                                      "program behind that, too: .. %s %s", last, last, last);
+    else
+        clp_words_complain(me, "no program to run, as in ckernprof -l -v script.py; see ckernprof --help");
     return clp_words_exit(2) != NULL;
 }
 
@@ -334,13 +361,13 @@ static bool ready_to_run(struct clp_run *run)
 {
 
     if (run->options.target_kind == CLP_TARGET_NONE)
-        return complain_and_exit("no program to run; see ckernprof --help", 2) != NULL;
+        return complain_of_no_program(run);
     if (clp_run_options_no_memory(&run->options) && run->options.pdb_mmem > 0)
         return complain_and_exit("--pdb-mmem reads memory with every line, which --no-memory (or "
                                  "--memory off) switches off; give one of them", 2) != NULL;
     find_script(run);
-    if (is_profile(&run->options))
-        return refuse_profile(run->options.target);
+    if (refuse_profile(&run->options))
+        return false;
     run->rights = rights_of(&run->options);
     if (!ready_outfile(run))
         return false;

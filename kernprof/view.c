@@ -15,7 +15,9 @@
 #include "show.h"
 #include "top.h"
 #include "words.h"
+#include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static const char me[] = "clineprof";
@@ -184,6 +186,18 @@ static const char *meant_by(const char *word)
     return NULL;
 }
 
+/* What is missing at the end of a profile's name, if that would be there; or NULL. */
+static const char *ending_of(const char *word)
+{
+    static const char *const endings[] = {".lprof", ".py.lprof", ".lprof.live", ".py.lprof.live"};
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (snprintf(path, sizeof path, "%s%s", word, endings[i]) < PATH_MAX && access(path, F_OK) == 0)
+            return endings[i];
+    return NULL;
+}
+
 /* A first word that is no file, and does not look like one, may be meant as a command. True when it was refused. */
 static bool refuse_command(const struct clp_words *words)
 {
@@ -194,6 +208,8 @@ static bool refuse_command(const struct clp_words *words)
         return false;
     if (meant != NULL)
         clp_words_complain_format(me, "there is no file '%s'; did you mean %s %s?", word, me, meant);
+    else if (ending_of(word) != NULL)
+        clp_words_complain_format(me, "there is no file '%s'; did you mean %s%s?", word, word, ending_of(word));
     else
         clp_words_complain_format(me, "there is no file '%s', and no command of that name; %s --help lists the "
                                       "commands", word, me);

@@ -291,8 +291,9 @@ def test_the_program_sees_nothing_of_it(folder):
     write(folder / "clineprof.toml", "[tool.clineprof.kernprof]\nline-by-line = true\n")
     write(
         folder / "program.py",
-        "import sys\n@profile\ndef f(): pass\nf()\nprint(sys.path, sorted(name for name, module in sys.modules.items() if str(\n"
-        "    getattr(module, '__file__', '')).endswith('.py') and 'clineprof' not in name))\n",
+        "import sys\nprint(sys.path, sorted(name for name, module in sys.modules.items() if str(\n"
+        "    getattr(module, '__file__', '')).endswith('.py') and 'clineprof' not in name))\n"
+        "@profile\ndef f(): pass\nf()\n",
     )
     for name in "datetime", "typing", "tomllib", "tomli":
         write(folder / f"{name}.py", "print('the program has its own')\n")

@@ -133,7 +133,37 @@ def test_a_profile_in_the_place_of_the_program(script, tmp_path):
             assert (ended.code, ended.out) == (2, "")
             assert ended.err == (f"ckernprof: '{name}' is a profile, and ckernprof runs programs; to see it run: "
                                  f"clineprof {name}, or: python3 -m clineprof {name}\n")  # fmt: skip
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["program.py", "program.py.lprof.live"]
+    run_ckernprof([script("pass\n", "calls.py").name], tmp_path)
+    for ended in run_ckernprof(["-l", "calls.py.prof"], tmp_path), run_viewer(["calls.py.prof"], tmp_path):
+        assert ended.err.endswith("run: python3 -m pstats calls.py.prof\n") and ended.err.count("\n") == 1
+    left = "calls.py", "calls.py.prof", "program.py", "program.py.lprof.live"
+    assert tuple(sorted(path.name for path in tmp_path.iterdir())) == left
+
+
+@pytest.mark.once
+def test_the_script_as_the_value_of_an_option(script, tmp_path):
+    path = script(SMALL)
+    for words in ["-p", path.name], ["-lp", path.name], ["-l", "-o", path.name]:
+        ended = run_ckernprof(words, tmp_path)
+        assert ended.code == 2 and ended.err == (
+            "ckernprof: no program to run: 'program.py' is the value of the option before it; name the program "
+            "behind that, too: .. program.py program.py\n")  # fmt: skip
+    for words in [], ["-l"], ["-l", "-p", "none.py"]:
+        assert run_ckernprof(words, tmp_path).err == (
+            "ckernprof: no program to run, as in ckernprof -l -v script.py; see ckernprof --help\n")  # fmt: skip
+    ended = run_ckernprof(["-l", "-o", path.name, path.name], tmp_path)
+    assert ended.code == 2 and ended.err == (
+        "ckernprof: 'program.py' is a program, and -o would write the profile over it\n")  # fmt: skip
+    assert path.read_text() == SMALL
+
+
+@pytest.mark.once
+def test_python_in_the_place_of_the_program(script, tmp_path):
+    for word in "python", "python3.99":
+        ended = run_ckernprof(["-l", word, script(SMALL).name], tmp_path, env={"PATH": ""})
+        assert ended.code == 2 and ended.err.endswith(
+            f"{NOTHING}the program could not be started; leave '{word}' out, ckernprof runs the program in Python "
+            "itself\n")  # fmt: skip
 
 
 # ---- -o - ----
@@ -226,11 +256,33 @@ def test_words_that_may_be_commands(script, tmp_path):
         ended = run_viewer(words, tmp_path)
         assert (ended.code, ended.out) == (1, "")
         assert ended.err == f"clineprof: there is no file '{words[0]}'{meant}\n"
+    run_ckernprof(["-l", script(SMALL).name], tmp_path)
+    assert run_viewer(["program"], tmp_path).err == (
+        "clineprof: there is no file 'program'; did you mean program.py.lprof?\n")  # fmt: skip
+    assert run_viewer(["top", "program.py.lprof"], tmp_path).err == (
+        "clineprof: program.py.lprof is not the live file of a run; clineprof program.py.lprof shows a finished "
+        "profile\n")  # fmt: skip
     run_ckernprof(["-l", "-o", "difff", script(SMALL).name], tmp_path)
     assert "Function: f at" in run_viewer(["difff"], tmp_path).out
     assert run_viewer(["none.lprof"], tmp_path).err == "clineprof: none.lprof: No such file or directory\n"
     ended = run_ckernprof(["top"], tmp_path, env={"PATH": ""})
     assert ended.err.endswith("could not be started; did you mean clineprof top?\n")
+
+
+@pytest.mark.once
+def test_options_of_the_other_command(tmp_path):
+    for word in "-v", "-l", "--view", "-lv":
+        ended = run_viewer([word, "program.py.lprof"], tmp_path)
+        assert (ended.code, ended.out) == (2, "") and ended.err == (
+            f"clineprof: unknown option '{word}'; it is one of ckernprof, which makes profiles; see clineprof "
+            "--help\n")  # fmt: skip
+    for word in "-t", "--format":
+        assert run_ckernprof([word, "x"], tmp_path).err == (
+            f"ckernprof: unknown option '{word}'; it is one of clineprof, which shows profiles; see ckernprof "
+            "--help\n")  # fmt: skip
+    for word in "--foo", "--hepl", "-x":
+        meant = " (did you mean --help?)" * (word == "--hepl")
+        assert run_viewer([word], tmp_path).err == f"clineprof: unknown option '{word}'{meant}; see clineprof --help\n"
 
 
 @pytest.mark.once
