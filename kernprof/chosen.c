@@ -10,7 +10,7 @@
 
 static const char me[] = "ckernprof";
 
-/* clineprof._targets.NAME(what): owned; None on any failure, which is nobody's business here. Takes
+/* clineprof._targets.NAME(what), or NAME(*what) of a tuple: owned; None on any failure, which is nobody's business here. Takes
  * what it is about. */
 static PyObject *ask(const char *name, PyObject *what)
 {
@@ -45,7 +45,8 @@ static bool is_path(const char *text)
 {
     size_t bytes = strlen(text);
 
-    return strchr(text, '/') != NULL || (bytes > 3 && strcmp(text + bytes - 3, ".py") == 0);
+    return strchr(text, '/') != NULL || (bytes > 3 && strcmp(text + bytes - 3, ".py") == 0) ||
+           clp_targets_object(text) != NULL;
 }
 
 static bool same_file(const char *one, const char *other)
@@ -218,6 +219,7 @@ bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
     *chosen = (struct clp_chosen){.mem = mem, .imports.profiler = profiler};
     chosen->without_file = options->target_kind == CLP_TARGET_CODE ||
                            options->target_kind == CLP_TARGET_STDIN;
+    chosen->program = chosen->without_file ? "" : options->target;
     clp_buf_init(&chosen->script, mem);
     if (options->target_kind == CLP_TARGET_SCRIPT)
         name_script(&chosen->script, options);
@@ -272,7 +274,8 @@ void clp_chosen_end(const struct clp_chosen *chosen)
         const char *text = targets->items[i].text;
         if (targets->items[i].matched != 0 || targets->items[i].settled)
             continue;
-        PyObject *nearest = ask("nearest", PyUnicode_DecodeFSDefault(text));
+        PyObject *nearest = ask("nearest", Py_BuildValue("(NN)", PyUnicode_DecodeFSDefault(text),
+                                                         PyUnicode_DecodeFSDefault(chosen->program)));
         warn(chosen, text, nearest != Py_None ? "no Python code of that name ran; did you mean %s?"
                                               : "no Python code of that name ran", nearest);
         Py_DECREF(nearest);

@@ -11,6 +11,7 @@ struct clp_chosen {
     struct clp_imports imports;
     struct clp_mem *mem;     /* borrowed */
     struct clp_buf script;   /* the module name of a script: its file's without .py */
+    const char *program;     /* borrowed: the script or module as it was named; "" where it has no name */
     PyObject *imported;      /* owned list of str: the targets that --prof-imports adds */
     bool without_file;       /* the program is a text, which no target can name */
     struct clp_chooser within; /* what within marked functions is selected, for the profiler */

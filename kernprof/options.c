@@ -248,7 +248,7 @@ static const struct clp_option run_rows[] = {
      .help = "run FILE first, unprofiled"},
     {CLP_OPTION_LIST, 'p', "prof-mod", .argument = "TARGET", .standard = "", .split = true,
      .field = RUN(prof_mod),
-     .help = "profile this file, module, class or function"},
+     .help = "profile this file, module, class, function: a.py:f"},
     {CLP_OPTION_SWITCH, 0, "preimports", .inverted = true, .field = RUN(no_preimports),
      .help = "do not import the targets before the program runs"},
     {CLP_OPTION_SWITCH, 0, "prof-imports", .field = RUN(prof_imports),
@@ -258,7 +258,7 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_LIST, 0, "exclude", .argument = "PATTERN", .standard = "", .field = RUN(exclude),
      .help = "leave out functions whose name or file matches"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "<script>.lprof",
-     .field = RUN(outfile), .help = "where the profile goes"},
+     .field = RUN(outfile), .help = "where the profile goes; -: stdout"},
     {CLP_OPTION_MORE, 'v', "view", "verbose", .field = RUN(verbosity), .standard = "",
      .help = "print the report at the end; twice: say more"},
     {CLP_OPTION_LESS, 'q', "quiet", .field = RUN(verbosity), .standard = "",
@@ -391,6 +391,8 @@ bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *option
     struct clp_option_parser parser =
         clp_option_start(clp_run_options_table(), argc, argv, options, error);
 
+    parser.others = clp_view_options_table();
+    parser.others_of = "clineprof, which shows profiles";
     if (!clp_option_parse(&parser))
         return false;
     options->builtin = options->builtin || options->line_by_line;
@@ -433,12 +435,18 @@ bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *opti
     struct clp_option_parser parser =
         clp_option_start(clp_view_options_table(), argc, argv, options, error);
 
+    parser.others = clp_run_options_table();
+    parser.others_of = "ckernprof, which makes profiles";
     if (argc > 1)
         options->files = argv + 1;
     while (clp_option_parse(&parser)) {
-        if (parser.at >= argc || options->help || options->version || options->page)
-            return true;
-        keep_file(&parser, options);
+        if (parser.at < argc && !options->help && !options->version && !options->page) {
+            keep_file(&parser, options);
+            continue;
+        }
+        if (options->outfile != NULL && strcmp(options->outfile, "-") == 0)
+            options->outfile = NULL;
+        return true;
     }
     return false;
 }

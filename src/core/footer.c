@@ -25,10 +25,10 @@ static void add_cost(struct footer *footer)
     if (meta->events == 0)
         return;
     struct clp_buf *out = next_part(footer);
-    clp_buf_add_format(out, "%llu events", (unsigned long long)meta->events);
+    clp_buf_add_format(out, "%llu event%s", (unsigned long long)meta->events, clp_buf_plural(meta->events));
     if (meta->overhead == 0)
         return;
-    clp_buf_add_format(out, " cost about %.2g s, ", (double)meta->overhead * 1e-9);
+    clp_buf_add_format(out, " cost%s about %.2g s, ", meta->events == 1 ? "s" : "", (double)meta->overhead * 1e-9);
     if (meta->overhead_error != 0)
         clp_buf_add_format(out, "give or take %.1g s, ", (double)meta->overhead_error * 1e-9);
     clp_buf_add_format(out, "%s the lines", footer->options->raw_times ? "left in" : "taken off");
@@ -74,7 +74,8 @@ static void add_memory(struct footer *footer)
         return;
     struct clp_buf *out = next_part(footer);
     add_memory_kind(out, meta->memory);
-    clp_buf_add_format(out, " read %llu times, ", (unsigned long long)meta->reads);
+    clp_buf_add_format(out, " read %llu time%s, ", (unsigned long long)meta->reads,
+                       clp_buf_plural(meta->reads));
     if (!meta->inexact_memory)
         clp_buf_add_text(out, "exact to the page");
     else if (meta->memory_step != 0)

@@ -203,13 +203,19 @@ static int64_t find_head_end(const struct clp_profile_function *function)
 
 /* ---- the table of a function ---- */
 
+/* From 3.11 on the interpreter runs an empty file on line 0, which no file has: it is shown at line 1. */
+static bool is_of_empty_file(const struct body *body)
+{
+    return body->function->line_count == 1 && body->rows.at != NULL && body->rows.at->line == 0;
+}
+
 static void add_row(struct report *report, struct body *body, struct clp_span contents)
 {
     const struct clp_table_row *row = NULL;
     bool running = false;
     int64_t line = body->line++;
 
-    if (body->rows.at != NULL && body->rows.at->line == line) {
+    if (body->rows.at != NULL && (body->rows.at->line == line || is_of_empty_file(body))) {
         running = body->rows.at->running;
         row = keeps_rows(body->function) ? &report->table.rows[body->rows.next - 1]
                                          : set_row(report, body);
@@ -244,7 +250,7 @@ static void add_bare_rows(struct report *report, struct body *body)
     if (body->rows.at == NULL)
         add_row(report, body, no_contents);
     while (body->rows.at != NULL) {
-        int64_t gap = body->rows.at->line - body->line;
+        int64_t gap = is_of_empty_file(body) ? 0 : body->rows.at->line - body->line;
         if (gap > report->blanks_left)
             break;
         report->blanks_left -= gap;
@@ -258,7 +264,8 @@ static void add_rows(struct report *report, struct body *body)
     const struct clp_profile_function *function = body->function;
     struct clp_span rest = {function->source, function->source_bytes}, line;
 
-    add_lone_rows(report, body, function->first_line);
+    if (!is_of_empty_file(body))
+        add_lone_rows(report, body, function->first_line);
     body->line = function->first_line;
     if (function->source == NULL)
         add_bare_rows(report, body);

@@ -174,6 +174,7 @@ def test_bare_it_profiles_all_below_the_root_folder(project):
     ("shop.core.Cart", {"Cart", "Cart.__init__", "Cart.add"}),
     ("shop.core.Cart.add,shop.core.total", {"Cart.add", "total"}),
     ("shop/core.py", {"<module>", "total", "Cart", "Cart.__init__", "Cart.add"}),
+    ("shop/core.py:total,./shop/core.py::Cart::add", {"Cart.add", "total"}),
     ("tests/test_shop.py", {"rows", "test_total", "test_many", "test_cart"}),
     ("test_shop.test_cart", {"test_cart"}),
     ("tests", {"rows", "test_total", "test_many", "test_cart"}),
@@ -275,6 +276,8 @@ def test_collect_only_leaves_the_last_profile_alone(project):
 
 @pytest.mark.parametrize("option, line", [
     ("--clineprof=shop/cor.py", "there is no file 'shop/cor.py'; did you mean 'shop/core.py'?"),
+    ("--clineprof=shop/core.py:totl", "there is no file or function 'shop/core.py:totl'; "
+                                      "did you mean 'shop/core.py:total'?"),
     ("--clineprof=./nothing/at/all", "there is no file './nothing/at/all'"),
     ("--clineprof=shop.cor", "there is no module, class or function 'shop.cor'; "
                              "did you mean 'shop.core'?"),
