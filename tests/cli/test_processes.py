@@ -189,7 +189,7 @@ for k in range(300):
     assert len(apart) == 301 and 200 < apart.count(True) <= 256
     pid = next(p["pid"] for p in profile.processes if "numbers" not in p)
     ended = run_viewer(["--process", pid, "prog.py.lprof"], tmp_path)
-    assert ended.err == (f"clineprof: --process: the numbers of process {pid} were not kept apart\n")
+    assert ended.err == (f"clineprof: --process: the file has no numbers of process {pid} alone\n")
 
 
 def test_threads_of_the_parent_are_not_in_the_child(program, tmp_path):
@@ -325,8 +325,8 @@ time.sleep(0.5)
         told = process.stderr.readline()
         [file] = left_over(tmp_path)
         assert re.fullmatch(
-            r"ckernprof: process \d+ still runs; what it has done so far is in the profile, all of "
-            rf"it will be in '.*/{re.escape(file)}'\n", told)
+            r"ckernprof: process \d+ still runs; its counts so far are in the profile, all of "
+            rf"them will be in '.*/{re.escape(file)}'\n", told)
         profile = Profile(tmp_path / "prog.py.lprof")
         profile.folder = tmp_path
         assert turns(profile) == 50
@@ -435,8 +435,8 @@ def test_a_process_twice_whose_sum_cannot_be_taken_apart_or_read_twice(outlived,
     path.write_bytes(msgpack.packb(raw))
     ended = run_viewer(["merge", "-o", "x.lprof", "prog.py.lprof", outlived], tmp_path)
     assert ended.code == 1 and ended.err.endswith(
-        f"clineprof: prog.py.lprof: process {pid} is in another file, too, and the numbers of the others "
-        "were not kept apart; leave out one of the two\n")
+        f"clineprof: prog.py.lprof: process {pid} is in another file, too, and this file has no numbers "
+        "of each process; leave out one of the two files\n")
     assert not (tmp_path / "x.lprof").exists()
 
 

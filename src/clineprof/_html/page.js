@@ -308,7 +308,7 @@ function tellSums(i) {
   const { texts, runs } = detailsOf(i), notes = [];
   if (texts === null) notes.push("The source is not known.");
   else if (!runs && profile.coloured >= 0)
-    notes.push(`Only ${count(profile.coloured)} functions have colours, the hottest; this is another.`);
+    notes.push(`Only the hottest functions (${count(profile.coloured)}) have colours, and this is none of them.`);
   if (row[RUNNING]) notes.push("Lines marked > were running when the profile was taken.");
   if (row[COMPILER]) notes.push(`Compiled by ${row[COMPILER]}; calls of the compiled code are not counted.`);
   at("notes").textContent = notes.join(" ");
