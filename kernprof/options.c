@@ -258,7 +258,7 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_LIST, 0, "exclude", .argument = "PATTERN", .standard = "", .field = RUN(exclude),
      .help = "leave out functions whose name or file matches"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "<script>.lprof",
-     .field = RUN(outfile), .help = "where the profile goes; -: stdout"},
+     .field = RUN(outfile), .help = "where it goes; -: stdout"},
     {CLP_OPTION_MORE, 'v', "view", "verbose", .field = RUN(verbosity), .standard = "",
      .help = "print the report at the end; twice: say more"},
     {CLP_OPTION_LESS, 'q', "quiet", .field = RUN(verbosity), .standard = "",

@@ -497,24 +497,17 @@ static void show_exception(struct clp_program_hook hook)
         PyErr_Clear();
 }
 
-static bool says(PyObject *exception, const char *name, const char *text)
+/* Takes wanted. Is the exception one of this very class, and its attribute this text or number? A program's own class may do
+ * anything when it is asked. */
+static bool says(PyObject *exception, PyObject *class, const char *name, PyObject *wanted)
 {
-    PyObject *value = PyObject_GetAttrString(exception, name);
-    bool same = value != NULL && PyUnicode_Check(value) &&
-                PyUnicode_CompareWithASCIIString(value, text) == 0;
+    PyObject *value = (PyObject *)Py_TYPE(exception) == class ? PyObject_GetAttrString(exception, name) : NULL;
+    bool plain = value != NULL && (PyUnicode_CheckExact(value) || PyLong_CheckExact(value));
+    bool same = plain && wanted != NULL && PyObject_RichCompareBool(value, wanted, Py_EQ) == 1;
 
     PyErr_Clear();
     Py_XDECREF(value);
-    return same;
-}
-
-static bool has_exit_code(PyObject *exception, long code)
-{
-    PyObject *value = PyObject_GetAttrString(exception, "code");
-    bool same = value != NULL && PyLong_Check(value) && PyLong_AsLong(value) == code;
-
-    PyErr_Clear();
-    Py_XDECREF(value);
+    Py_XDECREF(wanted);
     return same;
 }
 
@@ -525,12 +518,10 @@ static void describe_exception(struct clp_program_end *end)
 
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
-    bool is_exit = PyErr_GivenExceptionMatches(type, PyExc_SystemExit);
-    if (is_exit)
-        end->refused_words = has_exit_code(value, 2);
-    else if (PyType_Check(type))
+    end->refused_words = says(value, PyExc_SystemExit, "code", PyLong_FromLong(2));
+    end->lacks_profile = says(value, PyExc_NameError, "name", PyUnicode_FromString("profile"));
+    if (!PyErr_GivenExceptionMatches(type, PyExc_SystemExit) && PyType_Check(type))
         (void)snprintf(end->exception, sizeof end->exception, "%s", ((PyTypeObject *)type)->tp_name);
-    end->lacks_profile = PyErr_GivenExceptionMatches(type, PyExc_NameError) && says(value, "name", "profile");
     PyErr_Restore(type, value, trace);
 }
 

@@ -267,7 +267,7 @@ def nearest_within(target):
     if is_there(file):
         found = name and likest(name, defined_in(file))
         return f"{file}:{found}" if found else None
-    found = closest(file, files_beside(file))
+    found = closest(file, files_beside(file), 0.6)
     return found and (f"{found}:{name}" if name in defined_in(found) else found if not name else None)
 
 

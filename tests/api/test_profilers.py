@@ -882,4 +882,4 @@ except ValueError as error:
 """, "utf-8")
     ended = run_ckernprof(["-l", "it.py"], tmp_path)
     assert ended.out.splitlines()[0] == "clineprof: this Profiler is closed; make another one"
-    assert (ended.code, ended.profile().hits()) == (0, {}), ended.err
+    assert ended.code == 0 and "nothing was profiled" in ended.err and not list(tmp_path.glob("*.lprof"))

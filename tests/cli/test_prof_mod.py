@@ -288,7 +288,7 @@ def test_a_target_that_matches_nothing(target, nearest, program):
     {
         "main": "notyet.main", "load": "notyet.load", "laod": "notyet.load", "notyet.mian": "notyet.main",
         "notyt.main": "notyet.main", "notyet:mian": "notyet.main", "notyet.py:mian": "notyet.py:main",
-        "notyet.py::mian": "notyet.py:main", "notyt.py:main": "notyet.py:main", "other.py:main": "notyet.main",
+        "notyet.py::mian": "notyet.py:main", "notyt.py:main": "notyet.py:main", "zzz.py:main": "notyet.main",
         "read": "notyet.Reader.read", "Reader.raed": "notyet.Reader.read", "Raeder": "notyet.Reader",
         "inner": None, "jsn": "json",
     }.items(),
