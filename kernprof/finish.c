@@ -248,7 +248,8 @@ static void print_report(const struct clp_run *run, const struct clp_profile *pr
                             .options = clp_report_defaults()};
 
     clp_report_options_set(&show.options, &run->options.show);
-    show.options.footer |= run->options.verbosity > 1;
+    show.options.footer_details = run->options.verbosity > 1;
+    show.options.footer |= show.options.footer_details;
     show.mp = run->options.show.mp;
     clp_memory_table_options_set(&show.table, &run->options.show);
     (void)clp_show_report(profile, &show);

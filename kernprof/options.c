@@ -323,6 +323,8 @@ static const struct clp_option view_rows[] = {
      .help = "also list the processes that took part"},
     {CLP_OPTION_LIST, 0, "process", .argument = "PATTERN", .standard = "", .field = VIEW(process),
      .never_in_file = true, .help = "only processes of this number or name"},
+    {CLP_OPTION_SWITCH, 'v', "verbose", .field = VIEW(verbose),
+     .help = "the last line says more of how it was measured"},
     {CLP_OPTION_SWITCH, 0, "raw-times", .field = VIEW(raw_times),
      .help = "times with the profiler's own cost left in"},
     {CLP_OPTION_SWITCH, 0, "read-sources", .never_in_file = true, .field = VIEW(read_sources),

@@ -57,7 +57,8 @@ static struct clp_report_options report_options(const struct clp_view_options *v
         options.choice.order = CLP_CHOICE_BY_TIME;
     options.choice.raw_times = view->raw_times;
     options.no_memory = view->no_memory;
-    options.footer |= view->by_statement;
+    options.footer_details = view->verbose;
+    options.footer |= view->by_statement || view->verbose;
     return options;
 }
 

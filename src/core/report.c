@@ -361,7 +361,8 @@ static void add_summary(struct report *report)
 static void add_footer(struct report *report)
 {
     struct clp_footer_options options = {.raw_times = report->scale.raw_times,
-                                         .memory = report->memory};
+                                         .memory = report->memory,
+                                         .details = report->options->footer_details};
     size_t start = report->out->used;
 
     if (report->options->summarize)
@@ -414,11 +415,13 @@ static clp_status add_report(struct report *report)
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
 }
 
-/* By --self, and with memory. */
-static const char *const usual_columns[2][2] = {
-    {"hits,time,per-hit,percent", "hits,time,per-hit,percent,mem,increment"},
+/* By --self; without memory, with it, and with what was allocated. */
+static const char *const usual_columns[2][3] = {
+    {"hits,time,per-hit,percent", "hits,time,per-hit,percent,mem,increment",
+     "hits,time,per-hit,percent,mem,increment,allocated"},
     {"hits,time,per-hit,percent,self,self-percent",
-     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment"},
+     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment",
+     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment,allocated"},
 };
 
 static void choose_columns(struct report *report)
@@ -428,8 +431,11 @@ static void choose_columns(struct report *report)
     size_t bytes;
 
     report->columns = options->columns;
-    if (report->columns.count == 0)
-        (void)clp_columns_parse(&report->columns, usual_columns[options->self][memory], &bytes);
+    if (report->columns.count == 0) {
+        bool allocated = memory && clp_columns_allocated_tells(report->profile);
+        (void)clp_columns_parse(&report->columns, usual_columns[options->self][memory + allocated],
+                                &bytes);
+    }
     for (size_t i = 0; i < report->columns.count; i++)
         report->memory |= clp_column_is_memory(report->columns.items[i]);
 }

@@ -76,3 +76,18 @@ PyObject *clp_inner_code_name(PyCodeObject *code, PyCodeObject *within, PyObject
 }
 
 #endif
+
+bool clp_inner_code_is_part_of_line(PyCodeObject *code)
+{
+    static const char *const names[] = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"};
+    size_t units = clp_compat_code_units(code);
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names && !is; i++)
+        is = PyUnicode_CompareWithASCIIString(code->co_name, names[i]) == 0;
+    for (size_t at = 0; at < units && is; at++) {
+        int line = PyCode_Addr2Line(code, (int)at * 2);
+        is = line < 0 || line == code->co_firstlineno;
+    }
+    return is;
+}

@@ -2,6 +2,7 @@
 #include "window.h"
 #include "blocks.h"
 #include "compiled.h"
+#include "inner_code.h"
 #include "modules.h"
 #include "tracer.h"
 #include "turn.h"
@@ -112,7 +113,8 @@ bool clp_chooser_takes(const struct clp_chooser *chooser, PyCodeObject *code, Py
 
 bool clp_window_wants_within(const struct clp_window *window, PyCodeObject *code, PyObject *name)
 {
-    return window->within == NULL || clp_chooser_takes(window->within, code, name);
+    return !clp_inner_code_is_part_of_line(code) &&
+           (window->within == NULL || clp_chooser_takes(window->within, code, name));
 }
 
 static struct clp_site *site_of(const struct clp_window *window, uint32_t function)

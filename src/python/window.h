@@ -67,7 +67,8 @@ bool clp_window_set_pause(struct clp_window *window, bool paused);
 /* Closes it for good, and leaves all code as it is: the program is at its end. */
 void clp_window_end(struct clp_window *window);
 
-/* Is code of this name, within a function that is selected with it, to be selected, too? */
+/* Is code of this name, within a function that is selected with it, to be selected, too? Not so what is part of a
+ * line (inner_code.h). */
 bool clp_window_wants_within(const struct clp_window *window, PyCodeObject *code, PyObject *name);
 
 /* The function with this number is one of the window's, from now on. `known`: the number is not new. False

@@ -60,6 +60,12 @@ def is_made_for(thing, owner):
     return not thing.__code__.co_qualname.startswith(owner.__qualname__ + ".")
 
 
+def is_part_of_line(code):
+    """A comprehension that stands on one line."""
+    lines = {line for _, _, line in code.co_lines() if line is not None}
+    return code.co_name in ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>") and len(lines) == 1
+
+
 def name_within(code, outer, outer_name):
     if sys.version_info >= (3, 11):
         return code.co_qualname
@@ -130,7 +136,8 @@ class Selection:
             self.places.setdefault(place_of(code), id(code))
             self.watch(code)
             for inner in filter(inspect.iscode, code.co_consts):
-                self.add_code(inner, name_within(inner, code, name))
+                if not is_part_of_line(inner):
+                    self.add_code(inner, name_within(inner, code, name))
 
     def find_copy(self, code):
         """Is it selected, or a copy of what is?"""
