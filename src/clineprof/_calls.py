@@ -21,6 +21,9 @@ class Profile(cProfile.Profile):
     wanted = None  # how it was enabled; None: it was not
     paused = False
 
+    def __repr__(self):
+        return "<clineprof.profile: counts calls, for ckernprof -b>"
+
     def enable(self, **how):
         self.wanted = how
         if not self.paused:
@@ -68,10 +71,11 @@ class Profile(cProfile.Profile):
             if self.enable_count:
                 self.enable()
 
-    def __call__(self, function=None, **of_memory_profiler):
+    def __call__(self, *marked, **of_memory_profiler):
         """The function, recorded while it runs; what is no function comes back as it is."""
-        if function is None:
+        if not marked:
             return self
+        [function] = marked
         if isinstance(function, (classmethod, staticmethod)):
             return type(function)(self(function.__func__))
         if isinstance(function, property):

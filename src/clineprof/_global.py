@@ -15,6 +15,7 @@ SHOW = {
     "output_unit": None,
 }  # fmt: skip
 FALSE = ("", "0", "off", "f", "false", "n", "no")  # of an environment variable; all else is true
+NOTHING = object()  # None may be what is marked
 
 
 class GlobalProfiler:
@@ -142,14 +143,14 @@ class GlobalProfiler:
 
     # ---- what is profiled ----
 
-    def __call__(self, function=None, *, stream=None, precision=None, backend=None):
+    def __call__(self, function=NOTHING, *, stream=None, precision=None, backend=None):
         """Has the function's lines counted, whenever it runs, and returns it, the very same object:
         a function or a method of any kind, a property, a partial, a class with all its methods. What is
         defined in it counts, too: nested functions, lambdas, comprehensions, classes.
 
         Without a function it returns itself, so that @profile(precision=4) marks, too: stream, precision
         and backend are memory_profiler's, and mean nothing here."""
-        if function is None:
+        if function is NOTHING:
             if stream is not None and self._is_on():
                 self._profile(stream=stream)  # which warns
             return self
