@@ -7,7 +7,7 @@ complete -c ckernprof -l no-preimports -d 'do not import the targets before the 
 complete -c ckernprof -l prof-imports -d 'if -p names the script: all that it imports, too'
 complete -c ckernprof -l include -r -d 'select functions whose name or file matches'
 complete -c ckernprof -l exclude -r -d 'leave out functions whose name or file matches'
-complete -c ckernprof -s o -l outfile -r -d 'where the profile goes; -: stdout (default: <script>.lprof)'
+complete -c ckernprof -s o -l outfile -r -d 'where it goes; -: stdout (default: <script>.lprof)'
 complete -c ckernprof -s v -l view -d 'print the report at the end; twice: say more'
 complete -c ckernprof -s q -l quiet -d 'no messages; -qq: no stdout; -qqq: no stderr'
 complete -c ckernprof -s u -l unit -r -d 'unit of the times, in seconds (default: 1e-6)'
