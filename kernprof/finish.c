@@ -474,7 +474,7 @@ static void gather(struct clp_run *run, struct clp_profile *profile, struct clp_
 
 static void say_all(struct clp_run *run, const struct clp_profile *profile)
 {
-    if (run->options.verbosity > 0 && !clp_choice_is_idle(profile)) {
+    if (run->options.verbosity > 0 && profile->function_count != 0) { /* those that were not called, too */
         print_report(run, profile);
         clp_leakrun_print(&run->options, profile);
     }

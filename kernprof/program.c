@@ -315,6 +315,7 @@ static PyObject *run_source(const char *script, PyObject *file, const struct clp
         if (memchr(clp_buf_text(source), 0, source->used) == NULL)
             code = Py_CompileStringObject(clp_buf_text(source), file, Py_file_input, NULL, -1);
         result = code != NULL ? run_code(code, names, hook, end) : fail_from_file(script, names);
+        end->started |= result != NULL; /* 3.10 runs a file up to its first zero byte */
     }
     Py_XDECREF(names);
     return result;

@@ -304,7 +304,8 @@ static int run(const char *path, struct clp_mem *mem)
     bool good = clp_live_read(path, NULL, &profile, &about, &fault) == CLP_OK;
     clp_profile_clear(&profile);
     if (!good) {
-        if (fault.status == CLP_NOT_A_PROFILE && fault.os_error == 0)
+        const char *ending = strrchr(path, '.');
+        if (fault.status == CLP_NOT_A_PROFILE && ending != NULL && strcmp(ending, ".lprof") == 0)
             clp_words_complain_format(me, "%s is not the live file of a run; clineprof %s shows a finished profile",
                                       path, path);
         else

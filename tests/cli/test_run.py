@@ -270,6 +270,7 @@ def test_nothing_profiled(script):
     path.write_text("@profile\ndef f():\n    pass\n")
     ended = run_ckernprof(["-l", path.name], path.parent)
     assert ended.err == f"{NOTHING}no selected function was called, such as f, program.py:1\n"
+    assert "\nFunction: f at line 1\n" in run_ckernprof(["-lv", path.name], path.parent).out
     assert not list(path.parent.glob("*.lprof*"))
 
 

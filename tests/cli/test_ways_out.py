@@ -24,7 +24,7 @@ def test_what_cannot_start_writes_no_profile(script, tmp_path):
     (tmp_path / "folder").mkdir()
     script("", "pack/__init__.py")
     script("x = = 1\n", "broken.py")
-    script("\0\0", "binary.py")
+    script("\x7fELF\0", "binary.py")
     for words, why in {
         ("none.py",): "", ("folder",): "", ("-m", "none"): "", ("-m", "pack"): "",
         ("broken.py",): " (SyntaxError)", ("-m", "broken"): " (SyntaxError)",
