@@ -108,9 +108,9 @@ static void add_sentences(const struct footer *footer)
 
     clp_buf_add_text(out, ".");
     if (meta->events != 0 && meta->overhead != 0)
-        clp_buf_add_format(out, " Counting took about %.2g s itself; the times above are %s that.",
+        clp_buf_add_format(out, " Counting itself took about %.2g s, which the times above %s.",
                            (double)meta->overhead * 1e-9,
-                           footer->options->raw_times ? "with" : "without");
+                           footer->options->raw_times ? "include" : "leave out");
     if (!footer->options->memory || !meta->has_memory || meta->reads == 0)
         return;
     bool usual = meta->memory == NULL || strcmp(meta->memory, "rss") == 0;
