@@ -18,34 +18,33 @@ class Profile(cProfile.Profile):
     """Records while a decorated function or a `with profile:` runs, or from enable() to disable()."""
 
     enable_count = 0
-    wanted = None  # how it was enabled; None: it was not
     paused = False
+    enabled_plainly = False  # when it was paused
 
     def __repr__(self):
         return "<clineprof.profile: counts calls, for ckernprof -b>"
 
-    def enable(self, **how):
-        self.wanted = how
-        if not self.paused:
-            super().enable(**how)
-
-    def disable(self):
-        self.wanted = None
-        super().disable()
-
     def pause(self):
         """Nothing is recorded until resume()."""
-        self.paused = True
-        super().disable()
+        if not self.paused:
+            self.enabled_plainly = not self.enable_count and self._records()
+            self.paused = True
+            self.disable()
 
     def resume(self):
-        self.paused = False
-        if self.wanted is not None:
-            self.enable(**self.wanted)
+        if self.paused:
+            self.paused = False
+            if self.enabled_plainly or self.enable_count:
+                self.enable()
+
+    def _records(self):
+        if sys.version_info >= (3, 12):
+            return sys.monitoring.get_tool(sys.monitoring.PROFILER_ID) == "cProfile"
+        return sys.getprofile() is self
 
     def enable_by_count(self, subcalls=True, builtins=True):
         self.enable_count += 1
-        if self.enable_count == 1:
+        if self.enable_count == 1 and not self.paused:
             self.enable(subcalls=subcalls, builtins=builtins)
 
     def disable_by_count(self):
@@ -68,7 +67,7 @@ class Profile(cProfile.Profile):
         try:
             yield
         finally:
-            if self.enable_count:
+            if self.enable_count and not self.paused:
                 self.enable()
 
     def __call__(self, *marked, **of_memory_profiler):

@@ -111,7 +111,7 @@ static void add_sentences(const struct footer *footer)
     if (meta->events != 0 && meta->overhead != 0)
         clp_buf_add_format(out, " Counting itself took about %.2g s, which the times above %s.",
                            (double)meta->overhead * 1e-9,
-                           footer->options->raw_times ? "include" : "do not include");
+                           footer->options->raw_times ? "include" : "leave out");
     if (!footer->options->memory || !meta->has_memory || meta->reads == 0)
         return;
     bool usual = meta->memory == NULL || strcmp(meta->memory, "rss") == 0;
