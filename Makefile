@@ -219,19 +219,20 @@ build/node/ready: Makefile
 	@mkdir -p $(@D); npm install --fetch-retries=0 --ignore-scripts --no-audit --no-fund --prefix $(@D) $(NODE_WISHES) >/dev/null 2>&1 && \
 	  touch $@ || echo "  npm cannot install $(NODE_WISHES); tests that need them are skipped"
 
+# Run by exec, so that a signal that ends make reaches it.
 CHECK = "$(PYTHON_EXE)" tools/check.py --out $(OUT) --results $(PER)/results \
   $(if $(SANITIZER),--sanitizer $(SANITIZER)) $(if $(VALGRIND),--under "$(VALGRIND)") \
   $(foreach t,$(if $(PLAIN),,$(filter-out $(RUN_TESTS),$(TESTS))),--skip $(t)) $(TEST_BINARIES:%=--unit %) \
   $(FUZZERS:%=--fuzz %)
 
 check: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready build/node/ready ## all tests, about 20 minutes; BROWSER=yes, SANITIZER=address|undefined
-	@$(CHECK) --venv $(VENV)/bin/python
+	@exec $(CHECK) --venv $(VENV)/bin/python
 
 quick: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready ## some tests of every subject, about 2 minutes
-	@$(CHECK) --venv $(VENV)/bin/python --quick
+	@exec $(CHECK) --venv $(VENV)/bin/python --quick
 
 unit: $(TEST_BINARIES) $(FUZZERS) ## the C unit tests only, half a minute; SANITIZER=thread too
-	@$(CHECK)
+	@exec $(CHECK)
 
 VALGRIND_WORDS := valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite
 valgrind: ## the C unit tests under valgrind; SANITIZER=thread unit is for races
@@ -315,7 +316,7 @@ clean: ## remove build/
 	rm -rf build
 
 help: ## this list
-	@echo "make TARGET [PYTHON=/path/to/python3] [V=1] [SANITIZER=address|undefined] [CFLAGS=..]"
+	@echo "make TARGET [PYTHON=/path/to/python3] [SETUP=no] [V=1] [SANITIZER=address|undefined] [CFLAGS=..]"
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 12 | sed 's/^/  /'
 
 print-sources: # of clineprof._core; a test compares them with setup.py's

@@ -10,8 +10,10 @@ import re
 import resource
 import subprocess
 import sys
+import sysconfig
 
 import msgpack
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
@@ -153,6 +155,16 @@ class Profile:
         columns = self.function(name)["lines"]
         place = columns["line"].index(line)
         return collections.defaultdict(int, {key: column[place] for key, column in columns.items()})
+
+
+def make_here():
+    """The start of a command that makes something of the build under test, without building it anew."""
+    config = BUILD / sysconfig.get_config_var("SOABI") / "config.mk"
+    if not config.exists():
+        pytest.skip("make did not make this build")
+    # the same interpreter by the same name
+    python = re.search("PYTHON_EXE := (.*)", config.read_text())[1]
+    return ["make", "-s", f"PYTHON={python}", f"OUT={os.path.relpath(BUILD, ROOT)}"]
 
 
 def without_zeros(hits):

@@ -156,7 +156,7 @@ def run_pytest(python, tracer, choice, package, results, environment):
     shutil.rmtree(kept, ignore_errors=True)
     say(f"  TEST  Python, tracer {tracer}")
     folder = pathlib.Path(environment["TMPDIR"]) / tracer
-    command = [python, "-m", "pytest", "-q", "-rs", "-o", f"pythonpath={package}",
+    command = [python, "-m", "pytest", "-q", "-rs", "-o", f"pythonpath={shlex.quote(package)}",
                "-o", "junit_family=xunit1", f"--junitxml={result}",
                "-o", "tmp_path_retention_policy=failed", f"--basetemp={folder}", *choice]
     folders = [folder for folder in FOLDERS if any(pathlib.Path(folder).rglob("test_*.py"))]

@@ -4,6 +4,7 @@ line must begin as often as its comment says, every time. Exit status: 0 when th
 """
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 
@@ -24,7 +25,7 @@ def main():
     failed = []
     for tracer in tracers:
         print(f"{sys.version.split()[0]}, {tracer}, {options.repeats} times each", flush=True)
-        command = [sys.executable, "-m", "pytest", "-q", "-rs", "-o", f"pythonpath={package}",
+        command = [sys.executable, "-m", "pytest", "-q", "-rs", "-o", f"pythonpath={shlex.quote(package)}",
                    "-k", options.only, "tests/api/test_stress.py"]
         if subprocess.run(command, env={**environment, "CLINEPROF_TEST_TRACER": tracer}).returncode:
             failed.append(tracer)

@@ -7,10 +7,9 @@ import runpy
 import shutil
 import subprocess
 import sys
-import sysconfig
 
 import pytest
-from harness import BUILD, FIXTURES, ROOT, run
+from harness import FIXTURES, ROOT, make_here, run
 
 pytestmark = pytest.mark.once
 
@@ -24,14 +23,8 @@ def test_make_and_pip_compile_the_same_sources():
 
 def test_make_installs_into_a_folder_with_a_space(tmp_path):
     """Into, and from: .ci/run has a clone in such a folder."""
-    config = BUILD / sysconfig.get_config_var("SOABI") / "config.mk"
-    if not config.exists():
-        pytest.skip("make did not make this build")
-    # the same interpreter by the same name, or all is built anew
-    python = re.search("PYTHON_EXE := (.*)", config.read_text())[1]
     prefix = tmp_path / "zwei wörter"
-    made = subprocess.run(["make", "-s", "install", f"PYTHON={python}", f"PREFIX={prefix}",
-                           f"OUT={os.path.relpath(BUILD, ROOT)}"], cwd=ROOT, text=True, capture_output=True)
+    made = subprocess.run([*make_here(), "install", f"PREFIX={prefix}"], cwd=ROOT, text=True, capture_output=True)
     assert made.returncode == 0, made.stderr
     ended = run([prefix / "bin/ckernprof", "--python", sys.executable, "-lv", FIXTURES / "demo.py"], tmp_path)
     assert ended.code == 0 and "collatz" in ended.out, ended.err

@@ -12,7 +12,7 @@ import textwrap
 import time
 
 import pytest
-from harness import ROOT, clean_environment
+from harness import ROOT, clean_environment, make_here, run
 
 pytestmark = pytest.mark.once
 
@@ -151,6 +151,21 @@ def test_an_interrupted_run_leaves_nothing(project, temporary, number):
     wait_for(lambda: not alive(int(noted.read_text())))
 
 
+def test_a_make_that_is_ended_leaves_nothing(tmp_path, temporary):
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(f"#!/bin/sh\nif [ $1 = -c ]; then echo settrace; else echo $$ >{tmp_path}/pid; exec sleep 600; fi\n")
+    python.chmod(0o755)
+    command = [*make_here(), "quick", "TESTS=", "FUZZERS=", f"VENV={tmp_path}"]
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)},
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    noted = tmp_path / "pid"
+    wait_for(lambda: noted.exists() and noted.read_text().endswith("\n"))
+    process.terminate()
+    assert process.wait(60) != 0
+    assert list(temporary.iterdir()) == [] and not alive(int(noted.read_text()))
+
+
 # ---- make quick ----
 
 MANY = """
@@ -176,6 +191,30 @@ def test_a_quick_round_has_the_first_functions_of_every_file(project, temporary)
               for path in sorted((folder / "build/results").glob("python-*.xml"))]
     assert rounds == [["test_1[1]", "test_2", "test_3", "test_4", "test_only"],
                       ["test_1[1]", "test_3", "test_only"]]
+
+
+# ---- make soak ----
+
+
+@pytest.mark.parametrize("clang, fails", [(True, "READER=wire"), (True, "nothing"), (False, "nothing")])
+def test_soak_goes_on_after_a_failure(tmp_path, clang, fails):
+    make, programs = tmp_path / "make", tmp_path / "programs"
+    make.write_text(f'#!/bin/sh\nshift\necho "made $*"\ncase "$*" in *"{fails}"*) exit 2 ;; esac\n')
+    programs.mkdir()
+    if clang:
+        shutil.copy(make, programs / "clang")
+        (programs / "clang").chmod(0o755)
+    make.chmod(0o755)
+    ended = run([sys.executable, ROOT / "tools/soak.py", make], tmp_path, env={"PATH": str(programs)})
+    rows = re.findall(r"^(.*?) +0 min  made (.*)$", ended.out, re.M)
+    names = [name for name, _ in rows]
+    assert {"stress REPEATS=50", "conformance", "fuzz-rewrite", "leak-repeats", "stdlib-check"} <= set(names)
+    assert [name.split()[1] for name in names if name.startswith("fuzz ")] == (
+        ["READER=pickle", "READER=wire", "READER=live"] if clang else [])
+    assert ("make fuzz was left out: clang is not installed\n" in ended.out) is not clang
+    assert [said.partition(" (")[0] for _, said in rows] == names
+    bad = [(name, said) for name, said in rows if "exit status 2" in said]
+    assert (ended.code, len(bad)) == ((1, 1) if fails in " ".join(names) else (0, 0))
 
 
 # ---- .ci/run ----

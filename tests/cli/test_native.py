@@ -14,9 +14,13 @@ from harness import (
     BUILD, CKERNPROF, MIB, SANITIZED, ckernprof, line_of, run, run_ckernprof, run_python,
 )  # fmt: skip
 
-pytestmark = pytest.mark.skipif(SANITIZED, reason="a sanitizer has malloc for itself")
-
 LIBRARY = BUILD / "python/clineprof/libclineprof_native.so"
+
+pytestmark = [
+    pytest.mark.skipif(SANITIZED, reason="a sanitizer has malloc for itself"),
+    pytest.mark.skipif(re.search("[ :]", str(LIBRARY)) is not None,
+                       reason="no library is preloaded from a path with a space or a colon"),
+]
 EXACT = ("--heap=native", "--heap-interval=1")
 
 C = """
