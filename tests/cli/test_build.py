@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
 """The build itself: one list of sources, arrows that run one way."""
-import os
-import pathlib
 import re
 import runpy
 import shutil
