@@ -437,7 +437,7 @@ def test_what_is_made_for_a_class_is_left_out(words, told, script):
     assert [line.partition(":")[2].split(":")[0].split(" functions ")[0] for line in lines] == (
         [" class Data", " class Row"] if told else [])
     if told:
-        assert lines[0].endswith(": __init__, __repr__, __eq__, __lt__, ..")
+        assert "__init__, __repr__, __eq__" in lines[0] and lines[0].endswith(", ..")
         assert "functions are not profiled, for the code does not stand in the class" in lines[1]
 
 

@@ -66,11 +66,15 @@ def is_part_of_line(code):
     return code.co_name in ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>") and len(lines) == 1
 
 
+@functools.cache
+def stored_globals(code):
+    return {item.argval for item in dis.get_instructions(code) if item.opname == "STORE_GLOBAL"}
+
+
 def name_within(code, outer, outer_name):
     if sys.version_info >= (3, 11):
         return code.co_qualname
-    stored = {item.argval for item in dis.get_instructions(outer) if item.opname == "STORE_GLOBAL"}
-    if code.co_name in stored:
+    if code.co_name in stored_globals(outer):
         return code.co_name
     return outer_name + (".<locals>." if outer.co_flags & inspect.CO_OPTIMIZED else ".") + code.co_name
 
@@ -131,6 +135,8 @@ class Selection:
 
     def add_code(self, code, name):
         if id(code) not in self.codes:
+            if sys.version_info < (3, 11) and place_of(code) in self.places:  # a copy, which has lost its name
+                name = self.codes[self.places[place_of(code)]][1]
             # += on a defaultdict with an int key is never interrupted by another thread
             self.codes[id(code)] = code, name, collections.defaultdict(int)
             self.places.setdefault(place_of(code), id(code))

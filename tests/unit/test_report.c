@@ -242,7 +242,7 @@ Test(report, raw_times)
     f.profile.meta.overhead = 10000000;
     check_contains(report(&f), "Total time: 1.5e-05 s\n");
     check_contains(clp_buf_text(&f.out), "     8         2         12.0      6.0     80.0 ");
-    check_contains(clp_buf_text(&f.out), ": 3 events cost about 0.01 s, left in the lines.\n");
+    check_contains(clp_buf_text(&f.out), " took about 0.01 s, which the times above include.\n");
     f.function->raw_total = 24000;
     check_contains(report(&f), "Total time: 2.4e-05 s\n");
     check_contains(clp_buf_text(&f.out), "     8         2         12.0      6.0     50.0 ");
@@ -498,6 +498,7 @@ Test(report, controls_and_broken_utf8_are_escaped)
                  "\xc3 \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82\n"
                  "\xc2\xa0\f|\xe0\x9f\xbf|\xf0\x8f\xbf\xbf|\xf5|\x80\n");
     cr_assert_eq(clp_profile_set_text(&f.profile, &f.profile.meta.tracer, "\x1b"), CLP_OK);
+    f.options.footer_details = true;
     f.options.summarize = true;
     const char *text = report(&f);
     check_contains(text, "File: a\\x0a\\x1b[2Jb\\xff.py\n");
