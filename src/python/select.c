@@ -10,8 +10,7 @@ struct selection {
     const struct clp_selecting *how;
     PyObject *class;    /* borrowed: the one at hand, or NULL */
     PyObject *left_out; /* borrowed: names of its functions that are not selected, a list */
-    int found;
-    int met; /* those that are left out, too */
+    int met; /* functions, those that are left out, too */
 };
 
 static bool select_inside(struct selection *selection, PyObject *object, int depth);
@@ -147,7 +146,6 @@ static bool select_function(struct selection *selection, PyObject *function)
         Py_XDECREF(short_name);
     } else if (done) {
         done = clp_tracer_select(selection->window, function, name, selection->how->with_inner);
-        selection->found += done;
     }
     Py_XDECREF(name);
     return done;
@@ -206,7 +204,6 @@ static bool select_class(struct selection *selection, PyObject *class, int depth
     bool done = inside.left_out != NULL && select_members(&inside, class, depth) &&
                 (selection->how->left_out == NULL || PyList_GET_SIZE(inside.left_out) == 0 ||
                  tell_left_out(&inside, class));
-    selection->found = inside.found;
     selection->met = inside.met;
     Py_XDECREF(inside.left_out);
     return done;
@@ -320,5 +317,5 @@ int clp_select_object(struct clp_window *window, PyObject *object,
 {
     struct selection selection = {.window = window, .how = selecting};
 
-    return select_inside(&selection, object, 0) ? selection.found : -1;
+    return select_inside(&selection, object, 0) ? selection.met : -1;
 }

@@ -16,8 +16,8 @@ struct clp_selecting {
     PyObject *left_out; /* borrowed: a list that gets a line for each class of which something is left out */
 };
 
-/* Selects the code of every Python function that `object` stands for. Returns how many functions were
- * found (0: none, it is no Python code), -1 with an exception set. */
+/* Selects the code of every Python function that `object` stands for. Returns how many functions there
+ * are, those that are left out among them (0: it is no Python code), -1 with an exception set. */
 int clp_select_object(struct clp_window *window, PyObject *object,
                       const struct clp_selecting *selecting);
 

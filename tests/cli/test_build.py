@@ -5,6 +5,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 from harness import FIXTURES, ROOT, make_here, run

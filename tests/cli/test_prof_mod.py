@@ -401,4 +401,4 @@ def test_an_empty_file_is_there(program):
     assert (ended.code, ended.err) == (0, "") and "Could not find" not in ended.out
     assert "File: void/__init__.py\nFunction: <module> at line 1\n" in ended.out
     table = ended.out.partition("void/__init__.py")[2].partition("===\n")[2]
-    assert re.match(r" {5}1 +1 +\S+ +\S+ +100\.0 +\S+ MiB +\S+ MiB *\n\n", table)
+    assert re.match(r" {5}1 +1 +\S+ +\S+ +100\.0 +\S+ MiB(?: +\S+ MiB)? *\n\n", table)

@@ -271,7 +271,7 @@ def test_words_that_may_be_commands(script, tmp_path):
 
 @pytest.mark.once
 def test_options_of_the_other_command(tmp_path):
-    for word in "-v", "-l", "--view", "-lv":
+    for word in "-l", "--view", "-lq":
         ended = run_viewer([word, "program.py.lprof"], tmp_path)
         assert (ended.code, ended.out) == (2, "") and ended.err == (
             f"clineprof: unknown option '{word}'; it is one of ckernprof, which makes profiles; see clineprof "

@@ -29,10 +29,9 @@ OUT.json holds [file, first line, name, {line: hits}] for every function, also o
 import atexit
 import builtins
 import collections
-import dis
 import functools
-import inspect
 import json
+import opcode
 import os
 import sys
 import threading
@@ -66,9 +65,20 @@ def is_part_of_line(code):
     return code.co_name in ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>") and len(lines) == 1
 
 
+# Python functions of inspect or dis would count where they are selected.
+CO_OPTIMIZED = 0x1  # it is a function's
+
+
 @functools.cache
 def stored_globals(code):
-    return {item.argval for item in dis.get_instructions(code) if item.opname == "STORE_GLOBAL"}
+    """Of 3.10's code: two bytes an instruction."""
+    names, extended = set(), 0
+    for operation, argument in zip(code.co_code[::2], code.co_code[1::2]):
+        argument |= extended
+        extended = argument << 8 if operation == opcode.EXTENDED_ARG else 0
+        if operation == opcode.opmap["STORE_GLOBAL"]:
+            names.add(code.co_names[argument])
+    return names
 
 
 def name_within(code, outer, outer_name):
@@ -76,7 +86,7 @@ def name_within(code, outer, outer_name):
         return code.co_qualname
     if code.co_name in stored_globals(outer):
         return code.co_name
-    return outer_name + (".<locals>." if outer.co_flags & inspect.CO_OPTIMIZED else ".") + code.co_name
+    return outer_name + (".<locals>." if outer.co_flags & CO_OPTIMIZED else ".") + code.co_name
 
 
 COPIES = "REFERENCE_COPIES" in os.environ
@@ -141,8 +151,8 @@ class Selection:
             self.codes[id(code)] = code, name, collections.defaultdict(int)
             self.places.setdefault(place_of(code), id(code))
             self.watch(code)
-            for inner in filter(inspect.iscode, code.co_consts):
-                if not is_part_of_line(inner):
+            for inner in code.co_consts:
+                if isinstance(inner, types.CodeType) and not is_part_of_line(inner):
                     self.add_code(inner, name_within(inner, code, name))
 
     def find_copy(self, code):
