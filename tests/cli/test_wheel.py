@@ -131,7 +131,7 @@ def test_the_page_of_the_package_stands_alone(wheel):
     assert of_all == {"clineprof[html,pandas,plot,rich]"}
     assert extras == {"all", "html", "pandas", "plot", "rich", "test"}
     page = metadata.get_payload()
-    assert "# clineprof" in page and "docs/viewing.md" in page and "(Picture: The table of" in page
+    assert "# clineprof" in page and "docs/overhead.md" in page and "(Picture: The table of" in page
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert not re.findall(r"\]\((?!https?:)", page)
 
