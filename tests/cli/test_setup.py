@@ -75,8 +75,8 @@ class Machine:
         return code, data.decode()
 
     def all(self, environment):
-        # make's words are those of the `make check` that runs this
-        return {**clean_environment(), "MAKEFLAGS": "", "SETUP": "", **self.environment, **environment}
+        # make's words, variables among them, are those of the `make check` that runs this
+        return {**clean_environment(), "MAKEFLAGS": "", "SETUP": "", "BROWSER": "", **self.environment, **environment}
 
     def calls(self):
         return self.log.read_text().splitlines()
