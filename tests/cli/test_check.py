@@ -259,7 +259,7 @@ def commit(folder):
 
 
 def ci(folder, cwd="/"):
-    env = clean_environment({"TMPDIR": str(folder.parent / "temporary"), "MAKEFLAGS": ""})
+    env = clean_environment({"TMPDIR": str(folder.parent / "temporary")})
     ended = subprocess.run([folder / ".ci/run"], cwd=cwd, env=env, text=True, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, timeout=60)
     assert list((folder.parent / "temporary").iterdir()) == [] and list((folder / "build").iterdir()) == []

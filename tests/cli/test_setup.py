@@ -75,8 +75,7 @@ class Machine:
         return code, data.decode()
 
     def all(self, environment):
-        # make's words, variables among them, are those of the `make check` that runs this
-        return {**clean_environment(), "MAKEFLAGS": "", "SETUP": "", "BROWSER": "", **self.environment, **environment}
+        return {**clean_environment(), **self.environment, **environment}
 
     def calls(self):
         return self.log.read_text().splitlines()
