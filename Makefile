@@ -20,7 +20,7 @@ GOALS := $(or $(MAKECMDGOALS),all)
 # What these need beyond a build is installed, too.
 WITH_VENV := check quick soak stdlib-check package-check fuzz-rewrite truth stress leak-repeats screenshots
 TESTING := $(WITH_VENV) unit valgrind conformance bench
-ifneq ($(filter-out help clean layers print-sources check-all,$(GOALS)),)
+ifneq ($(filter-out help clean layers print-sources check-all uninstall wheels,$(GOALS)),)
 CONFIG := $(shell for p in $(CANDIDATES); do "$$p" tools/config.py $(OUT) && break; done \
             $(if $(PYTHON),,2>/dev/null))
 ifeq ($(CONFIG),)
@@ -35,11 +35,11 @@ $(PER)/setup-%.mk: tools/setup.sh $(CONFIG)
 	@CC='$(CC)' SETUP='$(SETUP)' sh tools/setup.sh $* "$(PYTHON_EXE)" >$@.new && mv $@.new $@
 
 # ---- sources and flags -----------------------------------------------------------------------
-CORE_KERNPROF := kernprof/option.c kernprof/options.c
+CORE_KERNPROF := kernprof/option.c kernprof/options.c kernprof/interpreter.c
 CORE := $(sort $(wildcard src/core/*.c)) $(CORE_KERNPROF)
 WITH_PYTHON := $(sort $(wildcard src/python/*.c) \
                  $(filter-out kernprof/ckernprof.c $(CORE_KERNPROF),$(wildcard kernprof/*.c)))
-PACKAGE := $(patsubst src/%,%,$(shell find src/clineprof -type f ! -path '*/__pycache__/*'))
+PACKAGE := $(patsubst src/%,%,$(shell find src/clineprof -type f ! -path '*/__pycache__/*' ! -name '*.so'))
 TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 # Criterion's processes do not start under these; tests/unit/plain stands in for it.
 PLAIN := $(filter thread,$(SANITIZER))$(VALGRIND)
@@ -60,14 +60,17 @@ MODULE := $(OUT)/python/clineprof/_core$(EXT_SUFFIX)
 NATIVE := $(OUT)/python/clineprof/libclineprof_native.so
 LAUNCHERS := $(OUT)/bin/ckernprof $(OUT)/bin/clineprof
 PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
+# What `pip install -e .` put among the sources is kept up to date.
+EDITABLE := $(if $(SANITIZER)$(VALGRIND),,$(wildcard $(patsubst $(OUT)/python/%,src/%,$(MODULE) $(NATIVE))))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all demo check quick check-all soak unit valgrind stress stdlib-check package-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
+        uninstall completions wheels \
         clean help print-sources FORCE
 
-all: $(MODULE) $(NATIVE) $(LAUNCHERS) $(PACKAGE_FILES) ## build for PYTHON= (default: python3) into build/
+all: $(MODULE) $(NATIVE) $(LAUNCHERS) $(PACKAGE_FILES) $(EDITABLE) ## build for PYTHON= (default: python3) into build/
 
 # ---- building --------------------------------------------------------------------------------
 # Flags may change between two runs of make; objects made with others are not reused.
@@ -120,6 +123,10 @@ $(OUT)/bin/clineprof: | $(OUT)/bin/ckernprof
 $(PACKAGE_FILES): $(OUT)/python/%: | src/%
 	@mkdir -p $(@D); ln -sfr src/$* $@
 
+$(EDITABLE): src/%: $(OUT)/python/%
+	$(call say,COPY,$@)
+	$(Q)cp $< $@.new && mv $@.new $@
+
 # ---- tests -----------------------------------------------------------------------------------
 # tests/unit/test_python_*.c hold an interpreter; without its library they are named as skipped.
 PYTHON_TESTS := $(filter test_python_%,$(TESTS))
@@ -143,6 +150,8 @@ TEST_WISHES += debugpy matplotlib
 TEST_WISHES += numba hypothesis dill pony
 # readers of the formats that clineprof writes
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
+# frozen applications: 12 MB
+TEST_WISHES += pyinstaller
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
 
 # Before all else make says what it is about to fetch. VENV= names an environment that is there already,
@@ -289,13 +298,19 @@ bench: all $(BENCH_VENV)/ready ## cost against the peers; ARGS= for bench/run.py
 screenshots: all $(VENV)/ready ## the pictures in docs/, from real runs
 	@$(VENV)/bin/python tools/terminal_picture.py
 
-INSTALL_TO = $(DESTDIR)$(PREFIX)
+INSTALL = sh tools/install.sh "$(DESTDIR)" "$(PREFIX)" $(OUT)
 install: all ## install under PREFIX= (default /usr/local)
-	@mkdir -p "$(INSTALL_TO)/bin" "$(INSTALL_TO)/lib/clineprof/python"
-	install -m 755 $(OUT)/bin/ckernprof "$(INSTALL_TO)/bin/ckernprof"
-	ln -sf ckernprof "$(INSTALL_TO)/bin/clineprof"
-	@to=$$(cd "$(INSTALL_TO)" && pwd) && cd $(OUT)/python && for f in $(PACKAGE) clineprof/*.so; do \
-	  install -D -m 644 $$f "$$to/lib/clineprof/python/$$f" || exit 1; done
+	@$(INSTALL) install $(PYTHON_EXE) $(PACKAGE)
+
+uninstall: ## remove what install put there, with the same PREFIX= and DESTDIR=
+	@$(INSTALL) uninstall
+
+completions: all ## share/ (shells, man pages) and docs/options.md from the option tables
+	@$(PYTHON_EXE) tools/options_page.py $(OUT)/bin
+	@$(PYTHON_EXE) tools/completions.py $(OUT)/bin
+
+wheels: ## sdist and manylinux wheels of every interpreter found, built and tried; DIST=dist
+	@python3 tools/wheels.py $(or $(DIST),dist)
 
 clean: ## remove build/
 	rm -rf build
@@ -307,4 +322,4 @@ help: ## this list
 print-sources: # of clineprof._core; a test compares them with setup.py's
 	@printf '%s\n' $(sort $(CORE) $(WITH_PYTHON))
 
--include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT) -name '*.d' -type f 2>/dev/null)

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The extension for pip; everything else about the package is in pyproject.toml.
+"""What pip builds: the extension, and the page of the package. All else is in pyproject.toml.
 
-Its sources are found as the Makefile finds them (`make print-sources`); a test compares the two.
+Its sources are found as the Makefile finds them (`make print-sources`); a test compares the two. Interpreters
+from 3.6 on get as far as the line that says what clineprof needs.
 """
 import glob
 import os
 import re
+import runpy
 import shlex
 import subprocess
+import sys
 import sysconfig
 import tempfile
 
@@ -17,20 +20,86 @@ NATIVE = "libclineprof_native"  # what --heap=native preloads
 FLAGS = ["-std=c11", "-D_GNU_SOURCE=", "-fvisibility=hidden", "-fno-plt"]
 
 
+def text_of(name):
+    with open(os.path.join(HERE, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def find(*patterns):
+    found = [path for pattern in patterns for path in glob.glob(os.path.join(HERE, pattern))]
+    return sorted(os.path.relpath(path, HERE) for path in found)
+
+
 def sources():
-    patterns = ("src/core/*.c", "src/python/*.c", "kernprof/*.c")
-    found = [name for pattern in patterns for name in glob.glob(pattern, root_dir=HERE)]
-    return sorted(set(found) - {LAUNCHER})
+    return [name for name in find("src/core/*.c", "src/python/*.c", "kernprof/*.c") if name != LAUNCHER]
 
 
 def headers():
-    patterns = ("src/core/*.h", "src/python/*.h", "src/native/*.h", "kernprof/*.h")
-    return sorted(name for pattern in patterns for name in glob.glob(pattern, root_dir=HERE))
+    return find("src/core/*.h", "src/python/*.h", "src/native/*.h", "kernprof/*.h")
 
 
 def version():
-    with open(os.path.join(HERE, "src/core/version.h"), encoding="utf-8") as file:
-        return re.search(r'#define CLP_VERSION "([^"]+)"', file.read()).group(1)
+    return re.search(r'#define CLP_VERSION "([^"]+)"', text_of("src/core/version.h")).group(1)
+
+
+def description():
+    """README.md for a page that has none of the other files: pictures and links to them become their text."""
+    link = r"\[([^\]]*)\]\((?![a-z]+:)[^)]*\)"
+    text = re.sub("!" + link, r"(Picture: \1.)", text_of("README.md"))
+    return re.sub(link, r"\1", text)
+
+
+# ---- what a build needs ----
+
+
+def stop(text):
+    """The last line that pip shows of the build."""
+    sys.stdout.flush()
+    raise SystemExit("clineprof: " + text)
+
+
+def need_interpreter():
+    reason = runpy.run_path(os.path.join(HERE, "tools", "config.py"))["refusal"]()
+    if reason:
+        stop("cannot be built: %s %s" % (sys.executable, reason))
+
+
+def need_setuptools(found):
+    """Without isolation pip takes any version that is there; older ones take pyproject.toml for wrong."""
+    wanted = re.search(r"setuptools>=(\d+)", text_of("pyproject.toml")).group(1)
+    if int(found.split(".")[0]) < int(wanted):
+        stop("cannot be built with setuptools %s: run %s -m pip install 'setuptools>=%s', or leave "
+             "--no-build-isolation out" % (found, sys.executable, wanted))
+
+
+def compiler():
+    return shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+
+
+def links(source, flags=()):
+    """Does a shared object of this source link?"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "try.c")
+        with open(path, "w") as file:
+            file.write(source)
+        command = compiler() + ["-shared", "-fPIC", "-o", os.path.join(folder, "try.so"), path] + list(flags)
+        try:
+            return subprocess.run(command, capture_output=True).returncode == 0
+        except OSError:
+            return False
+
+
+def need_compiler():
+    if not links("#include <stdio.h>\nvoid trial(void) { puts(\"\"); }\n"):
+        stop("no working C compiler: '%s' cannot compile and link; on Debian and Ubuntu: apt install gcc libc6-dev"
+             % " ".join(compiler()))
+
+
+def need_headers():
+    paths = sysconfig.get_paths()
+    if not links("#include <Python.h>\n", ["-I" + paths["include"], "-I" + paths["platinclude"]]):
+        stop("no headers of %s (Python.h); on Debian and Ubuntu: apt install python%d.%d-dev; on Fedora: "
+             "dnf install python3-devel" % ((sys.executable,) + sys.version_info[:2]))
 
 
 def pkg_config(what):
@@ -42,20 +111,6 @@ def pkg_config(what):
         except (OSError, subprocess.CalledProcessError):
             continue
     return []
-
-
-def links(flags, source):
-    """Does a shared object of this source link?"""
-    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "try.c")
-        with open(path, "w") as file:
-            file.write(source)
-        command = [*compiler, "-shared", "-fPIC", "-o", os.path.join(folder, "try.so"), path, *flags]
-        try:
-            return subprocess.run(command, capture_output=True).returncode == 0
-        except OSError:
-            return False
 
 
 TRIAL = """#include <msgpack.h>
@@ -72,11 +127,13 @@ def msgpack():
     # -z text: an archive that was compiled without -fPIC does not pass
     for libs in [[re.sub("^-l(msgpack.*)", r"-l:lib\1.a", flag) for flag in choice]
                  for choice in choices] + choices:
-        if libs and links(compile_flags + libs + ["-Wl,-z,defs", "-Wl,-z,text"], TRIAL):
+        if libs and links(TRIAL, compile_flags + libs + ["-Wl,-z,defs", "-Wl,-z,text"]):
             return compile_flags, libs
-    raise SystemExit(
-        "clineprof's sources need the library msgpack-c: install libmsgpack-dev or libmsgpack-c-dev "
-        "(Debian, Ubuntu), msgpack-devel (Fedora), msgpack-c (Arch, Alpine, conda)")
+    stop("no library msgpack-c; on Debian and Ubuntu: apt install libmsgpack-dev, or libmsgpack-c-dev where "
+         "there is one; on Fedora: dnf install msgpack-devel; on Arch, and in conda: msgpack-c")
+
+
+# ---- the build ----
 
 
 def quoted():
@@ -86,8 +143,11 @@ def quoted():
 
 
 def main():
-    from setuptools import Extension, setup
+    need_interpreter()
+    import setuptools
     from setuptools.command.build_ext import build_ext
+
+    need_setuptools(setuptools.__version__)
 
     class Build(build_ext):
         def get_ext_filename(self, name):
@@ -95,24 +155,27 @@ def main():
                 return os.path.join(*name.split(".")) + ".so"
             return super().get_ext_filename(name)
 
-        def build_extension(self, extension):
-            if extension.name.endswith(NATIVE):
-                return super().build_extension(extension)
+        def build_extensions(self):
+            need_compiler()
+            need_headers()
             compile_flags, libs = msgpack()
-            extension.extra_compile_args += compile_flags
-            extension.extra_link_args += libs
-            super().build_extension(extension)
+            module = self.ext_map["clineprof._core"]
+            module.extra_compile_args += compile_flags
+            module.extra_link_args += libs
+            super().build_extensions()
 
-    setup(
+    setuptools.setup(
         version=version(),
+        long_description=description(),
+        long_description_content_type="text/markdown",
         cmdclass={"build_ext": Build},
-        ext_modules=[Extension(
+        ext_modules=[setuptools.Extension(
             "clineprof._core",
             sources(),
             depends=headers(),
             extra_compile_args=FLAGS + quoted(),
             extra_link_args=["-Wl,-z,now", "-Wl,--strip-debug", "-Wl,--exclude-libs,ALL", "-ldl"],
-        ), Extension(
+        ), setuptools.Extension(
             "clineprof." + NATIVE,
             ["src/native/native.c"],
             depends=headers(),

@@ -8,13 +8,15 @@ from tables import Table
 from variants import execute
 
 FOLDER = os.path.join(HERE, "truth")
-# name -> file, and how many loops give a run long enough to be steady
+# name -> file, and how many loops take some ten milliseconds: in a run as short as that the system seldom
+# gives the processor to somebody else, and the median of many such runs knows nothing of those few
 CASES = {
-    "unprofiled beside C": ("unprofiled.py", 5_000),
-    "ten tiny lines": ("tiny.py", 300_000),
-    "profiled helper": ("helper.py", 200_000),
-    "short lines, each": ("short.py", 300_000),
+    "unprofiled beside C": ("unprofiled.py", 1_000),
+    "ten tiny lines": ("tiny.py", 50_000),
+    "profiled helper": ("helper.py", 40_000),
+    "short lines, each": ("short.py", 50_000),
 }
+RUNS = 5  # of a profiler in a round
 
 
 def measure(base, variants, options, say):
@@ -31,7 +33,7 @@ def measure(base, variants, options, say):
         for _ in range(options.slow_rounds):
             truth = [float(share) for share in output_of(base, path, "truth", size).split()]
             columns["truth"].append(truth)
-            for variant in variants[1:]:
+            for variant in variants[1:] * RUNS:
                 measure_one(columns, notes, name, variant, path, args)
     return shares, notes
 

@@ -138,7 +138,7 @@ static bool pick(const struct clp_profile *from, char *const *patterns, struct c
             continue;
         found++;
         if (process->numbers == NULL) {
-            clp_words_complain_format(me, "--process: the numbers of process %llu were not kept apart",
+            clp_words_complain_format(me, "--process: the file has no numbers of process %llu alone",
                                       (unsigned long long)process->pid);
             return false;
         }

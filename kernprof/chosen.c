@@ -10,7 +10,7 @@
 
 static const char me[] = "ckernprof";
 
-/* clineprof._targets.NAME(what): owned; None on any failure, which is nobody's business here. Takes
+/* clineprof._targets.NAME(what), or NAME(*what) of a tuple: owned; None on any failure, which is nobody's business here. Takes
  * what it is about. */
 static PyObject *ask(const char *name, PyObject *what)
 {
@@ -45,7 +45,8 @@ static bool is_path(const char *text)
 {
     size_t bytes = strlen(text);
 
-    return strchr(text, '/') != NULL || (bytes > 3 && strcmp(text + bytes - 3, ".py") == 0);
+    return strchr(text, '/') != NULL || (bytes > 3 && strcmp(text + bytes - 3, ".py") == 0) ||
+           clp_targets_object(text) != NULL;
 }
 
 static bool same_file(const char *one, const char *other)
@@ -205,12 +206,20 @@ static bool select_from_packages(const struct clp_chosen *chosen)
 
 /* ---- from the beginning to the end ---- */
 
+/* A function's mark goes for what is defined in it, as long as no --exclude names that. */
+static bool is_not_excluded(void *targets, PyCodeObject *code, const char *name)
+{
+    (void)code;
+    return !clp_targets_exclude_name(targets, name);
+}
+
 bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
                       const struct clp_run_options *options, PyObject *profiler)
 {
     *chosen = (struct clp_chosen){.mem = mem, .imports.profiler = profiler};
     chosen->without_file = options->target_kind == CLP_TARGET_CODE ||
                            options->target_kind == CLP_TARGET_STDIN;
+    chosen->program = chosen->without_file ? "" : options->target;
     clp_buf_init(&chosen->script, mem);
     if (options->target_kind == CLP_TARGET_SCRIPT)
         name_script(&chosen->script, options);
@@ -218,6 +227,8 @@ bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
     if (chosen->imported == NULL || !init_targets(chosen, options) ||
         !clp_imports_watch(&chosen->imports))
         return false;
+    chosen->within = (struct clp_chooser){is_not_excluded, &chosen->imports.targets};
+    clp_profiler_choose_within(profiler, &chosen->within);
     clp_imports_hand_over(&chosen->imports);
     if (chosen->imports.targets.count == 0)
         return true;
@@ -263,7 +274,8 @@ void clp_chosen_end(const struct clp_chosen *chosen)
         const char *text = targets->items[i].text;
         if (targets->items[i].matched != 0 || targets->items[i].settled)
             continue;
-        PyObject *nearest = ask("nearest", PyUnicode_DecodeFSDefault(text));
+        PyObject *nearest = ask("nearest", Py_BuildValue("(NN)", PyUnicode_DecodeFSDefault(text),
+                                                         PyUnicode_DecodeFSDefault(chosen->program)));
         warn(chosen, text, nearest != Py_None ? "no Python code of that name ran; did you mean %s?"
                                               : "no Python code of that name ran", nearest);
         Py_DECREF(nearest);

@@ -3,6 +3,7 @@
 #ifndef CLP_CHOSEN_H
 #define CLP_CHOSEN_H
 
+#include "../src/python/window.h"
 #include "imports.h"
 #include "options.h"
 
@@ -10,8 +11,10 @@ struct clp_chosen {
     struct clp_imports imports;
     struct clp_mem *mem;     /* borrowed */
     struct clp_buf script;   /* the module name of a script: its file's without .py */
+    const char *program;     /* borrowed: the script or module as it was named; "" where it has no name */
     PyObject *imported;      /* owned list of str: the targets that --prof-imports adds */
     bool without_file;       /* the program is a text, which no target can name */
+    struct clp_chooser within; /* what within marked functions is selected, for the profiler */
 };
 
 /* Before the program runs, with sys.path as it will find it: imports the targets if that is wanted and

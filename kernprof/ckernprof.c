@@ -12,6 +12,7 @@
 #include "../src/core/mem.h"
 #include "../src/core/shown.h"
 #include "commands.h"
+#include "interpreter.h"
 #include "options.h"
 #include <errno.h>
 #include <limits.h>
@@ -62,23 +63,6 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static bool is_program(const char *path)
-{
-    struct stat about;
-
-    return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
-}
-
-static void set_path(struct clp_buf *path, const char *folder, size_t bytes, const char *name)
-{
-    struct clp_mem *mem = path->mem;
-
-    clp_buf_clear(path);
-    clp_buf_init(path, mem);
-    clp_buf_add(path, folder, bytes);
-    clp_buf_add_text(path, name);
-}
-
 /* The folder of this very program, links followed. */
 static bool find_own_folder(char *folder, size_t room)
 {
@@ -104,55 +88,15 @@ static bool find_package(struct launch *launch)
     char *slash = strrchr(folder, '/'); /* both places are seen from the folder above */
     size_t above = slash == NULL ? 0 : (size_t)(slash - folder);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        set_path(&launch->folder, folder, above, places[i]);
+        clp_buf_clear(&launch->folder);
+        clp_buf_init(&launch->folder, &launch->mem);
+        clp_buf_add(&launch->folder, folder, above);
+        clp_buf_add_text(&launch->folder, places[i]);
         snprintf(package, sizeof package, "%s/clineprof", clp_buf_text(&launch->folder));
         if (is_folder(package))
             return true;
     }
     return false;
-}
-
-/* launch->python: the program that a shell would run for this name. */
-static bool find_on_path(struct launch *launch, const char *name)
-{
-    const char *path = getenv("PATH");
-
-    for (path = path == NULL ? "/usr/local/bin:/usr/bin:/bin" : path; path != NULL;) {
-        size_t length = strcspn(path, ":");
-        set_path(&launch->python, length == 0 ? "." : path, length == 0 ? 1 : length, "/");
-        clp_buf_add_text(&launch->python, name);
-        if (is_program(clp_buf_text(&launch->python)))
-            return true;
-        path = path[length] == ':' ? path + length + 1 : NULL;
-    }
-    return false;
-}
-
-static bool find_in_virtual_env(struct launch *launch)
-{
-    static const char *const names[] = {"/bin/python3", "/bin/python"};
-    const char *folder = getenv("VIRTUAL_ENV");
-
-    if (folder == NULL || *folder == '\0')
-        return false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        set_path(&launch->python, folder, strlen(folder), names[i]);
-        if (is_program(clp_buf_text(&launch->python)))
-            return true;
-    }
-    return false;
-}
-
-/* launch->python: what is named, else of the active environment, else the one built for. */
-static bool find_python(struct launch *launch)
-{
-    if (launch->wanted == NULL && find_in_virtual_env(launch))
-        return true;
-    const char *name = launch->wanted != NULL ? launch->wanted : CLP_PYTHON;
-    if (strchr(name, '/') == NULL)
-        return find_on_path(launch, name);
-    set_path(&launch->python, name, strlen(name), "");
-    return true; /* whether it can be run is what execv tells, and why not */
 }
 
 /* Prints what the options ask the launcher itself for. True when that was all. */
@@ -261,6 +205,25 @@ static struct launch launch_named(const char *path)
     };
 }
 
+/* Does not return unless it fails: then the exit status. */
+static int start(struct launch *launch, int argc, char **argv)
+{
+    struct clp_interpreter_wish wish = {
+        .named = launch->wanted, .active = true, .usual = CLP_PYTHON};
+    struct clp_buf error;
+    int status;
+
+    clp_buf_init(&error, &launch->mem);
+    if (!find_package(launch))
+        status = fail(launch, "its package is not beside it; build or install clineprof again");
+    else if (!clp_interpreter_find(&wish, &launch->python, &error))
+        status = fail(launch, "%s", clp_buf_text(&error));
+    else
+        status = become_python(launch, argc, argv);
+    clp_buf_clear(&error);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct launch launch = launch_named(argc > 0 ? argv[0] : NULL);
@@ -268,16 +231,8 @@ int main(int argc, char **argv)
 
     clp_buf_init(&launch.python, &launch.mem);
     clp_buf_init(&launch.folder, &launch.mem);
-    if (read_copy(&launch, argc, argv, &status))
-        goto out;
-    if (!find_package(&launch))
-        status = fail(&launch, "its package is not beside it; build or install clineprof again");
-    else if (!find_python(&launch))
-        status = fail(&launch, "no interpreter '%s' in PATH",
-                      launch.wanted != NULL ? launch.wanted : CLP_PYTHON);
-    else
-        status = become_python(&launch, argc, argv);
-out:
+    if (!read_copy(&launch, argc, argv, &status))
+        status = start(&launch, argc, argv);
     clp_buf_clear(&launch.python);
     clp_buf_clear(&launch.folder);
     return status;

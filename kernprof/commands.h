@@ -19,14 +19,24 @@ static inline bool clp_command_is(int argc, char **argv, const char *command)
     return argc > 1 && strcmp(argv[1], command) == 0;
 }
 
+#define CLP_COMMANDS 6
+
+/* The name of one of them; NULL behind the last. */
+static inline const char *clp_command_name(size_t number)
+{
+    static const char *const names[CLP_COMMANDS] = {CLP_COMMAND_DIFF,  CLP_COMMAND_MERGE, CLP_COMMAND_TOP,
+                                                    CLP_COMMAND_RECOVER, CLP_COMMAND_MEM, CLP_COMMAND_HOOK};
+
+    return number < CLP_COMMANDS ? names[number] : NULL;
+}
+
 static inline bool clp_command_is_any(int argc, char **argv)
 {
-    return clp_command_is(argc, argv, CLP_COMMAND_DIFF) ||
-           clp_command_is(argc, argv, CLP_COMMAND_HOOK) ||
-           clp_command_is(argc, argv, CLP_COMMAND_MEM) ||
-           clp_command_is(argc, argv, CLP_COMMAND_MERGE) ||
-           clp_command_is(argc, argv, CLP_COMMAND_RECOVER) ||
-           clp_command_is(argc, argv, CLP_COMMAND_TOP);
+    size_t number = 0;
+
+    while (number < CLP_COMMANDS && !clp_command_is(argc, argv, clp_command_name(number)))
+        number++;
+    return number < CLP_COMMANDS;
 }
 
 #endif

@@ -69,7 +69,7 @@ static const struct clp_option rows[] = {
     {CLP_OPTION_TEXT, 0, "top", .argument = "N", .standard = "", .check = check_top,
      .field = FIELD(top), .help = "only the N functions that changed most"},
     {CLP_OPTION_SWITCH, 0, "all", .field = FIELD(all),
-     .help = "what did not change, too"},
+     .help = "also show what did not change"},
     {CLP_OPTION_TEXT, 0, "fail-on", .argument = "GATES", .standard = "", .check = check_gates,
      .field = FIELD(fail_on), .help = "exit 3 on such changes: time>+20%,increment>+10MB,hits>+0"},
     {CLP_OPTION_TEXT, 0, "noise-floor", .argument = "LIST", .standard = "1ms,50ns/hit,64KiB",
@@ -90,7 +90,7 @@ static int print_help(struct clp_buf *out)
                           "\n"
                           "Prints what changed, function by function and line by line. Several files "
                           "of a side\nare averaged. Exit status: 0; 1 a file cannot be read; 2 wrong "
-                          "use; 3 a gate is broken.\n\noptions:\n");
+                          "use; 3 a gate (--fail-on) is broken.\n\noptions:\n");
     clp_option_help(table, out);
     return clp_words_answer(me, clp_buf_text(out));
 }

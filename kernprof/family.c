@@ -197,12 +197,12 @@ static void say_running(const struct clp_run *run, const char *path,
     if (run->options.verbosity < 0)
         return;
     if (about->unknown)
-        clp_words_complain_format(run->program, "process %llu on '%s' may still run; what it has done so far "
-                                  "is in the profile, all of it will be in '%s'",
+        clp_words_complain_format(run->program, "process %llu on '%s' may still run; its counts so far "
+                                  "are in the profile, all of them will be in '%s'",
                                   (unsigned long long)about->pid, about->host, path);
     else
-        clp_words_complain_format(run->program, "process %llu still runs; what it has done so far is in the "
-                                  "profile, all of it will be in '%s'",
+        clp_words_complain_format(run->program, "process %llu still runs; its counts so far are in the "
+                                  "profile, all of them will be in '%s'",
                                   (unsigned long long)about->pid, path);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "finish.h"
+#include "../src/core/choice.h"
 #include "../src/core/file.h"
 #include "../src/core/shown.h"
 #include "../src/core/wire.h"
@@ -8,6 +9,7 @@
 #include "children.h"
 #include "family.h"
 #include "leakrun.h"
+#include "nothing.h"
 #include "show.h"
 #include <errno.h>
 #include <limits.h>
@@ -34,7 +36,7 @@ struct clp_run *clp_run_new(const char *program)
     run->program = program;
     run->mem = clp_mem_system();
     run->rights = CLP_FILE_PRIVATE;
-    run->standard_error = -1;
+    run->standard_error = run->profile_out = -1;
     clp_buf_init(&run->outfile, &run->mem);
     clp_buf_init(&run->live.path, &run->mem);
     clp_buf_init(&run->found_script, &run->mem);
@@ -50,53 +52,6 @@ void clp_finish_complain_fault(const struct clp_run *run, const char *doing, con
     clp_words_complain_format(run->program, "%s '%s': %s", doing, path, clp_fault_text(fault));
 }
 
-/* In the quotes that bash, ksh and zsh have for a word which cannot be shown as it is. */
-static void add_escaped_word(struct clp_buf *out, const char *word)
-{
-    clp_buf_add_text(out, "$'");
-    for (; *word != 0; word++) {
-        size_t plain = strcspn(word, "\\'");
-        clp_shown_add(out, word, plain);
-        word += plain;
-        if (*word == 0)
-            break;
-        clp_buf_add_format(out, "\\%c", *word);
-    }
-    clp_buf_add_text(out, "'");
-}
-
-static bool may_be_shown(const char *word)
-{
-    struct clp_mem mem = clp_mem_system();
-    struct clp_buf shown;
-
-    clp_buf_init(&shown, &mem);
-    clp_shown_add_text(&shown, word);
-    bool same = strcmp(clp_buf_text(&shown), word) == 0;
-    clp_buf_clear(&shown);
-    return same;
-}
-
-/* One word as a shell would take it. */
-static void add_word(struct clp_buf *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "@%+=:,./-_";
-
-    if (*word != 0 && word[strspn(word, plain)] == 0) {
-        clp_buf_add_text(out, word);
-        return;
-    }
-    if (!may_be_shown(word)) {
-        add_escaped_word(out, word);
-        return;
-    }
-    clp_buf_add_text(out, "'");
-    for (; *word != 0; word++)
-        clp_buf_add_format(out, *word == '\'' ? "'\\%c'" : "%c", *word);
-    clp_buf_add_text(out, "'");
-}
-
 /* The viewer in this folder, which the program may have left behind by changing its own. */
 static void add_beside(struct clp_buf *out, const char *folder, size_t length)
 {
@@ -106,7 +61,7 @@ static void add_beside(struct clp_buf *out, const char *folder, size_t length)
     clp_buf_init(&path, &mem);
     clp_buf_add(&path, folder, length);
     clp_buf_add_text(&path, "/clineprof");
-    add_word(out, access(clp_buf_text(&path), X_OK) == 0 ? clp_buf_text(&path) : "clineprof");
+    clp_words_add_quoted(out, access(clp_buf_text(&path), X_OK) == 0 ? clp_buf_text(&path) : "clineprof");
     clp_buf_clear(&path);
 }
 
@@ -114,7 +69,7 @@ static void add_python(struct clp_buf *out, const char *module)
 {
     const char *python = PyUnicode_AsUTF8(PySys_GetObject("executable"));
 
-    add_word(out, python != NULL ? python : "python3");
+    clp_words_add_quoted(out, python != NULL ? python : "python3");
     clp_buf_add_format(out, " -m %s", module);
 }
 
@@ -155,8 +110,7 @@ static void add_viewer(const struct clp_run *run, struct clp_buf *out)
     }
 }
 
-/* The path as it is seen from the working directory. */
-static const char *seen_from_here(const char *path)
+const char *clp_finish_seen_from_here(const char *path)
 {
     char folder[PATH_MAX];
     size_t length;
@@ -174,14 +128,14 @@ static void say_written(const struct clp_run *run, const char *path)
 
     if (run->options.verbosity < 0)
         return;
-    path = seen_from_here(path);
+    path = clp_finish_seen_from_here(path);
     clp_buf_init(&text, &mem);
     clp_buf_add_format(&text, "Wrote profile results to '%s'\n", path);
     if (run->options.verbosity == 0) {
         clp_buf_add_text(&text, "Inspect results with:\n");
         add_viewer(run, &text);
         clp_buf_add_text(&text, path[0] == '-' ? " ./" : " ");
-        add_word(&text, path);
+        clp_words_add_quoted(&text, path);
         clp_buf_add_text(&text, "\n");
     }
     clp_words_print(1, clp_buf_text(&text));
@@ -235,7 +189,7 @@ static void avoid_others(struct clp_run *run)
         return;
     clp_naming_make_own(&run->outfile);
     clp_words_complain_format(me, "another process has written a profile of the same name meanwhile; this "
-                              "run's is '%s'", seen_from_here(clp_buf_text(&run->outfile)));
+                              "run's is '%s'", clp_finish_seen_from_here(clp_buf_text(&run->outfile)));
 }
 
 static bool write_to_place(struct clp_run *run, const char *bytes, size_t count)
@@ -253,8 +207,20 @@ static bool write_to_place(struct clp_run *run, const char *bytes, size_t count)
     return written;
 }
 
+/* -o - */
+static bool write_to_output(const struct clp_run *run, const char *bytes, size_t count)
+{
+    if (clp_file_put(run->profile_out, bytes, count))
+        return true;
+    const struct clp_fault fault = {.status = CLP_IO, .os_error = errno};
+    clp_words_complain_of_place(me, NULL, &fault);
+    return write_elsewhere(run, bytes, count);
+}
+
 static bool write_bytes(struct clp_run *run, const char *bytes, size_t count)
 {
+    if (run->profile_out >= 0)
+        return write_to_output(run, bytes, count);
     if (run->unwritable || !write_to_place(run, bytes, count))
         return write_elsewhere(run, bytes, count);
     say_written(run, clp_buf_text(&run->outfile));
@@ -282,28 +248,23 @@ static void print_report(const struct clp_run *run, const struct clp_profile *pr
                             .options = clp_report_defaults()};
 
     clp_report_options_set(&show.options, &run->options.show);
-    show.options.footer |= run->options.verbosity > 1;
+    show.options.footer_details = run->options.verbosity > 1;
+    show.options.footer |= show.options.footer_details;
     show.mp = run->options.show.mp;
     clp_memory_table_options_set(&show.table, &run->options.show);
     (void)clp_show_report(profile, &show);
 }
 
-static void say_if_nothing(const struct clp_run *run, const struct clp_profile *profile)
+static void say_what_lacks(const struct clp_run *run, const struct clp_profile *profile)
 {
-    bool by_target = run->options.prof_mod.count != 0;
-    bool displaced = clp_profiler_displaced(run->profiler);
-
     if (run->options.verbosity < 0)
         return;
-    if (profile->function_count == 0)
-        clp_words_complain(me, by_target ? "nothing was profiled: no target of -p was reached"
-                                         : "nothing was profiled: no @profile was reached; put "
-                                           "@profile above a function that the program runs");
-    else if (profile->meta.events == 0 && !displaced)
-        clp_words_complain(me, "nothing was profiled: no selected function was called");
+    if (run->end.started && profile->process_count < 2) /* children may have reached more */
+        clp_chosen_end(&run->chosen);
+    clp_nothing_say(run, profile);
     if (clp_profiler_lost(run->profiler))
         clp_words_complain(me, "memory ran out while profiling; some counts are missing");
-    if (displaced)
+    if (clp_profiler_displaced(run->profiler))
         clp_words_complain(me, "another tool had sys.settrace for itself; lines that ran "
                                "meanwhile are missing" CLP_DISPLACED_ADVICE);
 }
@@ -316,7 +277,7 @@ static void add_readable_word(struct clp_buf *out, const char *word)
         text != NULL ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
 
     if (bytes != NULL)
-        add_word(out, PyBytes_AS_STRING(bytes));
+        clp_words_add_quoted(out, PyBytes_AS_STRING(bytes));
     PyErr_Clear();
     Py_XDECREF(text);
     Py_XDECREF(bytes);
@@ -411,9 +372,10 @@ static void say_more(const struct clp_run *run, const struct clp_profile *profil
     struct clp_buf text;
 
     clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "tracer %s, %zu functions selected, %llu line events, %.3g s of %.3g s "
+    clp_buf_add_format(&text, "tracer %s, %zu function%s selected, %llu line event%s, %.3g s of %.3g s "
                               "taken off", profile->meta.tracer, profile->function_count,
-                       (unsigned long long)profile->meta.events,
+                       clp_buf_plural(profile->function_count), (unsigned long long)profile->meta.events,
+                       clp_buf_plural(profile->meta.events),
                        (double)profile->meta.overhead * 1e-9, (double)profile->meta.wall * 1e-9);
     clp_words_complain(me, clp_buf_text(&text));
     for (size_t i = 0; i < profile->function_count; i++) {
@@ -422,6 +384,19 @@ static void say_more(const struct clp_run *run, const struct clp_profile *profil
         clp_words_complain(me, clp_buf_text(&text));
     }
     clp_buf_clear(&text);
+}
+
+/* -v: what of marked classes is not in the report. */
+static void say_left_out(const struct clp_run *run)
+{
+    PyObject *lines = clp_profiler_left_out(run->profiler); /* borrowed */
+
+    for (Py_ssize_t i = 0; lines != NULL && i < PyList_GET_SIZE(lines); i++) {
+        const char *line = PyUnicode_AsUTF8(PyList_GET_ITEM(lines, i));
+        if (line != NULL)
+            clp_words_complain(me, line);
+        PyErr_Clear();
+    }
 }
 
 /* What no tracer took is always told. */
@@ -476,14 +451,14 @@ static void finish_calls(struct clp_run *run)
         say_lost("cProfile cannot give its profile; it is not written");
         return;
     }
-    write_bytes(run, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    bool empty = clp_calls_empty(run->profiler) || !run->end.started;
+    if (!empty || !clp_nothing_is_kept_back(run))
+        write_bytes(run, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
     Py_DECREF(bytes);
-    bool empty = clp_calls_empty(run->profiler);
     if (run->options.verbosity > 0 && !empty) /* pstats has no report of nothing */
         print_calls(run);
-    if (run->options.verbosity >= 0 && empty)
-        clp_words_complain(me, "nothing was profiled: no function marked with @profile was called "
-                               "and no 'with profile:' was reached");
+    if (run->options.verbosity >= 0)
+        clp_nothing_say_of_calls(run, empty);
 }
 
 /* What this process has counted, and its children. `summed`: the names of their files. */
@@ -499,17 +474,16 @@ static void gather(struct clp_run *run, struct clp_profile *profile, struct clp_
 
 static void say_all(struct clp_run *run, const struct clp_profile *profile)
 {
-    if (run->options.verbosity > 0) {
+    if (run->options.verbosity > 0 && profile->function_count != 0) { /* those that were not called, too */
         print_report(run, profile);
         clp_leakrun_print(&run->options, profile);
     }
     if (run->options.verbosity > 1)
         say_more(run, profile);
+    say_left_out(run);
     say_all_refused(run);
     say_compiled(run, profile);
-    if (run->options.verbosity >= 0 && profile->process_count < 2) /* children may have reached more */
-        clp_chosen_end(&run->chosen);
-    say_if_nothing(run, profile);
+    say_what_lacks(run, profile);
     clp_leakrun_say(&run->options, run->profiler);
 }
 
@@ -524,9 +498,10 @@ static void finish_lines(struct clp_run *run)
     clp_profile_init(&profile, &run->mem);
     clp_buf_init(&summed, &run->mem);
     gather(run, &profile, &summed);
-    bool written = write_profile(run, &profile);
-    clp_liverun_end(&run->live, me, written);
-    if (written)
+    bool nothing = clp_choice_is_idle(&profile) && clp_nothing_is_kept_back(run);
+    bool done = nothing || write_profile(run, &profile);
+    clp_liverun_end(&run->live, me, done);
+    if (done)
         clp_family_remove(&summed);
     say_all(run, &profile);
     clp_leakrun_gate(&run->options, &profile);

@@ -6,6 +6,7 @@
 #include "chosen.h"
 #include "liverun.h"
 #include "options.h"
+#include "program.h"
 #include "timeline.h"
 #include "words.h"
 
@@ -18,7 +19,9 @@ struct clp_run {
     struct clp_mem mem;
     struct clp_words words;
     struct clp_run_options options;
-    struct clp_buf outfile;
+    struct clp_buf outfile;      /* with -o - of the live file alone */
+    int profile_out;             /* -o -: where standard output leads, which the program has not; else -1 */
+    struct clp_program_end end;
     struct clp_buf found_script; /* the target's path when PATH led to it */
     PyObject *profiler;          /* owned: a Profiler, or without -l a cProfile.Profile */
     struct clp_chosen chosen;
@@ -51,6 +54,9 @@ void clp_finish_exit_with(int code);
 
 /* Appends the program's own command line, as a shell would take it. */
 void clp_finish_add_command(const struct clp_run *run, struct clp_buf *text);
+
+/* The path as it is seen from the working directory. */
+const char *clp_finish_seen_from_here(const char *path);
 
 /* "<doing> '<path>': <why>", told even to who asked for silence. */
 void clp_finish_complain_fault(const struct clp_run *run, const char *doing, const char *path,

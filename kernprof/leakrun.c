@@ -51,7 +51,7 @@ void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler)
     case CLP_HEAP_HOOKS_LOST:
         clp_words_complain(me, "something else (tracemalloc that was on before?) took the hooks of "
                                "Python's allocators away; what was allocated after that is "
-                               "missing, and nothing is said of what stays alive");
+                               "missing, and there are no numbers of what stays alive");
         break;
     case CLP_HEAP_MEMORY_OUT:
         clp_words_complain(me, "memory ran out for the table of live blocks; what stays alive is "

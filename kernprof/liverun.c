@@ -32,6 +32,7 @@ static void after_fork_in_parent(void)
     if (forked == NULL || forked->process != clp_identity_self())
         return;
     clp_pages_fork_parent(forked->live->pages);
+    forked->forks++;
 }
 
 static void after_fork_in_child(void)

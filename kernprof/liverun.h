@@ -14,6 +14,7 @@ struct clp_liverun {
     struct clp_buf path;
     struct clp_saver saver;
     uint64_t process; /* whose file it is, clp_identity_self */
+    unsigned forks;   /* of that process */
 };
 
 struct clp_liverun_wish {

@@ -199,7 +199,7 @@ static int say_written(const struct request *request, const char *outfile, struc
 
     clp_buf_init(&text, mem);
     clp_buf_add_format(&text, "Wrote the sum of %d profile%s to '", request->file_count,
-                       request->file_count == 1 ? "" : "s");
+                       clp_buf_plural((uint64_t)request->file_count));
     clp_shown_add_text(&text, outfile);
     clp_buf_add_text(&text, "'\n");
     int code = clp_words_answer(me, clp_buf_text(&text));

@@ -134,8 +134,8 @@ static bool take_sum(struct clp_once *once, const struct clp_profile *sum, struc
         return true;
     clp_status status = clp_byprocess_keep(one, counts_here, &others);
     if (status == CLP_CORRUPT)
-        clp_words_complain_format(me, "%s: process %llu is in another file, too, and the numbers of "
-                                      "the others were not kept apart; leave out one of the two",
+        clp_words_complain_format(me, "%s: process %llu is in another file, too, and this file has no "
+                                      "numbers of each process; leave out one of the two files",
                                   path, (unsigned long long)twice->pid);
     else if (status != CLP_OK)
         clp_words_complain(me, clp_status_text(status));

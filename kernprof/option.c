@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "option.h"
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,45 +367,54 @@ static bool next_spelling(struct clp_option_table table, struct use *use)
     return true;
 }
 
-static size_t smallest(size_t a, size_t b, size_t c)
+static size_t smaller(size_t a, size_t b)
 {
-    size_t least = a < b ? a : b;
-
-    return least < c ? least : c;
+    return a < b ? a : b;
 }
 
-/* How many characters must be changed, added or taken out (Levenshtein). b is a spelling. */
-static size_t distance(const char *a, size_t a_bytes, const char *b)
+/* (optimal string alignment) */
+static size_t distance(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
-    size_t row[CLP_OPTION_NAME], b_bytes = strlen(b);
+    size_t rows[3][CLP_OPTION_NAME] = {{0}};
 
     for (size_t j = 0; j <= b_bytes; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (size_t i = 1; i <= a_bytes; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= b_bytes; j++) {
-            size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = smallest(changed, row[j] + 1, row[j - 1] + 1);
+            row[j] = smaller(above[j - 1] + (a[i - 1] != b[j - 1]), smaller(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = smaller(row[j], two_above[j - 2] + 1);
         }
     }
-    return row[b_bytes];
+    return rows[a_bytes % 3][b_bytes];
 }
 
-/* Says what may have been meant where that is at most two slips away. A file's keys (plain) have
+/* Two slips, but in short names one: with two, any name of three letters is like any other. */
+size_t clp_option_slips(const char *text, size_t bytes, const char *name)
+{
+    size_t name_bytes = strlen(name);
+    size_t most = smaller(bytes, name_bytes) > 5 ? 2 : 1;
+
+    if (name_bytes >= CLP_OPTION_NAME || smaller(bytes, name_bytes) < 2)
+        return SIZE_MAX;
+    size_t slips = distance(text, bytes, name, name_bytes);
+    return slips <= most ? slips : SIZE_MAX;
+}
+
+/* Says what may have been meant where that is few slips away. A file's keys (plain) have
  * neither dashes before them nor a --no- form. */
 static bool complain_of_unknown(struct clp_option_parser *parser, const char *text, size_t bytes,
                                 bool plain)
 {
     struct use use = {0};
     struct use nearest = {0};
-    size_t least = 3;
+    size_t least = SIZE_MAX, dashes = plain ? 0 : strspn(text, "-");
 
     while (next_spelling(parser->table, &use)) {
-        const char *shown = plain ? use.shown + 2 : use.shown;
-        size_t far = distance(text, bytes, shown);
-        if (far >= least || far >= strlen(shown) || use.option->help == NULL ||
+        size_t far = clp_option_slips(text + dashes, bytes - dashes, use.shown + 2);
+        if (far >= least || use.option->help == NULL ||
             (plain && (use.form == USE_NEGATIVE || use.option->never_in_file)))
             continue;
         least = far;
@@ -413,6 +423,8 @@ static bool complain_of_unknown(struct clp_option_parser *parser, const char *te
     clp_buf_add_format(parser->error, "unknown %s '%.*s'", parser->what, (int)bytes, text);
     if (nearest.option != NULL)
         clp_buf_add_format(parser->error, " (did you mean %s?)", nearest.shown + (plain ? 2 : 0));
+    else if (!plain && clp_option_is_spelled(parser->others, text))
+        clp_buf_add_format(parser->error, "; it is one of %s", parser->others_of);
     return point_to_help(parser);
 }
 
@@ -497,6 +509,31 @@ static bool parse_letters(struct clp_option_parser *parser, const char *text)
             return false;
     }
     return true;
+}
+
+static bool answers(const struct clp_option *option)
+{
+    return option->kind == CLP_OPTION_ANSWER;
+}
+
+bool clp_option_is_spelled(struct clp_option_table table, const char *word)
+{
+    size_t bytes = strcspn(word, "=");
+    struct use use = {0};
+
+    if (word[0] != '-' || word[1] == 0)
+        return false;
+    while (word[1] == '-' && next_spelling(table, &use))
+        if (strlen(use.shown) == bytes && strncmp(use.shown, word, bytes) == 0)
+            return !answers(use.option);
+    for (const char *at = word + 1; word[1] != '-' && *at != 0; at++) {
+        const struct clp_option *option = find_letter(table, *at);
+        if (option == NULL || answers(option))
+            return false;
+        if (is_value(option, at + 1))
+            return true;
+    }
+    return word[1] != '-';
 }
 
 /* ---- command lines ---- */

@@ -65,6 +65,8 @@ struct clp_option_parser {
     bool ended;          /* no options behind it */
     char *into;          /* the result */
     const char *program; /* whose --help messages point to */
+    struct clp_option_table others; /* of another command, whose options may be meant; or none */
+    const char *others_of; /* its name, and what it does */
     const char *what;    /* what a message calls an option: "option", or "key" in a file */
     struct clp_buf *error; /* lists use its allocator */
 };
@@ -75,6 +77,13 @@ struct clp_option_parser clp_option_start(struct clp_option_table table, int arg
 
 /* Parses up to the first element that is no option. False with one line in parser->error. */
 bool clp_option_parse(struct clp_option_parser *parser);
+
+/* Is the word an option, or several letters of one, that does more than answer? */
+bool clp_option_is_spelled(struct clp_option_table table, const char *word);
+
+/* How many letters must be changed, added, taken out or exchanged with the next to make one name of the other.
+ * SIZE_MAX: more than the slips that a name of this length may have. Both without dashes at their start. */
+size_t clp_option_slips(const char *text, size_t bytes, const char *name);
 
 /* Empties the lists in `into` that are not empty in `given`, a result of the same table. */
 void clp_option_replace_lists(struct clp_option_table table, void *into, const void *given,

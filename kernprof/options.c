@@ -215,17 +215,17 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
     {CLP_OPTION_SWITCH, 'z', "skip-zero", .field = SHOW(whole, skip_zero), \
      .help = "leave functions that never ran out"}, \
     {CLP_OPTION_SWITCH, letter_of_summarize, "summarize", .field = SHOW(whole, summarize), \
-     .help = "a line per function at the end"}, \
+     .help = "print a line per function at the end"}, \
     {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .check = check_columns, \
      .field = SHOW(whole, columns), .help = "columns of the report: hits,time,self,.."}, \
     {CLP_OPTION_TEXT, 0, "widths", .argument = "LIST", .standard = "", .check = check_widths, \
-     .field = SHOW(whole, widths), .help = "least widths of columns: line=8,time=14,.."}, \
+     .field = SHOW(whole, widths), .help = "minimum widths of columns: line=8,time=14,.."}, \
     {CLP_OPTION_SWITCH, 0, "self", .field = SHOW(whole, self), \
-     .help = "also show what is without selected callees"}, \
+     .help = "also show time without selected callees"}, \
     {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .check = check_order, \
      .field = SHOW(whole, sort_by), .help = "time, self, mem, hits, name, .."}, \
     {CLP_OPTION_COUNT, 0, "top", .argument = "N", .standard = "all", .field = SHOW(whole, top), \
-     .help = "the N functions that matter most"}, \
+     .help = "the N functions with the largest sort key"}, \
     {CLP_OPTION_COUNT, 0, "lines", .argument = "N", .standard = "", .field = SHOW(whole, lines), \
      .help = "one table: the N hottest lines of all functions"}, \
     {CLP_OPTION_LIST, 0, "function", .argument = "PATTERN", .standard = "", \
@@ -233,11 +233,11 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
     {CLP_OPTION_LIST, 0, "file", .argument = "PATTERN", .standard = "", \
      .field = SHOW(whole, files), .help = "show only files whose path or its end matches"}, \
     {CLP_OPTION_SHARE, 0, "min-percent", .argument = "P", .standard = "0", \
-     .field = SHOW(whole, min_percent), .help = "fold rows below P % of their function"}, \
+     .field = SHOW(whole, min_percent), .help = "hide rows below P % of their function"}, \
     {CLP_OPTION_SWITCH, 0, "mp", .field = SHOW(whole, mp), \
      .help = "the report as memory_profiler prints it"}, \
     {CLP_OPTION_COUNT, 0, "precision", .argument = "N", .standard = "3", .check = check_precision, \
-     .field = SHOW(whole, precision), .help = "digits behind the point, with --mp"}
+     .field = SHOW(whole, precision), .help = "digits after the point, with --mp"}
 
 static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 'l', "line-by-line", "line", .field = RUN(line_by_line),
@@ -248,46 +248,46 @@ static const struct clp_option run_rows[] = {
      .help = "run FILE first, unprofiled"},
     {CLP_OPTION_LIST, 'p', "prof-mod", .argument = "TARGET", .standard = "", .split = true,
      .field = RUN(prof_mod),
-     .help = "profile this file, module, class or function"},
+     .help = "profile this file, module, class, function: a.py:f"},
     {CLP_OPTION_SWITCH, 0, "preimports", .inverted = true, .field = RUN(no_preimports),
      .help = "do not import the targets before the program runs"},
     {CLP_OPTION_SWITCH, 0, "prof-imports", .field = RUN(prof_imports),
-     .help = "with the script in -p: all that it imports too"},
+     .help = "if -p names the script: all that it imports, too"},
     {CLP_OPTION_LIST, 0, "include", .argument = "PATTERN", .standard = "", .field = RUN(include),
      .help = "select functions whose name or file matches"},
     {CLP_OPTION_LIST, 0, "exclude", .argument = "PATTERN", .standard = "", .field = RUN(exclude),
      .help = "leave out functions whose name or file matches"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "<script>.lprof",
-     .field = RUN(outfile), .help = "where the profile goes"},
+     .field = RUN(outfile), .help = "where it goes; -: stdout"},
     {CLP_OPTION_MORE, 'v', "view", "verbose", .field = RUN(verbosity), .standard = "",
      .help = "print the report at the end; twice: say more"},
     {CLP_OPTION_LESS, 'q', "quiet", .field = RUN(verbosity), .standard = "",
-     .help = "no messages; twice: no stdout; thrice: no stderr"},
+     .help = "no messages; -qq: no stdout; -qqq: no stderr"},
     SHOW_ROWS(struct clp_run_options, 0),
     {CLP_OPTION_SWITCH, 0, "by-statement", .field = RUN(by_statement),
      .help = "a statement over several lines counts as one line"},
     {CLP_OPTION_SWITCH, 0, "prof-child-procs", .field = RUN(child_processes),
-     .help = "the processes that the program starts, too"},
+     .help = "also profile processes that the program starts"},
     {CLP_OPTION_SWITCH, 0, "threads", .field = RUN(threads),
      .help = "a table for each thread, by name"},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
-     .field = RUN(output_interval), .help = "save every N seconds; bare: 1"},
+     .field = RUN(output_interval), .help = "save every N seconds; without N: 1"},
     {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .check = check_tracer,
      .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
      .check = check_memory, .field = RUN(memory),
      .help = "off, rss, anon; slow uss, pss, tree"},
     {CLP_OPTION_PERIOD, 0, "timeline", .argument = "[N]", .bare = 0.01, .standard = "0",
-     .field = RUN(timeline), .help = "sample memory every N s; bare: 0.01"},
+     .field = RUN(timeline), .help = "sample memory every N s; without N: 0.01"},
     {CLP_OPTION_SWITCH, 'C', "include-children", .field = RUN(include_children),
-     .help = "with --timeline: the processes it starts, too"},
+     .help = "with --timeline: record child processes, too"},
     {CLP_OPTION_NUMBER, 0, "pdb-mmem", .argument = "MIB", .standard = "", .field = RUN(pdb_mmem),
      .help = "stop in pdb where more than MIB are resident"},
     {CLP_OPTION_BARE, 0, "heap", .argument = "[=native]", .word = "python",
      .switches = true, .check = check_heap, .field = RUN(heap),
-     .help = "which memory stays alive; native: C's, too"},
+     .help = "count memory that stays alive; native: C's, too"},
     {CLP_OPTION_NUMBER, 0, "heap-interval", .argument = "BYTES", .standard = "65536",
-     .field = RUN(heap_interval), .help = "mean distance of samples; 1: all"},
+     .field = RUN(heap_interval), .help = "mean bytes between samples; 1: all"},
     {CLP_OPTION_BARE, 0, "leaks", .argument = "[=EPOCH]", .word = "calls", .standard = "",
      .check = check_epoch, .field = RUN(leaks),
      .help = "which lines leak (docs/memory.md)"},
@@ -314,19 +314,21 @@ static const struct clp_option run_rows[] = {
 static const struct clp_option view_rows[] = {
     SHOW_ROWS(struct clp_view_options, 'm'),
     {CLP_OPTION_SWITCH, 't', "sort", .field = VIEW(sort),
-     .help = "by ascending total time: the slowest stands last"},
+     .help = "sort by total time, slowest last"},
     {CLP_OPTION_SWITCH, 0, "by-statement", .field = VIEW(by_statement),
-     .help = "fold a statement over several lines into its first"},
+     .help = "show a statement over several lines as one row"},
     {CLP_OPTION_SWITCH, 0, "memory", .inverted = true, .field = VIEW(no_memory),
      .help = "leave the memory columns out"},
     {CLP_OPTION_SWITCH, 0, "processes", .field = VIEW(processes),
      .help = "also list the processes that took part"},
     {CLP_OPTION_LIST, 0, "process", .argument = "PATTERN", .standard = "", .field = VIEW(process),
      .never_in_file = true, .help = "only processes of this number or name"},
+    {CLP_OPTION_SWITCH, 'v', "verbose", .field = VIEW(verbose),
+     .help = "the last line says more of how it was measured"},
     {CLP_OPTION_SWITCH, 0, "raw-times", .field = VIEW(raw_times),
-     .help = "as the clock saw them, the profiler's cost left in"},
+     .help = "times with the profiler's own cost left in"},
     {CLP_OPTION_SWITCH, 0, "read-sources", .never_in_file = true, .field = VIEW(read_sources),
-     .help = "take text a profile lacks from the files it names"},
+     .help = "read missing source from the files it names"},
     {CLP_OPTION_TEXT, 0, "format", "to", .argument = "NAME", .standard = "text",
      .check = check_format, .field = VIEW(format),
      .help = "html, json, csv, .. (docs/formats.md)"},
@@ -391,6 +393,8 @@ bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *option
     struct clp_option_parser parser =
         clp_option_start(clp_run_options_table(), argc, argv, options, error);
 
+    parser.others = clp_view_options_table();
+    parser.others_of = "clineprof, which shows profiles";
     if (!clp_option_parse(&parser))
         return false;
     options->builtin = options->builtin || options->line_by_line;
@@ -433,12 +437,18 @@ bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *opti
     struct clp_option_parser parser =
         clp_option_start(clp_view_options_table(), argc, argv, options, error);
 
+    parser.others = clp_run_options_table();
+    parser.others_of = "ckernprof, which makes profiles";
     if (argc > 1)
         options->files = argv + 1;
     while (clp_option_parse(&parser)) {
-        if (parser.at >= argc || options->help || options->version || options->page)
-            return true;
-        keep_file(&parser, options);
+        if (parser.at < argc && !options->help && !options->version && !options->page) {
+            keep_file(&parser, options);
+            continue;
+        }
+        if (options->outfile != NULL && strcmp(options->outfile, "-") == 0)
+            options->outfile = NULL;
+        return true;
     }
     return false;
 }

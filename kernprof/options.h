@@ -86,6 +86,7 @@ struct clp_view_options {
     const char *format;       /* --format; "text" is the report */
     const char *outfile;      /* -o; NULL: standard output */
     const char *config;       /* -c; NULL: search */
+    bool verbose;             /* -v */
     bool no_config;           /* --no-config */
     bool help, version, page;
     char **files;             /* borrowed: in argv, which is put in order for it */

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define NO_SUCH_FILE 2 /* python's exit code */
+
 /* ---- sys ---- */
 
 static PyObject *list_of(char **items, int count)
@@ -216,15 +218,27 @@ static PyObject *main_names(void)
     return main != NULL ? Py_XNewRef(PyModule_GetDict(main)) : NULL;
 }
 
-static PyObject *run_module(const char *name, bool change_argv, struct clp_program_hook hook)
+/* runpy gives __main__ a specification when it has the module's code, and then runs that. */
+static bool has_specification(PyObject *names)
 {
+    PyObject *specification = names != NULL ? PyDict_GetItemString(names, "__spec__") : NULL; /* borrowed */
+
+    return specification != NULL && specification != Py_None;
+}
+
+static PyObject *run_module(const char *name, bool change_argv, struct clp_program_hook hook,
+                            struct clp_program_end *end)
+{
+    PyObject *names = main_names();
     PyObject *runpy = PyImport_ImportModule("runpy");
     PyObject *run = runpy != NULL ? PyObject_GetAttrString(runpy, "_run_module_as_main") : NULL;
     PyObject *result = NULL;
 
     if (run != NULL && begin(hook))
         result = PyObject_CallFunction(run, "si", name, change_argv ? 1 : 0);
+    end->started = has_specification(names);
 
+    Py_XDECREF(names);
     Py_XDECREF(runpy);
     Py_XDECREF(run);
     return result;
@@ -269,14 +283,17 @@ static PyObject *fail_from_file(const char *script, PyObject *names)
 }
 
 /* Takes the code: were it held while its copy runs, all code within it would seem shared. */
-static PyObject *run_code(PyObject *code, PyObject *names, struct clp_program_hook hook)
+static PyObject *run_code(PyObject *code, PyObject *names, struct clp_program_hook hook,
+                          struct clp_program_end *end)
 {
     PyObject *prepared = hook.prepare != NULL ? hook.prepare(hook.data, code) : Py_NewRef(code);
     PyObject *result = NULL;
 
     Py_DECREF(code);
-    if (prepared != NULL && begin(hook))
+    if (prepared != NULL && begin(hook)) {
+        end->started = true;
         result = PyEval_EvalCode(prepared, names, names);
+    }
 
     Py_XDECREF(prepared);
     return result;
@@ -289,14 +306,16 @@ static bool tell_text(struct clp_program_hook hook, PyObject *file, const struct
 
 /* Takes names. */
 static PyObject *run_source(const char *script, PyObject *file, const struct clp_buf *source,
-                            PyObject *names, struct clp_program_hook hook)
+                            PyObject *names, struct clp_program_hook hook,
+                            struct clp_program_end *end)
 {
     PyObject *code = NULL, *result = NULL;
 
     if (names != NULL && set_main_file(names, file) && tell_text(hook, file, source)) {
         if (memchr(clp_buf_text(source), 0, source->used) == NULL)
             code = Py_CompileStringObject(clp_buf_text(source), file, Py_file_input, NULL, -1);
-        result = code != NULL ? run_code(code, names, hook) : fail_from_file(script, names);
+        result = code != NULL ? run_code(code, names, hook, end) : fail_from_file(script, names);
+        end->started |= result != NULL; /* 3.10 runs a file up to its first zero byte */
     }
     Py_XDECREF(names);
     return result;
@@ -310,10 +329,9 @@ static void complain_missing(PyObject *file, int error)
                        strerror(error));
 }
 
-/* Takes names. NULL with an exception set, or without one when the file could not be read:
- * *missing. */
+/* Takes names. NULL with an exception set, or without one when the file could not be read: end->code is 2. */
 static PyObject *run_script(const char *script, PyObject *names, struct clp_program_hook hook,
-                            bool *missing)
+                            struct clp_program_end *end)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf source;
@@ -323,12 +341,12 @@ static PyObject *run_script(const char *script, PyObject *names, struct clp_prog
     clp_buf_init(&source, &mem);
     if (file == NULL) {
         PyErr_Clear();
-        *missing = true;
+        end->code = NO_SUCH_FILE;
     } else if (clp_file_read(script, SIZE_MAX, &source, &fault) != CLP_OK) {
         complain_missing(file, fault.os_error);
-        *missing = true;
+        end->code = NO_SUCH_FILE;
     } else {
-        result = run_source(script, file, &source, Py_XNewRef(names), hook);
+        result = run_source(script, file, &source, Py_XNewRef(names), hook, end);
     }
     Py_XDECREF(file);
     Py_XDECREF(names);
@@ -368,7 +386,7 @@ static bool set_stdin_file(PyObject *names, PyObject *file)
         ;
 }
 
-static PyObject *run_stdin(struct clp_program_hook hook)
+static PyObject *run_stdin(struct clp_program_hook hook, struct clp_program_end *end)
 {
     struct clp_mem mem = clp_mem_system();
     PyObject *names = main_names(), *file = PyUnicode_FromString("<stdin>");
@@ -381,7 +399,7 @@ static PyObject *run_stdin(struct clp_program_hook hook)
         code = Py_CompileStringObject(clp_buf_text(&source), file, Py_file_input, NULL, -1);
     clp_buf_clear(&source);
     if (code != NULL)
-        result = run_code(code, names, hook);
+        result = run_code(code, names, hook, end);
     Py_XDECREF(names);
     Py_XDECREF(file);
     return result;
@@ -435,7 +453,8 @@ static PyObject *compile_command(PyObject *text, PyObject *file, struct clp_prog
     return code;
 }
 
-static PyObject *run_command(const char *command, struct clp_program_hook hook)
+static PyObject *run_command(const char *command, struct clp_program_hook hook,
+                             struct clp_program_end *end)
 {
     PyObject *names = main_names(), *file = PyUnicode_FromString("<string>");
     PyObject *text = text_of_command(command), *code = NULL, *result = NULL;
@@ -443,7 +462,7 @@ static PyObject *run_command(const char *command, struct clp_program_hook hook)
     if (names != NULL && file != NULL && text != NULL)
         code = compile_command(text, file, hook);
     if (code != NULL)
-        result = run_code(code, names, hook);
+        result = run_code(code, names, hook, end);
     Py_XDECREF(names);
     Py_XDECREF(file);
     Py_XDECREF(text);
@@ -479,8 +498,37 @@ static void show_exception(struct clp_program_hook hook)
         PyErr_Clear();
 }
 
-static int outcome_of_exception(struct clp_program_hook hook)
+/* Takes wanted. Is the exception one of this very class, and its attribute this text or number? A program's own class may do
+ * anything when it is asked. */
+static bool says(PyObject *exception, PyObject *class, const char *name, PyObject *wanted)
 {
+    PyObject *value = (PyObject *)Py_TYPE(exception) == class ? PyObject_GetAttrString(exception, name) : NULL;
+    bool plain = value != NULL && (PyUnicode_CheckExact(value) || PyLong_CheckExact(value));
+    bool same = plain && wanted != NULL && PyObject_RichCompareBool(value, wanted, Py_EQ) == 1;
+
+    PyErr_Clear();
+    Py_XDECREF(value);
+    Py_XDECREF(wanted);
+    return same;
+}
+
+/* What messages say of the exception that is set, and stays so. */
+static void describe_exception(struct clp_program_end *end)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    end->refused_words = says(value, PyExc_SystemExit, "code", PyLong_FromLong(2));
+    end->lacks_profile = says(value, PyExc_NameError, "name", PyUnicode_FromString("profile"));
+    if (!PyErr_GivenExceptionMatches(type, PyExc_SystemExit) && PyType_Check(type))
+        (void)snprintf(end->exception, sizeof end->exception, "%s", ((PyTypeObject *)type)->tp_name);
+    PyErr_Restore(type, value, trace);
+}
+
+static int outcome_of_exception(struct clp_program_hook hook, struct clp_program_end *end)
+{
+    describe_exception(end);
     if (PyErr_ExceptionMatches(PyExc_SystemExit))
         return -1;
     bool interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
@@ -507,19 +555,19 @@ static void tell_monitoring(void)
 }
 
 static PyObject *run_target(const struct clp_run_options *options, struct clp_program_hook hook,
-                            bool *missing)
+                            struct clp_program_end *end)
 {
     switch (options->target_kind) {
     case CLP_TARGET_MODULE:
-        return run_module(options->target, true, hook);
+        return run_module(options->target, true, hook, end);
     case CLP_TARGET_CODE:
-        return run_command(options->target, hook);
+        return run_command(options->target, hook, end);
     case CLP_TARGET_STDIN:
-        return run_stdin(hook);
+        return run_stdin(hook, end);
     default:
         return is_importable(options->target)
-                   ? run_module("__main__", false, hook)
-                   : run_script(options->target, main_names(), hook, missing);
+                   ? run_module("__main__", false, hook, end)
+                   : run_script(options->target, main_names(), hook, end);
     }
 }
 
@@ -546,13 +594,13 @@ static bool move_behind(PyObject *path, PyObject *folder)
 }
 
 static PyObject *run_setup(const struct clp_run_options *options, struct clp_program_hook none,
-                           bool *missing)
+                           struct clp_program_end *end)
 {
     PyObject *path = PySys_GetObject("path"); /* borrowed */
     PyObject *folder = folder_of_script(options->setup), *result = NULL;
 
     if (folder != NULL && set_first_path(folder))
-        result = run_script(options->setup, names_of_setup(), none, missing);
+        result = run_script(options->setup, names_of_setup(), none, end);
     if (result != NULL && path != NULL && PyList_Check(path) && has_first_path() &&
         !move_behind(path, folder))
         Py_CLEAR(result);
@@ -561,30 +609,29 @@ static PyObject *run_setup(const struct clp_run_options *options, struct clp_pro
 }
 
 /* Runs one of the two at the bottom of the stack. */
-static int run_alone(const struct clp_run_options *options, struct clp_program_hook hook,
-                     PyObject *(*run)(const struct clp_run_options *, struct clp_program_hook,
-                                      bool *))
+static struct clp_program_end run_alone(const struct clp_run_options *options, struct clp_program_hook hook,
+                                        PyObject *(*run)(const struct clp_run_options *, struct clp_program_hook,
+                                                         struct clp_program_end *))
 {
     PyThreadState *state = PyThreadState_Get();
     struct clp_hidden_frames hidden = clp_compat_hide_frames(state);
-    bool missing = false;
-    PyObject *result = run(options, hook, &missing);
-    int code = 0;
+    struct clp_program_end end = {0};
+    PyObject *result = run(options, hook, &end);
 
-    if (result == NULL)
-        code = missing ? 2 : outcome_of_exception(hook);
+    if (result == NULL && end.code == 0)
+        end.code = outcome_of_exception(hook, &end);
     Py_XDECREF(result);
     clp_compat_show_frames(state, hidden);
     tell_monitoring();
-    return code;
+    return end;
 }
 
 int clp_program_set_up(const struct clp_run_options *options)
 {
-    return options->setup != NULL ? run_alone(options, (struct clp_program_hook){0}, run_setup) : 0;
+    return options->setup != NULL ? run_alone(options, (struct clp_program_hook){0}, run_setup).code : 0;
 }
 
-int clp_program_run(const struct clp_run_options *options, struct clp_program_hook hook)
+struct clp_program_end clp_program_run(const struct clp_run_options *options, struct clp_program_hook hook)
 {
     return run_alone(options, hook, run_target);
 }

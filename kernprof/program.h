@@ -28,14 +28,22 @@ struct clp_program_hook {
     void *data;
 };
 
+/* How a program ended. */
+struct clp_program_end {
+    int code;           /* the exit code that python would have now: 0, 1, 2 (no such file), or 130 when the
+                           program was interrupted and the interpreter will end by SIGINT; -1 with SystemExit set */
+    bool started;       /* did any of its code run? A missing or broken file has none */
+    bool refused_words; /* it left by sys.exit(2), as argparse does */
+    bool lacks_profile; /* it asked for a `profile` that is not there */
+    char exception[64]; /* the type of what ended it; "" where nothing did, and for SystemExit */
+};
+
 /* Runs options->setup, if any, as a program in a namespace of its own, between preparing sys and
- * running the program. Its folder stays on sys.path, behind the program's. Returns as
- * clp_program_run. */
+ * running the program. Its folder stays on sys.path, behind the program's. Returns the code of clp_program_end. */
 int clp_program_set_up(const struct clp_run_options *options);
 
 /* Runs it. An uncaught exception has been shown by sys.excepthook when this returns; SystemExit is
- * left set. Returns the exit code that python would have now: 0, 1, 2 (no such file), or 130 when
- * the program was interrupted and the interpreter will end by SIGINT; -1 with SystemExit set. */
-int clp_program_run(const struct clp_run_options *options, struct clp_program_hook hook);
+ * left set. */
+struct clp_program_end clp_program_run(const struct clp_run_options *options, struct clp_program_hook hook);
 
 #endif

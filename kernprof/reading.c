@@ -60,6 +60,11 @@ void clp_reading_add_fault(const char *path, const struct clp_fault *fault, stru
         clp_buf_add_format(out, ": %s", fault->reason);
     if (fault->found[0] != 0)
         clp_buf_add_format(out, ": %s", fault->found);
+    const char *ending = strrchr(path, '.');
+    if (fault->status == CLP_NOT_A_PROFILE && ending != NULL && strcmp(ending, ".prof") == 0) {
+        clp_buf_add_text(out, "; if cProfile made it, run: python3 -m pstats ");
+        clp_shown_add_text(out, path);
+    }
     if (fault->os_error != ENOENT || !has_live(path, 0, out->mem))
         return;
     clp_buf_add_text(out, "; its run has not ended, what it recorded is in ");
@@ -275,9 +280,9 @@ clp_status clp_reading_add_sources(struct clp_profile *profile)
     for (size_t i = 0; i < count && status == CLP_OK; i++)
         status = add_source(&addition, profile, wanted[i]);
     if (addition.left_out != 0)
-        clp_words_complain_format(me, "no source for %zu of %zu functions that lack it: their files "
+        clp_words_complain_format(me, "no source for %zu of %zu function%s that lack%s it: their files "
                                       "cannot be read, or have something else there",
-                                  addition.left_out, count);
+                                  addition.left_out, count, clp_buf_plural(count), count == 1 ? "s" : "");
     Py_XDECREF(addition.text);
     clp_mem_free(profile->mem, wanted, profile->function_count, sizeof *wanted);
     return status;

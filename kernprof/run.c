@@ -10,6 +10,7 @@
 #include "config.h"
 #include "family.h"
 #include "finish.h"
+#include "interpreter.h"
 #include "leakrun.h"
 #include "mmem.h"
 #include "nativerun.h"
@@ -21,6 +22,8 @@
 #include <unistd.h>
 
 static const char me[] = CLP_RUN_NAME;
+
+#define FAR_DESCRIPTOR 200 /* far from the numbers that the program's own files get */
 
 /* kernprof finds scripts on PATH too. */
 static void find_script(struct clp_run *run)
@@ -62,10 +65,16 @@ static void add_name_of_program(struct clp_buf *out, const struct clp_run_option
         clp_buf_add_text(out, slash != NULL ? slash + 1 : options->target);
 }
 
+/* -o - */
+static bool goes_to_output(const struct clp_run_options *options)
+{
+    return options->outfile != NULL && strcmp(options->outfile, "-") == 0;
+}
+
 /* Absolute, because the program may change its working directory. */
 static void name_outfile(struct clp_run *run)
 {
-    const char *name = run->options.outfile;
+    const char *name = goes_to_output(&run->options) ? NULL : run->options.outfile;
     char folder[PATH_MAX];
 
     if ((name == NULL || name[0] != '/') && getcwd(folder, sizeof folder) != NULL)
@@ -137,13 +146,15 @@ static bool start_profiler(struct clp_run *run, PyObject *profiler_type)
         run->profiler = clp_leakrun_profiler(profiler_type, options);
     else
         run->profiler = clp_calls_new();
-    return run->profiler != NULL;
+    return run->profiler != NULL && (!options->line_by_line || options->verbosity < 1 ||
+                                     clp_profiler_note_left_out(run->profiler));
 }
 
 static void begin_live(struct clp_run *run)
 {
     struct clp_buf command;
 
+    clp_profiler_note_destination(run->profiler, clp_buf_text(&run->outfile));
     clp_buf_init(&command, &run->mem);
     clp_finish_add_command(run, &command);
     clp_liverun_begin(&run->live, run->profiler,
@@ -151,7 +162,7 @@ static void begin_live(struct clp_run *run)
                           .program = me,
                           .outfile = &run->outfile,
                           .command = clp_buf_text(&command),
-                          .save_interval = run->options.output_interval,
+                          .save_interval = run->profile_out < 0 ? run->options.output_interval : 0,
                           .rights = run->rights,
                           .family = run->family,
                           .is_member = run->process == 0,
@@ -203,6 +214,24 @@ static bool begin_choice(struct clp_run *run)
     return true;
 }
 
+/* -o -: the profile alone goes to standard output, and what the program prints to standard error. False with
+ * SystemExit set. */
+static bool take_output(struct clp_run *run)
+{
+    if (isatty(STDOUT_FILENO))
+        return complain_and_exit("'-o -' writes the profile to standard output, which is a terminal; send it to "
+                                 "a file or a pipe: .. | clineprof -", 2) != NULL;
+    run->profile_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FAR_DESCRIPTOR);
+    if (run->profile_out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        const struct clp_fault fault = {.status = CLP_IO, .os_error = errno};
+        clp_words_complain_of_place(me, NULL, &fault);
+        return clp_words_exit(1) != NULL;
+    }
+    if (run->options.output_interval > 0)
+        clp_words_complain(me, "-i: standard output gets the profile once, when the program ends");
+    return true;
+}
+
 /* -qq and -qqq, for the processes that the program starts too. */
 static void silence(struct clp_run *run)
 {
@@ -212,8 +241,7 @@ static void silence(struct clp_run *run)
         return;
     (void)dup2(nothing, 1);
     if (run->options.verbosity < -2) {
-        /* far from the numbers that the program's own files get */
-        run->standard_error = fcntl(2, F_DUPFD_CLOEXEC, 200);
+        run->standard_error = fcntl(2, F_DUPFD_CLOEXEC, FAR_DESCRIPTOR);
         (void)dup2(nothing, 2);
     }
     close(nothing);
@@ -262,19 +290,33 @@ static bool goes_elsewhere(struct clp_run *run, const struct clp_fault *fault)
     return run->unwritable;
 }
 
-/* False with SystemExit set when there is nothing to run. */
-static bool ready_to_run(struct clp_run *run)
+static bool has_ending(const char *name, const char *ending)
+{
+    size_t bytes = strlen(name), more = strlen(ending);
+
+    return bytes > more && strcmp(name + bytes - more, ending) == 0;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+/* False with SystemExit set when it cannot be written to, and no other place will do. */
+static bool ready_outfile(struct clp_run *run)
 {
     struct clp_fault fault;
 
-    if (run->options.target_kind == CLP_TARGET_NONE)
-        return complain_and_exit("no program to run; see ckernprof --help", 2) != NULL;
-    if (clp_run_options_no_memory(&run->options) && run->options.pdb_mmem > 0)
-        return complain_and_exit("--pdb-mmem reads memory with every line, which --no-memory (or "
-                                 "--memory off) switches off; give one of them", 2) != NULL;
-    find_script(run);
-    run->rights = rights_of(&run->options);
     name_outfile(run);
+    if (goes_to_output(&run->options))
+        return take_output(run);
+    if (run->options.outfile != NULL && has_ending(run->options.outfile, ".py") && is_file(run->options.outfile)) {
+        clp_words_complain_format(me, "'%s' is a program, and -o would write the profile over it",
+                                  run->options.outfile);
+        return clp_words_exit(2) != NULL;
+    }
     if (clp_file_probe(clp_buf_text(&run->outfile), &fault) != CLP_OK &&
         !goes_elsewhere(run, &fault)) {
         clp_finish_complain_fault(run, "cannot write", clp_buf_text(&run->outfile), &fault);
@@ -282,6 +324,56 @@ static bool ready_to_run(struct clp_run *run)
     }
     clp_file_clean(clp_buf_text(&run->outfile));
     run->before = clp_naming_look(clp_buf_text(&run->outfile));
+    return true;
+}
+
+/* A profile in the place of the program? True when it was refused, with SystemExit set. */
+static bool refuse_profile(const struct clp_run_options *options)
+{
+    const char *name = options->target;
+
+    if (options->target_kind != CLP_TARGET_SCRIPT || !is_file(name))
+        return false;
+    if (has_ending(name, ".lprof") || has_ending(name, ".lprof.live"))
+        clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: clineprof %s, or: "
+                                      "python3 -m clineprof %s", name, me, name, name);
+    else if (has_ending(name, ".prof"))
+        clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: python3 -m pstats %s",
+                                  name, me, name);
+    else
+        return false;
+    (void)clp_words_exit(2);
+    return true;
+}
+
+/* The script may have been taken for the value of the option before it. Sets SystemExit; false. */
+static bool complain_of_no_program(const struct clp_run *run)
+{
+    const char *last = run->words.items[run->words.count - 1];
+
+    if (run->words.count > 2 && has_ending(last, ".py") && is_file(last))
+        clp_words_complain_format(me, "no program to run: '%s' is the value of the option before it; name the "
+                                      "program behind that, too: .. %s %s", last, last, last);
+    else
+        clp_words_complain(me, "no program to run, as in ckernprof -l -v script.py; see ckernprof --help");
+    return clp_words_exit(2) != NULL;
+}
+
+/* False with SystemExit set when there is nothing to run. */
+static bool ready_to_run(struct clp_run *run)
+{
+
+    if (run->options.target_kind == CLP_TARGET_NONE)
+        return complain_of_no_program(run);
+    if (clp_run_options_no_memory(&run->options) && run->options.pdb_mmem > 0)
+        return complain_and_exit("--pdb-mmem reads memory with every line, which --no-memory (or "
+                                 "--memory off) switches off; give one of them", 2) != NULL;
+    find_script(run);
+    if (refuse_profile(&run->options))
+        return false;
+    run->rights = rights_of(&run->options);
+    if (!ready_outfile(run))
+        return false;
     if (!run->options.line_by_line)
         say_left_out(run);
     return true;
@@ -347,8 +439,9 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
         begin_watch(run);
     if (!begin_choice(run) || (run->family.token != 0 && !clp_children_begin(run)))
         return complain_of_exception(1);
-    return end(clp_program_run(
-        &run->options, (struct clp_program_hook){prepare, know, begin, pause_recording, run}));
+    run->end = clp_program_run(
+        &run->options, (struct clp_program_hook){prepare, know, begin, pause_recording, run});
+    return end(run->end.code);
 }
 
 /* The defaults and what config files say; `line` is what the command line alone comes to. False with
@@ -422,6 +515,59 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
         run->family = clp_run_id_new();
     run->is_first = true;
     return keep_path(run) ? run_program(run, profiler_type) : NULL;
+}
+
+/* What is wrong with the options this interpreter tells, as it answers --help. */
+static bool has_program(const struct clp_words *words, struct clp_run_options *options,
+                        struct clp_buf *error)
+{
+    return clp_run_options_parse(words->count, words->items, options, error) &&
+           options->target_kind != CLP_TARGET_NONE;
+}
+
+static PyObject *find_interpreter(const struct clp_words *words, struct clp_interpreter_wish *wish)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_run_options options;
+    struct clp_buf path, error;
+    PyObject *found = NULL;
+
+    clp_buf_init(&path, &mem);
+    clp_buf_init(&error, &mem);
+    clp_run_options_init(&options);
+    bool stays = !has_program(words, &options, &error);
+    wish->named = options.python;
+    if (stays)
+        found = PyUnicode_DecodeFSDefault(wish->usual);
+    else if (clp_interpreter_find(wish, &path, &error))
+        found = PyUnicode_DecodeFSDefault(clp_buf_text(&path));
+    else
+        (void)complain_and_exit(clp_buf_text(&error), 2);
+    clp_run_options_clear(&options, &mem);
+    clp_buf_clear(&path);
+    clp_buf_clear(&error);
+    return found;
+}
+
+PyObject *clp_run_interpreter(PyObject *module, PyObject *arguments)
+{
+    struct clp_interpreter_wish wish = {0};
+    struct clp_words words;
+    PyObject *list, *usual, *found = NULL;
+    int active;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!pO&:interpreter", &PyList_Type, &list, &active,
+                          PyUnicode_FSConverter, &usual))
+        return NULL;
+    if (clp_words_init(&words, list)) {
+        wish.active = active;
+        wish.usual = PyBytes_AS_STRING(usual);
+        found = find_interpreter(&words, &wish);
+        clp_words_clear(&words);
+    }
+    Py_DECREF(usual);
+    return found;
 }
 
 /* ---- a process that the program has started ---- */

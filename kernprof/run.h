@@ -10,6 +10,10 @@
  * program was interrupted (Ctrl-C) and the interpreter knows of it. */
 PyObject *clp_run_main(PyObject *profiler_type, PyObject *words);
 
+/* interpreter(words, active, usual): the path of the one that this command line wants
+ * (clp_interpreter_find); `usual` where the command line is wrong or runs nothing. */
+PyObject *clp_run_interpreter(PyObject *module, PyObject *arguments);
+
 /* clineprof: prints profiles. */
 PyObject *clp_view_main(PyObject *words);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "saver.h"
+#include "../src/core/choice.h"
 #include "../src/core/file.h"
 #include "../src/core/live.h"
 #include "../src/core/wire.h"
@@ -28,7 +29,7 @@ static void save(void *data)
     clp_arena_reset(&saver->arena);
     clp_profile_init(&profile, &saver->arena.mem);
     clp_status status = clp_live_read(saver->live_path, &self, &profile, &about, &fault);
-    if (status == CLP_OK)
+    if (status == CLP_OK && !clp_choice_is_idle(&profile))
         status = write_profile(saver, &profile, &fault);
     saver->error = status == CLP_OK ? 0 : fault.os_error != 0 ? fault.os_error : ENOMEM;
 }

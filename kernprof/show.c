@@ -55,7 +55,7 @@ static bool print_rich(const struct clp_profile *profile, const struct clp_show 
         *code = clp_words_answer(show->name, PyUnicode_AsUTF8(text));
     else if (whole)
         clp_words_complain(show->name,
-                           "no colours: the package rich is not installed or does not work");
+                           "no colours: the package rich is not installed or does not work; pip install rich");
     else
         *code = complain_of_memory(show);
     Py_XDECREF(text);
@@ -135,10 +135,10 @@ void clp_show_say_if_none(const char *name, const struct clp_profile *profile,
         clp_choice_make(&choice, profile, options, profile->mem) != CLP_OK)
         return;
     if (choice.count == 0)
-        clp_words_complain_format(name, "%s%s%s matches none of %zu functions",
+        clp_words_complain_format(name, "%s%s%s matches none of %zu function%s",
                                   by_function ? "--function" : "",
                                   by_function && by_file ? " with " : "", by_file ? "--file" : "",
-                                  profile->function_count);
+                                  profile->function_count, clp_buf_plural(profile->function_count));
     clp_choice_clear(&choice);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "targets.h"
+#include "../src/core/buf.h"
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +31,36 @@ bool clp_targets_resolve(const char *path, char resolved[PATH_MAX])
     return true;
 }
 
+const char *clp_targets_object(const char *text)
+{
+    const char *colon = strstr(text, ".py:");
+
+    return colon != NULL ? colon + strlen(".py") + strspn(colon + strlen(".py"), ":") : NULL;
+}
+
+/* "Class::method" is Class.method. */
+static char *copy_object(struct clp_mem *mem, const char *text)
+{
+    struct clp_buf object;
+
+    clp_buf_init(&object, mem);
+    while (*text != 0) {
+        size_t bytes = strcspn(text, ":"), colons = strspn(text + bytes, ":");
+        clp_buf_add(&object, text, bytes);
+        clp_buf_add_text(&object, colons != 0 ? "." : "");
+        text += bytes + colons;
+    }
+    char *copy = object.failed ? NULL : clp_mem_copy_text(mem, clp_buf_text(&object), object.used);
+    clp_buf_clear(&object);
+    return copy;
+}
+
 static clp_status init_target(struct clp_target *target, struct clp_mem *mem, const char *text)
 {
     char from_here[PATH_MAX], resolved[PATH_MAX];
+    const char *object = clp_targets_object(text);
     size_t bytes = strlen(text), ending = strlen(PACKAGE_ONLY);
+    size_t path_bytes = object != NULL ? (size_t)(strstr(text, ".py:") - text) + strlen(".py") : bytes;
 
     *target = (struct clp_target){.text = text, .name_bytes = bytes};
     if (bytes > ending && strcmp(text + bytes - ending, PACKAGE_ONLY) == 0) {
@@ -41,11 +68,12 @@ static clp_status init_target(struct clp_target *target, struct clp_mem *mem, co
         target->stops = true;
     }
     /* the program may make the file, and change directory, only later */
-    if (snprintf(from_here, PATH_MAX, "%s%s", text[0] == '/' ? "" : "./", text) >= PATH_MAX ||
+    if (snprintf(from_here, PATH_MAX, "%s%.*s", text[0] == '/' ? "" : "./", (int)path_bytes, text) >= PATH_MAX ||
         !clp_targets_resolve(from_here, resolved))
         return CLP_OK;
     target->path = clp_mem_copy_text(mem, resolved, strlen(resolved));
-    return target->path != NULL ? CLP_OK : CLP_NO_MEMORY;
+    target->object = object != NULL ? copy_object(mem, object) : NULL;
+    return target->path != NULL && (target->object != NULL) == (object != NULL) ? CLP_OK : CLP_NO_MEMORY;
 }
 
 clp_status clp_targets_init(struct clp_targets *targets, struct clp_mem *mem,
@@ -67,8 +95,10 @@ clp_status clp_targets_init(struct clp_targets *targets, struct clp_mem *mem,
 
 void clp_targets_clear(struct clp_targets *targets)
 {
-    for (size_t i = 0; i < targets->count; i++)
+    for (size_t i = 0; i < targets->count; i++) {
         clp_mem_free_text(targets->mem, targets->items[i].path);
+        clp_mem_free_text(targets->mem, targets->items[i].object);
+    }
     clp_mem_free(targets->mem, targets->items, targets->count, sizeof *targets->items);
     *targets = (struct clp_targets){.mem = targets->mem};
 }
@@ -84,16 +114,21 @@ static const char *behind(const char *text, const char *beginning, size_t bytes,
     return text[bytes] == between ? text + bytes + 1 : NULL;
 }
 
-static bool matches_path(const struct clp_target *target, const char *file)
-{
-    return target->path != NULL && file != NULL &&
-           behind(file, target->path, strlen(target->path), '/') != NULL;
-}
-
 /* The object `wanted` ("Class.method") or anything within it. */
 static bool matches_object(const char *wanted, const char *name)
 {
     return name == NULL || behind(name, wanted, strlen(wanted), '.') != NULL;
+}
+
+static bool matches_path(const struct clp_target *target, const struct clp_candidate *candidate)
+{
+    const char *within = target->path != NULL && candidate->file != NULL
+                             ? behind(candidate->file, target->path, strlen(target->path), '/')
+                             : NULL;
+
+    if (within == NULL || target->object == NULL)
+        return within != NULL;
+    return *within == 0 && matches_object(target->object, candidate->name);
 }
 
 static bool matches_name(const struct clp_target *target, const struct clp_candidate *candidate)
@@ -117,6 +152,13 @@ static bool is_listed(char **patterns, const struct clp_candidate *candidate)
     return false;
 }
 
+bool clp_targets_exclude_name(const struct clp_targets *targets, const char *name)
+{
+    const struct clp_candidate candidate = {.name = name};
+
+    return targets->excluded != NULL && is_listed(targets->excluded, &candidate);
+}
+
 bool clp_targets_want(const struct clp_targets *targets, const struct clp_candidate *candidate)
 {
     return candidate->name == NULL ||
@@ -126,7 +168,7 @@ bool clp_targets_want(const struct clp_targets *targets, const struct clp_candid
 
 static bool matches(const struct clp_target *target, const struct clp_candidate *candidate)
 {
-    return matches_path(target, candidate->file) || matches_name(target, candidate);
+    return matches_path(target, candidate) || matches_name(target, candidate);
 }
 
 const struct clp_target *clp_targets_find(const struct clp_targets *targets,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What -p selects: files, folders, packages, modules, and classes and functions in them. A target is
+/* What -p selects: files, folders, packages, modules, and classes and functions in them, which are named behind
+ * the module (pkg.mod.Class.method) or the file (mod.py:Class.method, or as pytest has it, with ::). A target is
  * matched when a module's code is about to run, by the module's name, its file and the qualified
  * names of what is in it; nothing is imported for it. */
 #ifndef CLP_TARGETS_H
@@ -14,6 +15,7 @@
 struct clp_target {
     const char *text;  /* borrowed: as it was given */
     char *path;        /* owned: what the text names if it is a file or folder; or NULL */
+    char *object;      /* owned: what it names within that file; or NULL */
     size_t name_bytes; /* of the text that count: a package's .__init__ is left out */
     bool stops;        /* at the package, and does not go on to the modules in it */
     size_t matched;    /* code objects so far */
@@ -41,9 +43,15 @@ clp_status clp_targets_init(struct clp_targets *targets, struct clp_mem *mem,
                             const char *const *texts, size_t count);
 void clp_targets_clear(struct clp_targets *targets);
 
+/* Where the name of something within a file begins: "Class.method" in "mod.py:Class.method"; NULL: nowhere. */
+const char *clp_targets_object(const char *text);
+
 /* The path resolved, without a slash at its end: the root is "". Of what is not on the disk itself (a
  * member of an archive, the source that a .pyc names) as much as is. False when none of it is. */
 bool clp_targets_resolve(const char *path, char resolved[PATH_MAX]);
+
+/* Is what is called so left out, wherever it is? */
+bool clp_targets_exclude_name(const struct clp_targets *targets, const char *name);
 
 /* Do --include and --exclude let it be selected? */
 bool clp_targets_want(const struct clp_targets *targets, const struct clp_candidate *candidate);

@@ -304,7 +304,12 @@ static int run(const char *path, struct clp_mem *mem)
     bool good = clp_live_read(path, NULL, &profile, &about, &fault) == CLP_OK;
     clp_profile_clear(&profile);
     if (!good) {
-        clp_reading_complain(path, &fault, mem);
+        const char *ending = strrchr(path, '.');
+        if (fault.status == CLP_NOT_A_PROFILE && ending != NULL && strcmp(ending, ".lprof") == 0)
+            clp_words_complain_format(me, "%s is not the live file of a run; clineprof %s shows a finished profile",
+                                      path, path);
+        else
+            clp_reading_complain(path, &fault, mem);
         return 1;
     }
     if (!take_terminal(&before)) {
@@ -319,7 +324,7 @@ static int run(const char *path, struct clp_mem *mem)
         clp_reading_complain(path, &fault, mem);
         return 1;
     }
-    clp_words_complain(me, "the run has ended by itself and written its profile");
+    clp_words_complain(me, "the run has ended by itself; what it profiled is in its profile");
     return 0;
 }
 

@@ -15,6 +15,10 @@
 #include "show.h"
 #include "top.h"
 #include "words.h"
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
 
 static const char me[] = "clineprof";
 
@@ -53,7 +57,8 @@ static struct clp_report_options report_options(const struct clp_view_options *v
         options.choice.order = CLP_CHOICE_BY_TIME;
     options.choice.raw_times = view->raw_times;
     options.no_memory = view->no_memory;
-    options.footer |= view->by_statement;
+    options.footer_details = view->verbose;
+    options.footer |= view->by_statement || view->verbose;
     return options;
 }
 
@@ -171,6 +176,47 @@ static const char *first_name(const struct clp_words *words)
     return NULL;
 }
 
+/* The command, or option, of which the word is a slip; NULL when it is like none. */
+static const char *meant_by(const char *word)
+{
+    if (strcmp(word, "help") == 0 || strcmp(word, "version") == 0)
+        return word[0] == 'h' ? "--help" : "--version";
+    for (size_t i = 0; i < CLP_COMMANDS; i++)
+        if (clp_option_slips(word, strlen(word), clp_command_name(i)) != SIZE_MAX)
+            return clp_command_name(i);
+    return NULL;
+}
+
+/* What is missing at the end of a profile's name, if that would be there; or NULL. */
+static const char *ending_of(const char *word)
+{
+    static const char *const endings[] = {".lprof", ".py.lprof", ".lprof.live", ".py.lprof.live"};
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (snprintf(path, sizeof path, "%s%s", word, endings[i]) < PATH_MAX && access(path, F_OK) == 0)
+            return endings[i];
+    return NULL;
+}
+
+/* A first word that is no file, and does not look like one, may be meant as a command. True when it was refused. */
+static bool refuse_command(const struct clp_words *words)
+{
+    const char *word = words->count > 1 ? words->items[1] : "-";
+    const char *meant = meant_by(word);
+
+    if (strpbrk(word, "-./") != NULL || access(word, F_OK) == 0)
+        return false;
+    if (meant != NULL)
+        clp_words_complain_format(me, "there is no file '%s'; did you mean %s %s?", word, me, meant);
+    else if (ending_of(word) != NULL)
+        clp_words_complain_format(me, "there is no file '%s'; did you mean %s%s?", word, word, ending_of(word));
+    else
+        clp_words_complain_format(me, "there is no file '%s', and no command of that name; %s --help lists the "
+                                      "commands", word, me);
+    return true;
+}
+
 static int main_of(const struct clp_words *words, struct clp_view_options *options,
                    struct clp_mem *mem)
 {
@@ -184,7 +230,7 @@ static int main_of(const struct clp_words *words, struct clp_view_options *optio
     else if (!answer(options, &text, &code) &&
              !refuse_program(find_program(options->files, options->file_count)) &&
              has_files(options))
-        code = view(options, mem);
+        code = refuse_command(words) ? 1 : view(options, mem);
     clp_buf_clear(&text);
     return code;
 }

@@ -37,6 +37,52 @@ void clp_words_clear(struct clp_words *words)
     *words = (struct clp_words){0};
 }
 
+/* In the quotes that bash, ksh and zsh have for a word which cannot be shown as it is. */
+static void add_escaped_word(struct clp_buf *out, const char *word)
+{
+    clp_buf_add_text(out, "$'");
+    for (; *word != 0; word++) {
+        size_t plain = strcspn(word, "\\'");
+        clp_shown_add(out, word, plain);
+        word += plain;
+        if (*word == 0)
+            break;
+        clp_buf_add_format(out, "\\%c", *word);
+    }
+    clp_buf_add_text(out, "'");
+}
+
+static bool may_be_shown(const char *word)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf shown;
+
+    clp_buf_init(&shown, &mem);
+    clp_shown_add_text(&shown, word);
+    bool same = strcmp(clp_buf_text(&shown), word) == 0;
+    clp_buf_clear(&shown);
+    return same;
+}
+
+void clp_words_add_quoted(struct clp_buf *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "@%+=:,./-_";
+
+    if (*word != 0 && word[strspn(word, plain)] == 0) {
+        clp_buf_add_text(out, word);
+        return;
+    }
+    if (!may_be_shown(word)) {
+        add_escaped_word(out, word);
+        return;
+    }
+    clp_buf_add_text(out, "'");
+    for (; *word != 0; word++)
+        clp_buf_add_format(out, *word == '\'' ? "'\\%c'" : "%c", *word);
+    clp_buf_add_text(out, "'");
+}
+
 static void flush(const char *name)
 {
     PyObject *stream = PySys_GetObject(name); /* borrowed */

@@ -72,11 +72,9 @@ def run(command, folder, env=None, stdin="", timeout=60, addresses=None):
     return Ended(process, folder)
 
 
-# What tells a program about the terminal, or the service, in which the tests themselves run.
-OF_THE_TESTS = {"NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLUMNS", "LINES", "COLORTERM",
-                "CI", "BUILD_NUMBER",
-                # words of the make that runs them
-                "MAKEFLAGS", "MAKELEVEL", "BROWSER", "SETUP"}  # fmt: skip
+# What tells a program about the terminal, the service or the `make` in which the tests themselves run.
+OF_THE_TESTS = {"NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLUMNS", "LINES", "COLORTERM", "CI", "BUILD_NUMBER",
+                "MAKEFLAGS", "MAKELEVEL", "BROWSER", "SETUP", "VENV"}  # fmt: skip
 
 
 def clean_environment(more=None):

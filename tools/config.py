@@ -12,11 +12,18 @@ import sys
 import sysconfig
 
 
+def is_musl():
+    return "musl" in " ".join(str(sysconfig.get_config_var(name)) for name in ("SOABI", "HOST_GNU_TYPE"))
+
+
 def refusal():
     """Why not this interpreter; None when it will do."""
     name = getattr(getattr(sys, "implementation", None), "name", "cpython")
     if name != "cpython" or sys.version_info < (3, 10):
         return "is %s %d.%d; clineprof needs CPython 3.10 or newer" % ((name,) + sys.version_info[:2])
+    if not sys.platform.startswith("linux") or is_musl():
+        return "is for %s; clineprof runs on Linux with the GNU C library (glibc) only, on x86-64 and aarch64" % (
+            "Linux with the C library musl" if is_musl() else sys.platform)
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "is a free-threaded build, which clineprof does not support yet"
     return None

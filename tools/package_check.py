@@ -65,7 +65,7 @@ class Runs(stdlib_check.Runs):
         return found
 
     def hits(self, top, kind):
-        if kind == "tracer":
+        if kind == "tracer" and (top / "hits.lprof").exists():
             for key, function in Profile(top / "hits.lprof").functions.items():
                 self.broken.update({key: why for why in broken_laws(function)})
         return merged(super().hits(top, kind))

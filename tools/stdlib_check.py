@@ -412,8 +412,8 @@ class Runs:
         return done.stdout.split()
 
     def hits(self, top, kind):
-        if kind == "bare":
-            return {}
+        if kind == "bare" or (kind == "tracer" and not (top / "hits.lprof").exists()):
+            return {}  # a run in which nothing selected ran writes no profile
         if kind == "tracer":  # "f (2)" is compiled from another text than "f"
             all_hits = [(file, first, re.sub(r" \(\d+\)$", "", name), lines) for (file, first, name), lines
                         in Profile(top / "hits.lprof").hits().items()]

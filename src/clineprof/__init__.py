@@ -20,19 +20,23 @@ HOMES = {
     "unload_ipython_extension": "_notebook",
 }
 
-__all__ = ["Function", "Line", "LineProfiler", "LineStats", "Profile", "Profiler", "assert_no_leaks", "load",
-           "memit", "memory_usage", "profile", "tracers"]
+IN_CORE = "Profiler", "__version__", "checkpoint", "tracers"
+
+__all__ = sorted({*HOMES, *IN_CORE} - {"__version__", "load_ipython_extension", "unload_ipython_extension"})
 
 
 def __dir__():
-    return sorted(__all__ + ["__doc__", "__file__", "__name__", "__path__", "__version__"])
+    return sorted([*HOMES, *IN_CORE, "__all__", "__doc__", "__file__", "__name__", "__path__"])
 
 
 def __getattr__(name):
     if name in HOMES:
         return getattr(__import__("clineprof." + HOMES[name], fromlist=(name,)), name)
-    if name.startswith("_") and name != "__version__":  # a submodule, which import itself finds
-        raise AttributeError("module 'clineprof' has no attribute %r" % name)
-    import clineprof._boot as boot
+    if name in IN_CORE:
+        import clineprof._boot as boot
 
-    return getattr(boot.core(), name)
+        return getattr(boot.core(), name)
+    # a submodule is found by import itself; from name and obj the interpreter suggests what is meant
+    error = AttributeError("module 'clineprof' has no attribute %r" % name)
+    error.name, error.obj = name, __import__("sys").modules[__name__]
+    raise error

@@ -43,17 +43,57 @@ def unsupported():
     return None
 
 
-def missing(folder):
-    """There is no module for this interpreter: what to do about it."""
+def versions(folder):
+    """The versions of CPython that this folder's clineprof has a module for."""
+    import posix  # always there, and never a file of the program's
+
+    tags = [name.split(".")[1] for name in posix.listdir(folder + "/clineprof") if name.startswith("_core.cpython-")]
+    return sorted({"3.%s" % tag.split("-")[1][1:] for tag in tags})
+
+
+def remedy(folder):
+    """What to do where there is no module for this interpreter."""
+    import posix
+
     if folder is None:
-        remedy = "run: %s -m pip install --force-reinstall clineprof" % sys.executable
-    elif folder.endswith("/lib/clineprof/python"):
+        return "in clineprof's sources run: %s -m pip install --force-reinstall ." % sys.executable
+    if folder.endswith("/lib/clineprof/python"):
         prefix = folder[: -len("/lib/clineprof/python")] or "/"
-        remedy = "in clineprof's sources run: make install PREFIX=%s PYTHON=%s" % (
-            prefix, sys.executable)
-    else:
-        remedy = "run: make PYTHON=%s" % sys.executable
-    return "no clineprof module is built for %s (%s); %s" % (sys.executable, describe(), remedy)
+        return "in clineprof's sources run: make install PREFIX=%s PYTHON=%s" % (prefix, sys.executable)
+    if posix.access(folder + "/../bin/ckernprof", posix.X_OK):
+        return "run: make PYTHON=%s" % sys.executable
+    text = "in clineprof's sources run: %s -m pip install ." % sys.executable
+    if versions(folder):
+        text += "; or name an interpreter of CPython %s with --python" % " or ".join(versions(folder))
+    return text
+
+
+def missing(folder):
+    return "no clineprof module is built for %s (%s); %s" % (sys.executable, describe(), remedy(folder))
+
+
+def own():
+    """The C module of the clineprof that is installed for this interpreter; the launcher's is put aside."""
+    aside = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "clineprof"}
+    try:
+        return core()
+    except ModuleNotFoundError:
+        sys.modules.update(aside)
+        raise
+
+
+def find(folder):
+    """The C module: of the package in this folder, which stands on sys.path until then; else of the one that
+    is installed for this interpreter."""
+    try:
+        return core()
+    except ModuleNotFoundError as error:
+        if folder is None or error.name != "clineprof._core":
+            raise
+    finally:
+        if folder is not None:
+            sys.path.remove(folder)
+    return own()
 
 
 def load(program, folder=None):
@@ -61,10 +101,10 @@ def load(program, folder=None):
     reason = unsupported()
     if reason is None:
         try:
-            return core()
+            return find(folder)
         except ImportError as error:
             # Found but not loaded (a library it needs is not there) is no ModuleNotFoundError.
-            if isinstance(error, ModuleNotFoundError) and error.name == "clineprof._core":
+            if isinstance(error, ModuleNotFoundError) and error.name in ("clineprof", "clineprof._core"):
                 reason = missing(folder)
             else:
                 reason = "%s cannot load clineprof._core: %s" % (

@@ -18,10 +18,33 @@ class Profile(cProfile.Profile):
     """Records while a decorated function or a `with profile:` runs, or from enable() to disable()."""
 
     enable_count = 0
+    paused = False
+    enabled_plainly = False  # when it was paused
+
+    def __repr__(self):
+        return "<clineprof.profile: counts calls, for ckernprof -b>"
+
+    def pause(self):
+        """Nothing is recorded until resume()."""
+        if not self.paused:
+            self.enabled_plainly = not self.enable_count and self._records()
+            self.paused = True
+            self.disable()
+
+    def resume(self):
+        if self.paused:
+            self.paused = False
+            if self.enabled_plainly or self.enable_count:
+                self.enable()
+
+    def _records(self):
+        if sys.version_info >= (3, 12):
+            return sys.monitoring.get_tool(sys.monitoring.PROFILER_ID) == "cProfile"
+        return sys.getprofile() is self
 
     def enable_by_count(self, subcalls=True, builtins=True):
         self.enable_count += 1
-        if self.enable_count == 1:
+        if self.enable_count == 1 and not self.paused:
             self.enable(subcalls=subcalls, builtins=builtins)
 
     def disable_by_count(self):
@@ -44,11 +67,14 @@ class Profile(cProfile.Profile):
         try:
             yield
         finally:
-            if self.enable_count:
+            if self.enable_count and not self.paused:
                 self.enable()
 
-    def __call__(self, function):
+    def __call__(self, *marked, **of_memory_profiler):
         """The function, recorded while it runs; what is no function comes back as it is."""
+        if not marked:
+            return self
+        [function] = marked
         if isinstance(function, (classmethod, staticmethod)):
             return type(function)(self(function.__func__))
         if isinstance(function, property):

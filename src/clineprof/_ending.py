@@ -155,9 +155,15 @@ class Ending:
         for path, bytes_ in self._files(prefix):
             told += self._write(path, bytes_)
         if self._writes("lprof"):
-            told += "To view details run:\n%s\n" % _boot.shown("%s -m clineprof -%stmz %s" % (
-                _quoted(sys.executable), "r" * _has_rich(), _quoted(prefix + ".lprof")))
+            told += "To view details run:\n%s\n" % _boot.shown("%s -%stmz %s" % (
+                _viewer(), "r" * _has_rich(), _quoted(prefix + ".lprof")))
         _print(told)
+
+    def files(self):
+        """What will be written, and where; not the file with the time in its name."""
+        wanted = {".txt": self._writes("text"), ".lprof": self._writes("lprof")}
+        return [os.path.join(self.folder, self._prefix() + end) for end in wanted
+                if wanted[end] and self.process is not None]  # fmt: skip
 
     def _writes(self, what):
         return {**WRITE, **self.profile.write_config}[what]
@@ -333,6 +339,11 @@ def _is_worker():
         or word.endswith("popen_loky_posix")
         for word in sys.orig_argv[1:]
     )
+
+
+def _viewer():
+    """The command. What PyInstaller and its like have frozen is no interpreter that could be it."""
+    return "clineprof" if getattr(sys, "frozen", False) else _quoted(sys.executable) + " -m clineprof"
 
 
 def _has_rich():

@@ -15,6 +15,7 @@ SHOW = {
     "output_unit": None,
 }  # fmt: skip
 FALSE = ("", "0", "off", "f", "false", "n", "no")  # of an environment variable; all else is true
+NOTHING = object()  # None may be what is marked
 
 
 class GlobalProfiler:
@@ -67,7 +68,14 @@ class GlobalProfiler:
         self._lock = _thread.RLock()  # several threads may be the first to use it
 
     def __repr__(self):
-        state = {None: "not decided yet", False: "off", True: "on"}[self.enabled]
+        if self._profile is not None:
+            files = self._ending.files() if self._ending is not None else []
+            state = "%s, %s" % ("on" if self.enabled else "off for what comes", self._profile._summary)
+            state += ", writes %s at the end" % ", ".join(files) if files else ""
+        elif self.enabled is None:
+            state = "not used so far"
+        else:
+            state = "off; CLINEPROF=1 in the environment or profile.enable() switches it on"
         return "<clineprof.profile: %s>" % state
 
     def __reduce__(self):
@@ -135,9 +143,17 @@ class GlobalProfiler:
 
     # ---- what is profiled ----
 
-    def __call__(self, function):
+    def __call__(self, function=NOTHING, *, stream=None, precision=None, backend=None):
         """Has the function's lines counted, whenever it runs, and returns it, the very same object:
-        a function or a method of any kind, a property, a partial, a class with all its methods."""
+        a function or a method of any kind, a property, a partial, a class with all its methods. What is
+        defined in it counts, too: nested functions, lambdas, comprehensions, classes.
+
+        Without a function it returns itself, so that @profile(precision=4) marks, too: stream, precision
+        and backend are memory_profiler's, and mean nothing here."""
+        if function is NOTHING:
+            if stream is not None and self._is_on():
+                self._profile(stream=stream)  # which warns
+            return self
         if self.enabled or (self.enabled is None and self._is_on()):
             self._profile(function)
             return function
@@ -218,6 +234,36 @@ class GlobalProfiler:
             self._ending.show()
 
     # ---- windows ----
+
+    def pause(self):
+        """Nothing counts until resume(), in any thread of the process; one resume() ends any number of
+        pauses. What is decorated meanwhile is profiled afterwards.
+
+        >>> from clineprof import profile
+        >>> profile.enable()
+        >>> @profile
+        ... def work():
+        ...     return 1
+        >>> profile.pause()
+        >>> work()
+        1
+        >>> profile.resume()
+        >>> work()
+        1
+        >>> profile.snapshot().functions[-1]["hits"]
+        [1]
+        """
+        self._switch("pause")
+
+    def resume(self):
+        """Ends pause(): what counts otherwise counts again."""
+        self._switch("resume")
+
+    def _switch(self, how):
+        if self._is_on() or self._profile is not None:  # what was profiled before disable() stays so
+            getattr(self._profile, how)()
+        elif _of_calls() is not None:
+            getattr(_of_calls(), how)()
 
     def schedule(self, *, wait, warmup, active, repeat=0, skip_first=0):
         """Counts only in some of the steps that step() separates, as torch.profiler.schedule has it:

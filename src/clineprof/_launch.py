@@ -11,6 +11,5 @@ folder = __file__.rsplit("/", 2)[0]
 sys.path.insert(0, folder)
 import clineprof._boot as boot  # noqa: E402
 
-core = boot.load(sys.argv[2].rsplit("/", 1)[-1], folder)
-sys.path.remove(folder)
+core = boot.load(sys.argv[2].rsplit("/", 1)[-1], folder)  # takes the folder away again
 core.main(sys.argv[1], sys.argv[2:])

@@ -74,7 +74,8 @@ def _found(profiler):
 
 
 def _told(leaks, repeats):
-    lines = ["%d line%s leaked in %d calls:" % (len(leaks), "s"[len(leaks) == 1 :], repeats)]
+    lines = ["%d line%s leaked in %d call%s:" % (
+        len(leaks), "s"[len(leaks) == 1 :], repeats, "s"[repeats == 1 :])]  # fmt: skip
     for leak in leaks:
         lines.append(
             "  %s:%d: %d bytes, %d per call: %s"

@@ -238,8 +238,8 @@ def _chart(recording, options, width, height, plain):
     axis = "%-10.3g%*.3g s" % (begin, max(width - 10, 1), end)
     lines += [" " * 10 + ("+" if plain else "\u2514") + ("-" if plain else "\u2500") * width,
               " " * 11 + axis, ""]
-    lines.append("%s: peak %.3f MiB at %.3f s, %d samples" % (_begun(recording), peak, peak_at,
-                                                              len(samples)))
+    lines.append("%s: peak %.3f MiB at %.3f s, %d sample%s" % (
+        _begun(recording), peak, peak_at, len(samples), "s"[len(samples) == 1 :]))  # fmt: skip
     lines += ["slope %.5f MiB/s" % trend(samples)[0]] if options.slope else []
     for pid, child in recording.children.items():
         lines.append("child %s: peak %.3f MiB" % (pid, max(size for _, size in child)))

@@ -72,7 +72,7 @@ class Profile:
         self._rights = None  # of files that are made of it: its own file's, or the program's
 
     def __repr__(self):
-        return "<clineprof.Profile: %d functions>" % len(self.functions)
+        return "<clineprof.Profile: %d function%s>" % (len(self.functions), "s"[len(self.functions) == 1 :])
 
     @property
     def has_memory(self):

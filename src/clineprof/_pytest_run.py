@@ -273,5 +273,6 @@ def _meant(target):
 
 
 def _no_such(target):
-    what = "file" if _targets.is_path(target) else "module, class or function"
+    within = ".py:" in target
+    what = "file or function" if within else "file" if _targets.is_path(target) else "module, class or function"
     return "--clineprof: there is no %s '%s'%s" % (what, target, _meant(target))

@@ -307,8 +307,9 @@ class Painter:
         if any(row.estimate for table in self.page.tables for row in table.rows):
             yield "Times in italics are estimates: what the profiler itself cost is larger."
         if plain:
-            yield ("To be quick, %d of %d functions, the hottest that are not too long, have their "
-                   "syntax in colours." % (len(self.highlighted), len(self.page.tables)))
+            count = len(self.page.tables)
+            yield ("To be quick, %d of %d function%s, the hottest that are not too long, have their "
+                   "syntax in colours." % (len(self.highlighted), count, "s"[count == 1 :]))
 
     def line(self, line):
         if line[:1] != HEADING:

@@ -156,10 +156,7 @@ def named_by(source, package):
     """The dotted names that a program's import statements name, wherever they stand."""
     names, waiting = [], [parsed(source)]
     for node in waiting:
-        for field in node._fields:
-            value = getattr(node, field, None)
-            waiting += [inner for inner in (value if type(value) is list else [value])
-                        if hasattr(inner, "_fields")]
+        waiting += parts_of(node)
         if type(node).__name__ == "Import":
             names += [alias.name for alias in node.names]
         elif type(node).__name__ == "ImportFrom" and (package or not node.level):
@@ -168,6 +165,33 @@ def named_by(source, package):
             names += [module if alias.name == "*" else f"{module}.{alias.name}"
                       for alias in node.names]
     return list(dict.fromkeys(names))
+
+
+def parts_of(node):
+    """The nodes of the syntax tree that stand directly within this one."""
+    for field in node._fields:
+        value = getattr(node, field, None)
+        for inner in value if type(value) is list else [value]:
+            if hasattr(inner, "_fields"):
+                yield inner
+
+
+def defined_in(file):
+    """The qualified names of the functions and classes in a source file that lie in no function."""
+    try:
+        with open(file, "rb") as opened:
+            waiting = [("", parsed(opened.read()))]
+    except (OSError, SyntaxError, TypeError, ValueError, RecursionError, MemoryError):
+        return []
+    names = []
+    for above, node in waiting:
+        kind = type(node).__name__
+        if kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef"):
+            names.append(above + node.name)
+            above = names[-1] + "."
+        if not kind.endswith("FunctionDef"):
+            waiting += [(above, inner) for inner in parts_of(node)]
+    return names
 
 
 def parsed(source):
@@ -195,7 +219,14 @@ def stdlib(name):
 
 
 def is_path(target):
-    return "/" in target or target.endswith(".py")
+    return "/" in target or target.endswith(".py") or ".py:" in target
+
+
+def split(target):
+    """The file of a target, and what it names within: "mod.py", "Class.method" in mod.py:Class.method and
+    mod.py::Class::method."""
+    file, is_within, name = target.partition(".py:")
+    return file + ".py" * bool(is_within), name.lstrip(":").replace("::", ".").replace(":", ".")
 
 
 def is_there(target):
@@ -204,7 +235,8 @@ def is_there(target):
     import os
 
     if is_path(target) or os.path.exists(target):
-        return os.path.exists(target)
+        file, name = split(target)
+        return os.path.exists(file) and (not name or name in defined_in(file))
     module = name = target.removesuffix(".__init__")
     while module and type(sys.modules.get(module)) is not MODULE:
         module, _, _ = module.rpartition(".")
@@ -219,16 +251,68 @@ def is_there(target):
         return False
 
 
-def nearest(target):
-    """The name that exists and is most like this one; None when none is like it."""
-    difflib = stdlib("difflib")
-    dotted = target if is_path(target) else target.replace(":", ".")  # as entry points have it
-    candidates = files_beside(target) if is_path(target) else names_like(dotted)
-    head = target.partition(".")[0]
-    for wanted in dotted, head:
-        for found in difflib.get_close_matches(wanted, candidates, 1):
-            return found if found != target else None
-    return None
+def nearest(target, program=""):
+    """The name that exists and is most like this one; None when none is like it. program: the script or the
+    module that is run, whose own functions and classes come first."""
+    found = nearest_within(target) if is_path(target) else nearest_name(target, program)
+    if found is None and program:
+        wanted = split(target)[1] if is_path(target) else target.rpartition(".")[2]
+        found = wanted and own_name(wanted, program)
+    return found if found and found != target else None
+
+
+def nearest_within(target):
+    """.. of a file, or of what is in one."""
+    file, name = split(target)
+    if is_there(file):
+        found = name and likest(name, defined_in(file))
+        return f"{file}:{found}" if found else None
+    found = closest(file, files_beside(file), 0.6)
+    return found and (f"{found}:{name}" if name in defined_in(found) else found if not name else None)
+
+
+def nearest_name(target, program):
+    """.. of a module, or of what is in one."""
+    dotted = target.replace(":", ".")  # as entry points have it
+    script, own = module_name(program), own_names(program)
+    head, _, rest = dotted.partition(".")
+    if script and (not rest or dotted.startswith(script + ".") or head in own):
+        found = own_name(dotted.removeprefix(script + "."), program)
+        if found:
+            return found
+    candidates = names_like(dotted) + [f"{script}.{name}" for name in own if script]
+    return closest(dotted, candidates) or closest(head, candidates)
+
+
+def own_name(wanted, program):
+    """A target that names the program's own function or class of this name, or of one like it."""
+    found = likest(wanted, own_names(program))
+    script = module_name(program)
+    return found and (f"{script}.{found}" if script else f"{program}:{found}")
+
+
+def own_names(program):
+    return defined_in(vars(sys.modules["__main__"]).get("__file__")) if program else []
+
+
+def module_name(program):
+    """How -p names the program; "" where that takes its file's name."""
+    name = program.rpartition("/")[2].removesuffix(".py") if is_path(program) else program
+    return name if all(part.isidentifier() for part in name.split(".")) else ""
+
+
+def likest(wanted, names):
+    """Of qualified names the one that is like it, or ends so."""
+    for name in names:
+        if name == wanted or name.endswith("." + wanted):
+            return name
+    lasts = {name.rpartition(".")[2]: name for name in reversed(names)}
+    return closest(wanted, names, 0.6) or lasts.get(closest(wanted, lasts, 0.6))
+
+
+def closest(wanted, names, ratio=0.75):
+    """With less, any short name is like that of some module."""
+    return next(iter(stdlib("difflib").get_close_matches(wanted, names, 1, ratio)), None)
 
 
 def files_beside(target):

@@ -7,17 +7,48 @@ import sys
 from clineprof import _boot
 
 
+LAUNCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_launch.py")
+
+
 def main(args=None):
     """Runs the command line and exits. With arguments of its own it runs them in another process, for
     the program may do anything to the one that it is in; SystemExit when that fails."""
-    if args is None:
-        return _boot.load("ckernprof").main("run", ["ckernprof"] + sys.argv[1:])
+    if args is not None:
+        return _run_apart(["ckernprof", *args])
+    core = _boot.load("ckernprof")
+    words = ["ckernprof"] + sys.argv[1:]
+    # who says `python -m` has chosen; the command is the launcher's twin (kernprof/ckernprof.c)
+    python = core.interpreter(words, __name__ != "__main__" and not _is_active(), sys.executable)
+    if python != sys.executable:
+        _become(python, words[1:])
+    core.main("run", words)
+
+
+def _is_active():
+    """Is this interpreter of the active virtual environment?"""
+    try:
+        return os.path.samefile(os.environ.get("VIRTUAL_ENV", ""), sys.prefix)
+    except OSError:
+        return False
+
+
+def _become(python, words):
+    """Goes on in another interpreter: with the module beside this file, if that is for its version too, or
+    the one that it has. The first word tells from where the viewer is recommended."""
+    beside = sys.argv[0] if sys.argv[0].endswith("/ckernprof") else os.path.dirname(sys.executable) + "/ckernprof"
+    try:
+        os.execv(python, [python, LAUNCH, "run", beside, *words])
+    except OSError as error:
+        _boot.complain("ckernprof", "cannot run %s: %s" % (python, error.strerror))
+    raise SystemExit(2)
+
+
+def _run_apart(words):
     import subprocess
 
-    launch = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_launch.py")
     replaced = sys.stdout is not sys.__stdout__ or sys.stderr is not sys.__stderr__
-    ended = subprocess.run([sys.executable, launch, "run", "ckernprof", *args], text=True,
-                           capture_output=replaced)  # fmt: skip
+    python = _boot.load("ckernprof").interpreter(words, False, sys.executable)
+    ended = subprocess.run([python, LAUNCH, "run", *words], text=True, capture_output=replaced)
     if replaced:
         sys.stdout.write(ended.stdout)
         sys.stderr.write(ended.stderr)

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct clp_buf {
     struct clp_mem *mem; /* borrowed */
@@ -41,5 +42,11 @@ struct clp_drain {
 
 /* Has what is there taken when it is long. */
 void clp_drain_long(const struct clp_drain *drain, struct clp_buf *text);
+
+/* What a noun ends in where there are so many of it: "1 line", "2 lines". */
+static inline const char *clp_buf_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
 
 #endif

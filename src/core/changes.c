@@ -560,8 +560,9 @@ static void add_end(const struct changes *changes, size_t shown, size_t count)
                            shown, count);
     if (comparison->lost != 0)
         clp_buf_add_format(changes->out,
-                           "Texts differ within a side: %zu lines that only some have are left "
-                           "out.\n", comparison->lost);
+                           "Texts differ within a side: %zu line%s that only some have %s left "
+                           "out.\n", comparison->lost, clp_buf_plural(comparison->lost),
+                           comparison->lost == 1 ? "is" : "are");
     add_floor(comparison, changes->out);
 }
 

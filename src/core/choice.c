@@ -19,7 +19,8 @@ enum clp_choice_order clp_choice_order_named(const char *name)
 
 /* ---- which ---- */
 
-static bool was_hit(const struct clp_profile *profile, const struct clp_profile_function *function)
+bool clp_choice_was_hit(const struct clp_profile *profile,
+                        const struct clp_profile_function *function)
 {
     struct clp_wire_rows rows;
 
@@ -27,6 +28,14 @@ static bool was_hit(const struct clp_profile *profile, const struct clp_profile_
     while (rows.at != NULL && rows.at->measures.hits == 0)
         clp_wire_rows_next(&rows);
     return rows.at != NULL;
+}
+
+bool clp_choice_is_idle(const struct clp_profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++)
+        if (clp_choice_was_hit(profile, &profile->functions[i]))
+            return false;
+    return profile->series_count == 0;
 }
 
 static bool matches_name(char *const *patterns, const char *name)
@@ -52,7 +61,7 @@ static bool matches_path(char *const *patterns, const char *path)
 static bool is_wanted(const struct clp_profile *profile, const struct clp_choice_options *options,
                       const struct clp_profile_function *function)
 {
-    return (!options->skip_zero || was_hit(profile, function)) &&
+    return (!options->skip_zero || clp_choice_was_hit(profile, function)) &&
            (options->functions == NULL || matches_name(options->functions, function->name)) &&
            (options->files == NULL || matches_path(options->files, function->file));
 }

@@ -34,6 +34,13 @@ struct clp_choice_options {
 /* The order of this name; CLP_CHOICE_ORDERS when there is none. */
 enum clp_choice_order clp_choice_order_named(const char *name);
 
+/* Did any line of the function run? */
+bool clp_choice_was_hit(const struct clp_profile *profile,
+                        const struct clp_profile_function *function);
+
+/* Has the profile neither a line that ran nor memory over time? */
+bool clp_choice_is_idle(const struct clp_profile *profile);
+
 /* The nanoseconds of a function that its lines' shares are of: its inclusive time; line_profiler knows
  * only the sum of its lines. */
 uint64_t clp_choice_total(const struct clp_profile *profile,

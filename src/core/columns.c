@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "columns.h"
+#include "wire.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Less is 0.000 MiB. */
+#define LEAST_BYTES (0.0005 * 1024 * 1024)
 
 static const struct clp_column all[] = {
 #define CLP_COLUMN_ROW(name, title, width, format, value) \
@@ -79,6 +84,31 @@ void clp_columns_add_names(struct clp_buf *out)
         clp_buf_add_format(out, "%s%s", i == 0 ? "" : ",", all[i].name);
 }
 
+#define TELLS_IN_ALL (1 << 20)
+#define TELLS_EACH_TIME (64 << 10)
+#define TELLS_UNTIL_GROWN 0.25
+
+static bool allocated_tells(const struct clp_measures *measures)
+{
+    double allocated = (double)measures->allocated;
+
+    return measures->rss != 0 && allocated >= TELLS_IN_ALL &&
+           allocated >= TELLS_EACH_TIME * (double)measures->hits &&
+           (double)clp_measures_increment(measures) < TELLS_UNTIL_GROWN * allocated;
+}
+
+bool clp_columns_allocated_tells(const struct clp_profile *profile)
+{
+    struct clp_wire_rows rows;
+
+    for (uint32_t i = 0; i < profile->function_count; i++)
+        for (clp_wire_rows_start(&rows, profile, &profile->functions[i]); rows.at != NULL;
+             clp_wire_rows_next(&rows))
+            if (allocated_tells(&rows.at->measures))
+                return true;
+    return false;
+}
+
 double clp_column_share(double part, double total)
 {
     return part < total ? 100 * part / total : 100;
@@ -107,7 +137,8 @@ void clp_column_set_cell(const struct clp_column *column, const struct clp_colum
         clp_number_set_decimal(cell, value * scale->scalar / hits, column->width);
     else if (column->format == CLP_COLUMN_PERCENT && total != 0)
         clp_number_set_decimal(cell, clp_column_share(value, total), column->width);
-    else if (column->format == CLP_COLUMN_BYTES && measures->rss != 0)
+    else if (column->format == CLP_COLUMN_BYTES && measures->rss != 0 &&
+             (column->value == CLP_MEASURES_rss || fabs(value) >= LEAST_BYTES))
         clp_number_set_bytes(cell, value);
     else if (column->format == CLP_COLUMN_NUMBER && measures->rss != 0)
         clp_number_set_count(cell, (uint64_t)value, column->width);

@@ -89,6 +89,10 @@ size_t clp_widths_of(const struct clp_widths *widths, const struct clp_column *c
 /* Appends the names of all columns, with commas between. */
 void clp_columns_add_names(struct clp_buf *out);
 
+/* Does some line ask for memory of which its increment tells nothing: for 1 MiB or more in all, 64 KiB or more
+ * each time, and grow by less than a quarter of that? It gives it back, or never touches it. */
+bool clp_columns_allocated_tells(const struct clp_profile *profile);
+
 /* What cells are made with. */
 struct clp_column_scale {
     double scalar;  /* units of the Time column in a nanosecond */
@@ -96,7 +100,7 @@ struct clp_column_scale {
 };
 
 /* The text of a line's cell; `total` is the function's time. Empty where the measure was not taken, or
- * came in with a profile without it. */
+ * came in with a profile without it; and where bytes, other than what is resident, are 0 as printed. */
 void clp_column_set_cell(const struct clp_column *column, const struct clp_column_scale *scale,
                          const struct clp_measures *measures, double total,
                          struct clp_number *cell);

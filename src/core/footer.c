@@ -25,10 +25,10 @@ static void add_cost(struct footer *footer)
     if (meta->events == 0)
         return;
     struct clp_buf *out = next_part(footer);
-    clp_buf_add_format(out, "%llu events", (unsigned long long)meta->events);
+    clp_buf_add_format(out, "%llu event%s", (unsigned long long)meta->events, clp_buf_plural(meta->events));
     if (meta->overhead == 0)
         return;
-    clp_buf_add_format(out, " cost about %.2g s, ", (double)meta->overhead * 1e-9);
+    clp_buf_add_format(out, " cost%s about %.2g s, ", meta->events == 1 ? "s" : "", (double)meta->overhead * 1e-9);
     if (meta->overhead_error != 0)
         clp_buf_add_format(out, "give or take %.1g s, ", (double)meta->overhead_error * 1e-9);
     clp_buf_add_format(out, "%s the lines", footer->options->raw_times ? "left in" : "taken off");
@@ -74,7 +74,8 @@ static void add_memory(struct footer *footer)
         return;
     struct clp_buf *out = next_part(footer);
     add_memory_kind(out, meta->memory);
-    clp_buf_add_format(out, " read %llu times, ", (unsigned long long)meta->reads);
+    clp_buf_add_format(out, " read %llu time%s, ", (unsigned long long)meta->reads,
+                       clp_buf_plural(meta->reads));
     if (!meta->inexact_memory)
         clp_buf_add_text(out, "exact to the page");
     else if (meta->memory_step != 0)
@@ -86,26 +87,61 @@ static void add_memory(struct footer *footer)
                            (double)meta->own_bytes / (1024 * 1024));
 }
 
+/* How the numbers came about: the tracer, its events, the reads of memory. */
+static void add_details(struct footer *footer)
+{
+    const char *tracer = footer->meta->tracer;
+
+    if (tracer != NULL) {
+        clp_buf_add_text(footer->out, ", tracer ");
+        clp_shown_add_text(footer->out, tracer);
+    }
+    add_cost(footer);
+    add_memory(footer);
+    clp_buf_add_text(footer->out, ".");
+}
+
+/* What a reader has to know: that the times are without the profiler's cost, and what is unusual about memory. */
+static void add_sentences(const struct footer *footer)
+{
+    const struct clp_profile_meta *meta = footer->meta;
+    struct clp_buf *out = footer->out;
+
+    clp_buf_add_text(out, ".");
+    if (meta->events != 0 && meta->overhead != 0)
+        clp_buf_add_format(out, " Counting itself took about %.2g s, which the times above %s.",
+                           (double)meta->overhead * 1e-9,
+                           footer->options->raw_times ? "include" : "leave out");
+    if (!footer->options->memory || !meta->has_memory || meta->reads == 0)
+        return;
+    bool usual = meta->memory == NULL || strcmp(meta->memory, "rss") == 0;
+    if (!usual) {
+        clp_buf_add_text(out, " Memory is ");
+        add_memory_kind(out, meta->memory);
+        clp_buf_add_text(out, ".");
+    }
+    if (meta->inexact_memory && meta->memory_step != 0)
+        clp_buf_add_format(out, " Memory is counted in steps of %llu bytes.",
+                           (unsigned long long)meta->memory_step);
+    else if (meta->inexact_memory)
+        clp_buf_add_text(out, " Memory is not exact to the page.");
+}
+
 bool clp_footer_add(const struct clp_profile_meta *meta, const struct clp_footer_options *options,
                     struct clp_buf *out)
 {
     struct footer footer = {.meta = meta, .options = options, .out = out};
-    size_t start = out->used;
+    bool has_memory = options->memory && meta->has_memory && meta->reads != 0;
 
-    if (meta->tracer == NULL && meta->events == 0 && meta->reads == 0)
+    if (meta->tracer == NULL && meta->events == 0 && !has_memory)
         return false;
     if (options->memory)
         add_other_threads(meta, out);
     clp_buf_add_text(out, "Profiled by clineprof");
-    if (meta->tracer != NULL) {
-        clp_buf_add_text(out, ", tracer ");
-        clp_shown_add_text(out, meta->tracer);
-    }
-    add_cost(&footer);
-    add_memory(&footer);
-    clp_buf_add_text(out, ".\n");
-    if (meta->tracer != NULL || footer.parts)
-        return true;
-    clp_buf_cut(out, start);
-    return false;
+    if (options->details)
+        add_details(&footer);
+    else
+        add_sentences(&footer);
+    clp_buf_add_text(out, "\n");
+    return true;
 }

@@ -10,6 +10,7 @@
 struct clp_footer_options {
     bool raw_times; /* are the profiler's costs left in the times shown? */
     bool memory;    /* does the report show memory? */
+    bool details;   /* the tracer, its events, the reads of memory, in place of two sentences */
 };
 
 /* Appends them. False when there is nothing to say. */

@@ -238,7 +238,8 @@ clp_status clp_github_add_summary(const struct clp_comparison *comparison, const
     for (size_t i = 0; i < list.count && i < top; i++)
         add_function(comparison, folder, &comparison->functions[list.places[i]], out);
     if (list.count > top)
-        clp_buf_add_format(out, "\n%zu more functions changed.\n", list.count - top);
+        clp_buf_add_format(out, "\n%zu more function%s changed.\n", list.count - top,
+                           clp_buf_plural(list.count - top));
     clp_buf_add_text(out, "\n");
     clp_comparison_list_clear(&list, comparison->mem);
     return out->failed ? CLP_NO_MEMORY : CLP_OK;

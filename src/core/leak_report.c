@@ -103,7 +103,7 @@ void clp_leak_report_text(const struct clp_profile *profile, const char *folder,
     struct found *all = count != 0 ? collect(profile, count, out->mem) : NULL;
 
     if (count != 0)
-        clp_buf_add_format(out, "\nLeaks: %zu %s\n", count, count == 1 ? "line" : "lines");
+        clp_buf_add_format(out, "\nLeaks: %zu line%s\n", count, clp_buf_plural(count));
     for (size_t i = 0; all != NULL && i < count; i++)
         add_leak(out, &all[i], folder);
     clp_mem_free(out->mem, all, count, sizeof *all);

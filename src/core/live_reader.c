@@ -71,7 +71,7 @@ static clp_status check_header(struct clp_live_reader *reader)
         return refuse(reader, CLP_TOO_NEW, &header->version, NULL);
     if (header->version != CLP_LIVE_VERSION || header->layout != clp_live_layout())
         return refuse(reader, CLP_UNSUPPORTED, &header->version,
-                      "a live file is read by the clineprof that wrote it, this is another");
+                      "another version of clineprof wrote this live file, and only that one reads it");
     if (!is_sane(header))
         return refuse(reader, CLP_CORRUPT, header->magic, "in its header");
     if (header->bytes > reader->count)

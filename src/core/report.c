@@ -203,13 +203,19 @@ static int64_t find_head_end(const struct clp_profile_function *function)
 
 /* ---- the table of a function ---- */
 
+/* From 3.11 on the interpreter runs an empty file on line 0, which no file has: it is shown at line 1. */
+static bool is_of_empty_file(const struct body *body)
+{
+    return body->function->line_count == 1 && body->rows.at != NULL && body->rows.at->line == 0;
+}
+
 static void add_row(struct report *report, struct body *body, struct clp_span contents)
 {
     const struct clp_table_row *row = NULL;
     bool running = false;
     int64_t line = body->line++;
 
-    if (body->rows.at != NULL && body->rows.at->line == line) {
+    if (body->rows.at != NULL && (body->rows.at->line == line || is_of_empty_file(body))) {
         running = body->rows.at->running;
         row = keeps_rows(body->function) ? &report->table.rows[body->rows.next - 1]
                                          : set_row(report, body);
@@ -244,7 +250,7 @@ static void add_bare_rows(struct report *report, struct body *body)
     if (body->rows.at == NULL)
         add_row(report, body, no_contents);
     while (body->rows.at != NULL) {
-        int64_t gap = body->rows.at->line - body->line;
+        int64_t gap = is_of_empty_file(body) ? 0 : body->rows.at->line - body->line;
         if (gap > report->blanks_left)
             break;
         report->blanks_left -= gap;
@@ -258,7 +264,8 @@ static void add_rows(struct report *report, struct body *body)
     const struct clp_profile_function *function = body->function;
     struct clp_span rest = {function->source, function->source_bytes}, line;
 
-    add_lone_rows(report, body, function->first_line);
+    if (!is_of_empty_file(body))
+        add_lone_rows(report, body, function->first_line);
     body->line = function->first_line;
     if (function->source == NULL)
         add_bare_rows(report, body);
@@ -354,7 +361,8 @@ static void add_summary(struct report *report)
 static void add_footer(struct report *report)
 {
     struct clp_footer_options options = {.raw_times = report->scale.raw_times,
-                                         .memory = report->memory};
+                                         .memory = report->memory,
+                                         .details = report->options->footer_details};
     size_t start = report->out->used;
 
     if (report->options->summarize)
@@ -407,11 +415,13 @@ static clp_status add_report(struct report *report)
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
 }
 
-/* By --self, and with memory. */
-static const char *const usual_columns[2][2] = {
-    {"hits,time,per-hit,percent", "hits,time,per-hit,percent,mem,increment"},
+/* By --self; without memory, with it, and with what was allocated. */
+static const char *const usual_columns[2][3] = {
+    {"hits,time,per-hit,percent", "hits,time,per-hit,percent,mem,increment",
+     "hits,time,per-hit,percent,mem,increment,allocated"},
     {"hits,time,per-hit,percent,self,self-percent",
-     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment"},
+     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment",
+     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment,allocated"},
 };
 
 static void choose_columns(struct report *report)
@@ -421,8 +431,11 @@ static void choose_columns(struct report *report)
     size_t bytes;
 
     report->columns = options->columns;
-    if (report->columns.count == 0)
-        (void)clp_columns_parse(&report->columns, usual_columns[options->self][memory], &bytes);
+    if (report->columns.count == 0) {
+        bool allocated = memory && clp_columns_allocated_tells(report->profile);
+        (void)clp_columns_parse(&report->columns, usual_columns[options->self][memory + allocated],
+                                &bytes);
+    }
     for (size_t i = 0; i < report->columns.count; i++)
         report->memory |= clp_column_is_memory(report->columns.items[i]);
 }

@@ -329,6 +329,8 @@ static uint32_t find_text(struct clp_recorder *recorder, PyFrameObject *frame, P
     if (find_place(recorder, (PyObject *)code, name, PyFrame_GetLineNumber(frame)) != NULL)
         return CLP_TEXT_NONE;
     PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
+    if (globals == NULL)
+        PyErr_Clear(); /* no memory for them: the search does without */
     uint32_t text = clp_text_search(recorder, code, globals, false);
 
     Py_XDECREF(globals);

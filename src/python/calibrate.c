@@ -123,7 +123,7 @@ static bool select_named(struct clp_window *window, PyObject *names, const char 
     PyObject *function = get(names, name);
     PyObject *text = PyUnicode_FromString(name);
     bool done = function != NULL && text != NULL &&
-                clp_tracer_select(window, function, text);
+                clp_tracer_select(window, function, text, false);
 
     Py_XDECREF(text);
     return done;

@@ -327,6 +327,16 @@ static inline bool clp_compat_is_main(void)
     return PyInterpreterState_Get() == PyInterpreterState_Main();
 }
 
+/* The length of the code's instructions, in units of two bytes. */
+static inline size_t clp_compat_code_units(PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return (size_t)Py_SIZE(code);
+#else
+    return (size_t)PyBytes_GET_SIZE(code->co_code) / 2;
+#endif
+}
+
 /* Is this interpreter one that clineprof measures rightly? NULL or why not. */
 static inline const char *clp_compat_refusal(void)
 {

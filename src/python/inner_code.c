@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "inner_code.h"
+#if PY_VERSION_HEX < 0x030B0000
+#include <opcode.h>
+#endif
 
 /* Owned; *changed when they differ. */
 static PyObject *replaced_constants(PyObject *constants, clp_inner_code_use *replace, void *data,
@@ -30,4 +33,61 @@ PyObject *clp_inner_code_replaced(PyObject *code, clp_inner_code_use *replace, v
 
     Py_XDECREF(constants);
     return copy;
+}
+
+#if PY_VERSION_HEX < 0x030B0000
+
+/* Does the code declare the name global? What it defines by that name is the module's. */
+static bool declares_global(PyCodeObject *code, PyObject *name)
+{
+    const unsigned char *bytes = (const unsigned char *)PyBytes_AS_STRING(code->co_code);
+    Py_ssize_t count = PyTuple_GET_SIZE(code->co_names), argument = 0;
+
+    for (Py_ssize_t i = 0; i + 1 < PyBytes_GET_SIZE(code->co_code); i += 2) {
+        argument = argument << 8 | bytes[i + 1];
+        if (bytes[i] == EXTENDED_ARG)
+            continue;
+        if (bytes[i] == STORE_GLOBAL && argument < count &&
+            PyUnicode_Compare(PyTuple_GET_ITEM(code->co_names, argument), name) == 0)
+            return true;
+        argument = 0;
+    }
+    return false;
+}
+
+/* 3.10 tells functions their qualified names, not code. */
+PyObject *clp_inner_code_name(PyCodeObject *code, PyCodeObject *within, PyObject *name_within)
+{
+    if (within == NULL || declares_global(within, code->co_name))
+        return Py_NewRef(code->co_name);
+    if ((within->co_flags & CO_OPTIMIZED) != 0)
+        return PyUnicode_FromFormat("%U.<locals>.%U", name_within, code->co_name);
+    if (PyUnicode_CompareWithASCIIString(name_within, "<module>") == 0)
+        return Py_NewRef(code->co_name);
+    return PyUnicode_FromFormat("%U.%U", name_within, code->co_name);
+}
+
+#else
+
+PyObject *clp_inner_code_name(PyCodeObject *code, PyCodeObject *within, PyObject *name_within)
+{
+    (void)within, (void)name_within;
+    return Py_NewRef(code->co_qualname);
+}
+
+#endif
+
+bool clp_inner_code_is_part_of_line(PyCodeObject *code)
+{
+    static const char *const names[] = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"};
+    size_t units = clp_compat_code_units(code);
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names && !is; i++)
+        is = PyUnicode_CompareWithASCIIString(code->co_name, names[i]) == 0;
+    for (size_t at = 0; at < units && is; at++) {
+        int line = PyCode_Addr2Line(code, (int)at * 2);
+        is = line < 0 || line == code->co_firstlineno;
+    }
+    return is;
 }

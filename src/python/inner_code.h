@@ -14,4 +14,12 @@ typedef PyObject *clp_inner_code_use(void *data, PyObject *inner);
  * NULL with an exception set. */
 PyObject *clp_inner_code_replaced(PyObject *code, clp_inner_code_use *replace, void *data);
 
+/* The qualified name of code that lies within other code, or of a module's (NULL and NULL). New; NULL with an
+ * exception set. */
+PyObject *clp_inner_code_name(PyCodeObject *code, PyCodeObject *within, PyObject *name_within);
+
+/* Is it a comprehension or a generator expression that stands on one line? That line has its time and memory,
+ * and its table would tell no more. Since 3.12 most comprehensions are no code of their own anyway. */
+bool clp_inner_code_is_part_of_line(PyCodeObject *code);
+
 #endif

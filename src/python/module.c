@@ -153,6 +153,9 @@ static PyMethodDef module_methods[] = {
     {"main", module_main, METH_VARARGS,
      "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
      "viewer (kind 'view'); raises SystemExit with the exit code."},
+    {"interpreter", clp_run_interpreter, METH_VARARGS,
+     "interpreter(words, active, usual)\n--\n\nThe path of the interpreter that this command line of ckernprof wants:\n"
+     "--python's; with `active` that of the active virtual environment; else the usual one."},
     {"together", clp_together_begin, METH_VARARGS,
      "together(profiler, outfile, rights, own_name, family, command, is_server)\n--\n\nThis process and those that it\n"
      "starts count together; clineprof._together does the rest. None where that cannot be."},

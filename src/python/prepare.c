@@ -2,9 +2,6 @@
 #include "prepare.h"
 #include "decorators.h"
 #include "inner_code.h"
-#if PY_VERSION_HEX < 0x030B0000
-#include <opcode.h>
-#endif
 
 struct preparation {
     struct clp_window *window;
@@ -13,61 +10,11 @@ struct preparation {
     uint32_t text; /* the number of the source text, where it is wanted */
 };
 
-/* ---- names ---- */
-
-#if PY_VERSION_HEX < 0x030B0000
-
-/* Does the code declare the name global? What it defines by that name is the module's. */
-static bool declares_global(PyCodeObject *code, PyObject *name)
-{
-    const unsigned char *bytes = (const unsigned char *)PyBytes_AS_STRING(code->co_code);
-    Py_ssize_t count = PyTuple_GET_SIZE(code->co_names), argument = 0;
-
-    for (Py_ssize_t i = 0; i + 1 < PyBytes_GET_SIZE(code->co_code); i += 2) {
-        argument = argument << 8 | bytes[i + 1];
-        if (bytes[i] == EXTENDED_ARG)
-            continue;
-        if (bytes[i] == STORE_GLOBAL && argument < count &&
-            PyUnicode_Compare(PyTuple_GET_ITEM(code->co_names, argument), name) == 0)
-            return true;
-        argument = 0;
-    }
-    return false;
-}
-
-/* 3.10 tells functions their qualified names, not code. */
-static PyObject *qualified_name(PyCodeObject *code, PyCodeObject *within, PyObject *name_within)
-{
-    if (within == NULL || declares_global(within, code->co_name))
-        return Py_NewRef(code->co_name);
-    if ((within->co_flags & CO_OPTIMIZED) != 0)
-        return PyUnicode_FromFormat("%U.<locals>.%U", name_within, code->co_name);
-    if (PyUnicode_CompareWithASCIIString(name_within, "<module>") == 0)
-        return Py_NewRef(code->co_name);
-    return PyUnicode_FromFormat("%U.%U", name_within, code->co_name);
-}
-
-#else
-
-static PyObject *qualified_name(PyCodeObject *code, PyCodeObject *within, PyObject *name_within)
-{
-    (void)within, (void)name_within;
-    return Py_NewRef(code->co_qualname);
-}
-
-#endif
-
 /* ---- what is to be done ---- */
 
 static bool chooses(const struct preparation *preparation, PyCodeObject *code, PyObject *name)
 {
-    const struct clp_chooser *chooser = preparation->chooser;
-    const char *text = chooser != NULL ? PyUnicode_AsUTF8(name) : NULL;
-
-    if (text != NULL)
-        return chooser->chooses(chooser->data, code, text);
-    PyErr_Clear(); /* a name with half a surrogate pair is nobody's */
-    return false;
+    return preparation->chooser != NULL && clp_chooser_takes(preparation->chooser, code, name);
 }
 
 /* Most code says nothing of `profile`, and neither does code within it. */
@@ -122,29 +69,42 @@ static bool is_decorated(const struct clp_decorators *decorators, PyCodeObject *
 
 enum treatment { LEAVE, PROBE, SELECT };
 
-static enum treatment treatment_of(const struct preparation *preparation, PyCodeObject *code,
-                                   PyObject *name, const struct clp_decorators *decorators)
+/* Where code lies that is treated. */
+struct within {
+    const struct preparation *preparation;
+    PyCodeObject *code;
+    PyObject *name;
+    bool is_marked; /* it is decorated with `profile`, or lies within code that is */
+    struct clp_decorators decorators;
+};
+
+/* Is the code marked, by its own decorator or by that of code that it lies within? */
+static bool is_marked(const struct within *within, PyCodeObject *code, PyObject *name)
 {
-    if (chooses(preparation, code, name))
-        return SELECT;
-    return preparation->recorder->tracer->install != NULL && is_decorated(decorators, code) ? PROBE
-                                                                                            : LEAVE;
+    return is_decorated(&within->decorators, code) ||
+           (within->is_marked &&
+            clp_window_wants_within(within->preparation->window, code, name));
 }
 
-static PyObject *prepared(const struct preparation *preparation, PyObject *code, PyObject *name);
+static PyObject *prepared(const struct preparation *preparation, PyObject *code, PyObject *name,
+                          bool is_marked);
 
 /* The code as it is to run, and all code within it. Owned. */
-static PyObject *treated(const struct preparation *preparation, PyObject *code, PyObject *name,
-                         const struct clp_decorators *decorators)
+static PyObject *treated(const struct within *within, PyObject *code, PyObject *name)
 {
-    enum treatment treatment = treatment_of(preparation, (PyCodeObject *)code, name, decorators);
+    const struct preparation *preparation = within->preparation;
+    bool marked = is_marked(within, (PyCodeObject *)code, name);
+    bool probes = marked && preparation->recorder->tracer->install != NULL;
+    enum treatment treatment = chooses(preparation, (PyCodeObject *)code, name) ? SELECT
+                               : probes                                         ? PROBE
+                                                                                : LEAVE;
     struct clp_selected *announced = NULL;
 
     if (treatment == SELECT)
         announced = clp_tracer_announce_code(preparation->window, code, name, preparation->text);
     if (treatment == SELECT && announced == NULL)
         return NULL;
-    PyObject *inner = prepared(preparation, code, name);
+    PyObject *inner = prepared(preparation, code, name, marked);
     if (inner == NULL)
         clp_recorder_drop_selected(announced);
     if (inner == NULL || treatment == LEAVE)
@@ -158,31 +118,23 @@ static PyObject *treated(const struct preparation *preparation, PyObject *code, 
 
 /* ---- code and the code within it ---- */
 
-/* Where code lies that is treated. */
-struct within {
-    const struct preparation *preparation;
-    PyCodeObject *code;
-    PyObject *name;
-    struct clp_decorators decorators;
-};
-
 static PyObject *treated_within(void *data, PyObject *inner)
 {
     const struct within *within = data;
-    PyObject *name = qualified_name((PyCodeObject *)inner, within->code, within->name);
-    PyObject *new =
-        name != NULL ? treated(within->preparation, inner, name, &within->decorators) : NULL;
+    PyObject *name = clp_inner_code_name((PyCodeObject *)inner, within->code, within->name);
+    PyObject *new = name != NULL ? treated(within, inner, name) : NULL;
 
     Py_XDECREF(name);
     return new;
 }
 
 /* The code with all code within it treated, but not itself. Owned. */
-static PyObject *prepared(const struct preparation *preparation, PyObject *code, PyObject *name)
+static PyObject *prepared(const struct preparation *preparation, PyObject *code, PyObject *name,
+                          bool is_marked)
 {
-    struct within within = {preparation, (PyCodeObject *)code, name, {0}};
+    struct within within = {preparation, (PyCodeObject *)code, name, is_marked, {0}};
 
-    if (is_untouched(preparation, within.code))
+    if (!is_marked && is_untouched(preparation, within.code))
         return Py_NewRef(code);
     clp_decorators_init(&within.decorators, preparation->recorder, within.code);
     PyObject *new = clp_inner_code_replaced(code, treated_within, &within);
@@ -192,9 +144,9 @@ static PyObject *prepared(const struct preparation *preparation, PyObject *code,
 
 static PyObject *prepare_code(const struct preparation *preparation, PyObject *code)
 {
-    const struct clp_decorators nothing = {0};
-    PyObject *name = qualified_name((PyCodeObject *)code, NULL, NULL);
-    PyObject *new = name != NULL ? treated(preparation, code, name, &nothing) : NULL;
+    const struct within nothing = {.preparation = preparation};
+    PyObject *name = clp_inner_code_name((PyCodeObject *)code, NULL, NULL);
+    PyObject *new = name != NULL ? treated(&nothing, code, name) : NULL;
 
     Py_XDECREF(name);
     return new;
@@ -243,13 +195,14 @@ static bool prepare_function(const struct preparation *preparation, PyObject *fu
     bool done = false;
 
     if (name != NULL && PyUnicode_Check(name))
-        new = prepared(preparation, code, name);
+        new = prepared(preparation, code, name, false);
     if (new != NULL)
         done = new == code || PyObject_SetAttrString(function, "__code__", new) == 0;
     if (done && new != NULL && chooses(preparation, (PyCodeObject *)code, name)) {
         Py_CLEAR(code); /* whoever holds it makes it shared (shared.h) */
         Py_CLEAR(new);
-        done = clp_tracer_select_within(preparation->window, function, name, preparation->text);
+        done = clp_tracer_select_within(preparation->window, function, name, preparation->text,
+                                        false);
     }
     Py_XDECREF(new);
     Py_XDECREF(name);

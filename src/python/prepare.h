@@ -7,13 +7,6 @@
 
 #include "tracer.h"
 
-/* Which code of a module is selected. */
-struct clp_chooser {
-    /* Is the code with this qualified name ("Class.method", "f.<locals>.g", "<module>")? */
-    bool (*chooses)(void *data, PyCodeObject *code, const char *name);
-    void *data;
-};
-
 /* The code to run in the place of this one, a module's, a new reference: what the chooser chooses in
  * it is selected, and functions that are decorated with `profile` have probes, which record nothing
  * until they are selected. Without a chooser (NULL) only the latter. `globals` lead to the module's source

@@ -428,15 +428,20 @@ static PyObject *new_probe(const struct state *state, struct clp_selected *selec
 
 /* ---- copies of code ---- */
 
-/* The constants of the code, and the probes behind them. */
+/* The constants of the code, selected code among them with its probes, and the probes behind them. */
 static PyObject *with_probes(const struct state *state, PyCodeObject *code,
                              struct clp_selected *selected, const struct clp_rewritten *rewritten)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(code->co_consts);
     PyObject *constants = PyTuple_New(count + (Py_ssize_t)rewritten->probe_count);
 
-    for (Py_ssize_t i = 0; constants != NULL && i < count; i++)
-        PyTuple_SET_ITEM(constants, i, Py_NewRef(PyTuple_GET_ITEM(code->co_consts, i)));
+    for (Py_ssize_t i = 0; constants != NULL && i < count; i++) {
+        PyObject *item = clp_tracer_inner_code(selected->recorder, PyTuple_GET_ITEM(code->co_consts, i));
+        if (item == NULL)
+            Py_CLEAR(constants);
+        else
+            PyTuple_SET_ITEM(constants, i, item);
+    }
     for (size_t i = 0; constants != NULL && i < rewritten->probe_count; i++) {
         PyObject *probe = new_probe(state, selected, rewritten->probes[i]);
         if (probe == NULL)

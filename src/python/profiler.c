@@ -7,6 +7,7 @@
 #include "setup.h"
 #include "tracer.h"
 #include "with_block.h"
+#include <structmember.h>
 
 static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
@@ -31,6 +32,10 @@ static void profiler_free(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
 
     PyObject_GC_UnTrack(self);
+    if (clp_profiler_of(self)->weak_references != NULL)
+        PyObject_ClearWeakRefs(self);
+    Py_CLEAR(clp_profiler_of(self)->left_out);
+    Py_CLEAR(clp_profiler_of(self)->destination);
     clp_setup_undo(clp_profiler_of(self));
     Py_CLEAR(clp_profiler_of(self)->block_type);
     type->tp_free(self);
@@ -79,41 +84,70 @@ static struct clp_window *window_of(PyObject *self)
     return clp_window_is_there(window) ? window : NULL;
 }
 
-static int select_untimed(struct clp_profiler *self, PyObject *object)
+static int select_untimed(PyObject *self, PyObject *object, bool with_inner)
 {
-    struct clp_recorder *recorder = self->window.recorder;
+    struct clp_profiler *profiler = clp_profiler_of(self);
+    struct clp_recorder *recorder = profiler->window.recorder;
     struct clp_own_work work = clp_own_work_begin(recorder);
-    int found = clp_select_object(&self->window, object);
+    struct clp_selecting selecting = {with_inner, with_inner ? self : NULL, profiler->left_out};
+    int found = clp_select_object(&profiler->window, object, &selecting);
 
     clp_own_work_end(recorder, work);
     return found;
 }
 
 /* Behind the program's end finalisers and daemon threads go on. */
-static PyObject *profiler_select(PyObject *self, PyObject *object)
+static PyObject *profiler_select(PyObject *self, PyObject *object, bool with_inner)
 {
     int found = 1;
 
     if (window_of(self) == NULL)
         return NULL;
     if (!clp_profiler_of(self)->ended)
-        found = select_untimed(clp_profiler_of(self), object);
+        found = select_untimed(self, object, with_inner);
     if (found < 0 || (found == 0 && !warn_not_code(object)))
         return NULL;
     return Py_NewRef(object);
 }
 
+static PyObject *profiler_add(PyObject *self, PyObject *object)
+{
+    return profiler_select(self, object, false);
+}
+
+/* memory_profiler's `profile` is called with where its tables go, and how they look. Here they are a report of
+ * the end, with options of its own. */
 static PyObject *profiler_call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    PyObject *object;
+    static char *names[] = {"", "stream", "precision", "backend", NULL};
+    PyObject *object = NULL, *stream = Py_None, *ignored;
 
-    if (keywords != NULL && PyDict_GET_SIZE(keywords) != 0) {
-        PyErr_SetString(PyExc_TypeError, "profile() takes no keyword arguments");
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$OOO:profile", names, &object, &stream,
+                                     &ignored, &ignored))
         return NULL;
+    if (stream != Py_None &&
+        PyErr_WarnEx(PyExc_RuntimeWarning, "clineprof: profile(stream=..) writes nothing there; the tables "
+                                           "come at the end of the run", level_of_user()) < 0)
+        return NULL;
+    return object != NULL ? profiler_select(self, object, true) : Py_NewRef(self);
+}
+
+/* The function that has the code, and those within it. */
+static bool remove_code(struct clp_window *window, PyCodeObject *code)
+{
+    const struct clp_selected *selected = clp_recorder_selected(window->recorder, (PyObject *)code);
+    PyObject *constants = Py_NewRef(selected != NULL && selected->original != NULL
+                                        ? ((PyCodeObject *)selected->original)->co_consts
+                                        : code->co_consts);
+    bool done = selected == NULL || selected->function == CLP_UNSELECTED ||
+                clp_window_remove(window, selected->function);
+
+    for (Py_ssize_t i = 0; done && i < PyTuple_GET_SIZE(constants); i++) {
+        PyObject *item = PyTuple_GET_ITEM(constants, i);
+        done = !PyCode_Check(item) || remove_code(window, (PyCodeObject *)item);
     }
-    if (!PyArg_UnpackTuple(arguments, "profile", 1, 1, &object))
-        return NULL;
-    return profiler_select(self, object);
+    Py_DECREF(constants);
+    return done;
 }
 
 static PyObject *profiler_remove(PyObject *self, PyObject *function)
@@ -125,12 +159,10 @@ static PyObject *profiler_remove(PyObject *self, PyObject *function)
     struct clp_window *window = window_of(self);
     if (window == NULL)
         return NULL;
-    const struct clp_selected *selected =
-        clp_recorder_selected(window->recorder, PyFunction_GetCode(function));
-    if (selected != NULL && selected->function != CLP_UNSELECTED &&
-        !clp_window_remove(window, selected->function))
-        return NULL;
-    Py_RETURN_NONE;
+    PyObject *code = Py_NewRef(PyFunction_GetCode(function));
+    bool done = remove_code(window, (PyCodeObject *)code);
+    Py_DECREF(code);
+    return done ? Py_NewRef(Py_None) : NULL;
 }
 
 /* ---- windows ---- */
@@ -171,6 +203,28 @@ static bool shut_gate(struct clp_window *window)
     return clp_window_set_gate(window, false);
 }
 
+static bool pause_counting(struct clp_window *window)
+{
+    return clp_window_set_pause(window, true);
+}
+
+static bool resume_counting(struct clp_window *window)
+{
+    return clp_window_set_pause(window, false);
+}
+
+static PyObject *profiler_pause(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return untimed(self, pause_counting);
+}
+
+static PyObject *profiler_resume(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return untimed(self, resume_counting);
+}
+
 static PyObject *profiler_gate(PyObject *self, PyObject *open)
 {
     int wanted = PyObject_IsTrue(open);
@@ -203,6 +257,48 @@ static PyObject *profiler_close(PyObject *self, PyObject *nothing)
     (void)nothing;
     clp_setup_undo(clp_profiler_of(self));
     Py_RETURN_NONE;
+}
+
+static const char *state_of(const struct clp_profiler *self)
+{
+    const struct clp_window *window = &self->window;
+
+    if (window->recorder == NULL || window->gone)
+        return "closed";
+    if (self->ended)
+        return "ended";
+    if (!window->open)
+        return "stopped";
+    return window->paused ? "paused" : window->shut ? "its gate is shut" : "counting";
+}
+
+/* "counting, tracer probe, 3 functions, for 'x.lprof'" */
+static PyObject *profiler_summary(PyObject *self, void *nothing)
+{
+    const struct clp_profiler *profiler = clp_profiler_of(self);
+    const struct clp_recorder *recorder = profiler->window.recorder;
+    const char *state = state_of(profiler);
+    size_t count = 0;
+
+    (void)nothing;
+    if (recorder == NULL || recorder->tracer == NULL)
+        return PyUnicode_FromString(state);
+    for (size_t i = 0; i < profiler->window.view.count; i++)
+        count += profiler->window.view.items[i].selected;
+    PyObject *text = PyUnicode_FromFormat("%s, tracer %s, %zu function%s", state, recorder->tracer->name,
+                                          count, count == 1 ? "" : "s");
+    if (text != NULL && profiler->destination != NULL)
+        Py_SETREF(text, PyUnicode_FromFormat("%U, for %R", text, profiler->destination));
+    return text;
+}
+
+static PyObject *profiler_repr(PyObject *self)
+{
+    PyObject *summary = profiler_summary(self, NULL);
+    PyObject *text = summary != NULL ? PyUnicode_FromFormat("<clineprof.Profiler: %U>", summary) : NULL;
+
+    Py_XDECREF(summary);
+    return text;
 }
 
 static PyObject *profiler_running(PyObject *self, void *nothing)
@@ -380,6 +476,11 @@ static PyMethodDef profiler_methods[] = {
     {"gate", profiler_gate, METH_O,
      "gate(open)\n--\n\nWhile the gate is not open nothing counts, as after stop(); but code is not\n"
      "exchanged: quick to switch, and a line costs some nanoseconds meanwhile."},
+    {"pause", profiler_pause, METH_NOARGS,
+     "pause()\n--\n\nNothing counts, in any thread, until resume(), whatever start() and gate() do meanwhile.\n"
+     "However often it is called, one resume() ends it. As cheap as gate()."},
+    {"resume", profiler_resume, METH_NOARGS,
+     "resume()\n--\n\nCounting goes on as start() and gate() have it."},
     {"reset", profiler_reset, METH_NOARGS,
      "reset()\n--\n\nForgets all numbers. Functions stay selected, the window stays as it is."},
     {"close", profiler_close, METH_NOARGS,
@@ -398,12 +499,13 @@ static PyMethodDef profiler_methods[] = {
      "stop_leaks()\n--\n\nBlocks are only counted from now on."},
     {"checkpoint", profiler_checkpoint, METH_NOARGS,
      "checkpoint()\n--\n\nAn epoch is over."},
-    {"add_function", profiler_select, METH_O,
-     "add_function(function)\n--\n\nSelects a function, or what is in a method, property, partial, class ..;\n"
-     "the same as calling the profiler. Returns its argument. RuntimeWarning: it is not Python code."},
+    {"add_function", profiler_add, METH_O,
+     "add_function(function)\n--\n\nSelects a function, or what is in a method, property, partial, class ..,\n"
+     "but not what is defined in its body; calling the profiler selects that, too. Returns its argument.\n"
+     "RuntimeWarning: it is not Python code."},
     {"remove_function", profiler_remove, METH_O,
-     "remove_function(function)\n--\n\nTakes the function off, and all that were made of the same code. What was\n"
-     "counted stays. When no other Profiler has it, it gets its own code back.\n"
+     "remove_function(function)\n--\n\nTakes the function off, what is defined in it, and all that were made of the\n"
+     "same code. What was counted stays. When no other Profiler has it, it gets its own code back.\n"
      "TypeError: it is no Python function."},
     {"enable", profiler_nothing, METH_NOARGS, "Selected functions are always measured."},
     {"disable", profiler_nothing, METH_NOARGS, "Selected functions are always measured."},
@@ -421,7 +523,13 @@ static PyMethodDef profiler_methods[] = {
 
 static PyGetSetDef profiler_attributes[] = {
     {"running", profiler_running, NULL, "Is the window open (start, stop)?", NULL},
+    {"_summary", profiler_summary, NULL, "What its repr() tells.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef profiler_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct clp_profiler, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
 };
 
 static PyType_Slot profiler_slots[] = {
@@ -443,8 +551,10 @@ static PyType_Slot profiler_slots[] = {
     {Py_tp_dealloc, profiler_free},
     {Py_tp_traverse, profiler_traverse},
     {Py_tp_call, profiler_call},
+    {Py_tp_repr, profiler_repr},
     {Py_tp_methods, profiler_methods},
     {Py_tp_getset, profiler_attributes},
+    {Py_tp_members, profiler_members},
     {0, NULL},
 };
 

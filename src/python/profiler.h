@@ -65,6 +65,18 @@ bool clp_profiler_exchanges_code(PyObject *profiler);
 bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
                                    const struct clp_chooser *chooser);
 
+/* For its repr(): the file that its numbers will be written to. Without memory it tells of none. */
+void clp_profiler_note_destination(PyObject *profiler, const char *path);
+
+/* What within functions that are decorated with it is selected; borrowed for good. */
+void clp_profiler_choose_within(PyObject *profiler, const struct clp_chooser *chooser);
+
+/* From now on a line is kept for each class of which functions are left out. False with an exception set. */
+bool clp_profiler_note_left_out(PyObject *profiler);
+
+/* Those lines, a borrowed list; NULL: none are kept. */
+PyObject *clp_profiler_left_out(PyObject *profiler);
+
 /* clp_text_search_know. */
 bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes);
 

@@ -14,6 +14,9 @@ struct clp_profiler {
     PyObject_HEAD
     struct clp_window window; /* its `recorder` is NULL until it is set up, and after close() */
     PyTypeObject *block_type; /* owned; NULL before the first block */
+    PyObject *weak_references; /* the interpreter's */
+    PyObject *destination; /* owned: the file that its numbers are written to, for its repr(); or NULL */
+    PyObject *left_out; /* owned: select.h's lines about classes, a list; NULL: nobody wants them */
     bool has_heap;
     bool ended;               /* the program is over: nothing more is selected */
     double started;           /* seconds since 1970 */

@@ -75,6 +75,31 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
     (void)snprintf(header->tracer, sizeof header->tracer, "%s", recorder->tracer->name);
 }
 
+void clp_profiler_note_destination(PyObject *profiler, const char *path)
+{
+    Py_XSETREF(clp_profiler_of(profiler)->destination, PyUnicode_DecodeFSDefault(path));
+    PyErr_Clear();
+}
+
+void clp_profiler_choose_within(PyObject *profiler, const struct clp_chooser *chooser)
+{
+    clp_profiler_of(profiler)->window.within = chooser;
+}
+
+bool clp_profiler_note_left_out(PyObject *profiler)
+{
+    struct clp_profiler *self = clp_profiler_of(profiler);
+
+    if (self->left_out == NULL)
+        self->left_out = PyList_New(0);
+    return self->left_out != NULL;
+}
+
+PyObject *clp_profiler_left_out(PyObject *profiler)
+{
+    return clp_profiler_of(profiler)->left_out;
+}
+
 bool clp_profiler_may_go_live(PyObject *profiler)
 {
     const struct clp_recorder *recorder = clp_setup_recorder();

@@ -54,14 +54,6 @@ static const struct reader *asking(void)
 
 /* ---- code without probes ---- */
 
-/* The code as it was before probes, and all code within it. Owned; NULL with an exception set. */
-static PyObject *plain_code(void *recorder, PyObject *code)
-{
-    const struct clp_selected *copy = clp_recorder_probes(recorder, code);
-
-    return clp_inner_code_replaced(copy != NULL ? copy->original : code, plain_code, recorder);
-}
-
 /* Lines of this code run elsewhere from now on, too. */
 static void note_compiler(struct clp_recorder *recorder, struct clp_selected *selected,
                           const char *compiler)
@@ -71,6 +63,32 @@ static void note_compiler(struct clp_recorder *recorder, struct clp_selected *se
     selected->compiler = compiler;
     if (selected->function != CLP_UNSELECTED)
         recorder->engine.functions.items[selected->function].compiler = compiler;
+}
+
+/* Who reads code; `compiler` may be NULL. */
+struct reading {
+    struct clp_recorder *recorder;
+    const char *compiler;
+};
+
+static PyObject *plain_within(void *data, PyObject *code)
+{
+    const struct reading *reading = data;
+    struct clp_selected *selected = clp_recorder_selected(reading->recorder, code);
+    const struct clp_selected *copy = clp_recorder_probes(reading->recorder, code);
+
+    if (selected != NULL)
+        note_compiler(reading->recorder, selected, reading->compiler);
+    return clp_inner_code_replaced(copy != NULL ? copy->original : code, plain_within, data);
+}
+
+/* The code as it was before probes, and all code within it, which is compiled with it. Owned; NULL with an
+ * exception set. */
+static PyObject *plain_code(PyObject *code, const char *compiler)
+{
+    struct reading reading = {watcher, compiler};
+
+    return plain_within(&reading, code);
 }
 
 /* ---- the attributes ---- */
@@ -89,16 +107,13 @@ static struct attribute {
 static PyObject *shown(PyObject *code)
 {
     const struct reader *reader = NULL;
-    struct clp_selected *selected = NULL;
 
-    if (code != NULL && PyCode_Check(code) && clp_compat_is_main())
-        selected = clp_recorder_selected(watcher, code);
-    if (selected != NULL)
+    if (code != NULL && PyCode_Check(code) && clp_compat_is_main() &&
+        clp_recorder_selected(watcher, code) != NULL)
         reader = asking();
     if (reader == NULL)
         return code;
-    note_compiler(watcher, selected, reader->compiler);
-    PyObject *plain = plain_code(watcher, code);
+    PyObject *plain = plain_code(code, reader->compiler);
     Py_DECREF(code);
     return plain;
 }
@@ -142,15 +157,11 @@ void clp_readers_watch(struct clp_recorder *recorder)
 static PyObject *call_with_plain(PyObject *inner, PyObject *arguments, PyObject *keywords)
 {
     PyObject *code = PyTuple_GET_SIZE(arguments) > 0 ? PyTuple_GET_ITEM(arguments, 0) : NULL;
-    struct clp_selected *selected;
 
     if (code == NULL || !PyCode_Check(code) || !clp_compat_is_main())
         return PyObject_Call(inner, arguments, keywords);
-    selected = clp_recorder_selected(watcher, code);
-    if (selected != NULL)
-        note_compiler(watcher, selected, DYNAMO);
     PyObject *rest = PyTuple_GetSlice(arguments, 1, PY_SSIZE_T_MAX);
-    PyObject *plain = plain_code(watcher, code);
+    PyObject *plain = plain_code(code, DYNAMO);
     PyObject *first = plain != NULL ? PyTuple_Pack(1, plain) : NULL;
     PyObject *all = rest != NULL && first != NULL ? PySequence_Concat(first, rest) : NULL;
     PyObject *result = all != NULL ? PyObject_Call(inner, all, keywords) : NULL;

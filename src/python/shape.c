@@ -347,18 +347,9 @@ static bool find_loops(struct clp_shape *shape, struct clp_mem *mem, PyCodeObjec
 
 #endif
 
-static size_t count_units(PyCodeObject *code)
-{
-#if PY_VERSION_HEX >= 0x030B0000
-    return (size_t)Py_SIZE(code);
-#else
-    return (size_t)PyBytes_GET_SIZE(code->co_code) / 2;
-#endif
-}
-
 static bool read_unit_lines(struct unit_lines *units, struct clp_mem *mem, PyCodeObject *code)
 {
-    units->count = count_units(code);
+    units->count = clp_compat_code_units(code);
     units->lines = clp_mem_alloc(mem, units->count, sizeof *units->lines);
     if (units->lines == NULL) {
         PyErr_NoMemory();
@@ -377,7 +368,7 @@ bool clp_shape_init(struct clp_shape *shape, struct clp_mem *mem, PyCodeObject *
 {
     struct unit_lines units;
 
-    *shape = (struct clp_shape){.unit_count = count_units(code), .first_yield = INT_MAX};
+    *shape = (struct clp_shape){.unit_count = clp_compat_code_units(code), .first_yield = INT_MAX};
     if (!read_unit_lines(&units, mem, code))
         return false;
     fill_span(shape, code, &units);

@@ -41,11 +41,17 @@ static bool is_being_defined(PyCodeObject *code)
 
 #if CLP_HAS_MONITORING
 
+static bool select_holders(struct clp_recorder *recorder, PyCodeObject *code,
+                           struct clp_selected *selected)
+{
+    return selected->on || clp_tracer_select_fallback(recorder, code, selected);
+}
+
 static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
                              struct clp_selected *selected, PyObject *names)
 {
     (void)names;
-    return selected->on || clp_tracer_select_fallback(recorder, code, selected);
+    return select_holders(recorder, code, selected);
 }
 
 #elif CLP_HAS_PROBES
@@ -175,23 +181,41 @@ static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
 
 #else
 
+static bool select_holders(struct clp_recorder *recorder, PyCodeObject *code,
+                           struct clp_selected *selected)
+{
+    (void)recorder, (void)code, (void)selected;
+    return true;
+}
+
 static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
                              struct clp_selected *selected, PyObject *names)
 {
-    (void)recorder, (void)code, (void)selected, (void)names;
-    return true;
+    (void)names;
+    return select_holders(recorder, code, selected);
 }
 
 #endif
 
+/* Those who hold code that has a copy when nothing else does: a function, or other code; and the copy, which
+ * keeps it for later. */
+#define KNOWN_HOLDERS 2
+
 bool clp_shared_select(struct clp_recorder *recorder, PyCodeObject *code,
                        struct clp_selected *selected, PyObject *names)
 {
-    Py_ssize_t known = 2; /* the caller's, and the copy's, which keeps it for later */
+    Py_ssize_t known = KNOWN_HOLDERS;
 
     if (selected->copy == NULL)
         return true;
     if (Py_REFCNT(code) > known && is_being_defined(code))
         known++;
     return Py_REFCNT(code) <= known || select_elsewhere(recorder, code, selected, names);
+}
+
+bool clp_shared_select_inner(struct clp_recorder *recorder, PyCodeObject *code,
+                             struct clp_selected *selected)
+{
+    return selected->copy == NULL || Py_REFCNT(code) <= KNOWN_HOLDERS ||
+           select_holders(recorder, code, selected);
 }

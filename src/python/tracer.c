@@ -3,6 +3,7 @@
 #include "blocks.h"
 #include "calibrate.h"
 #include "code_copies.h"
+#include "inner_code.h"
 #include "known.h"
 #include "readers.h"
 #include "shared.h"
@@ -427,34 +428,48 @@ PyObject *clp_tracer_select_code(struct clp_recorder *recorder, PyObject *code,
 
 /* ---- code that is exchanged ---- */
 
-/* The code with probes takes the place of the function's own; whoever else holds that is watched. */
-static bool install(struct clp_recorder *recorder, PyObject *function, PyCodeObject *code,
-                    struct clp_selected *selected)
+/* What hangs on the item of code's constants if it is code that is recorded now, and may have probes but has
+ * none itself; else NULL. */
+static struct clp_selected *recorded_within(const struct clp_recorder *recorder, PyObject *item)
 {
-    PyObject *copy = Py_XNewRef(selected->copy);
+    struct clp_selected *selected =
+        PyCode_Check(item) ? clp_recorder_selected(recorder, item) : NULL;
 
-    if (selected->refused && selected->on)
-        return true;
-    if (copy == NULL && !select_code(recorder, code, selected))
-        return false;
-    if (copy == NULL)
-        copy = selected->copy; /* ours; NULL: another tracer took the code */
-    bool done = copy == NULL ||
-                (recorder->tracer->install(function, selected) &&
-                 clp_shared_select(recorder, code, selected, PyFunction_GetGlobals(function)));
-    Py_XDECREF(copy);
-    return done;
+    return selected != NULL && !selected->probed && !selected->refused && !selected->left_alone &&
+                   recorder->sites[selected->function]->open != 0
+               ? selected
+               : NULL;
 }
 
-static bool open_function(struct clp_recorder *recorder, PyObject *function)
+PyObject *clp_tracer_inner_code(struct clp_recorder *recorder, PyObject *item)
 {
-    PyObject *code = Py_NewRef(PyFunction_GetCode(function));
-    struct clp_selected *selected = clp_recorder_selected(recorder, code);
-    bool done = selected == NULL || selected->probed || selected->left_alone ||
-                install(recorder, function, (PyCodeObject *)code, selected);
+    struct clp_selected *selected = recorded_within(recorder, item);
 
-    Py_DECREF(code);
-    return done;
+    if (selected == NULL || selected->copy != NULL)
+        return Py_NewRef(selected != NULL ? selected->copy : item);
+    if (!select_code(recorder, (PyCodeObject *)item, selected))
+        return NULL;
+    return selected->copy != NULL ? selected->copy : Py_NewRef(item); /* the copy is the caller's */
+}
+
+/* Was the copy with probes made before code within it was selected? All such copies of code within it are given
+ * up for others to come. */
+static bool is_outdated(const struct clp_recorder *recorder, PyCodeObject *code, PyCodeObject *copy)
+{
+    bool outdated = false;
+
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
+        PyObject *item = PyTuple_GET_ITEM(code->co_consts, i);
+        PyObject *there = PyTuple_GET_ITEM(copy->co_consts, i);
+        struct clp_selected *selected = recorded_within(recorder, item);
+        if (selected == NULL)
+            continue;
+        if (selected->copy != NULL &&
+            is_outdated(recorder, (PyCodeObject *)item, (PyCodeObject *)selected->copy))
+            selected->copy = NULL;
+        outdated |= selected->copy == NULL || selected->copy != there;
+    }
+    return outdated;
 }
 
 /* Code that had probes before there were functions of it: it gets a place to put them aside. */
@@ -467,6 +482,77 @@ static bool park(struct clp_recorder *recorder, const struct clp_selected *copy,
     if (own != NULL && own->copy == NULL)
         own->copy = code;
     return own != NULL;
+}
+
+/* The function runs its own code again if its copy is outdated. */
+static bool give_up_outdated(struct clp_recorder *recorder, PyObject *function)
+{
+    PyObject *code = PyFunction_GetCode(function); /* borrowed */
+    const struct clp_selected *copy = clp_recorder_probes(recorder, code);
+
+    if (copy == NULL ||
+        !is_outdated(recorder, (PyCodeObject *)copy->original, (PyCodeObject *)code))
+        return true;
+    PyObject *own = Py_NewRef(copy->original);
+    bool done = park(recorder, copy, code) && PyObject_SetAttrString(function, "__code__", own) == 0;
+    Py_DECREF(own);
+    return done;
+}
+
+/* Functions that were made of code within this one are watched, too; and where it has no probes, because another
+ * tracer took it, so is all code within it. */
+static bool spread_within(struct clp_recorder *recorder, PyCodeObject *code, bool has_probes)
+{
+    bool done = true;
+
+    for (Py_ssize_t i = 0; done && i < PyTuple_GET_SIZE(code->co_consts); i++) {
+        PyObject *item = PyTuple_GET_ITEM(code->co_consts, i);
+        struct clp_selected *selected = recorded_within(recorder, item);
+        if (selected == NULL)
+            continue;
+        if (has_probes)
+            done = clp_shared_select_inner(recorder, (PyCodeObject *)item, selected);
+        else
+            done = selected->on || clp_tracer_select_fallback(recorder, (PyCodeObject *)item, selected);
+        done = done && spread_within(recorder, (PyCodeObject *)item, has_probes);
+        selected->refused |= !has_probes;
+    }
+    return done;
+}
+
+/* The code with probes takes the place of the function's own; whoever else holds that is watched. */
+static bool install(struct clp_recorder *recorder, PyObject *function, PyCodeObject *code,
+                    struct clp_selected *selected)
+{
+    if (selected->copy != NULL && is_outdated(recorder, code, (PyCodeObject *)selected->copy))
+        selected->copy = NULL; /* it lives on where it runs */
+    PyObject *copy = Py_XNewRef(selected->copy);
+
+    if (selected->refused && selected->on)
+        return spread_within(recorder, code, false);
+    if (copy == NULL && !select_code(recorder, code, selected))
+        return false;
+    if (copy == NULL)
+        copy = selected->copy; /* ours; NULL: another tracer took the code */
+    bool done = copy == NULL ||
+                (recorder->tracer->install(function, selected) &&
+                 clp_shared_select(recorder, code, selected, PyFunction_GetGlobals(function)));
+    done = done && spread_within(recorder, code, copy != NULL);
+    Py_XDECREF(copy);
+    return done;
+}
+
+static bool open_function(struct clp_recorder *recorder, PyObject *function)
+{
+    if (!give_up_outdated(recorder, function))
+        return false;
+    PyObject *code = Py_NewRef(PyFunction_GetCode(function));
+    struct clp_selected *selected = clp_recorder_selected(recorder, code);
+    bool done = selected == NULL || selected->probed || selected->left_alone ||
+                install(recorder, function, (PyCodeObject *)code, selected);
+
+    Py_DECREF(code);
+    return done;
 }
 
 /* The function's own code takes its place again. Of somebody's copy there is none without probes. */
@@ -655,8 +741,42 @@ static struct clp_selected *take(struct clp_window *window, PyCodeObject *code, 
     return done ? selected : NULL;
 }
 
+static bool take_inner(struct clp_window *window, PyCodeObject *code, PyObject *name, uint32_t text);
+
+/* One item of the constants of code that the window has, and all within it. */
+static bool take_item(struct clp_window *window, PyObject *item, PyObject *name, uint32_t text)
+{
+    struct clp_recorder *recorder = window->recorder;
+
+    if (!clp_window_wants_within(window, (PyCodeObject *)item, name))
+        return true;
+    const struct clp_selected *selected = take(window, (PyCodeObject *)item, name, text);
+    if (selected == NULL || !take_inner(window, (PyCodeObject *)item, name, text))
+        return false;
+    return recorder->tracer->install != NULL || recorder->sites[selected->function]->open == 0 ||
+           open_code(recorder, item);
+}
+
+/* All code within the code becomes the window's, in the order in which it stands there. */
+static bool take_inner(struct clp_window *window, PyCodeObject *code, PyObject *name, uint32_t text)
+{
+    const struct clp_selected *copy = clp_recorder_probes(window->recorder, (PyObject *)code);
+    PyCodeObject *own = copy != NULL ? (PyCodeObject *)copy->original : code;
+    bool done = true;
+
+    for (Py_ssize_t i = 0; done && i < PyTuple_GET_SIZE(own->co_consts); i++) {
+        PyObject *item = PyTuple_GET_ITEM(own->co_consts, i);
+        if (!PyCode_Check(item))
+            continue;
+        PyObject *inner_name = clp_inner_code_name((PyCodeObject *)item, own, name);
+        done = inner_name != NULL && take_item(window, item, inner_name, text);
+        Py_XDECREF(inner_name);
+    }
+    return done;
+}
+
 bool clp_tracer_select_within(struct clp_window *window, PyObject *function, PyObject *name,
-                              uint32_t text)
+                              uint32_t text, bool with_inner)
 {
     struct clp_recorder *recorder = window->recorder;
     PyObject *code = PyFunction_GetCode(function); /* borrowed */
@@ -665,6 +785,8 @@ bool clp_tracer_select_within(struct clp_window *window, PyObject *function, PyO
     if (selected == NULL)
         return false;
     uint32_t number = selected->function;
+    if (with_inner && !take_inner(window, (PyCodeObject *)code, name, text))
+        return false;
     struct clp_site *site = recorder->sites[number];
     bool open = site->open != 0, done;
     if (recorder->tracer->install == NULL)
@@ -677,7 +799,7 @@ bool clp_tracer_select_within(struct clp_window *window, PyObject *function, PyO
 
 /* The text is that of the code which the function has at first: of code that it gets meanwhile, and that nobody
  * has selected, none is known. The code is not kept: whoever holds it makes it shared (shared.h). */
-bool clp_tracer_select(struct clp_window *window, PyObject *function, PyObject *name)
+bool clp_tracer_select(struct clp_window *window, PyObject *function, PyObject *name, bool with_inner)
 {
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));
     uint32_t text;
@@ -690,7 +812,8 @@ bool clp_tracer_select(struct clp_window *window, PyObject *function, PyObject *
     Py_DECREF(code);
     if (!held)
         return false;
-    bool done = clp_tracer_select_within(window, function, name, same ? text : CLP_TEXT_NONE);
+    bool done = clp_tracer_select_within(window, function, name, same ? text : CLP_TEXT_NONE,
+                                         with_inner);
     clp_window_release(window);
     return done;
 }

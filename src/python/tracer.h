@@ -85,9 +85,11 @@ bool clp_tracer_select_fallback(struct clp_recorder *recorder, PyCodeObject *cod
                                 struct clp_selected *selected);
 
 /* Selects the function's code for the window: while that is open, lines that begin in it count. `name` is
- * its qualified name. Selecting again changes nothing. What the tracer refuses goes to the next one that
- * takes it, and recorder->refusals tells of it. False with an exception set. */
-bool clp_tracer_select(struct clp_window *window, PyObject *function, PyObject *name);
+ * its qualified name. with_inner: and all code within it, as far as the window wants it (window.h). Selecting
+ * again changes nothing. What the tracer refuses goes to the next one that takes it, and recorder->refusals
+ * tells of it. False with an exception set. */
+bool clp_tracer_select(struct clp_window *window, PyObject *function, PyObject *name,
+                       bool with_inner);
 
 /* Finds what selecting the code needs to know of its text, for that must not run Python code: the text's number
  * (clp_text_search explains `globals` and `fresh`) and, where statements count, its statements. False with an
@@ -97,7 +99,11 @@ bool clp_tracer_read_text(struct clp_recorder *recorder, PyCodeObject *code, PyO
 
 /* clp_tracer_select as a part of a change: the text of the function's code is known. */
 bool clp_tracer_select_within(struct clp_window *window, PyObject *function, PyObject *name,
-                              uint32_t text);
+                              uint32_t text, bool with_inner);
+
+/* What code with probes has in the place of this constant: of selected code the copy with probes, which is made
+ * if there is none; else the same. Owned; NULL with an exception set. */
+PyObject *clp_tracer_inner_code(struct clp_recorder *recorder, PyObject *item);
 
 /* Code of which there are no functions yet is about to be selected: it gets its number now, so that
  * functions within it come behind it. `text` is that of its source text. Owned, for

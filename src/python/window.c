@@ -2,6 +2,7 @@
 #include "window.h"
 #include "blocks.h"
 #include "compiled.h"
+#include "inner_code.h"
 #include "modules.h"
 #include "tracer.h"
 #include "turn.h"
@@ -23,7 +24,7 @@ static bool is_done(clp_status status)
 /* Where the two differ, memory was not read or is not read any more. */
 static bool set_counting(struct clp_window *window)
 {
-    bool wanted = window->open && !window->shut, counted = window->view.counting != 0;
+    bool wanted = window->open && !window->shut && !window->paused, counted = window->view.counting != 0;
     struct clp_recorder *recorder = window->recorder;
 
     if (wanted == counted)
@@ -99,6 +100,22 @@ void clp_window_release(struct clp_window *window)
 }
 
 /* ---- functions ---- */
+
+bool clp_chooser_takes(const struct clp_chooser *chooser, PyCodeObject *code, PyObject *name)
+{
+    const char *text = PyUnicode_AsUTF8(name);
+
+    if (text != NULL)
+        return chooser->chooses(chooser->data, code, text);
+    PyErr_Clear(); /* a name with half a surrogate pair is nobody's */
+    return false;
+}
+
+bool clp_window_wants_within(const struct clp_window *window, PyCodeObject *code, PyObject *name)
+{
+    return !clp_inner_code_is_part_of_line(code) &&
+           (window->within == NULL || clp_chooser_takes(window->within, code, name));
+}
 
 static struct clp_site *site_of(const struct clp_window *window, uint32_t function)
 {
@@ -208,16 +225,15 @@ static bool settle_closed(const struct clp_window *window)
     return done;
 }
 
-/* Exchanges the code of the functions for which this is the first open window. */
+/* Exchanges the code of the functions for which this is the first open window, and of those with code within
+ * them for which it is. */
 static bool settle_open(const struct clp_window *window)
 {
     bool done = true;
 
-    for (size_t i = 0; i < window->view.count && done; i++) {
-        uint32_t function = window->view.items[i].function;
-        if (window->view.items[i].selected && site_of(window, function)->open == 1)
-            done = clp_tracer_settle(window->recorder, function);
-    }
+    for (size_t i = 0; i < window->view.count && done; i++)
+        if (window->view.items[i].selected)
+            done = clp_tracer_settle(window->recorder, window->view.items[i].function);
     return done;
 }
 
@@ -272,14 +288,24 @@ bool clp_window_close(struct clp_window *window)
     return done;
 }
 
-bool clp_window_set_gate(struct clp_window *window, bool open)
+static bool set_flag(struct clp_window *window, bool *flag, bool value)
 {
     if (!clp_window_hold(window))
         return false;
-    window->shut = !open;
+    *flag = value;
     bool done = set_counting(window);
     clp_window_release(window);
     return done;
+}
+
+bool clp_window_set_gate(struct clp_window *window, bool open)
+{
+    return set_flag(window, &window->shut, !open);
+}
+
+bool clp_window_set_pause(struct clp_window *window, bool paused)
+{
+    return set_flag(window, &window->paused, paused);
 }
 
 void clp_window_end(struct clp_window *window)

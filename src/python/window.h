@@ -12,11 +12,23 @@
 
 #include "recorder.h"
 
+/* Which code of a module, or of a function, is selected. */
+struct clp_chooser {
+    /* Is the code with this qualified name ("Class.method", "f.<locals>.g", "<module>")? */
+    bool (*chooses)(void *data, PyCodeObject *code, const char *name);
+    void *data;
+};
+
+bool clp_chooser_takes(const struct clp_chooser *chooser, PyCodeObject *code, PyObject *name);
+
 struct clp_window {
     struct clp_recorder *recorder; /* borrowed */
+    const struct clp_chooser *within; /* borrowed: which code within functions that are selected with it is
+                                       * selected; NULL: all */
     struct clp_view view;
     bool open;   /* functions run what is recorded */
     bool shut;   /* the gate: what is recorded does not count */
+    bool paused; /* nor does it now, whatever the gate says */
     bool memory; /* it wants memory, and there is some */
     uint32_t held; /* so often */
     bool gone;   /* it is cleared when it is not held any more */
@@ -49,8 +61,15 @@ bool clp_window_close(struct clp_window *window);
 /* The cheap kind of closing: code stays as it is. False with an exception set. */
 bool clp_window_set_gate(struct clp_window *window, bool open);
 
+/* Counting stops, or goes on where the window is open and so is its gate. False with an exception set. */
+bool clp_window_set_pause(struct clp_window *window, bool paused);
+
 /* Closes it for good, and leaves all code as it is: the program is at its end. */
 void clp_window_end(struct clp_window *window);
+
+/* Is code of this name, within a function that is selected with it, to be selected, too? Not so what is part of a
+ * line (inner_code.h). */
+bool clp_window_wants_within(const struct clp_window *window, PyCodeObject *code, PyObject *name);
 
 /* The function with this number is one of the window's, from now on. `known`: the number is not new. False
  * with an exception set. */

@@ -3,14 +3,12 @@
 and known by hand, a task's time and memory are its own, and what it waits is await."""
 
 import random
-import re
 import sys
 
 import pytest
 from comparing import check_random_program, hits_at, run_alone_and_profiled
 from harness import (
     MIB,
-    ROOT,
     SANITIZED,
     differences,
     line_of,
@@ -672,27 +670,3 @@ def random_step(chance, k):
 def test_random_programs(first, tmp_path):
     for seed in range(first, first + 4):
         check_random_program(random_program(seed), seed, tmp_path, code=0)
-
-
-# ---- the page ----
-
-
-def shape(line):
-    """A line of output with its numbers, hits but for, and the width of its gaps taken out."""
-    row = re.match(r" +(\d+) +(\d+) +[\d.e+]+ +[\d.e+]+ +(.*)", line)
-    return row.groups() if row else re.sub(r"\s+", " ", re.sub(r"\d+[\d.e+-]*", "#", line))
-
-
-@pytest.mark.parametrize("name", ["tasks.py", "greenlets.py"])
-def test_the_page_shows_what_is_printed(name, tmp_path):
-    if name == "greenlets.py":
-        pytest.importorskip("greenlet")
-    page = (ROOT / "docs" / "async.md").read_text("utf-8")
-    [program] = re.findall(rf"```python\n(# {name}\n.*?)```", page, re.S)
-    [(command, shown)] = re.findall(rf"```console\n\$ ckernprof ([^\n]* {name})\n(.*?)```", page, re.S)
-    (tmp_path / name).write_text(program)
-    ended = run_ckernprof(command.split(), tmp_path)
-    assert (ended.err, ended.code) == ("", 0)
-    assert [shape(line) for line in ended.out.rstrip().splitlines()] == [
-        shape(line) for line in shown.rstrip().splitlines()
-    ]

@@ -384,7 +384,7 @@ exec(tool)
 if tracer != "none":
     import clineprof
     profiler = clineprof.Profiler(tracer=tracer, memory=False, started=False)
-    for function in functions: profiler(function)
+    for function in functions: profiler.add_function(function)
 def switch(on):
     if tracer != "none": profiler.start() if on else profiler.stop()
 if order == "tool first": begin(); switch(True)

@@ -284,3 +284,218 @@ def test_what_others_have_put_into_a_class_is_not_its_own(script):
     assert ran - {"Point.__new__"} == {
         "Colour.label", "Point.double", "Mixed.shows", "Mixed.shows_int", "helper"}  # fmt: skip
     assert not [key for key in ended.profile().hits() if key[0].endswith("enum.py")]
+
+
+# ---- what is defined in a marked function ----
+
+WITHIN = """\
+import functools
+
+@profile
+def outer(n):
+    def inner(m):
+        return m + 1
+    class Local:
+        def method(self):
+            return [
+                inner(m)
+                for m in range(n)]
+    once = sorted(range(n), key=lambda m: -m)
+    whole = sum(m for m in range(n))
+    return Local().method(), once, whole, inner
+
+def bare(n):
+    def inner(m):
+        return m
+    return inner(n)
+
+made = outer(3)[-1]
+made(1), bare(1)
+"""
+
+
+def hits_by_name(ended):
+    return {key[2]: dict(lines) for key, lines in ended.profile().hits().items()}
+
+
+def test_what_is_defined_in_a_marked_function_counts(script):
+    """Every line that one sees below the mark has its numbers in some table. Comprehensions on one line have them
+    in that line's row, and those on several from 3.12 on, too."""
+    path = script(WITHIN)
+    found = hits_by_name(run_ckernprof(["-l", path], path.parent))
+    method = found.pop("outer.<locals>.Local.method")
+    several = found.pop("outer.<locals>.Local.method.<locals>.<listcomp>", method)
+    assert 9 in method and several[10] == 3 and 11 in several
+    assert found == {
+        "outer": {5: 1, 7: 1, 12: 1, 13: 1, 14: 1}, "outer.<locals>.inner": {6: 4},
+        "outer.<locals>.Local": {7: 1, 8: 1}, "outer.<locals>.<lambda>": {12: 3}}  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern, left", [
+    ("*.<locals>.*", {"outer"}),
+    ("*.inner", {"outer", "outer.<locals>.Local", "outer.<locals>.Local.method", "outer.<locals>.<lambda>"}),
+    ("outer.<locals>.Local", {"outer", "outer.<locals>.inner", "outer.<locals>.<lambda>"}),
+])  # fmt: skip
+def test_exclude_holds_within_a_marked_function(pattern, left, script):
+    """What lies within what is left out is left out, too."""
+    path = script(WITHIN)
+    found = hits_by_name(run_ckernprof(["-l", "--exclude", pattern, path], path.parent))
+    assert {name for name in found if not name.endswith("comp>")} == left
+
+
+GENERIC = """\
+import functools
+
+def shared(x):
+    return 0
+
+@profile
+@functools.singledispatch
+def shows(x):
+    return "any"
+
+@shows.register(int)
+def shows_int(x):
+    return "int"
+
+@shows.register
+def shows_str(x: str):
+    return "str"
+
+shows.register(float, shared)
+shows.register(bytes, repr)
+
+@profile
+class Shown:
+    @functools.singledispatchmethod
+    def one(self, x):
+        return "any"
+    @one.register
+    def one_int(self, x: int):
+        return "int"
+
+@Shown.__dict__["one"].register
+def one_str(self, x: str):
+    return "str"
+
+print(shows(()), shows(1), shows(""), shows(1.0), shows(b""), shows.register.__name__)
+print(Shown().one(()), Shown().one(1), Shown().one(""), shows.registry[int] is shows_int)
+"""
+
+
+def test_what_is_registered_with_a_generic_function_counts(script):
+    path = script(GENERIC)
+    ended = run_ckernprof(["-l", path], path.parent)
+    assert (ended.err, ended.code) == ("", 0)
+    assert ended.out.splitlines()[:2] == ["any int str 0 b'' register", "any int str True"]
+    assert {name: sum(lines.values()) for name, lines in hits_by_name(ended).items()} == dict.fromkeys(
+        ["shows", "shows_int", "shows_str", "shared", "Shown.one", "Shown.one_int", "one_str"], 1)
+
+
+MADE = """\
+import collections, dataclasses, typing
+
+@profile
+@dataclasses.dataclass(order=True)
+class Data:
+    n: int
+    def own(self):
+        return self.n
+
+@profile
+class Row(typing.NamedTuple):
+    n: int
+    def own(self):
+        return self.n
+
+@profile
+class Pair(collections.namedtuple("Pair", "a b")):
+    def own(self):
+        return self.a
+
+def helper(self):
+    return 1
+
+@profile
+class Plain:
+    given = helper
+    helper = lambda self: 2
+
+assert Data(1) < Data(2) and repr(Data(1)) and Row(1)._replace(n=2).own() == 2
+assert (Pair(1, 2).own(), Data(3).own(), Plain().given(), Plain().helper()) == (1, 3, 1, 2)
+"""
+
+
+@pytest.mark.parametrize("words, told", [("-l", False), ("-lv", True)])
+def test_what_is_made_for_a_class_is_left_out(words, told, script):
+    """By dataclasses and namedtuples, whose methods are nobody's source. -v tells of them."""
+    path = script(MADE)
+    ended = run_ckernprof([words, path], path.parent)
+    assert ended.code == 0
+    assert set(hits_by_name(ended)) == {"Data.own", "Row.own", "Pair.own", "helper", "Plain.<lambda>"}
+    lines = [line for line in ended.err.splitlines() if "not profiled" in line]
+    assert [line.partition(":")[2].split(":")[0].split(" functions ")[0] for line in lines] == (
+        [" class Data", " class Row"] if told else [])
+    if told:
+        assert "__init__, __repr__, __eq__" in lines[0] and lines[0].endswith(", ..")
+        assert "functions are not profiled, for the code does not stand in the class" in lines[1]
+
+
+PROPERTY = """\
+class Thing:
+    @property
+    def value(self):
+        return 1
+    @profile
+    @value.setter
+    def value(self, given):
+        self.given = given
+    @profile
+    @property
+    def other(self):
+        return 2
+    @other.setter
+    def other(self, given):
+        self.given = given
+
+thing = Thing()
+thing.value = thing.value
+thing.other = thing.other
+"""
+
+
+def test_all_functions_of_a_property_that_is_marked(script):
+    """Which has those that were put in above the mark."""
+    path = script(PROPERTY)
+    found = run_ckernprof(["-l", path], path.parent).profile().hits()
+    assert sorted((key[2], *lines) for key, lines in found.items()) == [
+        ("Thing.other", 12), ("Thing.value", 4), ("Thing.value", 8)]  # fmt: skip
+
+
+OF_MEMORY_PROFILER = """\
+import sys
+@profile(precision=4)
+def digits():
+    return 1
+@profile(stream=sys.stdout, backend="psutil")
+def elsewhere():
+    return 2
+@profile()
+def bare():
+    return 3
+digits(), elsewhere(), bare()
+assert profile(digits, precision=2) is digits
+"""
+
+
+@pytest.mark.parametrize("words", [["-l"], ["-lv", "--mp"]], ids=" ".join)
+def test_arguments_of_memory_profilers_profile(words, script):
+    path = script(OF_MEMORY_PROFILER)
+    ended = run_ckernprof([*words, path], path.parent)
+    assert ended.code == 0 and ended.err.count("RuntimeWarning: clineprof: profile(stream=..) writes") == 1
+    assert hits_by_name(ended) == {"digits": {4: 1}, "elsewhere": {7: 1}, "bare": {10: 1}}
+
+
+def test_arguments_that_nobody_knows(script):
+    path = script("@profile(digits=4)\ndef f(): pass\n")
+    assert "TypeError" in run_ckernprof(["-l", path], path.parent).err

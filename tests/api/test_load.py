@@ -3,12 +3,13 @@
 
 import doctest
 import os
+import re
 import sys
 
 import known_profiles as profiles
 import pytest
 from harness import BUILD as BUILD_FOLDER
-from harness import run_ckernprof, run_python
+from harness import ROOT, run_ckernprof, run_python
 from known_profiles import MIB
 
 import clineprof
@@ -247,8 +248,17 @@ def test_the_names_of_the_package():
     for name in clineprof.__all__:
         assert getattr(clineprof, name) is not None
     assert clineprof.__version__ and "__version__" in dir(clineprof)
-    with pytest.raises(AttributeError):
-        clineprof.no_such_name
+    with pytest.raises(AttributeError, match="module 'clineprof' has no attribute 'profil'") as caught:
+        clineprof.profil
+    assert (caught.value.name, caught.value.obj) == ("profil", clineprof)  # so that "Did you mean" is told
+    for name in "keep", "join", "Selection":  # of the C module, for the package itself
+        assert not hasattr(clineprof, name)
+
+
+def test_the_type_stub_has_the_names_of_the_package():
+    stub = (ROOT / "src" / "clineprof" / "__init__.pyi").read_text()
+    public = set(re.findall(r"^(?:class |def |)([A-Za-z]\w*)(?=[:(])", stub, re.M)) | {"__version__"}
+    assert public <= set(dir(clineprof))
 
 
 def test_the_examples_in_the_docstrings(tmp_path):

@@ -353,12 +353,12 @@ def test_kinds(script, kind, expected):
     if kind == "pss":  # .. or half of it
         assert shared < -7 and alone > 2, found
     said = {
-        "rss": "resident memory read ",
-        "anon": "anonymous memory read ",
-        "uss": "memory of its own (uss, slow) read ",
-        "pss": "proportional memory (pss, slow) read ",
+        "rss": "",
+        "anon": " Memory is anonymous memory.",
+        "uss": " Memory is memory of its own (uss, slow).",
+        "pss": " Memory is proportional memory (pss, slow).",
     }
-    assert said[kind] in ended.out and "Mem usage" in ended.out
+    assert ended.out.endswith(f", which the times above leave out.{said[kind]}\n") and "Mem usage" in ended.out
 
 
 TREE = """
@@ -393,7 +393,7 @@ def test_with_child_processes(script, before):
                         for mark in ("its own", "another's", "is over"))
     assert abs(own - 40) < 0.5 and grown > 30 and abs(grown + over) < 2, (own, grown, over)
     assert profile.meta["memory"] == "tree"
-    assert "resident memory with that of child processes (slow) read " in ended.out
+    assert " Memory is resident memory with that of child processes (slow).\n" in ended.out
 
 
 @pytest.mark.parametrize("run, kind", [(by_command, "uss"), (by_interface, "pss")])

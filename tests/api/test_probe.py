@@ -1346,6 +1346,8 @@ def test_fork_inside_probed_code(script, tmp_path):
     theirs = run_python([path], tmp_path, **steady({"env": env}))
     ours = probed([path], tmp_path, env=env)
     assert theirs.code == 0 and theirs.out.startswith("('parent', "), theirs.err
+    assert re.fullmatch("ckernprof: inner, program.py:.* --prof-child-procs profiles them, too\n", ours.err)
+    ours.err = theirs.err
     assert_same(ours, theirs)
     assert hits(ours, "forks") == [1, 4, 3, 3, 3, 1]
     assert not hits(ours, "inner")  # in the children only

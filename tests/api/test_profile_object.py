@@ -69,6 +69,9 @@ with profile:
     with profile.block("name"):
         x = 1
 profile.reset(), profile.checkpoint(), profile.step(), profile.dump("never.lprof"), profile.show()
+profile.pause(), profile.resume()
+@profile(precision=4)
+def marked(): return 1
 profile.schedule(wait=1, warmup=1, active=1)
 loaded = {name for name in set(sys.modules) - before if name != "clineprof._schedule"}
 print(sorted(loaded), profile.enabled)
@@ -919,6 +922,64 @@ print(sys.monitoring.get_tool(3) if sys.version_info >= (3, 12) else None)
     assert ("x" in exchanged) == ((TRACER or clineprof.tracers()[0]) == "probe")
 
 
+PAUSED = """
+from clineprof import profile
+@profile
+def work():
+    return 1
+work()
+profile.pause()
+work(), work()
+profile.step()
+profile.resume()
+work()
+"""
+
+
+@pytest.mark.parametrize("way", ["on", "off", "ckernprof -l", "ckernprof -b", "ckernprof -b, a builtin"])
+def test_a_pause(way, tmp_path):
+    """.. under every door through which `profile` comes; off, it is nothing."""
+    program = PAUSED.replace("profile.step()\n", "") if "-b" in way else PAUSED
+    if way == "ckernprof -b, a builtin":
+        program = program.replace("from clineprof import profile\n", "")
+    (tmp_path / "it.py").write_text(program)
+    if way.startswith("ckernprof"):
+        ended = run_ckernprof([way[10:12], "it.py"], tmp_path)
+    else:
+        ended = run_python(["it.py"], tmp_path, env=ON if way == "on" else ENVIRONMENT)
+    assert (ended.code, ended.err) == (0, "")
+    if "-b" in way:
+        import pstats
+
+        calls = pstats.Stats(str(tmp_path / "it.py.prof")).stats
+        assert [row[0] for (_, _, name), row in calls.items() if name == "work"] == [2]
+    elif way != "off":
+        name = "profile_output.lprof" if way == "on" else "it.py.lprof"
+        assert hits(tmp_path, name) == {"work": {5: 2}}
+    else:
+        assert files(tmp_path) == []
+
+
+def test_what_repr_tells(tmp_path):
+    text = PROGRAM.replace("@profile", "print(profile)\nprofile.enable()\nprint(profile)\n@profile", 1)
+    (tmp_path / "it.py").write_text(text + "print(profile)\nprofile.pause()\nprint(profile)\nprofile.disable()\n"
+                                    "print(profile)\n")  # fmt: skip
+    ended = run_python(["it.py"], tmp_path, env=ENVIRONMENT)
+    tracer = clineprof.tracers()[0]
+    end = ", writes %s/profile_output.txt, %s/profile_output.lprof at the end>" % (tmp_path, tmp_path)
+    assert ended.out.splitlines()[:5] == [
+        "<clineprof.profile: not used so far>",
+        f"<clineprof.profile: on, counting, tracer {tracer}, 0 functions{end}",
+        f"<clineprof.profile: on, counting, tracer {tracer}, 1 function{end}",
+        f"<clineprof.profile: on, paused, tracer {tracer}, 1 function{end}",
+        f"<clineprof.profile: off for what comes, paused, tracer {tracer}, 1 function{end}"]  # fmt: skip
+    (tmp_path / "it.py").write_text("print(profile)\n@profile\ndef f(): pass\nprint(profile)\n")
+    ended = run_ckernprof(["-l", "it.py"], tmp_path)
+    tracer = TRACER or tracer
+    assert ended.out.splitlines()[1] == (
+        f"<clineprof.Profiler: counting, tracer {tracer}, 1 function, for '{tmp_path}/it.py.lprof'>")
+
+
 @pytest.mark.once
 def test_phases_are_torchs(tmp_path):
     """torch.profiler.schedule's own answers for some of its arguments."""
@@ -968,44 +1029,6 @@ for i in range(12):
 # ---- what is documented ----
 
 PAGE = (ROOT / "docs" / "api.md").read_text("utf-8")
-
-
-def shape(line):
-    """Without numbers, dates, the width of gaps, and what depends on tracer and rich."""
-    line = re.sub(r"\d{4}-\d\d-\d\dT\d{6}", "STAMP", line)
-    line = re.sub(r"tracer \w+", "tracer", line.replace("-rtmz", "-tmz"))
-    line = re.sub(", give or take [^,]*,", ",", line)
-    return re.sub(r"\s+", " ", re.sub(r"-?\d[\d.e+-]*", "#", line)).strip()
-
-
-@pytest.mark.once
-def test_the_page_on_the_api_shows_what_happens(tmp_path):
-    programs = re.findall(r"```python\n(.*?)```", PAGE, re.S)
-    (tmp_path / "work.py").write_text(programs[0])
-    bare = run_python(["work.py"], tmp_path, env=ENVIRONMENT)
-    assert (bare.out, bare.err, files(tmp_path)) == ("333328333350000\n", "", [])
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "python3").symlink_to(sys.executable)
-    consoles = re.findall(r"```console\n\$ (.*?)\n(.*?)```", PAGE, re.S)
-    for command, shown in consoles:
-        words = command.replace("python3", sys.executable)
-        ended = run(["bash", "-c", words], tmp_path, env=ENVIRONMENT)
-        assert (ended.code, ended.err) == (0, "")
-        printed = ended.out.replace(sys.executable, "python3")
-        assert [shape(line) for line in printed.splitlines()] == [
-            shape(line) for line in shown.splitlines()
-        ], command
-    assert len(consoles) == 2
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("place", [1, 2])
-def test_what_the_programs_of_the_page_say_they_print(tmp_path, place):
-    program = re.findall(r"```python\n(.*?)```", PAGE, re.S)[place]
-    ended = python(program, tmp_path, env=ENVIRONMENT)
-    assert (ended.code, ended.err) == (0, "")
-    told = re.findall(r"print\(.*\)  # (.*)", program)
-    assert told == ended.out.splitlines()[: len(told)] and len(told) == 1
 
 
 @pytest.mark.once

@@ -5,6 +5,8 @@ import sys
 import pytest
 from harness import BUILD, TRACER, Profile, run, run_ckernprof, run_python, viewer_command
 
+import clineprof
+
 HEAD = f"""
 import gc, sys, threading, weakref
 import clineprof
@@ -36,6 +38,10 @@ late = pytest.mark.skipif(not AT_ONCE, reason="counted from the next call on")
 def run_program(program, folder):
     (folder / "it.py").write_text(HEAD + program)
     return run_python(["it.py"], folder, env={"PYTHONPATH": str(BUILD / "python")})
+
+
+def tracer_used():
+    return TRACER or clineprof.tracers()[0]
 
 
 def lines_of(program, folder):
@@ -171,6 +177,128 @@ one.gate(1)
 f()
 print(hits(one), hits(two))
 """, tmp_path) == ["{'f': [], 'g': []} {'f': [1]} True", "{'f': [2], 'g': [1, 1]} {'f': [5]}"]
+
+
+def test_a_pause(tmp_path):
+    """.. is for all threads. It stands above the gate and the window, and one end ends any number."""
+    assert lines_of("""
+one, two = new(), new()
+one(f), two(f)
+one.pause(), one.pause()
+f()
+thread = threading.Thread(target=f); thread.start(); thread.join()
+one.gate(False), one.gate(True), one.stop(), one.start()
+f()
+print(repr(one), hits(one), hits(two))
+one.resume(), one.resume()
+f()
+print(repr(one).replace("tracer " + clineprof.tracers()[0], "T") if TRACER is None else "", hits(one))
+one.stop(), one.pause(), one.resume()
+f()
+print(hits(one), one.running)
+one.close()
+print(repr(one))
+try: one.pause()
+except ValueError as error: print(type(error).__name__)
+""", tmp_path) == [
+        f"<clineprof.Profiler: paused, tracer {tracer_used()}, 1 function> {{'f': []}} {{'f': [3]}}",
+        f"{'<clineprof.Profiler: counting, T, 1 function>' if TRACER is None else ''} {{'f': [1]}}",
+        "{'f': [1]} False", "<clineprof.Profiler: closed>", "ValueError"]  # fmt: skip
+
+
+def test_a_pause_within_a_function(tmp_path):
+    assert lines_of("""
+def work(p):
+    a = 1
+    p.pause()
+    b = 2
+    p.resume()
+    c = 3
+    return c
+p = new()
+p(work)
+work(p), work(p)
+lines = numbers(p)["work"]
+first = min(lines)
+print([lines.get(first + n, 0) for n in range(6)])
+""", tmp_path) == ["[2, 2, 0, 0, 2, 2]"] if AT_ONCE else ["[2, 2, 0, 0, 0, 0]"]
+
+
+# ---- what is defined in a function ----
+
+MAKER = """
+def maker(n):
+    def made(m):
+        return m + n
+    return made
+def run(made):
+    return made(1)
+def names(profiler):
+    return {name: sum(lines) for name, lines in hits(profiler).items()}
+"""
+
+
+def test_a_call_selects_what_is_defined_in_the_function(tmp_path):
+    """add_function selects the function alone; remove_function takes off what a call has selected."""
+    assert lines_of(MAKER + """
+alone, all = new(), new()
+alone.add_function(maker)
+maker(1)(1)
+print(names(alone))
+all(maker)
+maker(1)(1), maker(1)(1)
+print(names(alone), names(all))
+alone(maker)
+maker(1)(1)
+print(names(alone), names(all))
+all.remove_function(maker)
+maker(1)(1)
+print(names(alone), names(all))
+alone.stop()
+maker(1)(1)
+alone.start()
+maker(1)(1)
+print(names(alone))
+""", tmp_path) == [
+        "{'maker': 2}",
+        "{'maker': 6} {'maker': 4, 'maker.<locals>.made': 2}",
+        "{'maker': 8, 'maker.<locals>.made': 1} {'maker': 6, 'maker.<locals>.made': 3}",
+        "{'maker': 10, 'maker.<locals>.made': 2} {'maker': 6, 'maker.<locals>.made': 3}",
+        "{'maker': 12, 'maker.<locals>.made': 3}"]  # fmt: skip
+
+
+def test_functions_that_were_made_before(tmp_path):
+    """Of the code that is selected only now, while a window is open or before it is."""
+    assert lines_of(MAKER + """
+before = maker(1)
+p = new(started=False)
+p(maker)
+closed = maker(2)
+p.start()
+run(before), run(closed), run(maker(3))
+print(names(p))
+p.stop()
+between = maker(4)
+run(between), run(before)
+p.start()
+run(before), run(maker(5))
+print(names(p))
+""", tmp_path) == ["{'maker': 2, 'maker.<locals>.made': 3}", "{'maker': 4, 'maker.<locals>.made': 5}"]
+
+
+def test_a_window_of_which_another_has_the_outer_function_alone(tmp_path):
+    """Its copy with probes was made without them within."""
+    assert lines_of(MAKER + """
+alone, all = new(), new(started=False)
+alone.add_function(maker)
+maker(1)(1)
+all(maker)
+all.start()
+maker(1)(1)
+all.stop()
+maker(1)(1)
+print(names(alone), names(all))
+""", tmp_path) == ["{'maker': 6} {'maker': 2, 'maker.<locals>.made': 1}"]
 
 
 def test_reset_keeps_the_selection(tmp_path):
@@ -882,4 +1010,4 @@ except ValueError as error:
 """, "utf-8")
     ended = run_ckernprof(["-l", "it.py"], tmp_path)
     assert ended.out.splitlines()[0] == "clineprof: this Profiler is closed; make another one"
-    assert (ended.code, ended.profile().hits()) == (0, {}), ended.err
+    assert ended.code == 0 and "nothing was profiled" in ended.err and not list(tmp_path.glob("*.lprof"))

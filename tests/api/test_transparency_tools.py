@@ -318,6 +318,8 @@ def test_threads_and_processes(tracer, tmp_path, plainly):
     ours = profiled(tracer, [path], tmp_path)
     expected = plainly([path])
     assert (expected.code, expected.err) == (0, "")
+    assert re.fullmatch("ckernprof: fails, .* --prof-child-procs profiles them, too\n", ours.err)
+    ours.err = ""
     assert_same(ours, expected)
     hits = {key[2]: list(lines.values()) for key, lines in ours.profile().hits().items()}
     assert hits["in_threads"] == [8, 8, 8008, 8000, 8000, 80, 8]

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The build itself: one list of sources, arrows that run one way."""
+import re
 import runpy
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 from harness import FIXTURES, ROOT, make_here, run
@@ -30,6 +32,59 @@ def test_make_installs_into_a_folder_with_a_space(tmp_path):
 def test_version_is_a_number_of_three_parts():
     version = runpy.run_path(str(ROOT / "setup.py"), run_name="not_main")["version"]()
     assert [part.isdigit() for part in version.split(".")] == [True] * 3
+
+
+def test_wheels_are_built_for_the_interpreters_that_work(tmp_path, monkeypatch):
+    def interpreter(path, *description):
+        path.parent.mkdir(parents=True)
+        path.write_text("#!/bin/sh\n" + (f"echo {' '.join(description)} {path}\n" if description else "exit 127\n"))
+        path.chmod(0o755)
+        return str(path)
+
+    pyenv = tmp_path / ".pyenv/versions"
+    interpreter(pyenv / "3.12.9/bin/python3", "3.12", "CPython", "0")
+    newest = interpreter(pyenv / "3.12.10/bin/python3", "3.12", "CPython", "0")
+    interpreter(pyenv / "3.9.1/bin/python3", "3.9", "CPython", "0")
+    interpreter(pyenv / "3.13.0t/bin/python3", "3.13", "CPython", "1")
+    interpreter(tmp_path / "shims/python3.11")
+    other = interpreter(tmp_path / "bin/python3.11", "3.11", "CPython", "0")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}/shims:{tmp_path}/bin:/bin")
+    found = runpy.run_path(str(ROOT / "tools/wheels.py"))["interpreters"]()
+    assert {key: found.get(key) for key in ("3.9", "3.11", "3.12")} == {"3.9": None, "3.11": other, "3.12": newest}
+    assert list(found) == sorted(found) and "0t" not in str(found)
+
+
+def test_the_newest_version_with_a_date_is_this_one():
+    heads = re.findall(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    versions = [head for head in heads if head != "Unreleased"]
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", head) for head in versions), versions
+    assert versions[0].startswith(runpy.run_path(str(ROOT / "setup.py"), run_name="not_main")["version"]() + " ")
+
+
+def test_no_page_and_no_message_installs_a_package_of_that_name():
+    """There is none; they say how to install from the sources."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "src/clineprof").rglob("*.py"),
+             *(ROOT / "kernprof").glob("*.c"), *(ROOT / "src").rglob("*.c")]
+    assert len(pages) > 100
+    assert [path for path in pages if re.search(r"(pip|pipx|tool) install [^\n`']*\bclineprof\b", path.read_text("utf-8"))] == []
+
+
+def test_what_an_editable_install_left_is_no_source(house):
+    """make would link the module that pip built into the place of its own."""
+    for name in "Makefile", "tools", "src/clineprof":
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, house / name)
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    for name in f"_core{suffix}", "libclineprof_native.so":
+        (house / "src/clineprof" / name).write_text("of pip")
+    made = subprocess.run(["make", "-n", "V=1", f"PYTHON={sys.executable}"], cwd=house, text=True,
+                          capture_output=True)
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "ln -sfr src/clineprof/_boot.py" in made.stdout and "ln -sfr src/clineprof/_core" not in made.stdout
+    links, copies = (made.stdout.find(text) for text in (f"-o build/python/clineprof/_core{suffix} ",
+                                                         f"cp build/python/clineprof/_core{suffix} "))
+    assert 0 <= links < copies  # so that `import clineprof` is what make has built
 
 
 def layers(folder):

@@ -12,7 +12,6 @@ import http.server
 import io
 import json
 import marshal
-import os
 import pathlib
 import pstats
 import re
@@ -863,28 +862,3 @@ def test_the_page_names_every_format(tmp_path):
     real = set(re.search(r"needs (.*), not 'nothing'", err)[1].replace(" or ", ", ").split(", "))
     told = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.M))
     assert told == real
-
-
-def test_the_commands_on_the_page_run(known):
-    os.rename(known / "known.lprof", known / "demo.lprof")
-    lines = re.findall(r"^\$ clineprof (.*)$", PAGE, re.M)
-    assert len(lines) >= len(FORMATS)
-    for line in lines:
-        words = line.split("  #")[0].split()
-        if set(words) & {"html", "line_profiler"}:
-            continue  # have tests of their own
-        ended = run_viewer(words, known)
-        assert (ended.err, ended.code) == ("", 0), line
-        if "-o" in words:
-            assert (known / words[words.index("-o") + 1]).stat().st_size
-
-
-def test_the_python_on_the_page_runs(known):
-    os.rename(known / "known.lprof", known / "demo.lprof")
-    export(known, "json", profile="demo.lprof")
-    os.rename(known / "out.json", known / "demo.json")
-    text = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.S))
-    ended = run_python(["-c", text], known, env={"PYTHONPATH": str(BUILD_FOLDER / "python")})
-    assert ended.code == 0, ended.err
-    assert ended.out.startswith("app/work.py:2 0.002 s  table = list(range(n))\nbuild 2 0.002 ")
-    assert (known / "demo.speedscope.json").exists()

@@ -267,7 +267,7 @@ def test_all_columns_are_there_when_asked_for(page, report):
     row = page.rows("source")[2]
     assert "Await" not in row and "Live" not in row  # nothing is known of them
     assert (row["Max"], row["Grown"], row["Released"], row["Self incr."]) == (
-        "150 ms", "30.0 MiB", "0", "30.0 MiB")
+        "150 ms", "30.0 MiB", "", "30.0 MiB")
     assert page.driver.find_element("id", "all-columns").get_attribute("aria-pressed") == "true"
 
 
@@ -637,7 +637,7 @@ def test_only_the_hottest_functions_have_colours_and_the_page_says_so(page, tmp_
     assert page.text("#notes") == ""
     page.driver.find_elements("css selector", "#functions td button")[2].click()
     assert page.js("return document.querySelectorAll('#source code .str').length") == 0
-    assert page.text("#notes") == "Only 1 functions have colours, the hottest; this is another."
+    assert page.text("#notes") == "Only the hottest functions (1) have colours, and this is none of them."
 
 
 # ---- without the extras, without JavaScript ------------------------------------------------------
@@ -656,17 +656,17 @@ def without(tmp_path):
 
 
 @pytest.mark.parametrize("names, missing", [
-    (["jinja2"], "Jinja2 (tables on paper and without JavaScript)"),
-    (["pygments"], "Pygments (colours of the source)"),
-    (["jinja2", "pygments"], "Jinja2 (tables on paper and without JavaScript) and "
-                             "Pygments (colours of the source)"),
+    (["jinja2"], "tables on paper and without JavaScript (Jinja2)"),
+    (["pygments"], "colours of the source (Pygments)"),
+    (["jinja2", "pygments"], "tables on paper and without JavaScript (Jinja2) and "
+                             "colours of the source (Pygments)"),
 ])  # fmt: skip
 def test_without_the_extras_the_page_is_plainer(page, tmp_path, without, names, missing):
     profile = write(tmp_path / "p", known(), command="<b>{{ title }} ${title}</b>")
     for name in {"jinja2", "pygments"} - set(names):
         pytest.importorskip(name)
     path, said = make(tmp_path, profile, env=without(*names))
-    assert said == f"clineprof: a plainer page, for want of {missing}: pip install jinja2 pygments\n"
+    assert said == f"clineprof: the page lacks {missing}: pip install jinja2 pygments\n"
     page.open(path)
     assert page.column("Time") == ["300 ms", "40.0 ms"]
     assert page.column("Source", "source") == HOT.splitlines()

@@ -11,7 +11,7 @@ import venv
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("CLINEPROF_BUILD", ROOT / "build"))
+BUILD = pathlib.Path(os.environ.get("CLINEPROF_BUILD", ROOT / "build")).resolve()
 CKERNPROF = BUILD / "bin/ckernprof"
 
 pytestmark = pytest.mark.once
@@ -62,10 +62,10 @@ def pretending(tmp_path, statement):
     return path
 
 
-def same_as_python(python, show, *words, **environment):
+def same_as_python(python, show, *words, command=CKERNPROF, **environment):
     """What the program sees under the launcher is what it sees when this python runs it."""
     plain = run(python, show, **environment)
-    launched = run(CKERNPROF, "-l", *words, "-o", show.parent / "out.lprof", show, **environment)
+    launched = run(command, "-l", *words, "-o", show.parent / "out.lprof", show, **environment)
     assert launched.returncode == 0, launched.stderr
     assert json.loads(launched.stdout.splitlines()[0]) == json.loads(plain.stdout)
     return json.loads(plain.stdout)
@@ -145,6 +145,16 @@ def test_no_module_for_this_interpreter_where_installed(other_place, show):
     assert line.endswith(f"run: make install PREFIX={other_place} PYTHON={sys.executable}")
 
 
+def test_without_a_module_of_its_own_the_one_that_the_interpreter_has_is_used(other_place, show, tmp_path):
+    command = installed(tmp_path / "env")
+    python = command.with_name("python")
+    same_as_python(python, show, "--python", python, command=other_place / "bin/ckernprof")
+    (tmp_path / "it.py").write_text("@profile\ndef f():\n    return 1\nf()\nimport clineprof\nprint(clineprof.__file__)\n")
+    ended = run(other_place / "bin/ckernprof", "-lv", "--python", python, "it.py", cwd=tmp_path)
+    assert ended.returncode == 0 and f"{tmp_path}/env/lib" in ended.stdout.splitlines()[0], ended.stderr
+    assert "     3         1 " in ended.stdout
+
+
 def test_a_module_that_does_not_load(other_place, show):
     [module] = (BUILD / "python/clineprof").glob(
         f"_core.{sys.implementation.cache_tag}-*.so")
@@ -167,6 +177,102 @@ def test_a_package_that_is_gone(show, tmp_path):
     shutil.copy(CKERNPROF, tmp_path / "ckernprof")
     line = refusal(run(tmp_path / "ckernprof", "-l", show))
     assert line.startswith("ckernprof: its package is not beside it")
+
+
+# ---- the command that pip installs ----
+
+
+def installed(folder):
+    """The command of a virtual environment with clineprof in it, laid out as pip does."""
+    venv.create(folder, symlinks=True)
+    [packages] = folder.glob("lib/python3*/site-packages")
+    shutil.copytree(BUILD / "python/clineprof", packages / "clineprof",
+                    ignore=shutil.ignore_patterns("__pycache__"))
+    command = folder / "bin/ckernprof"
+    command.write_text(f"#!{folder}/bin/python\nimport sys\nfrom clineprof.kernprof import main\n"
+                       "if __name__ == '__main__':\n    sys.exit(main())\n")
+    command.chmod(0o755)
+    return command
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory):
+    return installed(tmp_path_factory.mktemp("tool") / "env")
+
+
+def test_the_installed_command_runs_its_own_interpreter(command, show):
+    same_as_python(command.with_name("python"), show, command=command)
+
+
+def test_the_installed_command_obeys_the_option_python(command, show):
+    same_as_python(sys.executable, show, "--python", sys.executable, command=command)
+    same_as_python("python3", show, "--python", "python3", command=command, VIRTUAL_ENV="/nowhere",
+                   PATH=f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}")
+
+
+def test_the_installed_command_obeys_the_active_environment(command, show, tmp_path):
+    venv.create(tmp_path / "env", symlinks=True)
+    environment = {"VIRTUAL_ENV": str(tmp_path / "env")}
+    seen = same_as_python(tmp_path / "env/bin/python3", show, command=command, **environment)
+    assert seen[1] == str(tmp_path / "env")
+    seen = same_as_python(sys.executable, show, "--python", sys.executable, command=command, **environment)
+    assert seen[1] == sys.prefix
+    # the viewer of the environment is not there; its own is
+    command.with_name("clineprof").touch(0o755)
+    (tmp_path / "it.py").write_text("profile(lambda: 1)()")
+    ended = run(command, "-l", "it.py", cwd=tmp_path, **environment)
+    assert ended.stdout.splitlines()[-1] == f"{command.with_name('clineprof')} -mt it.py.lprof"
+
+
+@pytest.mark.parametrize("named", ["", "link"])
+def test_the_command_of_the_active_environment_starts_one_interpreter(named, tmp_path):
+    command = installed(tmp_path / "env")
+    (tmp_path / "link").symlink_to("env")
+    [packages] = tmp_path.glob("env/lib/python3*/site-packages")
+    (packages / "sitecustomize.py").write_text(f"open({str(tmp_path / 'starts')!r}, 'a').write('x')\n")
+    ended = run(command, "-l", "-o", tmp_path / "o", "-c", "pass", VIRTUAL_ENV=str(tmp_path / (named or "env")))
+    assert ended.returncode == 0 and (tmp_path / "starts").read_text() == "x", ended.stderr
+
+
+def test_python_m_stays_in_its_interpreter_but_for_the_option(command, show, tmp_path):
+    venv.create(tmp_path / "env", symlinks=True)
+    python = command.with_name("python")
+    words = "-m", "clineprof.kernprof", "-l", "-o", tmp_path / "o"
+    ended = run(python, *words, show, VIRTUAL_ENV=str(tmp_path / "env"))
+    assert json.loads(ended.stdout.splitlines()[0])[1] == str(command.parent.parent)
+    ended = run(python, *words, "--python", tmp_path / "env/bin/python", show)
+    assert json.loads(ended.stdout.splitlines()[0])[1] == str(tmp_path / "env")
+    # and so for a program that calls it
+    call = f"import clineprof.kernprof as k; k.main(['-l', '-o', 'o', '--python', {str(tmp_path / 'env/bin/python')!r}, 'show.py'])"
+    ended = run(python, "-c", call, cwd=tmp_path)
+    assert json.loads(ended.stdout.splitlines()[0])[1] == str(tmp_path / "env")
+
+
+WITHOUT_EXTENSIONS = ("import importlib.machinery as m; sys.path_hooks[1:] = [m.FileFinder.path_hook("
+                      "(m.SourceFileLoader, ['.py']))]; sys.path_importer_cache.clear()")
+
+
+def test_the_installed_command_has_no_module_for_the_interpreter(command, show, tmp_path):
+    line = refusal(run(command, "-l", "--python", pretending(tmp_path, WITHOUT_EXTENSIONS), show))
+    ours = "%d.%d" % sys.version_info[:2]
+    assert line == (f"ckernprof: no clineprof module is built for {sys.executable} (CPython {ours}."
+                    f"{sys.version_info[2]}); in clineprof's sources run: {sys.executable} -m pip install .; "
+                    f"or name an interpreter of CPython {ours} with --python")
+
+
+@pytest.mark.parametrize(("name", "says"), [
+    ("no-such-python", "no interpreter 'no-such-python' in PATH"),
+    ("/no/such/python", "cannot run /no/such/python: No such file or directory"),
+    ("/etc", "cannot run /etc: Permission denied"),
+])  # fmt: skip
+def test_the_installed_command_finds_no_interpreter(command, show, name, says):
+    assert refusal(run(command, "-l", "--python", name, show)) == f"ckernprof: {says}"
+
+
+def test_the_installed_command_refuses_an_old_interpreter(command, show, tmp_path):
+    old = pretending(tmp_path, "sys.version_info=(3,9,18,'final',0)")
+    line = refusal(run(command, "-l", "--python", old, show))
+    assert line == f"ckernprof: clineprof needs CPython 3.10 or newer; {sys.executable} is CPython 3.9.18"
 
 
 @pytest.mark.parametrize("name", ["ckernprof", "clineprof"])

@@ -140,7 +140,7 @@ def test_a_rank_that_is_started_again_keeps_what_it_wrote_before(program, tmp_pa
 
 
 def test_words_in_the_name(program, tmp_path):
-    program("print(os.getpid())\n")
+    program("print(os.getpid())\nwork(1)\n")
     ended = run_ckernprof(["-l", "-o", "{host}.{pid}.{other}{.lprof", "prog.py"], tmp_path)
     pid = ended.out.split()[0]
     assert written(ended.out) == [f"{os.uname().nodename}.{pid}.{{other}}{{.lprof"]
@@ -322,7 +322,7 @@ def test_where_nobody_can_tell_the_file_stays(program, tmp_path, container):
         assert (folder / "prog.py.lprof.live").read_bytes() == live
         # in the same pid namespace the number, with the process's start, is enough
         run_ckernprof(["-l", "-o", "x.lprof", "-c", "import os; os._exit(0)"], folder)
-        ended = run_ckernprof(["-l", "-o", "x.lprof", "-c", "1"], folder)
+        ended = run_ckernprof(["-l", "-o", "x.lprof", "-c", "def f(): pass\nf()"], folder)
         assert "did not end and left its profile" in ended.err and written(ended.out) == ["x.lprof"]
     finally:
         subprocess.run(["umount", "-l", folder], check=True)

@@ -292,7 +292,8 @@ def test_the_program_sees_nothing_of_it(folder):
     write(
         folder / "program.py",
         "import sys\nprint(sys.path, sorted(name for name, module in sys.modules.items() if str(\n"
-        "    getattr(module, '__file__', '')).endswith('.py') and 'clineprof' not in name))\n",
+        "    getattr(module, '__file__', '')).endswith('.py') and 'clineprof' not in name))\n"
+        "@profile\ndef f(): pass\nf()\n",
     )
     for name in "datetime", "typing", "tomllib", "tomli":
         write(folder / f"{name}.py", "print('the program has its own')\n")

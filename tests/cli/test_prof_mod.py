@@ -79,6 +79,11 @@ def program(tmp_path):
         "main.py": MAIN,
         "./main.py,pkg/mod.py": MAIN | MOD,
         "pkg/": PKG | MOD | SUB,
+        "main.py:f": {"main.py": {"f"}},
+        "pkg/mod.py::cached,./pkg/__init__.py:top": {"pkg/mod.py": {"cached"}, "pkg/__init__.py": {"top"}},
+        "pkg/mod.py:Class": {"pkg/mod.py": CLASS},
+        "pkg/mod.py:Class.cls": {"pkg/mod.py": {"Class.cls", "Class.cls.<locals>.inner"}},
+        "pkg/mod.py::Class::stat": {"pkg/mod.py": {"Class.stat", "Class.stat.<locals>.<lambda>"}},
         ".": MAIN | PKG | MOD | SUB,
     }.items(),
     ids=str,
@@ -263,6 +268,11 @@ def test_patterns(options, expected, program):
         "othr": "other",
         "mian.py": "main.py",
         "qqqqqqqqqqqqqqqqqqqqqqqq": None,
+        "main.py:g": None,
+        "pkg/mod.py:cach": "pkg/mod.py:cached",
+        "pkg/mod.py::Class::metod": "pkg/mod.py:Class.method",
+        "pkg/mood.py:cached": "pkg/mod.py:cached",
+        "pkg/mood.py:nothing": None,
     }.items(),
 )
 def test_a_target_that_matches_nothing(target, nearest, program):
@@ -270,6 +280,40 @@ def test_a_target_that_matches_nothing(target, nearest, program):
     told = f"ckernprof: -p {target}: no Python code of that name ran"
     assert complaints(ended) == [told + (f"; did you mean {nearest}?" if nearest else "")]
     assert selected(ended, program) == {"main.py": {"f"}}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "target, nearest",
+    {
+        "main": "notyet.main", "load": "notyet.load", "laod": "notyet.load", "notyet.mian": "notyet.main",
+        "notyt.main": "notyet.main", "notyet:mian": "notyet.main", "notyet.py:mian": "notyet.py:main",
+        "notyet.py::mian": "notyet.py:main", "notyt.py:main": "notyet.py:main", "zzz.py:main": "notyet.main",
+        "read": "notyet.Reader.read", "Reader.raed": "notyet.Reader.read", "Raeder": "notyet.Reader",
+        "inner": None, "jsn": "json",
+    }.items(),
+)  # fmt: skip
+def test_the_program_s_own_functions_are_suggested_first(target, nearest, tmp_path):
+    text = ("import json\nif json:\n    def main():\n        def inner(): pass\n    def load(): pass\n"
+            "class Reader:\n    async def read(self): pass\n")
+    (tmp_path / "notyet.py").write_text(text)
+    (tmp_path / "not-yet.py").write_text(text)
+    for script in "notyet", "not-yet":
+        if script == "not-yet" and "not" in target:
+            continue
+        ended = run_ckernprof(["-l", "-p", target, f"{script}.py"], tmp_path)
+        meant = nearest if script == "notyet" else nearest and nearest.replace("notyet.", "not-yet.py:")
+        told = f"ckernprof: -p {target}: no Python code of that name ran"
+        assert complaints(ended)[0] == told + (f"; did you mean {meant}?" if meant else "")
+        if nearest not in (None, "json"):
+            ended = run_ckernprof(["-lvv", "-p", meant, f"{script}.py"], tmp_path)
+            assert "of that name" not in ended.err and f"{meant.rpartition('.')[2].rpartition(':')[2]}, " in ended.err
+
+
+def test_a_function_of_a_file_is_not_imported_before(tmp_path):
+    """As if the target named a module `main.py:f`, which would run the script twice."""
+    (tmp_path / "main.py").write_text("print('once')\ndef f(): return 1\nf()\n")
+    assert run_ckernprof(["-l", "-p", "main.py:f", "main.py"], tmp_path).out.count("once") == 1
 
 
 def test_what_was_selected_is_told(program):
@@ -356,3 +400,5 @@ def test_an_empty_file_is_there(program):
     ended = run_ckernprof(["-l", "-v", "-p", "void", "uses.py"], program)
     assert (ended.code, ended.err) == (0, "") and "Could not find" not in ended.out
     assert "File: void/__init__.py\nFunction: <module> at line 1\n" in ended.out
+    table = ended.out.partition("void/__init__.py")[2].partition("===\n")[2]
+    assert re.match(r" {5}1 +1 +\S+ +\S+ +100\.0 +\S+ MiB(?: +\S+ MiB)? *\n\n", table)

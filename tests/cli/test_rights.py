@@ -118,6 +118,7 @@ if os.fork() == 0:
     show(mine)
     os._exit(0)
 os.wait()
+work(1)
 while not os.path.exists("prog.py.lprof"):
     time.sleep(0.01)
 show("prog.py.lprof")

@@ -75,7 +75,7 @@ class Machine:
         return code, data.decode()
 
     def all(self, environment):
-        return clean_environment({**self.environment, **environment})
+        return {**clean_environment(), **self.environment, **environment}
 
     def calls(self):
         return self.log.read_text().splitlines()

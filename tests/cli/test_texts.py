@@ -41,13 +41,13 @@ def test_generated_functions_are_not_shown_with_the_scripts_lines(tmp_path):
             return a
 
 
-        @profile
         @dataclass
         class Pair:
             left: int
             right: int
 
 
+        profile(Pair.__init__)
         exec("@profile\\ndef made(n):\\n    m = n + 1\\n    return m\\n")
         for i in range(3):
             Pair(i, made(i))

@@ -93,7 +93,7 @@ def test_the_sampler_is_on_no_line(ran):
 
 
 def test_without_it_there_is_none(script, tmp_path):
-    assert "timeline" not in run_ckernprof(["-l", script("profile\n")], tmp_path).profile().raw
+    assert "timeline" not in run_ckernprof(["-l", script("@profile\ndef f(): pass\nf()\n")], tmp_path).profile().raw
 
 
 def test_the_default_interval(script, tmp_path):

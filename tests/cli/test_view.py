@@ -55,7 +55,7 @@ def rows(report):
     numbers, texts = {}, {}
     for row in re.finditer(
         r"^ *(\d+)( +\d+ +[\d.e+-]+ +[\d.e+-]+ +[\d.]+)?"
-        r"(?: +-?[\d.]+ MiB +-?[\d.]+ MiB)?(?: +(.*))?$",
+        r"(?: +-?[\d.]+ MiB(?: {4} *-?[\d.]+ MiB)?)?(?: +(.*))?$",
         report,
         re.M,
     ):

@@ -2,6 +2,7 @@
 """What of a profile the viewer shows, and how much of it: profiles made by hand, so that every number
 is known."""
 
+import csv
 import re
 import subprocess
 import sys
@@ -175,8 +176,7 @@ Line                 Function          Hits         Time  Per Hit   % Time  Line
 /p/app/one.py:15     load               100        150.0      1.5     15.0  line.split(","),
 /p/app/one.py:13     load               101        100.0      1.0     10.0  for line in open(path):
 
-Profiled by clineprof, tracer probe: 1109 events cost about 0.03 s, give or take 0.002 s, taken off \
-the lines.
+Profiled by clineprof. Counting itself took about 0.03 s, which the times above leave out.
 """
 
 
@@ -309,7 +309,7 @@ def test_by_statement(folder):
     report = view(folder, "--by-statement", "--columns", "hits,time,max,percent", "p.lprof")
     # 600 + 150 us, the longer of 9 and 70
     assert re.search(r"^ +14 +100 +750\.0 +70\.0 +75\.0 +rows.append\($", report, re.M)
-    assert "tracer probe" in report  # what the numbers are worth
+    assert "which the times above leave out" in report  # what the numbers are worth
 
 
 def test_by_statement_sums_memory(folder):
@@ -405,41 +405,46 @@ def test_a_report_that_cannot_be_printed_is_told_and_the_profile_kept(script, tm
 # ---- the footer ----
 
 
-@pytest.mark.parametrize("meta, words, footer", [
-    (dict(), ["--top", "1"], None),
-    (dict(tracer="probe"), [], None),
-    (dict(tracer="probe"), ["--top", "1"], "Profiled by clineprof, tracer probe."),
-    (dict(tracer="probe", events=3), ["--min-percent", "1"],
-     "Profiled by clineprof, tracer probe: 3 events."),
-    (dict(events=3, overhead=2_000_000_000), ["--lines", "1"],
-     "Profiled by clineprof: 3 events cost about 2 s, taken off the lines."),
+LEAVE_OUT = " Counting itself took about 2 s, which the times above leave out."
+
+
+@pytest.mark.parametrize("meta, words, sentences, details", [
+    (dict(), ["--top", "1"], None, None),
+    (dict(tracer="probe"), [], None, ", tracer probe"),
+    (dict(tracer="probe"), ["--top", "1"], "", ", tracer probe"),
+    (dict(tracer="probe", events=3), ["--min-percent", "1"], "", ", tracer probe: 3 events"),
+    (dict(events=3, overhead=2_000_000_000), ["--lines", "1"], LEAVE_OUT,
+     ": 3 events cost about 2 s, taken off the lines"),
     (dict(events=3, overhead=2_000_000_000), ["--lines", "1", "--raw-times"],
-     "Profiled by clineprof: 3 events cost about 2 s, left in the lines."),
-    (dict(has_memory=True), [], None),
-    (dict(has_memory=True, reads=2), [],
-     "Profiled by clineprof: resident memory read 2 times, exact to the page."),
-    (dict(has_memory=True, reads=2, inexact_memory=True), [],
-     "Profiled by clineprof: resident memory read 2 times, not exact to the page."),
+     " Counting itself took about 2 s, which the times above include.",
+     ": 3 events cost about 2 s, left in the lines"),
+    (dict(has_memory=True), [], None, None),
+    (dict(has_memory=True, reads=2), [], "", ": resident memory read 2 times, exact to the page"),
+    (dict(has_memory=True, reads=2, memory="uss"), [], " Memory is memory of its own (uss, slow).",
+     ": memory of its own (uss, slow) read 2 times, exact to the page"),
+    (dict(has_memory=True, reads=2, inexact_memory=True), [], " Memory is not exact to the page.",
+     ": resident memory read 2 times, not exact to the page"),
     (dict(has_memory=True, reads=2, inexact_memory=True, memory_step=131072), ["--top", "1"],
-     "Profiled by clineprof: resident memory read 2 times, in steps of 131072 bytes."),
-    (dict(has_memory=True, reads=2, own_bytes=MIB, events=5), [],
-     "Profiled by clineprof: 5 events; resident memory read 2 times, exact to the page, own 1.000 "
-     "MiB left out."),
-    (dict(has_memory=True, tracer="probe"), [], "Profiled by clineprof, tracer probe."),
-    (dict(has_memory=True, reads=2, events=5), ["--no-memory"], None),
-    (dict(has_memory=True, reads=2), ["--no-memory", "--top", "1"], None),
-    (dict(reads=2), ["--columns", "mem"], None),  # what was read is not in the file
-    (dict(has_memory=True, reads=2, events=5), ["--no-memory", "--by-statement"],
-     "Profiled by clineprof: 5 events."),
+     " Memory is counted in steps of 131072 bytes.",
+     ": resident memory read 2 times, in steps of 131072 bytes"),
+    (dict(has_memory=True, reads=2, own_bytes=MIB, events=5), [], "",
+     ": 5 events; resident memory read 2 times, exact to the page, own 1.000 MiB left out"),
+    (dict(has_memory=True, tracer="probe"), [], "", ", tracer probe"),
+    (dict(has_memory=True, reads=2, events=5), ["--no-memory"], None, ": 5 events"),
+    (dict(has_memory=True, reads=2), ["--no-memory", "--top", "1"], None, None),
+    (dict(reads=2), ["--columns", "mem"], None, None),  # what was read is not in the file
+    (dict(has_memory=True, reads=2, events=5), ["--no-memory", "--by-statement"], "", ": 5 events"),
     # a column of a measure that was not taken
-    (dict(tracer="probe", events=5), ["--columns", "mem"],
-     "Profiled by clineprof, tracer probe: 5 events."),
-], ids=range(17))  # fmt: skip
-def test_footer(meta, words, footer, tmp_path):
+    (dict(tracer="probe", events=5), ["--columns", "mem"], "", ", tracer probe: 5 events"),
+], ids=range(18))  # fmt: skip
+def test_footer(meta, words, sentences, details, tmp_path):
+    """None: there is none. -v tells how it came about, and has it stand below line_profiler's table, too."""
     write(tmp_path / "f.lprof", [function("/p/o.py", 1, "f", "def f():\n  1\n",
                                           {2: dict(hits=1, time=1)})], **meta)
     last = view(tmp_path, *words, "f.lprof").splitlines()[-1]
-    assert last == footer if footer else "Profiled" not in last
+    assert last == f"Profiled by clineprof.{sentences}" if sentences is not None else "Profiled" not in last
+    last = view(tmp_path, "-v", *words, "f.lprof").splitlines()[-1]
+    assert last == f"Profiled by clineprof{details}." if details is not None else "Profiled" not in last
 
 
 def test_footer_of_a_sum(tmp_path):
@@ -451,7 +456,7 @@ def test_footer_of_a_sum(tmp_path):
     write(tmp_path / "d.lprof", made, tracer="probe", has_memory=True, reads=4, own_bytes=MIB)
 
     def footer(*files):
-        return view(tmp_path, "--top", "1", *files).splitlines()[-1]
+        return view(tmp_path, "-v", *files).splitlines()[-1]
 
     assert footer("c.lprof", "p.lprof") == (
         "Profiled by clineprof, tracer probe: 2 events cost about 1 s, taken off the lines.")
@@ -467,6 +472,49 @@ def test_footer_with_vv(script, tmp_path):
     for words, footers in {"-lv": 0, "-lvv": 1}.items():
         out = run_ckernprof([words, "--no-memory", path], tmp_path).out
         assert out.count("Profiled by clineprof, tracer ") == footers
+        out = run_ckernprof([words, path], tmp_path).out
+        assert out.count("Profiled by clineprof. Counting itself took about ") == 1 - footers
+
+
+# ---- memory columns ----
+
+
+def line_of_memory(allocated=0, grown=0, released=0, hits=1):
+    return dict(hits=hits, time=5, rss=9 * MIB, grown=grown, released=released, allocated=allocated, blocks=1)
+
+
+def test_no_change_is_a_blank(tmp_path):
+    """Of what is resident it is a number, and so it is in what is exported."""
+    lines = {2: line_of_memory(), 3: line_of_memory(grown=4 * MIB, released=4 * MIB),
+             4: line_of_memory(released=2 * MIB)}
+    write(tmp_path / "f.lprof", [function("/p/o.py", 1, "f", "def f():\n  1\n  2\n  3\n", lines)],
+          has_memory=True)  # fmt: skip
+    report = view(tmp_path, "--columns", "mem,increment,grown,allocated", "f.lprof")
+    rows = [re.findall(r".{13}", line[6:58]) for line in re.findall(r"^ +[234] .*$", report, re.M)]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        ["9.000 MiB", "", "", ""], ["9.000 MiB", "", "4.000 MiB", ""], ["9.000 MiB", "-2.000 MiB", "", ""]]
+    exported = csv.DictReader(view(tmp_path, "--format", "csv", "f.lprof").splitlines())
+    assert [row["increment_bytes"] for row in exported] == ["0", "0", str(-2 * MIB)]
+
+
+@pytest.mark.parametrize("line, shown", [
+    (line_of_memory(30 * MIB, grown=MIB // 8), True),  # not touched
+    (line_of_memory(30 * MIB, grown=8 * MIB, released=8 * MIB, hits=100), True),  # given back
+    (line_of_memory(30 * MIB, grown=29 * MIB), False),
+    (line_of_memory(30 * MIB, grown=8 * MIB), False),  # more than a quarter
+    (line_of_memory(MIB - 1), False),
+    (line_of_memory(30 * MIB, hits=1000), False),  # small objects that come and go
+    ({**line_of_memory(30 * MIB), "rss": 0}, False),  # memory was not read
+], ids=range(7))  # fmt: skip
+def test_what_was_allocated_is_shown_where_it_tells_more(line, shown, tmp_path):
+    write(tmp_path / "f.lprof", [
+        function("/p/o.py", 1, "f", "def f():\n  1\n", {2: line_of_memory(grown=2 * MIB)}),
+        function("/p/o.py", 4, "g", "def g():\n  1\n", {5: line})], has_memory=True)  # fmt: skip
+    for words in [], ["--function", "f"], ["--self"]:
+        report = view(tmp_path, *words, "f.lprof")
+        assert ("Allocated  Line Contents" in report) == shown
+    for words in ["--no-memory"], ["--columns", "hits,increment"]:
+        assert "Allocated" not in view(tmp_path, *words, "f.lprof")
 
 
 # ---- both programs, config files, mistakes ----

@@ -79,7 +79,8 @@ def test_heat_and_syntax(folder):
     assert hot[0] != cold[0] and hot[1] and not cold[1]
     # memory has its own heat: the line that grew is cold by time
     assert screen.look("return table", "3.000 MiB")[0] not in ("default", hot[0])
-    assert screen.look("table = dict(rows)", "0.000 MiB")[0] == "default"
+    assert screen.look("table = dict(rows)", "MiB")[0] == "default"
+    assert screen.rows[screen.row("table = dict(rows)")].count("MiB") == 1  # no change is a blank
     assert screen.look("for line in", "for line")[0] == screen.look("return table", "return")[0]
     assert screen.look("return table", "return")[0] != screen.look("return table", "table")[0]
     assert "\x1b[2m# done\x1b" in screen.raw  # dim
@@ -216,7 +217,7 @@ def test_without_rich(folder, tmp_path):
     data, code = on_terminal([*viewer_command(), "-r", "m.lprof"], folder,
                              PYTHONPATH=str(tmp_path))
     first, rest = data.decode().replace("\r\n", "\n").split("\n", 1)
-    assert first == "clineprof: no colours: the package rich is not installed or does not work"
+    assert first == "clineprof: no colours: the package rich is not installed or does not work; pip install rich"
     assert (rest, code) == (plain(folder, "m.lprof"), 0)
 
 
@@ -249,5 +250,3 @@ def test_empty_and_odd_profiles(tmp_path):
     write(tmp_path / "n.lprof", [function("/p/n.py", 5, "gone", "", {7: dict(hits=1, time=1)})])
     screen = view(tmp_path, "n.lprof", "-m")
     assert screen.numbers() == [5, 6, 7] and "  0.00 seconds - /p/n.py:5 - gone" in screen.rows
-    run_ckernprof(["-l", "-o", "k.lprof", "-c", "1"], tmp_path)
-    assert view(tmp_path, "k.lprof").rows[0] == "Timer unit: 1e-06 s"

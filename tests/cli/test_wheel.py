@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """pip builds a wheel that needs nothing of the system it is installed on."""
+import configparser
+import email
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 import pytest
@@ -37,14 +41,35 @@ def pip_wheel(folder, out, **environment):
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
+def sdist(tmp_path_factory):
+    """The source distribution, built by a setuptools of its own."""
+    tools, out = tmp_path_factory.mktemp("tools"), tmp_path_factory.mktemp("sdist")
+    wanted = re.search(r"setuptools>=\d+", (ROOT / "pyproject.toml").read_text())[0]
+    if run([sys.executable, "-m", "pip", "install", "-q", "--target", tools, wanted]).returncode != 0:
+        pytest.skip(f"{wanted} cannot be had from the package registry")
+    made = run([sys.executable, "-c", f"from setuptools import build_meta; build_meta.build_sdist({str(out)!r})"],
+               cwd=sources(tmp_path_factory.mktemp("sources")), env={**os.environ, "PYTHONPATH": str(tools)})
+    assert made.returncode == 0, made.stderr
+    [path] = out.glob("clineprof-*.tar.gz")
+    return path
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory):
     out = tmp_path_factory.mktemp("wheel")
-    built = pip_wheel(sources(tmp_path_factory.mktemp("sources")), out)
-    if "Could not find a version" in built.stderr:
-        pytest.skip("setuptools cannot be had from the package registry")
+    built = pip_wheel(sdist, out)
     assert built.returncode == 0, built.stderr
     [path] = out.glob("clineprof-*.whl")
     return path
+
+
+def test_the_source_distribution_holds_what_is_in_git(sdist):
+    with tarfile.open(sdist) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    listed = set(run(["git", "ls-files"], cwd=ROOT).stdout.split("\n")) - {""}
+    assert "bench/run.py" in held
+    assert {name for name in listed - held if (ROOT / name).exists()} == {name for name in listed if name.startswith(".")}
+    assert not [name for name in held if name.endswith((".so", ".pyc"))]
 
 
 def test_the_module_has_msgpack_inside_and_exports_its_init_function_only(wheel, tmp_path):
@@ -62,8 +87,20 @@ def test_the_module_has_msgpack_inside_and_exports_its_init_function_only(wheel,
 def test_the_wheel_holds_all_of_the_package(wheel):
     held = set(zipfile.ZipFile(wheel).namelist())
     ours = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src/clineprof").rglob("*")
-            if path.is_file() and "__pycache__" not in path.parts}
+            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".so"}
     assert ours and ours - held == set()
+    shared = {path.relative_to(ROOT / "share").as_posix() for path in (ROOT / "share").rglob("*") if path.is_file()}
+    assert shared and shared == {name.split(".data/data/share/")[1] for name in held if ".data/data/share/" in name}
+
+
+def test_the_wheel_tells_pyinstaller_where_its_hook_is(wheel, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    [path] = tmp_path.glob("*.dist-info/entry_points.txt")
+    entries = configparser.ConfigParser()
+    entries.read(path)
+    module, function = entries["pyinstaller40"]["hook-dirs"].split(":")
+    told = run([sys.executable, "-c", f"import {module} as m; print(*m.{function}())"], cwd=tmp_path)
+    assert os.listdir(told.stdout.strip()).count("hook-clineprof.py") == 1
 
 
 def test_an_installed_wheel_profiles_and_shows(wheel, tmp_path):
@@ -82,11 +119,94 @@ def test_an_installed_wheel_profiles_and_shows(wheel, tmp_path):
     assert done.returncode == 0 and "     4    0.095 MiB " in done.stdout, done.stderr
 
 
-def test_without_msgpack_the_build_names_the_package(tmp_path):
-    compiler = tmp_path / "cc"
-    compiler.write_text('#!/bin/sh\nexec cc -nostdinc "$@"\n')
-    compiler.chmod(0o755)
+def test_the_page_of_the_package_stands_alone(wheel):
+    [name] = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("/METADATA")]
+    metadata = email.message_from_bytes(zipfile.ZipFile(wheel).read(name))
+    assert metadata["License-Expression"] == "MIT" and metadata["Requires-Python"] == ">=3.10"
+    classifiers = set(metadata.get_all("Classifier"))
+    assert {f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 16)} <= classifiers
+    assert "Typing :: Typed" in classifiers
+    extras = set(metadata.get_all("Provides-Extra"))
+    of_all = {line.partition(";")[0].strip() for line in metadata.get_all("Requires-Dist") if "all" in line.split("extra")[-1]}
+    assert of_all == {"clineprof[html,pandas,plot,rich]"}
+    assert extras == {"all", "html", "pandas", "plot", "rich", "test"}
+    page = metadata.get_payload()
+    assert "# clineprof" in page and "docs/overhead.md" in page and "(Picture: The table of" in page
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert not re.findall(r"\]\((?!https?:)", page)
+
+
+# ---- what a build says is missing ----
+
+
+BUILD_NEEDS = {
+    "stdio.h": "no working C compiler: '{cc}' cannot compile and link; on Debian and Ubuntu: apt install gcc libc6-dev",
+    "Python.h": "no headers of {python} (Python.h); on Debian and Ubuntu: apt install python{version}-dev; "
+                "on Fedora: dnf install python3-devel",
+    "msgpack.h": "no library msgpack-c; on Debian and Ubuntu: apt install libmsgpack-dev, or libmsgpack-c-dev where "
+                 "there is one; on Fedora: dnf install msgpack-devel; on Arch, and in conda: msgpack-c",
+}  # fmt: skip
+
+
+@pytest.fixture
+def without(tmp_path):
+    """without("Python.h", ..): a compiler that cannot include these."""
+
+    def make(*headers):
+        path = tmp_path / "cc"
+        path.write_text('#!/bin/sh\nfor word; do case $word in *try.c) grep -qE "%s" "$word" && exit 1;; esac; done\n'
+                        'exec cc "$@"\n' % "|".join(headers))
+        path.chmod(0o755)
+        return str(path)
+
+    return make
+
+
+@pytest.mark.parametrize("missing", [["stdio.h", "Python.h", "msgpack.h"], ["Python.h", "msgpack.h"], ["msgpack.h"]])
+def test_the_first_thing_that_is_missing_is_the_last_line_of_the_build(missing, without, tmp_path):
+    compiler = without(*missing)
     (tmp_path / "sources").mkdir()
-    built = pip_wheel(sources(tmp_path / "sources"), tmp_path, CC=str(compiler))
+    built = pip_wheel(sources(tmp_path / "sources"), tmp_path, CC=compiler)
     assert built.returncode != 0
-    assert "need the library msgpack-c: install libmsgpack-dev" in built.stderr
+    told = built.stderr.partition("[end of output]")[0].strip().splitlines()[-1].strip()
+    version = "%d.%d" % sys.version_info[:2]
+    assert told == "clineprof: " + BUILD_NEEDS[missing[0]].format(cc=compiler, python=sys.executable, version=version)
+
+
+def setup_line(python, *words):
+    """What setup.py says before anything else. There is no compiler for it."""
+    ended = run([python, *words], cwd=ROOT, env={**os.environ, "CC": "/no/such/compiler"})
+    assert ended.returncode == 1, ended
+    return ended.stderr
+
+
+LIBC = "clineprof runs on Linux with the GNU C library (glibc) only, on x86-64 and aarch64"
+
+
+@pytest.mark.parametrize(("statement", "says"), [
+    ("sys.version_info = (3, 9, 18, 'final', 0)", "is cpython 3.9; clineprof needs CPython 3.10 or newer"),
+    ("sys.platform = 'darwin'", f"is for darwin; {LIBC}"),
+    ("sys.platform = 'win32'", f"is for win32; {LIBC}"),
+    ("sysconfig.get_config_vars()['SOABI'] = 'cpython-311-x86_64-linux-musl'",
+     f"is for Linux with the C library musl; {LIBC}"),
+])
+def test_the_interpreter_is_looked_at_first(statement, says):
+    said = setup_line(sys.executable, "-c", f"import runpy, sys, sysconfig; sysconfig.get_config_vars(); {statement}\n"
+                      "runpy.run_path('setup.py', run_name='__main__')")
+    assert said == f"clineprof: cannot be built: {sys.executable} {says}\n"
+
+
+@pytest.mark.parametrize("version", ["3.6", "3.7", "3.8", "3.9"])
+def test_old_interpreters_come_to_the_line_that_refuses_them(version):
+    found = [*pathlib.Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"), shutil.which(f"python{version}")]
+    python = next((path for path in found if path and run([path, "-c", ""]).returncode == 0), None)
+    if python is None:
+        pytest.skip(f"there is no Python {version} here")
+    said = setup_line(python, "setup.py", "install")
+    assert said.endswith(f" is cpython {version}; clineprof needs CPython 3.10 or newer\n") and said.count("\n") == 1
+
+
+def test_an_old_setuptools_is_named():
+    tried = run([sys.executable, "-c", "import runpy; runpy.run_path('setup.py')['need_setuptools']('65.5.0')"], cwd=ROOT)
+    assert tried.stderr == (f"clineprof: cannot be built with setuptools 65.5.0: run {sys.executable} -m pip install "
+                            "'setuptools>=77', or leave --no-build-isolation out\n")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The independent reference: counts line starts of the functions a program decorates, in plain
-Python, with nothing of clineprof.
+Python, with nothing of clineprof. What is defined within a decorated function counts, too.
 
     python reference.py OUT.json SCRIPT [ARG..]
 
@@ -31,6 +31,7 @@ import builtins
 import collections
 import functools
 import json
+import opcode
 import os
 import sys
 import threading
@@ -38,14 +39,54 @@ import types
 
 WRAPPERS = (
     ((property,), ("fget", "fset", "fdel")),
-    ((functools.partial, functools.partialmethod, functools.cached_property,
-      functools.singledispatchmethod), ("func",)),
+    ((functools.partial, functools.partialmethod, functools.cached_property), ("func",)),
+    ((functools.singledispatchmethod,), ("dispatcher",)),
     ((staticmethod, classmethod, types.MethodType), ("__func__",)),
 )
 
 
 def is_named_in(thing, owner):
     return thing.__qualname__.startswith(owner.__qualname__ + ".")
+
+
+def is_made_for(thing, owner):
+    """Was it made for the class by a text that is not the class's own, as dataclasses does?"""
+    file = getattr(sys.modules.get(owner.__module__), "__file__", None)
+    if thing.__code__.co_filename == file or (file is None and thing.__code__.co_filename != "<string>"):
+        return False
+    if sys.version_info < (3, 11):
+        return thing.__code__.co_filename[:1] == "<" or thing.__globals__.get("__name__") == "collections"
+    return not thing.__code__.co_qualname.startswith(owner.__qualname__ + ".")
+
+
+def is_part_of_line(code):
+    """A comprehension that stands on one line."""
+    lines = {line for _, _, line in code.co_lines() if line is not None}
+    return code.co_name in ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>") and len(lines) == 1
+
+
+# Python functions of inspect or dis would count where they are selected.
+CO_OPTIMIZED = 0x1  # it is a function's
+
+
+@functools.cache
+def stored_globals(code):
+    """Of 3.10's code: two bytes an instruction."""
+    names, extended = set(), 0
+    for operation, argument in zip(code.co_code[::2], code.co_code[1::2]):
+        argument |= extended
+        extended = argument << 8 if operation == opcode.EXTENDED_ARG else 0
+        if operation == opcode.opmap["STORE_GLOBAL"]:
+            names.add(code.co_names[argument])
+    return names
+
+
+def name_within(code, outer, outer_name):
+    if sys.version_info >= (3, 11):
+        return code.co_qualname
+    if code.co_name in stored_globals(outer):
+        return code.co_name
+    return outer_name + (".<locals>." if outer.co_flags & CO_OPTIMIZED else ".") + code.co_name
 
 
 COPIES = "REFERENCE_COPIES" in os.environ
@@ -79,18 +120,40 @@ class Selection:
                 for name in names:
                     self.add(getattr(thing, name), within)
                 return
-        if hasattr(thing, "__wrapped__"):
+        if isinstance(getattr(thing, "registry", None), types.MappingProxyType):
+            self.add_generic(thing, within)
+        elif hasattr(thing, "__wrapped__"):
             self.add(thing.__wrapped__, within)
         elif isinstance(thing, types.FunctionType):
-            if within is None or is_named_in(thing, within) or thing.__module__ == within.__module__:
+            if within is None or ((is_named_in(thing, within) or thing.__module__ == within.__module__)
+                                  and not is_made_for(thing, within)):  # fmt: skip
                 self.add_code(thing.__code__, thing.__qualname__)
+
+    def add_generic(self, generic, within):
+        """Its implementations, and those that will be registered."""
+        for implementation in generic.registry.values():
+            self.add(implementation, within)
+        register = generic.register
+
+        def registering(cls, func=None):
+            made = register(cls, func)
+            if func is None and made is not cls:
+                return lambda implementation: self.profile(made(implementation))
+            return self.profile(made)
+
+        generic.register = registering
 
     def add_code(self, code, name):
         if id(code) not in self.codes:
+            if sys.version_info < (3, 11) and place_of(code) in self.places:  # a copy, which has lost its name
+                name = self.codes[self.places[place_of(code)]][1]
             # += on a defaultdict with an int key is never interrupted by another thread
             self.codes[id(code)] = code, name, collections.defaultdict(int)
             self.places.setdefault(place_of(code), id(code))
             self.watch(code)
+            for inner in code.co_consts:
+                if isinstance(inner, types.CodeType) and not is_part_of_line(inner):
+                    self.add_code(inner, name_within(inner, code, name))
 
     def find_copy(self, code):
         """Is it selected, or a copy of what is?"""

@@ -188,8 +188,8 @@ static void count_far_code(const char *tracer)
     clp_window_init(&window, &recorder, false);
     cr_assert(clp_window_open(&window));
     PyObject *function = PyFunction_New((PyObject *)code, globals);
-    cr_assert(clp_tracer_select(&window, function, name));
-    cr_assert(clp_tracer_select(&window, function, name), "selecting again is no error");
+    cr_assert(clp_tracer_select(&window, function, name, false));
+    cr_assert(clp_tracer_select(&window, function, name, false), "selecting again is no error");
     cr_assert_eq(recorder.engine.functions.count, 1);
 
     PyObject *result = PyObject_CallObject(function, numbers);

@@ -97,8 +97,9 @@ def _summary(profile, checkout, own, whole, memory):
     rows = [_row(checkout, line, own, whole, memory) for line in profile.hottest(ROWS, own)]
     table = "".join("| %s |\n" % " | ".join(row) for row in [heads, marks] + rows)
     command = profile.meta.get("command")
-    return "### Hottest lines%s\n\n%s in %d functions\n\n%s\n" % (
-        " of " + _code(command) if command else "", _seconds(whole), len(profile.functions), table
+    return "### Hottest lines%s\n\n%s in %d function%s\n\n%s\n" % (
+        " of " + _code(command) if command else "", _seconds(whole), len(profile.functions),
+        "s"[len(profile.functions) == 1 :], table
     )  # fmt: skip
 
 

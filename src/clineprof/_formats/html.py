@@ -268,9 +268,9 @@ def _hash(text):
 def _say_what_is_missing(jinja, runs):
     missing = []
     if jinja is None:
-        missing.append("Jinja2 (tables on paper and without JavaScript)")
+        missing.append("tables on paper and without JavaScript (Jinja2)")
     if runs is None:
-        missing.append("Pygments (colours of the source)")
+        missing.append("colours of the source (Pygments)")
     if missing:
-        sys.stderr.write("clineprof: a plainer page, for want of %s: pip install jinja2 pygments\n"
+        sys.stderr.write("clineprof: the page lacks %s: pip install jinja2 pygments\n"
                          % " and ".join(missing))

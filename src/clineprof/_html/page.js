@@ -177,6 +177,9 @@ const LINE_COLUMNS = [
   ["native_blocks", "Native blocks", 15, count, 2, "How many times"],
 ];
 const OF_MEMORY = ["rss", "increment", "grown", "released", "self_increment", "largest"];
+// What is nothing where there was no change.
+const CHANGES = ["increment", "grown", "released", "self_increment", "largest", "allocated", "live",
+  "heap_peak", "freed_in_line", "native"];
 // Not every profile knows these: they are shown where the function has some.
 const NOT_ALWAYS = ["await", "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line",
   "native", "native_blocks"];
@@ -211,7 +214,7 @@ function lineColumns(i, rows) {
       value: (row) => measureOf(columns, key, rows.at[row]) ?? -Infinity,
       fill(cell, row) {
         const value = measureOf(columns, key, rows.at[row]);
-        if (value === null) return;
+        if (value === null || (value === 0 && CHANGES.includes(key))) return;
         cell.textContent = write ? write(value) : percent(value, total);
         if (OF_TIME.includes(key) && columns.below_resolution?.[rows.at[row]]) {
           cell.classList.add("estimate");
@@ -308,7 +311,7 @@ function tellSums(i) {
   const { texts, runs } = detailsOf(i), notes = [];
   if (texts === null) notes.push("The source is not known.");
   else if (!runs && profile.coloured >= 0)
-    notes.push(`Only ${count(profile.coloured)} functions have colours, the hottest; this is another.`);
+    notes.push(`Only the hottest functions (${count(profile.coloured)}) have colours, and this is none of them.`);
   if (row[RUNNING]) notes.push("Lines marked > were running when the profile was taken.");
   if (row[COMPILER]) notes.push(`Compiled by ${row[COMPILER]}; calls of the compiled code are not counted.`);
   at("notes").textContent = notes.join(" ");
@@ -369,6 +372,7 @@ function lineListColumns() {
     value: (id) => lines[key][id],
     fill(cell, id) {
       if (!lines.hits[id] && !lines.time[id]) return;
+      if (key === "increment" && !lines[key][id]) return;
       cell.textContent = write(lines[key][id]);
       bar(cell, lines[key][id], whole, kind);
     },

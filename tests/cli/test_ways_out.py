@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""Runs that profile nothing or cannot start, wrong command lines, and -o -: what is written, and that one line
+says the way out."""
+
+import marshal
+import os
+import subprocess
+
+import msgpack
+import pytest
+from harness import Profile, ckernprof, run, run_ckernprof, run_python, run_viewer, viewer_command
+from terminal import on_terminal
+
+SMALL = "@profile\ndef f(n):\n    return n + 1\nprint(f(1))\n"
+NOTHING = "ckernprof: nothing was profiled, and no profile is written: "
+
+
+# ---- nothing was profiled ----
+
+
+@pytest.mark.once
+def test_what_cannot_start_writes_no_profile(script, tmp_path):
+    """The reason is python's, on the lines before."""
+    (tmp_path / "folder").mkdir()
+    script("", "pack/__init__.py")
+    script("x = = 1\n", "broken.py")
+    script("\x7fELF\0", "binary.py")
+    for words, why in {
+        ("none.py",): "", ("folder",): "", ("-m", "none"): "", ("-m", "pack"): "",
+        ("broken.py",): " (SyntaxError)", ("-m", "broken"): " (SyntaxError)",
+        ("binary.py",): " (SyntaxError)", ("-c", "("): " (SyntaxError)", ("broken",): "; did you mean broken.py?",
+    }.items():  # fmt: skip
+        bare = run_python(words, tmp_path)
+        for options in ["-l"], ["-lv", "-p", "x"], []:
+            ended = run_ckernprof([*options, *words], tmp_path)
+            assert (ended.code, ended.out) == (bare.code, ""), words
+            assert ended.err == f"{bare.err}{NOTHING}the program could not be started{why}\n", words
+        assert run_ckernprof(["-lq", *words], tmp_path).err == bare.err
+    assert not [*tmp_path.glob("*prof"), *tmp_path.glob("*.live")]
+
+
+@pytest.mark.once
+def test_a_program_that_ends_before_it_is_profiled(script, tmp_path):
+    path = script("import no_such_module\n@profile\ndef f(): pass\nf()\n")
+    ended = run_ckernprof(["-l", path.name], tmp_path)
+    assert ended.code == 1 and ended.err.endswith(
+        f"{NOTHING}the program ended by ModuleNotFoundError before any selected function ran\n")  # fmt: skip
+    assert not list(tmp_path.glob("*.lprof"))
+
+
+@pytest.mark.once
+def test_a_profile_of_an_earlier_run_stays(script, tmp_path):
+    path = script(SMALL)
+    assert run_ckernprof(["-l", path.name], tmp_path).code == 0
+    before = (tmp_path / "program.py.lprof").read_bytes()
+    for text in "pass\n", "x = = 1\n":
+        path.write_text(text)
+        ended = run_ckernprof(["-l", "-i", "0.01", path.name], tmp_path)
+        assert ("ckernprof: nothing was profiled, and 'program.py.lprof' stays as an earlier run wrote it: "
+                in ended.err)  # fmt: skip
+        assert (tmp_path / "program.py.lprof").read_bytes() == before
+
+
+@pytest.mark.once
+def test_saves_begin_with_the_first_line(script, tmp_path):
+    """A program that has not run anything selected yet leaves an earlier profile as it is."""
+    path = script("import time, pathlib\nseen = []\ndef look():\n    end = time.monotonic() + 30\n"
+                  "    out = pathlib.Path('program.py.lprof')\n"
+                  "    while not out.exists() and time.monotonic() < end: time.sleep(.01)\n"
+                  "    return out.exists()\n"
+                  "time.sleep(.2)\nprint(pathlib.Path('program.py.lprof').exists())\n"
+                  "@profile\ndef f(): pass\nf()\nprint(look())\n")  # fmt: skip
+    ended = run_ckernprof(["-l", "-i", "0.01", path.name], tmp_path)
+    assert ended.out.startswith("False\nTrue\n"), ended.err
+
+
+@pytest.mark.once
+def test_memory_over_time_is_a_profile(script, tmp_path):
+    ended = run_ckernprof(["-l", "--timeline", script("print(1)\n").name], tmp_path)
+    assert ended.code == 0 and ended.profile().raw["timeline"]
+
+
+@pytest.mark.once
+def test_a_pipe_gets_its_profile_even_then(script, tmp_path):
+    """For somebody waits for it."""
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", "pipe"], cwd=tmp_path, stdout=subprocess.PIPE)
+    ended = run_ckernprof(["-l", "-o", "pipe", script("pass\n").name], tmp_path)
+    assert ended.err.startswith("ckernprof: nothing was profiled: no @profile was reached")
+    assert msgpack.unpackb(reader.communicate(timeout=60)[0])["functions"] == []
+
+
+# ---- words that belong elsewhere ----
+
+
+@pytest.mark.once
+def test_options_behind_the_program(script, tmp_path):
+    """They are the program's; where it has no use for them, or nothing came of the run, that is told."""
+    idle, strict = script("pass\n", "idle.py"), script("import argparse\nargparse.ArgumentParser().parse_args()\n")
+    hint = "stands behind the program and went to it"
+    for words, word in {
+        ("-v",): "-v", ("x", "--view"): "--view", ("-lv",): "-lv", ("--outfile=x",): "--outfile", ("-ox",): "-ox",
+        ("-h",): None, ("-x",): None, ("--views",): None, ("--", "-v"): None, ("-",): None, ("--",): None,
+    }.items():  # fmt: skip
+        ended = run_ckernprof(["-l", idle.name, *words], tmp_path)
+        assert (hint in ended.err) == (word is not None), words
+        assert word is None or f"; '{word}" in ended.err, words
+    for mode in [], ["-l"]:
+        assert hint in run_ckernprof([*mode, strict.name, "-v"], tmp_path).err
+        assert hint not in run_ckernprof([*mode, strict.name, "--bad"], tmp_path).err
+    takes = script("import argparse, sys\nprint(sys.argv)\n" + SMALL, "takes.py")
+    assert run_ckernprof(["-l", takes.name, "-v"], tmp_path).err == ""
+    assert run_ckernprof([idle.name, "-v"], tmp_path).err == ""
+
+
+@pytest.mark.once
+def test_a_program_that_lacks_profile(script, tmp_path):
+    path = script(SMALL)
+    ended = run_ckernprof([path.name, "-l"], tmp_path)
+    assert ended.code == 1 and ended.err.endswith(
+        "ckernprof: the program asks for 'profile', which -l (times of lines) and -b (times of functions) give it: "
+        "ckernprof -l program.py\n")  # fmt: skip
+
+
+@pytest.mark.once
+def test_a_profile_in_the_place_of_the_program(script, tmp_path):
+    run_ckernprof(["-l", script(SMALL).name], tmp_path)
+    profile = tmp_path / "program.py.lprof"
+    for name in "program.py.lprof", "program.py.lprof.live":
+        profile = profile.rename(tmp_path / name)
+        for options in ["-l"], []:
+            ended = run_ckernprof([*options, name], tmp_path)
+            assert (ended.code, ended.out) == (2, "")
+            assert ended.err == (f"ckernprof: '{name}' is a profile, and ckernprof runs programs; to see it run: "
+                                 f"clineprof {name}, or: python3 -m clineprof {name}\n")  # fmt: skip
+    run_ckernprof([script("pass\n", "calls.py").name], tmp_path)
+    for ended in run_ckernprof(["-l", "calls.py.prof"], tmp_path), run_viewer(["calls.py.prof"], tmp_path):
+        assert ended.err.endswith("run: python3 -m pstats calls.py.prof\n") and ended.err.count("\n") == 1
+    left = "calls.py", "calls.py.prof", "program.py", "program.py.lprof.live"
+    assert tuple(sorted(path.name for path in tmp_path.iterdir())) == left
+
+
+@pytest.mark.once
+def test_the_script_as_the_value_of_an_option(script, tmp_path):
+    path = script(SMALL)
+    for words in ["-p", path.name], ["-lp", path.name], ["-l", "-o", path.name]:
+        ended = run_ckernprof(words, tmp_path)
+        assert ended.code == 2 and ended.err == (
+            "ckernprof: no program to run: 'program.py' is the value of the option before it; name the program "
+            "behind that, too: .. program.py program.py\n")  # fmt: skip
+    for words in [], ["-l"], ["-l", "-p", "none.py"]:
+        assert run_ckernprof(words, tmp_path).err == (
+            "ckernprof: no program to run, as in ckernprof -l -v script.py; see ckernprof --help\n")  # fmt: skip
+    ended = run_ckernprof(["-l", "-o", path.name, path.name], tmp_path)
+    assert ended.code == 2 and ended.err == (
+        "ckernprof: 'program.py' is a program, and -o would write the profile over it\n")  # fmt: skip
+    assert path.read_text() == SMALL
+
+
+@pytest.mark.once
+def test_python_in_the_place_of_the_program(script, tmp_path):
+    for word in "python", "python3.99":
+        ended = run_ckernprof(["-l", word, script(SMALL).name], tmp_path, env={"PATH": ""})
+        assert ended.code == 2 and ended.err.endswith(
+            f"{NOTHING}the program could not be started; leave '{word}' out, ckernprof runs the program in Python "
+            "itself\n")  # fmt: skip
+
+
+# ---- -o - ----
+
+
+def test_the_profile_on_standard_output(script, tmp_path):
+    """Nothing else gets there; the program prints to standard error."""
+    path = script("import os, subprocess\nprint('ours')\nos.write(1, b'raw\\n')\n"
+                  "subprocess.run(['echo', 'child'])\n" + SMALL)  # fmt: skip
+    for options in [], ["-v"], ["-q"]:
+        shown = run(["sh", "-c", '"$@" | "$0" -', viewer_command()[0], *ckernprof("-l", *options, "-o", "-", path.name)],
+                    tmp_path)  # fmt: skip
+        assert "\nFunction: f at line" in shown.out and "ours" not in shown.out
+        assert {"ours", "raw", "child"} <= set(shown.err.splitlines()) and "Wrote" not in shown.err
+        assert ("Function: f at line" in shown.err) == (options == ["-v"])
+    assert [path.name for path in tmp_path.iterdir()] == ["program.py"]
+    process = subprocess.run(ckernprof("-o", "-", path.name), cwd=tmp_path, capture_output=True)
+    assert marshal.loads(process.stdout) and process.returncode == 1  # there is no profile without -l
+
+
+@pytest.mark.once
+def test_while_the_program_runs_its_live_file_is_there(script, tmp_path):
+    path = script("import glob\n" + SMALL + "print(glob.glob('*.live'))\n")
+    with open(tmp_path / "out", "wb") as out:
+        ended = subprocess.run(ckernprof("-l", "-i", "0.01", "-o", "-", path.name), cwd=tmp_path, stdout=out,
+                               stderr=subprocess.PIPE, text=True)  # fmt: skip
+    assert ended.stderr.startswith("ckernprof: -i: standard output gets the profile once, when the program ends\n")
+    assert "['program.py.lprof.live']\n" in ended.stderr
+    assert Profile(tmp_path / "out").functions and not list(tmp_path.glob("*prof*"))
+
+
+@pytest.mark.once
+def test_standard_output_that_takes_no_profile(script, tmp_path):
+    path = script(SMALL)
+    out, code = on_terminal(ckernprof("-l", "-o", "-", path.name), tmp_path)
+    assert code == 2 and b"'-o -' writes the profile to standard output, which is a terminal" in out
+    closed = run(["sh", "-c", '"$@" >&-', "sh", *ckernprof("-l", "-o", "-", path.name)], tmp_path)
+    assert closed.code == 1 and closed.err == "ckernprof: cannot write to standard output: Bad file descriptor\n"
+    full = run(["sh", "-c", '"$@" >/dev/full', "sh", *ckernprof("-l", "-o", "-", path.name)], tmp_path,
+               env={"TMPDIR": str(tmp_path)})  # fmt: skip
+    assert "ckernprof: cannot write to standard output: No space left on device\n" in full.err
+    assert full.profile().functions
+
+
+# ---- child processes ----
+
+POOL = """
+import multiprocessing, sys
+@profile
+def worker(n): return n + 1
+def here(): return 1
+if __name__ == "__main__":
+    with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:
+        print(pool.map(worker, [1]))
+    here()
+"""
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_functions_that_ran_in_child_processes_only(method, script, tmp_path):
+    path = script(POOL)
+    ended = run_ckernprof(["-l", path.name, method], tmp_path)
+    assert ended.code == 0 and ended.err == (
+        f"{NOTHING}no selected function was called, such as worker, program.py:3; the program started other "
+        "processes, which --prof-child-procs profiles, too\n")  # fmt: skip
+    ended = run_ckernprof(["-l", "-p", "program.here", path.name, method], tmp_path)
+    assert ended.err == ("ckernprof: worker, program.py:3, did not run in this process, and the program started "
+                         "others; --prof-child-procs profiles them, too\n")  # fmt: skip
+    ended = run_ckernprof(["-l", "--prof-child-procs", path.name, method], tmp_path)
+    assert ended.err == "" and sum(Profile.measure(ended.profile().function("worker"), "hits").values()) == 1
+
+
+@pytest.mark.once
+def test_other_processes_are_no_reason(script, tmp_path):
+    path = script("import subprocess\nsubprocess.run(['true'])\n@profile\ndef f(): pass\n")
+    assert "--prof-child-procs" not in run_ckernprof(["-l", path.name], tmp_path).err
+
+
+# ---- the viewer ----
+
+
+@pytest.mark.once
+def test_words_that_may_be_commands(script, tmp_path):
+    for words, meant in {
+        ("difff", "a", "b"): "; did you mean clineprof diff?", ("mrege",): "; did you mean clineprof merge?",
+        ("help",): "; did you mean clineprof --help?", ("version",): "; did you mean clineprof --version?",
+        ("show", "x.lprof"): ", and no command of that name; clineprof --help lists the commands",
+    }.items():  # fmt: skip
+        ended = run_viewer(words, tmp_path)
+        assert (ended.code, ended.out) == (1, "")
+        assert ended.err == f"clineprof: there is no file '{words[0]}'{meant}\n"
+    run_ckernprof(["-l", script(SMALL).name], tmp_path)
+    assert run_viewer(["program"], tmp_path).err == (
+        "clineprof: there is no file 'program'; did you mean program.py.lprof?\n")  # fmt: skip
+    assert run_viewer(["top", "program.py.lprof"], tmp_path).err == (
+        "clineprof: program.py.lprof is not the live file of a run; clineprof program.py.lprof shows a finished "
+        "profile\n")  # fmt: skip
+    run_ckernprof(["-l", "-o", "difff", script(SMALL).name], tmp_path)
+    assert "Function: f at" in run_viewer(["difff"], tmp_path).out
+    assert run_viewer(["none.lprof"], tmp_path).err == "clineprof: none.lprof: No such file or directory\n"
+    ended = run_ckernprof(["top"], tmp_path, env={"PATH": ""})
+    assert ended.err.endswith("could not be started; did you mean clineprof top?\n")
+
+
+@pytest.mark.once
+def test_options_of_the_other_command(tmp_path):
+    for word in "-l", "--view", "-lq":
+        ended = run_viewer([word, "program.py.lprof"], tmp_path)
+        assert (ended.code, ended.out) == (2, "") and ended.err == (
+            f"clineprof: unknown option '{word}'; it is one of ckernprof, which makes profiles; see clineprof "
+            "--help\n")  # fmt: skip
+    for word in "-t", "--format":
+        assert run_ckernprof([word, "x"], tmp_path).err == (
+            f"ckernprof: unknown option '{word}'; it is one of clineprof, which shows profiles; see ckernprof "
+            "--help\n")  # fmt: skip
+    for word in "--foo", "--hepl", "-x":
+        meant = " (did you mean --help?)" * (word == "--hepl")
+        assert run_viewer([word], tmp_path).err == f"clineprof: unknown option '{word}'{meant}; see clineprof --help\n"
+
+
+@pytest.mark.once
+def test_the_viewer_writes_to_standard_output(script, tmp_path):
+    run_ckernprof(["-l", script(SMALL).name], tmp_path)
+    for words in ["program.py.lprof"], ["--to", "csv", "program.py.lprof"]:
+        assert run_viewer(["-o", "-", *words], tmp_path).out == run_viewer(words, tmp_path).out != ""
+    assert not (tmp_path / "-").exists()

@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What `make install` and `make uninstall` do.
+#
+#   tools/install.sh DESTDIR PREFIX OUT install PYTHON PACKAGE-FILE..
+#   tools/install.sh DESTDIR PREFIX OUT uninstall
+#
+# Files, and folders that were not there before, are listed in lib/clineprof/installed, as they are
+# seen from DESTDIR. uninstall removes those files, and those folders that are empty then.
+set -eu
+destdir=$1 prefix=${2%/} out=$3 action=$4
+shift 4
+case $prefix in
+/* | '') ;;
+*) prefix=$(pwd)/$prefix ;;
+esac
+to=$destdir$prefix
+home=$to/lib/clineprof
+list=$home/installed
+
+note() { # a line for each path on standard input
+    while read -r path; do echo "${path#"$destdir"}" >>"$out/installed"; done
+}
+
+folder() {
+    LC_ALL=C mkdir -pv "$1" | sed "s/^mkdir: created directory '\(.*\)'\$/\1/" | note
+}
+
+put() { # MODE FROM TO
+    folder "$(dirname "$3")"
+    install -m "$1" "$2" "$3"
+    echo "$3" | note
+}
+
+install_all() {
+    python=$1
+    shift
+    rm -f "$out/installed"
+    put 755 "$out/bin/ckernprof" "$to/bin/ckernprof"
+    ln -sf ckernprof "$to/bin/clineprof"
+    echo "$to/bin/clineprof" | note
+    for file; do put 644 "$out/python/$file" "$home/python/$file"; done
+    for file in "$out"/python/clineprof/*.so; do put 644 "$file" "$home/python/clineprof/${file##*/}"; done
+    find share -type f | while read -r file; do put 644 "$file" "$to/$file"; done
+    cat "$out/installed" >>"$list"
+    rm "$out/installed"
+    echo "Installed for $python. Type: $prefix/bin/ckernprof -l -v script.py"
+    echo "Programs that import clineprof find it with PYTHONPATH=$prefix/lib/clineprof/python"
+}
+
+uninstall_all() {
+    if [ ! -e "$list" ]; then
+        echo "uninstall: there is no clineprof in ${to:-/}; say where with PREFIX= and DESTDIR=" >&2
+        exit 1
+    fi
+    installed=$(sort -ru "$list") # what is in a folder comes before it
+    rm -rf "$home"
+    echo "$installed" | while read -r path; do
+        if [ ! -d "$destdir$path" ]; then
+            rm -f "$destdir$path"
+        else
+            rmdir --ignore-fail-on-non-empty "$destdir$path"
+        fi
+    done
+    echo "Removed clineprof from ${to:-/}"
+}
+
+"${action}_all" "$@"
