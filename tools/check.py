@@ -191,12 +191,18 @@ def sanitizer_environment(sanitizer):
     return {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
 
 
+def in_full(program):
+    """A program's path as an interpreter tells its own; a link stays one, or it is no environment's."""
+    path = pathlib.Path(program)
+    return str(path.parent.resolve() / path.name)
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--results", type=pathlib.Path, required=True)
     parser.add_argument("--sanitizer")
-    parser.add_argument("--venv")
+    parser.add_argument("--venv", type=in_full, metavar="PYTHON", help="run the Python tests, with this")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--under", type=shlex.split, default=[], metavar="COMMAND",
                         help="what runs the C programs, valgrind for one")
