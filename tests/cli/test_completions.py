@@ -74,7 +74,7 @@ def test_fish_completes(line, offered, tmp_path):
     need("fish")
     file = SHARE / "fish/vendor_completions.d" / f"{line.split()[0]}.fish"
     # a command that is not there has no completions
-    ended = run(["fish", "--no-config", "-c", f"source {file}; complete -C '{line}'"], tmp_path,
+    ended = run(["fish", "--no-config", "-c", f"source '{file}'; complete -C '{line}'"], tmp_path,
                 env={"PATH": f"{pathlib.Path(CKERNPROF).parent}:/usr/bin:/bin", "HOME": str(tmp_path)})
     assert sorted(row.split("\t")[0] for row in ended.out.splitlines()) == offered, ended.err
 
@@ -82,7 +82,7 @@ def test_fish_completes(line, offered, tmp_path):
 ZSH = """
 zmodload zsh/zpty
 zpty shell zsh -f -i
-zpty -w shell "PROMPT=; fpath=($1 \\$fpath); autoload -U compinit; compinit -u -D; print REA''DY"
+zpty -w shell "PROMPT=; fpath=(${(q)1} \\$fpath); autoload -U compinit; compinit -u -D; print REA''DY"
 zpty -r -m shell seen '*READY*'
 zpty -w -n shell "$2"$'\\t'
 zpty -r -m shell seen "*$3*" && print found
