@@ -225,7 +225,7 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
     {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .check = check_order, \
      .field = SHOW(whole, sort_by), .help = "time, self, mem, hits, name, .."}, \
     {CLP_OPTION_COUNT, 0, "top", .argument = "N", .standard = "all", .field = SHOW(whole, top), \
-     .help = "the N functions with the largest key"}, \
+     .help = "the N functions that rank highest"}, \
     {CLP_OPTION_COUNT, 0, "lines", .argument = "N", .standard = "", .field = SHOW(whole, lines), \
      .help = "one table: the N hottest lines of all functions"}, \
     {CLP_OPTION_LIST, 0, "function", .argument = "PATTERN", .standard = "", \

@@ -18,7 +18,7 @@ complete -c ckernprof -l columns -r -d 'columns of the report: hits,time,self,..
 complete -c ckernprof -l widths -r -d 'minimum widths of columns: line=8,time=14,..'
 complete -c ckernprof -l self -d 'also show time without selected callees'
 complete -c ckernprof -l sort-by -x -a 'order time self mem increment hits name' -d 'time, self, mem, hits, name, .. (default: order)'
-complete -c ckernprof -l top -r -d 'the N functions with the largest key (default: all)'
+complete -c ckernprof -l top -r -d 'the N functions that rank highest (default: all)'
 complete -c ckernprof -l lines -r -d 'one table: the N hottest lines of all functions'
 complete -c ckernprof -l function -r -d 'show only functions whose name matches'
 complete -c ckernprof -l file -r -d 'show only files whose path or its end matches'
