@@ -225,7 +225,7 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
     {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .check = check_order, \
      .field = SHOW(whole, sort_by), .help = "time, self, mem, hits, name, .."}, \
     {CLP_OPTION_COUNT, 0, "top", .argument = "N", .standard = "all", .field = SHOW(whole, top), \
-     .help = "the N functions with the largest sort key"}, \
+     .help = "the N functions that rank highest"}, \
     {CLP_OPTION_COUNT, 0, "lines", .argument = "N", .standard = "", .field = SHOW(whole, lines), \
      .help = "one table: the N hottest lines of all functions"}, \
     {CLP_OPTION_LIST, 0, "function", .argument = "PATTERN", .standard = "", \
@@ -271,14 +271,14 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 0, "threads", .field = RUN(threads),
      .help = "a table for each thread, by name"},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
-     .field = RUN(output_interval), .help = "save every N seconds; without N: 1"},
+     .field = RUN(output_interval), .help = "save every N seconds; no N: 1"},
     {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .check = check_tracer,
      .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
      .check = check_memory, .field = RUN(memory),
      .help = "off, rss, anon; slow uss, pss, tree"},
     {CLP_OPTION_PERIOD, 0, "timeline", .argument = "[N]", .bare = 0.01, .standard = "0",
-     .field = RUN(timeline), .help = "sample memory every N s; without N: 0.01"},
+     .field = RUN(timeline), .help = "sample memory every N s; no N: 0.01"},
     {CLP_OPTION_SWITCH, 'C', "include-children", .field = RUN(include_children),
      .help = "with --timeline: record child processes, too"},
     {CLP_OPTION_NUMBER, 0, "pdb-mmem", .argument = "MIB", .standard = "", .field = RUN(pdb_mmem),
@@ -287,7 +287,7 @@ static const struct clp_option run_rows[] = {
      .switches = true, .check = check_heap, .field = RUN(heap),
      .help = "count memory that stays alive; native: C's, too"},
     {CLP_OPTION_NUMBER, 0, "heap-interval", .argument = "BYTES", .standard = "65536",
-     .field = RUN(heap_interval), .help = "mean bytes between samples; 1: all"},
+     .field = RUN(heap_interval), .help = "mean bytes per sample; 1: all"},
     {CLP_OPTION_BARE, 0, "leaks", .argument = "[=EPOCH]", .word = "calls", .standard = "",
      .check = check_epoch, .field = RUN(leaks),
      .help = "which lines leak (docs/memory.md)"},

@@ -85,12 +85,22 @@ static uint32_t instruction_at(const struct clp_decoded *decoded, uint32_t unit)
     return low < decoded->count && decoded->items[low].at == unit ? (uint32_t)low : CLP_NOWHERE;
 }
 
+/* 3.15 begins generator expressions with it: what stands before the generator is made tells of nothing
+ * (RESUME_AT_GEN_EXPR_START in Include/internal/pycore_opcode_utils.h). */
+#define RESUME_BEFORE_GENERATOR 4
+
+static bool enters(const struct clp_decoded *decoded, const struct clp_instruction *item)
+{
+    return item->opcode == decoded->bytecode->resume &&
+           (decoded->bytecode->minor < 15 || item->argument != RESUME_BEFORE_GENERATOR);
+}
+
 static clp_status find_targets(struct clp_decoded *decoded, const char **reason)
 {
     decoded->entry = CLP_NOWHERE;
     for (uint32_t i = 0; i < decoded->count; i++) {
         struct clp_instruction *item = &decoded->items[i];
-        if (item->opcode == decoded->bytecode->resume && decoded->entry == CLP_NOWHERE)
+        if (decoded->entry == CLP_NOWHERE && enters(decoded, item))
             decoded->entry = i;
         if (!clp_decoded_is(decoded, i, CLP_OP_TARGET))
             continue;

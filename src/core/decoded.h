@@ -64,7 +64,7 @@ struct clp_decoded {
     /* NOPs behind the end, which belong to nothing: line_profiler makes code objects differ by them. Not
      * among the units; the code is refused by clp_rewrite, for whoever put them there looks for them. */
     uint32_t appended;
-    uint32_t entry; /* the first RESUME; everything before it only sets up the frame */
+    uint32_t entry; /* the RESUME at which the body begins; what is before it only sets up the frame */
 };
 
 /* CLP_CORRUPT or CLP_TOO_LARGE with *reason, a constant, when the code is refused; *decoded is then

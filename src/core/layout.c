@@ -119,7 +119,7 @@ static clp_status plan_front(struct clp_layout *layout, uint32_t at)
         return CLP_NO_MEMORY;
     if (at == decoded->entry + 1)
         return want(layout, CLP_PROBE_ENTER, 0, &place->front);
-    if (at > 0 && at - 1 != decoded->entry && is_opcode(layout, at - 1, decoded->bytecode->resume))
+    if (at > decoded->entry + 1 && is_opcode(layout, at - 1, decoded->bytecode->resume))
         return want(layout, CLP_PROBE_RESUME, 0, &place->front);
     return CLP_OK;
 }

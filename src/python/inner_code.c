@@ -83,6 +83,8 @@ bool clp_inner_code_is_part_of_line(PyCodeObject *code)
     size_t units = clp_compat_code_units(code);
     bool is = false;
 
+    if (PyUnicode_CompareWithASCIIString(code->co_name, "__annotate__") == 0)
+        return true;
     for (size_t i = 0; i < sizeof names / sizeof *names && !is; i++)
         is = PyUnicode_CompareWithASCIIString(code->co_name, names[i]) == 0;
     for (size_t at = 0; at < units && is; at++) {

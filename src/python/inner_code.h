@@ -19,7 +19,8 @@ PyObject *clp_inner_code_replaced(PyObject *code, clp_inner_code_use *replace, v
 PyObject *clp_inner_code_name(PyCodeObject *code, PyCodeObject *within, PyObject *name_within);
 
 /* Is it a comprehension or a generator expression that stands on one line? That line has its time and memory,
- * and its table would tell no more. Since 3.12 most comprehensions are no code of their own anyway. */
+ * and its table would tell no more. Since 3.12 most comprehensions are no code of their own anyway. From 3.14 on
+ * annotations have code, too, which runs when somebody asks for them: it is no function that one sees. */
 bool clp_inner_code_is_part_of_line(PyCodeObject *code);
 
 #endif

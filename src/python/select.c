@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "select.h"
+#include "inner_code.h"
 #include "tracer.h"
 
 /* Wrappers within wrappers: deeper ones are surely circular. */
@@ -139,6 +140,11 @@ static bool select_function(struct selection *selection, PyObject *function)
     PyObject *name = PyObject_GetAttrString(function, "__qualname__");
     bool done = name != NULL;
 
+    if (done && selection->class != NULL &&
+        clp_inner_code_is_part_of_line((PyCodeObject *)PyFunction_GetCode(function))) {
+        Py_DECREF(name);
+        return true;
+    }
     selection->met++;
     if (done && is_foreign(selection, function)) {
         PyObject *short_name = PyObject_GetAttrString(function, "__name__");

@@ -463,6 +463,8 @@ def test_dill_takes_along_the_profiler_that_a_function_uses(tmp_path):
     pytest.importorskip("dill", reason="dill is not here")
     write(tmp_path, DILL)
     theirs, ended = run_python(["main.py"], tmp_path), run_ckernprof(["-l", "main.py"], tmp_path)
+    if "has no attribute 'co_lnotab'" in theirs.err:
+        pytest.skip("dill does not know this version of Python")
     assert (own_messages_removed(ended.out), ended.err) == (theirs.out, "")
     assert hits(ended, "outer.<locals>.inner") == 2
     loaded = run_python(["-c", LOADS], tmp_path)

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 
 import pytest
-from harness import FIXTURES, ROOT, make_here, run
+from harness import FIXTURES, ROOT, clean_environment, make_here, run
 
 pytestmark = pytest.mark.once
 
@@ -78,10 +78,11 @@ def test_what_an_editable_install_left_is_no_source(house):
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     for name in f"_core{suffix}", "libclineprof_native.so":
         (house / "src/clineprof" / name).write_text("of pip")
-    made = run(["make", "-n", "V=1", f"PYTHON={sys.executable}"], house)
-    assert (made.code, made.err) == (0, "")
-    assert "ln -sfr src/clineprof/_boot.py" in made.out and "ln -sfr src/clineprof/_core" not in made.out
-    links, copies = (made.out.find(text) for text in (f"-o build/python/clineprof/_core{suffix} ",
+    made = subprocess.run(["make", "-n", "V=1", f"PYTHON={sys.executable}"], cwd=house, text=True,
+                          capture_output=True, env=clean_environment())
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "ln -sfr src/clineprof/_boot.py" in made.stdout and "ln -sfr src/clineprof/_core" not in made.stdout
+    links, copies = (made.stdout.find(text) for text in (f"-o build/python/clineprof/_core{suffix} ",
                                                          f"cp build/python/clineprof/_core{suffix} "))
     assert 0 <= links < copies  # so that `import clineprof` is what make has built
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The launcher: which interpreter it starts, what it leaves behind, and its one-line refusals."""
+import importlib.util
 import json
 import os
 import pathlib
@@ -229,6 +230,8 @@ def test_the_command_of_the_active_environment_starts_one_interpreter(named, tmp
     command = installed(tmp_path / "env")
     (tmp_path / "link").symlink_to("env")
     [packages] = tmp_path.glob("env/lib/python3*/site-packages")
+    if importlib.util.find_spec("sitecustomize"):
+        pytest.skip("this interpreter has a sitecustomize of its own")
     (packages / "sitecustomize.py").write_text(f"open({str(tmp_path / 'starts')!r}, 'a').write('x')\n")
     ended = run(command, "-l", "-o", tmp_path / "o", "-c", "pass", VIRTUAL_ENV=str(tmp_path / (named or "env")))
     assert ended.returncode == 0 and (tmp_path / "starts").read_text() == "x", ended.stderr

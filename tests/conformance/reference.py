@@ -60,7 +60,9 @@ def is_made_for(thing, owner):
 
 
 def is_part_of_line(code):
-    """A comprehension that stands on one line."""
+    """A comprehension that stands on one line; annotations, which have code from 3.14 on."""
+    if code.co_name == "__annotate__":
+        return True
     lines = {line for _, _, line in code.co_lines() if line is not None}
     return code.co_name in ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>") and len(lines) == 1
 
@@ -126,7 +128,8 @@ class Selection:
             self.add(thing.__wrapped__, within)
         elif isinstance(thing, types.FunctionType):
             if within is None or ((is_named_in(thing, within) or thing.__module__ == within.__module__)
-                                  and not is_made_for(thing, within)):  # fmt: skip
+                                  and not is_made_for(thing, within)
+                                  and not is_part_of_line(thing.__code__)):  # fmt: skip
                 self.add_code(thing.__code__, thing.__qualname__)
 
     def add_generic(self, generic, within):
