@@ -223,7 +223,7 @@ MAKEFILE = """
 check quick:
 	@echo "$@: BROWSER=$(BROWSER), VENV=$(VENV), in '$(CURDIR)': $$(cat said)"
 	@git status --short; echo $$? >status
-	@mkdir -p build/venv/here build/cp3 && test -d ./$(or $(VENV),build/venv/here)
+	@mkdir -p build/venv/here build/cp3 && test -d $(or $(VENV),build/venv/here)
 	@$(if $(findstring $@,$(BREAKS)),exit 1)
 	@mkdir -p build/cp3/results && cat counts-$@ >build/cp3/results/summary
 	@test ! -e fails-$@
