@@ -5,4 +5,4 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
 COPY . /clineprof
 WORKDIR /clineprof
 RUN make install
-CMD ["ckernprof", "-l", "-v", "-o", "/tmp/demo.lprof", "fixtures/demo.py"]
+CMD ["ckernprof", "-l", "-v", "fixtures/demo.py"]

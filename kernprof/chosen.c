@@ -10,8 +10,8 @@
 
 static const char me[] = "ckernprof";
 
-/* clineprof._targets.NAME(what), or NAME(*what) of a tuple: owned; None on any failure, which is nobody's business here. Takes
- * what it is about. */
+/* clineprof._targets.NAME(what), or NAME(*what) of a tuple: owned; None on any failure, which is nobody's business
+ * here. Takes `what`. */
 static PyObject *ask(const char *name, PyObject *what)
 {
     PyObject *helper = what != NULL ? PyImport_ImportModule("clineprof._targets") : NULL;

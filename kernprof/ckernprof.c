@@ -89,7 +89,6 @@ static bool find_package(struct launch *launch)
     size_t above = slash == NULL ? 0 : (size_t)(slash - folder);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         clp_buf_clear(&launch->folder);
-        clp_buf_init(&launch->folder, &launch->mem);
         clp_buf_add(&launch->folder, folder, above);
         clp_buf_add_text(&launch->folder, places[i]);
         snprintf(package, sizeof package, "%s/clineprof", clp_buf_text(&launch->folder));

@@ -168,8 +168,8 @@ static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t
     if (written) {
         say_written(run, clp_buf_text(&path));
     } else {
-        clp_finish_complain_fault(run, "the profile cannot be written to the temporary folder either", CLP_FILE_TEMPORARY,
-                                  &fault);
+        clp_finish_complain_fault(run, "the profile cannot be written to the temporary folder either",
+                                  CLP_FILE_TEMPORARY, &fault);
         clp_finish_exit_with(CODE_LOST);
     }
     clp_buf_clear(&path);

@@ -14,10 +14,7 @@ static bool is_program(const char *path)
 
 static void set_path(struct clp_buf *path, const char *folder, size_t bytes, const char *name)
 {
-    struct clp_mem *mem = path->mem;
-
     clp_buf_clear(path);
-    clp_buf_init(path, mem);
     clp_buf_add(path, folder, bytes);
     clp_buf_add_text(path, name);
 }

@@ -129,8 +129,8 @@ static bool is_alone(int file, const char *path)
            lstat(path, &there) == 0 && opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
-/* Another process may just be making the file. An empty one may also be left of a process that was killed: that
- * has no lock, and is not waited for long. */
+/* A file without a header is being made by another process, or was left by a process that was killed. The lock tells
+ * which; a file without a lock is not waited for long. */
 static bool wait_for_header(int file, struct clp_live_header *header)
 {
     const struct timespec millisecond = {.tv_nsec = 1000000};
@@ -283,8 +283,7 @@ static clp_status make_file(struct clp_liverun *run, PyObject *profiler,
 
 /* ---- the run ---- */
 
-/* Beside a pipe or a device there is no place for files. */
-static bool is_plain(const char *outfile)
+bool clp_liverun_has_place(const char *outfile)
 {
     struct stat about;
 
@@ -315,7 +314,7 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
 {
     struct clp_fault fault = {0};
 
-    if (!is_plain(clp_buf_text(wish->outfile))) {
+    if (!clp_liverun_has_place(clp_buf_text(wish->outfile))) {
         if (wish->save_interval > 0)
             clp_words_complain_format(
                 wish->program, "'%s' is no file; it is not written before the program ends",

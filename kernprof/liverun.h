@@ -36,6 +36,9 @@ bool clp_liverun_peek(const char *path, struct clp_live_header *header, uint32_t
 /* Has the one who makes this live file not come to writing its header, whose first bytes are written last? */
 bool clp_liverun_is_begun(int file);
 
+/* Is there a place for files beside the outfile? Not beside a pipe or a device. */
+bool clp_liverun_has_place(const char *outfile);
+
 /* Once in a process, before anything is selected. What cannot be had is complained about in one
  * line, and the run goes on without. `run`, the profiler, which is borrowed, and the outfile's name must
  * live as long as the process. */

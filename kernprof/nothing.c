@@ -3,7 +3,7 @@
 #include "../src/core/choice.h"
 #include "../src/python/profiler.h"
 #include "commands.h"
-#include <sys/stat.h>
+#include "liverun.h"
 #include <unistd.h>
 
 static const char me[] = CLP_RUN_NAME;
@@ -15,9 +15,7 @@ static bool is_there(const char *path)
 
 bool clp_nothing_is_kept_back(const struct clp_run *run)
 {
-    struct stat about;
-
-    return run->profile_out >= 0 || stat(clp_buf_text(&run->outfile), &about) != 0 || S_ISREG(about.st_mode);
+    return run->profile_out >= 0 || clp_liverun_has_place(clp_buf_text(&run->outfile));
 }
 
 /* ---- why ---- */

@@ -14,7 +14,7 @@ bool clp_nothing_is_kept_back(const struct clp_run *run);
  * options that stand behind the program. */
 void clp_nothing_say(const struct clp_run *run, const struct clp_profile *profile);
 
-/* The same of a run in which cProfile counted functions. */
+/* Says why a run in which cProfile counted functions has no profile. */
 void clp_nothing_say_of_calls(const struct clp_run *run, bool empty);
 
 #endif

@@ -498,8 +498,8 @@ static void show_exception(struct clp_program_hook hook)
         PyErr_Clear();
 }
 
-/* Takes wanted. Is the exception one of this very class, and its attribute this text or number? A program's own class may do
- * anything when it is asked. */
+/* Takes wanted. Is the exception one of this very class, and its attribute this text or number? A program's own class
+ * may do anything when it is asked. */
 static bool says(PyObject *exception, PyObject *class, const char *name, PyObject *wanted)
 {
     PyObject *value = (PyObject *)Py_TYPE(exception) == class ? PyObject_GetAttrString(exception, name) : NULL;

@@ -362,7 +362,6 @@ static bool complain_of_no_program(const struct clp_run *run)
 /* False with SystemExit set when there is nothing to run. */
 static bool ready_to_run(struct clp_run *run)
 {
-
     if (run->options.target_kind == CLP_TARGET_NONE)
         return complain_of_no_program(run);
     if (clp_run_options_no_memory(&run->options) && run->options.pdb_mmem > 0)
@@ -448,8 +447,10 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
  * SystemExit set. */
 static bool configure(struct clp_run *run, const struct clp_run_options *line)
 {
-    struct clp_config config = {
-        .program = me, .table = "kernprof", .file = line->config, .quiet = line->verbosity < 0 || clp_nativerun_is_again()};
+    struct clp_config config = {.program = me,
+                                .table = "kernprof",
+                                .file = line->config,
+                                .quiet = line->verbosity < 0 || clp_nativerun_is_again()};
 
     clp_run_options_init(&run->options);
     return line->no_config || clp_config_read(&config, clp_run_options_table(), &run->options,

@@ -66,11 +66,16 @@ static void add_other_threads(const struct clp_profile_meta *meta, struct clp_bu
                        grown.text, released.text);
 }
 
+static bool tells_of_memory(const struct footer *footer)
+{
+    return footer->options->memory && footer->meta->has_memory && footer->meta->reads != 0;
+}
+
 static void add_memory(struct footer *footer)
 {
     const struct clp_profile_meta *meta = footer->meta;
 
-    if (!footer->options->memory || !meta->has_memory || meta->reads == 0)
+    if (!tells_of_memory(footer))
         return;
     struct clp_buf *out = next_part(footer);
     add_memory_kind(out, meta->memory);
@@ -112,7 +117,7 @@ static void add_sentences(const struct footer *footer)
         clp_buf_add_format(out, " Counting itself took about %.2g s, which the times above %s.",
                            (double)meta->overhead * 1e-9,
                            footer->options->raw_times ? "include" : "leave out");
-    if (!footer->options->memory || !meta->has_memory || meta->reads == 0)
+    if (!tells_of_memory(footer))
         return;
     bool usual = meta->memory == NULL || strcmp(meta->memory, "rss") == 0;
     if (!usual) {
@@ -131,9 +136,8 @@ bool clp_footer_add(const struct clp_profile_meta *meta, const struct clp_footer
                     struct clp_buf *out)
 {
     struct footer footer = {.meta = meta, .options = options, .out = out};
-    bool has_memory = options->memory && meta->has_memory && meta->reads != 0;
 
-    if (meta->tracer == NULL && meta->events == 0 && !has_memory)
+    if (meta->tracer == NULL && meta->events == 0 && !tells_of_memory(&footer))
         return false;
     if (options->memory)
         add_other_threads(meta, out);

@@ -126,7 +126,8 @@ static PyMethodDef module_methods[] = {
     {"recording", module_recording, METH_NOARGS,
      "recording()\n--\n\nDoes any Profiler of this process count at the moment?"},
     {"keep", clp_keep_begin, METH_VARARGS,
-     "keep(profiler, outfile, rights, command)\n--\n\nA live file is kept beside the file from now on: (outfile, its path).\n"
+     "keep(profiler, outfile, rights, command)\n--\n\n"
+     "A live file is kept beside the file from now on: (outfile, its path).\n"
      "The outfile has another name where another process makes that one. None when it is too late: another\n"
      "Profiler, functions or threads are known."},
     {"keep_end", clp_keep_end, METH_O,

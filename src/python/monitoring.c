@@ -384,7 +384,7 @@ static void give_way_in(const struct state *state, const struct clp_site *site)
             PyErr_Clear();
 }
 
-/* Another tool is there: code with events of instructions gets LINE. */
+/* Beside another tool, code that has events of instructions gets LINE events. */
 static void give_way(const struct clp_recorder *recorder)
 {
     struct state *state = recorder->monitoring_state;

@@ -74,7 +74,7 @@ void clp_profiler_choose_within(PyObject *profiler, const struct clp_chooser *ch
 /* From now on a line is kept for each class of which functions are left out. False with an exception set. */
 bool clp_profiler_note_left_out(PyObject *profiler);
 
-/* Those lines, a borrowed list; NULL: none are kept. */
+/* The lines about functions that are left out, a borrowed list; NULL: none are kept. */
 PyObject *clp_profiler_left_out(PyObject *profiler);
 
 /* clp_text_search_know. */

@@ -137,14 +137,12 @@ static bool is_foreign(const struct selection *selection, PyObject *function)
 
 static bool select_function(struct selection *selection, PyObject *function)
 {
+    if (selection->class != NULL &&
+        clp_inner_code_is_part_of_line((PyCodeObject *)PyFunction_GetCode(function)))
+        return true;
     PyObject *name = PyObject_GetAttrString(function, "__qualname__");
     bool done = name != NULL;
 
-    if (done && selection->class != NULL &&
-        clp_inner_code_is_part_of_line((PyCodeObject *)PyFunction_GetCode(function))) {
-        Py_DECREF(name);
-        return true;
-    }
     selection->met++;
     if (done && is_foreign(selection, function)) {
         PyObject *short_name = PyObject_GetAttrString(function, "__name__");

@@ -197,8 +197,8 @@ static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
 
 #endif
 
-/* Those who hold code that has a copy when nothing else does: a function, or other code; and the copy, which
- * keeps it for later. */
+/* Code that has a copy always has two holders: the function or the code that it belongs to, and the copy,
+ * which keeps it for later. */
 #define KNOWN_HOLDERS 2
 
 bool clp_shared_select(struct clp_recorder *recorder, PyCodeObject *code,

@@ -14,7 +14,7 @@
 bool clp_shared_select(struct clp_recorder *recorder, PyCodeObject *code,
                        struct clp_selected *selected, PyObject *names);
 
-/* The same of code among the constants of other code, which has the copy in its place by now. */
+/* Selects code among the constants of other code. The constants hold the copy already. */
 bool clp_shared_select_inner(struct clp_recorder *recorder, PyCodeObject *code,
                              struct clp_selected *selected);
 

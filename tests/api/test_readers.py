@@ -208,7 +208,7 @@ print(torch.export.export(Net(), (x,), strict=True).graph)
 print(sorted(torch._dynamo.utils.counters["stats"].items()))
 """
 DYNAMO = dict.fromkeys(["helper", "whole", "broken", "Net.forward"], "torch.compile")
-# The same torch under another name for what is wrapped, as another version of it has.
+# torch with another name for the function that is wrapped, as in another version of torch.
 OTHER = """\
 import importlib.machinery
 plain = importlib.machinery.SourceFileLoader.get_data

@@ -78,7 +78,7 @@ Test(identity, who_may_only_read_cannot_pretend_to_have_it)
     close(reader);
 }
 
-/* The same process seen from elsewhere: the lock tells, the number does not. */
+/* A process seen from another PID namespace has another number, so the lock tells whether it lives. */
 Test(identity, a_lock_tells_across_pid_namespaces)
 {
     pid_t child = hold();
