@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # clineprof. `make help` says what can be made. Two facts explain the rest:
-#   - the first lines ask the interpreter (tools/config.py) and the machine (tools/setup.sh) once;
-#     make reads their answers as included makefiles, so they are there before anything compiles
+#   - the first lines ask the interpreter (tools/config.py) and the machine (tools/setup.sh) once, while
+#     make reads this file; their answers are included makefiles, there before anything compiles
 #   - what includes Python.h is built per interpreter, in $(OUT)/<SOABI>; the core is built once
 
 CFLAGS ?= -O2 -g
@@ -28,11 +28,54 @@ $(error no usable interpreter among: $(CANDIDATES). clineprof needs CPython 3.10
 endif
 include $(CONFIG)
 PER := $(OUT)/$(SOABI)
-include $(PER)/setup-$(if $(filter $(TESTING),$(GOALS)),check,build).mk
 endif
 
-$(PER)/setup-%.mk: tools/setup.sh $(CONFIG)
-	@CC='$(CC)' SETUP='$(SETUP)' sh tools/setup.sh $* "$(PYTHON_EXE)" >$@.new && mv $@.new $@
+# ---- what the machine lacks -------------------------------------------------------------------
+VENV := build/venv/$(SOABI)-$(PYTHON_VERSION)
+TEST_NEEDS := pytest msgpack
+TEST_WISHES := numpy coverage cloudpickle rich pyte selenium jinja2 pygments line_profiler
+TEST_WISHES += memory_profiler
+TEST_WISHES += ipython ipykernel nbclient nbconvert
+TEST_WISHES += pytest-xdist pytest-cov pytest-asyncio anyio
+TEST_WISHES += joblib gunicorn
+TEST_WISHES += greenlet gevent uvloop
+TEST_WISHES += debugpy matplotlib
+# readers of code; torch is wished for by nobody: it is too large
+TEST_WISHES += numba hypothesis dill pony
+# readers of the formats that clineprof writes
+TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
+# frozen applications: 12 MB
+TEST_WISHES += pyinstaller
+NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
+
+# Before all else make says what it is about to fetch. VENV= names an environment that is there already,
+# which is used as it is. A browser is large: only BROWSER=yes fetches one.
+MAKES_VENV := $(if $(filter command,$(origin VENV)),,yes)
+has = $(shell which $(1) 2>/dev/null)
+FETCHES := $(if $(filter $(WITH_VENV),$(GOALS)),$(if $(MAKES_VENV),$(if $(wildcard $(VENV)/ready),,VENV)))
+ifneq ($(filter check,$(GOALS)),)
+FETCHES += $(if $(wildcard build/node/ready),,$(if $(call has,npm),NODE,NO_NODE))
+FETCHES += $(if $(call has,chromedriver),,$(if $(filter yes,$(BROWSER)),BROWSER,NO_BROWSER))
+endif
+SAY_VENV = FETCH packages for the Python tests with pip: about 750 MB in $(VENV)
+SAY_NODE = FETCH $(NODE_WISHES) with npm: about 5 MB in build/node
+SAY_NO_NODE = SKIP  tests that need $(NODE_WISHES): npm is not installed
+SAY_BROWSER = FETCH Chromium with apt-get: about 330 MB
+SAY_NO_BROWSER = SKIP  tests that open pages: chromedriver is not installed; BROWSER=yes installs it, about 330 MB
+$(foreach what,$(FETCHES),$(info $()  $(SAY_$(what))))
+$(if $(filter BROWSER,$(FETCHES)),$(shell SETUP='$(SETUP)' sh tools/setup.sh browser))
+
+ifneq ($(CONFIG),)
+LEVEL := $(if $(filter $(TESTING),$(GOALS)),check,build)
+SETTINGS := $(PER)/setup-$(LEVEL).mk
+ifeq ($(shell find $(SETTINGS) -newer tools/setup.sh -newer $(CONFIG) 2>/dev/null),)
+ifeq ($(shell CC='$(CC)' SETUP='$(SETUP)' sh tools/setup.sh $(LEVEL) "$(PYTHON_EXE)" >$(SETTINGS).new && \
+        mv $(SETTINGS).new $(SETTINGS) && echo ready),)
+$(error this machine is not set up; nothing was built)
+endif
+endif
+include $(SETTINGS)
+endif
 
 # ---- sources and flags -----------------------------------------------------------------------
 CORE_KERNPROF := kernprof/option.c kernprof/options.c kernprof/interpreter.c
@@ -137,41 +180,6 @@ CORE_BINARIES := $(patsubst %,$(OUT)/unit/%,$(filter-out test_python_%,$(RUN_TES
 PYTHON_BINARIES := $(patsubst %,$(PER)/unit/%,$(filter test_python_%,$(RUN_TESTS)))
 HELPER_OBJECTS := $(TEST_HELPERS:%.c=$(OUT)/unit/%.o)
 TEST_BINARIES = $(CORE_BINARIES) $(PYTHON_BINARIES)
-VENV := build/venv/$(SOABI)-$(PYTHON_VERSION)
-TEST_NEEDS := pytest msgpack
-TEST_WISHES := numpy coverage cloudpickle rich pyte selenium jinja2 pygments line_profiler
-TEST_WISHES += memory_profiler
-TEST_WISHES += ipython ipykernel nbclient nbconvert
-TEST_WISHES += pytest-xdist pytest-cov pytest-asyncio anyio
-TEST_WISHES += joblib gunicorn
-TEST_WISHES += greenlet gevent uvloop
-TEST_WISHES += debugpy matplotlib
-# readers of code; torch is wished for by nobody: it is too large
-TEST_WISHES += numba hypothesis dill pony
-# readers of the formats that clineprof writes
-TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
-# frozen applications: 12 MB
-TEST_WISHES += pyinstaller
-NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
-
-# Before all else make says what it is about to fetch. VENV= names an environment that is there already,
-# which is used as it is. A browser is large: only BROWSER=yes fetches one.
-MAKES_VENV := $(if $(filter command,$(origin VENV)),,yes)
-has = $(shell which $(1) 2>/dev/null)
-FETCHES := $(if $(filter $(WITH_VENV),$(GOALS)),$(if $(MAKES_VENV),$(if $(wildcard $(VENV)/ready),,VENV)))
-ifneq ($(filter check,$(GOALS)),)
-FETCHES += $(if $(wildcard build/node/ready),,$(if $(call has,npm),NODE,NO_NODE))
-FETCHES += $(if $(call has,chromedriver),,$(if $(filter yes,$(BROWSER)),BROWSER,NO_BROWSER))
-endif
-SAY_VENV = FETCH packages for the Python tests with pip: about 750 MB in $(VENV)
-SAY_NODE = FETCH $(NODE_WISHES) with npm: about 5 MB in build/node
-SAY_NO_NODE = SKIP  tests that need $(NODE_WISHES): npm is not installed
-SAY_BROWSER = FETCH Chromium with apt-get: about 330 MB
-SAY_NO_BROWSER = SKIP  tests that open pages: chromedriver is not installed; BROWSER=yes installs it, about 330 MB
-ifndef MAKE_RESTARTS
-$(foreach what,$(FETCHES),$(info $()  $(SAY_$(what))))
-$(if $(filter BROWSER,$(FETCHES)),$(shell SETUP='$(SETUP)' sh tools/setup.sh browser))
-endif
 
 $(OUT)/unit/tests/unit/%.o: tests/unit/%.c $(OUT)/flags
 	$(call say,CC,$<)

@@ -124,7 +124,11 @@ may_install() {
     [ "${SETUP:-}" != no ] && command -v apt-get >/dev/null || return
     is_root && return
     command -v sudo >/dev/null || return
-    [ -z "$terminal" ] || agrees
+    if [ -n "$terminal" ]; then
+        agrees
+    else
+        sudo -n true 2>"$scratch/log"
+    fi
 }
 
 # $1: what says again what is needed; its names may be others once the package lists are there.

@@ -14,7 +14,7 @@ from terminal import on_terminal
 pytestmark = pytest.mark.once
 
 PROGRAMS = ("awk cat cmp dirname env find grep ln make mkdir mktemp mv paste pkg-config rm sed sh "
-            "tail touch which").split()  # fmt: skip
+            "tail touch true which").split()  # fmt: skip
 STAND_INS = {
     "id": 'echo "${IS_ROOT:-1000}"',
     "sudo": """
@@ -120,21 +120,23 @@ def test_a_machine_without_package_lists_needs_them_first(machine):
     assert "'^libmsgpack(-c)?-dev$'" in said  # which of its two names is not known yet
     code, said = machine.run()
     assert code == 0, said
-    assert [call.split()[-1] for call in machine.calls()[:1]] == ["update"]
+    assert [call.split()[-1] for call in machine.calls()[:2]] == ["true", "update"]
     assert INSTALL.match(machine.calls()[-1])
 
 
 def test_without_a_terminal_sudo_must_do_without_a_password(machine):
     code, said = machine.run()
-    sudo, apt = machine.calls()
-    assert code == 0 and sudo == f"sudo -n env DEBIAN_FRONTEND=noninteractive {apt}" and INSTALL.match(apt)
+    tried, sudo, apt = machine.calls()
+    assert code == 0 and tried == "sudo -n true" and INSTALL.match(apt)
+    assert sudo == f"sudo -n env DEBIAN_FRONTEND=noninteractive {apt}"
     assert QUESTION not in said
 
 
 def test_a_password_is_never_waited_for(machine):
     code, said = machine.run(PASSWORD="yes")
     assert code == 1 and LINE.search(said) and "sudo: a password is required\n" in said
-    assert all(call.startswith("sudo -n ") for call in machine.calls()) and not machine.has_compiler()
+    assert machine.calls() == ["sudo -n true"] and not machine.has_compiler()
+    assert "installing" not in said
 
 
 @pytest.mark.parametrize("answer", [b"\n", b"y\n", b"YES\n"])
@@ -158,6 +160,8 @@ def test_setup_no_installs_nothing(root, machine):
     assert code == 1 and LINE.search(said)
     code, said = machine.run(*machine.make, "all", "SETUP=no", IS_ROOT=root)
     assert code == 2 and LINE.search(said)
+    assert re.search(r"\nMakefile:\d+: \*\*\* this machine is not set up; nothing was built\.  Stop\.\n$", said)
+    assert "No such file" not in said
     code, said = machine.on_terminal(b"\n", *machine.make, "all", SETUP="no", IS_ROOT=root)
     assert code == 2 and LINE.search(said) and QUESTION not in said
     assert machine.nothing_was_called()
