@@ -153,10 +153,12 @@ class Ending:
         prefix = self._prefix()
         told = self._terminal() if self._writes("stdout") and not self.is_worker else ""
         for path, bytes_ in self._files(prefix):
-            told += self._write(path, bytes_)
-        if self._writes("lprof"):
-            told += "To view details run:\n%s\n" % _boot.shown("%s -%stmz %s" % (
-                _viewer(), "r" * _has_rich(), _quoted(prefix + ".lprof")))
+            path = self._write(path, bytes_)
+            if path:
+                told += "Wrote profile results to %s\n" % _boot.shown(path)
+            if path and path.endswith(".lprof"):
+                told += "To view details run:\n%s\n" % _boot.shown("%s -%stmz %s" % (
+                    _viewer(), "r" * _has_rich(), _quoted(path)))
         _print(told)
 
     def files(self):
@@ -204,23 +206,23 @@ class Ending:
             yield prefix + ".lprof", self.sum or content(self.profiler)
 
     def _write(self, path, bytes_):
+        """Where it was written; None: nowhere."""
         try:
             _formats.replace(os.path.join(self.folder, path), bytes_, self.rights)
             self.written.add(path)
         except OSError as error:
             return self._write_elsewhere(path, bytes_, error)
-        return "Wrote profile results to %s\n" % _boot.shown(path)
+        return path
 
     def _write_elsewhere(self, path, bytes_, error):
         """A run is not lost because its folder went away."""
         _boot.complain("clineprof", "cannot write '%s': %s" % (path, error.strerror))
         try:
-            path = _formats.put_aside(os.path.basename(path), bytes_)
+            return _formats.put_aside(os.path.basename(path), bytes_)
         except OSError as error:
             _boot.complain("clineprof", "nor to the temporary folder: %s" % error.strerror)
             self.lost = True
-            return ""
-        return "Wrote profile results to %s\n" % _boot.shown(path)
+            return None
 
     # ---- an heir ----
 

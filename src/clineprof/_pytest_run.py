@@ -213,8 +213,9 @@ class _Outcome:
         self.lines = config.option.clineprof_lines
         self.messages = []
         self.made = None  # the file's content
-        folder = os.path.dirname(self.path)
-        if os.path.isdir(self.path) or not os.access(folder, os.W_OK):
+        is_device = os.path.exists(self.path) and not os.path.isfile(self.path)
+        place = self.path if is_device else os.path.dirname(self.path)
+        if os.path.isdir(self.path) or not os.access(place, os.W_OK):
             raise pytest.UsageError("--clineprof-out: cannot write to '%s'" % _from_here(self.path))
 
     def say_unmatched(self, targets):

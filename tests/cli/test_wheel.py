@@ -191,8 +191,8 @@ LIBC = "clineprof runs on Linux with the GNU C library (glibc) only, on x86-64 a
      f"is for Linux with the C library musl; {LIBC}"),
 ])
 def test_the_interpreter_is_looked_at_first(statement, says):
-    said = setup_line(sys.executable, "-c", f"import runpy, sys, sysconfig; sysconfig.get_config_vars(); {statement}\n"
-                      "runpy.run_path('setup.py', run_name='__main__')")
+    said = setup_line(sys.executable, "-c", "import runpy, subprocess, sys, sysconfig, tempfile\n"
+                      f"sysconfig.get_config_vars(); {statement}\nrunpy.run_path('setup.py', run_name='__main__')")
     assert said == f"clineprof: cannot be built: {sys.executable} {says}\n"
 
 
