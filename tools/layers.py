@@ -17,7 +17,7 @@ LAYERS = {
         "status mem buf hashmap version",
         "clock proc processes identity filelock file thread pages arena shadow",
         "functions lines bytecode opcode_table samples sampler groups",
-        "charges engine engine_parts threads resident suspended decoded edges layout rewrite reach",
+        "charges engine engine_state hot threads reaping resident stacks suspended decoded edges layout rewrite reach",
         "wire wire_parts wire_rows wire_reader wire_functions wire_run "
         "live live_parts live_reader live_threads live_profile "
         "profile snapshot ended view source number shown walk measure align "

@@ -19,11 +19,12 @@
 
 #include "buf.h"
 #include "clock.h"
-#include "engine.h"
+#include "engine_state.h"
 #include "identity.h"
 #include "pages.h"
 #include "proc.h"
 #include "profile.h"
+#include "threads.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
 #define CLP_LIVE_VERSION 9

@@ -4,6 +4,7 @@
  * the reader's own, with activations whose blocks lie in the copy. That engine then ends what was
  * running, exactly as it would have in the process. */
 #include "live_parts.h"
+#include "engine.h"
 #include "file.h"
 #include "proc.h"
 #include <string.h>

@@ -7,6 +7,8 @@
 #include "folder.h"
 #include "helpers.h"
 #include "proc.h"
+#include "reaping.h"
+#include "resident.h"
 #include "snapshots.h"
 #include <sys/mman.h>
 #include <sys/resource.h>
