@@ -2,6 +2,7 @@
 #include "family.h"
 #include "../src/core/file.h"
 #include "../src/core/filelock.h"
+#include "../src/core/live_reader.h"
 #include "../src/core/wire.h"
 #include <ctype.h>
 #include <dirent.h>

@@ -6,6 +6,7 @@
 #include "file.h"
 #include "folder.h"
 #include "helpers.h"
+#include "live_reader.h"
 #include "proc.h"
 #include "reaping.h"
 #include "resident.h"
