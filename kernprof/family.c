@@ -4,6 +4,7 @@
 #include "../src/core/filelock.h"
 #include "../src/core/live_reader.h"
 #include "../src/core/wire.h"
+#include "../src/core/wire_reader.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

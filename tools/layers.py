@@ -18,7 +18,7 @@ LAYERS = {
         "clock proc processes identity filelock file thread pages arena shadow",
         "functions lines bytecode opcode_table samples sampler groups",
         "charges engine engine_state hot threads reaping resident stacks suspended decoded edges layout rewrite reach",
-        "wire wire_parts wire_rows wire_reader wire_functions wire_run "
+        "wire wire_fields wire_decoder wire_split wire_objects wire_rows wire_functions wire_run wire_reader "
         "live live_copy live_reader live_threads live_profile "
         "profile snapshot ended view source number shown walk measure align "
         "unpickle unpickle_parts unpickle_literals unpickle_containers unpickle_objects pickle "

@@ -9,6 +9,7 @@
 #include "live.h"
 #include "live_reader.h"
 #include "wire.h"
+#include "wire_reader.h"
 #include "replay.h"
 #include <stdint.h>
 #include <stdio.h>
