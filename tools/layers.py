@@ -21,7 +21,7 @@ LAYERS = {
         "wire wire_fields wire_decoder wire_split wire_objects wire_rows wire_functions wire_run wire_reader "
         "live live_copy live_reader live_threads live_profile "
         "profile snapshot ended view source number shown walk measure align "
-        "unpickle unpickle_parts unpickle_literals unpickle_containers unpickle_objects pickle "
+        "pickled unpickler unpickle_literals unpickle_containers unpickle_objects unpickle pickle "
         "marks history leaks mappings heap heap_results",
         "choice columns footer table ranking leak_report report memory_table match sides compare verdict "
         "gate changes github",
