@@ -15,7 +15,7 @@
 
 #define CLP_CORRECTION_ONE 256 /* corrections count 1/256 ticks */
 
-/* What an execution was charged, for its largest time: nobody is given anything there. */
+/* What an execution was charged, in whole ticks, for its largest time; less than 0 counts as nothing. */
 static inline int64_t clp_engine_whole_ticks(int64_t correction)
 {
     return correction > 0 ? correction / CLP_CORRECTION_ONE : 0;

@@ -27,7 +27,7 @@ static inline int32_t clp_engine_current_line(const struct clp_thread *thread)
     return top->block->lowest_line + (int32_t)(top->cell - top->block->cells);
 }
 
-/* The hot path: the line whose cell lies `place` bytes from the start of the function's block begins
+/* The line whose cell lies `place` bytes from the start of the function's block begins
  * in the body on top, `at` on the thread's clock. False when nothing is done, because the stay that
  * ends is no plain one. */
 static inline bool clp_engine_line_plain(struct clp_thread *thread, size_t place, uint64_t at)
