@@ -2,7 +2,7 @@
 #include "profiler.h"
 #include "../../kernprof/load.h"
 #include "../../kernprof/rendering.h"
-#include "epochs.h"
+#include "heap_table.h"
 #include "select.h"
 #include "setup.h"
 #include "tracer.h"
@@ -347,7 +347,7 @@ static PyObject *profiler_start_leaks(PyObject *self, PyObject *arguments)
     long long limit;
 
     if (!PyArg_ParseTuple(arguments, "iL:start_leaks", &warmups, &limit) || !has_heap(self) ||
-        !clp_epochs_restart(clp_profiler_of(self)->window.recorder, warmups, limit))
+        !clp_heap_table_restart(clp_profiler_of(self)->window.recorder, warmups, limit))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -357,7 +357,7 @@ static PyObject *profiler_stop_leaks(PyObject *self, PyObject *nothing)
     (void)nothing;
     if (!has_heap(self))
         return NULL;
-    (void)clp_hooks_set_heap(clp_profiler_of(self)->window.recorder, NULL);
+    clp_heap_table_rest(clp_profiler_of(self)->window.recorder);
     Py_RETURN_NONE;
 }
 
@@ -365,7 +365,7 @@ static PyObject *profiler_checkpoint(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
     if (clp_profiler_of(self)->has_heap)
-        clp_epochs_checkpoint(clp_profiler_of(self)->window.recorder);
+        clp_epochs_checkpoint(&clp_profiler_of(self)->window.recorder->epochs);
     Py_RETURN_NONE;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler.h"
 #include "../core/snapshot.h"
-#include "epochs.h"
+#include "heap_table.h"
 #include "names.h"
 #include "native.h"
 #include "setup.h"
@@ -255,7 +255,7 @@ enum clp_heap_state clp_profiler_heap_state(PyObject *profiler)
         return CLP_HEAP_FINE;
     if (recorder->heap->lost)
         return CLP_HEAP_MEMORY_OUT;
-    return recorder->epochs.kind != CLP_EPOCHS_NONE && !clp_epochs_enough(recorder)
+    return recorder->epochs.kind != CLP_EPOCHS_NONE && !clp_heap_table_enough(recorder)
                ? CLP_HEAP_EPOCHS_FEW
                : CLP_HEAP_FINE;
 }
@@ -332,7 +332,7 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
 
     /* runs Python code, so it comes first; while the window is open the epoch goes on */
     if (self->has_heap && !self->window.open && clp_hooks_alive())
-        clp_epochs_finish(clp_setup_recorder());
+        clp_heap_table_finish(clp_setup_recorder());
     if (self->window.recorder != NULL) /* the program may have closed the launcher's */
         status = take_view(&self->window, profile);
     if (status == CLP_OK)

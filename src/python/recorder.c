@@ -19,8 +19,6 @@
 #define FRESH_NANOS 8000
 #define FRESH_NANOS_ALONE 512000
 
-__thread struct clp_thread *clp_thread_here;
-
 struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, PyObject *code,
                                                uint32_t function, struct clp_shape *shape)
 {
@@ -464,7 +462,8 @@ static struct clp_activation *enter(const struct clp_selected *selected,
     bool first = !clp_engine_has_block(thread, selected->function);
 
     if (CLP_UNLIKELY(selected->recorder->watches_calls))
-        clp_recorder_note_call(selected->recorder, selected->function);
+        clp_epochs_note_call(&selected->recorder->epochs, &selected->recorder->engine.functions,
+                             selected->function);
     struct clp_activation *activation =
         first ? enter_first(selected, thread, frame, moment->now)
               : clp_engine_enter(thread, selected->function, frame, moment->now);

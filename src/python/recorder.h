@@ -30,24 +30,11 @@
 #include "../core/thread.h"
 #include "../core/view.h"
 #include "compat.h"
+#include "epochs.h"
 #include "shape.h"
 #include "texts.h"
+#include "thread_here.h"
 #include "watch.h"
-
-/* What ends an epoch (epochs.h). */
-struct clp_epochs {
-    enum {
-        CLP_EPOCHS_NONE,
-        CLP_EPOCHS_CALLS, /* of each function those of its own lines */
-        CLP_EPOCHS_NAMED, /* of the function of this name */
-        CLP_EPOCHS_SECONDS,
-        CLP_EPOCHS_CHECKPOINTS
-    } kind;
-    char *name;            /* owned */
-    uint64_t period, next; /* ticks */
-    int warmups;           /* epochs; negative: the usual number */
-    int64_t limit;         /* bytes; negative: the usual one */
-};
 
 /* Open `with` blocks (blocks.h). */
 struct clp_stay;
@@ -115,7 +102,7 @@ struct clp_recorder {
     struct clp_heap *heap; /* owned: the table of live blocks; NULL: there is none */
     uint64_t heap_before;  /* blocks that were there before it */
     struct clp_epochs epochs;
-    bool watches_calls; /* clp_recorder_note_call is told of each; clp_recorder_watch_calls sets it */
+    bool watches_calls; /* epochs are told of each; clp_recorder_watch_calls sets it */
     struct clp_clock clock;
     struct clp_proc proc;
     struct clp_proc_check memory_check;
@@ -196,9 +183,6 @@ struct clp_refusal {
     const char *taken_by; /* the tracer that took it instead; NULL when none did */
 };
 
-/* The counters of the running thread, or NULL before its first event. The one global. */
-extern __thread struct clp_thread *clp_thread_here __attribute__((tls_model("initial-exec")));
-
 /* What is to be known of the interpreter, which takes Python code; the rest of the recorder is zero. False with
  * an exception set. */
 bool clp_recorder_learn(struct clp_recorder *recorder);
@@ -221,7 +205,7 @@ void clp_recorder_forget(struct clp_recorder *recorder);
 /* The site of a function with this number, made if need be. NULL with an exception set. */
 struct clp_site *clp_recorder_site(struct clp_recorder *recorder, uint32_t function);
 
-/* Is clp_recorder_note_call to be told of calls from now on? */
+/* Are epochs to be told of calls from now on? */
 void clp_recorder_watch_calls(struct clp_recorder *recorder, bool watch);
 
 /* This process is the child of a fork: its memory is read from now on, and threads that it does not have
@@ -348,10 +332,6 @@ void clp_recorder_suspend(struct clp_thread *thread);
 /* The thread goes on with the stack of `to`; the stack that ran until now was that of `from`. */
 void clp_recorder_switch_stack(struct clp_recorder *recorder, struct clp_thread *thread,
                                const void *from, const void *to);
-
-/* For epochs.h: a selected function is called; time may have passed. */
-void clp_recorder_note_call(struct clp_recorder *recorder, uint32_t function);
-void clp_recorder_look_at_time(struct clp_recorder *recorder);
 
 /* clp_engine_align, now. */
 bool clp_recorder_align(const struct clp_selected *selected, struct clp_thread *thread,
