@@ -2,6 +2,7 @@
 #include "together.h"
 #include "../src/core/file.h"
 #include "../src/core/wire.h"
+#include "../src/python/own_work.h"
 #include "../src/python/profiler.h"
 #include "../src/python/setup.h"
 #include "children.h"

@@ -331,7 +331,8 @@ static uint32_t find_text(struct clp_recorder *recorder, PyFrameObject *frame, P
     PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
     if (globals == NULL)
         PyErr_Clear(); /* no memory for them: the search does without */
-    uint32_t text = clp_text_search(recorder, code, globals, false);
+    uint32_t text = clp_text_search(&recorder->texts, clp_recorder_plain_code(recorder, code), globals,
+                                    false);
 
     Py_XDECREF(globals);
     return text;

@@ -286,7 +286,7 @@ static int line_of_raised(const struct clp_selected *selected, PyObject *raised)
     int line = place >= 0 && !begins_lines(recorder, code, place) ? PyCode_Addr2Line(code, place)
                                                                   : CLP_NO_LINE;
     if (recorder->statements != NULL) {
-        struct clp_statements statements = clp_statements_of(recorder, selected->text);
+        struct clp_statements statements = clp_statements_of(recorder->statements, selected->text);
         line = clp_statements_line(&statements, code->co_firstlineno, line);
     }
     PyErr_Clear();
@@ -526,7 +526,7 @@ static enum clp_selection rewrite(const struct state *state, PyCodeObject *code,
     struct clp_code old = clp_shape_code(code, bytes);
     struct clp_rewritten rewritten;
 
-    old.statements = clp_statements_of(selected->recorder, selected->text);
+    old.statements = clp_statements_of(selected->recorder->statements, selected->text);
     if (clp_rewrite(&rewritten, &selected->recorder->mem, &selected->recorder->bytecode, &old, true,
                     reason) != CLP_OK) {
         selected->refused = true;

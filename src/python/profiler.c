@@ -3,6 +3,7 @@
 #include "../../kernprof/load.h"
 #include "../../kernprof/rendering.h"
 #include "heap_table.h"
+#include "own_work.h"
 #include "select.h"
 #include "setup.h"
 #include "tracer.h"

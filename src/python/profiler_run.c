@@ -4,6 +4,7 @@
 #include "heap_table.h"
 #include "names.h"
 #include "native.h"
+#include "own_work.h"
 #include "setup.h"
 #include "text_search.h"
 #include "tracer.h"
@@ -133,7 +134,7 @@ clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wi
     recorder->engine.functions.listener = &recorder->live;
     recorder->live_window = &self->window;
     self->window.view.pool = &recorder->engine.pool;
-    clp_texts_tell_live(recorder);
+    clp_texts_tell_live(&recorder->texts);
     return CLP_OK;
 }
 
@@ -208,7 +209,7 @@ void clp_profiler_set_watch(PyObject *profiler, struct clp_watch *watch)
 bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes)
 {
     (void)profiler;
-    return clp_text_search_know(clp_setup_recorder(), file_name, text, bytes);
+    return clp_text_search_know(&clp_setup_recorder()->texts, file_name, text, bytes);
 }
 
 bool clp_profiler_any_counts(void)
@@ -340,6 +341,6 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
     if (status == CLP_OK && self->has_heap)
         status = fill_heap(self, profile); /* may have functions that threads have by other names */
     if (status == CLP_OK)
-        status = clp_texts_fill(clp_setup_recorder(), profile);
+        status = clp_texts_fill(&clp_setup_recorder()->texts, profile);
     return status;
 }

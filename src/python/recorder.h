@@ -246,6 +246,15 @@ static inline const struct clp_selected *clp_recorder_probes(const struct clp_re
                                                                                     : NULL;
 }
 
+/* The code as it was before probes; borrowed from it. */
+static inline PyCodeObject *clp_recorder_plain_code(const struct clp_recorder *recorder,
+                                                    PyCodeObject *code)
+{
+    const struct clp_selected *selected = clp_recorder_selected(recorder, (PyObject *)code);
+
+    return selected != NULL && selected->original != NULL ? (PyCodeObject *)selected->original : code;
+}
+
 /* Does anybody count the function of this code? */
 static inline bool clp_recorder_counts(const struct clp_selected *selected)
 {

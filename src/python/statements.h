@@ -7,18 +7,18 @@
 #define CLP_STATEMENTS_H
 
 #include "../core/decoded.h"
-#include "recorder.h"
+#include "texts.h"
 
 /* An owned helper for many texts, or NULL with an exception set. To be made before the program runs,
  * for it imports the parser. */
 PyObject *clp_statements_start(void);
 
-/* Reads the statements of the text of this number, once; nothing where lines count by themselves. False
- * with an exception set. */
-bool clp_statements_read(const struct clp_recorder *recorder, uint32_t text);
+/* Reads the statements of the text of this number, once. `helper` is borrowed, or NULL: then lines count by
+ * themselves, and nothing is read. False with an exception set. */
+bool clp_statements_read(PyObject *helper, const struct clp_texts *texts, uint32_t text);
 
-/* The statements of a text that was read; of any other, none: then lines count by themselves. Borrowed from
- * recorder->statements, for its lifetime. */
-struct clp_statements clp_statements_of(const struct clp_recorder *recorder, uint32_t text);
+/* The statements of a text that was read; of any other, and without a helper, none: then lines count by
+ * themselves. Borrowed from the helper, for its lifetime. */
+struct clp_statements clp_statements_of(PyObject *helper, uint32_t text);
 
 #endif

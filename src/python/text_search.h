@@ -15,14 +15,13 @@
 
 #include "texts.h"
 
-/* The number of the text that the code was compiled from; or CLP_TEXT_NONE, CLP_TEXT_CHANGED. `globals`
+/* The number of the text that the code, as it was before probes, was compiled from; or CLP_TEXT_NONE, CLP_TEXT_CHANGED. `globals`
  * are the module's, or NULL. `fresh`: the module's loader has given the code just now. Never leaves an
  * exception. */
-uint32_t clp_text_search(struct clp_recorder *recorder, PyCodeObject *code, PyObject *globals, bool fresh);
+uint32_t clp_text_search(struct clp_texts *texts, PyCodeObject *code, PyObject *globals, bool fresh);
 
 /* This is the text of the file, whatever becomes of the file: `bytes` bytes as they stand in it. False with
  * an exception set. */
-bool clp_text_search_know(struct clp_recorder *recorder, PyObject *file_name, const char *text,
-                          size_t bytes);
+bool clp_text_search_know(struct clp_texts *texts, PyObject *file_name, const char *text, size_t bytes);
 
 #endif

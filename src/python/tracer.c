@@ -681,8 +681,9 @@ bool clp_tracer_read_text(struct clp_recorder *recorder, PyCodeObject *code, PyO
         known = owner_of(recorder, code);
     *text = known != NULL && known->function != CLP_UNSELECTED
                 ? known->text
-                : clp_text_search(recorder, code, globals, fresh);
-    return clp_statements_read(recorder, *text);
+                : clp_text_search(&recorder->texts, clp_recorder_plain_code(recorder, code), globals,
+                                  fresh);
+    return clp_statements_read(recorder->statements, &recorder->texts, *text);
 }
 
 /* Code that somebody made of code with probes has them, too. Borrowed, or NULL: with an exception

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "window.h"
 #include "blocks.h"
-#include "compiled.h"
+#include "compile_calls.h"
 #include "inner_code.h"
 #include "modules.h"
 #include "tracer.h"
@@ -148,7 +148,7 @@ static bool add_version(struct clp_window *window, struct clp_function wanted, u
     struct clp_recorder *recorder = window->recorder;
     size_t before = recorder->engine.functions.count;
 
-    wanted.text = clp_texts_of_function(recorder, &wanted);
+    wanted.text = clp_texts_of_function(&recorder->texts, &recorder->engine.functions, &wanted);
     recorder->live.foreign = window != recorder->live_window;
     return is_done(clp_functions_add(&recorder->engine.functions, &wanted, number)) &&
            clp_window_add(window, *number, recorder->engine.functions.count == before);
@@ -324,7 +324,7 @@ void clp_window_init(struct clp_window *window, struct clp_recorder *recorder, b
     *window = (struct clp_window){.recorder = recorder, .memory = memory};
     clp_view_init(&window->view, &recorder->views, false);
     if (recorder->windows++ == 0)
-        clp_compiled_open(recorder);
+        clp_compile_calls_watch(recorder);
     recorder->with_memory += memory;
 }
 
@@ -338,7 +338,7 @@ static void give_up(struct clp_window *window)
         recorder->live_window = NULL;
     *window = (struct clp_window){0};
     if (--recorder->windows == 0) {
-        clp_compiled_close();
+        clp_compile_calls_leave();
         clp_modules_unwatch(recorder);
         clp_blocks_stop(recorder); /* the program's audit hooks may make windows again */
     }
