@@ -9,7 +9,7 @@
 #ifndef CLP_COMPILE_CALLS_H
 #define CLP_COMPILE_CALLS_H
 
-#include "recorder.h"
+#include "recorder_state.h"
 
 /* Watches the built-ins from now on; nothing is watched twice. */
 void clp_compile_calls_watch(struct clp_recorder *recorder);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "heap_table.h"
 #include "hooks.h"
+#include "recorder.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef CLP_HEAP_TABLE_H
 #define CLP_HEAP_TABLE_H
 
-#include "recorder.h"
+#include "recorder_state.h"
 
 /* Gives the recorder a table that chooses blocks at this mean distance in bytes (1: all).
  * `epochs` is NULL (no verdicts), "calls", "checkpoints", a number of seconds or the name of a

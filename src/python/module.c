@@ -12,7 +12,7 @@
 #include "../core/version.h"
 #include "hooks.h"
 #include "profiler.h"
-#include "tracer.h"
+#include "tracers.h"
 
 static PyObject *module_tracers(PyObject *module, PyObject *nothing)
 {

@@ -5,7 +5,7 @@
 #define CLP_OWN_WORK_H
 
 #include "hooks.h"
-#include "recorder.h"
+#include "recorder_state.h"
 
 struct clp_own_work {
     uint64_t start;

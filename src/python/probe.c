@@ -9,9 +9,12 @@
  * The thread's stack of activations is kept by the probes themselves. Where one finds another
  * function on top than its own (a return was lost because another tool's hook raised in it), the
  * stack is aligned by the frame's identity. */
-#include "blocks.h"
+#include "probe.h"
+#include "monitoring.h"
+#include "offering.h"
+#include "recorder.h"
 #include "statements.h"
-#include "tracer.h"
+#include "stays.h"
 
 #if CLP_HAS_PROBES
 
@@ -515,7 +518,7 @@ static PyObject *make_copy(const struct state *state, PyCodeObject *code,
         return NULL;
     }
     selected->code = copy;
-    if (!clp_tracer_carry(original->recorder, (PyObject *)code, copy))
+    if (!clp_monitoring_carry(original->recorder, (PyObject *)code, copy))
         Py_CLEAR(copy);
     return copy;
 }

@@ -4,6 +4,7 @@
 #include "../../kernprof/rendering.h"
 #include "heap_table.h"
 #include "own_work.h"
+#include "recorder.h"
 #include "select.h"
 #include "setup.h"
 #include "tracer.h"

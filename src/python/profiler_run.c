@@ -5,6 +5,7 @@
 #include "names.h"
 #include "native.h"
 #include "own_work.h"
+#include "recorder.h"
 #include "setup.h"
 #include "text_search.h"
 #include "tracer.h"

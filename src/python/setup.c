@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "setup.h"
 #include "heap_table.h"
+#include "moments.h"
+#include "recorder.h"
+#include "starting.h"
 #include "statements.h"
-#include "tracer.h"
+#include "tracers.h"
 #include "turn.h"
 
 /* The process's, made for the first profiler. It stays: code objects, other threads' ends and the

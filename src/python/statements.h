@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* --by-statement: which lines of a text belong to one statement, as Python's own parser finds it.
  *
- * Threads: the interpreter's lock. clp_statements_read runs Python code, before a change (recorder.h) in which
+ * Threads: the interpreter's lock. clp_statements_read runs Python code, before a change (change.h) in which
  * clp_statements_of is asked; of two threads that parse the same text one's result stays, for both. */
 #ifndef CLP_STATEMENTS_H
 #define CLP_STATEMENTS_H

@@ -8,7 +8,7 @@
  *   linecache                                  of code in no file: notebooks, doctest, attrs
  *   the loader of the module                   where the file is the loader's: a zip
  *
- * Threads: the interpreter's lock. Both functions run Python code, never within a change (recorder.h), and hold
+ * Threads: the interpreter's lock. Both functions run Python code, never within a change (change.h), and hold
  * references to what they need meanwhile. */
 #ifndef CLP_TEXT_SEARCH_H
 #define CLP_TEXT_SEARCH_H

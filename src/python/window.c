@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "window.h"
-#include "blocks.h"
+#include "block_places.h"
+#include "change.h"
 #include "compile_calls.h"
 #include "inner_code.h"
 #include "modules.h"
-#include "tracer.h"
+#include "moments.h"
+#include "offering.h"
+#include "readers.h"
+#include "selected.h"
+#include "settling.h"
 #include "turn.h"
 
 static uint64_t now_of(const struct clp_window *window)
@@ -48,32 +53,6 @@ bool clp_window_is_there(const struct clp_window *window)
         return true;
     PyErr_SetString(PyExc_ValueError, "clineprof: this Profiler is closed; make another one");
     return false;
-}
-
-void clp_change_begin(struct clp_recorder *recorder)
-{
-    if (recorder->held++ == 0)
-        recorder->collects = clp_compat_stop_collecting();
-}
-
-/* The last change is over. */
-static void end_changes(struct clp_recorder *recorder)
-{
-    if (recorder->may_rest && recorder->open == 0)
-        clp_tracer_rest(recorder);
-    recorder->may_rest = false;
-    clp_compat_collect_again(recorder->collects);
-}
-
-void clp_change_end(struct clp_recorder *recorder)
-{
-    PyObject *type, *value, *trace;
-
-    PyErr_Fetch(&type, &value, &trace);
-    if (recorder->held == 1)
-        end_changes(recorder);
-    recorder->held--;
-    PyErr_Restore(type, value, trace);
 }
 
 bool clp_window_hold(struct clp_window *window)
@@ -241,6 +220,7 @@ static bool open_window(struct clp_window *window)
 {
     if (window->open)
         return true;
+    clp_readers_watch(window->recorder);
     if (!clp_tracer_wake(window->recorder))
         return false;
     window->open = true;
@@ -339,7 +319,7 @@ static void give_up(struct clp_window *window)
     *window = (struct clp_window){0};
     if (--recorder->windows == 0) {
         clp_compile_calls_leave();
-        clp_modules_unwatch(recorder);
+        clp_modules_unwatch();
         clp_blocks_stop(recorder); /* the program's audit hooks may make windows again */
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "with_block.h"
+#include "block_events.h"
 #include "blocks.h"
 #include "own_work.h"
 #include "setup.h"
