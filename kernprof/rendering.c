@@ -4,7 +4,7 @@
 #include "../src/core/pickle.h"
 #include "../src/core/report.h"
 #include "../src/core/wire.h"
-#include "../src/python/profiler.h"
+#include "../src/python/profiler_run.h"
 #include <math.h>
 
 static clp_status report(const struct clp_profile *profile, const struct clp_rendering *wanted,

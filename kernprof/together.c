@@ -3,7 +3,7 @@
 #include "../src/core/file.h"
 #include "../src/core/wire.h"
 #include "../src/python/own_work.h"
-#include "../src/python/profiler.h"
+#include "../src/python/profiler_run.h"
 #include "../src/python/setup.h"
 #include "children.h"
 #include "family.h"

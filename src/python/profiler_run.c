@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profiler.h"
+#include "profiler_run.h"
 #include "../core/snapshot.h"
 #include "heap_table.h"
 #include "names.h"
