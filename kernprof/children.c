@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "children.h"
-#include "../src/python/profiler.h"
+#include "../src/python/own_work.h"
+#include "../src/python/profiler_run.h"
 #include "../src/python/setup.h"
 #include "family.h"
 #include <limits.h>

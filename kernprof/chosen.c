@@ -2,7 +2,7 @@
 #include "chosen.h"
 #include "../src/core/file.h"
 #include "../src/python/prepare.h"
-#include "../src/python/profiler.h"
+#include "../src/python/profiler_run.h"
 #include "words.h"
 #include <limits.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "../src/core/file.h"
 #include "../src/core/shown.h"
 #include "../src/core/wire.h"
-#include "../src/python/profiler.h"
+#include "../src/python/profiler_run.h"
 #include "calls.h"
 #include "children.h"
 #include "family.h"

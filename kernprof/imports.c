@@ -3,7 +3,7 @@
  * by itself. Loaders of source files, of compiled files and of archives are wrapped; a program's own
  * that go another way import as they always do. */
 #include "imports.h"
-#include "../src/python/profiler.h"
+#include "../src/python/profiler_run.h"
 #include <stdlib.h>
 #include <string.h>
 

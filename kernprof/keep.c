@@ -2,7 +2,7 @@
 #include "keep.h"
 #include "../src/core/file.h"
 #include "../src/core/identity.h"
-#include "../src/python/profiler.h"
+#include "../src/python/profiler_run.h"
 #include "liverun.h"
 
 /* What liverun.h wants to live as long as the process. */

@@ -4,7 +4,7 @@
 #include "../src/core/filelock.h"
 #include "../src/core/proc.h"
 #include "../src/core/shown.h"
-#include "../src/python/profiler.h"
+#include "../src/python/profiler_run.h"
 #include "helpers.h"
 #include "words.h"
 #include <errno.h>

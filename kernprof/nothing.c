@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "nothing.h"
 #include "../src/core/choice.h"
-#include "../src/python/profiler.h"
+#include "../src/python/profiler_run.h"
 #include "commands.h"
 #include "liverun.h"
 #include <unistd.h>

@@ -3,7 +3,7 @@
  * in finish.c. */
 #include "run.h"
 #include "../src/core/file.h"
-#include "../src/python/profiler.h"
+#include "../src/python/profiler_run.h"
 #include "calls.h"
 #include "childmain.h"
 #include "children.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "timeline.h"
-#include "../src/python/profiler.h"
+#include "../src/python/profiler_run.h"
 #include "helpers.h"
 #include "words.h"
 #include <errno.h>

@@ -2,7 +2,8 @@
 /* Events of open blocks on CPython 3.12 and newer: local events of sys.monitoring, on the code in which
  * blocks stand, under a tool id of their own. Code stays watched when its block is left, since most
  * blocks are entered again; a line of it outside costs some 50 ns until profiling pauses or ends. */
-#include "blocks.h"
+#include "block_events.h"
+#include "block_source.h"
 #include "sysmon.h"
 
 #if CLP_HAS_MONITORING

@@ -22,7 +22,7 @@
  * far the results lie apart says how well the costs are known. */
 #include "calibrate.h"
 #include "prepare.h"
-#include "tracer.h"
+#include "selecting.h"
 
 #define ROUNDS 15
 #define CALLS 100        /* iterations of each program's loop */

@@ -92,12 +92,16 @@ static PyObject *construct(PyTypeObject *type, PyObject *values, PyObject *names
 
 /* ---- watching ---- */
 
-void clp_code_copies_watch(struct clp_recorder *recorder, clp_code_copies_use *use)
+void clp_code_copies_give(clp_code_copies_use *use)
+{
+    watched.use = use;
+}
+
+void clp_code_copies_watch(struct clp_recorder *recorder)
 {
     PyObject *methods = clp_compat_class_dict((PyObject *)&PyCode_Type);
 
     watched.recorder = recorder;
-    watched.use = use;
     for (size_t i = 0; methods != NULL && i < ENTRY_COUNT; i++)
         clp_exchange_put(&entries[i], PyDict_GetItemString(methods, entries[i].name));
     Py_XDECREF(methods);

@@ -2,23 +2,21 @@
 /* The texts that the program handed to exec(), eval() and compile() lately. Nowhere else is the source
  * of generated code to be had: dataclasses, templates, code from a string.
  *
- * The C functions within the three built-ins are exchanged while there is a window, so nothing else in
- * the program is slowed. Copies of the newest texts are kept in memory of the profiler's own, of a
- * fixed size; a text that is larger than a quarter of it is not kept.
+ * Copies of the newest texts are kept in memory of the profiler's own, of a fixed size; a text that is larger
+ * than a quarter of it is not kept.
  *
- * Threads: the interpreter's lock. Nothing here runs Python code, and a C function that was exchanged stays
- * known for the calls that are within ours when it is given back. */
+ * Threads: the interpreter's lock. Nothing here runs Python code. */
 #ifndef CLP_COMPILED_H
 #define CLP_COMPILED_H
 
+#include "../core/pages.h"
 #include "../core/source.h"
 #include "compat.h"
 
-struct clp_recorder;
-
-/* Watches the built-ins from now on; nothing is watched twice. */
-void clp_compiled_open(struct clp_recorder *recorder);
-void clp_compiled_close(void);
+/* Keeps a copy of `source`, a str, bytes or a bytearray, in memory of `pages`. `file` is the name that its code
+ * has: a str or bytes, NULL for "<string>"; of another object the name would be asked for by Python code, so
+ * nothing is kept. Never leaves an exception. */
+void clp_compiled_keep(struct clp_pages *pages, PyObject *file, PyObject *source);
 
 struct clp_compiled_text {
     const char *file; /* the name that the code has; UTF-8 */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "decorators.h"
+#include "shape.h"
 
 #if CLP_HAS_PROBES
 

@@ -4,7 +4,7 @@
 #ifndef CLP_DECORATORS_H
 #define CLP_DECORATORS_H
 
-#include "recorder.h"
+#include "recorder_state.h"
 
 struct clp_decorators {
     struct clp_recorder *recorder; /* borrowed */

@@ -1,31 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of live blocks of a run, and the epochs that verdicts on leaks go by. Threads: the interpreter's
- * lock, but for the table itself (core/heap.h). clp_epochs_finish collects garbage, which runs Python code. */
+/* What ends an epoch, by which verdicts on leaks go (core/leaks.h). Threads: the interpreter's lock, but for
+ * clp_epochs_look_at_time, which hooks of allocators call without it. */
 #ifndef CLP_EPOCHS_H
 #define CLP_EPOCHS_H
 
-#include "recorder.h"
+#include "../core/clock.h"
+#include "../core/functions.h"
+#include "../core/heap.h"
 
-/* Gives the recorder a table that chooses blocks at this mean distance in bytes (1: all).
- * `epochs` is NULL (no verdicts), "calls", "checkpoints", a number of seconds or the name of a
- * function whose calls are the epochs of all lines. Where there is a table already, it must be one of
- * the same kind. False with an exception set. */
-bool clp_epochs_start(struct clp_recorder *recorder, uint64_t interval, const char *epochs);
+struct clp_epochs {
+    enum {
+        CLP_EPOCHS_NONE,
+        CLP_EPOCHS_CALLS, /* of each function those of its own lines */
+        CLP_EPOCHS_NAMED, /* of the function of this name */
+        CLP_EPOCHS_SECONDS,
+        CLP_EPOCHS_CHECKPOINTS
+    } kind;
+    char *name;            /* owned */
+    uint64_t period, next; /* ticks */
+    int warmups;           /* epochs; negative: the usual number */
+    int64_t limit;         /* bytes; negative: the usual one */
+    struct clp_heap *heap; /* borrowed: the table that is told; set where there is a kind */
+    const struct clp_clock *clock; /* borrowed, likewise */
+};
 
-/* One that wanted the table does not any more; when it was the last, blocks are only counted. */
-void clp_epochs_stop(struct clp_recorder *recorder);
+/* A selected function is called. */
+void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions *functions,
+                          uint32_t function);
 
-/* Empties the table and begins again, with so many warm-up epochs and this limit (struct
- * clp_epochs). False with an exception set. */
-bool clp_epochs_restart(struct clp_recorder *recorder, int warmups, int64_t limit);
+/* Time may have passed. */
+void clp_epochs_look_at_time(struct clp_epochs *epochs);
 
 /* The program says that an epoch is over. */
-void clp_epochs_checkpoint(struct clp_recorder *recorder);
-
-/* Everything is collected that can be, and the last epoch ends. */
-void clp_epochs_finish(struct clp_recorder *recorder);
-
-/* Did enough of them end for a verdict on any line? */
-bool clp_epochs_enough(const struct clp_recorder *recorder);
+void clp_epochs_checkpoint(struct clp_epochs *epochs);
 
 #endif

@@ -1,70 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "greenlets.h"
 #include "../core/suspended.h"
-
-/* Under this name a thread's dictionary has the program's own trace function. */
-#define OWN_KEY "clineprof.greenlet"
+#include "events.h"
 
 static struct clp_recorder *recorder_of(PyObject *capsule)
 {
     return PyCapsule_GetPointer(capsule, NULL);
 }
 
-/* ---- a thread's trace functions ---- */
-
-/* Borrowed; NULL when the program has none in this thread. */
-static PyObject *own_function(void)
-{
-    PyObject *data = PyThreadState_GetDict(); /* borrowed */
-
-    return data != NULL ? PyDict_GetItemString(data, OWN_KEY) : NULL;
-}
-
-static bool set_own_function(PyObject *function)
-{
-    PyObject *data = PyThreadState_GetDict();
-
-    if (data == NULL)
-        return false;
-    if (function != NULL)
-        return PyDict_SetItemString(data, OWN_KEY, function) == 0;
-    return own_function() == NULL || PyDict_DelItemString(data, OWN_KEY) == 0;
-}
-
-/* Takes the place of the thread's trace function; what was there is the program's. */
-static bool take_place(const struct clp_greenlets *greenlets)
-{
-    PyObject *before =
-        PyObject_CallFunctionObjArgs(greenlets->settrace, greenlets->callback, NULL);
-    bool done = before != NULL;
-
-    if (done && before != Py_None && before != greenlets->callback)
-        done = set_own_function(before);
-    Py_XDECREF(before);
-    return done;
-}
-
-void clp_greenlets_hook(struct clp_recorder *recorder, struct clp_thread *thread)
-{
-    PyObject *type, *value, *trace;
-
-    thread->unhooked = false;
-    thread->rss_span = recorder->engine.rss_span;
-    if (recorder->greenlets.callback == NULL)
-        return;
-    bool collected = clp_compat_stop_collecting(); /* this is in the middle of an event */
-    PyErr_Fetch(&type, &value, &trace);
-    (void)take_place(&recorder->greenlets);
-    PyErr_Restore(type, value, trace);
-    clp_compat_collect_again(collected);
-}
-
-/* The thread is hooked at its next event: each one that looks at memory comes by. */
-static void hook_later(struct clp_thread *thread)
-{
-    thread->unhooked = true;
-    thread->rss_span = 0;
-}
+/* ---- switches ---- */
 
 /* A trace function that fails is removed: the program's is, and ours comes back. */
 static PyObject *call_own(PyObject *function, PyObject *arguments)
@@ -77,9 +21,9 @@ static PyObject *call_own(PyObject *function, PyObject *arguments)
     if (result != NULL)
         return result;
     PyErr_Fetch(&type, &value, &trace);
-    (void)set_own_function(NULL);
+    (void)clp_greenlet_place_set_own(NULL);
     if (clp_thread_here != NULL)
-        hook_later(clp_thread_here);
+        clp_greenlet_place_hook_later(clp_thread_here);
     PyErr_Restore(type, value, trace);
     return NULL;
 }
@@ -99,7 +43,7 @@ static PyObject *on_switch(PyObject *self, PyObject *arguments)
             clp_engine_forget_stack(&recorder->engine, target);
         clp_recorder_switch_stack(recorder, thread, origin, target);
     }
-    own = own_function();
+    own = clp_greenlet_place_own();
     return own != NULL ? call_own(own, arguments) : Py_NewRef(Py_None);
 }
 
@@ -109,11 +53,11 @@ static PyMethodDef on_switch_method = {"clineprof_switch", on_switch, METH_VARAR
 
 static PyObject *settrace(PyObject *self, PyObject *function)
 {
-    PyObject *before = own_function();
+    PyObject *before = clp_greenlet_place_own();
 
     before = Py_NewRef(before != NULL ? before : Py_None);
-    if (set_own_function(function != Py_None ? function : NULL) &&
-        take_place(&recorder_of(self)->greenlets))
+    if (clp_greenlet_place_set_own(function != Py_None ? function : NULL) &&
+        clp_greenlet_place_take(&recorder_of(self)->greenlets))
         return before;
     Py_DECREF(before);
     return PyErr_Occurred() != NULL ? NULL : PyErr_NoMemory();
@@ -121,7 +65,7 @@ static PyObject *settrace(PyObject *self, PyObject *function)
 
 static PyObject *gettrace(PyObject *self, PyObject *nothing)
 {
-    PyObject *own = own_function();
+    PyObject *own = clp_greenlet_place_own();
 
     (void)self, (void)nothing;
     return Py_NewRef(own != NULL ? own : Py_None);
@@ -158,9 +102,9 @@ static void hook_threads(struct clp_recorder *recorder)
 
     for (; thread != NULL; thread = thread->next)
         if (thread != clp_thread_here)
-            hook_later(thread);
+            clp_greenlet_place_hook_later(thread);
     if (clp_thread_here != NULL)
-        clp_greenlets_hook(recorder, clp_thread_here);
+        clp_greenlet_place_hook(&recorder->greenlets, clp_thread_here);
 }
 
 /* The module's own, which is called within events and so must not run Python code. Owned, or NULL. */

@@ -4,16 +4,13 @@
  * place, as soon as the module is there, and call the program's own trace function ourselves.
  *
  * Threads: the interpreter's lock. clp_greenlets_meet runs Python code and may be called by several threads at
- * once: what one has found stays. Hooking a thread and a switch are parts of events and run none. */
+ * once: what one has found stays. A switch is an event and runs none. */
 #ifndef CLP_GREENLETS_H
 #define CLP_GREENLETS_H
 
-#include "recorder.h"
+#include "recorder_state.h"
 
 /* The module was loaded: switches are told from now on. May leave an exception; nothing else fails. */
 void clp_greenlets_meet(struct clp_recorder *recorder, PyObject *module);
-
-/* The calling thread tells of its switches from now on, if the module is there. */
-void clp_greenlets_hook(struct clp_recorder *recorder, struct clp_thread *thread);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "hooks.h"
-#include "epochs.h"
+#include "compat.h"
 #include "native.h"
 #include <pthread.h>
 
@@ -23,7 +23,7 @@ static struct {
     PyMemAllocatorEx next[DOMAINS];
     bool hooked[DOMAINS];
     struct clp_heap *heap;           /* NULL: blocks are only counted. table() reads it */
-    struct clp_recorder *recorder;   /* whose table it is */
+    struct clp_epochs *epochs;       /* of the table */
     struct clp_allocating unthreaded; /* of threads in which nothing selected ran; with the GIL */
     bool reached[DOMAINS];
     struct clp_heap *forking; /* what table() was before the fork that goes on */
@@ -34,40 +34,6 @@ static struct {
 static INLINE struct clp_heap *table(void)
 {
     return __atomic_load_n(&hooks.heap, __ATOMIC_ACQUIRE);
-}
-
-/* ---- who runs ---- */
-
-static uint32_t execution_of(const struct clp_thread *thread, const struct clp_cell *cell)
-{
-    /* two threads may be at the same number of hits; far apart they are never alike */
-    return (uint32_t)cell->hits + (uint32_t)((uintptr_t)thread >> 6) * 2654435761u;
-}
-
-/* What runs in this thread. Without the interpreter's lock another thread may be taking it off the stack: then
- * it is found as it was, or what lies below; both stay there for as long as this thread does. */
-static INLINE const struct clp_activation *top_of(const struct clp_thread *thread)
-{
-    return __atomic_load_n(&thread->top, __ATOMIC_RELAXED);
-}
-
-static struct clp_heap_place place_of(const struct clp_thread *thread)
-{
-    const struct clp_activation *top = thread != NULL ? top_of(thread) : NULL;
-
-    if (top == NULL || top->cell == &thread->outside)
-        return (struct clp_heap_place){.function = CLP_HEAP_NOBODY};
-    return (struct clp_heap_place){
-        .function = top->block->function,
-        .line = (uint32_t)(top->cell - top->block->cells),
-        .line_count = top->block->line_count,
-        .execution = execution_of(thread, top->cell),
-    };
-}
-
-struct clp_heap_place clp_hooks_place(void)
-{
-    return place_of(clp_thread_here);
 }
 
 /* ---- which blocks ---- */
@@ -100,7 +66,7 @@ static INLINE struct clp_heap *count_down(struct clp_thread *thread, size_t size
 
 static INLINE void count(const struct clp_thread *thread, size_t size)
 {
-    const struct clp_activation *top = top_of(thread);
+    const struct clp_activation *top = clp_thread_top(thread);
     struct clp_heap_cell *cell;
 
     if (top->cell == &thread->outside || top->block->heap == NULL)
@@ -113,11 +79,11 @@ static INLINE void count(const struct clp_thread *thread, size_t size)
 static RARE void enter(struct clp_heap *heap, const struct clp_thread *thread, const void *block,
                        size_t size)
 {
-    struct clp_heap_place place = place_of(thread);
+    struct clp_heap_place place = clp_thread_place(thread);
 
     clp_heap_add(heap, block, size, &place);
-    if (CLP_UNLIKELY(hooks.recorder->epochs.kind == CLP_EPOCHS_SECONDS))
-        clp_recorder_look_at_time(hooks.recorder);
+    if (CLP_UNLIKELY(hooks.epochs->kind == CLP_EPOCHS_SECONDS))
+        clp_epochs_look_at_time(hooks.epochs);
 }
 
 /* ---- the allocators ----
@@ -241,7 +207,7 @@ static RARE void *resize_in_table(int domain, void *context, void *block, size_t
                                   struct clp_heap *heap, bool counted)
 {
     struct clp_thread *thread = clp_thread_here;
-    struct clp_heap_place place = place_of(thread);
+    struct clp_heap_place place = clp_thread_place(thread);
     struct clp_heap_block taken;
     bool known = clp_heap_may_have(heap, block) && clp_heap_take(heap, block, &taken);
     uint32_t inside = clp_native_pause();
@@ -280,7 +246,7 @@ static INLINE void *hook_realloc(int domain, void *context, void *block, size_t 
 
 static RARE void drop_and_free(int domain, void *context, void *block, struct clp_heap *heap)
 {
-    struct clp_heap_place place = place_of(clp_thread_here);
+    struct clp_heap_place place = clp_thread_place(clp_thread_here);
 
     clp_heap_drop(heap, block, &place);
     hooks.next[domain].free(context, block);
@@ -417,7 +383,7 @@ static void after_fork(void)
         clp_heap_fork_done(hooks.forking);
 }
 
-static bool start_choosing(struct clp_recorder *recorder)
+static bool start_choosing(struct clp_engine *engine)
 {
     static bool watched;
 
@@ -427,28 +393,27 @@ static bool start_choosing(struct clp_recorder *recorder)
         (void)pthread_atfork(before_fork, after_fork, after_fork);
     watched = true;
     hooks.unthreaded = (struct clp_allocating){.left = -1};
-    for (struct clp_thread *thread = recorder->engine.threads; thread != NULL;
-         thread = thread->next) {
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next) {
         __atomic_store_n(&thread->allocating.left, -1, __ATOMIC_RELAXED);
         __atomic_store_n(&thread->allocating.random, 0, __ATOMIC_RELAXED);
     }
     return true;
 }
 
-bool clp_hooks_set_heap(struct clp_recorder *recorder, struct clp_heap *heap)
+bool clp_hooks_set_heap(struct clp_heap *heap, struct clp_epochs *epochs, struct clp_engine *engine)
 {
-    if (heap != NULL && !(clp_hooks_install() && start_choosing(recorder)))
+    if (heap != NULL && !(clp_hooks_install() && start_choosing(engine)))
         return false;
-    hooks.recorder = recorder;
+    hooks.epochs = epochs;
     __atomic_store_n(&hooks.heap, heap, __ATOMIC_RELEASE);
-    clp_native_set_heap(recorder, heap);
+    clp_native_set_heap(heap, epochs);
     return true;
 }
 
 void clp_hooks_checkpoint(void)
 {
     if (table() != NULL)
-        clp_epochs_checkpoint(hooks.recorder);
+        clp_epochs_checkpoint(hooks.epochs);
 }
 
 /* ---- are they there? ---- */

@@ -20,26 +20,23 @@
 #ifndef CLP_HOOKS_H
 #define CLP_HOOKS_H
 
-#include "../core/heap.h"
-#include "recorder.h"
+#include "epochs.h"
+#include "thread_here.h"
 
 /* Puts the hooks in if they are not. False when they cannot be: another tool hides them from us. */
 bool clp_hooks_install(void);
 
-/* From now on blocks go into the table; NULL: they do not any more. Threads of the recorder begin
- * to choose. Borrowed for as long as it is set. False as above. */
-bool clp_hooks_set_heap(struct clp_recorder *recorder, struct clp_heap *heap);
+/* From now on blocks go into the table, and epochs that go by time end; NULL: blocks do not any more. Threads
+ * of the engine begin to choose. All borrowed for as long as the table is set, and `epochs` for good. False as
+ * above. */
+bool clp_hooks_set_heap(struct clp_heap *heap, struct clp_epochs *epochs, struct clp_engine *engine);
 
-/* The program says that an epoch is over: for the recorder whose table it is, if it goes by
- * that. */
+/* The program says that an epoch is over: for the table, if there is one and it goes by that. */
 void clp_hooks_checkpoint(void);
 
 /* Do allocations still reach the hooks? Another tool that was there before them may have put things
  * back as they were, which takes them out. */
 bool clp_hooks_alive(void);
-
-/* Which line of the calling thread runs. */
-struct clp_heap_place clp_hooks_place(void);
 
 /* Work of the profiler's own on the calling thread, between the two: not counted. They may be
  * nested. */

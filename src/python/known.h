@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The function objects of a site (recorder.h): known by weak references, as the keys of a dict, so that
- * they come and go as they would. Threads: as recorder.h says; a function that dies takes itself out. */
+/* The function objects of a site (recorder_state.h): known by weak references, as the keys of a dict, so that
+ * they come and go as they would. Threads: as recorder_state.h says; a function that dies takes itself out. */
 #ifndef CLP_KNOWN_H
 #define CLP_KNOWN_H
 
-#include "recorder.h"
+#include "recorder_state.h"
 
 /* False with an exception set. */
 bool clp_known_note(struct clp_site *site, PyObject *function);

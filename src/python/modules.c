@@ -41,17 +41,29 @@ static void meet_loaded(struct clp_recorder *recorder)
 
 /* ---- loaders ---- */
 
-/* Whose exec_module is exchanged; classes below them inherit it. */
-static const char *const loaders[CLP_MODULES_LOADERS] = {"ExtensionFileLoader", "_LoaderBasics"};
+/* A class of the interpreter's loaders; classes below it inherit its exec_module. */
+struct loader {
+    const char *name;
+    /* owned: the class, its exec_module, and what takes that one's place; NULL: not looked for yet */
+    PyObject *class, *own, *ours;
+    bool put; /* ours is in its place, or what has come there since calls it */
+};
 
-/* The one that watches; a method descriptor has no room for more than its loader. */
-static struct clp_recorder *watcher;
+/* The interpreter's loaders are the process's; a method descriptor has no room for more than its loader. */
+static struct {
+    struct clp_recorder *recorder; /* borrowed; NULL: nobody ever watched */
+    struct loader loaders[2];
+    bool met; /* all that were loaded when the watching began */
+    bool on;
+} watching = {.loaders = {{.name = "ExtensionFileLoader"}, {.name = "_LoaderBasics"}}};
+
+#define LOADERS (sizeof watching.loaders / sizeof *watching.loaders)
 
 /* Owned; NULL when it is no loader of these. */
 static PyObject *own_method(PyObject *loader)
 {
-    for (size_t i = 0; i < CLP_MODULES_LOADERS; i++) {
-        const struct clp_exchanged *place = &watcher->modules.loaders[i];
+    for (size_t i = 0; i < LOADERS; i++) {
+        const struct loader *place = &watching.loaders[i];
         if (place->ours != NULL && PyObject_TypeCheck(loader, PyDescr_TYPE(place->ours)))
             return Py_XNewRef(place->own);
     }
@@ -64,8 +76,8 @@ static PyObject *exec_module(PyObject *loader, PyObject *module)
     PyObject *result = PyObject_CallFunctionObjArgs(own, loader, module, NULL);
 
     Py_XDECREF(own);
-    if (result != NULL && watcher->modules.watching)
-        meet(watcher, module);
+    if (result != NULL && watching.on)
+        meet(watching.recorder, module);
     return result;
 }
 
@@ -91,7 +103,7 @@ static void keep(PyObject **place, PyObject *found)
 }
 
 /* What the program has put there since we gave it back is the loader's own now. */
-static void put(struct clp_exchanged *place)
+static void put(struct loader *place)
 {
     PyObject *names = clp_compat_class_dict(place->class);
     PyObject *there = names != NULL ? Py_XNewRef(PyDict_GetItemString(names, "exec_module")) : NULL;
@@ -106,10 +118,10 @@ static void put(struct clp_exchanged *place)
 
 /* What is put there is a method as those written in C are: of other callables the interpreter tells
  * cProfile the end only. */
-static void exchange(struct clp_exchanged *place, const char *name)
+static void exchange(struct loader *place)
 {
     if (place->class == NULL)
-        keep(&place->class, loader_class(name));
+        keep(&place->class, loader_class(place->name));
     if (place->class != NULL && place->ours == NULL)
         keep(&place->ours, PyDescr_NewMethod((PyTypeObject *)place->class, &exec_module_method));
     if (place->ours != NULL && !place->put)
@@ -117,7 +129,7 @@ static void exchange(struct clp_exchanged *place, const char *name)
     PyErr_Clear();
 }
 
-static void give_back(struct clp_exchanged *place)
+static void give_back(struct loader *place)
 {
     PyObject *names = place->put ? clp_compat_class_dict(place->class) : NULL;
 
@@ -129,34 +141,34 @@ static void give_back(struct clp_exchanged *place)
 
 static void watch(struct clp_recorder *recorder)
 {
-    watcher = recorder;
-    recorder->modules.watching = true;
-    for (size_t i = 0; i < CLP_MODULES_LOADERS; i++)
-        exchange(&recorder->modules.loaders[i], loaders[i]);
+    watching.recorder = recorder;
+    watching.on = true;
+    for (size_t i = 0; i < LOADERS; i++)
+        exchange(&watching.loaders[i]);
     meet_loaded(recorder);
-    recorder->modules.met = true;
+    watching.met = true;
     if (recorder->windows == 0) /* the last window has gone meanwhile */
-        clp_modules_unwatch(recorder);
+        clp_modules_unwatch();
 }
 
 void clp_modules_watch(struct clp_recorder *recorder)
 {
     PyObject *type, *value, *trace;
 
-    if (recorder->modules.met)
+    if (watching.met)
         return;
     PyErr_Fetch(&type, &value, &trace);
     watch(recorder);
     PyErr_Restore(type, value, trace);
 }
 
-void clp_modules_unwatch(struct clp_recorder *recorder)
+void clp_modules_unwatch(void)
 {
     PyObject *type, *value, *trace;
 
     PyErr_Fetch(&type, &value, &trace);
-    recorder->modules.watching = recorder->modules.met = false;
-    for (size_t i = 0; i < CLP_MODULES_LOADERS; i++)
-        give_back(&recorder->modules.loaders[i]);
+    watching.on = watching.met = false;
+    for (size_t i = 0; i < LOADERS; i++)
+        give_back(&watching.loaders[i]);
     PyErr_Restore(type, value, trace);
 }

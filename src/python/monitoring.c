@@ -12,10 +12,11 @@
  * functions (see "functions of many lines").
  *
  * PY_START is counted by nobody, but makes LINE fire for bodies on the def line (3.13). */
-#include "blocks.h"
+#include "monitoring.h"
 #include "exchange.h"
+#include "recorder.h"
+#include "stays.h"
 #include "sysmon.h"
-#include "tracer.h"
 
 #if CLP_HAS_MONITORING
 
@@ -572,7 +573,7 @@ static bool deselect(struct clp_recorder *recorder, PyObject *code, bool runs)
 
 /* ---- beside other tools ---- */
 
-bool clp_tracer_carry(const struct clp_recorder *recorder, PyObject *from, PyObject *to)
+bool clp_monitoring_carry(const struct clp_recorder *recorder, PyObject *from, PyObject *to)
 {
     const struct state *state = recorder->monitoring_state;
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */

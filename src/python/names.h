@@ -3,7 +3,7 @@
 #ifndef CLP_NAMES_H
 #define CLP_NAMES_H
 
-#include "recorder.h"
+#include "recorder_state.h"
 
 /* From now on threads are told apart by name (core/groups.h), the calling one, which is the
  * interpreter's first, among them. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "native.h"
 #include "../native/door.h"
-#include "hooks.h"
+#include "thread_here.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -14,8 +14,8 @@
 /* A process has one malloc, and so one of these. */
 static struct {
     const struct clp_native_door *door; /* NULL: not used */
-    struct clp_recorder *recorder;
     struct clp_heap *heap;
+    struct clp_epochs *epochs; /* of the table */
 } native;
 
 /* ---- the hooks; any thread may call, with or without the interpreter's lock ---- */
@@ -44,13 +44,13 @@ static bool is_chosen(struct clp_heap *heap, struct clp_native_thread *self, siz
 
 static RARE void add(struct clp_heap *heap, const void *block, size_t bytes)
 {
-    struct clp_heap_place place = clp_hooks_place();
+    struct clp_heap_place place = clp_thread_place(clp_thread_here);
     int error = errno;
 
     clp_heap_add(heap, block, bytes, &place);
     clp_heap_count_native(heap, bytes, &place);
-    if (CLP_UNLIKELY(native.recorder->epochs.kind == CLP_EPOCHS_SECONDS))
-        clp_recorder_look_at_time(native.recorder);
+    if (CLP_UNLIKELY(native.epochs->kind == CLP_EPOCHS_SECONDS))
+        clp_epochs_look_at_time(native.epochs);
     errno = error;
 }
 
@@ -64,7 +64,7 @@ static void note_allocated(struct clp_native_thread *self, const void *block, si
 
 static RARE void drop(struct clp_heap *heap, const void *block)
 {
-    struct clp_heap_place place = clp_hooks_place();
+    struct clp_heap_place place = clp_thread_place(clp_thread_here);
     int error = errno;
 
     clp_heap_drop(heap, block, &place);
@@ -89,7 +89,7 @@ static void *resize(struct clp_native_thread *self, void *block, size_t bytes,
 
     if (heap == NULL || is_busy(clp_thread_here))
         return next(block, bytes);
-    struct clp_heap_place place = clp_hooks_place();
+    struct clp_heap_place place = clp_thread_place(clp_thread_here);
     bool known = clp_heap_may_have(heap, block) && clp_heap_take(heap, block, &taken);
     void *moved = next(block, bytes);
     int error = errno;
@@ -107,7 +107,7 @@ static void *resize(struct clp_native_thread *self, void *block, size_t bytes,
 static void note_unmapping(const void *address, size_t bytes)
 {
     struct clp_heap *heap = table();
-    struct clp_heap_place place = clp_hooks_place();
+    struct clp_heap_place place = clp_thread_place(clp_thread_here);
     int error = errno;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
@@ -119,7 +119,7 @@ static void note_unmapping(const void *address, size_t bytes)
 static void note_mapped(struct clp_native_thread *self, const void *address, size_t bytes)
 {
     struct clp_heap *heap = table();
-    struct clp_heap_place place = clp_hooks_place();
+    struct clp_heap_place place = clp_thread_place(clp_thread_here);
 
     if (heap == NULL || is_busy(clp_thread_here))
         return;
@@ -199,11 +199,11 @@ bool clp_native_is_used(void)
     return native.door != NULL;
 }
 
-void clp_native_set_heap(struct clp_recorder *recorder, struct clp_heap *heap)
+void clp_native_set_heap(struct clp_heap *heap, struct clp_epochs *epochs)
 {
     if (native.door == NULL)
         return;
-    native.recorder = recorder;
+    native.epochs = epochs;
     __atomic_store_n(&native.heap, heap, __ATOMIC_RELEASE);
 }
 

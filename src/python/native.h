@@ -11,8 +11,7 @@
 #ifndef CLP_NATIVE_H
 #define CLP_NATIVE_H
 
-#include "../core/heap.h"
-#include "recorder.h"
+#include "epochs.h"
 
 /* From now on a table gets C's blocks. False: the library is not there. */
 bool clp_native_use(void);
@@ -26,8 +25,8 @@ const char *clp_native_before(void);
 /* Whose malloc the library goes on to, when that is not the C library's; else NULL. Borrowed. */
 const char *clp_native_behind(void);
 
-/* For hooks.h: blocks go into this table; NULL: they do not any more. */
-void clp_native_set_heap(struct clp_recorder *recorder, struct clp_heap *heap);
+/* For hooks.h: blocks go into this table, and its epochs that go by time end; NULL: they do not any more. */
+void clp_native_set_heap(struct clp_heap *heap, struct clp_epochs *epochs);
 
 /* Between the two nothing that the calling thread does is counted. They may be nested. */
 uint32_t clp_native_pause(void);

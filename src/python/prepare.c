@@ -2,6 +2,8 @@
 #include "prepare.h"
 #include "decorators.h"
 #include "inner_code.h"
+#include "selecting.h"
+#include "tracer.h"
 
 struct preparation {
     struct clp_window *window;

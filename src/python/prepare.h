@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Code that is about to run is selected, or gets its probes, before there are functions of it: since
  * 3.13 a function whose code is exchanged afterwards is called more slowly for good, and module and
- * class bodies are never functions at all. Preparing is one change (recorder.h). */
+ * class bodies are never functions at all. Preparing is one change (change.h). */
 #ifndef CLP_PREPARE_H
 #define CLP_PREPARE_H
 
-#include "tracer.h"
+#include "window.h"
 
 /* The code to run in the place of this one, a module's, a new reference: what the chooser chooses in
  * it is selected, and functions that are decorated with `profile` have probes, which record nothing

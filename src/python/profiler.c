@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler.h"
-#include "../../kernprof/load.h"
-#include "../../kernprof/rendering.h"
-#include "epochs.h"
+#include "heap_table.h"
+#include "own_work.h"
+#include "prepare.h"
+#include "profiler_run.h"
+#include "recorder.h"
 #include "select.h"
 #include "setup.h"
 #include "tracer.h"
@@ -347,7 +349,7 @@ static PyObject *profiler_start_leaks(PyObject *self, PyObject *arguments)
     long long limit;
 
     if (!PyArg_ParseTuple(arguments, "iL:start_leaks", &warmups, &limit) || !has_heap(self) ||
-        !clp_epochs_restart(clp_profiler_of(self)->window.recorder, warmups, limit))
+        !clp_heap_table_restart(clp_profiler_of(self)->window.recorder, warmups, limit))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -357,7 +359,7 @@ static PyObject *profiler_stop_leaks(PyObject *self, PyObject *nothing)
     (void)nothing;
     if (!has_heap(self))
         return NULL;
-    (void)clp_hooks_set_heap(clp_profiler_of(self)->window.recorder, NULL);
+    clp_heap_table_rest(clp_profiler_of(self)->window.recorder);
     Py_RETURN_NONE;
 }
 
@@ -365,7 +367,7 @@ static PyObject *profiler_checkpoint(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
     if (clp_profiler_of(self)->has_heap)
-        clp_epochs_checkpoint(clp_profiler_of(self)->window.recorder);
+        clp_epochs_checkpoint(&clp_profiler_of(self)->window.recorder->epochs);
     Py_RETURN_NONE;
 }
 
@@ -374,49 +376,6 @@ static PyObject *profiler_after_fork(PyObject *self, PyObject *nothing)
     (void)self, (void)nothing;
     clp_recorder_after_fork(clp_setup_recorder());
     Py_RETURN_NONE;
-}
-
-static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
-{
-    struct clp_mem mem = clp_mem_system();
-    struct clp_profile profile;
-    PyObject *dict = NULL;
-
-    (void)nothing;
-    if (window_of(self) == NULL)
-        return NULL;
-    struct clp_recorder *recorder = clp_profiler_of(self)->window.recorder;
-    struct clp_own_work work = clp_own_work_begin(recorder);
-    clp_profile_init(&profile, &mem);
-    if (clp_profiler_snapshot(self, &profile) == CLP_OK)
-        dict = clp_load_dict(&profile);
-    else
-        PyErr_NoMemory();
-    clp_profile_clear(&profile);
-    clp_own_work_end(recorder, work);
-    return dict;
-}
-
-static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *keywords)
-{
-    static char *names[] = {"format", "unit", "skip_zero", "command", "sort", "details",
-                            "summarize", "memory", "marked", "folder", "of", NULL};
-    struct clp_rendering rendering = {
-        .unit = 1e-6, .command = "", .details = true, .memory = true};
-
-    if (!PyArg_ParseTupleAndKeywords(
-            arguments, keywords, "s|dps$pppppzy#:render", names, &rendering.format, &rendering.unit,
-            &rendering.skip_zero, &rendering.command, &rendering.sort, &rendering.details,
-            &rendering.summarize, &rendering.memory, &rendering.marked, &rendering.folder,
-            &rendering.bytes, &rendering.count))
-        return NULL;
-    if (window_of(self) == NULL)
-        return NULL;
-    struct clp_recorder *recorder = clp_setup_recorder();
-    struct clp_own_work work = clp_own_work_begin(recorder);
-    PyObject *rendered = clp_rendering_make(self, &rendering);
-    clp_own_work_end(recorder, work);
-    return rendered;
 }
 
 /* ---- code that is about to run ---- */
@@ -447,16 +406,6 @@ static PyMethodDef profiler_methods[] = {
      "its lines count, and those of the code within it. which: 'all'; 'functions': of that within\n"
      "only what def defines; 'module': none of it. Its text is looked up by its file name, in\n"
      "linecache where there is no such file."},
-    {"render", CLP_C_FUNCTION(profiler_render), METH_VARARGS | METH_KEYWORDS,
-     "render(format, unit=1e-06, skip_zero=False, command='', *, sort=False, details=True,\n"
-     "       summarize=False, memory=True, marked=False, folder=None, of=None)\n--\n\n"
-     "What was recorded so far: 'text', the report, times in units of so many seconds; 'mp',\n"
-     "memory_profiler's table; 'lprof' and 'line_profiler', the bytes of such a file.\n"
-     "skip_zero: without functions that never ran. command: what ran, for readers of the file.\n"
-     "Of the report, sort: the slowest function last; details: with the tables; summarize: a line\n"
-     "for each function at the end; memory: with its columns; marked: for clineprof._rich; folder:\n"
-     "file names under it are relative to it. of: the bytes of a .lprof file, to render instead.\n"
-     "ValueError for another format, or for 'mp' when memory was not read."},
     {"block", clp_with_block_new, METH_O,
      "block(name)\n--\n\n`with profiler.block(\"name\"):` counts the lines of the block as a function."},
     {"enter_block", clp_with_block_enter, METH_O,
@@ -486,10 +435,6 @@ static PyMethodDef profiler_methods[] = {
     {"close", profiler_close, METH_NOARGS,
      "close()\n--\n\nGives up everything, numbers too; the same happens when the object dies. Then every\n"
      "other method but close() raises ValueError."},
-    {"snapshot", profiler_snapshot, METH_NOARGS,
-     "snapshot()\n--\n\nWhat was counted so far, as a dict; clineprof.Profile makes more of it. Times are\n"
-     "nanoseconds, memory is bytes. May be called at any time, from any thread; what runs is included\n"
-     "up to now, and nothing changes by it.\nMemoryError."},
     {"displaced", profiler_displaced, METH_NOARGS,
      "displaced()\n--\n\nHas another tool taken sys.settrace away from the tracer settrace? What ran\n"
      "then is missing."},

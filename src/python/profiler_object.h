@@ -7,7 +7,6 @@
 #ifndef CLP_PROFILER_OBJECT_H
 #define CLP_PROFILER_OBJECT_H
 
-#include "hooks.h"
 #include "window.h"
 
 struct clp_profiler {
@@ -26,25 +25,6 @@ struct clp_profiler {
 static inline struct clp_profiler *clp_profiler_of(PyObject *object)
 {
     return (struct clp_profiler *)object;
-}
-
-/* What selecting takes is no line's, neither its time nor what it allocates: a function may
- * define and select others. */
-struct clp_own_work {
-    uint64_t start;
-    uint32_t busy;
-};
-
-static inline struct clp_own_work clp_own_work_begin(const struct clp_recorder *recorder)
-{
-    return (struct clp_own_work){clp_clock_read(&recorder->clock), clp_hooks_pause()};
-}
-
-static inline void clp_own_work_end(const struct clp_recorder *recorder, struct clp_own_work work)
-{
-    clp_hooks_resume(work.busy);
-    if (clp_thread_here != NULL)
-        clp_engine_stand_still(clp_thread_here, clp_clock_read(&recorder->clock) - work.start);
 }
 
 #endif

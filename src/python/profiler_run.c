@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "profiler.h"
+#include "profiler_run.h"
 #include "../core/heap_results.h"
 #include "../core/snapshot.h"
-#include "epochs.h"
+#include "heap_table.h"
 #include "names.h"
 #include "native.h"
+#include "own_work.h"
+#include "recorder.h"
 #include "setup.h"
 #include "text_search.h"
 #include "tracer.h"
@@ -134,7 +136,7 @@ clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wi
     recorder->engine.functions.listener = &recorder->live;
     recorder->live_window = &self->window;
     self->window.view.pool = &recorder->engine.pool;
-    clp_texts_tell_live(recorder);
+    clp_texts_tell_live(&recorder->texts);
     return CLP_OK;
 }
 
@@ -209,7 +211,7 @@ void clp_profiler_set_watch(PyObject *profiler, struct clp_watch *watch)
 bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes)
 {
     (void)profiler;
-    return clp_text_search_know(clp_setup_recorder(), file_name, text, bytes);
+    return clp_text_search_know(&clp_setup_recorder()->texts, file_name, text, bytes);
 }
 
 bool clp_profiler_any_counts(void)
@@ -256,7 +258,7 @@ enum clp_heap_state clp_profiler_heap_state(PyObject *profiler)
         return CLP_HEAP_FINE;
     if (recorder->heap->lost)
         return CLP_HEAP_MEMORY_OUT;
-    return recorder->epochs.kind != CLP_EPOCHS_NONE && !clp_epochs_enough(recorder)
+    return recorder->epochs.kind != CLP_EPOCHS_NONE && !clp_heap_table_enough(recorder)
                ? CLP_HEAP_EPOCHS_FEW
                : CLP_HEAP_FINE;
 }
@@ -333,7 +335,7 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
 
     /* runs Python code, so it comes first; while the window is open the epoch goes on */
     if (self->has_heap && !self->window.open && clp_hooks_alive())
-        clp_epochs_finish(clp_setup_recorder());
+        clp_heap_table_finish(clp_setup_recorder());
     if (self->window.recorder != NULL) /* the program may have closed the launcher's */
         status = take_view(&self->window, profile);
     if (status == CLP_OK)
@@ -341,6 +343,6 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
     if (status == CLP_OK && self->has_heap)
         status = fill_heap(self, profile); /* may have functions that threads have by other names */
     if (status == CLP_OK)
-        status = clp_texts_fill(clp_setup_recorder(), profile);
+        status = clp_texts_fill(&clp_setup_recorder()->texts, profile);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "readers.h"
 #include "inner_code.h"
 #include "retreat.h"
+#include "selected.h"
 
 /* The packages that read code; `function`: only this one does, while others make copies that must count;
  * `compiler`: other code runs in its place. */

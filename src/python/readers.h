@@ -14,7 +14,7 @@
 #ifndef CLP_READERS_H
 #define CLP_READERS_H
 
-#include "recorder.h"
+#include "recorder_state.h"
 
 /* Exchanges the two attributes, once for the process; from now on they ask this recorder. */
 void clp_readers_watch(struct clp_recorder *recorder);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "retreat.h"
-#include "tracer.h"
+#include "change.h"
+#include "probe.h"
+#include "settling.h"
 
 #if CLP_HAS_PROBES
 

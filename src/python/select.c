@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "select.h"
 #include "inner_code.h"
-#include "tracer.h"
+#include "selecting.h"
 
 /* Wrappers within wrappers: deeper ones are surely circular. */
 #define DEEPEST 64

@@ -4,7 +4,7 @@
  * changed or wrapped, but the `register` of functools.singledispatch.
  *
  * Looking at objects runs the program's code: no window is held meanwhile, and each function found is a change
- * of its own (recorder.h). */
+ * of its own (change.h). */
 #ifndef CLP_SELECT_H
 #define CLP_SELECT_H
 

@@ -9,13 +9,36 @@
  * Since 3.12 the interpreter makes trace events out of its LINE and JUMP events: a jump back to the
  * line it stands on gives a line event more than LINE does. Those are folded, so that all tracers
  * count the same. */
-#include "blocks.h"
+#include "settrace.h"
+#include "block_trace.h"
 #include "newcomers.h"
+#include "recorder.h"
+#include "stays.h"
 #include "trace_place.h"
-#include "tracer.h"
 
 /* Trace functions and hooks are given no argument of ours, so the one that records is found here. */
 static struct clp_recorder *hooked;
+
+/* What is in the thread's place. */
+static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument);
+
+/* Somebody has changed the place. 3.10: tracing is on in the frame that goes on now only if somebody needs it. */
+static void settle(PyThreadState *state);
+
+/* Does anybody want the events of this thread? */
+static bool wants(const struct clp_recorder *recorder, const PyThreadState *state)
+{
+    return recorder->settrace_on || clp_blocks_trace(recorder, state);
+}
+
+/* The place may be taken, for the events of this recorder. */
+static void open_place(struct clp_recorder *recorder)
+{
+    static const struct clp_place_owner owner = {on_event, wants, settle};
+
+    hooked = recorder;
+    clp_place_open(recorder, &owner);
+}
 
 static const struct clp_selected *selected_of(PyFrameObject *frame)
 {
@@ -73,7 +96,7 @@ static void note_event(PyFrameObject *frame, int what, PyObject *argument)
 /* Is tracing in this thread ours alone to switch? */
 static bool ours(const PyThreadState *state)
 {
-    return state->c_tracefunc == clp_settrace_event && !clp_place_is_shared(state) &&
+    return state->c_tracefunc == on_event && !clp_place_is_shared(state) &&
            state->c_profilefunc == NULL;
 }
 
@@ -97,7 +120,7 @@ static bool is_wanted(const PyThreadState *state)
            clp_blocks_hold(hooked, state->frame);
 }
 
-void clp_settrace_settle(PyThreadState *state)
+static void settle(PyThreadState *state)
 {
     if (ours(state))
         switch_tracing(state, is_wanted(state));
@@ -106,9 +129,9 @@ void clp_settrace_settle(PyThreadState *state)
 /* The frame has put somebody into the thread's place, or taken somebody out of it. */
 static void look_after(PyThreadState *state)
 {
-    if (state->c_tracefunc != NULL && clp_settrace_wants(hooked, state))
+    if (state->c_tracefunc != NULL && wants(hooked, state))
         (void)clp_place_take(state);
-    clp_settrace_settle(state);
+    settle(state);
 }
 
 static PyObject *run_unselected(PyThreadState *state, PyFrameObject *frame, int throws)
@@ -124,7 +147,7 @@ static PyObject *run_unselected(PyThreadState *state, PyFrameObject *frame, int 
     if (CLP_UNLIKELY(state->c_traceobj != object))
         look_after(state);
     else if (traced || CLP_UNLIKELY(hooked->blocks.stays != NULL)) /* it may have opened a block */
-        clp_settrace_settle(state);
+        settle(state);
     return result;
 }
 
@@ -199,7 +222,7 @@ static bool start(struct clp_recorder *recorder)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
 
-    clp_settrace_open(recorder);
+    open_place(recorder);
     if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != on_frame) /* another profiler's */
         next_hook = _PyInterpreterState_GetEvalFrameFunc(interpreter);
     _PyInterpreterState_SetEvalFrameFunc(interpreter, on_frame);
@@ -367,7 +390,7 @@ static void note_event(PyFrameObject *frame, int what, PyObject *argument)
     clp_blocks_lower(hooked, thread);
 }
 
-void clp_settrace_settle(PyThreadState *state)
+static void settle(PyThreadState *state)
 {
     (void)state;
 }
@@ -387,7 +410,7 @@ static bool start(struct clp_recorder *recorder)
         return false;
     }
     recorder->settrace_on = true;
-    clp_settrace_open(recorder);
+    open_place(recorder);
     clp_newcomers_meet(trace_newcomer, NULL);
     clp_place_take_all();
     return true;
@@ -396,7 +419,7 @@ static bool start(struct clp_recorder *recorder)
 /* Threads whose place nobody shares leave it at their next event. */
 static void stop(struct clp_recorder *recorder)
 {
-    recorder->displaced |= PyThreadState_Get()->c_tracefunc != clp_settrace_event;
+    recorder->displaced |= PyThreadState_Get()->c_tracefunc != on_event;
     recorder->settrace_on = false;
     clp_newcomers_meet(NULL, NULL);
     clp_place_leave_all();
@@ -406,17 +429,6 @@ static void stop(struct clp_recorder *recorder)
 #endif
 
 /* ---- the event, on all versions ---- */
-
-void clp_settrace_open(struct clp_recorder *recorder)
-{
-    hooked = recorder;
-    clp_place_open(recorder);
-}
-
-bool clp_settrace_wants(const struct clp_recorder *recorder, const PyThreadState *state)
-{
-    return recorder->settrace_on || clp_blocks_trace(recorder, state);
-}
 
 static void tell(PyFrameObject *frame, int what, PyObject *argument)
 {
@@ -455,7 +467,7 @@ static int share_event(PyObject *object, PyFrameObject *frame, int what, PyObjec
     return outcome;
 }
 
-int clp_settrace_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
     if (CLP_LIKELY(object == NULL && hooked->settrace_on)) {
         tell(frame, what, argument);
@@ -463,17 +475,36 @@ int clp_settrace_event(PyObject *object, PyFrameObject *frame, int what, PyObjec
         return 0;
     }
     PyThreadState *state = PyThreadState_Get();
-    bool wanted = clp_settrace_wants(hooked, state);
+    bool wanted = wants(hooked, state);
     if (!wanted)
         clp_place_leave(state); /* the tracer stopped, in another thread */
     else if (object == NULL)
         tell(frame, what, argument);
     /* with another object it is not the interpreter that calls, but a tool that was told by us */
-    else if (state->c_traceobj == object || state->c_tracefunc != clp_settrace_event)
+    else if (state->c_traceobj == object || state->c_tracefunc != on_event)
         return share_event(object, frame, what, argument);
     if (object == NULL)
         return 0;
     return clp_place_pass(object, &(struct clp_place_event){frame, what, argument, false, false});
+}
+
+void clp_settrace_begin_here(struct clp_recorder *recorder)
+{
+    PyThreadState *state = PyThreadState_Get();
+
+    open_place(recorder);
+    (void)clp_place_take(state);
+    settle(state);
+}
+
+void clp_settrace_end_here(const struct clp_recorder *recorder)
+{
+    PyThreadState *state = PyThreadState_Get();
+
+    if (!wants(recorder, state))
+        clp_place_leave(state);
+    clp_place_close();
+    settle(state);
 }
 
 static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "setup.h"
-#include "epochs.h"
+#include "heap_table.h"
+#include "moments.h"
+#include "recorder.h"
+#include "starting.h"
 #include "statements.h"
-#include "tracer.h"
+#include "tracers.h"
 #include "turn.h"
 
 /* The process's, made for the first profiler. It stays: code objects, other threads' ends and the
@@ -52,7 +55,7 @@ static bool set_up_heap(struct clp_profiler *self, const struct clp_wishes *wish
                                               : "heap and leaks need memory");
         return false;
     }
-    self->has_heap = clp_epochs_start(recorder, (uint64_t)interval, wishes->leaks);
+    self->has_heap = clp_heap_table_start(recorder, (uint64_t)interval, wishes->leaks);
     if (self->has_heap && recorder->with_heap == 1)
         recorder->epochs.limit = wishes->leak_limit;
     return self->has_heap;
@@ -195,7 +198,7 @@ void clp_setup_undo(struct clp_profiler *self)
     if (recorder == NULL)
         return;
     if (self->has_heap)
-        clp_epochs_stop(recorder);
+        clp_heap_table_stop(recorder);
     self->has_heap = false;
     clp_window_clear(&self->window);
 }

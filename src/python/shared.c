@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared.h"
 #include "inner_code.h"
+#include "offering.h"
 
 /* Is the code a constant of this one, or of code that is? */
 static bool is_constant(PyObject *constants, PyCodeObject *code, int depth)
@@ -44,7 +45,7 @@ static bool is_being_defined(PyCodeObject *code)
 static bool select_holders(struct clp_recorder *recorder, PyCodeObject *code,
                            struct clp_selected *selected)
 {
-    return selected->on || clp_tracer_select_fallback(recorder, code, selected);
+    return selected->on || clp_tracer_offer_next(recorder, code, selected);
 }
 
 static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,

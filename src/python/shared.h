@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Code that others hold, too: a function with probes has left its code object behind, but frames
  * that run, suspended generators and other functions made of the same code still have it. Part of a change
- * (recorder.h): it looks functions up anew each time, and keeps none. */
+ * (change.h): it looks functions up anew each time, and keeps none. */
 #ifndef CLP_SHARED_H
 #define CLP_SHARED_H
 

@@ -15,10 +15,10 @@ PyObject *clp_statements_start(void)
 }
 
 /* Owned; NULL with an exception set. */
-static PyObject *parse(PyObject *helper, const struct clp_recorder *recorder, uint32_t text)
+static PyObject *parse(PyObject *helper, const struct clp_texts *texts, uint32_t text)
 {
     PyObject *parser = PyDict_GetItemWithError(helper, Py_None); /* borrowed */
-    PyObject *bytes = clp_texts_bytes(recorder, text);
+    PyObject *bytes = clp_texts_bytes(texts, text);
     PyObject *starts = NULL;
 
     if (bytes == NULL)
@@ -29,13 +29,13 @@ static PyObject *parse(PyObject *helper, const struct clp_recorder *recorder, ui
     return starts;
 }
 
-static bool read_text(PyObject *helper, const struct clp_recorder *recorder, uint32_t text)
+static bool read_text(PyObject *helper, const struct clp_texts *texts, uint32_t text)
 {
     PyObject *number = PyLong_FromUnsignedLong(text);
     int known = number != NULL ? PyDict_Contains(helper, number) : -1;
 
     if (known == 0) {
-        PyObject *starts = parse(helper, recorder, text);
+        PyObject *starts = parse(helper, texts, text);
         if (starts != NULL && PyDict_SetDefault(helper, number, starts) != NULL)
             known = 1;
         Py_XDECREF(starts); /* the helper has it, or another thread's */
@@ -44,19 +44,19 @@ static bool read_text(PyObject *helper, const struct clp_recorder *recorder, uin
     return known == 1;
 }
 
-bool clp_statements_read(const struct clp_recorder *recorder, uint32_t text)
+bool clp_statements_read(PyObject *helper, const struct clp_texts *texts, uint32_t text)
 {
-    PyObject *helper = Py_XNewRef(recorder->statements);
-    bool done = helper == NULL || read_text(helper, recorder, text);
+    Py_XINCREF(helper); /* the parser is Python code: its owner may give it up meanwhile */
+    bool done = helper == NULL || read_text(helper, texts, text);
 
     Py_XDECREF(helper);
     return done;
 }
 
-struct clp_statements clp_statements_of(const struct clp_recorder *recorder, uint32_t text)
+struct clp_statements clp_statements_of(PyObject *helper, uint32_t text)
 {
-    PyObject *number = recorder->statements != NULL ? PyLong_FromUnsignedLong(text) : NULL;
-    PyObject *starts = number != NULL ? PyDict_GetItemWithError(recorder->statements, number) : NULL;
+    PyObject *number = helper != NULL ? PyLong_FromUnsignedLong(text) : NULL;
+    PyObject *starts = number != NULL ? PyDict_GetItemWithError(helper, number) : NULL;
     struct clp_statements statements = {0};
 
     if (starts != NULL) {

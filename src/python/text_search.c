@@ -3,7 +3,6 @@
 #include "code_keys.h"
 #include "compiled.h"
 #include "file_text.h"
-#include "recorder.h"
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,8 +13,8 @@
 
 /* What is looked for. */
 struct search {
-    struct clp_recorder *recorder;
-    PyCodeObject *code;  /* as it was compiled */
+    struct clp_texts *texts;
+    PyCodeObject *code;  /* owned: as it was compiled */
     PyObject *file;      /* borrowed from it */
     PyObject *globals;   /* borrowed, or NULL */
     PyObject *key;       /* owned: the code's (code_keys.h); NULL: not needed yet */
@@ -89,12 +88,12 @@ static bool is_source_text(struct search *search, struct clp_text *text)
 /* Asks a copy: an audit hook of the program's may select something meanwhile, and move the store. */
 static bool is_source(struct search *search, uint32_t number)
 {
-    struct clp_text copy = *clp_texts_get(&search->recorder->texts, number);
+    struct clp_text copy = *clp_texts_get(search->texts, number);
 
     Py_INCREF(copy.text);
     Py_XINCREF(copy.keys);
     bool found = is_source_text(search, &copy);
-    struct clp_text *text = clp_texts_get(&search->recorder->texts, number);
+    struct clp_text *text = clp_texts_get(search->texts, number);
     Py_XSETREF(text->keys, copy.keys);
     text->flags = copy.flags;
     Py_DECREF(copy.text);
@@ -104,10 +103,10 @@ static bool is_source(struct search *search, uint32_t number)
 /* The newest of the file's texts that compile to the code. */
 static uint32_t find_source(struct search *search)
 {
-    uint32_t number = clp_texts_newest(&search->recorder->texts, search->file);
+    uint32_t number = clp_texts_newest(search->texts, search->file);
 
     while (number != CLP_TEXT_NONE && !is_source(search, number))
-        number = clp_texts_before(&search->recorder->texts, search->file, number);
+        number = clp_texts_before(search->texts, search->file, number);
     return number;
 }
 
@@ -157,7 +156,7 @@ static PyObject *candidate_of(const struct search *search, const struct clp_comp
 /* Takes the bytes. Their number where they compile to the code; else CLP_TEXT_NONE. */
 static uint32_t try_candidate(struct search *search, PyObject *bytes)
 {
-    struct clp_texts *texts = &search->recorder->texts;
+    struct clp_texts *texts = search->texts;
     struct clp_text text = {.text = bytes};
     uint32_t number = clp_texts_equal(texts, search->file, clp_texts_span(&text));
 
@@ -165,7 +164,7 @@ static uint32_t try_candidate(struct search *search, PyObject *bytes)
         number = is_source(search, number) ? number : CLP_TEXT_NONE;
     } else if (is_source_text(search, &text) && texts->generated_bytes < MOST_GENERATED) {
         texts->generated_bytes += (size_t)PyBytes_GET_SIZE(bytes);
-        number = clp_texts_add(search->recorder, search->file, Py_NewRef(bytes));
+        number = clp_texts_add(search->texts, search->file, Py_NewRef(bytes));
     }
     Py_XDECREF(text.keys);
     Py_DECREF(bytes);
@@ -264,7 +263,7 @@ static struct clp_text_stamp stamp_of(const struct stat *about)
 /* The text that the file holds now. */
 static uint32_t text_now(const struct search *search, const struct clp_text_stamp *stamp)
 {
-    const struct clp_texts *texts = &search->recorder->texts;
+    const struct clp_texts *texts = search->texts;
     uint32_t number = clp_texts_newest(texts, search->file);
 
     while (number != CLP_TEXT_NONE &&
@@ -272,7 +271,7 @@ static uint32_t text_now(const struct search *search, const struct clp_text_stam
         number = clp_texts_before(texts, search->file, number);
     if (number != CLP_TEXT_NONE)
         return number;
-    number = clp_texts_add(search->recorder, search->file, clp_file_text_read(search->file));
+    number = clp_texts_add(search->texts, search->file, clp_file_text_read(search->file));
     forget_error();
     if (number != CLP_TEXT_NONE)
         texts->items[number - 1].stamp = *stamp;
@@ -288,7 +287,7 @@ static bool is_recent(const struct clp_texts *texts, const struct clp_text_stamp
 
 static uint32_t find_in_file(struct search *search, const struct stat *about)
 {
-    const struct clp_texts *texts = &search->recorder->texts;
+    const struct clp_texts *texts = search->texts;
     const struct clp_text_stamp stamp = stamp_of(about);
     uint32_t now = text_now(search, &stamp);
     bool recent = is_recent(texts, &stamp), trusted = is_loaders(search) && !recent;
@@ -368,7 +367,7 @@ static PyObject *from_loader(const struct search *search)
 static uint32_t add_str(const struct search *search, PyObject *text)
 {
     PyObject *utf8 = text != NULL ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
-    uint32_t number = clp_texts_add(search->recorder, search->file, utf8);
+    uint32_t number = clp_texts_add(search->texts, search->file, utf8);
 
     forget_error();
     Py_XDECREF(text);
@@ -390,7 +389,7 @@ static uint32_t find_frozen(struct search *search)
     PyObject *file = global_of(search, "__file__");
 
     if (file != NULL && PyUnicode_Check(file) && starts_with(search->file, "<frozen "))
-        (void)clp_texts_add(search->recorder, search->file, clp_file_text_read(file));
+        (void)clp_texts_add(search->texts, search->file, clp_file_text_read(file));
     Py_XDECREF(file);
     forget_error();
     return find_source(search);
@@ -418,32 +417,28 @@ static uint32_t find_text(struct search *search)
     if (!look_at(search->file, &about))
         return find_elsewhere(search);
     return S_ISREG(about.st_mode) ? find_in_file(search, &about)
-                                  : clp_texts_newest(&search->recorder->texts, search->file);
+                                  : clp_texts_newest(search->texts, search->file);
 }
 
-uint32_t clp_text_search(struct clp_recorder *recorder, PyCodeObject *code, PyObject *globals, bool fresh)
+uint32_t clp_text_search(struct clp_texts *texts, PyCodeObject *code, PyObject *globals, bool fresh)
 {
-    const struct clp_selected *selected = clp_recorder_selected(recorder, (PyObject *)code);
-    PyObject *original = selected != NULL && selected->original != NULL ? selected->original
-                                                                        : (PyObject *)code;
-    struct search search = {.recorder = recorder, .globals = globals, .fresh = fresh,
-                            .code = (PyCodeObject *)Py_NewRef(original)};
-
-    search.file = search.code->co_filename;
+    struct search search = {.texts = texts, .globals = globals, .fresh = fresh,
+                            .code = (PyCodeObject *)Py_NewRef((PyObject *)code),
+                            .file = code->co_filename};
     uint32_t number = find_text(&search);
+
     forget_error();
     Py_XDECREF(search.key);
     Py_DECREF(search.code);
     return number;
 }
 
-bool clp_text_search_know(struct clp_recorder *recorder, PyObject *file_name, const char *text,
-                          size_t bytes)
+bool clp_text_search_know(struct clp_texts *texts, PyObject *file_name, const char *text, size_t bytes)
 {
-    uint32_t number = clp_texts_add(recorder, file_name, clp_file_text_decode(text, bytes));
+    uint32_t number = clp_texts_add(texts, file_name, clp_file_text_decode(text, bytes));
     struct stat about;
 
     if (number != CLP_TEXT_NONE && look_at(file_name, &about) && S_ISREG(about.st_mode))
-        recorder->texts.items[number - 1].stamp = stamp_of(&about);
+        texts->items[number - 1].stamp = stamp_of(&about);
     return !PyErr_Occurred();
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "texts.h"
-#include "recorder.h"
+#include "../core/proc.h"
 
 #define MOST_VERSIONS 100 /* of a function */
+
+void clp_texts_init(struct clp_texts *texts, struct clp_mem *mem, struct clp_live *live)
+{
+    *texts = (struct clp_texts){.mem = mem, .live = live, .began = clp_proc_began()};
+}
 
 struct clp_text *clp_texts_get(const struct clp_texts *texts, uint32_t number)
 {
@@ -14,9 +19,9 @@ struct clp_span clp_texts_span(const struct clp_text *text)
     return (struct clp_span){PyBytes_AS_STRING(text->text), (size_t)PyBytes_GET_SIZE(text->text)};
 }
 
-PyObject *clp_texts_bytes(const struct clp_recorder *recorder, uint32_t number)
+PyObject *clp_texts_bytes(const struct clp_texts *texts, uint32_t number)
 {
-    const struct clp_text *text = clp_texts_get(&recorder->texts, number);
+    const struct clp_text *text = clp_texts_get(texts, number);
 
     return text != NULL ? Py_NewRef(text->text) : NULL;
 }
@@ -51,36 +56,34 @@ uint32_t clp_texts_equal(const struct clp_texts *texts, PyObject *file, struct c
     return number;
 }
 
-static void tell_live(struct clp_recorder *recorder, uint32_t number)
+static void tell_live(const struct clp_texts *texts, uint32_t number)
 {
-    struct clp_span text = clp_texts_span(clp_texts_get(&recorder->texts, number));
+    struct clp_span text = clp_texts_span(clp_texts_get(texts, number));
 
-    clp_live_note_text(&recorder->live, number, text.text, text.bytes);
+    clp_live_note_text(texts->live, number, text.text, text.bytes);
 }
 
-void clp_texts_tell_live(struct clp_recorder *recorder)
+void clp_texts_tell_live(const struct clp_texts *texts)
 {
-    for (uint32_t number = 1; number <= recorder->texts.count; number++)
-        tell_live(recorder, number);
+    for (uint32_t number = 1; number <= texts->count; number++)
+        tell_live(texts, number);
 }
 
-uint32_t clp_texts_add(struct clp_recorder *recorder, PyObject *file, PyObject *bytes)
+uint32_t clp_texts_add(struct clp_texts *texts, PyObject *file, PyObject *bytes)
 {
-    struct clp_texts *texts = &recorder->texts;
-
     if (bytes == NULL)
         return CLP_TEXT_NONE;
     const struct clp_text text = {.file = file, .text = bytes};
     uint32_t number = clp_texts_equal(texts, file, clp_texts_span(&text));
     if (number == CLP_TEXT_NONE &&
         (texts->count < texts->room ||
-         clp_mem_grow(&recorder->mem, (void **)&texts->items, &texts->room, texts->room * 2 + 16,
+         clp_mem_grow(texts->mem, (void **)&texts->items, &texts->room, texts->room * 2 + 16,
                       sizeof *texts->items) == CLP_OK)) {
         number = (uint32_t)++texts->count;
         texts->items[number - 1] = text;
         Py_INCREF(file);
         Py_INCREF(bytes);
-        tell_live(recorder, number);
+        tell_live(texts, number);
     }
     Py_DECREF(bytes);
     return number;
@@ -111,26 +114,26 @@ static bool have_same_block(const struct clp_texts *texts, const struct clp_func
     return first.bytes == second.bytes && memcmp(first.text, second.text, first.bytes) == 0;
 }
 
-uint32_t clp_texts_of_function(const struct clp_recorder *recorder, const struct clp_function *wanted)
+uint32_t clp_texts_of_function(const struct clp_texts *texts, const struct clp_functions *functions,
+                               const struct clp_function *wanted)
 {
-    const struct clp_functions *functions = &recorder->engine.functions;
     const struct clp_function *other;
     uint64_t at = 0;
 
     while ((other = clp_functions_next_version(functions, wanted, &at)) != NULL)
-        if (other->text == wanted->text || have_same_block(&recorder->texts, other, wanted))
+        if (other->text == wanted->text || have_same_block(texts, other, wanted))
             return other->text;
     return at < MOST_VERSIONS ? wanted->text : CLP_TEXT_NONE;
 }
 
-clp_status clp_texts_fill(const struct clp_recorder *recorder, struct clp_profile *profile)
+clp_status clp_texts_fill(const struct clp_texts *texts, struct clp_profile *profile)
 {
     struct clp_source_walk walk = {0};
     clp_status status = CLP_OK;
 
     for (size_t i = 0; i < profile->function_count && status == CLP_OK; i++) {
         struct clp_profile_function *function = &profile->functions[i];
-        const struct clp_text *text = clp_texts_get(&recorder->texts, function->text);
+        const struct clp_text *text = clp_texts_get(texts, function->text);
         if (text == NULL)
             continue;
         if (walk.text.text != PyBytes_AS_STRING(text->text))

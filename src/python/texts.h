@@ -11,11 +11,10 @@
 #define CLP_TEXTS_H
 
 #include "../core/functions.h"
+#include "../core/live.h"
 #include "../core/profile.h"
 #include "../core/source.h"
 #include "compat.h"
-
-struct clp_recorder;
 
 /* Which content of a file it was. */
 struct clp_text_stamp {
@@ -32,11 +31,16 @@ struct clp_text {
 };
 
 struct clp_texts {
+    struct clp_mem *mem;   /* borrowed */
+    struct clp_live *live; /* borrowed: the live file, which is told of each text */
     struct clp_text *items; /* owned; number 1 is the first */
     size_t count, room;
     size_t generated_bytes; /* of texts that stand in no file */
     double began;           /* the process did, in seconds since 1970; 0: not known */
 };
+
+/* Empty, of this process. */
+void clp_texts_init(struct clp_texts *texts, struct clp_mem *mem, struct clp_live *live);
 
 /* ---- by number ---- */
 
@@ -46,7 +50,7 @@ struct clp_text *clp_texts_get(const struct clp_texts *texts, uint32_t number);
 struct clp_span clp_texts_span(const struct clp_text *text);
 
 /* The text as UTF-8: owned bytes; NULL, without an exception, for what is none. */
-PyObject *clp_texts_bytes(const struct clp_recorder *recorder, uint32_t number);
+PyObject *clp_texts_bytes(const struct clp_texts *texts, uint32_t number);
 
 /* ---- by file: numbers, or CLP_TEXT_NONE ---- */
 
@@ -60,18 +64,19 @@ uint32_t clp_texts_equal(const struct clp_texts *texts, PyObject *file, struct c
 
 /* The one of these bytes, UTF-8, which is added unless it is there. Takes them; NULL, and want of memory, give
  * CLP_TEXT_NONE. */
-uint32_t clp_texts_add(struct clp_recorder *recorder, PyObject *file, PyObject *bytes);
+uint32_t clp_texts_add(struct clp_texts *texts, PyObject *file, PyObject *bytes);
 
 /* ---- for the live file and profiles ---- */
 
 /* The texts known so far go to the live file, as later ones do by themselves. */
-void clp_texts_tell_live(struct clp_recorder *recorder);
+void clp_texts_tell_live(const struct clp_texts *texts);
 
-/* The number of the function's text. Where an earlier text has the same lines for the function, it is the number
+/* The number of the text of a function that is to be added to these. Where an earlier text has the same lines for the function, it is the number
  * of that one, so that both count as one function. CLP_TEXT_NONE from the 100th version on. */
-uint32_t clp_texts_of_function(const struct clp_recorder *recorder, const struct clp_function *wanted);
+uint32_t clp_texts_of_function(const struct clp_texts *texts, const struct clp_functions *functions,
+                               const struct clp_function *wanted);
 
 /* Gives every function of the profile its lines. CLP_NO_MEMORY: some have none. */
-clp_status clp_texts_fill(const struct clp_recorder *recorder, struct clp_profile *profile);
+clp_status clp_texts_fill(const struct clp_texts *texts, struct clp_profile *profile);
 
 #endif

@@ -19,6 +19,7 @@ struct muted {
 /* The interpreter's places are the process's, as its audit hooks are. */
 static struct {
     struct clp_recorder *recorder; /* borrowed */
+    struct clp_place_owner owner;
     int users;
     bool audits;
     Py_tracefunc python; /* what sys.settrace puts in the place; NULL: not known yet */
@@ -98,23 +99,23 @@ static bool share(PyThreadState *state)
         place.recorder->displaced = true;
         return false;
     }
-    state->c_tracefunc = clp_settrace_event;
+    state->c_tracefunc = place.owner.event;
     return true;
 }
 
 bool clp_place_take(PyThreadState *state)
 {
-    if (state->c_tracefunc == clp_settrace_event)
+    if (state->c_tracefunc == place.owner.event)
         return true;
     if (state->c_tracefunc != NULL)
         return share(state);
-    set_trace(state, clp_settrace_event);
+    set_trace(state, place.owner.event);
     return true;
 }
 
 void clp_place_leave(PyThreadState *state)
 {
-    if (state->c_tracefunc != clp_settrace_event)
+    if (state->c_tracefunc != place.owner.event)
         return;
     if (clp_place_is_shared(state))
         state->c_tracefunc = function_of(state->c_traceobj);
@@ -161,7 +162,7 @@ static void put_back(PyThreadState *state, PyObject *objects)
     PyObject *id = PyLong_FromUnsignedLongLong(state->id);
     PyObject *object = id != NULL ? PyDict_GetItemWithError(objects, id) : NULL; /* borrowed */
 
-    if (object != NULL && state->c_tracefunc == clp_settrace_event && state->c_traceobj == NULL)
+    if (object != NULL && state->c_tracefunc == place.owner.event && state->c_traceobj == NULL)
         state->c_traceobj = Py_NewRef(object);
     Py_XDECREF(id);
     PyErr_Clear();
@@ -178,7 +179,7 @@ void clp_place_take_all(void)
         return;
     }
     for_all(put_aside, objects);
-    PyEval_SetTraceAllThreads(clp_settrace_event, NULL);
+    PyEval_SetTraceAllThreads(place.owner.event, NULL);
     for_all(put_back, objects);
     Py_DECREF(objects);
 }
@@ -201,7 +202,7 @@ void clp_place_take_all(void)
 static bool is_wanted(const PyThreadState *state)
 {
     return place.users > 0 && state->interp == PyInterpreterState_Main() &&
-           clp_settrace_wants(place.recorder, state);
+           place.owner.wants(place.recorder, state);
 }
 
 static void look_after(PyThreadState *state)
@@ -209,7 +210,7 @@ static void look_after(PyThreadState *state)
     if (!is_wanted(state))
         return;
     (void)clp_place_take(state);
-    clp_settrace_settle(state);
+    place.owner.settle(state);
 }
 
 /* Nobody but us is in the place any more. */
@@ -218,7 +219,7 @@ static PyObject *empty_place(PyThreadState *state)
     if (PySys_Audit("sys.settrace", NULL) < 0)
         return NULL;
     Py_CLEAR(state->c_traceobj);
-    clp_settrace_settle(state);
+    place.owner.settle(state);
     Py_RETURN_NONE;
 }
 
@@ -238,12 +239,12 @@ static PyObject *settrace(PyObject *module, PyObject *function)
 {
     PyThreadState *state = PyThreadState_Get();
 
-    if (function == Py_None && state->c_tracefunc == clp_settrace_event && is_wanted(state))
+    if (function == Py_None && state->c_tracefunc == place.owner.event && is_wanted(state))
         return empty_place(state);
     PyObject *result = entries[0].theirs(module, function);
     if (result == NULL || !is_wanted(state))
         return result;
-    if (function != Py_None && state->c_tracefunc != clp_settrace_event)
+    if (function != Py_None && state->c_tracefunc != place.owner.event)
         place.python = state->c_tracefunc;
     look_after(state);
     return result;
@@ -297,9 +298,10 @@ static void watch_audits(void)
 
 #endif
 
-void clp_place_open(struct clp_recorder *recorder)
+void clp_place_open(struct clp_recorder *recorder, const struct clp_place_owner *owner)
 {
     place.recorder = recorder;
+    place.owner = *owner;
     if (place.users++ > 0)
         return;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
@@ -412,7 +414,7 @@ int clp_place_pass(PyObject *object, const struct clp_place_event *event)
                       ? pass_counted(function, object, event)
                       : function(object, event->frame, event->what, event->argument);
 
-    if (state->c_tracefunc != clp_settrace_event)
+    if (state->c_tracefunc != place.owner.event)
         look_after(state);
     return outcome;
 }

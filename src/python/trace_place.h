@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread has one place for a trace function. Here it is shared with the program and its tools:
  *
- *   c_tracefunc   clp_settrace_event, which passes each event on
+ *   c_tracefunc   ours, which passes each event on
  *   c_traceobj    theirs, so that sys.gettrace() shows it; NULL: nobody else wants the place
  *
  * Nothing else is kept for a thread, so a tool that saves both and puts them back later gets what it
@@ -15,10 +15,21 @@
 #ifndef CLP_TRACE_PLACE_H
 #define CLP_TRACE_PLACE_H
 
-#include "recorder.h"
+#include "recorder_state.h"
 
-/* From now on the place may be taken; as often as this, less clp_place_close, it is wanted. */
-void clp_place_open(struct clp_recorder *recorder);
+/* Who has the place: settrace.c. */
+struct clp_place_owner {
+    /* What is in the place. */
+    Py_tracefunc event;
+    /* Does anybody want the events of this thread? */
+    bool (*wants)(const struct clp_recorder *recorder, const PyThreadState *state);
+    /* Somebody has changed the place. 3.10: tracing is on in the frame that goes on now only if somebody needs it. */
+    void (*settle)(PyThreadState *state);
+};
+
+/* From now on the place may be taken; as often as this, less clp_place_close, it is wanted. There is one owner,
+ * borrowed for good. */
+void clp_place_open(struct clp_recorder *recorder, const struct clp_place_owner *owner);
 void clp_place_close(void);
 
 /* Ours comes before whatever is in the thread's place. Since 3.12 an empty one can be taken in the running
@@ -54,19 +65,5 @@ int clp_place_pass(PyObject *object, const struct clp_place_event *event);
 /* Is it kept of any frame that its own trace function wants no lines? Of this one it is no more. */
 bool clp_place_mutes(void);
 void clp_place_forget(const PyFrameObject *frame);
-
-/* ---- settrace.c ---- */
-
-/* What is in the place. */
-int clp_settrace_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument);
-
-/* clp_place_open, for the events of this recorder. */
-void clp_settrace_open(struct clp_recorder *recorder);
-
-/* Does anybody want the events of this thread? */
-bool clp_settrace_wants(const struct clp_recorder *recorder, const PyThreadState *state);
-
-/* 3.10: tracing is on in the frame that goes on now only if somebody needs it. */
-void clp_settrace_settle(PyThreadState *state);
 
 #endif

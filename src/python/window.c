@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "window.h"
-#include "blocks.h"
-#include "compiled.h"
+#include "block_places.h"
+#include "change.h"
+#include "compile_calls.h"
 #include "inner_code.h"
 #include "modules.h"
-#include "tracer.h"
+#include "moments.h"
+#include "offering.h"
+#include "readers.h"
+#include "selected.h"
+#include "settling.h"
 #include "turn.h"
 
 static uint64_t now_of(const struct clp_window *window)
@@ -48,32 +53,6 @@ bool clp_window_is_there(const struct clp_window *window)
         return true;
     PyErr_SetString(PyExc_ValueError, "clineprof: this Profiler is closed; make another one");
     return false;
-}
-
-void clp_change_begin(struct clp_recorder *recorder)
-{
-    if (recorder->held++ == 0)
-        recorder->collects = clp_compat_stop_collecting();
-}
-
-/* The last change is over. */
-static void end_changes(struct clp_recorder *recorder)
-{
-    if (recorder->may_rest && recorder->open == 0)
-        clp_tracer_rest(recorder);
-    recorder->may_rest = false;
-    clp_compat_collect_again(recorder->collects);
-}
-
-void clp_change_end(struct clp_recorder *recorder)
-{
-    PyObject *type, *value, *trace;
-
-    PyErr_Fetch(&type, &value, &trace);
-    if (recorder->held == 1)
-        end_changes(recorder);
-    recorder->held--;
-    PyErr_Restore(type, value, trace);
 }
 
 bool clp_window_hold(struct clp_window *window)
@@ -148,7 +127,7 @@ static bool add_version(struct clp_window *window, struct clp_function wanted, u
     struct clp_recorder *recorder = window->recorder;
     size_t before = recorder->engine.functions.count;
 
-    wanted.text = clp_texts_of_function(recorder, &wanted);
+    wanted.text = clp_texts_of_function(&recorder->texts, &recorder->engine.functions, &wanted);
     recorder->live.foreign = window != recorder->live_window;
     return is_done(clp_functions_add(&recorder->engine.functions, &wanted, number)) &&
            clp_window_add(window, *number, recorder->engine.functions.count == before);
@@ -241,6 +220,7 @@ static bool open_window(struct clp_window *window)
 {
     if (window->open)
         return true;
+    clp_readers_watch(window->recorder);
     if (!clp_tracer_wake(window->recorder))
         return false;
     window->open = true;
@@ -324,7 +304,7 @@ void clp_window_init(struct clp_window *window, struct clp_recorder *recorder, b
     *window = (struct clp_window){.recorder = recorder, .memory = memory};
     clp_view_init(&window->view, &recorder->views, false);
     if (recorder->windows++ == 0)
-        clp_compiled_open(recorder);
+        clp_compile_calls_watch(recorder);
     recorder->with_memory += memory;
 }
 
@@ -338,8 +318,8 @@ static void give_up(struct clp_window *window)
         recorder->live_window = NULL;
     *window = (struct clp_window){0};
     if (--recorder->windows == 0) {
-        clp_compiled_close();
-        clp_modules_unwatch(recorder);
+        clp_compile_calls_leave();
+        clp_modules_unwatch();
         clp_blocks_stop(recorder); /* the program's audit hooks may make windows again */
     }
 }

@@ -6,11 +6,11 @@
  * selecting keeps nobody alive. What runs when code is exchanged goes on as it is: code with probes
  * finds its gate closed.
  *
- * Protected as recorder.h says. A function that runs Python code takes no window but by clp_window_open. */
+ * Protected as recorder_state.h says. A function that runs Python code takes no window but by clp_window_open. */
 #ifndef CLP_WINDOW_H
 #define CLP_WINDOW_H
 
-#include "recorder.h"
+#include "recorder_state.h"
 
 /* Which code of a module, or of a function, is selected. */
 struct clp_chooser {
@@ -41,10 +41,6 @@ bool clp_window_is_there(const struct clp_window *window);
  * May be nested. False as above. */
 bool clp_window_hold(struct clp_window *window);
 void clp_window_release(struct clp_window *window);
-
-/* A change that is no window's: until clp_change_end no Python code is run, and the tracer goes on. May be nested. */
-void clp_change_begin(struct clp_recorder *recorder);
-void clp_change_end(struct clp_recorder *recorder);
 
 /* The window must not move. It counts nothing before it is open. */
 void clp_window_init(struct clp_window *window, struct clp_recorder *recorder, bool memory);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "with_block.h"
+#include "block_events.h"
 #include "blocks.h"
+#include "own_work.h"
 #include "setup.h"
 
 /* `with profile.block("name"):`; its __enter__ is no Python function, so the frame that runs is that of

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What the tracers know of a code object, against what the interpreter says of the same code. Each
  * test starts an interpreter of its own: Criterion runs tests in processes. */
+#include "../../src/python/opcodes.h"
 #include "../../src/python/recorder.h"
-#include "../../src/python/tracer.h"
+#include "../../src/python/selecting.h"
+#include "../../src/python/shape.h"
+#include "../../src/python/starting.h"
+#include "../../src/python/tracers.h"
+#include "../../src/python/window.h"
 #include <criterion/criterion.h>
 #include <limits.h>
 
