@@ -4,6 +4,7 @@
 #include "../src/core/github.h"
 #include "../src/core/shown.h"
 #include "diff_json.h"
+#include "diff_result.h"
 #include "option.h"
 #include "progress.h"
 #include "reading.h"

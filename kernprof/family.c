@@ -2,6 +2,7 @@
 #include "family.h"
 #include "../src/core/file.h"
 #include "../src/core/filelock.h"
+#include "../src/core/live_peek.h"
 #include "../src/core/wire.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -111,7 +112,7 @@ static const char *search_next(struct search *search, const struct clp_run *run)
     const char *path;
 
     while ((path = search_name(search)) != NULL)
-        if (clp_liverun_peek(path, &search->header, &search->owner) &&
+        if (clp_live_peek_at(path, &search->header, &search->owner) &&
             search->header.run == run->family.token)
             return path;
     return NULL;
@@ -465,7 +466,7 @@ clp_status clp_family_add_first(const struct clp_run *run, struct clp_profile *p
 
     clp_buf_init(&path, profile->mem);
     clp_buf_add_format(&path, "%s.live", clp_buf_text(&run->outfile));
-    if (clp_liverun_peek(clp_buf_text(&path), &header, &owner) && header.run == run->family.token)
+    if (clp_live_peek_at(clp_buf_text(&path), &header, &owner) && header.run == run->family.token)
         status = add_file(&adding, clp_buf_text(&path), &header, owner);
     clp_buf_clear(&path);
     return status;

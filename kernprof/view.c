@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The viewer: reads profiles, sums them, prints the report. */
+#include "view.h"
 #include "byprocess.h"
 #include "commands.h"
 #include "config.h"
@@ -11,7 +12,6 @@
 #include "program.h"
 #include "reading.h"
 #include "recover.h"
-#include "run.h"
 #include "show.h"
 #include "top.h"
 #include "words.h"

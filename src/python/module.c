@@ -7,6 +7,7 @@
 #include "../../kernprof/run.h"
 #include "../../kernprof/selection.h"
 #include "../../kernprof/together.h"
+#include "../../kernprof/view.h"
 #include "../../kernprof/words.h"
 #include "../core/shown.h"
 #include "../core/version.h"
