@@ -3,6 +3,7 @@
 #include "../src/core/file.h"
 #include "../src/core/filelock.h"
 #include "../src/core/live_peek.h"
+#include "../src/core/process_numbers.h"
 #include "../src/core/wire.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -14,9 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Processes whose numbers are kept apart, in the sum of those that have ended; the first process, with
- * which that is summed, makes 256. Of more there is only the sum. */
-#define MOST_NUMBERS 255
 #define FEWEST_TO_SWEEP 16 /* files */
 #define LARGEST_SUM ((size_t)1 << 31)
 
@@ -140,50 +138,6 @@ static struct users find_users(const struct clp_run *run)
 
 /* ---- the sum ---- */
 
-static void encode_numbers(const struct clp_profile *profile, struct clp_buf *bytes)
-{
-    struct clp_profile bare = *profile; /* the numbers alone: source is in the sum */
-    struct clp_mem *mem = profile->mem;
-    size_t count = profile->function_count;
-    struct clp_profile_function *functions = clp_mem_alloc(mem, count, sizeof *functions);
-
-    if (functions == NULL)
-        return;
-    memcpy(functions, profile->functions, count * sizeof *functions);
-    for (size_t i = 0; i < count; i++)
-        functions[i].source = NULL;
-    bare.functions = functions;
-    bare.process_count = bare.series_count = 0;
-    (void)clp_wire_encode(&bare, bytes);
-    clp_mem_free(mem, functions, count, sizeof *functions);
-}
-
-clp_status clp_family_add_row(struct clp_profile *sum, const struct clp_profile *one,
-                              uint64_t parent, const char *name)
-{
-    struct clp_profile_process row = {
-        .pid = one->meta.pid,
-        .parent = parent,
-        .start = one->meta.start,
-        .wall = one->meta.wall,
-        .self = clp_profile_self(one),
-        .events = one->meta.events,
-        .name = (char *)(uintptr_t)(name[0] != 0 ? name : NULL),
-    };
-    struct clp_buf bytes;
-
-    clp_buf_init(&bytes, sum->mem);
-    if (sum->process_count < MOST_NUMBERS)
-        encode_numbers(one, &bytes);
-    if (bytes.used != 0 && !bytes.failed) {
-        row.numbers = bytes.bytes;
-        row.numbers_bytes = bytes.used;
-    }
-    clp_status status = clp_profile_add_process(sum, &row);
-    clp_buf_clear(&bytes);
-    return status;
-}
-
 static bool has_row(const struct clp_profile *sum, const struct clp_live_header *header)
 {
     for (size_t i = 0; i < sum->process_count; i++)
@@ -227,7 +181,7 @@ static clp_status merge_one(struct clp_profile *sum, struct clp_profile *one,
         return CLP_OK;
     settle_lines(one);
     clp_status status = clp_profile_merge(sum, one);
-    return status == CLP_OK ? clp_family_add_row(sum, one, about->parent, about->name) : status;
+    return status == CLP_OK ? clp_process_numbers_add(sum, one, about->parent, about->name) : status;
 }
 
 /* Does the process still run, or may it? A server has nothing more to record. */
@@ -477,7 +431,7 @@ clp_status clp_family_add(const struct clp_run *run, struct clp_profile *profile
 {
     int held = clp_naming_lock(clp_buf_text(&run->outfile), true);
     const struct adding adding = {run, true, profile, summed, find_users(run)};
-    clp_status status = clp_family_add_row(profile, profile, 0, "");
+    clp_status status = clp_process_numbers_add(profile, profile, 0, "");
 
     if (status == CLP_OK)
         status = add_sum(&adding);

@@ -17,11 +17,6 @@
  * nothing more to record once the others have begun. */
 #define CLP_FAMILY_SERVER "multiprocessing.forkserver"
 
-/* Adds to the list of processes of a sum what `one` says of itself: its parent is not in there, nor its
- * name, "" where it has none, which is copied. CLP_NO_MEMORY leaves the sum as it was. */
-clp_status clp_family_add_row(struct clp_profile *sum, const struct clp_profile *one,
-                              uint64_t parent, const char *name);
-
 /* Any process of the run, at any time: takes files of ended ones into the sum of them, when there are
  * many. What fails is left for the end. */
 void clp_family_sweep(const struct clp_run *run);

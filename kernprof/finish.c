@@ -110,17 +110,6 @@ static void add_viewer(const struct clp_run *run, struct clp_buf *out)
     }
 }
 
-const char *clp_finish_seen_from_here(const char *path)
-{
-    char folder[PATH_MAX];
-    size_t length;
-
-    if (getcwd(folder, sizeof folder) == NULL)
-        return path;
-    length = strlen(folder);
-    return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : path;
-}
-
 static void say_written(const struct clp_run *run, const char *path)
 {
     struct clp_mem mem = clp_mem_system();
@@ -128,7 +117,7 @@ static void say_written(const struct clp_run *run, const char *path)
 
     if (run->options.verbosity < 0)
         return;
-    path = clp_finish_seen_from_here(path);
+    path = clp_naming_seen_from_here(path);
     clp_buf_init(&text, &mem);
     clp_buf_add_format(&text, "Wrote profile results to '%s'\n", path);
     if (run->options.verbosity == 0) {
@@ -140,20 +129,6 @@ static void say_written(const struct clp_run *run, const char *path)
     }
     clp_words_print(1, clp_buf_text(&text));
     clp_buf_clear(&text);
-}
-
-/* By now everything is written but what C streams hold. */
-static void exit_if_well(int code, void *ours)
-{
-    if (code != 0)
-        return;
-    (void)fflush(NULL);
-    _exit((int)(intptr_t)ours);
-}
-
-void clp_finish_exit_with(int code)
-{
-    (void)on_exit(exit_if_well, (void *)(intptr_t)code);
 }
 
 /* A run is not lost because its folder went away: the temporary folder takes the profile. */
@@ -170,7 +145,7 @@ static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t
     } else {
         clp_finish_complain_fault(run, "the profile cannot be written to the temporary folder either",
                                   CLP_FILE_TEMPORARY, &fault);
-        clp_finish_exit_with(CODE_LOST);
+        clp_program_end_exit_with(CODE_LOST);
     }
     clp_buf_clear(&path);
     return written;
@@ -179,7 +154,7 @@ static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t
 static void say_lost(const char *text)
 {
     clp_words_complain(me, text);
-    clp_finish_exit_with(CODE_LOST);
+    clp_program_end_exit_with(CODE_LOST);
 }
 
 /* Where this process has no live file nothing keeps others from the name. */
@@ -189,7 +164,7 @@ static void avoid_others(struct clp_run *run)
         return;
     clp_naming_make_own(&run->outfile);
     clp_words_complain_format(me, "another process has written a profile of the same name meanwhile; this "
-                              "run's is '%s'", clp_finish_seen_from_here(clp_buf_text(&run->outfile)));
+                              "run's is '%s'", clp_naming_seen_from_here(clp_buf_text(&run->outfile)));
 }
 
 static bool write_to_place(struct clp_run *run, const char *bytes, size_t count)

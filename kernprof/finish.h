@@ -10,8 +10,6 @@
 #include "timeline.h"
 #include "words.h"
 
-#define CLP_RUN_NAME "ckernprof"
-
 /* One run of ckernprof, or of clineprof.profile (together.c). Lives until the process ends: the atexit
  * function holds it. */
 struct clp_run {
@@ -49,14 +47,8 @@ struct clp_run *clp_run_new(const char *program);
  * with an exception set. */
 bool clp_finish_at_exit(struct clp_run *run);
 
-/* The process ends with this code, unless the program has failed, whose own code it then has. */
-void clp_finish_exit_with(int code);
-
 /* Appends the program's own command line, as a shell would take it. */
 void clp_finish_add_command(const struct clp_run *run, struct clp_buf *text);
-
-/* The path as it is seen from the working directory. */
-const char *clp_finish_seen_from_here(const char *path);
 
 /* "<doing> '<path>': <why>", told even to who asked for silence. */
 void clp_finish_complain_fault(const struct clp_run *run, const char *doing, const char *path,

@@ -83,7 +83,7 @@ static void add_why_none_ran(struct clp_buf *text, const struct clp_run *run,
         clp_buf_add_text(text, "the program exited with 2, as for wrong arguments, before any selected function ran");
     else
         clp_buf_add_format(text, "no selected function was called, such as %s, %s:%d", first->name,
-                           clp_finish_seen_from_here(first->file), (int)first->first_line);
+                           clp_naming_seen_from_here(first->file), (int)first->first_line);
 }
 
 /* False: how the program ended is no reason. */
@@ -129,7 +129,7 @@ static void hint_at_children(const struct clp_run *run, const struct clp_profile
     if (idle != NULL && misses_children(run))
         clp_words_complain_format(me, "%s, %s:%d, did not run in this process, and the program started others; "
                                       "--prof-child-procs profiles them, too",
-                                  idle->name, clp_finish_seen_from_here(idle->file), (int)idle->first_line);
+                                  idle->name, clp_naming_seen_from_here(idle->file), (int)idle->first_line);
 }
 
 static void hint_at_profile(const struct clp_run_options *options)
@@ -168,7 +168,7 @@ static void start_to_say(struct clp_buf *text, const struct clp_run *run)
         clp_buf_add_text(text, ": ");
     else if (run->profile_out < 0 && is_there(clp_buf_text(&run->outfile)))
         clp_buf_add_format(text, ", and '%s' stays as an earlier run wrote it: ",
-                           clp_finish_seen_from_here(clp_buf_text(&run->outfile)));
+                           clp_naming_seen_from_here(clp_buf_text(&run->outfile)));
     else
         clp_buf_add_text(text, ", and no profile is written: ");
 }

@@ -10,11 +10,13 @@
 #include "config.h"
 #include "family.h"
 #include "finish.h"
+#include "first_path.h"
 #include "interpreter.h"
 #include "leakrun.h"
 #include "mmem.h"
 #include "nativerun.h"
 #include "program.h"
+#include "program_sys.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -507,7 +509,7 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
 {
     struct clp_run *run = new_run(words);
 
-    if (run == NULL || !clp_program_leave_folder())
+    if (run == NULL || !clp_first_path_leave())
         return NULL;
     run->process = clp_identity_self();
     if (!read_options(run) || !clp_nativerun_ready(&run->options) || !ready_to_run(run))

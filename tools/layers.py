@@ -20,7 +20,7 @@ LAYERS = {
         "charges engine engine_parts threads resident suspended decoded edges layout rewrite reach",
         "wire wire_parts wire_rows wire_reader wire_functions wire_run "
         "live live_parts live_peek live_reader live_threads live_profile "
-        "profile snapshot ended view source number shown walk measure align "
+        "profile process_numbers snapshot ended view source number shown walk measure align "
         "unpickle unpickle_parts unpickle_literals unpickle_containers unpickle_objects pickle "
         "marks history leaks mappings heap heap_results",
         "choice columns footer table ranking leak_report report memory_table match sides compare verdict "
