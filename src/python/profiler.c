@@ -397,6 +397,24 @@ static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
     return dict;
 }
 
+/* What it has counted so far, unless other bytes are wished for. */
+static PyObject *render(PyObject *self, const struct clp_rendering *wanted)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    PyObject *rendered = NULL;
+
+    if (!clp_rendering_check(wanted))
+        return NULL;
+    clp_profile_init(&profile, &mem);
+    if (wanted->bytes == NULL && clp_profiler_snapshot(self, &profile) != CLP_OK)
+        PyErr_NoMemory();
+    else
+        rendered = clp_rendering_make(&profile, wanted);
+    clp_profile_clear(&profile);
+    return rendered;
+}
+
 static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"format", "unit", "skip_zero", "command", "sort", "details",
@@ -414,7 +432,7 @@ static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *
         return NULL;
     struct clp_recorder *recorder = clp_setup_recorder();
     struct clp_own_work work = clp_own_work_begin(recorder);
-    PyObject *rendered = clp_rendering_make(self, &rendering);
+    PyObject *rendered = render(self, &rendering);
     clp_own_work_end(recorder, work);
     return rendered;
 }
