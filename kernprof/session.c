@@ -16,18 +16,14 @@ struct clp_run *clp_run_new(PyObject *words)
     return clp_words_init(&run->words, words) ? run : NULL;
 }
 
-/* A profile holds UTF-8, whatever a command line is. */
-static void add_readable_word(struct clp_buf *out, const char *word)
+static void add_word(struct clp_buf *out, const char *word)
 {
     PyObject *text = PyUnicode_DecodeFSDefault(word);
-    PyObject *bytes =
-        text != NULL ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
 
-    if (bytes != NULL)
-        clp_words_add_quoted(out, PyBytes_AS_STRING(bytes));
+    if (text != NULL)
+        (void)clp_words_add_quoted_text(out, text);
     PyErr_Clear();
     Py_XDECREF(text);
-    Py_XDECREF(bytes);
 }
 
 void clp_run_add_command(const struct clp_run *run, struct clp_buf *text)
@@ -39,6 +35,6 @@ void clp_run_add_command(const struct clp_run *run, struct clp_buf *text)
     for (int i = 0; i < run->options.program_argc; i++) {
         if (i > 0)
             clp_buf_add_text(text, " ");
-        add_readable_word(text, run->options.program_argv[i]);
+        add_word(text, run->options.program_argv[i]);
     }
 }

@@ -146,6 +146,8 @@ static PyMethodDef module_methods[] = {
      "the content of an .lprof file."},
     {"shown", module_shown, METH_O,
      "shown(text)\n--\n\nThe text on one line, without power over a terminal."},
+    {"quoted", clp_words_quoted, METH_O,
+     "quoted(text)\n--\n\nThe text as one word of a shell's command line."},
     {"print", module_print, METH_O,
      "print(text)\n--\n\nTo standard output, past sys.stdout, behind what is in its buffer. A reader that\n"
      "has gone is no error."},
