@@ -6,6 +6,7 @@
 #include "diff_json.h"
 #include "diff_result.h"
 #include "option.h"
+#include "option_help.h"
 #include "progress.h"
 #include "reading.h"
 #include "words.h"

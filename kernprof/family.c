@@ -409,7 +409,7 @@ static clp_status add_sum(const struct adding *adding)
         add_name(adding->summed, clp_buf_text(&name));
     } else if (status != CLP_OK) {
         clp_recording_complain(adding->recording, "cannot read what child processes recorded,",
-                                  clp_buf_text(&name), &fault);
+                               clp_buf_text(&name), &fault);
         status = CLP_OK;
     }
     clp_profile_clear(&ended);

@@ -201,7 +201,7 @@ static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t
         say_written(run, clp_buf_text(&path));
     } else {
         clp_recording_complain(&run->recording, "the profile cannot be written to the temporary folder either",
-                                  CLP_FILE_TEMPORARY, &fault);
+                               CLP_FILE_TEMPORARY, &fault);
         clp_program_end_exit_with(CODE_LOST);
     }
     clp_buf_clear(&path);

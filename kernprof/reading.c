@@ -83,7 +83,7 @@ void clp_reading_complain(const char *path, const struct clp_fault *fault, struc
 }
 
 void clp_reading_describe_live(const char *path, const struct clp_live_about *about,
-                            struct clp_buf *out)
+                               struct clp_buf *out)
 {
     clp_shown_add_text(out, path);
     clp_buf_add_format(out, ": process %llu %s", (unsigned long long)about->pid,

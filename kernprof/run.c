@@ -98,14 +98,13 @@ static void begin_threads(const struct clp_run *run)
 static bool start_profiler(struct clp_run *run, PyObject *profiler_type)
 {
     const struct clp_run_options *options = &run->options;
+    struct clp_recording *recording = &run->recording;
 
-    run->recording.quiet = options->verbosity < 0;
-    if (options->line_by_line)
-        run->recording.profiler = clp_leakrun_profiler(profiler_type, options);
-    else
-        run->recording.profiler = clp_calls_new();
-    return run->recording.profiler != NULL && (!options->line_by_line || options->verbosity < 1 ||
-                                     clp_profiler_note_left_out(run->recording.profiler));
+    recording->quiet = options->verbosity < 0;
+    recording->profiler =
+        options->line_by_line ? clp_leakrun_profiler(profiler_type, options) : clp_calls_new();
+    return recording->profiler != NULL && (!options->line_by_line || options->verbosity < 1 ||
+                                           clp_profiler_note_left_out(recording->profiler));
 }
 
 static void begin_live(struct clp_run *run, bool is_server)

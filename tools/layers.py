@@ -32,7 +32,8 @@ LAYERS = {
 OTHERS = {
     "src/native": (1, {}),  # a library of its own, and its door
     "src/python": (6, {room: 7 for room in "profiler profiler_run setup with_block module".split()}),
-    "kernprof": (7, {"option": 5, "options": 5, "interpreter": 5, "ckernprof": 8}),
+    "kernprof": (7, {"ckernprof": 8, **{room: 5 for room in
+                     "option option_table option_use option_value option_help options interpreter".split()}}),
 }
 
 SYSTEM = re.compile(r"#\s*include\s*<(sys/|linux/|asm/|(unistd|time|pthread|fcntl|sched|signal|dirent"

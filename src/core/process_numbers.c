@@ -28,7 +28,7 @@ static void encode_numbers(const struct clp_profile *profile, struct clp_buf *by
 }
 
 clp_status clp_process_numbers_add(struct clp_profile *sum, const struct clp_profile *one,
-                              uint64_t parent, const char *name)
+                                   uint64_t parent, const char *name)
 {
     struct clp_profile_process row = {
         .pid = one->meta.pid,
@@ -56,7 +56,7 @@ clp_status clp_process_numbers_add(struct clp_profile *sum, const struct clp_pro
 /* ---- taking a sum apart ---- */
 
 clp_status clp_process_numbers_merge(struct clp_profile *sum, const struct clp_profile_process *process,
-                              struct clp_fault *fault)
+                                     struct clp_fault *fault)
 {
     struct clp_profile one;
 
@@ -96,9 +96,9 @@ static void move_series(struct clp_profile *into, struct clp_profile *from)
 }
 
 clp_status clp_process_numbers_keep(struct clp_profile *profile,
-                              bool (*keeps)(const void *data,
-                                            const struct clp_profile_process *process),
-                              const void *data)
+                                    bool (*keeps)(const void *data,
+                                                  const struct clp_profile_process *process),
+                                    const void *data)
 {
     clp_status status = CLP_OK;
     struct clp_profile sum;
