@@ -495,29 +495,39 @@ static bool join(struct clp_run *run, PyObject *profiler_type, bool is_server)
     return begin_choice(run) && clp_childmain_watch(&run->chosen) && clp_children_begin(&run->recording, &run->words);
 }
 
+/* Names on the command line are seen from the folder where the first process began. */
+static bool join_from(struct clp_run *run, const char *folder, PyObject *profiler_type, bool is_server)
+{
+    int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool there = here >= 0 && chdir(folder) == 0;
+    bool done = join(run, profiler_type, is_server);
+
+    if (there && fchdir(here) != 0)
+        done = false;
+    if (here >= 0)
+        close(here);
+    return done;
+}
+
 PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)
 {
     PyObject *words, *folder, *outfile;
     const char *family;
-    struct clp_run *run;
+    bool done = false;
     int is_server;
 
     if (!PyArg_ParseTuple(arguments, "sO&O&O!p:join", &family, PyUnicode_FSConverter, &outfile,
-                          PyUnicode_FSConverter, &folder, &PyList_Type, &words, &is_server) ||
-        (run = clp_run_new(words)) == NULL)
+                          PyUnicode_FSConverter, &folder, &PyList_Type, &words, &is_server))
         return NULL;
-    int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    clp_buf_add_text(&run->recording.outfile, PyBytes_AS_STRING(outfile));
-    /* names on the command line are seen from where the first process began */
-    bool there = here >= 0 && chdir(PyBytes_AS_STRING(folder)) == 0;
-    bool done = clp_run_id_parse(family, &run->recording.family) && join(run, profiler_type, is_server);
-    if (there && fchdir(here) != 0)
-        done = false;
-    if (!done && !PyErr_Occurred())
-        PyErr_Format(PyExc_RuntimeError, "the process cannot take part in the run '%s'", family);
-    if (here >= 0)
-        close(here);
+    struct clp_run *run = clp_run_new(words);
+    if (run != NULL) {
+        clp_buf_add_text(&run->recording.outfile, PyBytes_AS_STRING(outfile));
+        done = clp_run_id_parse(family, &run->recording.family) &&
+               join_from(run, PyBytes_AS_STRING(folder), profiler_type, is_server);
+    }
     Py_DECREF(outfile);
     Py_DECREF(folder);
+    if (!done && !PyErr_Occurred())
+        PyErr_Format(PyExc_RuntimeError, "the process cannot take part in the run '%s'", family);
     return done ? Py_NewRef(Py_None) : NULL;
 }
