@@ -3,6 +3,8 @@
 #include "../src/python/profiler.h"
 #include "../src/python/setup.h"
 #include "family.h"
+#include "liverun.h"
+#include "naming.h"
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>

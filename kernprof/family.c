@@ -5,6 +5,8 @@
 #include "../src/core/live_peek.h"
 #include "../src/core/process_numbers.h"
 #include "../src/core/wire.h"
+#include "liverun.h"
+#include "naming.h"
 #include "words.h"
 #include <ctype.h>
 #include <dirent.h>

@@ -4,11 +4,16 @@
 #include "../src/python/profiler.h"
 #include "calls.h"
 #include "children.h"
+#include "chosen.h"
 #include "family.h"
 #include "leakrun.h"
+#include "liverun.h"
 #include "nothing.h"
+#include "options.h"
 #include "output.h"
 #include "show.h"
+#include "timeline.h"
+#include "words.h"
 
 static const char me[] = CLP_RUN_NAME;
 

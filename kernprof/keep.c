@@ -3,6 +3,7 @@
 #include "../src/core/file.h"
 #include "../src/core/identity.h"
 #include "../src/python/profiler.h"
+#include "liverun.h"
 #include "recording.h"
 
 /* One in a process, as there is one live file. */

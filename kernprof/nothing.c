@@ -3,6 +3,11 @@
 #include "../src/core/choice.h"
 #include "../src/python/profiler.h"
 #include "commands.h"
+#include "liverun.h"
+#include "naming.h"
+#include "option.h"
+#include "options.h"
+#include "words.h"
 #include <unistd.h>
 
 static const char me[] = CLP_RUN_NAME;

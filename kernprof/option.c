@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "option.h"
+#include "option_use.h"
 #include "option_value.h"
 #include <stdint.h>
 #include <stdio.h>

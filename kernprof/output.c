@@ -2,6 +2,10 @@
 #include "output.h"
 #include "../src/core/file.h"
 #include "../src/core/wire.h"
+#include "naming.h"
+#include "program_end.h"
+#include "recording.h"
+#include "words.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -6,6 +6,8 @@
 #include "../src/python/setup.h"
 #include "children.h"
 #include "family.h"
+#include "naming.h"
+#include "recording.h"
 #include <unistd.h>
 
 /* One in a process, as there is one live file. */

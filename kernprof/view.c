@@ -9,6 +9,7 @@
 #include "first_path.h"
 #include "folding.h"
 #include "merge.h"
+#include "option.h"
 #include "option_use.h"
 #include "options.h"
 #include "reading.h"
