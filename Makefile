@@ -78,7 +78,7 @@ include $(SETTINGS)
 endif
 
 # ---- sources and flags -----------------------------------------------------------------------
-CORE_KERNPROF := kernprof/option.c kernprof/options.c kernprof/interpreter.c
+CORE_KERNPROF := $(wildcard kernprof/option*.c) kernprof/interpreter.c
 CORE := $(sort $(wildcard src/core/*.c)) $(CORE_KERNPROF)
 WITH_PYTHON := $(sort $(wildcard src/python/*.c) \
                  $(filter-out kernprof/ckernprof.c $(CORE_KERNPROF),$(wildcard kernprof/*.c)))

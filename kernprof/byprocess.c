@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "byprocess.h"
+#include "../src/core/process_numbers.h"
 #include "../src/core/shown.h"
 #include "../src/core/wire_reader.h"
 #include "words.h"
@@ -47,37 +48,6 @@ static bool matches(const struct clp_profile_process *process, char *const *patt
     return false;
 }
 
-static clp_status add_numbers(struct clp_profile *sum, const struct clp_profile_process *process,
-                              struct clp_fault *fault)
-{
-    struct clp_profile one;
-
-    clp_profile_init(&one, sum->mem);
-    clp_status status =
-        clp_wire_decode(process->numbers, process->numbers_bytes, &one, fault);
-    if (status == CLP_OK)
-        status = clp_profile_merge(sum, &one);
-    if (status == CLP_OK)
-        status = clp_profile_add_process(sum, process);
-    clp_profile_clear(&one);
-    return status;
-}
-
-/* The numbers come without source. `from` has all of their functions, or gets them. */
-static clp_status copy_sources(struct clp_profile *into, struct clp_profile *from)
-{
-    clp_status status = CLP_OK;
-
-    for (size_t i = 0; i < into->function_count && status == CLP_OK; i++) {
-        struct clp_profile_function *function = &into->functions[i], *whole;
-        status = clp_profile_add_function(from, function->file, function->name,
-                                          function->first_line, &whole);
-        if (status == CLP_OK)
-            status = clp_profile_set_source(into, function, whole->source, whole->source_bytes);
-    }
-    return status;
-}
-
 static void complain_of_none(const struct clp_profile *profile, char *const *patterns)
 {
     if (profile->process_count == 0)
@@ -86,44 +56,6 @@ static void complain_of_none(const struct clp_profile *profile, char *const *pat
     else
         clp_words_complain_format(me, "--process %s matches none of %zu processes; --processes lists "
                                       "them", patterns[0], profile->process_count);
-}
-
-/* Memory over time is of the process that a run began with. */
-static void move_series(struct clp_profile *into, struct clp_profile *from)
-{
-    into->series = from->series;
-    into->series_count = from->series_count;
-    into->series_room = from->series_room;
-    from->series = NULL;
-    from->series_count = from->series_room = 0;
-}
-
-clp_status clp_byprocess_keep(struct clp_profile *profile,
-                              bool (*keeps)(const void *data,
-                                            const struct clp_profile_process *process),
-                              const void *data)
-{
-    clp_status status = CLP_OK;
-    struct clp_profile sum;
-    struct clp_fault fault;
-
-    clp_profile_init(&sum, profile->mem);
-    for (size_t i = 0; i < profile->process_count && status == CLP_OK; i++) {
-        const struct clp_profile_process *process = &profile->processes[i];
-        if (keeps(data, process))
-            status = process->numbers != NULL ? add_numbers(&sum, process, &fault) : CLP_CORRUPT;
-    }
-    if (status == CLP_OK)
-        status = copy_sources(&sum, profile);
-    if (status != CLP_OK) {
-        clp_profile_clear(&sum);
-        return status == CLP_NO_MEMORY ? status : CLP_CORRUPT;
-    }
-    move_series(&sum, profile);
-    sum.denied = profile->denied;
-    clp_profile_clear(profile);
-    *profile = sum;
-    return CLP_OK;
 }
 
 /* Of whom there are none, that is told. */
@@ -142,7 +74,7 @@ static bool pick(const struct clp_profile *from, char *const *patterns, struct c
                                       (unsigned long long)process->pid);
             return false;
         }
-        clp_status status = add_numbers(sum, process, &fault);
+        clp_status status = clp_process_numbers_merge(sum, process, &fault);
         if (status == CLP_OK)
             continue;
         clp_words_complain_format(me, "--process: the numbers of process %llu: %s",
@@ -160,7 +92,7 @@ bool clp_byprocess_pick(struct clp_profile *profile, char *const *patterns)
 
     clp_profile_init(&sum, profile->mem);
     bool done = pick(profile, patterns, &sum);
-    if (done && copy_sources(&sum, profile) != CLP_OK) {
+    if (done && clp_process_numbers_copy_sources(&sum, profile) != CLP_OK) {
         clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
         done = false;
     }

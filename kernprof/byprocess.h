@@ -9,13 +9,6 @@
 /* Appends a table of the processes; nothing where there are none. */
 void clp_byprocess_add_table(const struct clp_profile *profile, struct clp_buf *out);
 
-/* Leaves of the profile what the processes have for which keeps(data, process) holds. CLP_CORRUPT when
- * their numbers were not kept apart, or are damaged; then, and without memory, it is as it was. */
-clp_status clp_byprocess_keep(struct clp_profile *profile,
-                              bool (*keeps)(const void *data,
-                                            const struct clp_profile_process *process),
-                              const void *data);
-
 /* Leaves of the profile what the processes have that match one of these (shell patterns for names, or
  * numbers; ended by NULL). False after one line of complaint. */
 bool clp_byprocess_pick(struct clp_profile *profile, char *const *patterns);

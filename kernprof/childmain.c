@@ -2,6 +2,7 @@
 /* An audit hook sees the code before it runs: neither an entry of sys nor a patched function is left for
  * the program to find. */
 #include "childmain.h"
+#include "imports.h"
 #include <string.h>
 
 /* Run by the interpreter, or by runpy, which multiprocessing uses? */

@@ -8,20 +8,21 @@
 #ifndef CLP_CHILDREN_H
 #define CLP_CHILDREN_H
 
-#include "finish.h"
+#include "recording.h"
+#include "words.h"
 
-/* Before the program runs: what it forks and spawns from now on takes part. False with an exception
- * set. */
-bool clp_children_begin(struct clp_run *run);
+/* Before the program runs, by ckernprof with this command line: what it forks and spawns from now on takes part.
+ * False with an exception set. */
+bool clp_children_begin(struct clp_recording *recording, const struct clp_words *words);
 
 /* What _children.begin() calls around a fork: owned tuple, NULL with an exception set. */
-PyObject *clp_children_callbacks(struct clp_run *run);
+PyObject *clp_children_callbacks(struct clp_recording *recording);
 
-/* The methods as functions of the run, each with a capsule of it: owned tuple, NULL with an exception set. */
-PyObject *clp_children_methods(PyMethodDef *some, size_t count, struct clp_run *run);
+/* The methods as functions of the recording, each with a capsule of it: owned tuple, NULL with an exception set. */
+PyObject *clp_children_methods(PyMethodDef *some, size_t count, struct clp_recording *recording);
 
 /* At the end of a child, when it ends by itself: names its file's process, and takes the file away if
  * nothing was selected in it. */
-void clp_children_leave(struct clp_run *run);
+void clp_children_leave(struct clp_recording *recording);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char me[] = "ckernprof";
+static const char me[] = CLP_RUN_NAME;
 
 /* clineprof._targets.NAME(what), or NAME(*what) of a tuple: owned; None on any failure, which is nobody's business
  * here. Takes `what`. */

@@ -2,7 +2,7 @@
 #include "diff_json.h"
 #include "../src/core/changes.h"
 #include "../src/python/compat.h"
-#include "program.h"
+#include "first_path.h"
 #include "words.h"
 #include "values.h"
 #include <math.h>
@@ -265,7 +265,7 @@ static PyObject *object_of(const struct clp_diff *diff)
 
 bool clp_diff_json_add(const struct clp_diff *diff, struct clp_buf *out)
 {
-    PyObject *object = clp_program_leave_folder() ? object_of(diff) : NULL;
+    PyObject *object = clp_first_path_leave() ? object_of(diff) : NULL;
     PyObject *module = NULL, *bytes = NULL;
 
     if (object != NULL)

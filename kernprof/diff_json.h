@@ -4,7 +4,7 @@
 #ifndef CLP_DIFF_JSON_H
 #define CLP_DIFF_JSON_H
 
-#include "diff.h"
+#include "diff_result.h"
 
 /* Appends the object and a line end. False after one line of complaint. */
 bool clp_diff_json_add(const struct clp_diff *diff, struct clp_buf *out);

@@ -2,9 +2,15 @@
 #include "family.h"
 #include "../src/core/file.h"
 #include "../src/core/filelock.h"
+#include "../src/core/live_peek.h"
 #include "../src/core/live_reader.h"
+#include "../src/core/proc.h"
+#include "../src/core/process_numbers.h"
 #include "../src/core/wire.h"
 #include "../src/core/wire_reader.h"
+#include "liverun.h"
+#include "naming.h"
+#include "words.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -15,9 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Processes whose numbers are kept apart, in the sum of those that have ended; the first process, with
- * which that is summed, makes 256. Of more there is only the sum. */
-#define MOST_NUMBERS 255
 #define FEWEST_TO_SWEEP 16 /* files */
 #define LARGEST_SUM ((size_t)1 << 31)
 
@@ -57,17 +60,17 @@ struct search {
     uint32_t owner;
 };
 
-static void search_begin(struct search *search, const struct clp_run *run)
+static void search_begin(struct search *search, const struct clp_recording *recording)
 {
-    struct clp_mem *mem = run->outfile.mem;
-    const char *outfile = clp_buf_text(&run->outfile), *slash = strrchr(outfile, '/');
+    struct clp_mem *mem = recording->outfile.mem;
+    const char *outfile = clp_buf_text(&recording->outfile), *slash = strrchr(outfile, '/');
 
     clp_buf_init(&search->folder, mem);
     clp_buf_init(&search->prefix, mem);
     clp_buf_init(&search->path, mem);
     clp_buf_add(&search->folder, outfile, (size_t)(slash - outfile) + 1);
     clp_buf_add_format(&search->prefix, "%s.", slash + 1);
-    clp_run_id_add(&search->prefix, run->family);
+    clp_run_id_add(&search->prefix, recording->family);
     clp_buf_add_text(&search->prefix, ".");
     search->entries = opendir(clp_buf_text(&search->folder));
 }
@@ -108,30 +111,30 @@ static const char *search_name(struct search *search)
 }
 
 /* The next live file of this run's. */
-static const char *search_next(struct search *search, const struct clp_run *run)
+static const char *search_next(struct search *search, const struct clp_recording *recording)
 {
     const char *path;
 
     while ((path = search_name(search)) != NULL)
-        if (clp_liverun_peek(path, &search->header, &search->owner) &&
-            search->header.run == run->family.token)
+        if (clp_live_peek_at(path, &search->header, &search->owner) &&
+            search->header.run == recording->family.token)
             return path;
     return NULL;
 }
 
 /* A child of one that has changed its user may be found before its parent: until a round finds no more. */
-static struct users find_users(const struct clp_run *run)
+static struct users find_users(const struct clp_recording *recording)
 {
     struct users users = {{0, geteuid()}, 2};
     struct search search;
     size_t before;
 
-    if (run->live.live != NULL)
-        add_user(&users, run->live.live->header->user);
+    if (recording->live.live != NULL)
+        add_user(&users, recording->live.live->header->user);
     do {
         before = users.count;
-        search_begin(&search, run);
-        while (search_next(&search, run) != NULL)
+        search_begin(&search, recording);
+        while (search_next(&search, recording) != NULL)
             if (is_user(&users, search.owner))
                 add_user(&users, search.header.user);
         search_end(&search);
@@ -141,50 +144,6 @@ static struct users find_users(const struct clp_run *run)
 
 /* ---- the sum ---- */
 
-static void encode_numbers(const struct clp_profile *profile, struct clp_buf *bytes)
-{
-    struct clp_profile bare = *profile; /* the numbers alone: source is in the sum */
-    struct clp_mem *mem = profile->mem;
-    size_t count = profile->function_count;
-    struct clp_profile_function *functions = clp_mem_alloc(mem, count, sizeof *functions);
-
-    if (functions == NULL)
-        return;
-    memcpy(functions, profile->functions, count * sizeof *functions);
-    for (size_t i = 0; i < count; i++)
-        functions[i].source = NULL;
-    bare.functions = functions;
-    bare.process_count = bare.series_count = 0;
-    (void)clp_wire_encode(&bare, bytes);
-    clp_mem_free(mem, functions, count, sizeof *functions);
-}
-
-clp_status clp_family_add_row(struct clp_profile *sum, const struct clp_profile *one,
-                              uint64_t parent, const char *name)
-{
-    struct clp_profile_process row = {
-        .pid = one->meta.pid,
-        .parent = parent,
-        .start = one->meta.start,
-        .wall = one->meta.wall,
-        .self = clp_profile_self(one),
-        .events = one->meta.events,
-        .name = (char *)(uintptr_t)(name[0] != 0 ? name : NULL),
-    };
-    struct clp_buf bytes;
-
-    clp_buf_init(&bytes, sum->mem);
-    if (sum->process_count < MOST_NUMBERS)
-        encode_numbers(one, &bytes);
-    if (bytes.used != 0 && !bytes.failed) {
-        row.numbers = bytes.bytes;
-        row.numbers_bytes = bytes.used;
-    }
-    clp_status status = clp_profile_add_process(sum, &row);
-    clp_buf_clear(&bytes);
-    return status;
-}
-
 static bool has_row(const struct clp_profile *sum, const struct clp_live_header *header)
 {
     for (size_t i = 0; i < sum->process_count; i++)
@@ -193,17 +152,17 @@ static bool has_row(const struct clp_profile *sum, const struct clp_live_header 
     return false;
 }
 
-static void say_running(const struct clp_run *run, const char *path,
+static void say_running(const struct clp_recording *recording, const char *path,
                         const struct clp_live_about *about)
 {
-    if (run->options.verbosity < 0)
+    if (recording->quiet)
         return;
     if (about->unknown)
-        clp_words_complain_format(run->program, "process %llu on '%s' may still run; its counts so far "
+        clp_words_complain_format(recording->program, "process %llu on '%s' may still run; its counts so far "
                                   "are in the profile, all of them will be in '%s'",
                                   (unsigned long long)about->pid, about->host, path);
     else
-        clp_words_complain_format(run->program, "process %llu still runs; its counts so far are in the "
+        clp_words_complain_format(recording->program, "process %llu still runs; its counts so far are in the "
                                   "profile, all of them will be in '%s'",
                                   (unsigned long long)about->pid, path);
 }
@@ -228,19 +187,19 @@ static clp_status merge_one(struct clp_profile *sum, struct clp_profile *one,
         return CLP_OK;
     settle_lines(one);
     clp_status status = clp_profile_merge(sum, one);
-    return status == CLP_OK ? clp_family_add_row(sum, one, about->parent, about->name) : status;
+    return status == CLP_OK ? clp_process_numbers_add(sum, one, about->parent, about->name) : status;
 }
 
 /* Does the process still run, or may it? A server has nothing more to record. */
 static bool is_running(const struct clp_live_header *header, const char *path)
 {
-    return strcmp(header->name, CLP_FAMILY_SERVER) != 0 &&
+    return strcmp(header->name, CLP_RECORDING_SERVER) != 0 &&
            clp_identity_life(&header->who, path, header->locked != 0) != CLP_LIFE_ENDED;
 }
 
 /* What several steps of adding need. `final`: those that run count, too, and what is wrong is told. */
 struct adding {
-    const struct clp_run *run;
+    const struct clp_recording *recording;
     bool final;
     struct clp_profile *sum;
     struct clp_buf *summed;
@@ -251,7 +210,7 @@ struct adding {
 static void say_incomplete(const struct adding *adding, const struct clp_live_about *about)
 {
     if (about->incomplete)
-        clp_words_complain_format(adding->run->program, "process %llu could not make its file larger; later "
+        clp_words_complain_format(adding->recording->program, "process %llu could not make its file larger; later "
                                   "functions of it are missing", (unsigned long long)about->pid);
 }
 
@@ -266,14 +225,14 @@ static clp_status read_file(const struct adding *adding, const char *path)
     if (status == CLP_OK) {
         say_incomplete(adding, &about);
         status = merge_one(adding->sum, &one, &about);
-        bool ended = (!about.running && !about.unknown) || strcmp(about.name, CLP_FAMILY_SERVER) == 0;
+        bool ended = (!about.running && !about.unknown) || strcmp(about.name, CLP_RECORDING_SERVER) == 0;
         if (ended && status == CLP_OK) /* else the file stays, to be recovered */
             add_name(adding->summed, path);
         else if (!ended && one.meta.events != 0)
-            say_running(adding->run, path, &about);
+            say_running(adding->recording, path, &about);
     } else {
         if (adding->final)
-            clp_finish_complain_fault(adding->run, "cannot read what a child process recorded,", path, &fault);
+            clp_recording_complain(adding->recording, "cannot read what a child process recorded,", path, &fault);
         status = CLP_OK;
     }
     clp_profile_clear(&one);
@@ -283,7 +242,7 @@ static clp_status read_file(const struct adding *adding, const char *path)
 static void say_foreign(const struct adding *adding, const char *path, uint32_t owner)
 {
     if (adding->final)
-        clp_words_complain_format(adding->run->program, "'%s' belongs to another user (uid %u); it is neither "
+        clp_words_complain_format(adding->recording->program, "'%s' belongs to another user (uid %u); it is neither "
                                   "counted nor removed", path, owner);
 }
 
@@ -291,17 +250,17 @@ static void say_foreign(const struct adding *adding, const char *path, uint32_t 
 static clp_status add_file(const struct adding *adding, const char *path, struct clp_live_header *header,
                            uint32_t owner)
 {
-    const struct clp_run *run = adding->run;
+    const struct clp_recording *recording = adding->recording;
 
     header->name[sizeof header->name - 1] = 0;
     header->who.boot[sizeof header->who.boot - 1] = 0;
-    if (strcmp(path, clp_buf_text(&run->live.path)) == 0)
+    if (strcmp(path, clp_buf_text(&recording->live.path)) == 0)
         return CLP_OK;
     if (!is_user(&adding->users, owner)) {
         say_foreign(adding, path, owner);
         return CLP_OK;
     }
-    if ((!adding->final || run->leaves_running) && is_running(header, path))
+    if ((!adding->final || recording->leaves_running) && is_running(header, path))
         return CLP_OK;
     if (!has_row(adding->sum, header))
         return read_file(adding, path);
@@ -311,11 +270,11 @@ static clp_status add_file(const struct adding *adding, const char *path, struct
 
 /* ---- the sum of those that have ended ---- */
 
-static void name_sum(const struct clp_run *run, struct clp_buf *name)
+static void name_sum(const struct clp_recording *recording, struct clp_buf *name)
 {
-    clp_buf_init(name, run->outfile.mem);
-    clp_buf_add_format(name, "%s.", clp_buf_text(&run->outfile));
-    clp_run_id_add(name, run->family);
+    clp_buf_init(name, recording->outfile.mem);
+    clp_buf_add_format(name, "%s.", clp_buf_text(&recording->outfile));
+    clp_run_id_add(name, recording->family);
     clp_buf_add_text(name, ".ended.lprof");
 }
 
@@ -340,26 +299,26 @@ static clp_status read_sum(const char *path, const struct users *users, struct c
     return status;
 }
 
-static bool write_sum(const struct clp_run *run, const char *path, const struct clp_profile *sum)
+static bool write_sum(const struct clp_recording *recording, const char *path, const struct clp_profile *sum)
 {
     struct clp_fault fault;
     struct clp_buf bytes;
 
     clp_buf_init(&bytes, sum->mem);
     bool done = clp_wire_encode(sum, &bytes) == CLP_OK &&
-                clp_file_write(path, &(struct clp_file_content){clp_buf_text(&bytes), bytes.used, run->rights},
+                clp_file_write(path, &(struct clp_file_content){clp_buf_text(&bytes), bytes.used, recording->rights},
                                &fault) == CLP_OK;
     clp_buf_clear(&bytes);
     return done;
 }
 
-static size_t count_files(const struct clp_run *run)
+static size_t count_files(const struct clp_recording *recording)
 {
     struct search search;
     size_t count = 0;
 
-    search_begin(&search, run);
-    while (search_next(&search, run) != NULL)
+    search_begin(&search, recording);
+    while (search_next(&search, recording) != NULL)
         count++;
     search_end(&search);
     return count;
@@ -371,8 +330,8 @@ static clp_status add_files(const struct adding *adding)
     const char *path;
     clp_status status = CLP_OK;
 
-    search_begin(&search, adding->run);
-    while (status == CLP_OK && (path = search_next(&search, adding->run)) != NULL)
+    search_begin(&search, adding->recording);
+    while (status == CLP_OK && (path = search_next(&search, adding->recording)) != NULL)
         status = add_file(adding, path, &search.header, search.owner);
     search_end(&search);
     return status;
@@ -391,44 +350,51 @@ static bool is_begun(const char *path, uint64_t pid)
     return begun && !clp_proc_maps(pid, path) && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
-static void add_begun(const struct clp_run *run, struct clp_buf *summed)
+static void add_begun(const struct clp_recording *recording, struct clp_buf *summed)
 {
     struct search search;
     const char *path;
 
-    search_begin(&search, run);
+    search_begin(&search, recording);
     while ((path = search_name(&search)) != NULL)
         if (is_begun(path, search.pid))
             add_name(summed, path);
     search_end(&search);
 }
 
-static void sweep(const struct clp_run *run)
+static void remove_files(const struct clp_buf *summed)
+{
+    for (size_t at = 0; at < summed->used; at += strlen(summed->bytes + at) + 1)
+        (void)unlink(summed->bytes + at);
+}
+
+static void sweep(const struct clp_recording *recording)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf name, summed;
     struct clp_profile sum;
     struct clp_fault fault = {.os_error = 0};
-    const struct adding adding = {run, false, &sum, &summed, find_users(run)};
+    const struct adding adding = {recording, false, &sum, &summed, find_users(recording)};
 
     clp_profile_init(&sum, &mem);
     clp_buf_init(&summed, &mem);
-    name_sum(run, &name);
+    name_sum(recording, &name);
     if (read_sum(clp_buf_text(&name), &adding.users, &sum, &fault) == CLP_OK && add_files(&adding) == CLP_OK &&
-        summed.used != 0 && (sum.process_count == 0 || write_sum(run, clp_buf_text(&name), &sum)))
-        clp_family_remove(&summed);
+        summed.used != 0 && (sum.process_count == 0 || write_sum(recording, clp_buf_text(&name), &sum)))
+        remove_files(&summed);
     clp_buf_clear(&name);
     clp_buf_clear(&summed);
     clp_profile_clear(&sum);
 }
 
-void clp_family_sweep(const struct clp_run *run)
+void clp_family_sweep(const struct clp_recording *recording)
 {
-    int held = count_files(run) >= FEWEST_TO_SWEEP ? clp_naming_lock(clp_buf_text(&run->outfile), false) : -1;
+    const char *outfile = clp_buf_text(&recording->outfile);
+    int held = count_files(recording) >= FEWEST_TO_SWEEP ? clp_naming_lock(outfile, false) : -1;
 
     if (held < 0)
         return;
-    sweep(run);
+    sweep(recording);
     close(held);
 }
 
@@ -440,15 +406,15 @@ static clp_status add_sum(const struct adding *adding)
     struct clp_profile ended;
     struct clp_buf name;
 
-    name_sum(adding->run, &name);
+    name_sum(adding->recording, &name);
     clp_profile_init(&ended, adding->sum->mem);
     clp_status status = read_sum(clp_buf_text(&name), &adding->users, &ended, &fault);
     if (status == CLP_OK && ended.process_count != 0) {
         status = clp_profile_merge(adding->sum, &ended);
         add_name(adding->summed, clp_buf_text(&name));
     } else if (status != CLP_OK) {
-        clp_finish_complain_fault(adding->run, "cannot read what child processes recorded,",
-                                  clp_buf_text(&name), &fault);
+        clp_recording_complain(adding->recording, "cannot read what child processes recorded,",
+                               clp_buf_text(&name), &fault);
         status = CLP_OK;
     }
     clp_profile_clear(&ended);
@@ -456,42 +422,45 @@ static clp_status add_sum(const struct adding *adding)
     return status;
 }
 
-clp_status clp_family_add_first(const struct clp_run *run, struct clp_profile *profile,
-                                struct clp_buf *summed)
+/* The process that the run began with, if it died without writing its profile. */
+static clp_status add_first(const struct adding *adding)
 {
-    const struct adding adding = {run, true, profile, summed, find_users(run)};
+    const struct clp_recording *recording = adding->recording;
     struct clp_live_header header;
     clp_status status = CLP_OK;
     struct clp_buf path;
     uint32_t owner;
 
-    clp_buf_init(&path, profile->mem);
-    clp_buf_add_format(&path, "%s.live", clp_buf_text(&run->outfile));
-    if (clp_liverun_peek(clp_buf_text(&path), &header, &owner) && header.run == run->family.token)
-        status = add_file(&adding, clp_buf_text(&path), &header, owner);
+    clp_buf_init(&path, adding->sum->mem);
+    clp_buf_add_format(&path, "%s.live", clp_buf_text(&recording->outfile));
+    if (clp_live_peek_at(clp_buf_text(&path), &header, &owner) && header.run == recording->family.token)
+        status = add_file(adding, clp_buf_text(&path), &header, owner);
     clp_buf_clear(&path);
     return status;
 }
 
-clp_status clp_family_add(const struct clp_run *run, struct clp_profile *profile,
+clp_status clp_family_add(const struct clp_recording *recording, struct clp_profile *profile,
                           struct clp_buf *summed)
 {
-    int held = clp_naming_lock(clp_buf_text(&run->outfile), true);
-    const struct adding adding = {run, true, profile, summed, find_users(run)};
-    clp_status status = clp_family_add_row(profile, profile, 0, "");
+    int held = clp_naming_lock(clp_buf_text(&recording->outfile), true);
+    const struct adding adding = {recording, true, profile, summed, find_users(recording)};
+    clp_status status = clp_process_numbers_add(profile, profile, 0, "");
 
     if (status == CLP_OK)
         status = add_sum(&adding);
     if (status == CLP_OK)
         status = add_files(&adding);
-    add_begun(run, summed);
+    if (status == CLP_OK && !recording->is_first)
+        status = add_first(&adding);
+    add_begun(recording, summed);
     if (held >= 0)
         close(held);
     return status;
 }
 
-void clp_family_remove(const struct clp_buf *summed)
+void clp_family_end(struct clp_recording *recording, const struct clp_buf *summed, bool written)
 {
-    for (size_t at = 0; at < summed->used; at += strlen(summed->bytes + at) + 1)
-        (void)unlink(summed->bytes + at);
+    clp_liverun_end(&recording->live, recording->program, written);
+    if (written)
+        remove_files(summed);
 }

@@ -11,34 +11,22 @@
 #ifndef CLP_FAMILY_H
 #define CLP_FAMILY_H
 
-#include "finish.h"
-
-/* What a process is called that only forks others (multiprocessing's forkserver) and ends after them: it has
- * nothing more to record once the others have begun. */
-#define CLP_FAMILY_SERVER "multiprocessing.forkserver"
-
-/* Adds to the list of processes of a sum what `one` says of itself: its parent is not in there, nor its
- * name, "" where it has none, which is copied. CLP_NO_MEMORY leaves the sum as it was. */
-clp_status clp_family_add_row(struct clp_profile *sum, const struct clp_profile *one,
-                              uint64_t parent, const char *name);
+#include "../src/core/profile.h"
+#include "recording.h"
 
 /* Any process of the run, at any time: takes files of ended ones into the sum of them, when there are
  * many. What fails is left for the end. */
-void clp_family_sweep(const struct clp_run *run);
+void clp_family_sweep(const struct clp_recording *recording);
 
-/* Adds what the others recorded to the profile of the process that the run began with, which gets a list
- * of them all. What cannot be read or still runs is told. `summed` gets the names of the files
- * that are no longer needed, each ended by 0. CLP_NO_MEMORY leaves the profile with a part, as
- * clp_profile_merge does. */
-clp_status clp_family_add(const struct clp_run *run, struct clp_profile *profile,
+/* Adds what the others recorded to the profile of a process at its end, which gets a list of them all: of the
+ * process that the run began with, or of another one, when that died without writing its profile. What cannot be
+ * read or still runs is told. `summed` gets the names of the files that are no longer needed, each ended by 0.
+ * CLP_NO_MEMORY leaves the profile with a part, as clp_profile_merge does. */
+clp_status clp_family_add(const struct clp_recording *recording, struct clp_profile *profile,
                           struct clp_buf *summed);
 
-/* Called in another process than the first, after clp_family_add: adds the live file of the first one, if that
- * died without writing its profile. Otherwise as clp_family_add. */
-clp_status clp_family_add_first(const struct clp_run *run, struct clp_profile *profile,
-                                struct clp_buf *summed);
-
-/* Removes the files with these names. */
-void clp_family_remove(const struct clp_buf *summed);
+/* When the profile has been written, the process's live file and the `summed` ones go away; else they stay, and
+ * its own is told. */
+void clp_family_end(struct clp_recording *recording, const struct clp_buf *summed, bool written);
 
 #endif

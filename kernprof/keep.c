@@ -4,26 +4,21 @@
 #include "../src/core/identity.h"
 #include "../src/python/profiler_run.h"
 #include "liverun.h"
+#include "recording.h"
 
-/* What liverun.h wants to live as long as the process. */
-static struct {
-    struct clp_mem mem;
-    struct clp_buf outfile;
-    struct clp_liverun run;
-} kept;
+/* One in a process, as there is one live file. */
+static struct clp_recording kept;
+static struct clp_mem mem;
 
 static void begin(PyObject *profiler, const char *outfile, unsigned rights, const char *command)
 {
-    kept.mem = clp_mem_system();
-    clp_buf_init(&kept.outfile, &kept.mem);
-    clp_buf_init(&kept.run.path, &kept.mem);
+    mem = clp_mem_system();
+    clp_recording_init(&kept, "clineprof", &mem);
+    kept.profiler = Py_NewRef(profiler);
+    kept.rights = rights;
     clp_buf_add_text(&kept.outfile, outfile);
     clp_file_clean(outfile);
-    clp_liverun_begin(&kept.run, Py_NewRef(profiler),
-                      &(struct clp_liverun_wish){.program = "clineprof",
-                                                 .outfile = &kept.outfile,
-                                                 .rights = rights,
-                                                 .command = command});
+    clp_recording_begin(&kept, &(struct clp_recording_wish){.command = command});
 }
 
 PyObject *clp_keep_begin(PyObject *module, PyObject *arguments)
@@ -39,10 +34,10 @@ PyObject *clp_keep_begin(PyObject *module, PyObject *arguments)
     if (clp_profiler_may_go_live(profiler))
         begin(profiler, PyBytes_AS_STRING(outfile), rights, command);
     Py_DECREF(outfile);
-    if (kept.run.live == NULL)
+    if (kept.live.live == NULL)
         Py_RETURN_NONE;
     return Py_BuildValue("(NN)", PyUnicode_DecodeFSDefault(clp_buf_text(&kept.outfile)),
-                         PyUnicode_DecodeFSDefault(clp_buf_text(&kept.run.path)));
+                         PyUnicode_DecodeFSDefault(clp_buf_text(&kept.live.path)));
 }
 
 PyObject *clp_keep_end(PyObject *module, PyObject *written)
@@ -52,7 +47,7 @@ PyObject *clp_keep_end(PyObject *module, PyObject *written)
     (void)module;
     if (is_written < 0)
         return NULL;
-    if (kept.run.process == clp_identity_self())
-        clp_liverun_end(&kept.run, "clineprof", is_written != 0);
+    if (kept.live.process == clp_identity_self())
+        clp_liverun_end(&kept.live, kept.program, is_written != 0);
     Py_RETURN_NONE;
 }

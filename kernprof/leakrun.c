@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "leakrun.h"
 #include "../src/core/leak_report.h"
+#include "../src/python/profiler.h"
 #include "../src/python/profiler_run.h"
 #include "finish.h"
+#include "program_end.h"
 #include "words.h"
 #include <limits.h>
 #include <unistd.h>
@@ -77,5 +79,5 @@ void clp_leakrun_gate(const struct clp_run_options *options, const struct clp_pr
     clp_leak_report_names(profile, getcwd(folder, sizeof folder), &text);
     clp_words_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
-    clp_finish_exit_with(GATE_CODE);
+    clp_program_end_exit_with(GATE_CODE);
 }

@@ -2,6 +2,7 @@
 #include "liverun.h"
 #include "../src/core/live_reader.h"
 #include "../src/core/filelock.h"
+#include "../src/core/live_peek.h"
 #include "../src/core/proc.h"
 #include "../src/core/shown.h"
 #include "../src/python/profiler_run.h"
@@ -43,13 +44,7 @@ static void after_fork_in_child(void)
     forked = NULL;
 }
 
-/* ---- looking at live files ---- */
-
-static bool read_header(int file, struct clp_live_header *header)
-{
-    return file >= 0 && pread(file, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
-           clp_live_is(header->magic, sizeof header->magic);
-}
+/* ---- what is there already ---- */
 
 bool clp_liverun_is_begun(int file)
 {
@@ -58,21 +53,6 @@ bool clp_liverun_is_begun(int file)
 
     return pread(file, magic, sizeof magic, 0) >= 0 && memcmp(magic, nothing, sizeof magic) == 0;
 }
-
-bool clp_liverun_peek(const char *path, struct clp_live_header *header, uint32_t *owner)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (owner != NULL ? O_NOFOLLOW : 0));
-    struct stat about;
-    bool done = read_header(file, header) && fstat(file, &about) == 0;
-
-    if (done && owner != NULL)
-        *owner = about.st_uid;
-    if (file >= 0)
-        close(file);
-    return done;
-}
-
-/* ---- what is there already ---- */
 
 /* OUTFILE.PID.live, or OUTFILE.PID-2.live and so on: a name that is free. */
 static bool name_with(struct clp_buf *name, const char *prefix, uint64_t pid)
@@ -138,7 +118,7 @@ static bool wait_for_header(int file, struct clp_live_header *header)
 
     for (int i = 0; clp_liverun_is_begun(file) && i < (clp_filelock_is_held(file) ? 5000 : 100); i++)
         nanosleep(&millisecond, NULL);
-    return read_header(file, header);
+    return clp_live_peek(file, header);
 }
 
 /* Moves a file away that a process has left which is gone. */

@@ -29,10 +29,6 @@ struct clp_liverun_wish {
     bool is_member;           /* it joined that run: its file is called OUTFILE.FAMILY.PID.live */
 };
 
-/* Reads the header of a live file; false when it is none, and *header may hold anything. Links are followed only
- * where nobody asks whose file it is (`owner` is NULL). */
-bool clp_liverun_peek(const char *path, struct clp_live_header *header, uint32_t *owner);
-
 /* Has the one who makes this live file not come to writing its header, whose first bytes are written last? */
 bool clp_liverun_is_begun(int file);
 

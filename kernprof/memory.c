@@ -4,8 +4,6 @@
 #include "../src/core/history.h"
 #include "../src/core/wire.h"
 #include "helpers.h"
-#include "program.h"
-#include "words.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -4,6 +4,7 @@
 #include "export.h"
 #include "once.h"
 #include "option.h"
+#include "option_help.h"
 #include "progress.h"
 #include "reading.h"
 #include "words.h"

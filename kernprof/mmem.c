@@ -2,7 +2,8 @@
 #include "mmem.h"
 #include "../src/core/buf.h"
 #include "../src/python/compat.h"
-#include "finish.h"
+#include "options.h"
+#include "words.h"
 #include <string.h>
 #include <unistd.h>
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "naming.h"
 #include "../src/core/identity.h"
+#include "../src/core/shown.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +156,13 @@ void clp_naming_make_own(struct clp_buf *name)
         found = is_free(name);
     }
     clp_buf_clear(&plain);
+}
+
+const char *clp_naming_seen_from_here(const char *path)
+{
+    char folder[PATH_MAX];
+
+    return clp_shown_file(path, getcwd(folder, sizeof folder));
 }
 
 /* ---- others at the same place ---- */

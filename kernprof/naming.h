@@ -25,6 +25,9 @@ void clp_naming_add_pattern(struct clp_buf *name, const char *pattern);
  * thousand of them it is a random one. */
 void clp_naming_make_own(struct clp_buf *name);
 
+/* The path as it is seen from the working directory. */
+const char *clp_naming_seen_from_here(const char *path);
+
 /* A lock on the folder of this path, by which those exclude each other who look for files there and then
  * change them. A descriptor to be closed; -1: somebody else has it, for two seconds when `patient`; or
  * there is no right to it; or the file system, NFS for one, has no such locks. */

@@ -2,7 +2,6 @@
 #include "nativerun.h"
 #include "../src/native/door.h"
 #include "../src/python/native.h"
-#include "finish.h"
 #include "words.h"
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,6 +4,10 @@
 #include "../src/python/profiler_run.h"
 #include "commands.h"
 #include "liverun.h"
+#include "naming.h"
+#include "option.h"
+#include "options.h"
+#include "words.h"
 #include <unistd.h>
 
 static const char me[] = CLP_RUN_NAME;
@@ -15,7 +19,7 @@ static bool is_there(const char *path)
 
 bool clp_nothing_is_kept_back(const struct clp_run *run)
 {
-    return run->profile_out >= 0 || clp_liverun_has_place(clp_buf_text(&run->outfile));
+    return run->profile_out >= 0 || clp_liverun_has_place(clp_buf_text(&run->recording.outfile));
 }
 
 /* ---- why ---- */
@@ -77,13 +81,13 @@ static void add_why_none_ran(struct clp_buf *text, const struct clp_run *run,
 {
     const struct clp_profile_function *first = first_idle(profile);
 
-    if (clp_profiler_displaced(run->profiler))
+    if (clp_profiler_displaced(run->recording.profiler))
         clp_buf_add_text(text, "another tool had sys.settrace for itself");
     else if (run->end.refused_words)
         clp_buf_add_text(text, "the program exited with 2, as for wrong arguments, before any selected function ran");
     else
         clp_buf_add_format(text, "no selected function was called, such as %s, %s:%d", first->name,
-                           clp_finish_seen_from_here(first->file), (int)first->first_line);
+                           clp_naming_seen_from_here(first->file), (int)first->first_line);
 }
 
 /* False: how the program ended is no reason. */
@@ -103,14 +107,14 @@ static bool add_why_ended(struct clp_buf *text, const struct clp_run *run)
 /* Forks, or what multiprocessing starts in any way. */
 static bool has_started_python(const struct clp_run *run)
 {
-    return run->live.forks != 0 ||
+    return run->recording.live.forks != 0 ||
            PyDict_GetItemString(PyImport_GetModuleDict(), "multiprocessing.popen_fork") != NULL;
 }
 
 /* Are there child processes whose lines nobody counts? */
 static bool misses_children(const struct clp_run *run)
 {
-    return run->family.token == 0 && run->end.started && has_started_python(run);
+    return run->recording.family.token == 0 && run->end.started && has_started_python(run);
 }
 
 /* A word behind the program that is an option of ours; NULL when there is none. */
@@ -129,7 +133,7 @@ static void hint_at_children(const struct clp_run *run, const struct clp_profile
     if (idle != NULL && misses_children(run))
         clp_words_complain_format(me, "%s, %s:%d, did not run in this process, and the program started others; "
                                       "--prof-child-procs profiles them, too",
-                                  idle->name, clp_finish_seen_from_here(idle->file), (int)idle->first_line);
+                                  idle->name, clp_naming_seen_from_here(idle->file), (int)idle->first_line);
 }
 
 static void hint_at_profile(const struct clp_run_options *options)
@@ -166,9 +170,9 @@ static void start_to_say(struct clp_buf *text, const struct clp_run *run)
     clp_buf_add_text(text, "nothing was profiled");
     if (!clp_nothing_is_kept_back(run))
         clp_buf_add_text(text, ": ");
-    else if (run->profile_out < 0 && is_there(clp_buf_text(&run->outfile)))
+    else if (run->profile_out < 0 && is_there(clp_buf_text(&run->recording.outfile)))
         clp_buf_add_format(text, ", and '%s' stays as an earlier run wrote it: ",
-                           clp_finish_seen_from_here(clp_buf_text(&run->outfile)));
+                           clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)));
     else
         clp_buf_add_text(text, ", and no profile is written: ");
 }

@@ -4,7 +4,7 @@
 #ifndef CLP_NOTHING_H
 #define CLP_NOTHING_H
 
-#include "finish.h"
+#include "session.h"
 
 /* Is the run's profile left unwritten when there is nothing in it? One that goes to a pipe or a device is
  * written even then, for somebody may wait for it. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "once.h"
-#include "byprocess.h"
-#include "family.h"
+#include "../src/core/process_numbers.h"
 #include "words.h"
 #include <string.h>
 
@@ -81,7 +80,7 @@ static clp_status take_single(struct clp_once *once, const struct clp_profile *s
         note(once, process, row);
     /* the sum is to list it, with these numbers */
     return once->round && process->in_sum && row == NULL
-               ? clp_family_add_row(one, one, process->parent, process->name)
+               ? clp_process_numbers_add(one, one, process->parent, process->name)
                : CLP_OK;
 }
 
@@ -132,7 +131,7 @@ static bool take_sum(struct clp_once *once, const struct clp_profile *sum, struc
     }
     if (twice == NULL || (!once->round && find_row(sum, twice->pid, twice->start) == NULL))
         return true;
-    clp_status status = clp_byprocess_keep(one, counts_here, &others);
+    clp_status status = clp_process_numbers_keep(one, counts_here, &others);
     if (status == CLP_CORRUPT)
         clp_words_complain_format(me, "%s: process %llu is in another file, too, and this file has no "
                                       "numbers of each process; leave out one of the two files",

@@ -2,6 +2,8 @@
 /* One table per command. A row says how an option is spelled, what follows it, what --help says of
  * it and which field of the result it sets; option.c works for any row. */
 #include "options.h"
+#include "option_help.h"
+#include "option_value.h"
 #include "../src/core/proc.h"
 #include "../src/core/version.h"
 #include <stdlib.h>

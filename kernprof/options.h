@@ -12,6 +12,8 @@
 #include "../src/core/report.h"
 #include <stdbool.h>
 
+#define CLP_RUN_NAME "ckernprof" /* for messages */
+
 enum clp_target_kind {
     CLP_TARGET_NONE,   /* no program was named */
     CLP_TARGET_SCRIPT, /* a path */

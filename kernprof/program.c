@@ -3,205 +3,12 @@
  * `python -m module`, `python -c code` and `python -`, through the public API. */
 #include "program.h"
 #include "../src/core/file.h"
+#include "first_path.h"
+#include "program_sys.h"
 #include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define NO_SUCH_FILE 2 /* python's exit code */
-
-/* ---- sys ---- */
-
-static PyObject *list_of(char **items, int count)
-{
-    PyObject *list = PyList_New(count);
-
-    for (int i = 0; list != NULL && i < count; i++) {
-        PyObject *item = PyUnicode_DecodeFSDefault(items[i]);
-        if (item == NULL)
-            Py_CLEAR(list);
-        else
-            PyList_SET_ITEM(list, i, item);
-    }
-    return list;
-}
-
-/* The option of python's that the target follows; NULL for a script. */
-static const char *flag_of_target(const struct clp_run_options *options)
-{
-    return options->target_kind == CLP_TARGET_MODULE ? "-m"
-           : options->target_kind == CLP_TARGET_CODE ? "-c"
-                                                     : NULL;
-}
-
-/* python, then the program's own words: what sys.orig_argv says without a profiler. */
-static bool set_orig_argv(const struct clp_run_options *options)
-{
-    PyObject *words = list_of(options->program_argv, options->program_argc);
-    PyObject *python = PySys_GetObject("executable"); /* borrowed */
-    bool done = words != NULL && python != NULL;
-
-    if (done && flag_of_target(options) != NULL) {
-        PyObject *flag = PyUnicode_FromString(flag_of_target(options));
-        done = flag != NULL && PyList_Insert(words, 0, flag) == 0;
-        Py_XDECREF(flag);
-    }
-    done = done && PyList_Insert(words, 0, python) == 0 && PySys_SetObject("orig_argv", words) == 0;
-    Py_XDECREF(words);
-    return done;
-}
-
-static bool set_argv(const struct clp_run_options *options)
-{
-    PyObject *words = list_of(options->program_argv, options->program_argc);
-    bool done = words != NULL;
-
-    /* runpy puts a module's file name there */
-    if (done && flag_of_target(options) != NULL)
-        done = PyList_SetItem(words, 0, PyUnicode_FromString(flag_of_target(options))) == 0;
-    done = done && PySys_SetObject("argv", words) == 0;
-    Py_XDECREF(words);
-    return done;
-}
-
-static bool flag_is_set(const char *name)
-{
-    PyObject *flags = PySys_GetObject("flags"); /* borrowed */
-    PyObject *flag = flags != NULL ? PyObject_GetAttrString(flags, name) : NULL;
-    bool set = flag != NULL && PyObject_IsTrue(flag) == 1;
-
-    Py_XDECREF(flag);
-    PyErr_Clear(); /* safe_path is unknown to 3.10 */
-    return set;
-}
-
-/* python puts no folder first under -P or -I. */
-static bool has_first_path(void)
-{
-    return !flag_is_set("safe_path") && !flag_is_set("isolated");
-}
-
-bool clp_program_leave_folder(void)
-{
-    PyObject *path = PySys_GetObject("path"); /* borrowed */
-
-    if (path == NULL || !PyList_Check(path) || PyList_GET_SIZE(path) == 0 || !has_first_path())
-        return true;
-    return PySequence_DelItem(path, 0) == 0;
-}
-
-static bool set_first_path(PyObject *entry)
-{
-    PyObject *path = PySys_GetObject("path"); /* borrowed */
-
-    if (entry == NULL)
-        return false;
-    if (path == NULL || !PyList_Check(path) || !has_first_path())
-        return true;
-    return PyList_Insert(path, 0, entry) == 0;
-}
-
-static PyObject *folder_of_script(const char *script)
-{
-    char resolved[PATH_MAX];
-
-    if (realpath(script, resolved) == NULL)
-        (void)snprintf(resolved, sizeof resolved, "%s", script);
-    char *slash = strrchr(resolved, '/');
-    if (slash == NULL)
-        return PyUnicode_FromString("");
-    slash[slash == resolved] = 0;
-    return PyUnicode_DecodeFSDefault(resolved);
-}
-
-static PyObject *working_folder(void)
-{
-    char folder[PATH_MAX];
-
-    return PyUnicode_DecodeFSDefault(getcwd(folder, sizeof folder) != NULL ? folder : "");
-}
-
-/* As python names it: made absolute, but neither links nor dots resolved. */
-static PyObject *name_of_script(const char *script)
-{
-    char folder[PATH_MAX];
-
-    if (script[0] == '/' || getcwd(folder, sizeof folder) == NULL)
-        return PyUnicode_DecodeFSDefault(script);
-    PyObject *start = PyUnicode_DecodeFSDefault(folder), *rest = PyUnicode_DecodeFSDefault(script);
-    PyObject *name = start != NULL && rest != NULL ? PyUnicode_FromFormat("%U/%U", start, rest)
-                                                   : NULL;
-    Py_XDECREF(start);
-    Py_XDECREF(rest);
-    return name;
-}
-
-/* A folder or archive that has its own importer is run by its __main__ (python FOLDER). */
-static bool is_importable(const char *path)
-{
-    PyObject *name = name_of_script(path);
-    PyObject *importer = name != NULL ? PyImport_GetImporter(name) : NULL;
-    bool found = importer != NULL && importer != Py_None;
-
-    Py_XDECREF(name);
-    Py_XDECREF(importer);
-    PyErr_Clear();
-    return found;
-}
-
-static bool set_path(const struct clp_run_options *options)
-{
-    PyObject *entry;
-
-    if (options->target_kind == CLP_TARGET_MODULE)
-        entry = working_folder();
-    else if (options->target_kind != CLP_TARGET_SCRIPT)
-        entry = PyUnicode_FromString("");
-    else if (is_importable(options->target))
-        entry = name_of_script(options->target);
-    else
-        entry = folder_of_script(options->target);
-    bool done = set_first_path(entry);
-    Py_XDECREF(entry);
-    return done;
-}
-
-/* ---- __main__ ---- */
-
-/* A fresh one, with what the interpreter gives its own: the one there belongs to the way in. */
-static bool make_main_module(void)
-{
-    PyObject *main = PyModule_New("__main__");
-    PyObject *importlib = PyImport_ImportModule("_frozen_importlib");
-    PyObject *loader = NULL, *builtins = NULL, *notes = NULL;
-    bool done = false;
-
-    if (importlib != NULL)
-        loader = PyObject_GetAttrString(importlib, "BuiltinImporter");
-    builtins = PyImport_ImportModule("builtins");
-    notes = PyDict_New();
-    if (main != NULL && loader != NULL && builtins != NULL && notes != NULL) {
-        PyObject *names = PyModule_GetDict(main);
-        done = PyDict_SetItemString(names, "__loader__", loader) == 0 &&
-#if PY_VERSION_HEX < 0x030E0000
-               PyDict_SetItemString(names, "__annotations__", notes) == 0 &&
-#endif
-               PyDict_SetItemString(names, "__builtins__", builtins) == 0 &&
-               PyDict_SetItemString(PyImport_GetModuleDict(), "__main__", main) == 0;
-    }
-    Py_XDECREF(main);
-    Py_XDECREF(importlib);
-    Py_XDECREF(loader);
-    Py_XDECREF(builtins);
-    Py_XDECREF(notes);
-    return done;
-}
-
-bool clp_program_prepare(const struct clp_run_options *options)
-{
-    return set_orig_argv(options) && set_argv(options) && set_path(options) && make_main_module();
-}
 
 /* ---- running ---- */
 
@@ -266,7 +73,7 @@ static bool set_main_file(PyObject *names, PyObject *file)
 static PyObject *fail_from_file(const char *script, PyObject *names)
 {
     FILE *file = fopen(script, "rbe");
-    PyObject *name = name_of_script(script);
+    PyObject *name = clp_program_name_of(script);
     PyObject *bytes = name != NULL ? PyUnicode_EncodeFSDefault(name) : NULL;
     PyObject *result = NULL;
 
@@ -336,7 +143,7 @@ static PyObject *run_script(const char *script, PyObject *names, struct clp_prog
     struct clp_mem mem = clp_mem_system();
     struct clp_buf source;
     struct clp_fault fault;
-    PyObject *file = name_of_script(script), *result = NULL;
+    PyObject *file = clp_program_name_of(script), *result = NULL;
 
     clp_buf_init(&source, &mem);
     if (file == NULL) {
@@ -475,20 +282,6 @@ static PyObject *run_command(const char *command, struct clp_program_hook hook,
 
 /* ---- how it ends ---- */
 
-/* The interpreter ends by SIGINT after finalising only if code that it ran itself was interrupted;
- * running a line of such code tells it. */
-static void tell_interrupted(void)
-{
-    PyObject *names = PyDict_New();
-    PyObject *result = NULL;
-
-    if (names != NULL && PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) == 0)
-        result = PyRun_String("raise KeyboardInterrupt", Py_file_input, names, names);
-    Py_XDECREF(result);
-    Py_XDECREF(names);
-    PyErr_Clear();
-}
-
 static void show_exception(struct clp_program_hook hook)
 {
     PyObject *type, *value, *trace;
@@ -502,44 +295,16 @@ static void show_exception(struct clp_program_hook hook)
         PyErr_Clear();
 }
 
-/* Takes wanted. Is the exception one of this very class, and its attribute this text or number? A program's own class
- * may do anything when it is asked. */
-static bool says(PyObject *exception, PyObject *class, const char *name, PyObject *wanted)
-{
-    PyObject *value = (PyObject *)Py_TYPE(exception) == class ? PyObject_GetAttrString(exception, name) : NULL;
-    bool plain = value != NULL && (PyUnicode_CheckExact(value) || PyLong_CheckExact(value));
-    bool same = plain && wanted != NULL && PyObject_RichCompareBool(value, wanted, Py_EQ) == 1;
-
-    PyErr_Clear();
-    Py_XDECREF(value);
-    Py_XDECREF(wanted);
-    return same;
-}
-
-/* What messages say of the exception that is set, and stays so. */
-static void describe_exception(struct clp_program_end *end)
-{
-    PyObject *type, *value, *trace;
-
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    end->refused_words = says(value, PyExc_SystemExit, "code", PyLong_FromLong(2));
-    end->lacks_profile = says(value, PyExc_NameError, "name", PyUnicode_FromString("profile"));
-    if (!PyErr_GivenExceptionMatches(type, PyExc_SystemExit) && PyType_Check(type))
-        (void)snprintf(end->exception, sizeof end->exception, "%s", ((PyTypeObject *)type)->tp_name);
-    PyErr_Restore(type, value, trace);
-}
-
 static int outcome_of_exception(struct clp_program_hook hook, struct clp_program_end *end)
 {
-    describe_exception(end);
+    clp_program_end_describe(end);
     if (PyErr_ExceptionMatches(PyExc_SystemExit))
         return -1;
     bool interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
     show_exception(hook);
     if (!interrupted)
         return 1;
-    tell_interrupted();
+    clp_program_end_tell_interrupted();
     return 130;
 }
 
@@ -569,7 +334,7 @@ static PyObject *run_target(const struct clp_run_options *options, struct clp_pr
     case CLP_TARGET_STDIN:
         return run_stdin(hook, end);
     default:
-        return is_importable(options->target)
+        return clp_program_is_importable(options->target)
                    ? run_module("__main__", false, hook, end)
                    : run_script(options->target, main_names(), hook, end);
     }
@@ -601,11 +366,11 @@ static PyObject *run_setup(const struct clp_run_options *options, struct clp_pro
                            struct clp_program_end *end)
 {
     PyObject *path = PySys_GetObject("path"); /* borrowed */
-    PyObject *folder = folder_of_script(options->setup), *result = NULL;
+    PyObject *folder = clp_program_folder_of(options->setup), *result = NULL;
 
-    if (folder != NULL && set_first_path(folder))
+    if (folder != NULL && clp_first_path_set(folder))
         result = run_script(options->setup, names_of_setup(), none, end);
-    if (result != NULL && path != NULL && PyList_Check(path) && has_first_path() &&
+    if (result != NULL && path != NULL && PyList_Check(path) && clp_first_path_is_used() &&
         !move_behind(path, folder))
         Py_CLEAR(result);
     Py_XDECREF(folder);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "reading.h"
 #include "../src/core/file.h"
+#include "../src/core/live_peek.h"
 #include "../src/core/pickle.h"
 #include "../src/core/shown.h"
 #include "../src/core/wire_reader.h"
 #include "../src/python/file_text.h"
-#include "liverun.h"
 #include "words.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static bool has_live(const char *path, double start, struct clp_mem *mem)
 
     clp_buf_init(&live, mem);
     clp_buf_add_format(&live, "%s.live", path);
-    bool found = clp_liverun_peek(clp_buf_text(&live), &header, NULL) && header.start > start;
+    bool found = clp_live_peek_at(clp_buf_text(&live), &header, NULL) && header.start > start;
     clp_buf_clear(&live);
     return found;
 }
@@ -83,7 +83,7 @@ void clp_reading_complain(const char *path, const struct clp_fault *fault, struc
 }
 
 void clp_reading_describe_live(const char *path, const struct clp_live_about *about,
-                            struct clp_buf *out)
+                               struct clp_buf *out)
 {
     clp_shown_add_text(out, path);
     clp_buf_add_format(out, ": process %llu %s", (unsigned long long)about->pid,

@@ -95,40 +95,34 @@ PyObject *clp_rendering_of(const struct clp_profile *profile, const struct clp_r
     return object;
 }
 
-/* False with an exception set. */
-static bool fill(PyObject *profiler, const struct clp_rendering *rendering,
-                 struct clp_profile *profile)
+bool clp_rendering_check(const struct clp_rendering *rendering)
 {
-    struct clp_fault fault;
+    if (format_named(rendering->format) == NULL)
+        return false;
+    if (!(rendering->unit > 0) || isinf(rendering->unit)) {
+        PyErr_SetString(PyExc_ValueError, "the unit must be a number of seconds above 0");
+        return false;
+    }
+    return true;
+}
 
-    if (rendering->bytes == NULL && clp_profiler_snapshot(profiler, profile) == CLP_OK &&
-        clp_profile_set_text(profile, &profile->meta.command, rendering->command) == CLP_OK)
+/* False with an exception set. */
+static bool fill(struct clp_profile *profile, const struct clp_rendering *rendering)
+{
+    struct clp_fault fault = {.status = CLP_NO_MEMORY};
+
+    if (rendering->bytes == NULL
+            ? clp_profile_set_text(profile, &profile->meta.command, rendering->command) == CLP_OK
+            : clp_wire_decode(rendering->bytes, (size_t)rendering->count, profile, &fault) == CLP_OK)
         return true;
-    if (rendering->bytes != NULL && clp_wire_decode(rendering->bytes, (size_t)rendering->count,
-                                                    profile, &fault) == CLP_OK)
-        return true;
-    if (rendering->bytes != NULL && fault.status != CLP_NO_MEMORY)
+    if (fault.status != CLP_NO_MEMORY)
         PyErr_SetString(PyExc_ValueError, "these are no bytes of a profile");
     else
         PyErr_NoMemory();
     return false;
 }
 
-PyObject *clp_rendering_make(PyObject *profiler, const struct clp_rendering *rendering)
+PyObject *clp_rendering_make(struct clp_profile *counted, const struct clp_rendering *rendering)
 {
-    struct clp_mem mem = clp_mem_system();
-    struct clp_profile profile;
-    PyObject *object = NULL;
-
-    if (format_named(rendering->format) == NULL)
-        return NULL; /* before anything is copied */
-    if (!(rendering->unit > 0) || isinf(rendering->unit)) {
-        PyErr_SetString(PyExc_ValueError, "the unit must be a number of seconds above 0");
-        return NULL;
-    }
-    clp_profile_init(&profile, &mem);
-    if (fill(profiler, rendering, &profile))
-        object = clp_rendering_of(&profile, rendering);
-    clp_profile_clear(&profile);
-    return object;
+    return fill(counted, rendering) ? clp_rendering_of(counted, rendering) : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a Profiler recorded up to now as a report or as a file, for Python to show or to write. */
+/* A profile as a report or as a file, for Python to show or to write. */
 #ifndef CLP_RENDERING_H
 #define CLP_RENDERING_H
 
@@ -19,10 +19,14 @@ struct clp_rendering {
     const char *folder;
 };
 
-/* A new reference; ValueError for another format, or for "mp" without memory. */
-PyObject *clp_rendering_make(PyObject *profiler, const struct clp_rendering *rendering);
+/* Before anything is counted or copied: are there such a format and such a unit? False with ValueError set. */
+bool clp_rendering_check(const struct clp_rendering *rendering);
 
-/* Renders a profile as clp_rendering_make does; `command` is not looked at. */
+/* Renders what was counted, which gets the command; or, into this empty profile, the `bytes`. A new reference;
+ * ValueError when they are none of a profile, and for "mp" without memory. */
+PyObject *clp_rendering_make(struct clp_profile *counted, const struct clp_rendering *rendering);
+
+/* Renders a profile as clp_rendering_make does; `command` and `bytes` are not looked at. */
 PyObject *clp_rendering_of(const struct clp_profile *profile, const struct clp_rendering *rendering);
 
 #endif

@@ -7,23 +7,30 @@
 #include "calls.h"
 #include "childmain.h"
 #include "children.h"
+#include "chosen.h"
 #include "config.h"
-#include "family.h"
 #include "finish.h"
+#include "first_path.h"
+#include "imports.h"
 #include "interpreter.h"
 #include "leakrun.h"
 #include "mmem.h"
+#include "naming.h"
 #include "nativerun.h"
+#include "option.h"
+#include "options.h"
+#include "output.h"
 #include "program.h"
-#include <errno.h>
+#include "program_sys.h"
+#include "recording.h"
+#include "session.h"
+#include "timeline.h"
+#include "words.h"
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const char me[] = CLP_RUN_NAME;
-
-#define FAR_DESCRIPTOR 200 /* far from the numbers that the program's own files get */
 
 /* kernprof finds scripts on PATH too. */
 static void find_script(struct clp_run *run)
@@ -47,47 +54,6 @@ static void find_script(struct clp_run *run)
         }
         path += length + (path[length] == ':');
     }
-}
-
-/* A text has no name of its own. */
-static bool is_text(const struct clp_run_options *options)
-{
-    return options->target_kind == CLP_TARGET_CODE || options->target_kind == CLP_TARGET_STDIN;
-}
-
-static void add_name_of_program(struct clp_buf *out, const struct clp_run_options *options)
-{
-    const char *slash = strrchr(options->target, '/');
-
-    if (is_text(options))
-        clp_buf_add_format(out, "kernprof-%s", options->target_kind == CLP_TARGET_CODE ? "command" : "stdin");
-    else
-        clp_buf_add_text(out, slash != NULL ? slash + 1 : options->target);
-}
-
-/* -o - */
-static bool goes_to_output(const struct clp_run_options *options)
-{
-    return options->outfile != NULL && strcmp(options->outfile, "-") == 0;
-}
-
-/* Absolute, because the program may change its working directory. */
-static void name_outfile(struct clp_run *run)
-{
-    const char *name = goes_to_output(&run->options) ? NULL : run->options.outfile;
-    char folder[PATH_MAX];
-
-    if ((name == NULL || name[0] != '/') && getcwd(folder, sizeof folder) != NULL)
-        clp_buf_add_format(&run->outfile, "%s/", folder);
-    if (name != NULL) {
-        clp_naming_add_pattern(&run->outfile, name);
-        return;
-    }
-    add_name_of_program(&run->outfile, &run->options);
-    clp_naming_add_rank(&run->outfile);
-    clp_buf_add_text(&run->outfile, run->options.line_by_line ? ".lprof" : ".prof");
-    if (is_text(&run->options)) /* one run's file is not to take the place of another's */
-        clp_naming_make_own(&run->outfile);
 }
 
 static PyObject *print_and_exit(struct clp_run *run, void (*print)(const char *, struct clp_buf *))
@@ -131,7 +97,7 @@ static void begin_threads(const struct clp_run *run)
 
     if (!options->line_by_line || !options->threads)
         return;
-    clp_profiler_name_threads(run->profiler);
+    clp_profiler_name_threads(run->recording.profiler);
     if (options->verbosity >= 0 && (options->heap != NULL || clp_leakrun_wanted(options)))
         clp_words_complain(me, "--threads: what --heap and --leaks find is told of all threads "
                                "together, in tables without a thread's name");
@@ -141,34 +107,28 @@ static void begin_threads(const struct clp_run *run)
 static bool start_profiler(struct clp_run *run, PyObject *profiler_type)
 {
     const struct clp_run_options *options = &run->options;
+    struct clp_recording *recording = &run->recording;
 
-    if (options->line_by_line)
-        run->profiler = clp_leakrun_profiler(profiler_type, options);
-    else
-        run->profiler = clp_calls_new();
-    return run->profiler != NULL && (!options->line_by_line || options->verbosity < 1 ||
-                                     clp_profiler_note_left_out(run->profiler));
+    recording->quiet = options->verbosity < 0;
+    recording->profiler =
+        options->line_by_line ? clp_leakrun_profiler(profiler_type, options) : clp_calls_new();
+    return recording->profiler != NULL && (!options->line_by_line || options->verbosity < 1 ||
+                                           clp_profiler_note_left_out(recording->profiler));
 }
 
-static void begin_live(struct clp_run *run)
+static void begin_live(struct clp_run *run, bool is_server)
 {
     struct clp_buf command;
 
-    clp_profiler_note_destination(run->profiler, clp_buf_text(&run->outfile));
+    clp_profiler_note_destination(run->recording.profiler, clp_buf_text(&run->recording.outfile));
     clp_buf_init(&command, &run->mem);
-    clp_finish_add_command(run, &command);
-    clp_liverun_begin(&run->live, run->profiler,
-                      &(struct clp_liverun_wish){
-                          .program = me,
-                          .outfile = &run->outfile,
-                          .command = clp_buf_text(&command),
-                          .save_interval = run->profile_out < 0 ? run->options.output_interval : 0,
-                          .rights = run->rights,
-                          .family = run->family,
-                          .is_member = run->process == 0,
-                      });
-    if (run->live.live != NULL)
-        run->live.live->keeps = run->family.token != 0;
+    clp_run_add_command(run, &command);
+    clp_recording_begin(&run->recording,
+                        &(struct clp_recording_wish){
+                            .command = clp_buf_text(&command),
+                            .save_interval = run->profile_out < 0 ? run->options.output_interval : 0,
+                            .is_server = is_server,
+                        });
     clp_buf_clear(&command);
 }
 
@@ -178,14 +138,14 @@ static void begin_watch(struct clp_run *run)
     const struct clp_run_options *options = &run->options;
 
     if (options->timeline > 0)
-        clp_timeline_begin(&run->timeline, run->profiler, &run->watch,
+        clp_timeline_begin(&run->timeline, run->recording.profiler, &run->watch,
                            &(struct clp_timeline_wish){.program = me,
                                                        .interval = options->timeline,
                                                        .children = options->include_children});
     if (options->pdb_mmem > 0)
         clp_mmem_set(&run->watch, options->pdb_mmem);
     if (run->watch.look != NULL || run->watch.stop != NULL)
-        clp_profiler_set_watch(run->profiler, &run->watch);
+        clp_profiler_set_watch(run->recording.profiler, &run->watch);
 }
 
 static bool install_profiler(const struct clp_run *run)
@@ -194,7 +154,7 @@ static bool install_profiler(const struct clp_run *run)
 
     return !run->options.builtin ||
            (builtins != NULL &&
-            PyDict_SetItemString(builtins, "profile", run->profiler) == 0);
+            PyDict_SetItemString(builtins, "profile", run->recording.profiler) == 0);
 }
 
 /* Of a function profile no lines are selected; but line_profiler's own `profile` is the launcher's then,
@@ -204,31 +164,13 @@ static bool begin_choice(struct clp_run *run)
     struct clp_imports *imports = &run->chosen.imports;
 
     if (run->options.line_by_line)
-        return clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->profiler);
+        return clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->recording.profiler);
     if (!run->options.builtin)
         return true;
-    *imports = (struct clp_imports){.profiler = run->profiler, .selects_nothing = true};
+    *imports = (struct clp_imports){.profiler = run->recording.profiler, .selects_nothing = true};
     if (!clp_imports_watch(imports))
         return false;
     clp_imports_hand_over(imports);
-    return true;
-}
-
-/* -o -: the profile alone goes to standard output, and what the program prints to standard error. False with
- * SystemExit set. */
-static bool take_output(struct clp_run *run)
-{
-    if (isatty(STDOUT_FILENO))
-        return complain_and_exit("'-o -' writes the profile to standard output, which is a terminal; send it to "
-                                 "a file or a pipe: .. | clineprof -", 2) != NULL;
-    run->profile_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FAR_DESCRIPTOR);
-    if (run->profile_out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-        const struct clp_fault fault = {.status = CLP_IO, .os_error = errno};
-        clp_words_complain_of_place(me, NULL, &fault);
-        return clp_words_exit(1) != NULL;
-    }
-    if (run->options.output_interval > 0)
-        clp_words_complain(me, "-i: standard output gets the profile once, when the program ends");
     return true;
 }
 
@@ -241,7 +183,7 @@ static void silence(struct clp_run *run)
         return;
     (void)dup2(nothing, 1);
     if (run->options.verbosity < -2) {
-        run->standard_error = fcntl(2, F_DUPFD_CLOEXEC, FAR_DESCRIPTOR);
+        run->recording.standard_error = fcntl(2, F_DUPFD_CLOEXEC, CLP_FAR_DESCRIPTOR);
         (void)dup2(nothing, 2);
     }
     close(nothing);
@@ -276,20 +218,6 @@ static unsigned rights_of(const struct clp_run_options *options)
     return clp_file_rights(options->target_kind == CLP_TARGET_SCRIPT ? options->target : NULL);
 }
 
-/* A mistyped name ends the run before it begins; a disk that is full or read-only does not. */
-static bool goes_elsewhere(struct clp_run *run, const struct clp_fault *fault)
-{
-    static const int errors[] = {EROFS, EACCES, EPERM, ENOSPC, EDQUOT};
-
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        run->unwritable |= fault->os_error == errors[i];
-    if (run->unwritable)
-        clp_words_complain_format(me, "cannot write '%s': %s; the temporary folder gets the profile "
-                                      "at the end, and nothing is kept until then",
-                                  clp_buf_text(&run->outfile), clp_fault_text(fault));
-    return run->unwritable;
-}
-
 static bool has_ending(const char *name, const char *ending)
 {
     size_t bytes = strlen(name), more = strlen(ending);
@@ -302,29 +230,6 @@ static bool is_file(const char *path)
     struct stat about;
 
     return stat(path, &about) == 0 && S_ISREG(about.st_mode);
-}
-
-/* False with SystemExit set when it cannot be written to, and no other place will do. */
-static bool ready_outfile(struct clp_run *run)
-{
-    struct clp_fault fault;
-
-    name_outfile(run);
-    if (goes_to_output(&run->options))
-        return take_output(run);
-    if (run->options.outfile != NULL && has_ending(run->options.outfile, ".py") && is_file(run->options.outfile)) {
-        clp_words_complain_format(me, "'%s' is a program, and -o would write the profile over it",
-                                  run->options.outfile);
-        return clp_words_exit(2) != NULL;
-    }
-    if (clp_file_probe(clp_buf_text(&run->outfile), &fault) != CLP_OK &&
-        !goes_elsewhere(run, &fault)) {
-        clp_finish_complain_fault(run, "cannot write", clp_buf_text(&run->outfile), &fault);
-        return clp_words_exit(1) != NULL;
-    }
-    clp_file_clean(clp_buf_text(&run->outfile));
-    run->before = clp_naming_look(clp_buf_text(&run->outfile));
-    return true;
 }
 
 /* A profile in the place of the program? True when it was refused, with SystemExit set. */
@@ -359,6 +264,18 @@ static bool complain_of_no_program(const struct clp_run *run)
     return clp_words_exit(2) != NULL;
 }
 
+/* A program in the place of the profile? True when it was refused, with SystemExit set. */
+static bool refuse_outfile(const struct clp_run_options *options)
+{
+    const char *name = options->outfile;
+
+    if (name == NULL || !has_ending(name, ".py") || !is_file(name))
+        return false;
+    clp_words_complain_format(me, "'%s' is a program, and -o would write the profile over it", name);
+    (void)clp_words_exit(2);
+    return true;
+}
+
 /* False with SystemExit set when there is nothing to run. */
 static bool ready_to_run(struct clp_run *run)
 {
@@ -368,10 +285,10 @@ static bool ready_to_run(struct clp_run *run)
         return complain_and_exit("--pdb-mmem reads memory with every line, which --no-memory (or "
                                  "--memory off) switches off; give one of them", 2) != NULL;
     find_script(run);
-    if (refuse_profile(&run->options))
+    if (refuse_profile(&run->options) || refuse_outfile(&run->options))
         return false;
-    run->rights = rights_of(&run->options);
-    if (!ready_outfile(run))
+    run->recording.rights = rights_of(&run->options);
+    if (!clp_output_ready(run))
         return false;
     if (!run->options.line_by_line)
         say_left_out(run);
@@ -391,14 +308,14 @@ static bool know(void *data, PyObject *file, const char *text, size_t bytes)
 {
     const struct clp_run *run = data;
 
-    return !run->options.line_by_line || clp_profiler_know(run->profiler, file, text, bytes);
+    return !run->options.line_by_line || clp_profiler_know(run->recording.profiler, file, text, bytes);
 }
 
 static bool begin(void *data)
 {
     const struct clp_run *run = data;
 
-    return run->options.builtin || clp_calls_enable(run->profiler);
+    return run->options.builtin || clp_calls_enable(run->recording.profiler);
 }
 
 static void pause_recording(void *data)
@@ -406,7 +323,7 @@ static void pause_recording(void *data)
     const struct clp_run *run = data;
 
     if (!run->options.line_by_line)
-        clp_calls_disable(run->profiler);
+        clp_calls_disable(run->recording.profiler);
 }
 
 /* How the interpreter ends: NULL with SystemExit set, or None. */
@@ -432,11 +349,11 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
     if (!install_profiler(run) || !clp_finish_at_exit(run))
         return complain_of_exception(1);
     if (run->options.line_by_line && !run->unwritable)
-        begin_live(run);
+        begin_live(run, false);
     begin_threads(run);
     if (run->options.line_by_line)
         begin_watch(run);
-    if (!begin_choice(run) || (run->family.token != 0 && !clp_children_begin(run)))
+    if (!begin_choice(run) || (run->recording.family.token != 0 && !clp_children_begin(&run->recording, &run->words)))
         return complain_of_exception(1);
     run->end = clp_program_run(
         &run->options, (struct clp_program_hook){prepare, know, begin, pause_recording, run});
@@ -495,26 +412,18 @@ static bool keep_path(struct clp_run *run)
     return run->start_path != NULL || !PyErr_Occurred();
 }
 
-/* NULL with an exception set. */
-static struct clp_run *new_run(PyObject *words)
-{
-    struct clp_run *run = clp_run_new(me);
-
-    return run != NULL && clp_words_init(&run->words, words) ? run : NULL;
-}
-
 PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
 {
-    struct clp_run *run = new_run(words);
+    struct clp_run *run = clp_run_new(words);
 
-    if (run == NULL || !clp_program_leave_folder())
+    if (run == NULL || !clp_first_path_leave())
         return NULL;
     run->process = clp_identity_self();
     if (!read_options(run) || !clp_nativerun_ready(&run->options) || !ready_to_run(run))
         return NULL;
     if (run->options.line_by_line && run->options.child_processes)
-        run->family = clp_run_id_new();
-    run->is_first = true;
+        run->recording.family = clp_run_id_new();
+    run->recording.is_first = true;
     return keep_path(run) ? run_program(run, profiler_type) : NULL;
 }
 
@@ -588,38 +497,46 @@ static bool join(struct clp_run *run, PyObject *profiler_type, bool is_server)
         return false;
     leave_to_family(&run->options);
     find_script(run);
-    run->rights = rights_of(&run->options);
+    run->recording.rights = rights_of(&run->options);
     if (!start_profiler(run, profiler_type) || !install_profiler(run) || !clp_finish_at_exit(run))
         return false;
-    begin_live(run);
-    if (is_server && run->live.live != NULL)
-        clp_live_set_name(run->live.live, CLP_FAMILY_SERVER);
-    return begin_choice(run) && clp_childmain_watch(&run->chosen) && clp_children_begin(run);
+    begin_live(run, is_server);
+    return begin_choice(run) && clp_childmain_watch(&run->chosen) && clp_children_begin(&run->recording, &run->words);
+}
+
+/* Names on the command line are seen from the folder where the first process began. */
+static bool join_from(struct clp_run *run, const char *folder, PyObject *profiler_type, bool is_server)
+{
+    int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool there = here >= 0 && chdir(folder) == 0;
+    bool done = join(run, profiler_type, is_server);
+
+    if (there && fchdir(here) != 0)
+        done = false;
+    if (here >= 0)
+        close(here);
+    return done;
 }
 
 PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)
 {
     PyObject *words, *folder, *outfile;
     const char *family;
-    struct clp_run *run;
+    bool done = false;
     int is_server;
 
     if (!PyArg_ParseTuple(arguments, "sO&O&O!p:join", &family, PyUnicode_FSConverter, &outfile,
-                          PyUnicode_FSConverter, &folder, &PyList_Type, &words, &is_server) ||
-        (run = new_run(words)) == NULL)
+                          PyUnicode_FSConverter, &folder, &PyList_Type, &words, &is_server))
         return NULL;
-    int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    clp_buf_add_text(&run->outfile, PyBytes_AS_STRING(outfile));
-    /* names on the command line are seen from where the first process began */
-    bool there = here >= 0 && chdir(PyBytes_AS_STRING(folder)) == 0;
-    bool done = clp_run_id_parse(family, &run->family) && join(run, profiler_type, is_server);
-    if (there && fchdir(here) != 0)
-        done = false;
-    if (!done && !PyErr_Occurred())
-        PyErr_Format(PyExc_RuntimeError, "the process cannot take part in the run '%s'", family);
-    if (here >= 0)
-        close(here);
+    struct clp_run *run = clp_run_new(words);
+    if (run != NULL) {
+        clp_buf_add_text(&run->recording.outfile, PyBytes_AS_STRING(outfile));
+        done = clp_run_id_parse(family, &run->recording.family) &&
+               join_from(run, PyBytes_AS_STRING(folder), profiler_type, is_server);
+    }
     Py_DECREF(outfile);
     Py_DECREF(folder);
+    if (!done && !PyErr_Occurred())
+        PyErr_Format(PyExc_RuntimeError, "the process cannot take part in the run '%s'", family);
     return done ? Py_NewRef(Py_None) : NULL;
 }

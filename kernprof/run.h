@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The two command lines behind their doors: `words` is a list of str, words[0] being the name or
- * path the program was called by. Both end by SystemExit: NULL with an exception set. */
+/* The command line of ckernprof: `words` is a list of str, words[0] being the name or path the program was
+ * called by. It ends by SystemExit: NULL with an exception set. */
 #ifndef CLP_RUN_H
 #define CLP_RUN_H
 
@@ -13,9 +13,6 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words);
 /* interpreter(words, active, usual): the path of the one that this command line wants
  * (clp_interpreter_find); `usual` where the command line is wrong or runs nothing. */
 PyObject *clp_run_interpreter(PyObject *module, PyObject *arguments);
-
-/* clineprof: prints profiles. */
-PyObject *clp_view_main(PyObject *words);
 
 /* join(family, outfile, folder, words, is_server): this process, which a program under ckernprof has
  * started, takes part in its run: `words` is the command line of that, `family` its name (clp_run_id), `folder`

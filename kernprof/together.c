@@ -7,35 +7,34 @@
 #include "../src/python/setup.h"
 #include "children.h"
 #include "family.h"
+#include "naming.h"
+#include "recording.h"
 #include <unistd.h>
 
-struct together {
-    struct clp_run *run;   /* lives as long as the process */
-    struct clp_buf summed; /* files whose content was gathered */
-};
-
 /* One in a process, as there is one live file. */
-static struct together here;
+static struct {
+    struct clp_mem mem;
+    struct clp_recording recording; /* its program is NULL: there is none yet */
+    struct clp_buf summed;          /* files whose content was gathered */
+} here;
 
 static PyObject *leave(PyObject *capsule, PyObject *nothing)
 {
     (void)capsule, (void)nothing;
-    clp_children_leave(here.run);
+    clp_children_leave(&here.recording);
     Py_RETURN_NONE;
 }
 
 /* Of this process and of those that have ended. */
 static clp_status fill(struct clp_profile *profile, const char *command)
 {
-    clp_status status = clp_profiler_snapshot(here.run->profiler, profile);
+    clp_status status = clp_profiler_snapshot(here.recording.profiler, profile);
 
     clp_buf_clear(&here.summed);
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &profile->meta.command, command);
     if (status == CLP_OK)
-        status = clp_family_add(here.run, profile, &here.summed);
-    if (status == CLP_OK && !here.run->is_first)
-        status = clp_family_add_first(here.run, profile, &here.summed);
+        status = clp_family_add(&here.recording, profile, &here.summed);
     return status;
 }
 
@@ -64,7 +63,7 @@ static PyObject *gather(PyObject *capsule, PyObject *command)
     if (text == NULL)
         return NULL;
     struct clp_own_work work = clp_own_work_begin(recorder);
-    clp_profile_init(&profile, &here.run->mem);
+    clp_profile_init(&profile, &here.mem);
     if (fill(&profile, text) != CLP_OK)
         PyErr_NoMemory();
     else
@@ -81,11 +80,9 @@ static PyObject *end(PyObject *capsule, PyObject *written)
     (void)capsule;
     if (is_written < 0)
         return NULL;
-    clp_profiler_stop(here.run->profiler); /* whose counters lie in the file */
-    clp_liverun_end(&here.run->live, here.run->program, is_written != 0);
-    here.run->live.live = NULL;
-    if (is_written)
-        clp_family_remove(&here.summed);
+    clp_profiler_stop(here.recording.profiler); /* whose counters lie in the file */
+    clp_family_end(&here.recording, &here.summed, is_written != 0);
+    here.recording.live.live = NULL;
     Py_RETURN_NONE;
 }
 
@@ -95,42 +92,41 @@ static PyMethodDef methods[] = {
     {"end", end, METH_O, NULL},
 };
 
-static void begin(struct clp_run *run, const char *command, bool is_server, bool own_name)
+/* `family`: of the process that was first; "" makes this one the first. */
+static void begin(PyObject *profiler, const char *outfile, unsigned rights, const char *family,
+                  const struct clp_recording_wish *wish)
 {
-    here.run = run;
-    clp_buf_init(&here.summed, &run->mem);
-    run->leaves_running = true;
-    if (run->is_first)
-        clp_file_clean(clp_buf_text(&run->outfile));
-    clp_liverun_begin(&run->live, run->profiler,
-                      &(struct clp_liverun_wish){.program = run->program,
-                                                 .outfile = &run->outfile,
-                                                 .own_name = own_name,
-                                                 .command = command,
-                                                 .rights = run->rights,
-                                                 .family = run->family,
-                                                 .is_member = !run->is_first});
-    if (run->live.live == NULL)
-        return;
-    run->live.live->keeps = true;
-    if (is_server)
-        clp_live_set_name(run->live.live, CLP_FAMILY_SERVER);
+    struct clp_recording *recording = &here.recording;
+
+    here.mem = clp_mem_system();
+    clp_buf_init(&here.summed, &here.mem);
+    clp_recording_init(recording, "clineprof", &here.mem);
+    recording->profiler = Py_NewRef(profiler);
+    recording->rights = rights;
+    recording->leaves_running = true;
+    recording->is_first = !clp_run_id_parse(family, &recording->family);
+    if (recording->is_first)
+        recording->family = clp_run_id_new();
+    clp_buf_add_text(&recording->outfile, outfile);
+    if (recording->is_first)
+        clp_file_clean(outfile);
+    clp_recording_begin(recording, wish);
 }
 
 /* The names, the callbacks and the methods. Owned. */
-static PyObject *functions_of(struct clp_run *run)
+static PyObject *functions_of(struct clp_recording *recording)
 {
     struct clp_buf family;
 
-    clp_buf_init(&family, &run->mem);
-    clp_run_id_add(&family, run->family);
-    PyObject *names = Py_BuildValue("(NNs)", PyUnicode_DecodeFSDefault(clp_buf_text(&run->outfile)),
-                                    PyUnicode_DecodeFSDefault(clp_buf_text(&run->live.path)),
+    clp_buf_init(&family, &here.mem);
+    clp_run_id_add(&family, recording->family);
+    PyObject *names = Py_BuildValue("(NNs)", PyUnicode_DecodeFSDefault(clp_buf_text(&recording->outfile)),
+                                    PyUnicode_DecodeFSDefault(clp_buf_text(&recording->live.path)),
                                     clp_buf_text(&family));
     clp_buf_clear(&family);
 
-    PyObject *callbacks = clp_children_callbacks(run);
-    PyObject *own = clp_children_methods(methods, sizeof methods / sizeof *methods, run);
+    PyObject *callbacks = clp_children_callbacks(recording);
+    PyObject *own = clp_children_methods(methods, sizeof methods / sizeof *methods, recording);
     PyObject *both = callbacks != NULL && own != NULL ? PySequence_Concat(callbacks, own) : NULL;
     PyObject *all = names != NULL && both != NULL ? PySequence_Concat(names, both) : NULL;
 
@@ -143,32 +139,23 @@ static PyObject *functions_of(struct clp_run *run)
 
 PyObject *clp_together_begin(PyObject *module, PyObject *arguments)
 {
+    struct clp_recording_wish wish = {0};
     PyObject *profiler, *outfile;
-    const char *command, *family;
+    const char *family;
     unsigned rights;
-    struct clp_run *run;
     int is_server, own_name;
 
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OO&Ipssp:together", &profiler, PyUnicode_FSConverter, &outfile,
-                          &rights, &own_name, &family, &command, &is_server))
+                          &rights, &own_name, &family, &wish.command, &is_server))
         return NULL;
-    if (here.run != NULL || !clp_profiler_may_go_live(profiler)) {
-        Py_DECREF(outfile);
-        Py_RETURN_NONE;
-    }
-    run = clp_run_new("clineprof");
-    if (run != NULL) {
-        run->profiler = Py_NewRef(profiler);
-        run->rights = rights;
-        run->is_first = !clp_run_id_parse(family, &run->family);
-        if (run->is_first)
-            run->family = clp_run_id_new();
-        clp_buf_add_text(&run->outfile, PyBytes_AS_STRING(outfile));
-        begin(run, command, is_server, own_name);
-    }
+    wish.own_name = own_name;
+    wish.is_server = is_server;
+    bool may_begin = here.recording.program == NULL && clp_profiler_may_go_live(profiler);
+    if (may_begin)
+        begin(profiler, PyBytes_AS_STRING(outfile), rights, family, &wish);
     Py_DECREF(outfile);
-    if (run == NULL)
-        return NULL;
-    return run->live.live != NULL ? functions_of(run) : Py_NewRef(Py_None);
+    if (!may_begin || here.recording.live.live == NULL)
+        Py_RETURN_NONE;
+    return functions_of(&here.recording);
 }

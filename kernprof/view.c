@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* The viewer: reads profiles, sums them, prints the report. */
+#include "view.h"
 #include "byprocess.h"
 #include "commands.h"
 #include "config.h"
 #include "diff.h"
 #include "export.h"
+#include "first_path.h"
 #include "folding.h"
 #include "merge.h"
+#include "option.h"
+#include "option_use.h"
 #include "options.h"
-#include "program.h"
 #include "reading.h"
 #include "recover.h"
-#include "run.h"
 #include "show.h"
 #include "top.h"
 #include "words.h"
@@ -247,7 +249,7 @@ static bool configure(PyObject *list, struct clp_view_options *options, struct c
     bool done = true;
 
     clp_view_options_init(&line);
-    if (!clp_program_leave_folder() || !clp_words_init(&words, list))
+    if (!clp_first_path_leave() || !clp_words_init(&words, list))
         return false;
     clp_buf_init(&error, mem);
     if (clp_view_options_parse(words.count, words.items, &line, &error) && line.file_count != 0 &&
@@ -266,7 +268,7 @@ static bool configure(PyObject *list, struct clp_view_options *options, struct c
  * exception set. */
 static int run_in_python(const char *name, PyObject *words)
 {
-    PyObject *module = clp_program_leave_folder() ? PyImport_ImportModule(name) : NULL;
+    PyObject *module = clp_first_path_leave() ? PyImport_ImportModule(name) : NULL;
     PyObject *code = module != NULL ? PyObject_CallMethod(module, "main", "O", words) : NULL;
     int value = code != NULL ? (int)PyLong_AsLong(code) : -1;
 

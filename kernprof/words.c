@@ -83,6 +83,31 @@ void clp_words_add_quoted(struct clp_buf *out, const char *word)
     clp_buf_add_text(out, "'");
 }
 
+bool clp_words_add_quoted_text(struct clp_buf *out, PyObject *text)
+{
+    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+
+    if (bytes != NULL)
+        clp_words_add_quoted(out, PyBytes_AS_STRING(bytes));
+    Py_XDECREF(bytes);
+    return bytes != NULL;
+}
+
+PyObject *clp_words_quoted(PyObject *module, PyObject *text)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf quoted;
+    PyObject *made = NULL;
+
+    (void)module;
+    clp_buf_init(&quoted, &mem);
+    if (clp_words_add_quoted_text(&quoted, text))
+        made = quoted.failed ? PyErr_NoMemory()
+                             : PyUnicode_FromStringAndSize(clp_buf_text(&quoted), (Py_ssize_t)quoted.used);
+    clp_buf_clear(&quoted);
+    return made;
+}
+
 static void flush(const char *name)
 {
     PyObject *stream = PySys_GetObject(name); /* borrowed */

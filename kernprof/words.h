@@ -45,6 +45,13 @@ void clp_words_complain_format(const char *name, const char *format, ...) CLP_PR
 /* Appends one word as a shell would take it. */
 void clp_words_add_quoted(struct clp_buf *out, const char *word);
 
+/* The same of a str, in UTF-8, which a command line may not be: what is none is shown as \udcNN. False with an
+ * exception set. */
+bool clp_words_add_quoted_text(struct clp_buf *out, PyObject *text);
+
+/* quoted(text): as clp_words_add_quoted_text, a new str. NULL with an exception set. */
+PyObject *clp_words_quoted(PyObject *module, PyObject *text);
+
 /* Raises SystemExit(code); NULL. */
 PyObject *clp_words_exit(int code);
 

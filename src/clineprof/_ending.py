@@ -32,7 +32,7 @@ def content(profiler):
 
 
 def _command():
-    return " ".join(map(_quoted, sys.argv)).encode("utf-8", "backslashreplace").decode()
+    return " ".join(map(_boot.core().quoted, sys.argv))
 
 
 class Ending:
@@ -158,7 +158,7 @@ class Ending:
                 told += "Wrote profile results to %s\n" % _boot.shown(path)
             if path and path.endswith(".lprof"):
                 told += "To view details run:\n%s\n" % _boot.shown("%s -%stmz %s" % (
-                    _viewer(), "r" * _has_rich(), _quoted(path)))
+                    _viewer(), "r" * _has_rich(), _boot.core().quoted(path)))
         _print(told)
 
     def files(self):
@@ -345,7 +345,7 @@ def _is_worker():
 
 def _viewer():
     """The command. What PyInstaller and its like have frozen is no interpreter that could be it."""
-    return "clineprof" if getattr(sys, "frozen", False) else _quoted(sys.executable) + " -m clineprof"
+    return "clineprof" if getattr(sys, "frozen", False) else _boot.core().quoted(sys.executable) + " -m clineprof"
 
 
 def _has_rich():
@@ -354,9 +354,3 @@ def _has_rich():
     except ImportError:
         return False
     return True
-
-
-def _quoted(word):
-    import shlex
-
-    return shlex.quote(word)

@@ -2,7 +2,6 @@
 """pytest --clineprof: a profile of the whole session. Under pytest-xdist each worker makes one, in a
 folder of the controller's, which adds them up."""
 import os
-import shlex
 import shutil
 import tempfile
 
@@ -58,7 +57,7 @@ class _Session:
     def bytes(self):
         """The profile as a file holds it."""
         words = map(str, self.config.invocation_params.args)
-        return self.profiler.render("lprof", command="-m pytest " + " ".join(map(shlex.quote, words)))
+        return self.profiler.render("lprof", command="-m pytest " + " ".join(map(_boot.core().quoted, words)))
 
     def close(self):
         """The functions get their own code back."""

@@ -78,6 +78,25 @@ clp_status clp_file_read(const char *path, size_t limit, struct clp_buf *out,
     return status;
 }
 
+bool clp_file_peek(int fd, void *bytes, size_t count)
+{
+    return pread(fd, bytes, count, 0) == (ssize_t)count;
+}
+
+bool clp_file_peek_at(const char *path, void *bytes, size_t count, uint32_t *owner)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (owner != NULL ? O_NOFOLLOW : 0));
+    struct stat about;
+
+    if (fd < 0)
+        return false;
+    bool done = clp_file_peek(fd, bytes, count) && fstat(fd, &about) == 0;
+    if (done && owner != NULL)
+        *owner = about.st_uid;
+    close(fd);
+    return done;
+}
+
 /* ---- the place of a file to be written ---- */
 
 struct place {

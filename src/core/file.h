@@ -12,6 +12,11 @@
 clp_status clp_file_read(const char *path, size_t limit, struct clp_buf *out,
                          struct clp_fault *fault);
 
+/* Reads the first `count` bytes of a file that is open, or of the one at the path, for which nothing is waited.
+ * Where its owner is asked for (`owner` is not NULL) links are not followed. False when it has fewer. */
+bool clp_file_peek(int fd, void *bytes, size_t count);
+bool clp_file_peek_at(const char *path, void *bytes, size_t count, uint32_t *owner);
+
 /* What a file made from this one may be at most, since it holds a part of what is in it: its own rights to
  * read and write. Its group's only where we have the same group; its owner's always both. A file that only
  * its owner may read, when the path is NULL or of no plain file. */

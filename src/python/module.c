@@ -4,17 +4,15 @@
 #include "../../kernprof/load.h"
 #include "../../kernprof/memory.h"
 #include "../../kernprof/places.h"
-#include "../../kernprof/rendering.h"
 #include "../../kernprof/run.h"
 #include "../../kernprof/selection.h"
 #include "../../kernprof/together.h"
+#include "../../kernprof/view.h"
 #include "../../kernprof/words.h"
 #include "../core/shown.h"
 #include "../core/version.h"
 #include "hooks.h"
-#include "own_work.h"
 #include "profiler.h"
-#include "profiler_object.h"
 #include "profiler_run.h"
 #include "setup.h"
 #include "tracers.h"
@@ -115,91 +113,6 @@ static PyObject *module_checkpoint(PyObject *module, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
-/* ---- what a Profiler has counted, as Python objects ---- */
-
-static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
-{
-    struct clp_mem mem = clp_mem_system();
-    struct clp_profile profile;
-    PyObject *dict = NULL;
-
-    (void)nothing;
-    if (!clp_window_is_there(&clp_profiler_of(self)->window))
-        return NULL;
-    struct clp_recorder *recorder = clp_profiler_of(self)->window.recorder;
-    struct clp_own_work work = clp_own_work_begin(recorder);
-    clp_profile_init(&profile, &mem);
-    if (clp_profiler_snapshot(self, &profile) == CLP_OK)
-        dict = clp_load_dict(&profile);
-    else
-        PyErr_NoMemory();
-    clp_profile_clear(&profile);
-    clp_own_work_end(recorder, work);
-    return dict;
-}
-
-static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *keywords)
-{
-    static char *names[] = {"format", "unit", "skip_zero", "command", "sort", "details",
-                            "summarize", "memory", "marked", "folder", "of", NULL};
-    struct clp_rendering rendering = {
-        .unit = 1e-6, .command = "", .details = true, .memory = true};
-
-    if (!PyArg_ParseTupleAndKeywords(
-            arguments, keywords, "s|dps$pppppzy#:render", names, &rendering.format, &rendering.unit,
-            &rendering.skip_zero, &rendering.command, &rendering.sort, &rendering.details,
-            &rendering.summarize, &rendering.memory, &rendering.marked, &rendering.folder,
-            &rendering.bytes, &rendering.count))
-        return NULL;
-    if (!clp_window_is_there(&clp_profiler_of(self)->window))
-        return NULL;
-    struct clp_recorder *recorder = clp_setup_recorder();
-    struct clp_own_work work = clp_own_work_begin(recorder);
-    PyObject *rendered = clp_rendering_make(self, &rendering);
-    clp_own_work_end(recorder, work);
-    return rendered;
-}
-
-/* Methods of the type Profiler, which knows none of the formats. */
-static PyMethodDef result_methods[] = {
-    {"render", CLP_C_FUNCTION(profiler_render), METH_VARARGS | METH_KEYWORDS,
-     "render(format, unit=1e-06, skip_zero=False, command='', *, sort=False, details=True,\n"
-     "       summarize=False, memory=True, marked=False, folder=None, of=None)\n--\n\n"
-     "What was recorded so far: 'text', the report, times in units of so many seconds; 'mp',\n"
-     "memory_profiler's table; 'lprof' and 'line_profiler', the bytes of such a file.\n"
-     "skip_zero: without functions that never ran. command: what ran, for readers of the file.\n"
-     "Of the report, sort: the slowest function last; details: with the tables; summarize: a line\n"
-     "for each function at the end; memory: with its columns; marked: for clineprof._rich; folder:\n"
-     "file names under it are relative to it. of: the bytes of a .lprof file, to render instead.\n"
-     "ValueError for another format, or for 'mp' when memory was not read."},
-    {"snapshot", profiler_snapshot, METH_NOARGS,
-     "snapshot()\n--\n\nWhat was counted so far, as a dict; clineprof.Profile makes more of it. Times are\n"
-     "nanoseconds, memory is bytes. May be called at any time, from any thread; what runs is included\n"
-     "up to now, and nothing changes by it.\nMemoryError."},
-};
-
-#define RESULT_METHODS (sizeof result_methods / sizeof *result_methods)
-
-static bool add_method(PyObject *type, PyMethodDef *method)
-{
-    PyObject *descriptor = PyDescr_NewMethod((PyTypeObject *)type, method);
-    bool done = descriptor != NULL && PyObject_SetAttrString(type, method->ml_name, descriptor) == 0;
-
-    Py_XDECREF(descriptor);
-    return done;
-}
-
-/* Owned; NULL with an exception set. */
-static PyObject *make_profiler_type(PyObject *module)
-{
-    PyObject *type = clp_profiler_make_type(module);
-
-    for (size_t i = 0; type != NULL && i < RESULT_METHODS; i++)
-        if (!add_method(type, &result_methods[i]))
-            Py_CLEAR(type);
-    return type;
-}
-
 /* ---- the module ---- */
 
 static PyMethodDef module_methods[] = {
@@ -237,6 +150,8 @@ static PyMethodDef module_methods[] = {
      "the content of an .lprof file."},
     {"shown", module_shown, METH_O,
      "shown(text)\n--\n\nThe text on one line, without power over a terminal."},
+    {"quoted", clp_words_quoted, METH_O,
+     "quoted(text)\n--\n\nThe text as one word of a shell's command line."},
     {"print", module_print, METH_O,
      "print(text)\n--\n\nTo standard output, past sys.stdout, behind what is in its buffer. A reader that\n"
      "has gone is no error."},
@@ -278,7 +193,7 @@ static void load_opcode(void)
 static int module_exec(PyObject *module)
 {
     load_opcode();
-    bool done = add_type(module, "Profiler", make_profiler_type(module)) &&
+    bool done = add_type(module, "Profiler", clp_profiler_make_type(module)) &&
                 add_type(module, "Selection", clp_selection_make_type(module)) &&
                 add_type(module, "Sampler", clp_memory_make_type(module)) &&
                 PyModule_AddStringConstant(module, "__version__", CLP_VERSION) == 0;

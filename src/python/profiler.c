@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler.h"
+#include "../../kernprof/load.h"
+#include "../../kernprof/rendering.h"
 #include "heap_table.h"
 #include "own_work.h"
 #include "prepare.h"
@@ -378,6 +380,67 @@ static PyObject *profiler_after_fork(PyObject *self, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
+static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    PyObject *dict = NULL;
+
+    (void)nothing;
+    if (window_of(self) == NULL)
+        return NULL;
+    struct clp_recorder *recorder = clp_profiler_of(self)->window.recorder;
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    clp_profile_init(&profile, &mem);
+    if (clp_profiler_snapshot(self, &profile) == CLP_OK)
+        dict = clp_load_dict(&profile);
+    else
+        PyErr_NoMemory();
+    clp_profile_clear(&profile);
+    clp_own_work_end(recorder, work);
+    return dict;
+}
+
+/* What it has counted so far, unless other bytes are wished for. */
+static PyObject *render(PyObject *self, const struct clp_rendering *wanted)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    PyObject *rendered = NULL;
+
+    if (!clp_rendering_check(wanted))
+        return NULL;
+    clp_profile_init(&profile, &mem);
+    if (wanted->bytes == NULL && clp_profiler_snapshot(self, &profile) != CLP_OK)
+        PyErr_NoMemory();
+    else
+        rendered = clp_rendering_make(&profile, wanted);
+    clp_profile_clear(&profile);
+    return rendered;
+}
+
+static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"format", "unit", "skip_zero", "command", "sort", "details",
+                            "summarize", "memory", "marked", "folder", "of", NULL};
+    struct clp_rendering rendering = {
+        .unit = 1e-6, .command = "", .details = true, .memory = true};
+
+    if (!PyArg_ParseTupleAndKeywords(
+            arguments, keywords, "s|dps$pppppzy#:render", names, &rendering.format, &rendering.unit,
+            &rendering.skip_zero, &rendering.command, &rendering.sort, &rendering.details,
+            &rendering.summarize, &rendering.memory, &rendering.marked, &rendering.folder,
+            &rendering.bytes, &rendering.count))
+        return NULL;
+    if (window_of(self) == NULL)
+        return NULL;
+    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    PyObject *rendered = render(self, &rendering);
+    clp_own_work_end(recorder, work);
+    return rendered;
+}
+
 /* ---- code that is about to run ---- */
 
 static PyObject *profiler_prepare(PyObject *self, PyObject *arguments)
@@ -463,6 +526,20 @@ static PyMethodDef profiler_methods[] = {
      "The `profile` of the run that unpickles it; where there is none, a function that gives back its\n"
      "argument."},
     {"__exit__", profiler_nothing, METH_VARARGS, NULL},
+    {"render", CLP_C_FUNCTION(profiler_render), METH_VARARGS | METH_KEYWORDS,
+     "render(format, unit=1e-06, skip_zero=False, command='', *, sort=False, details=True,\n"
+     "       summarize=False, memory=True, marked=False, folder=None, of=None)\n--\n\n"
+     "What was recorded so far: 'text', the report, times in units of so many seconds; 'mp',\n"
+     "memory_profiler's table; 'lprof' and 'line_profiler', the bytes of such a file.\n"
+     "skip_zero: without functions that never ran. command: what ran, for readers of the file.\n"
+     "Of the report, sort: the slowest function last; details: with the tables; summarize: a line\n"
+     "for each function at the end; memory: with its columns; marked: for clineprof._rich; folder:\n"
+     "file names under it are relative to it. of: the bytes of a .lprof file, to render instead.\n"
+     "ValueError for another format, or for 'mp' when memory was not read."},
+    {"snapshot", profiler_snapshot, METH_NOARGS,
+     "snapshot()\n--\n\nWhat was counted so far, as a dict; clineprof.Profile makes more of it. Times are\n"
+     "nanoseconds, memory is bytes. May be called at any time, from any thread; what runs is included\n"
+     "up to now, and nothing changes by it.\nMemoryError."},
     {NULL, NULL, 0, NULL},
 };
 
