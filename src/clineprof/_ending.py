@@ -8,17 +8,17 @@ import sys
 import time
 
 from clineprof import _boot, _children, _formats
-from clineprof._global import SHOW, WRITE
 
 PATIENCE = 2  # seconds
 SOON = 0.05  # seconds
 UNIT = 1e-6  # seconds: of the terminal, of the files and of the viewer
 
 
-def begin(profile, counts_others):
-    """(Profiler, Ending), set up. counts_others: with the other processes of the program."""
+def begin(profile, usual, counts_others):
+    """(Profiler, Ending), set up. usual: (write_config, show_config) as they were at first; what they lack now is as
+    it was then. counts_others: with the other processes of the program."""
     profiler = _boot.core().Profiler()
-    ending = Ending(profile, profiler)
+    ending = Ending(profile, usual, profiler)
     atexit.register(ending.at_exit)
     os.register_at_fork(after_in_child=ending.after_fork)
     if not (counts_others and ending.count_others()):
@@ -39,8 +39,9 @@ class Ending:
     """Who writes: the process that enabled the profile, and no child of it. A fork that outlives it, as
     a daemon does, writes in its place, beside its files if there are any, and prints nothing."""
 
-    def __init__(self, profile, profiler):
+    def __init__(self, profile, usual, profiler):
         self.profile, self.profiler = profile, profiler
+        self.usual_write, self.usual_show = usual
         self.folder = _working_folder()
         self.began = time.time()
         self.process = None if _is_worker() else _boot.core().identity()
@@ -166,10 +167,10 @@ class Ending:
                 if wanted[end] and self.process is not None]  # fmt: skip
 
     def _writes(self, what):
-        return {**WRITE, **self.profile.write_config}[what]
+        return {**self.usual_write, **self.profile.write_config}[what]
 
     def _terminal(self):
-        if not {**SHOW, **self.profile.show_config}["rich"]:
+        if not {**self.usual_show, **self.profile.show_config}["rich"]:
             return self._text()
         try:
             from clineprof import _rich
@@ -180,11 +181,11 @@ class Ending:
 
     def _text(self, **more):
         try:
-            return self._rendered({**SHOW, **self.profile.show_config, **more})
+            return self._rendered({**self.usual_show, **self.profile.show_config, **more})
         except (TypeError, ValueError) as error:
             _boot.complain("clineprof", "profile.show_config is not used: %s" % error)
             self.profile.show_config = {"rich": False}
-            return self._rendered({**SHOW, **more})
+            return self._rendered({**self.usual_show, **more})
 
     def _rendered(self, config):
         config["unit"] = config.pop("output_unit", None) or UNIT

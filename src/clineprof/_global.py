@@ -134,7 +134,7 @@ class GlobalProfiler:
         try:
             from clineprof import _ending
 
-            self._profile, self._ending = _ending.begin(self, self._is_wanted())
+            self._profile, self._ending = _ending.begin(self, (WRITE, SHOW), self._is_wanted())
             self._make_profile = _profile_class()
         except (ImportError, RuntimeError) as error:
             from clineprof import _boot
