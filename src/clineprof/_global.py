@@ -215,9 +215,9 @@ class GlobalProfiler:
         path = os.fspath(path)
         if self._is_on():
             _refuse_at_the_end()
-            from clineprof import _ending, _formats
+            from clineprof import _ending, _files
 
-            _formats.replace(path, _ending.content(self._profile))
+            _files.replace(path, _ending.content(self._profile))
 
     def checkpoint(self):
         """A round is over, for `ckernprof --leaks=checkpoints`, which looks for lines that keep more

@@ -45,10 +45,10 @@ def main(words):
 
 
 def install(path):
-    from clineprof import _formats
+    from clineprof import _files
 
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    _formats.replace(path, (LINE % {"folder": folder}).encode("utf-8", "surrogateescape"), 0o666)
+    _files.replace(path, (LINE % {"folder": folder}).encode("utf-8", "surrogateescape"), 0o666)
     return _say("Installed '%s'" % path)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A finished profile in Python: what clineprof.load gives and what the formats are made of."""
+import gc
 import heapq
 import os
 import re
@@ -52,6 +53,17 @@ def load(path, *more):
     profile = Profile(_boot.core().load(path, *more))
     profile._rights = _boot.core().rights(path, *more)
     return profile
+
+
+def render(name, data, options):
+    """The bytes of a profile, which is the C module's dict, in the format of this name."""
+    from clineprof import _formats
+
+    gc.disable()  # of the millions of objects made now none is garbage before the end
+    try:
+        return _formats.render(name, Profile(data), options)
+    finally:
+        gc.enable()
 
 
 class Profile:
@@ -134,11 +146,7 @@ class Profile:
         first_line, line, the measures under names that tell their unit (hits, time_ns, ..,
         rss_bytes, ..) and text, which is None where the source is not known. Without `memory`, or
         when none was read, it lacks the columns in bytes."""
-        measures = dict(TIME_TABLE)
-        if memory and self.has_memory:
-            measures.update(MEMORY_TABLE)
-        if memory and self.has_heap:
-            measures.update(HEAP_TABLE)
+        measures = self._measures(memory)
         names = ("file", "function", "first_line", "line", *measures, "text")
         table = {name: [] for name in names}
         for function in self.functions:
@@ -151,6 +159,15 @@ class Profile:
                 table[name] += function[column]
             table["text"] += map(function.texts().get, function.numbers)
         return table
+
+    def _measures(self, memory):
+        """What was measured: {name that tells the unit: column}."""
+        measures = dict(TIME_TABLE)
+        if memory and self.has_memory:
+            measures.update(MEMORY_TABLE)
+        if memory and self.has_heap:
+            measures.update(HEAP_TABLE)
+        return measures
 
     def to_pandas(self):
         """The table of `columns` as a pandas.DataFrame. ImportError without pandas.

@@ -8,7 +8,7 @@ import tempfile
 
 import pytest
 
-from clineprof import _boot, _formats, _targets
+from clineprof import _boot, _files, _targets
 from clineprof._pytest import DISPLACED
 
 # Without targets all code below the root folder counts but what is installed there.
@@ -225,8 +225,8 @@ class _Outcome:
         """The session is not lost where that fails."""
         try:
             if _state(self.path) not in (None, self.before):  # another session has written it meanwhile
-                self.path = _boot.core().own_name(self.path, _formats.program_rights())
-            _formats.replace(self.path, made)
+                self.path = _boot.core().own_name(self.path, _files.program_rights())
+            _files.replace(self.path, made)
             self.before = _state(self.path)
         except OSError as error:
             self.messages.append("cannot write '%s': %s" % (self.path, error.strerror))
@@ -235,7 +235,7 @@ class _Outcome:
 
     def _write_elsewhere(self, made):
         try:
-            self.path = _formats.put_aside(os.path.basename(self.path), made)
+            self.path = _files.put_aside(os.path.basename(self.path), made)
             return made
         except OSError as error:
             self.messages.append("nor in the temporary folder: %s" % error.strerror)
