@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The pytest plugin's front (docs/pytest.md): the options and the marker. Every pytest run loads it,
-so it imports nothing; what the two need is imported when they are used."""
+so it imports nothing; what a profile or limits need is imported when they are used."""
 import copy
 
 import pytest
@@ -10,8 +10,6 @@ LIMITS = (
     "seconds, adds more bytes, runs more often or leaks more bytes than this; lines of the test "
     "itself, or of `functions` (clineprof)"
 )
-
-DISPLACED = "another tool has sys.settrace for itself, by which this Python's lines are counted"
 
 
 def pytest_addoption(parser):

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from clineprof import _boot, _profile, _targets
-from clineprof._pytest import DISPLACED
+from clineprof._pytest_words import DISPLACED, meant
 
 FEWEST_CALLS = 8  # without which there is no verdict on leaks (docs/memory.md)
 MOST_LINES = 10  # that a message names
@@ -126,9 +126,7 @@ class _Watch:
         selection = _boot.core().Selection(self.profiler, [target], [])
         self.selections.append(selection)
         if selection.unmatched():
-            nearest = _targets.nearest(target)
-            meant = "; did you mean '%s'?" % nearest if nearest else ""
-            raise Wrong("functions: there is no Python code of '%s'%s" % (target, meant))
+            raise Wrong("functions: there is no Python code of '%s'%s" % (target, meant(target)))
 
     def end(self):
         """Lines of a message: what exceeds its limit."""

@@ -9,7 +9,7 @@ import tempfile
 import pytest
 
 from clineprof import _boot, _files, _targets
-from clineprof._pytest import DISPLACED
+from clineprof._pytest_words import DISPLACED, meant
 
 # Without targets all code below the root folder counts but what is installed there.
 STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__))
@@ -267,12 +267,7 @@ def _from_here(path):
     return path[len(here):] if path.startswith(here) else path
 
 
-def _meant(target):
-    nearest = _targets.nearest(target)
-    return "; did you mean '%s'?" % nearest if nearest else ""
-
-
 def _no_such(target):
     within = ".py:" in target
     what = "file or function" if within else "file" if _targets.is_path(target) else "module, class or function"
-    return "--clineprof: there is no %s '%s'%s" % (what, target, _meant(target))
+    return "--clineprof: there is no %s '%s'%s" % (what, target, meant(target))
