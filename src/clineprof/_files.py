@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Files that are written: whole or not at all, with rights that a profile may have."""
+"""Files: how they are written, whole or not at all and with rights that a profile may have; how they are named."""
+import os
 import sys
 
 from clineprof import _boot
@@ -24,3 +25,9 @@ def put_aside(name, content):
     with open(file, "wb") as out:
         out.write(content)
     return path
+
+
+def seen_from(folder, path):
+    """A file's name from this folder on, where it lies in there; else as it is. The text report does the same."""
+    folder = folder.rstrip("/") + "/"
+    return path[len(folder):] if path.startswith(folder) and path != folder else path

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """@pytest.mark.line_limits: a test fails where a line takes, adds, runs or leaks more than it may."""
 import math
-import os
 import types
 import warnings
 
 import pytest
 
-from clineprof import _boot, _profile, _targets
+from clineprof import _boot, _files, _profile, _targets
 from clineprof._pytest_words import DISPLACED, meant
 
 FEWEST_CALLS = 8  # without which there is no verdict on leaks (docs/memory.md)
@@ -155,7 +154,7 @@ class _Watch:
             return []
         said = ["line_limits: %d line%s over the limit" % (len(broken), "s"[len(broken) == 1 :])]
         for line, over in broken[:MOST_LINES]:
-            place = "%s:%d" % (_from(self.folder, line.function.file), line.line)
+            place = "%s:%d" % (_files.seen_from(self.folder, line.function.file), line.line)
             said.append("  %s: %s" % (place, (line.text or "").strip()))
             said += ["      " + one for one in over]
         if len(broken) > MOST_LINES:
@@ -191,7 +190,3 @@ def _add(profiler, function):
 def _calls(function):
     """How often it was called: the first line that ran is in each call at least once."""
     return next((hits for hits in function["hits"] if hits), 0)
-
-
-def _from(folder, path):
-    return os.path.relpath(path, folder) if path.startswith(folder + os.sep) else path

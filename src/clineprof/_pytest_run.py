@@ -58,7 +58,7 @@ class _Session:
     def bytes(self):
         """The profile as a file holds it."""
         words = map(str, self.config.invocation_params.args)
-        return self.profiler.render("lprof", command="-m pytest " + " ".join(map(shlex.quote, words)))
+        return self.profiler.render("lprof", command="-m pytest " + shlex.join(words))
 
     def close(self):
         """The functions get their own code back."""
@@ -262,9 +262,7 @@ def _state(path):
 
 
 def _from_here(path):
-    """A shorter name for it, where there is one."""
-    here = os.getcwd() + os.sep
-    return path[len(here):] if path.startswith(here) else path
+    return _files.seen_from(os.getcwd(), path)
 
 
 def _no_such(target):
