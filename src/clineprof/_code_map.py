@@ -7,14 +7,12 @@ import threading
 import types
 
 from clineprof import _boot
-from clineprof._memfile import MIB
+from clineprof._memfile import BACKENDS, MIB
 from clineprof._profile import Profile
 from clineprof._wrapping import Wrapping, warn, wrapped_function
 
 VERSION = re.compile(r" \(\d+\)$")  # of a function of which there are several texts
-MODES = {
-    "psutil": "rss", "psutil_pss": "pss", "psutil_uss": "uss", "posix": "rss", "tracemalloc": None,
-}  # fmt: skip
+MODES = {**BACKENDS, "tracemalloc": None}
 
 
 def choose_backend(new_backend=None):

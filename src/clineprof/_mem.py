@@ -24,10 +24,7 @@ commands:
   rm       remove some of them
   clean    remove all of them
 """
-BACKENDS = {
-    "psutil": "rss", "posix": "rss", "rss": "rss", "psutil_pss": "pss", "pss": "pss",
-    "psutil_uss": "uss", "uss": "uss",
-}  # fmt: skip
+BACKENDS = {**_memfile.BACKENDS, "rss": "rss", "pss": "pss", "uss": "uss"}
 WRITE_EVERY = 0.5  # seconds: so much is lost when this program is killed
 
 

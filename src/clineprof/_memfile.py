@@ -6,6 +6,8 @@ import os
 import shlex
 
 MIB = float(1 << 20)
+# What memory_profiler calls kinds of memory, and what the C module calls them.
+BACKENDS = {"psutil": "rss", "posix": "rss", "psutil_pss": "pss", "psutil_uss": "uss"}
 PATTERNS = ("mprofile_??????????????.dat", "mprofile_??????????????.lprof")
 
 

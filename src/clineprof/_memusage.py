@@ -5,9 +5,8 @@ import os
 import time
 
 from clineprof import _boot
-from clineprof._memfile import MIB, child_row, sample_row
+from clineprof._memfile import BACKENDS, MIB, child_row, sample_row
 
-BACKENDS = {None: "rss", "psutil": "rss", "posix": "rss", "psutil_pss": "pss", "psutil_uss": "uss"}
 FINEST = 0.001  # seconds: so often it is looked, whatever the interval
 FINEST_OF_CHILDREN = 0.01
 FEWEST = 2  # intervals in which a function is sampled, at least
@@ -48,9 +47,10 @@ def _kind(backend):
     if backend == "tracemalloc":
         raise RuntimeError("memory_usage has no tracemalloc backend; tracemalloc.get_traced_memory() "
                            "tells what Python's allocators gave")
+    if backend is None:
+        return "rss"
     if backend not in BACKENDS:
-        raise ValueError("unknown backend %r; there are %s"
-                         % (backend, ", ".join(sorted(filter(None, BACKENDS)))))
+        raise ValueError("unknown backend %r; there are %s" % (backend, ", ".join(sorted(BACKENDS))))
     return BACKENDS[backend]
 
 
