@@ -58,7 +58,7 @@ class Mprun(Lprun):
         self.view.add_function(function)
 
     def take(self):
-        from clineprof.memory_profiler import show_results
+        from clineprof._memory_text import show_results
 
         self.profile = Profile(self.view.snapshot())
         text = io.StringIO()

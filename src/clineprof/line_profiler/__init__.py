@@ -26,10 +26,9 @@ __all__ = [
 
 def _profile():
     """clineprof's, as the config file of line_profiler wants it."""
-    import clineprof
-    from clineprof import _config
+    from clineprof import _config, _global
 
-    profile = clineprof.profile
+    profile = _global.profile
     for table in "setup", "write", "show":
         settings = getattr(profile, table + "_config")
         try:

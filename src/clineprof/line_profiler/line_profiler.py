@@ -19,9 +19,9 @@ load_stats = LineStats.from_files
 
 def load_ipython_extension(ip):
     """`%load_ext line_profiler`: the magics of clineprof."""
-    import clineprof
+    from clineprof import _notebook
 
-    clineprof.load_ipython_extension(ip)
+    _notebook.load_ipython_extension(ip)
 
 
 def main():
