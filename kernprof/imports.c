@@ -393,9 +393,18 @@ static void unwrap_class(const struct clp_imports *imports, const struct loader 
     Py_XDECREF(there);
 }
 
+/* Of a module whose name is known by its end only, its helper knows. */
+static bool can_be_loaded(const struct addition *addition)
+{
+    return addition->module[0] == '.' ||
+           PyDict_GetItemString(PyImport_GetModuleDict(), addition->module) != NULL;
+}
+
 void clp_imports_hand_over(const struct clp_imports *imports)
 {
     for (size_t i = 0; i < ADDITIONS; i++) {
+        if (!can_be_loaded(&additions[i]))
+            continue;
         PyObject *helper = PyImport_ImportModule(additions[i].helper), *result = NULL;
         if (helper != NULL)
             result = PyObject_CallMethod(helper, "hand_over", "O", imports->profiler);

@@ -3,20 +3,24 @@
 import contextlib
 import cProfile
 import io
+import os
 import sys
 
-from clineprof import _explicit, _global, _wrapping
+from clineprof import _wrapping
 
 # A program that has a module of such a name gets its own.
 for _name in "cProfile", "profile":
     sys.modules.pop(_name, None)
 PATH = list(sys.path)  # without the program's folder
-OWN = __file__, _explicit.__file__, _global.__file__, _wrapping.__file__
+HERE = os.path.dirname(__file__)
+# Files of ours that call what is recorded, or are called in its place.
+OWN = __file__, HERE + "/_explicit.py", HERE + "/_global.py", _wrapping.__file__
 
 
 class Profile(cProfile.Profile):
     """Records while a decorated function or a `with profile:` runs, or from enable() to disable()."""
 
+    _counts_calls = True  # tells it from a profiler of lines
     enable_count = 0
     paused = False
     enabled_plainly = False  # when it was paused

@@ -4,6 +4,8 @@ installed: as under kernprof it is the launcher's profiler. Imports nothing but 
 be on sys.path by now."""
 import sys
 
+from clineprof import _spawning
+
 MODULE = "line_profiler.explicit_profiler"
 
 
@@ -16,14 +18,7 @@ def hand_over(profiler):
 
 def taking(code, profiler):
     """The module's code, and behind it what hands the profiler over before anyone has seen the module."""
-    return followed(code, lambda names: _give(names, profiler))
-
-
-def followed(code, give):
-    """A module's code, and behind it give(the module's names)."""
-    made = compile("exec('code')\nany(map('give', (globals(),)))\n", code.co_filename, "exec", 0, True)
-    given = {"code": code, "give": give}
-    return made.replace(co_consts=tuple(given.get(constant, constant) for constant in made.co_consts))
+    return _spawning.followed(code, lambda names: _give(names, profiler))
 
 
 def _give(names, profiler):

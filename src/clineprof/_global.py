@@ -331,7 +331,7 @@ def _profile_class():
 def _of_calls():
     """The launcher's under `ckernprof -b`, which counts calls and no lines; else None."""
     theirs = getattr(builtins, "profile", None)
-    return theirs if type(theirs).__module__ == "clineprof._calls" else None
+    return theirs if getattr(type(theirs), "_counts_calls", False) is True else None
 
 
 def _caller():

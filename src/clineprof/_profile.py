@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """A finished profile in Python: what clineprof.load gives and what the formats are made of."""
-import gc
 import heapq
 import os
 import re
@@ -57,6 +56,8 @@ def load(path, *more):
 
 def render(name, data, options):
     """The bytes of a profile, which is the C module's dict, in the format of this name."""
+    import gc
+
     from clineprof import _formats
 
     gc.disable()  # of the millions of objects made now none is garbage before the end

@@ -4,8 +4,6 @@ profiled or not: see _idle.py. Imports nothing but sys, for the program's own fo
 now."""
 import sys
 
-from clineprof import _explicit
-
 
 def hand_over(profiler):
     """Where modules that prepare children are loaded already."""
@@ -16,7 +14,14 @@ def hand_over(profiler):
 
 def taking(code, profiler):
     """The code of such a module, and behind it what changes it before anyone has seen it."""
-    return _explicit.followed(code, _send)
+    return followed(code, _send)
+
+
+def followed(code, give):
+    """A module's code, and behind it give(the module's names)."""
+    made = compile("exec('code')\nany(map('give', (globals(),)))\n", code.co_filename, "exec", 0, True)
+    given = {"code": code, "give": give}
+    return made.replace(co_consts=tuple(given.get(constant, constant) for constant in made.co_consts))
 
 
 def _send(names):
