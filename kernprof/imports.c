@@ -440,7 +440,7 @@ void clp_imports_clear(struct clp_imports *imports)
 
 static PyObject *functions_of(PyObject *module, const char *name)
 {
-    PyObject *helper = PyImport_ImportModule("clineprof._targets");
+    PyObject *helper = PyImport_ImportModule("clineprof._boot.targets");
     PyObject *functions =
         helper != NULL ? PyObject_CallMethod(helper, "functions_of", "Os", module, name) : NULL;
 

@@ -53,7 +53,7 @@ def _after_fork(forked, named):
 def _is_own():
     """A profiler or viewer of ours, which is no part of the program?"""
     words = getattr(sys, "orig_argv", [])[1:]
-    return any(word.endswith("/clineprof/_launch.py") for word in words[:1]) or (
+    return any(word.endswith("/clineprof/_boot/launch.py") for word in words[:1]) or (
         words[:1] == ["-m"] and words[1:2] in (["clineprof"], ["clineprof.kernprof"])
     )
 

@@ -7,7 +7,8 @@ import re
 import sys
 import time
 
-from clineprof import _boot, _children, _files
+from clineprof import _boot, _children
+from clineprof._boot import files
 
 PATIENCE = 2  # seconds
 SOON = 0.05  # seconds
@@ -47,7 +48,7 @@ class Ending:
         self.process = None if _is_worker() else _boot.core().identity()
         self.is_worker = False  # of a program that is not profiled itself
         self.suffix = _boot.core().rank()  # of the files' names
-        self.rights = _files.program_rights()
+        self.rights = files.program_rights()
         self.session = os.getsid(0)
         self.forked_from = self.forked_at = self.live = None
         self.together = None  # a _together.Together
@@ -206,7 +207,7 @@ class Ending:
 
     def _write(self, path, bytes_):
         try:
-            _files.replace(os.path.join(self.folder, path), bytes_, self.rights)
+            files.replace(os.path.join(self.folder, path), bytes_, self.rights)
             self.written.add(path)
         except OSError as error:
             return self._write_elsewhere(path, bytes_, error)
@@ -216,7 +217,7 @@ class Ending:
         """A run is not lost because its folder went away."""
         _boot.complain("clineprof", "cannot write '%s': %s" % (path, error.strerror))
         try:
-            path = _files.put_aside(os.path.basename(path), bytes_)
+            path = files.put_aside(os.path.basename(path), bytes_)
         except OSError as error:
             _boot.complain("clineprof", "nor to the temporary folder: %s" % error.strerror)
             self.lost = True

@@ -215,9 +215,10 @@ class GlobalProfiler:
         path = os.fspath(path)
         if self._is_on():
             _refuse_at_the_end()
-            from clineprof import _ending, _files
+            from clineprof import _ending
+            from clineprof._boot import files
 
-            _files.replace(path, _ending.content(self._profile))
+            files.replace(path, _ending.content(self._profile))
 
     def checkpoint(self):
         """A round is over, for `ckernprof --leaks=checkpoints`, which looks for lines that keep more

@@ -45,10 +45,10 @@ def main(words):
 
 
 def install(path):
-    from clineprof import _files
+    from clineprof._boot import files
 
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    _files.replace(path, (LINE % {"folder": folder}).encode("utf-8", "surrogateescape"), 0o666)
+    files.replace(path, (LINE % {"folder": folder}).encode("utf-8", "surrogateescape"), 0o666)
     return _say("Installed '%s'" % path)
 
 

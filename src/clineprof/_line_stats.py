@@ -59,9 +59,9 @@ class LineStats:
     def to_file(self, filename):
         """Writes what line_profiler and clineprof open. OSError when it cannot be written."""
         state = {"timings": dict(self.timings), "unit": self.unit}
-        from clineprof import _files
+        from clineprof._boot import files
 
-        _files.replace(filename, BEGINNING + pickle.dumps(state, 2)[2:-1] + END)
+        files.replace(filename, BEGINNING + pickle.dumps(state, 2)[2:-1] + END)
 
     @classmethod
     def from_files(cls, file, /, *files):

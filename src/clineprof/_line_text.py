@@ -26,11 +26,11 @@ def get_column_widths(config=False):
     would find; the path of a file that has one. ValueError when the file cannot be read."""
     if config is False:
         return WIDTHS
-    from clineprof import _config
+    from clineprof._boot.config import Wrong, of_line_profiler
 
     try:
-        keys = _config.of_line_profiler("show", None if config in (True, None) else os.fspath(config))
-    except _config.Wrong as error:
+        keys = of_line_profiler("show", None if config in (True, None) else os.fspath(config))
+    except Wrong as error:
         raise ValueError(str(error)) from None
     widths = keys.get("column_widths", {})
     known = {name: width for name, width in widths.items() if name in WIDTHS}

@@ -10,7 +10,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic import (Magics, cell_magic, line_cell_magic, magics_class, no_var_expand,
                                 output_can_be_silenced)  # fmt: skip
 
-from clineprof import _memusage, _notebook_code, _notebook_kinds, _notebook_show, _targets
+from clineprof import _memusage, _notebook_code, _notebook_kinds, _notebook_show
+from clineprof._boot import targets
 from clineprof._notebook_options import parsed
 
 LOADED = "_clineprof_magics"  # the shell's attribute that holds what unloading takes back
@@ -310,10 +311,10 @@ def _functions_within(thing):
 def _things_of(module):
     """Functions and classes; of a module that is no file, such as the notebook, those that say so."""
     if "__file__" in vars(module):
-        return _targets.functions_of(module, module.__name__)
+        return targets.functions_of(module, module.__name__)
     return [thing for thing in vars(module).values()
             if getattr(thing, "__module__", None) == module.__name__
-            and isinstance(thing, (_targets.FUNCTION, type))]  # fmt: skip
+            and isinstance(thing, (targets.FUNCTION, type))]  # fmt: skip
 
 
 @contextlib.contextmanager

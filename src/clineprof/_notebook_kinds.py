@@ -4,7 +4,8 @@
 all its forms before the view is closed."""
 import io
 
-from clineprof import _boot, _files
+from clineprof import _boot
+from clineprof._boot import files
 from clineprof._profile import Profile
 
 HEAP_INTERVAL = 65536  # bytes, as ckernprof's
@@ -88,7 +89,7 @@ class Clineprof(Lprun):
         self.profile = Profile(self.view.snapshot())
         self.text = self._report()
         content = self.view.render("lprof", command="%%clineprof")
-        self.write = lambda path: _files.replace(path, content)
+        self.write = lambda path: files.replace(path, content)
 
     def close(self, kept):
         self.view.close()

@@ -6,7 +6,7 @@ import sys
 
 from IPython.core.error import UsageError
 
-from clineprof import _files
+from clineprof._boot import files
 
 
 class Show:
@@ -28,7 +28,7 @@ class Show:
             self._write(self.wish.D, taken.write, "Profile stats pickled to file")
         if self.wish.T is not None:
             content = (taken.text + "\n").encode("utf-8", "backslashreplace")
-            self._write(self.wish.T, lambda path: _files.replace(path, content),
+            self._write(self.wish.T, lambda path: files.replace(path, content),
                         "Profile printout saved to text file")
         if message is not None:
             print("\n*** " + message)

@@ -6,7 +6,8 @@ import warnings
 
 import pytest
 
-from clineprof import _boot, _files, _profile, _targets
+from clineprof import _boot, _profile
+from clineprof._boot import files, targets
 from clineprof._pytest_words import DISPLACED, meant
 
 FEWEST_CALLS = 8  # without which there is no verdict on leaks (docs/memory.md)
@@ -119,7 +120,7 @@ class _Watch:
                 _add(self.profiler, function)
 
     def _select_named(self, target):
-        reason = None if _targets.is_path(target) else _targets.preimport(target)
+        reason = None if targets.is_path(target) else targets.preimport(target)
         if reason is not None:
             raise Wrong("functions: '%s' cannot be imported: %s" % (target, reason))
         selection = _boot.core().Selection(self.profiler, [target], [])
@@ -154,7 +155,7 @@ class _Watch:
             return []
         said = ["line_limits: %d line%s over the limit" % (len(broken), "s"[len(broken) == 1 :])]
         for line, over in broken[:MOST_LINES]:
-            place = "%s:%d" % (_files.seen_from(self.folder, line.function.file), line.line)
+            place = "%s:%d" % (files.seen_from(self.folder, line.function.file), line.line)
             said.append("  %s: %s" % (place, (line.text or "").strip()))
             said += ["      " + one for one in over]
         if len(broken) > MOST_LINES:

@@ -8,7 +8,9 @@ import tempfile
 
 import pytest
 
-from clineprof import _boot, _files, _targets
+from clineprof import _boot
+from clineprof._boot import files
+from clineprof._boot.targets import is_path, is_there
 from clineprof._pytest_words import DISPLACED, meant
 
 # Without targets all code below the root folder counts but what is installed there.
@@ -23,7 +25,7 @@ def start(config):
     if options.clineprof_lines < 0:
         raise pytest.UsageError("--clineprof-lines: the number of lines cannot be negative")
     for target in targets:
-        if _targets.is_path(target) and not _targets.is_there(target):
+        if is_path(target) and not is_there(target):
             raise pytest.UsageError(_no_such(target))
     config.pluginmanager.register(_Start(_Session(config, targets)))
 
@@ -53,7 +55,7 @@ class _Session:
     def unknown(self):
         """{target that names nothing: what is to be said of it}"""
         unsure = set(self.unmatched()) - self.there
-        return {target: _no_such(target) for target in unsure if not _targets.is_there(target)}
+        return {target: _no_such(target) for target in unsure if not is_there(target)}
 
     def bytes(self):
         """The profile as a file holds it."""
@@ -225,8 +227,8 @@ class _Outcome:
         """The session is not lost where that fails."""
         try:
             if _state(self.path) not in (None, self.before):  # another session has written it meanwhile
-                self.path = _boot.core().own_name(self.path, _files.program_rights())
-            _files.replace(self.path, made)
+                self.path = _boot.core().own_name(self.path, files.program_rights())
+            files.replace(self.path, made)
             self.before = _state(self.path)
         except OSError as error:
             self.messages.append("cannot write '%s': %s" % (self.path, error.strerror))
@@ -235,7 +237,7 @@ class _Outcome:
 
     def _write_elsewhere(self, made):
         try:
-            self.path = _files.put_aside(os.path.basename(self.path), made)
+            self.path = files.put_aside(os.path.basename(self.path), made)
             return made
         except OSError as error:
             self.messages.append("nor in the temporary folder: %s" % error.strerror)
@@ -262,10 +264,10 @@ def _state(path):
 
 
 def _from_here(path):
-    return _files.seen_from(os.getcwd(), path)
+    return files.seen_from(os.getcwd(), path)
 
 
 def _no_such(target):
     within = ".py:" in target
-    what = "file or function" if within else "file" if _targets.is_path(target) else "module, class or function"
+    what = "file or function" if within else "file" if is_path(target) else "module, class or function"
     return "--clineprof: there is no %s '%s'%s" % (what, target, meant(target))

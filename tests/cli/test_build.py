@@ -81,7 +81,7 @@ def test_what_an_editable_install_left_is_no_source(house):
     made = subprocess.run(["make", "-n", "V=1", f"PYTHON={sys.executable}"], cwd=house, text=True,
                           capture_output=True, env=clean_environment())
     assert (made.returncode, made.stderr) == (0, "")
-    assert "ln -sfr src/clineprof/_boot.py" in made.stdout and "ln -sfr src/clineprof/_core" not in made.stdout
+    assert "ln -sfr src/clineprof/_boot/__init__.py" in made.stdout and "ln -sfr src/clineprof/_core" not in made.stdout
     links, copies = (made.stdout.find(text) for text in (f"-o build/python/clineprof/_core{suffix} ",
                                                          f"cp build/python/clineprof/_core{suffix} "))
     assert 0 <= links < copies  # so that `import clineprof` is what make has built

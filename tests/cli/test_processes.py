@@ -746,7 +746,7 @@ def test_the_name_needs_no_environment(program, tmp_path, method):
     print(subprocess.run([sys.executable, "-c", "print('profile' in dir(__builtins__))"],
                          capture_output=True, text=True).stdout)
 """)
-    launch = [sys.executable, "-IS", BUILD / "python/clineprof/_launch.py", "ckernprof", "ckernprof"]
+    launch = [sys.executable, "-IS", BUILD / "python/clineprof/_boot/launch.py", "ckernprof", "ckernprof"]
     ended = run([*launch, "-lq", "prog.py", method], tmp_path)
     assert (ended.out, ended.err, ended.code) == (DONE + "False\n\n", "", 0)
 

@@ -7,7 +7,7 @@ memory (False: leave memory out).
 """
 import importlib
 
-from clineprof import _files
+from clineprof._boot import files
 
 # By the endings that Profile.write knows, the longest first.
 ENDINGS = {
@@ -40,4 +40,4 @@ def write(profile, path, name, options):
     if name not in NAMES:
         raise ValueError("no format is called %r; there are %s" % (name, ", ".join(sorted(NAMES))))
     made = render(name, profile, {"unit": 1e-6, "raw_times": False, "memory": True, **options})
-    _files.replace(path, made, profile._rights)
+    files.replace(path, made, profile._rights)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the launcher has the interpreter run: python _launch.py KIND PROGRAM [ARGUMENT ..].
+"""What the launcher has the interpreter run: python launch.py KIND PROGRAM [ARGUMENT ..].
 
 A file and not `python -c`: that would put the working directory on sys.path, and newer interpreters
 import modules for it before any code runs. The package's folder is on sys.path only while the
@@ -7,7 +7,7 @@ package is imported; the first entry, the folder of this file, the C main takes 
 """
 import sys
 
-folder = __file__.rsplit("/", 2)[0]
+folder = __file__.rsplit("/", 3)[0]
 sys.path.insert(0, folder)
 import clineprof._boot as boot  # noqa: E402
 
