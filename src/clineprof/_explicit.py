@@ -4,7 +4,7 @@ installed: as under kernprof it is the launcher's profiler. Imports nothing but 
 be on sys.path by now."""
 import sys
 
-from clineprof import _spawning
+from clineprof._children import spawning
 
 MODULE = "line_profiler.explicit_profiler"
 
@@ -18,7 +18,7 @@ def hand_over(profiler):
 
 def taking(code, profiler):
     """The module's code, and behind it what hands the profiler over before anyone has seen the module."""
-    return _spawning.followed(code, lambda names: _give(names, profiler))
+    return spawning.followed(code, lambda names: _give(names, profiler))
 
 
 def _give(names, profiler):

@@ -7,7 +7,7 @@ import os
 import sys
 
 VARIABLE = "CLINEPROF_CHILDREN"
-HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_hook")
+HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
 FORKED_NOT_REPLACED = 0x40  # PF_FORKNOEXEC of the kernel, in the flags of /proc/PID/stat
 SEPARATOR, ESCAPE = "\x1f", "\x1e"
 

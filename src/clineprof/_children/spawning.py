@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Children that multiprocessing spawns under `ckernprof -l` have a name `profile` as their parent has,
-profiled or not: see _idle.py. Imports nothing but sys, for the program's own folder may be on sys.path by
+profiled or not: see idle.py. Imports nothing but sys, for the program's own folder may be on sys.path by
 now."""
 import sys
 
@@ -25,8 +25,8 @@ def followed(code, give):
 
 
 def _send(names):
-    with open(__file__.rsplit("/", 1)[0] + "/_idle.py", encoding="utf-8") as file:
+    with open(__file__.rsplit("/", 1)[0] + "/idle.py", encoding="utf-8") as file:
         text = file.read()
-    own = {"text": text, "__name__": "clineprof._idle"}
+    own = {"text": text, "__name__": "clineprof._children.idle"}
     exec(text, own)
     own["send"](names)

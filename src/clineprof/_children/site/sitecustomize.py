@@ -11,7 +11,7 @@ def begin():
     here = __file__.rsplit("/", 1)[0]
     sys.path[:] = [entry for entry in sys.path if entry != here]
     sys.path_importer_cache.pop(here, None)
-    package = here.rsplit("/", 2)[0]
+    package = here.rsplit("/", 3)[0]
     sys.path.insert(0, package)
     try:
         import clineprof._children as children
