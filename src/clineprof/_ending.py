@@ -174,9 +174,9 @@ class Ending:
         if not {**self.usual_show, **self.profile.show_config}["rich"]:
             return self._text()
         try:
-            from clineprof import _rich
+            from clineprof._report import terminal
 
-            return _rich.render(self._text(marked=True)) or self._text()
+            return terminal.render(self._text(marked=True)) or self._text()
         except ImportError:  # rich itself, or a part of it
             return self._text()
 
