@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The whole profile as JSON, by docs/profile.schema.json: the .lprof file (docs/format.md) with a
 map for each line, its text in it, in place of columns."""
-from clineprof._formats import _shared
+from clineprof._formats import shared
 
 VERSION = 1
 APART = "increment", "below_resolution"  # readers can work out the first; the second stands only where it is true
@@ -20,7 +20,7 @@ def render(profile, options):
     }
     if profile.timeline and options["memory"]:
         made["timeline"] = profile.timeline
-    return _shared.json_bytes(made)
+    return shared.json_bytes(made)
 
 
 def _function(function, columns, memory):
