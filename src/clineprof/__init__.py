@@ -11,7 +11,7 @@ HOMES = {
     "LineStats": "_line_stats",
     "MemitResult": "_memusage",
     "Profile": "_profile",
-    "assert_no_leaks": "_leaks",
+    "assert_no_leaks": "_profile.leaks",
     "load": "_profile",
     "load_ipython_extension": "_notebook",
     "memit": "_memusage",
