@@ -14,7 +14,7 @@ for _name in "cProfile", "profile":
 PATH = list(sys.path)  # without the program's folder
 HERE = os.path.dirname(__file__)
 # Files of ours that call what is recorded, or are called in its place.
-OWN = __file__, HERE + "/_explicit.py", HERE + "/_global.py", _wrapping.__file__
+OWN = __file__, HERE + "/_explicit.py", HERE + "/_global/__init__.py", _wrapping.__file__
 
 
 class Profile(cProfile.Profile):

@@ -62,7 +62,7 @@ class GlobalProfiler:
         }
         self.write_config, self.show_config = dict(WRITE), dict(SHOW)
         self._profile = None  # the Profiler behind it; None while there is none
-        self._ending = None  # what is to be done at the end of the process: an _ending.Ending
+        self._ending = None  # what is to be done at the end of the process: an ending.Ending
         self._schedule = None
         self._make_profile = None  # clineprof.Profile, once it is needed
         self._lock = _thread.RLock()  # several threads may be the first to use it
@@ -132,9 +132,9 @@ class GlobalProfiler:
     def _start(self):
         os.register_at_fork(after_in_child=self._lock._at_fork_reinit)
         try:
-            from clineprof import _ending
+            from clineprof._global import ending
 
-            self._profile, self._ending = _ending.begin(self, (WRITE, SHOW), self._is_wanted())
+            self._profile, self._ending = ending.begin(self, (WRITE, SHOW), self._is_wanted())
             self._make_profile = _profile_class()
         except (ImportError, RuntimeError) as error:
             from clineprof import _boot
@@ -215,10 +215,10 @@ class GlobalProfiler:
         path = os.fspath(path)
         if self._is_on():
             _refuse_at_the_end()
-            from clineprof import _ending
+            from clineprof._global import ending
             from clineprof._boot import files
 
-            files.replace(path, _ending.content(self._profile))
+            files.replace(path, ending.content(self._profile))
 
     def checkpoint(self):
         """A round is over, for `ckernprof --leaks=checkpoints`, which looks for lines that keep more
@@ -287,7 +287,7 @@ class GlobalProfiler:
         >>> profile.snapshot().functions[-1]["hits"]
         [2]
         """
-        from clineprof._schedule import Schedule
+        from clineprof._global.schedule import Schedule
 
         plan = Schedule(wait, warmup, active, repeat, skip_first)
         if self._is_on():

@@ -51,7 +51,7 @@ class Ending:
         self.rights = files.program_rights()
         self.session = os.getsid(0)
         self.forked_from = self.forked_at = self.live = None
-        self.together = None  # a _together.Together
+        self.together = None  # a together.Together
         self.sum = None  # bytes of a file: what all of them have counted
         self.lost = False  # a file that was to be written is not
         self.has_names = False  # .. that no other process writes
@@ -61,16 +61,16 @@ class Ending:
     def count_others(self):
         """The processes of the program are counted together, each in a live file of its own. False
         where that cannot be."""
-        from clineprof import _together
+        from clineprof._global import together
 
-        first = _together.first()
+        first = together.first()
         if first is not None:
             self.forked_from, self.process = first[0], None
             self.began = 0  # long after the first one, which may have written since
         elif (self.process is None or _is_forked()) and not _children.is_server():
             self.is_worker, self.process = True, _boot.core().identity()
         if first is not None or (self.process is not None and self._has_place()):
-            self.together = _together.begin(self.profiler, self._path(), self.rights, self.is_worker, _command())
+            self.together = together.begin(self.profiler, self._path(), self.rights, self.is_worker, _command())
         if self.together is not None and first is None:
             self._take_names(self.together.outfile)
         if self.is_worker:
