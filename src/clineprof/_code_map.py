@@ -7,7 +7,7 @@ import threading
 import types
 
 from clineprof import _boot
-from clineprof._memfile import BACKENDS, MIB
+from clineprof._mem.memfile import BACKENDS, MIB
 from clineprof._profile import Profile
 from clineprof._wrapping import Wrapping, warn, wrapped_function
 

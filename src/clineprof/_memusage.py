@@ -5,7 +5,7 @@ import os
 import time
 
 from clineprof import _boot
-from clineprof._memfile import BACKENDS, MIB, child_row, sample_row
+from clineprof._mem.memfile import BACKENDS, MIB, child_row, sample_row
 
 FINEST = 0.001  # seconds: so often it is looked, whatever the interval
 FINEST_OF_CHILDREN = 0.01

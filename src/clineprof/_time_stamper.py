@@ -7,7 +7,7 @@ import time
 
 from clineprof import _boot
 from clineprof._code_map import MODES
-from clineprof._memfile import MIB, stay_row
+from clineprof._mem.memfile import MIB, stay_row
 from clineprof._wrapping import wrapped_calls
 
 

@@ -10,8 +10,9 @@ import sys
 import tempfile
 import time
 
-from clineprof import _boot, _memfile
-from clineprof._memfile import MIB, Wrong
+from clineprof import _boot
+from clineprof._mem import memfile
+from clineprof._mem.memfile import MIB, Wrong
 
 ME = "clineprof mem"
 COMMANDS = """\
@@ -24,7 +25,7 @@ commands:
   rm       remove some of them
   clean    remove all of them
 """
-BACKENDS = {**_memfile.BACKENDS, "rss": "rss", "pss": "pss", "uss": "uss"}
+BACKENDS = {**memfile.BACKENDS, "rss": "rss", "pss": "pss", "uss": "uss"}
 WRITE_EVERY = 0.5  # seconds: so much is lost when this program is killed
 
 
@@ -183,7 +184,7 @@ def _run(options, program):
 
 def _under_ckernprof(options, interpreter, program, inner):
     """The program with @profile, run so that stays in functions are seen."""
-    launch = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_boot", "launch.py")
+    launch = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_boot", "launch.py")
     every = min(options.interval, 0.01)
     target = program if program[0].endswith(".py") else ["-m"] + program
     return [interpreter, launch, "run", "ckernprof", "-l", "-q", "--no-config",
@@ -238,7 +239,7 @@ def _inner_stays(inner):
     if inner is None or not os.path.exists(inner):
         return []
     try:
-        return _memfile.read(inner).stays
+        return memfile.read(inner).stays
     except Wrong:
         return []
 
@@ -367,9 +368,9 @@ class ToText:
         options, write = self.options, self.file.write
         for at, sizes in self.sampler.take():
             size = sum(size for _, size in sizes) if options.include_children else sizes[0][1]
-            write(_memfile.sample_row(size / MIB, at))
+            write(memfile.sample_row(size / MIB, at))
             for pid, size in sizes[1:] if options.multiprocess else ():
-                write(_memfile.child_row(pid, size / MIB, at))
+                write(memfile.child_row(pid, size / MIB, at))
         self.file.flush()
 
     def end(self, stays):
@@ -377,7 +378,7 @@ class ToText:
             self.sampler.stop()
             self.write()
         for stay in stays:
-            self.file.write(_memfile.stay_row(stay))
+            self.file.write(memfile.stay_row(stay))
         self.file.close()
 
 
@@ -411,8 +412,8 @@ class ToProfile(ToText):
 
 def _last_or(words):
     if words:
-        return _memfile.chosen(words)
-    files = _memfile.known()
+        return memfile.chosen(words)
+    files = memfile.known()
     if not files:
         raise Wrong("there is no recording (mprofile_*.dat) in this folder; 'clineprof mem run' makes one")
     _say("Using last profile data.")
@@ -425,7 +426,7 @@ def peak(words):
     parser.add_argument("profiles", nargs="*")
     options = parser.parse_args(words)
     for path in _last_or(options.profiles):
-        recording = _memfile.read(path)
+        recording = memfile.read(path)
         sizes = _sizes_during(recording, options.func)
         _say("%s\t%s MiB" % (path, "%.3f" % max(sizes) if sizes else "NaN"))
         for pid, samples in recording.children.items():
@@ -441,7 +442,7 @@ def _sizes_during(recording, name):
 
 def show_list(words):
     _parser("list", "", "Lists the recordings in this folder, with their numbers.").parse_args(words)
-    for number, path in enumerate(_memfile.known()):
+    for number, path in enumerate(memfile.known()):
         t = path[len("mprofile_"):]
         _say("%d %s %s:%s:%s %s/%s/%s" % (number, path, t[8:10], t[10:12], t[12:14], t[6:8], t[4:6],
                                            t[:4]))  # fmt: skip
@@ -467,13 +468,13 @@ def remove(words):
     options = parser.parse_args(words)
     if not options.files:
         parser.error("a recording to remove must be given (number or file)")
-    _remove(_memfile.chosen(options.files), options.dry_run)
+    _remove(memfile.chosen(options.files), options.dry_run)
 
 
 def clean(words):
     parser = _parser("clean", "[options]", "Removes all recordings in this folder.")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
-    _remove(_memfile.known(), parser.parse_args(words).dry_run)
+    _remove(memfile.known(), parser.parse_args(words).dry_run)
 
 
 # ---- plot ----
@@ -503,10 +504,10 @@ def plot(words):
     parser.add_argument("profiles", nargs="*")
     options = parser.parse_args(words)
     paths = _last_or(options.profiles)
-    recordings = [_memfile.read(path) for path in paths]
-    from clineprof import _memplot
+    recordings = [memfile.read(path) for path in paths]
+    from clineprof._mem import pictures
 
     try:
-        _memplot.plot(recordings, options)
-    except _memplot.NoBackend as error:
+        pictures.plot(recordings, options)
+    except pictures.NoBackend as error:
         parser.error(str(error))

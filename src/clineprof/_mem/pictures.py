@@ -9,7 +9,7 @@ import sys
 import time
 
 from clineprof import _boot
-from clineprof._memfile import Wrong
+from clineprof._mem.memfile import Wrong
 
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b")
 FUNCTION_COLOURS = ("#17a2b8", "#b8860b", "#2ca02c", "#d62728", "#1f4fb4")
