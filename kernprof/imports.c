@@ -220,7 +220,7 @@ static const struct addition {
     const char *module; /* its name; of one with a dot first, the end of it */
     const char *helper;
 } additions[] = {
-    {"line_profiler.explicit_profiler", "clineprof._explicit"}, /* has a `profile` of its own */
+    {"line_profiler.explicit_profiler", "clineprof._compat.explicit"}, /* has a `profile` of its own */
     {".spawn", "clineprof._children.spawning"}, /* multiprocessing's, and those of its likes */
 };
 

@@ -10,7 +10,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic import (Magics, cell_magic, line_cell_magic, magics_class, no_var_expand,
                                 output_can_be_silenced)  # fmt: skip
 
-from clineprof import _memusage, _notebook_code, _notebook_kinds, _notebook_show
+from clineprof import _notebook_code, _notebook_kinds, _notebook_show
+from clineprof._compat import memory_usage
 from clineprof._boot import targets
 from clineprof._notebook_options import parsed
 
@@ -161,8 +162,8 @@ class ClineprofMagics(Magics):
             raise UsageError("%memit cannot await; give it a function that runs the coroutine")
         if cell is not None:
             _notebook_code.Code(self.shell, wish.rest).run_here()
-        result = _memusage.memit(work.run_here, repeat=repeat, timeout=timeout or None,
-                                 interval=interval, include_children=bool(wish.c))
+        result = memory_usage.memit(work.run_here, repeat=repeat, timeout=timeout or None,
+                                    interval=interval, include_children=bool(wish.c))
         if not wish.q:
             print(result)
         return result if wish.o else None
@@ -300,7 +301,7 @@ class _Run:
 
 
 def _functions_within(thing):
-    from clineprof._line_profiler import LineProfiler
+    from clineprof._compat.line_profiler import LineProfiler
 
     try:
         return LineProfiler.get_underlying_functions(thing)

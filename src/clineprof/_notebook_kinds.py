@@ -15,7 +15,7 @@ class Lprun:
     """Times, as line_profiler has them."""
 
     def __init__(self, wish):
-        from clineprof._line_profiler import LineProfiler
+        from clineprof._compat.line_profiler import LineProfiler
 
         self.unit, self.skip_zero = wish.number("u", LineProfiler.timer_unit), bool(wish.z)
         self.profiler = LineProfiler()
@@ -49,7 +49,7 @@ class Mprun(Lprun):
     """Memory, as memory_profiler has it."""
 
     def __init__(self, wish):
-        from clineprof._code_map import LineProfiler
+        from clineprof._compat.code_map import LineProfiler
 
         self.profiler = LineProfiler(include_children=bool(wish.c))
         self.view = self.profiler._profiler
@@ -59,7 +59,7 @@ class Mprun(Lprun):
         self.view.add_function(function)
 
     def take(self):
-        from clineprof._memory_text import show_results
+        from clineprof._compat.memory_text import show_results
 
         self.profile = Profile(self.view.snapshot())
         text = io.StringIO()

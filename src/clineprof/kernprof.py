@@ -58,9 +58,9 @@ def _run_apart(words):
 
 def __getattr__(name):
     if name == "ContextualProfile":
-        from clineprof import _calls
+        from clineprof._compat import cprofile
 
-        return _calls.Profile
+        return cprofile.Profile
     if name == "__version__":
         from clineprof.line_profiler import __version__
 

@@ -15,11 +15,11 @@ import contextlib
 import logging
 import sys
 
-from clineprof._code_map import CodeMap, LineProfiler, choose_backend
-from clineprof._memory_text import show_results
-from clineprof._memusage import MemitResult, memory_usage
-from clineprof._time_stamper import TimeStamper
-from clineprof._wrapping import wrapped_calls
+from clineprof._compat.code_map import CodeMap, LineProfiler, choose_backend
+from clineprof._compat.memory_text import show_results
+from clineprof._compat.memory_usage import MemitResult, memory_usage
+from clineprof._compat.time_stamper import TimeStamper
+from clineprof._compat.wrapping import wrapped_calls
 
 __all__ = [
     "CodeMap", "LineProfiler", "LogFile", "MemitResult", "TimeStamper", "choose_backend",

@@ -6,15 +6,15 @@ import io
 import os
 import sys
 
-from clineprof import _wrapping
+from clineprof._compat import wrapping
 
 # A program that has a module of such a name gets its own.
 for _name in "cProfile", "profile":
     sys.modules.pop(_name, None)
 PATH = list(sys.path)  # without the program's folder
-HERE = os.path.dirname(__file__)
+PACKAGE = os.path.dirname(os.path.dirname(__file__))
 # Files of ours that call what is recorded, or are called in its place.
-OWN = __file__, HERE + "/_explicit.py", HERE + "/_global/__init__.py", _wrapping.__file__
+OWN = __file__, PACKAGE + "/_compat/explicit.py", PACKAGE + "/_global/__init__.py", wrapping.__file__
 
 
 class Profile(cProfile.Profile):
@@ -86,7 +86,7 @@ class Profile(cProfile.Profile):
             return property(*(part and self(part) for part in parts), function.__doc__)
         if isinstance(function, type) or not callable(function):
             return function
-        return _wrapping.wrapped_function(self, function)
+        return wrapping.wrapped_function(self, function)
 
     def snapshot_stats(self):
         """As cProfile's, without the methods and wrappers of this file."""

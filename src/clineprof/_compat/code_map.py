@@ -9,7 +9,7 @@ import types
 from clineprof import _boot
 from clineprof._mem.memfile import BACKENDS, MIB
 from clineprof._profile import Profile
-from clineprof._wrapping import Wrapping, warn, wrapped_function
+from clineprof._compat.wrapping import Wrapping, warn, wrapped_function
 
 VERSION = re.compile(r" \(\d+\)$")  # of a function of which there are several texts
 MODES = {**BACKENDS, "tracemalloc": None}

@@ -6,10 +6,11 @@ import threading
 import types
 import weakref
 
-from clineprof import _boot, _line_stats
+from clineprof import _boot
+from clineprof._compat import line_stats
 from clineprof._profile import Profile
-from clineprof._scoping import ScopingPolicy
-from clineprof._wrapping import MARK, Wrapping, functions_in_class, functions_of, warn
+from clineprof._compat.scoping import ScopingPolicy
+from clineprof._compat.wrapping import MARK, Wrapping, functions_in_class, functions_of, warn
 
 
 class LineProfiler(Wrapping):
@@ -172,7 +173,7 @@ class LineProfiler(Wrapping):
 
     def get_stats(self):
         """What was counted so far: LineStats, in units of 1e-9 seconds."""
-        return _line_stats.of_profile(Profile(self._profiler.snapshot()))
+        return line_stats.of_profile(Profile(self._profiler.snapshot()))
 
     def dump_stats(self, filename):
         """Writes get_stats() to a file that line_profiler and clineprof open."""

@@ -51,10 +51,10 @@ class LineStats:
     def print(self, stream=None, output_unit=None, stripzeros=False, details=True, summarize=False,
               sort=False, rich=False, *, config=None):  # fmt: skip
         """Writes the tables to a text stream, or to standard output. See show_text."""
-        from clineprof import _line_text
+        from clineprof._compat import line_text
 
-        _line_text.show_sourced(self._sources, self.timings, self.unit, output_unit, stream, stripzeros,
-                                details, summarize, sort, rich, config=config)  # fmt: skip
+        line_text.show_sourced(self._sources, self.timings, self.unit, output_unit, stream, stripzeros,
+                               details, summarize, sort, rich, config=config)  # fmt: skip
 
     def to_file(self, filename):
         """Writes what line_profiler and clineprof open. OSError when it cannot be written."""

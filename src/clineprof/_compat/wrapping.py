@@ -83,7 +83,7 @@ def functions_in_class(cls, seen):
 
 def _own_members(cls):
     """Tells of a function or class whether it is defined in this class."""
-    from clineprof._scoping import ScopingPolicy  # here: a function profile does without it
+    from clineprof._compat.scoping import ScopingPolicy  # here: a function profile does without it
 
     return ScopingPolicy.CHILDREN.get_filter(cls, "class")
 

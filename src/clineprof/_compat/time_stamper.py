@@ -6,9 +6,9 @@ import sys
 import time
 
 from clineprof import _boot
-from clineprof._code_map import MODES
+from clineprof._compat.code_map import MODES
 from clineprof._mem.memfile import MIB, stay_row
-from clineprof._wrapping import wrapped_calls
+from clineprof._compat.wrapping import wrapped_calls
 
 
 class TimeStamper:
