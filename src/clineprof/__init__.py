@@ -13,11 +13,11 @@ HOMES = {
     "Profile": "_profile",
     "assert_no_leaks": "_profile.leaks",
     "load": "_profile",
-    "load_ipython_extension": "_notebook",
+    "load_ipython_extension": "_notebook.magics",
     "memit": "_compat.memory_usage",
     "memory_usage": "_compat.memory_usage",
     "profile": "_global",
-    "unload_ipython_extension": "_notebook",
+    "unload_ipython_extension": "_notebook.magics",
 }
 
 IN_CORE = "Profiler", "__version__", "checkpoint", "tracers"

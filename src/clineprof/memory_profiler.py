@@ -72,9 +72,9 @@ class LogFile:
 
 def load_ipython_extension(ip):
     """`%load_ext memory_profiler`: the magics of clineprof."""
-    from clineprof import _notebook
+    from clineprof._notebook import magics
 
-    _notebook.load_ipython_extension(ip)
+    magics.load_ipython_extension(ip)
 
 
 # ---- python -m -------------------------------------------------------------------------------

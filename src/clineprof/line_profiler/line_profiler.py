@@ -19,9 +19,9 @@ load_stats = LineStats.from_files
 
 def load_ipython_extension(ip):
     """`%load_ext line_profiler`: the magics of clineprof."""
-    from clineprof import _notebook
+    from clineprof._notebook import magics
 
-    _notebook.load_ipython_extension(ip)
+    magics.load_ipython_extension(ip)
 
 
 def main():

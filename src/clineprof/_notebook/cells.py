@@ -13,7 +13,7 @@ import re
 import types
 import warnings
 
-from clineprof._notebook_options import AWAITED, SPECS, parsed
+from clineprof._notebook.options import AWAITED, SPECS, parsed
 
 _EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+")  # which IPython takes off
 CALLS = ("run_line_magic", "run_cell_magic")

@@ -14,7 +14,7 @@ SPECS = {
 }
 
 
-AWAITED = "--await"  # put there by _notebook_code.WithAwait, for itself
+AWAITED = "--await"  # put there by cells.WithAwait, for itself
 
 
 class BadValue(UsageError, TypeError):

@@ -20,7 +20,7 @@ class Show:
                 _check_place(letter, path)
 
     def show(self, taken, message=None):
-        """taken: what a kind of _notebook_kinds.py has taken."""
+        """taken: what one of kinds.py has taken."""
         self._put(taken)
         if not taken.profile.functions:
             print("*** Nothing was profiled: name functions with -f, modules with -m.", file=sys.stderr)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """%load_ext clineprof: the magics (docs/notebook.md is for users). What they run is made by
-_notebook_code.py, what they show by _notebook_show.py."""
+cells.py, what they show by show.py."""
 import builtins
 import contextlib
 import importlib
@@ -10,10 +10,10 @@ from IPython.core.error import UsageError
 from IPython.core.magic import (Magics, cell_magic, line_cell_magic, magics_class, no_var_expand,
                                 output_can_be_silenced)  # fmt: skip
 
-from clineprof import _notebook_code, _notebook_kinds, _notebook_show
+from clineprof._notebook import cells, kinds, show
 from clineprof._compat import memory_usage
 from clineprof._boot import targets
-from clineprof._notebook_options import parsed
+from clineprof._notebook.options import parsed
 
 LOADED = "_clineprof_magics"  # the shell's attribute that holds what unloading takes back
 
@@ -40,7 +40,7 @@ class _Loaded:
         self.names = set()
         for kind, names in ClineprofMagics.magics.items():
             self.names.update((kind, name) for name in names)
-        self.with_await = _notebook_code.WithAwait(shell)
+        self.with_await = cells.WithAwait(shell)
         shell.input_transformers_post.append(self.with_await)
 
     def undo(self):
@@ -84,8 +84,8 @@ class ClineprofMagics(Magics):
         """
         __tracebackhide__ = True
         wish = parsed("lprun", line)
-        run = _Run(self.shell, wish, _notebook_kinds.Lprun)
-        run.add_code(_notebook_code.statement_of(wish.rest, cell))
+        run = _Run(self.shell, wish, kinds.Lprun)
+        run.add_code(cells.statement_of(wish.rest, cell))
         return run.go(lambda kind, value: kind.profiler if wish.r else None)
 
     @no_var_expand
@@ -103,7 +103,7 @@ class ClineprofMagics(Magics):
         """
         __tracebackhide__ = True
         wish = parsed("lprun_all", line)
-        run = _Run(self.shell, wish, _notebook_kinds.Lprun)
+        run = _Run(self.shell, wish, kinds.Lprun)
         run.add_code(cell, "module" if wish.p else "functions")
 
         def result(kind, value):
@@ -131,8 +131,8 @@ class ClineprofMagics(Magics):
         """
         __tracebackhide__ = True
         wish = parsed("mprun", line)
-        run = _Run(self.shell, wish, _notebook_kinds.Mprun)
-        run.add_code(_notebook_code.statement_of(wish.rest, cell))
+        run = _Run(self.shell, wish, kinds.Mprun)
+        run.add_code(cells.statement_of(wish.rest, cell))
         return run.go(lambda kind, value: kind.profiler if wish.r else None)
 
     @no_var_expand
@@ -157,11 +157,11 @@ class ClineprofMagics(Magics):
         wish = parsed("memit", line)
         repeat, interval = wish.integer("r", 1), wish.number("i", .1)
         timeout = wish.integer("t", 0)
-        work = _notebook_code.Code(self.shell, wish.rest if cell is None else cell)
+        work = cells.Code(self.shell, wish.rest if cell is None else cell)
         if work.awaits:
             raise UsageError("%memit cannot await; give it a function that runs the coroutine")
         if cell is not None:
-            _notebook_code.Code(self.shell, wish.rest).run_here()
+            cells.Code(self.shell, wish.rest).run_here()
         result = memory_usage.memit(work.run_here, repeat=repeat, timeout=timeout or None,
                                     interval=interval, include_children=bool(wish.c))
         if not wish.q:
@@ -193,7 +193,7 @@ class ClineprofMagics(Magics):
         """
         __tracebackhide__ = True
         wish = parsed("clineprof", line)
-        run = _Run(self.shell, wish, _notebook_kinds.Clineprof)
+        run = _Run(self.shell, wish, kinds.Clineprof)
         run.add_code(cell, "module" if wish.p else "all")
         return run.go(lambda kind, value: kind.profile if wish.r else value)
 
@@ -203,7 +203,7 @@ class _Run:
 
     def __init__(self, shell, wish, kind):
         self.shell, self.wish, self.make = shell, wish, kind
-        self.show = _notebook_show.Show(shell, wish)
+        self.show = show.Show(shell, wish)
         self.functions = [*self._named_functions(), *self._functions_of_modules()]
         self.code = self.which = self.seconds = None
 
@@ -232,15 +232,15 @@ class _Run:
 
     def add_code(self, text, which=None):
         """The code to run; with `which` its lines are measured, as Profiler.prepare has it."""
-        self.code, self.which = _notebook_code.Code(self.shell, text), which
+        self.code, self.which = cells.Code(self.shell, text), which
 
     # ---- the run ----
 
     def go(self, result):
         """What the magic returns: result(kind, value of the code); or a coroutine, to be awaited."""
         __tracebackhide__ = True
-        return _notebook_code.driven(self.shell, self.wish.awaited, self.code.awaits,
-                                     self._go(result))
+        return cells.driven(self.shell, self.wish.awaited, self.code.awaits,
+                            self._go(result))
 
     async def _go(self, result):
         __tracebackhide__ = True
