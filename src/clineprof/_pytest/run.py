@@ -11,7 +11,7 @@ import pytest
 from clineprof import _boot
 from clineprof._boot import files
 from clineprof._boot.targets import is_path, is_there
-from clineprof._pytest_words import DISPLACED, meant
+from clineprof._pytest.words import DISPLACED, meant
 
 # Without targets all code below the root folder counts but what is installed there.
 STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__))

@@ -8,7 +8,7 @@ import pytest
 
 from clineprof import _boot, _profile
 from clineprof._boot import files, targets
-from clineprof._pytest_words import DISPLACED, meant
+from clineprof._pytest.words import DISPLACED, meant
 
 FEWEST_CALLS = 8  # without which there is no verdict on leaks (docs/memory.md)
 MOST_LINES = 10  # that a message names

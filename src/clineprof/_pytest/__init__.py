@@ -38,9 +38,9 @@ def pytest_load_initial_conftests(early_config, parser, args):
             args, namespace=copy.copy(early_config.option)
         )
     if early_config.known_args_namespace.clineprof is not None:
-        from clineprof import _pytest_run
+        from clineprof._pytest import run
 
-        _pytest_run.start(early_config)
+        run.start(early_config)
 
 
 def pytest_configure(config):
@@ -49,9 +49,9 @@ def pytest_configure(config):
 
 def pytest_collection_finish(session):
     if _has_limits(session.items):
-        from clineprof import _pytest_limits
+        from clineprof._pytest import limits
 
-        _pytest_limits.start(session.config)
+        limits.start(session.config)
 
 
 def _has_limits(nodes):
