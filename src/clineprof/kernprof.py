@@ -7,7 +7,7 @@ import sys
 from clineprof import _boot
 
 
-LAUNCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_boot", "launch.py")
+LAUNCH = os.path.join(os.path.dirname(os.path.abspath(_boot.__file__)), "launch.py")
 
 
 def main(args=None):

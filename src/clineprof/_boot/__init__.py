@@ -4,6 +4,10 @@
 Imports nothing but sys, for the program's own folder may be on sys.path by now, with a json.py of
 its own. Plain enough for Python 2 and for interpreters without a clineprof module to get as far as
 the one line that says so.
+
+launch.py is what the launcher has an interpreter run. The C main asks config.py for config files, targets.py
+for names of modules and functions, statements.py for the lines of statements, registering.py for functions that
+are registered late, memory_break.py for a debugger. files.py writes files.
 """
 import sys
 

@@ -47,7 +47,7 @@ def main(words):
 def install(path):
     from clineprof._boot import files
 
-    folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    folder = os.path.abspath(__file__).rsplit("/", 3)[0]
     files.replace(path, (LINE % {"folder": folder}).encode("utf-8", "surrogateescape"), 0o666)
     return _say("Installed '%s'" % path)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Profiles as files that other programs read. The module NAME.py of this folder makes the format
-NAME: `render(profile, options)` gives its bytes. docs/formats.md is for users.
+NAME: `render(profile, options)` gives its bytes; shared.py has what several need. docs/formats.md is for users.
 
 options: unit (seconds, for formats that show times), raw_times (times as the clock saw them),
 memory (False: leave memory out).

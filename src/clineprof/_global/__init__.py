@@ -2,7 +2,8 @@
 """`from clineprof import profile`: a decorator that may stay in a program for good.
 
 Off, it costs nothing: a function comes back as it is, and nothing but sys and os is imported. So all
-that is needed only when it is on stands in functions and is imported there.
+that is needed only when it is on stands in functions and is imported there: ending.py, what is written at the end;
+together.py, programs of several processes; schedule.py, windows by steps.
 """
 import _thread
 import builtins

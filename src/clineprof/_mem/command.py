@@ -184,7 +184,7 @@ def _run(options, program):
 
 def _under_ckernprof(options, interpreter, program, inner):
     """The program with @profile, run so that stays in functions are seen."""
-    launch = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_boot", "launch.py")
+    launch = os.path.join(os.path.dirname(os.path.abspath(_boot.__file__)), "launch.py")
     every = min(options.interval, 0.01)
     target = program if program[0].endswith(".py") else ["-m"] + program
     return [interpreter, launch, "run", "ckernprof", "-l", "-q", "--no-config",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A finished profile in Python: what clineprof.load gives and what the formats are made of."""
+"""A finished profile in Python: what clineprof.load gives and what the formats are made of. leaks.py finds out in
+a test whether there are leaks."""
 import heapq
 import os
 import re

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The pytest plugin's front (docs/pytest.md): the options and the marker. Every pytest run loads it,
-so it imports nothing; what a profile or limits need is imported when they are used."""
+so it imports nothing; run.py, a profile of the session, and limits.py, limits of tests, are imported when they are
+used."""
 import copy
 
 import pytest
