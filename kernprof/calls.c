@@ -4,7 +4,7 @@
 
 PyObject *clp_calls_new(void)
 {
-    PyObject *module = PyImport_ImportModule("clineprof._calls"), *profile = NULL;
+    PyObject *module = PyImport_ImportModule("clineprof._compat.cprofile"), *profile = NULL;
 
     if (module != NULL)
         profile = PyObject_CallMethod(module, "make", NULL);

@@ -5,7 +5,7 @@
 
 #include "../src/python/compat.h"
 
-/* A new cProfile.Profile that can also mark code (clineprof/_calls.py), not yet enabled. NULL with an
+/* A new cProfile.Profile that can also mark code (clineprof/_compat/cprofile.py), not yet enabled. NULL with an
  * exception set. */
 PyObject *clp_calls_new(void);
 

@@ -4,7 +4,7 @@
  * then nobody has to write anything, so it does not matter how a child ends.
  *
  *   fork   its counters move from the parent's live file into its own, and what they held is dropped
- *   spawn  finds the profiler through the environment (src/clineprof/_children.py) */
+ *   spawn  finds the profiler through the environment (src/clineprof/_children/__init__.py) */
 #ifndef CLP_CHILDREN_H
 #define CLP_CHILDREN_H
 

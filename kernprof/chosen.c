@@ -10,11 +10,11 @@
 
 static const char me[] = CLP_RUN_NAME;
 
-/* clineprof._targets.NAME(what), or NAME(*what) of a tuple: owned; None on any failure, which is nobody's business
+/* clineprof._boot.targets.NAME(what), or NAME(*what) of a tuple: owned; None on any failure, which is nobody's business
  * here. Takes `what`. */
 static PyObject *ask(const char *name, PyObject *what)
 {
-    PyObject *helper = what != NULL ? PyImport_ImportModule("clineprof._targets") : NULL;
+    PyObject *helper = what != NULL ? PyImport_ImportModule("clineprof._boot.targets") : NULL;
     PyObject *answer = helper != NULL ? PyObject_CallMethod(helper, name, "O", what) : NULL;
 
     Py_XDECREF(what);

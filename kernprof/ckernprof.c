@@ -157,7 +157,7 @@ static int become_python(struct launch *launch, int argc, char **argv)
     char *python = (char *)(uintptr_t)clp_buf_text(&launch->python);
     char **full = clp_mem_alloc(&launch->mem, LEADING + 1 + given + 1, sizeof *full);
 
-    clp_buf_add_text(&launch->folder, "/clineprof/_launch.py");
+    clp_buf_add_text(&launch->folder, "/clineprof/_boot/launch.py");
     if (full == NULL || launch->python.failed || launch->folder.failed)
         return fail(launch, "out of memory");
     full[0] = python;

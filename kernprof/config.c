@@ -9,7 +9,7 @@ static bool complain(const struct clp_config *config, const char *text)
     return false;
 }
 
-/* What _config.py raised is meant for the user, in one line. */
+/* What config.py raised is meant for the user, in one line. */
 static bool complain_of_exception(const struct clp_config *config)
 {
     PyObject *type, *value, *trace;
@@ -30,7 +30,7 @@ static bool complain_of_exception(const struct clp_config *config)
 /* Owned (settings, warnings), or NULL with an exception set. */
 static PyObject *load(const struct clp_config *config)
 {
-    PyObject *module = PyImport_ImportModule("clineprof._config"), *loaded = NULL, *file = NULL;
+    PyObject *module = PyImport_ImportModule("clineprof._boot.config"), *loaded = NULL, *file = NULL;
 
     if (module != NULL)
         file = config->file != NULL ? PyUnicode_DecodeFSDefault(config->file) : Py_NewRef(Py_None);

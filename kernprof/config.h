@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Defaults from TOML files: clineprof/_config.py finds and reads them, the option table takes them. */
+/* Defaults from TOML files: clineprof/_boot/config.py finds and reads them, the option table takes them. */
 #ifndef CLP_CONFIG_H
 #define CLP_CONFIG_H
 

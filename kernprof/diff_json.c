@@ -269,7 +269,7 @@ bool clp_diff_json_add(const struct clp_diff *diff, struct clp_buf *out)
     PyObject *module = NULL, *bytes = NULL;
 
     if (object != NULL)
-        module = PyImport_ImportModule("clineprof._diff");
+        module = PyImport_ImportModule("clineprof._report.diff");
     if (module != NULL)
         bytes = PyObject_CallMethod(module, "render", "O", object);
     if (bytes != NULL && PyBytes_Check(bytes))

@@ -220,8 +220,8 @@ static const struct addition {
     const char *module; /* its name; of one with a dot first, the end of it */
     const char *helper;
 } additions[] = {
-    {"line_profiler.explicit_profiler", "clineprof._explicit"}, /* has a `profile` of its own */
-    {".spawn", "clineprof._spawning"}, /* multiprocessing's, and those of its likes */
+    {"line_profiler.explicit_profiler", "clineprof._compat.explicit"}, /* has a `profile` of its own */
+    {".spawn", "clineprof._children.spawning"}, /* multiprocessing's, and those of its likes */
 };
 
 #define ADDITIONS (sizeof additions / sizeof *additions)
@@ -393,9 +393,18 @@ static void unwrap_class(const struct clp_imports *imports, const struct loader 
     Py_XDECREF(there);
 }
 
+/* Of a module whose name is known by its end only, its helper knows. */
+static bool can_be_loaded(const struct addition *addition)
+{
+    return addition->module[0] == '.' ||
+           PyDict_GetItemString(PyImport_GetModuleDict(), addition->module) != NULL;
+}
+
 void clp_imports_hand_over(const struct clp_imports *imports)
 {
     for (size_t i = 0; i < ADDITIONS; i++) {
+        if (!can_be_loaded(&additions[i]))
+            continue;
         PyObject *helper = PyImport_ImportModule(additions[i].helper), *result = NULL;
         if (helper != NULL)
             result = PyObject_CallMethod(helper, "hand_over", "O", imports->profiler);
@@ -431,7 +440,7 @@ void clp_imports_clear(struct clp_imports *imports)
 
 static PyObject *functions_of(PyObject *module, const char *name)
 {
-    PyObject *helper = PyImport_ImportModule("clineprof._targets");
+    PyObject *helper = PyImport_ImportModule("clineprof._boot.targets");
     PyObject *functions =
         helper != NULL ? PyObject_CallMethod(helper, "functions_of", "Os", module, name) : NULL;
 

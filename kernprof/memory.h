@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The door from Python to the sampler (core/sampler.h), and the command `clineprof mem`, which is
- * src/clineprof/_mem.py. */
+ * src/clineprof/_mem/command.py. */
 #ifndef CLP_MEMORY_H
 #define CLP_MEMORY_H
 

@@ -12,11 +12,11 @@ static int complain_of_memory(const struct clp_show *show)
     return 1;
 }
 
-/* The marked text as the terminal is to get it (clineprof/_rich.py): a new reference, or NULL without
+/* The marked text as the terminal is to get it (clineprof/_report/terminal.py): a new reference, or NULL without
  * rich. */
 static PyObject *colour(const struct clp_show *show, const char *marked)
 {
-    PyObject *module = PyImport_ImportModule("clineprof._rich"), *text = NULL;
+    PyObject *module = PyImport_ImportModule("clineprof._report.terminal"), *text = NULL;
     PyObject *path = show->path != NULL ? show->path : Py_None;
 
     if (module != NULL)

@@ -297,9 +297,9 @@ PyObject *clp_view_main(PyObject *list)
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MERGE))
         code = clp_merge_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MEM))
-        code = run_in_python("clineprof._mem", list);
+        code = run_in_python("clineprof._mem.command", list);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_HOOK))
-        code = run_in_python("clineprof._hooks", list);
+        code = run_in_python("clineprof._children.hook", list);
     else if (configure(list, &options, &mem, &keep))
         code = main_of(&words, &options, &mem);
     else

@@ -3,10 +3,14 @@
 
     layers.py [FOLDER]      default: the working directory
 
-Reads every #include "..." of src/core, src/python, src/native and kernprof. Prints a line FILE:LINE: what for
-each that points up a layer, and for each file of src/core that names Python's headers or asks the
-operating system from a room that may not. Exits 1 when there was any.
+Reads every #include "..." of src/core, src/python, src/native and kernprof, and every import of src/clineprof.
+Prints a line FILE:LINE: what for each that points up a layer, for each circle of Python modules, and for each file
+of src/core that names Python's headers or asks the operating system from a room that may not. Exits 1 when there
+was any.
 """
+import ast
+import graphlib
+import importlib.util
 import pathlib
 import re
 import sys
@@ -34,6 +38,13 @@ OTHERS = {
     "src/python": (6, {room: 7 for room in "profiler profiler_run setup with_block module".split()}),
     "kernprof": (7, {"option": 5, "options": 5, "interpreter": 5, "ckernprof": 8}),
 }
+
+# The folders of src/clineprof, the lowest first: a module uses its own folder and those before it. The last has the
+# doors, which stand in no folder.
+PACKAGE = [
+    "_boot", "_children", "_report", "_html", "_formats", "_profile", "_global", "_mem", "_compat", "_notebook",
+    "_pytest", "_pyinstaller", "line_profiler", "",
+]
 
 SYSTEM = re.compile(r"#\s*include\s*<(sys/|linux/|asm/|(unistd|time|pthread|fcntl|sched|signal|dirent"
                     r"|dlfcn|poll|semaphore|ucontext)\.h)")
@@ -101,6 +112,48 @@ def faults_of(root, path):
                 yield number, fault
 
 
+# ---- src/clineprof ----
+
+
+def imported(tree, package, modules):
+    """(line, module) for each import of one of ours, wherever in the file it stands."""
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            within = [f"{base}.{alias.name}" for alias in node.names]
+            names = [name if name in modules else base for name in within]
+        yield from ((node.lineno, name) for name in names if name in modules)
+
+
+def faults_of_package(root):
+    """(path, line, fault) for each import up the list of folders, and for a circle."""
+    top = root / "src/clineprof"
+    modules = {}
+    for path in sorted(top.rglob("*.py")):
+        parts = path.relative_to(top.parent).with_suffix("").parts
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    folders = {name: "".join(path.relative_to(top).parts[:-1][:1]) for name, path in modules.items()}
+    arrows = {}
+    for name, path in modules.items():
+        if folders[name] not in PACKAGE:
+            yield path, 1, f"folder {folders[name]} has no place in tools/layers.py"
+            continue
+        package = name if path.stem == "__init__" else name.rpartition(".")[0]
+        for line, other in imported(ast.parse(path.read_text(encoding="utf-8")), package, modules):
+            if folders[other] in PACKAGE and PACKAGE.index(folders[other]) > PACKAGE.index(folders[name]):
+                yield path, line, f"folder {folders[name]} uses {other}, which stands above it"
+            elif other != name:
+                arrows.setdefault(name, {})[other] = line
+    try:
+        graphlib.TopologicalSorter(arrows).prepare()
+    except graphlib.CycleError as error:
+        circle = error.args[1][::-1]
+        yield modules[circle[0]], arrows[circle[0]][circle[1]], "a circle: " + " -> ".join(circle)
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     bad = 0
@@ -109,6 +162,9 @@ def main():
             for number, fault in faults_of(root, path.relative_to(root)):
                 print(f"{path.relative_to(root)}:{number}: {fault}")
                 bad += 1
+    for path, number, fault in faults_of_package(root):
+        print(f"{path.relative_to(root)}:{number}: {fault}")
+        bad += 1
     return 1 if bad else 0
 
 

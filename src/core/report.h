@@ -27,7 +27,7 @@ struct clp_report_options {
     bool no_memory;        /* the plain table although the profile has memory */
     bool footer;           /* what the numbers are worth, even where the table is line_profiler's */
     bool footer_details;   /* how they came about */
-    bool marked;           /* for _rich.py: see table.h */
+    bool marked;           /* for colours: see table.h */
     const char *folder;    /* file names under it are shown relative to it; NULL: as they are */
     struct clp_drain drain;
 };

@@ -2,8 +2,8 @@
 /* The cells of a table of lines: first all of them as text, because a column is as wide as its widest
  * cell, then, row by row, the output. The rows are kept in one scratch array that all tables share.
  *
- * A table can be marked, for _rich.py, which colours it: control characters cannot occur in what is
- * shown of a program, so the lines of a marked report start with one.
+ * A table can be marked for clineprof/_report/terminal.py, which colours it: control characters cannot
+ * occur in what is shown of a program, so the lines of a marked report start with one.
  *
  *   CLP_MARK_HEADING  a line of a heading
  *   CLP_MARK_TITLES   the titles of a table; before each stands CLP_MARK_TITLE and a letter:

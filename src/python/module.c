@@ -166,7 +166,7 @@ static PyMethodDef module_methods[] = {
      "--python's; with `active` that of the active virtual environment; else the usual one."},
     {"together", clp_together_begin, METH_VARARGS,
      "together(profiler, outfile, rights, own_name, family, command, is_server)\n--\n\nThis process and those that it\n"
-     "starts count together; clineprof._together does the rest. None where that cannot be."},
+     "starts count together; clineprof._global.together does the rest. None where that cannot be."},
     {"join", module_join, METH_VARARGS,
      "join(family, outfile, folder, words, is_server)\n--\n\nThis process takes part in the run of\n"
      "ckernprof with this command line, which began in this folder; `family` names its processes."},

@@ -533,7 +533,7 @@ static PyMethodDef profiler_methods[] = {
      "memory_profiler's table; 'lprof' and 'line_profiler', the bytes of such a file.\n"
      "skip_zero: without functions that never ran. command: what ran, for readers of the file.\n"
      "Of the report, sort: the slowest function last; details: with the tables; summarize: a line\n"
-     "for each function at the end; memory: with its columns; marked: for clineprof._rich; folder:\n"
+     "for each function at the end; memory: with its columns; marked: for colours of a terminal; folder:\n"
      "file names under it are relative to it. of: the bytes of a .lprof file, to render instead.\n"
      "ValueError for another format, or for 'mp' when memory was not read."},
     {"snapshot", profiler_snapshot, METH_NOARGS,

@@ -72,7 +72,7 @@ def test_no_page_and_no_message_installs_a_package_of_that_name():
 
 def test_what_an_editable_install_left_is_no_source(house):
     """make would link the module that pip built into the place of its own."""
-    for name in "Makefile", "tools", "src/clineprof":
+    for name in "Makefile", "tools":
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, house / name)
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
@@ -81,7 +81,7 @@ def test_what_an_editable_install_left_is_no_source(house):
     made = subprocess.run(["make", "-n", "V=1", f"PYTHON={sys.executable}"], cwd=house, text=True,
                           capture_output=True, env=clean_environment())
     assert (made.returncode, made.stderr) == (0, "")
-    assert "ln -sfr src/clineprof/_boot.py" in made.stdout and "ln -sfr src/clineprof/_core" not in made.stdout
+    assert "ln -sfr src/clineprof/_boot/__init__.py" in made.stdout and "ln -sfr src/clineprof/_core" not in made.stdout
     links, copies = (made.stdout.find(text) for text in (f"-o build/python/clineprof/_core{suffix} ",
                                                          f"cp build/python/clineprof/_core{suffix} "))
     assert 0 <= links < copies  # so that `import clineprof` is what make has built
@@ -94,7 +94,7 @@ def layers(folder):
 
 @pytest.fixture
 def house(tmp_path):
-    for folder in ("src/core", "src/python", "src/native", "kernprof"):
+    for folder in ("src/core", "src/python", "src/native", "src/clineprof", "kernprof"):
         shutil.copytree(ROOT / folder, tmp_path / folder,
                         ignore=shutil.ignore_patterns("*.py[co]", "__pycache__"))
     return tmp_path
@@ -103,6 +103,13 @@ def house(tmp_path):
 def test_the_arrows_run_one_way():
     run = layers(ROOT)
     assert (run.returncode, run.stdout) == (0, "")
+
+
+def test_the_design_has_the_folders_of_the_package_in_their_order():
+    told = re.findall(r"^\| (`\w+`|\(none\)) \| ", (ROOT / "docs/design.md").read_text("utf-8"), re.M)
+    folders = runpy.run_path(str(ROOT / "tools/layers.py"))["PACKAGE"]
+    first = told.index(f"`{folders[0]}`")
+    assert [name.strip("`") for name in told[first:first + len(folders)]] == folders[:-1] + ["(none)"]
 
 
 @pytest.mark.parametrize("file, line, complaint", [
@@ -116,12 +123,17 @@ def test_the_arrows_run_one_way():
     ("src/core/wire.c", "#include <unistd.h>", "room wire asks the operating system"),
     ("src/core/file.c", "p = mmap(NULL, 1, 0, 0, -1, 0);", "only the room pages maps memory"),
     ("src/core/report.c", '#include "absent.h"', '"absent.h" is not in the house'),
+    ("src/clineprof/_boot/files.py", "import clineprof._profile", "folder _boot uses clineprof._profile, which stands"),
+    ("src/clineprof/_formats/csv.py", "def f():\n from .._pytest import run", "uses clineprof._pytest.run,"),
+    ("src/clineprof/_mem/memfile.py", "from clineprof import load", "folder _mem uses clineprof, which stands above"),
+    ("src/clineprof/_mem/memfile.py", "from clineprof._mem import command",
+     "a circle: clineprof._mem.memfile -> clineprof._mem.command -> clineprof._mem.memfile"),
 ])
 def test_a_planted_violation_is_refused_with_its_place(house, file, line, complaint):
     text = (house / file).read_text()
     (house / file).write_text(text + line + "\n")
     run = layers(house)
-    place = f"{file}:{len(text.splitlines()) + 1}: "
+    place = f"{file}:{len((text + line).splitlines())}: "
     assert run.returncode == 1
     assert [row for row in run.stdout.splitlines() if row.startswith(place) and complaint in row]
     assert len(run.stdout.splitlines()) == 1
@@ -132,6 +144,14 @@ def test_a_new_room_needs_a_place_in_the_table(house):
     run = layers(house)
     assert run.returncode == 1
     assert "src/core/cellar.c has no layer" in run.stdout
+
+
+def test_a_new_folder_of_the_package_needs_a_place_in_the_list(house):
+    (house / "src/clineprof/_cellar").mkdir()
+    (house / "src/clineprof/_cellar/wine.py").write_text("from clineprof import _pytest\n")
+    run = layers(house)
+    assert (run.returncode, run.stdout) == (
+        1, "src/clineprof/_cellar/wine.py:1: folder _cellar has no place in tools/layers.py\n")
 
 
 # ---- fuzzers ----
