@@ -2,7 +2,6 @@
 #include "byprocess.h"
 #include "../src/core/process_numbers.h"
 #include "../src/core/shown.h"
-#include "../src/core/wire_reader.h"
 #include "words.h"
 #include <fnmatch.h>
 #include <stdio.h>

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "finish.h"
 #include "../src/core/choice.h"
-#include "../src/core/file.h"
-#include "../src/core/shown.h"
-#include "../src/core/wire.h"
-#include "../src/python/profiler.h"
 #include "../src/python/profiler_run.h"
 #include "calls.h"
 #include "children.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "leakrun.h"
 #include "../src/core/leak_report.h"
-#include "../src/python/profiler.h"
 #include "../src/python/profiler_run.h"
-#include "finish.h"
 #include "program_end.h"
 #include "words.h"
 #include <limits.h>

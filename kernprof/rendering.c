@@ -5,7 +5,6 @@
 #include "../src/core/report.h"
 #include "../src/core/wire.h"
 #include "../src/core/wire_reader.h"
-#include "../src/python/profiler_run.h"
 #include <math.h>
 
 static clp_status report(const struct clp_profile *profile, const struct clp_rendering *wanted,
