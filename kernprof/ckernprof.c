@@ -8,12 +8,12 @@
  *   build/python/clineprof/      PREFIX/lib/clineprof/python/clineprof/
  *
  * Nothing of it is left for the program to see: no environment variable, no entry of sys.path. */
-#include "../src/core/buf.h"
-#include "../src/core/mem.h"
-#include "../src/core/shown.h"
-#include "commands.h"
-#include "interpreter.h"
-#include "options.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/shown.h"
+#include "cli/commands.h"
+#include "cli/interpreter.h"
+#include "cli/options.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>

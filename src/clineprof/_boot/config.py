@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Config files: which are read, and what stands in them. What the keys mean, the option table knows
-(kernprof/options.c).
+(kernprof/cli/options.c).
 
 Reading TOML imports a good part of the standard library; so that is done only with a file that names
 one of the two tables, and the program does not find those modules imported.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`clineprof diff --format json`: the comparison, which kernprof/diff_json.c gives as a dict."""
+"""`clineprof diff --format json`: the comparison, which kernprof/view/diff_json.c gives as a dict."""
 import json
 
 

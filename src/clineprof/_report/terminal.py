@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The report in colours (-r), by the package rich where it is installed.
 
-C marks the report's text (src/core/table.h): what is a heading, a title, a cell, source, and how hot
+C marks the report's text (src/report/table.h): what is a heading, a title, a cell, source, and how hot
 the row is. This page lays it out for a terminal: rows never wrap, because the source is cropped; where
 there is little room the columns move together, then some are left out, and that is said."""
 import os
