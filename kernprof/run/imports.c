@@ -221,7 +221,7 @@ static const struct addition {
     const char *helper;
 } additions[] = {
     {"line_profiler.explicit_profiler", "clineprof._compat.explicit"}, /* has a `profile` of its own */
-    {".spawn", "clineprof._children.spawning"}, /* multiprocessing's, and those of its likes */
+    {".spawn", "clineprof._boot.spawning"}, /* multiprocessing's, and those of its likes */
 };
 
 #define ADDITIONS (sizeof additions / sizeof *additions)

@@ -7,7 +7,8 @@ the one line that says so.
 
 launch.py is what the launcher has an interpreter run. The C main asks config.py for config files, targets.py
 for names of modules and functions, statements.py for the lines of statements, registering.py for functions that
-are registered late, memory_break.py for a debugger. files.py writes files.
+are registered late, memory_break.py for a debugger; spawning.py and idle.py give spawned processes a `profile`.
+files.py writes files.
 """
 import sys
 

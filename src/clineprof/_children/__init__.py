@@ -2,7 +2,7 @@
 """--prof-child-procs in Python: how a process that the program starts finds the profiler.
 
 The environment carries one variable, and PYTHONPATH first the folder site, with our sitecustomize.
-hook.py is for processes that do not look at it; spawning.py and idle.py are for those that are not profiled.
+hook.py is for processes that do not look at it.
 """
 import os
 import sys

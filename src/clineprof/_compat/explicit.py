@@ -4,7 +4,7 @@ installed: as under kernprof it is the launcher's profiler. Imports nothing but 
 be on sys.path by now."""
 import sys
 
-from clineprof._children import spawning
+from clineprof._boot import spawning
 
 MODULE = "line_profiler.explicit_profiler"
 

@@ -27,6 +27,6 @@ def followed(code, give):
 def _send(names):
     with open(__file__.rsplit("/", 1)[0] + "/idle.py", encoding="utf-8") as file:
         text = file.read()
-    own = {"text": text, "__name__": "clineprof._children.idle"}
+    own = {"text": text, "__name__": "clineprof._boot.idle"}
     exec(text, own)
     own["send"](names)
