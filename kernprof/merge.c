@@ -4,6 +4,7 @@
 #include "export.h"
 #include "once.h"
 #include "option.h"
+#include "overwrite.h"
 #include "progress.h"
 #include "reading.h"
 #include "words.h"
@@ -238,7 +239,10 @@ int clp_merge_main(int argc, char **argv, struct clp_mem *mem)
     } else if (request.outfile == NULL && has_sum(&request)) {
         clp_words_complain_format(me, "%s is one of the files and would be counted again; say with "
                                       "-o where the sum goes", usual_outfile);
-    } else if (clp_reading_check_names(request.files, request.file_count)) {
+    } else if (clp_reading_check_names(request.files, request.file_count) &&
+               !clp_overwrite_refuse(&(struct clp_overwrite){
+                   .program = me, .path = request.outfile, .files = request.files,
+                   .file_count = request.file_count, .sums = true})) {
         code = merge(&request, mem);
     }
     clp_buf_clear(&text);

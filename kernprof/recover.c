@@ -3,6 +3,7 @@
 #include "../src/core/file.h"
 #include "../src/core/shown.h"
 #include "../src/core/wire.h"
+#include "overwrite.h"
 #include "reading.h"
 #include "words.h"
 #include <string.h>
@@ -132,6 +133,8 @@ int clp_recover_main(int argc, char **argv, struct clp_mem *mem)
         code = refuse(&error);
     } else if (!name_outfile(&request, &outfile, &error)) {
         code = refuse(&error);
+    } else if (clp_overwrite_refuse(&(struct clp_overwrite){.program = me, .path = clp_buf_text(&outfile)})) {
+        code = 2;
     } else {
         code = recover(request.file, clp_buf_text(&outfile), mem) ? 0 : 1;
     }

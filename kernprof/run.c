@@ -14,6 +14,7 @@
 #include "leakrun.h"
 #include "mmem.h"
 #include "nativerun.h"
+#include "overwrite.h"
 #include "program.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -290,13 +291,6 @@ static bool goes_elsewhere(struct clp_run *run, const struct clp_fault *fault)
     return run->unwritable;
 }
 
-static bool has_ending(const char *name, const char *ending)
-{
-    size_t bytes = strlen(name), more = strlen(ending);
-
-    return bytes > more && strcmp(name + bytes - more, ending) == 0;
-}
-
 static bool is_file(const char *path)
 {
     struct stat about;
@@ -312,11 +306,10 @@ static bool ready_outfile(struct clp_run *run)
     name_outfile(run);
     if (goes_to_output(&run->options))
         return take_output(run);
-    if (run->options.outfile != NULL && has_ending(run->options.outfile, ".py") && is_file(run->options.outfile)) {
-        clp_words_complain_format(me, "'%s' is a program, and -o would write the profile over it",
-                                  run->options.outfile);
+    if (run->options.outfile != NULL &&
+        clp_overwrite_refuse(&(struct clp_overwrite){
+            .program = me, .path = clp_finish_seen_from_here(clp_buf_text(&run->outfile)), .profiles_only = true}))
         return clp_words_exit(2) != NULL;
-    }
     if (clp_file_probe(clp_buf_text(&run->outfile), &fault) != CLP_OK &&
         !goes_elsewhere(run, &fault)) {
         clp_finish_complain_fault(run, "cannot write", clp_buf_text(&run->outfile), &fault);
@@ -334,10 +327,10 @@ static bool refuse_profile(const struct clp_run_options *options)
 
     if (options->target_kind != CLP_TARGET_SCRIPT || !is_file(name))
         return false;
-    if (has_ending(name, ".lprof") || has_ending(name, ".lprof.live"))
+    if (clp_words_has_ending(name, ".lprof") || clp_words_has_ending(name, ".lprof.live"))
         clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: clineprof %s, or: "
                                       "python3 -m clineprof %s", name, me, name, name);
-    else if (has_ending(name, ".prof"))
+    else if (clp_words_has_ending(name, ".prof"))
         clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: python3 -m pstats %s",
                                   name, me, name);
     else
@@ -351,7 +344,7 @@ static bool complain_of_no_program(const struct clp_run *run)
 {
     const char *last = run->words.items[run->words.count - 1];
 
-    if (run->words.count > 2 && has_ending(last, ".py") && is_file(last))
+    if (run->words.count > 2 && clp_words_has_ending(last, ".py") && is_file(last))
         clp_words_complain_format(me, "no program to run: '%s' is the value of the option before it; name the "
                                       "program behind that, too: .. %s %s", last, last, last);
     else

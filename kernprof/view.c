@@ -8,6 +8,7 @@
 #include "folding.h"
 #include "merge.h"
 #include "options.h"
+#include "overwrite.h"
 #include "program.h"
 #include "reading.h"
 #include "recover.h"
@@ -133,12 +134,16 @@ static bool answer(const struct clp_view_options *options, struct clp_buf *text,
     return true;
 }
 
+static bool refuse_outfile(const struct clp_view_options *options)
+{
+    return clp_overwrite_refuse(&(struct clp_overwrite){
+        .program = me, .path = options->outfile, .files = options->files, .file_count = options->file_count,
+        .sums = strcmp(options->format, "lprof") == 0});
+}
+
 static bool is_program(const char *name)
 {
-    size_t length = strlen(name);
-
-    return (length > 3 && strcmp(name + length - 3, ".py") == 0) ||
-           (length > 4 && strcmp(name + length - 4, ".pyw") == 0);
+    return clp_words_has_ending(name, ".py") || clp_words_has_ending(name, ".pyw");
 }
 
 /* The first of these words that is a program's file; NULL when there is none. */
@@ -229,7 +234,7 @@ static int main_of(const struct clp_words *words, struct clp_view_options *optio
         complain_of_options(first, clp_buf_text(&text));
     else if (!answer(options, &text, &code) &&
              !refuse_program(find_program(options->files, options->file_count)) &&
-             has_files(options))
+             has_files(options) && !refuse_outfile(options))
         code = refuse_command(words) ? 1 : view(options, mem);
     clp_buf_clear(&text);
     return code;

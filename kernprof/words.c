@@ -37,6 +37,13 @@ void clp_words_clear(struct clp_words *words)
     *words = (struct clp_words){0};
 }
 
+bool clp_words_has_ending(const char *word, const char *ending)
+{
+    size_t bytes = strlen(word), more = strlen(ending);
+
+    return bytes > more && strcmp(word + bytes - more, ending) == 0;
+}
+
 /* In the quotes that bash, ksh and zsh have for a word which cannot be shown as it is. */
 static void add_escaped_word(struct clp_buf *out, const char *word)
 {

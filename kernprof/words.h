@@ -42,6 +42,9 @@ void clp_words_complain(const char *name, const char *text);
 /* clp_words_complain with a text that is made of a format. */
 void clp_words_complain_format(const char *name, const char *format, ...) CLP_PRINTF_LIKE(2, 3);
 
+/* Does the word go on before this ending? */
+bool clp_words_has_ending(const char *word, const char *ending);
+
 /* Appends one word as a shell would take it. */
 void clp_words_add_quoted(struct clp_buf *out, const char *word);
 

@@ -23,6 +23,9 @@
 
 #define CLP_WIRE_VERSION 1
 
+/* Do the bytes, as far as they reach, begin as every writer of ours begins? */
+bool clp_wire_is(const char *bytes, size_t count);
+
 /* Appends the profile as msgpack. CLP_NO_MEMORY leaves the buffer with a part of it. */
 clp_status clp_wire_encode(const struct clp_profile *profile, struct clp_buf *out);
 
