@@ -48,12 +48,14 @@ static void add_why_not_started(struct clp_buf *text, const struct clp_run *run)
         add_what_is_meant(text, run->options.target);
 }
 
-static void add_why_none_selected(struct clp_buf *text, const struct clp_run_options *options)
+static void add_why_none_selected(struct clp_buf *text, const struct clp_run *run)
 {
+    const struct clp_run_options *options = &run->options;
     bool module = options->target_kind == CLP_TARGET_MODULE;
 
     if (options->prof_mod.count != 0) {
-        clp_buf_add_text(text, "no target of -p was reached");
+        clp_buf_add_text(text, clp_chosen_has_left_out(&run->chosen) ? "what -p names was left out"
+                                                                     : "no target of -p was reached");
         return;
     }
     clp_buf_add_text(text, "no @profile was reached; put @profile above a function that the program runs, or "
@@ -198,7 +200,7 @@ static void say_nothing(const struct clp_run *run, const struct clp_profile *pro
         clp_buf_add_text(&text, "no function marked with @profile was called and no 'with profile:' was reached; "
                                 "without -b all functions are profiled");
     else if (profile->function_count == 0)
-        add_why_none_selected(&text, &run->options);
+        add_why_none_selected(&text, run);
     else
         add_why_none_ran(&text, run, profile);
     end_saying(&text, run);

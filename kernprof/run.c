@@ -368,6 +368,9 @@ static bool ready_to_run(struct clp_run *run)
         return false;
     if (!run->options.line_by_line)
         say_left_out(run);
+    else if (run->options.include.count != 0 && run->options.prof_mod.count == 0 && !is_text(&run->options) &&
+             run->options.verbosity >= 0)
+        clp_words_complain(me, "--include chooses among what -p selects, and has no effect without it");
     return true;
 }
 
