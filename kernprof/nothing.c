@@ -15,7 +15,7 @@ static bool is_there(const char *path)
 
 bool clp_nothing_is_kept_back(const struct clp_run *run)
 {
-    return run->profile_out >= 0 || clp_liverun_has_place(clp_buf_text(&run->outfile));
+    return run->profile_out < 0 && clp_liverun_has_place(clp_buf_text(&run->outfile));
 }
 
 /* ---- why ---- */
@@ -168,7 +168,7 @@ static void start_to_say(struct clp_buf *text, const struct clp_run *run)
     clp_buf_add_text(text, "nothing was profiled");
     if (!clp_nothing_is_kept_back(run))
         clp_buf_add_text(text, ": ");
-    else if (run->profile_out < 0 && is_there(clp_buf_text(&run->outfile)))
+    else if (is_there(clp_buf_text(&run->outfile)))
         clp_buf_add_format(text, ", and '%s' stays as an earlier run wrote it: ",
                            clp_finish_seen_from_here(clp_buf_text(&run->outfile)));
     else

@@ -161,6 +161,7 @@ static void begin_live(struct clp_run *run)
     clp_liverun_begin(&run->live, run->profiler,
                       &(struct clp_liverun_wish){
                           .program = me,
+                          .quiet = run->options.verbosity < 0,
                           .outfile = &run->outfile,
                           .command = clp_buf_text(&command),
                           .save_interval = run->profile_out < 0 ? run->options.output_interval : 0,

@@ -338,6 +338,7 @@ time.sleep(0.5)
         time.sleep(0.01)
     shown = run_viewer([file], tmp_path)
     assert re.search(r"^ +6 +57 ", shown.out, re.M), shown.out
+    assert re.search(": process [0-9]+ (has ended|is still running);", shown.out)
     process.stdout.close()
     process.stderr.close()
 

@@ -88,6 +88,11 @@ def test_a_pipe_gets_its_profile_even_then(script, tmp_path):
     ended = run_ckernprof(["-l", "-o", "pipe", script("pass\n").name], tmp_path)
     assert ended.err.startswith("ckernprof: nothing was profiled: no @profile was reached")
     assert msgpack.unpackb(reader.communicate(timeout=60)[0])["functions"] == []
+    for words in ["program.py"], ["none.py"]:
+        ended = subprocess.run(ckernprof("-l", "-o", "-", *words), cwd=tmp_path, capture_output=True)
+        assert b"ckernprof: nothing was profiled: " in ended.stderr
+        assert msgpack.unpackb(ended.stdout)["functions"] == []
+    assert marshal.loads(subprocess.run(ckernprof("-o", "-", "none.py"), cwd=tmp_path, capture_output=True).stdout) == {}
 
 
 # ---- words that belong elsewhere ----
