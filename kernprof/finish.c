@@ -130,7 +130,9 @@ static void say_written(const struct clp_run *run, const char *path)
         return;
     path = clp_finish_seen_from_here(path);
     clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "Wrote profile results to '%s'\n", path);
+    clp_buf_add_text(&text, "Wrote profile results to '");
+    clp_shown_add_text(&text, path);
+    clp_buf_add_text(&text, "'\n");
     if (run->options.verbosity == 0) {
         clp_buf_add_text(&text, "Inspect results with:\n");
         add_viewer(run, &text);
@@ -484,7 +486,7 @@ static void say_all(struct clp_run *run, const struct clp_profile *profile)
     say_all_refused(run);
     say_compiled(run, profile);
     say_what_lacks(run, profile);
-    clp_leakrun_say(&run->options, run->profiler);
+    clp_leakrun_say(&run->options, profile, run->profiler);
 }
 
 static void finish_lines(struct clp_run *run)

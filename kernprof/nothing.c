@@ -148,15 +148,21 @@ static void hint_at_profile(const struct clp_run_options *options)
     clp_buf_clear(&text);
 }
 
+/* Several letters with -l first, which few programs have: "-lv". */
+static bool asks_for_lines(const struct clp_run_options *options, const char *word)
+{
+    return !options->line_by_line && (strncmp(word, "--line", 6) == 0 || (strncmp(word, "-l", 2) == 0 && word[2] != 0));
+}
+
 static void hint_at_options(const struct clp_run *run)
 {
     const struct clp_run_options *options = &run->options;
-    const char *word = run->end.refused_words ? misplaced_word(options) : NULL;
+    const char *word = misplaced_word(options);
     bool by_name = options->target_kind == CLP_TARGET_SCRIPT || options->target_kind == CLP_TARGET_MODULE;
 
     if (run->end.lacks_profile && !options->builtin && by_name)
         hint_at_profile(options);
-    if (word != NULL)
+    if (word != NULL && (run->end.refused_words || asks_for_lines(options, word)))
         clp_words_complain_format(me, "'%s' stands behind the program and went to it; options of ckernprof stand "
                                       "before the program", word);
 }

@@ -56,6 +56,12 @@ bool clp_reading_check_names(char *const *names, int count)
     return false;
 }
 
+/* Of a file that is no profile of lines? */
+static bool is_others(const char *ending)
+{
+    return strcmp(ending, ".prof") == 0 || strcmp(ending, ".dat") == 0;
+}
+
 void clp_reading_add_fault(const char *path, const struct clp_fault *fault, struct clp_buf *out)
 {
     clp_shown_add_text(out, is_input(path) ? "standard input" : path);
@@ -67,8 +73,10 @@ void clp_reading_add_fault(const char *path, const struct clp_fault *fault, stru
     if (fault->found[0] != 0)
         clp_buf_add_format(out, ": %s", fault->found);
     const char *ending = strrchr(path, '.');
-    if (fault->status == CLP_NOT_A_PROFILE && ending != NULL && strcmp(ending, ".prof") == 0) {
-        clp_buf_add_text(out, "; if cProfile made it, run: python3 -m pstats ");
+    if (fault->status == CLP_NOT_A_PROFILE && ending != NULL && is_others(ending)) {
+        clp_buf_add_text(out, strcmp(ending, ".dat") == 0
+                                  ? "; if clineprof mem or mprof recorded it, run: clineprof mem plot "
+                                  : "; if cProfile made it, run: python3 -m pstats ");
         clp_shown_add_text(out, path);
     }
     const char *fate = fault->os_error == ENOENT ? fate_of_live(path, 0, out->mem) : NULL;

@@ -111,8 +111,10 @@ bool clp_words_write(int descriptor, const char *bytes, size_t count)
 {
     flush("stdout");
     flush("stderr");
-    if (was_closed(descriptor))
-        return true;
+    if (was_closed(descriptor)) {
+        errno = EBADF;
+        return false;
+    }
     while (count != 0) {
         ssize_t written = write(descriptor, bytes, count);
         if (written < 0 && errno == EINTR)

@@ -107,6 +107,9 @@ def test_outfile(script, tmp_path):
         ended = run_ckernprof(["-l", *options, path], tmp_path)
         assert "Wrote profile results to 'x.lprof'" in ended.out
         (tmp_path / "x.lprof").unlink()
+    ended = run_ckernprof(["-l", "-o", "new\nline.lprof", path], tmp_path)
+    assert "Wrote profile results to 'new\\x0aline.lprof'\n" in ended.out
+    (tmp_path / "new\nline.lprof").unlink()
     absolute = tmp_path / "else" / "named.prof"
     ended = run_ckernprof(["-l", "-o", absolute, path], tmp_path)
     assert Profile(absolute).functions and f"'{absolute.relative_to(tmp_path)}'" in ended.out

@@ -115,7 +115,12 @@ def test_options_behind_the_program(script, tmp_path):
         assert hint not in run_ckernprof([*mode, strict.name, "--bad"], tmp_path).err
     takes = script("import argparse, sys\nprint(sys.argv)\n" + SMALL, "takes.py")
     assert run_ckernprof(["-l", takes.name, "-v"], tmp_path).err == ""
-    assert run_ckernprof([idle.name, "-v"], tmp_path).err == ""
+    for word in "-v", "-l":
+        assert run_ckernprof([idle.name, word], tmp_path).err == ""
+    for word in "-lv", "--line-by-line":
+        assert run_ckernprof([idle.name, word], tmp_path).err == (
+            f"ckernprof: '{word}' stands behind the program and went to it; options of ckernprof stand before the "
+            "program\n")  # fmt: skip
 
 
 @pytest.mark.once
@@ -139,6 +144,9 @@ def test_a_profile_in_the_place_of_the_program(script, tmp_path):
             assert ended.err == (f"ckernprof: '{name}' is a profile, and ckernprof runs programs; to see it run: "
                                  f"clineprof {name}, or: python3 -m clineprof {name}\n")  # fmt: skip
     run_ckernprof([script("pass\n", "calls.py").name], tmp_path)
+    (tmp_path / "mem.dat").write_text("CMDLINE python x.py\nMEM 1.5 12.25\n")
+    assert run_viewer(["mem.dat"], tmp_path).err.endswith("run: clineprof mem plot mem.dat\n")
+    (tmp_path / "mem.dat").unlink()
     for ended in run_ckernprof(["-l", "calls.py.prof"], tmp_path), run_viewer(["calls.py.prof"], tmp_path):
         assert ended.err.endswith("run: python3 -m pstats calls.py.prof\n") and ended.err.count("\n") == 1
     left = "calls.py", "calls.py.prof", "program.py", "program.py.lprof.live"
