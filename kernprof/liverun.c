@@ -2,6 +2,7 @@
 #include "liverun.h"
 #include "../src/core/choice.h"
 #include "../src/core/filelock.h"
+#include "../src/core/live_reader.h"
 #include "../src/core/proc.h"
 #include "../src/core/shown.h"
 #include "../src/python/profiler.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "overwrite.h"
-#include "../src/core/live.h"
+#include "../src/core/live_reader.h"
 #include "../src/core/pickle.h"
 #include "../src/core/wire.h"
 #include "words.h"
