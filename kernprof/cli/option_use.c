@@ -6,7 +6,7 @@
 
 /* ---- spellings ---- */
 
-static bool has_negative(const struct clp_option *option)
+bool clp_option_has_negative(const struct clp_option *option)
 {
     return option->kind == CLP_OPTION_SWITCH || option->kind == CLP_OPTION_MODE ||
            option->kind == CLP_OPTION_BARE;
@@ -22,7 +22,7 @@ void clp_option_use_spell(struct clp_option_use *use)
 
 bool clp_option_use_next_form(struct clp_option_use *use)
 {
-    if (use->form == CLP_USE_NAME && has_negative(use->option))
+    if (use->form == CLP_USE_NAME && clp_option_has_negative(use->option))
         use->form = CLP_USE_NEGATIVE;
     else if (use->form != CLP_USE_ALIAS && use->option->alias != NULL)
         use->form = CLP_USE_ALIAS;

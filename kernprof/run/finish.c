@@ -237,7 +237,7 @@ static void say_all(struct clp_run *run, const struct clp_profile *profile)
     say_all_refused(run);
     say_compiled(run, profile);
     say_what_lacks(run, profile);
-    clp_leakrun_say(&run->options, run->recording.profiler);
+    clp_leakrun_say(&run->options, profile, run->recording.profiler);
 }
 
 static void finish_lines(struct clp_run *run)

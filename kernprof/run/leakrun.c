@@ -5,6 +5,8 @@
 #include "program_end.h"
 #include "bridge/words.h"
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define GATE_CODE 3
@@ -41,7 +43,45 @@ void clp_leakrun_print(const struct clp_run_options *options, const struct clp_p
         clp_words_print(1, "\nNo line was found to leak.\n");
 }
 
-void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler)
+/* The function whose calls were to be the epochs; NULL: something else was. */
+static const char *wanted_function(const struct clp_run_options *options)
+{
+    const char *leaks = options->leaks;
+    char *end;
+
+    if (leaks == NULL || strcmp(leaks, "calls") == 0 || strcmp(leaks, "checkpoints") == 0)
+        return NULL;
+    (void)strtod(leaks, &end);
+    return end != leaks && *end == 0 ? NULL : leaks;
+}
+
+static bool was_called(const char *wanted, const struct clp_profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct clp_profile_function *function = &profile->functions[i];
+        const char *dot = strrchr(function->name, '.');
+        if ((strcmp(function->name, wanted) == 0 || (dot != NULL && strcmp(dot + 1, wanted) == 0)) &&
+            clp_choice_was_hit(profile, function))
+            return true;
+    }
+    return false;
+}
+
+static void say_few_epochs(const struct clp_run_options *options, const struct clp_profile *profile)
+{
+    const char *wanted = wanted_function(options);
+
+    if (wanted != NULL && !was_called(wanted, profile))
+        clp_words_complain_format(me, "--leaks=%s: no selected function of that name was called, so that there are no "
+                                      "epochs and no verdict on leaks", wanted);
+    else
+        clp_words_complain(me, "too few epochs for a verdict on leaks: there must be eight at "
+                               "least. They are calls of the line's function; --leaks=FUNCTION, "
+                               "--leaks=SECONDS or --leaks=checkpoints make others");
+}
+
+void clp_leakrun_say(const struct clp_run_options *options, const struct clp_profile *profile,
+                     PyObject *profiler)
 {
     if (options->verbosity < 0)
         return;
@@ -58,9 +98,7 @@ void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler)
                                "more than what is shown");
         break;
     case CLP_HEAP_EPOCHS_FEW:
-        clp_words_complain(me, "too few epochs for a verdict on leaks: there must be eight at "
-                               "least. They are calls of the line's function; --leaks=FUNCTION, "
-                               "--leaks=SECONDS or --leaks=checkpoints make others");
+        say_few_epochs(options, profile);
         break;
     }
 }

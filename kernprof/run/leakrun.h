@@ -17,7 +17,8 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
 void clp_leakrun_print(const struct clp_run_options *options, const struct clp_profile *profile);
 
 /* What is to be told of what was counted: hooks or epochs that were missing. */
-void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler);
+void clp_leakrun_say(const struct clp_run_options *options, const struct clp_profile *profile,
+                     PyObject *profiler);
 
 /* --fail-on-leak: names the lines, and has the process exit 3 unless it fails by itself. */
 void clp_leakrun_gate(const struct clp_run_options *options, const struct clp_profile *profile);

@@ -19,7 +19,7 @@ static bool is_there(const char *path)
 
 bool clp_nothing_is_kept_back(const struct clp_run *run)
 {
-    return run->profile_out >= 0 || clp_liverun_has_place(clp_buf_text(&run->recording.outfile));
+    return run->profile_out < 0 && clp_liverun_has_place(clp_buf_text(&run->recording.outfile));
 }
 
 /* ---- why ---- */
@@ -52,12 +52,14 @@ static void add_why_not_started(struct clp_buf *text, const struct clp_run *run)
         add_what_is_meant(text, run->options.target);
 }
 
-static void add_why_none_selected(struct clp_buf *text, const struct clp_run_options *options)
+static void add_why_none_selected(struct clp_buf *text, const struct clp_run *run)
 {
+    const struct clp_run_options *options = &run->options;
     bool module = options->target_kind == CLP_TARGET_MODULE;
 
     if (options->prof_mod.count != 0) {
-        clp_buf_add_text(text, "no target of -p was reached");
+        clp_buf_add_text(text, clp_chosen_has_left_out(&run->chosen) ? "what -p names was left out"
+                                                                     : "no target of -p was reached");
         return;
     }
     clp_buf_add_text(text, "no @profile was reached; put @profile above a function that the program runs, or "
@@ -150,15 +152,21 @@ static void hint_at_profile(const struct clp_run_options *options)
     clp_buf_clear(&text);
 }
 
+/* Several letters with -l first, which few programs have: "-lv". */
+static bool asks_for_lines(const struct clp_run_options *options, const char *word)
+{
+    return !options->line_by_line && (strncmp(word, "--line", 6) == 0 || (strncmp(word, "-l", 2) == 0 && word[2] != 0));
+}
+
 static void hint_at_options(const struct clp_run *run)
 {
     const struct clp_run_options *options = &run->options;
-    const char *word = run->end.refused_words ? misplaced_word(options) : NULL;
+    const char *word = misplaced_word(options);
     bool by_name = options->target_kind == CLP_TARGET_SCRIPT || options->target_kind == CLP_TARGET_MODULE;
 
     if (run->end.lacks_profile && !options->builtin && by_name)
         hint_at_profile(options);
-    if (word != NULL)
+    if (word != NULL && (run->end.refused_words || asks_for_lines(options, word)))
         clp_words_complain_format(me, "'%s' stands behind the program and went to it; options of ckernprof stand "
                                       "before the program", word);
 }
@@ -170,7 +178,7 @@ static void start_to_say(struct clp_buf *text, const struct clp_run *run)
     clp_buf_add_text(text, "nothing was profiled");
     if (!clp_nothing_is_kept_back(run))
         clp_buf_add_text(text, ": ");
-    else if (run->profile_out < 0 && is_there(clp_buf_text(&run->recording.outfile)))
+    else if (is_there(clp_buf_text(&run->recording.outfile)))
         clp_buf_add_format(text, ", and '%s' stays as an earlier run wrote it: ",
                            clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)));
     else
@@ -202,7 +210,7 @@ static void say_nothing(const struct clp_run *run, const struct clp_profile *pro
         clp_buf_add_text(&text, "no function marked with @profile was called and no 'with profile:' was reached; "
                                 "without -b all functions are profiled");
     else if (profile->function_count == 0)
-        add_why_none_selected(&text, &run->options);
+        add_why_none_selected(&text, run);
     else
         add_why_none_ran(&text, run, profile);
     end_saying(&text, run);

@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "bridge/reading.h"
 #include "bridge/words.h"
+#include "cli/overwrite.h"
 #include <string.h>
 #include <sys/stat.h>
 
@@ -239,7 +240,10 @@ int clp_merge_main(int argc, char **argv, struct clp_mem *mem)
     } else if (request.outfile == NULL && has_sum(&request)) {
         clp_words_complain_format(me, "%s is one of the files and would be counted again; say with "
                                       "-o where the sum goes", usual_outfile);
-    } else if (clp_reading_check_names(request.files, request.file_count)) {
+    } else if (clp_reading_check_names(request.files, request.file_count) &&
+               !clp_overwrite_refuse(&(struct clp_overwrite){
+                   .program = me, .path = request.outfile, .files = request.files,
+                   .file_count = request.file_count, .sums = true})) {
         code = merge(&request, mem);
     }
     clp_buf_clear(&text);

@@ -115,6 +115,8 @@ def test_too_few_epochs_are_told(script):
     ended = run(script, text, "--leaks", env={"PYTHONPATH": build_path()})
     assert ended.code == 0
     assert "too few epochs for a verdict on leaks: there must be eight at least" in ended.err
+    ended = run(script, text, "--leaks=nope", env={"PYTHONPATH": build_path()})
+    assert "ckernprof: --leaks=nope: no selected function of that name was called, so that there are no epochs" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -88,21 +88,26 @@ def getattr_static(thing, name):
 
 def preimport(target):
     """Imports the module that a dotted target names, or the one in which it names something. Returns
-    what kept it from being imported, or None."""
-    name = target.removesuffix(".__init__")
-    while "" not in name.split("."):
+    what kept it from being imported, or None. Where that is no package the rest is not asked for: a module's
+    own __getattr__ would be."""
+    parts = target.removesuffix(".__init__").split(".")
+    if "" in parts:
+        return None  # whether it names anything at all is said at the end
+    for count in range(1, len(parts) + 1):
+        name = ".".join(parts[:count])
         try:
             __import__(name)
-            return None
         except ModuleNotFoundError as error:
-            if error.name is None or not (name + ".").startswith(error.name + "."):
-                return repr(error)
+            is_about_it = error.name is not None and (name + ".").startswith(error.name + ".")
+            return None if is_about_it else repr(error)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # also a module that exits
             return repr(error)
-        name, _, _ = name.rpartition(".")
-    return None  # whether it names anything at all is said at the end
+        module = sys.modules.get(name)
+        if type(module) is MODULE and "__path__" not in vars(module):
+            return None
+    return None
 
 
 def is_package(name):
