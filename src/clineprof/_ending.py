@@ -150,6 +150,8 @@ class Ending:
         self._gather()
         if not self.has_names and self._is_taken():
             self._take_own_name()
+        if self._leaves_earlier():
+            return
         prefix = self._prefix()
         told = self._terminal() if self._writes("stdout") and not self.is_worker else ""
         for path, bytes_ in self._files(prefix):
@@ -163,9 +165,21 @@ class Ending:
 
     def files(self):
         """What will be written, and where; not the file with the time in its name."""
-        wanted = {".txt": self._writes("text"), ".lprof": self._writes("lprof")}
-        return [os.path.join(self.folder, self._prefix() + end) for end in wanted
-                if wanted[end] and self.process is not None]  # fmt: skip
+        return [os.path.join(self.folder, path) for path in self._names() if self.process is not None]
+
+    def _names(self):
+        """.. as they are told."""
+        ends = {".txt": self._writes("text"), ".lprof": self._writes("lprof")}
+        return [self._prefix() + end for end in ends if ends[end]]
+
+    def _leaves_earlier(self):
+        """A profile in which no line ran takes no other one's place."""
+        earlier = [path for path in self._names() if _has_content(os.path.join(self.folder, path))]
+        if not earlier or not _boot.core().is_idle(self.sum or content(self.profiler)):
+            return False
+        _boot.complain("clineprof", "nothing was profiled, and '%s' stays as it was: no function marked with "
+                       "@profile was called" % earlier[-1])  # fmt: skip
+        return True
 
     def _writes(self, what):
         return {**WRITE, **self.profile.write_config}[what]
@@ -246,8 +260,9 @@ class Ending:
     def _write_as_heir(self):
         if self._is_taken():
             self._take_own_name()
-        for path, bytes_ in self._files(self._prefix()):
-            self._write(path, bytes_)
+        if not self._leaves_earlier():
+            for path, bytes_ in self._files(self._prefix()):
+                self._write(path, bytes_)
         self._remove_parents()
 
     def _remove_parents(self):
@@ -304,6 +319,13 @@ def _working_folder():
         return os.getcwd()
     except OSError:  # it was removed
         return ""
+
+
+def _has_content(path):
+    try:
+        return os.path.getsize(path) > 0
+    except OSError:
+        return False
 
 
 def _runs(identity):

@@ -113,6 +113,10 @@ class GlobalProfiler:
                 self.disable()
         return self.enabled
 
+    def _has_profile(self):
+        """What was profiled before disable() stays so."""
+        return self._is_on() or self._profile is not None
+
     def _is_wanted(self):
         """By the environment, or the program's arguments?"""
         flags = self.setup_config
@@ -195,7 +199,7 @@ class GlobalProfiler:
 
     def reset(self):
         """Drops what was counted so far; what is profiled stays profiled."""
-        if self._is_on():
+        if self._has_profile():
             self._profile.reset()
 
     def snapshot(self):
@@ -203,7 +207,7 @@ class GlobalProfiler:
         functions. RuntimeError: the interpreter is ending, and it has never been on."""
         if self._make_profile is None:
             self._make_profile = _profile_class()
-        if self._is_on():
+        if self._has_profile():
             return self._make_profile(self._profile.snapshot())
         nothing = {"unit": 1e-9, "functions": [], "timeline": [], "meta": {"has_memory": False}}
         return self._make_profile(nothing)
@@ -213,7 +217,7 @@ class GlobalProfiler:
         no file is written. OSError when it cannot be; one that was there stays then. RuntimeError:
         the interpreter is ending."""
         path = os.fspath(path)
-        if self._is_on():
+        if self._has_profile():
             _refuse_at_the_end()
             from clineprof import _ending, _formats
 
@@ -222,7 +226,7 @@ class GlobalProfiler:
     def checkpoint(self):
         """A round is over, for `ckernprof --leaks=checkpoints`, which looks for lines that keep more
         memory round by round. Without that nothing happens."""
-        if self._is_on():
+        if self._has_profile():
             self._profile.checkpoint()
 
     def show(self):
@@ -260,7 +264,7 @@ class GlobalProfiler:
         self._switch("resume")
 
     def _switch(self, how):
-        if self._is_on() or self._profile is not None:  # what was profiled before disable() stays so
+        if self._has_profile():
             getattr(self._profile, how)()
         elif _of_calls() is not None:
             getattr(_of_calls(), how)()
@@ -289,7 +293,7 @@ class GlobalProfiler:
         from clineprof._schedule import Schedule
 
         plan = Schedule(wait, warmup, active, repeat, skip_first)
-        if self._is_on():
+        if self._has_profile():
             self._schedule = plan
             plan.apply(self._profile)
 

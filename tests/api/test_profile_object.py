@@ -131,6 +131,30 @@ h()
     assert hits(tmp_path, "my_output.lprof") == {"f": {6: 2}, "h": {15: 1}}
 
 
+def test_what_counts_on_behind_disable_can_be_asked_for(tmp_path):
+    ended = python("""
+from clineprof import profile
+profile.enable()
+@profile
+def f():
+    return 1
+f()
+profile.disable()
+print(profile.snapshot().functions[0]["hits"])
+profile.dump("x.lprof")
+profile.reset()
+f(), f()
+print(profile.snapshot().functions[0]["hits"])
+profile.schedule(wait=1, warmup=0, active=1, repeat=1)
+for step in range(4):
+    f()
+    profile.step()
+print(profile.snapshot().functions[0]["hits"])
+""", tmp_path, env=ENVIRONMENT)
+    assert (ended.code, ended.err) == (0, "") and ended.out.splitlines()[:3] == ["[1]", "[2]", "[3]"]
+    assert hits(tmp_path, "x.lprof") == {"f": {6: 1}} and hits(tmp_path) == {"f": {6: 3}}
+
+
 def test_under_ckernprof_it_is_the_launchers_profiler(tmp_path):
     text = PROGRAM + "import builtins\nassert profile._profile is builtins.profile\n" \
                      "with profile.block('b'):\n    x = 1\nprofile.show()\nprofile.enable()\n"
@@ -265,6 +289,32 @@ def test_the_program_ends_as_it_would(tmp_path, end, code):
 def test_nothing_selected_is_an_empty_profile(tmp_path):
     ended = python("from clineprof import profile\nprofile.enable()\n", tmp_path, env=ENVIRONMENT)
     assert (ended.code, ended.err) == (0, "") and hits(tmp_path) == {}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("way", ["by the environment", "profile.enable()", "with processes"])
+def test_nothing_that_ran_leaves_files_of_an_earlier_run(tmp_path, way, text):
+    """.. as they are; also those of which only the text is wanted."""
+    settings = "profile.write_config['lprof'] = False\n" if text else ""
+    program = PROGRAM.replace("\n\n", "\nprofile.enable()\n\n" if "enable" in way else "\n\n" + settings, 1)
+    env = ENVIRONMENT if "enable" in way else ON
+    python(program + settings, tmp_path, env=env)
+    before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path) if "output" in name}
+    idle = program.replace("count(10)\n", "import os\nif os.fork() == 0: raise SystemExit\nos.wait()\n"
+                           if "processes" in way else "")  # fmt: skip
+    ended = python(idle + settings, tmp_path, env=env)
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == ("clineprof: nothing was profiled, and 'profile_output.%s' stays as it was: no function marked "
+                         "with @profile was called\n" % ("txt" if text else "lprof"))  # fmt: skip
+    assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path) if "output" in name} == before
+
+
+@pytest.mark.once
+def test_what_was_shown_stays_where_it_was_dropped_afterwards(tmp_path):
+    ended = python(PROGRAM + "profile.show()\nprofile.reset()\n", tmp_path)
+    assert (ended.code, ended.out.count("Timer unit")) == (0, 1) and "stays as it was" in ended.err
+    assert files(tmp_path) == ALL_FILES and hits(tmp_path) == {"count": HITS}
 
 
 # ---- processes ----
