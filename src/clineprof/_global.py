@@ -184,14 +184,14 @@ class GlobalProfiler:
     def __enter__(self):
         """`with profile:` is a block, which has the name of the function it stands in."""
         if self._is_on():
-            self._profile.enter_block(_caller())
+            self._profile.__enter__()
         else:
             (_of_calls() or OFF).__enter__()
         return self
 
     def __exit__(self, *exception):
         if self._profile is not None:
-            self._profile.leave_block(_caller())
+            self._profile.__exit__(*exception)
         else:
             (_of_calls() or OFF).__exit__(*exception)
 
@@ -336,14 +336,6 @@ def _of_calls():
     """The launcher's under `ckernprof -b`, which counts calls and no lines; else None."""
     theirs = getattr(builtins, "profile", None)
     return theirs if type(theirs).__module__ == "clineprof._calls" else None
-
-
-def _caller():
-    """The frame in which the `with` stands; contextlib's ExitStack may lie between."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__") == "contextlib":
-        frame = frame.f_back
-    return frame
 
 
 profile = GlobalProfiler()

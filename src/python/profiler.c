@@ -315,7 +315,7 @@ static PyObject *profiler_nothing(PyObject *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-static PyObject *profiler_with(PyObject *self, PyObject *arguments)
+static PyObject *profiler_itself(PyObject *self, PyObject *arguments)
 {
     (void)arguments;
     return Py_NewRef(self);
@@ -459,10 +459,6 @@ static PyMethodDef profiler_methods[] = {
      "ValueError for another format, or for 'mp' when memory was not read."},
     {"block", clp_with_block_new, METH_O,
      "block(name)\n--\n\n`with profiler.block(\"name\"):` counts the lines of the block as a function."},
-    {"enter_block", clp_with_block_enter, METH_O,
-     "enter_block(frame)\n--\n\nA block without a name begins in this frame."},
-    {"leave_block", clp_with_block_leave, METH_O,
-     "leave_block(frame)\n--\n\nIt ends."},
     {"after_fork", profiler_after_fork, METH_NOARGS,
      "after_fork()\n--\n\nThis process is a fork's child: its memory is read from now on."},
     {"start", profiler_start, METH_NOARGS,
@@ -511,13 +507,13 @@ static PyMethodDef profiler_methods[] = {
     {"disable", profiler_nothing, METH_NOARGS, "Selected functions are always measured."},
     {"enable_by_count", profiler_nothing, METH_NOARGS, "As enable()."},
     {"disable_by_count", profiler_nothing, METH_NOARGS, "As disable()."},
-    {"__enter__", profiler_with, METH_NOARGS, NULL},
-    {"__copy__", profiler_with, METH_NOARGS, NULL},
-    {"__deepcopy__", profiler_with, METH_O, NULL},
+    {"__enter__", clp_with_block_enter, METH_NOARGS, NULL},
+    {"__copy__", profiler_itself, METH_NOARGS, NULL},
+    {"__deepcopy__", profiler_itself, METH_O, NULL},
     {"__reduce__", profiler_reduce, METH_NOARGS,
      "The `profile` of the run that unpickles it; where there is none, a function that gives back its\n"
      "argument."},
-    {"__exit__", profiler_nothing, METH_VARARGS, NULL},
+    {"__exit__", clp_with_block_leave, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -771,6 +771,38 @@ with profile:
 """, tmp_path, unnamed="<module>.<block>")
 
 
+UNNAMED = """
+def f(n):
+    with profile as same:
+        for i in range(n):
+            if i == 3: return
+f(2), f(5)
+import contextlib
+with contextlib.ExitStack() as stack:
+    stack.enter_context(profile)
+    x = 1
+y = 1
+"""
+OWN = "import clineprof; profile = clineprof.Profiler()"
+KEPT = """
+open("it.py.lprof", "wb").write(profile.render("lprof"))
+profile.close()
+with profile: pass
+"""
+
+
+@pytest.mark.parametrize("way", ["ckernprof -l", "ckernprof -l, imported", "Profiler"])
+def test_a_block_without_a_name_of_every_profile(way, tmp_path):
+    head = {"ckernprof -l": "", "Profiler": OWN}.get(way, "from clineprof import profile")
+    (tmp_path / "it.py").write_text(head + UNNAMED + KEPT * (way == "Profiler"))
+    if way == "Profiler":
+        ended = run_python(["it.py"], tmp_path, env=ENVIRONMENT)
+    else:
+        ended = run_ckernprof(["-l", "it.py"], tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert hits(tmp_path, "it.py.lprof") == {"f.<block>": {4: 7, 5: 6}, "<module>.<block>": {10: 1}}
+
+
 def test_a_block_is_left_by_an_exception_return_break_and_continue(tmp_path):
     check_blocks("""
 def run():
@@ -1095,7 +1127,7 @@ def test_every_name_is_on_the_page():
     names |= {f"p.{name}(" for name in dir(clineprof.Profiler) if not name.startswith("_")}
     # the launcher's, line_profiler's, and what others are made of
     other = {"enable", "disable", "enable_by_count", "disable_by_count", "start_leaks", "stop_leaks",
-             "checkpoint", "prepare", "enter_block", "leave_block", "after_fork"}  # fmt: skip
+             "checkpoint", "prepare", "after_fork"}  # fmt: skip
     names -= {f"p.{name}(" for name in other} | {"p.running("}
     assert {name for name in names if name not in PAGE} == set()
 
