@@ -114,10 +114,10 @@ static const char *behind(const char *text, const char *beginning, size_t bytes,
     return text[bytes] == between ? text + bytes + 1 : NULL;
 }
 
-/* The object `wanted` ("Class.method") or anything within it. */
+/* The object `wanted` ("Class.method") or anything within it; "": all there is. */
 static bool matches_object(const char *wanted, const char *name)
 {
-    return name == NULL || behind(name, wanted, strlen(wanted), '.') != NULL;
+    return name == NULL || *wanted == 0 || behind(name, wanted, strlen(wanted), '.') != NULL;
 }
 
 static bool matches_path(const struct clp_target *target, const struct clp_candidate *candidate)

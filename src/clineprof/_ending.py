@@ -8,7 +8,7 @@ import sys
 import time
 
 from clineprof import _boot, _children, _formats
-from clineprof._global import SHOW, WRITE
+from clineprof._global import OUTPUT, SHOW, WRITE, file_prefix
 
 PATIENCE = 2  # seconds
 SOON = 0.05  # seconds
@@ -91,7 +91,7 @@ class Ending:
     def _take_names(self, outfile):
         """The files are called by the outfile that this process has alone."""
         self.has_names = True
-        self.suffix = outfile[len(os.path.join(self.folder, self.profile.output_prefix)):-len(".lprof")]
+        self.suffix = outfile[len(os.path.join(self.folder, self._output())):-len(".lprof")]
 
     def keep(self):
         """What is counted lies in a live file beside the profile to be, however the process dies. Where
@@ -103,7 +103,10 @@ class Ending:
                 self._take_names(outfile)
 
     def _prefix(self):
-        return self.profile.output_prefix + self.suffix
+        return self._output() + self.suffix
+
+    def _output(self):
+        return self._setting("output_prefix", OUTPUT, file_prefix)
 
     def _path(self):
         return os.path.join(self.folder, self._prefix() + ".lprof")
@@ -182,10 +185,22 @@ class Ending:
         return True
 
     def _writes(self, what):
-        return {**WRITE, **self.profile.write_config}[what]
+        return self._config("write_config", WRITE)[what]
+
+    def _config(self, name, first):
+        return self._setting(name, first, lambda value: {**first, **value})
+
+    def _setting(self, name, first, read):
+        """What the program has set, read; where it means nothing, that is told and what was at first is used."""
+        try:
+            return read(getattr(self.profile, name))
+        except (TypeError, ValueError):
+            _boot.complain("clineprof", "profile.%s is not used: it cannot be %r" % (name, getattr(self.profile, name)))
+            setattr(self.profile, name, read(first))
+            return read(first)
 
     def _terminal(self):
-        if not {**SHOW, **self.profile.show_config}["rich"]:
+        if not self._config("show_config", SHOW)["rich"]:
             return self._text()
         try:
             from clineprof import _rich
@@ -196,7 +211,7 @@ class Ending:
 
     def _text(self, **more):
         try:
-            return self._rendered({**SHOW, **self.profile.show_config, **more})
+            return self._rendered({**self._config("show_config", SHOW), **more})
         except (TypeError, ValueError) as error:
             _boot.complain("clineprof", "profile.show_config is not used: %s" % error)
             self.profile.show_config = {"rich": False}

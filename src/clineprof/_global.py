@@ -9,6 +9,7 @@ import builtins
 import os
 import sys
 
+OUTPUT = "profile_output"
 WRITE = {"lprof": True, "text": True, "timestamped_text": True, "stdout": True}
 SHOW = {
     "sort": True, "stripzeros": True, "rich": True, "details": False, "summarize": True, "memory": True,
@@ -55,7 +56,7 @@ class GlobalProfiler:
 
     def __init__(self):
         self.enabled = None
-        self.output_prefix = "profile_output"
+        self.output_prefix = OUTPUT
         self.setup_config = {
             "environ_flags": ["CLINEPROF", "LINE_PROFILE"],
             "cli_flags": ["--line-profile", "--line_profile"],
@@ -91,7 +92,7 @@ class GlobalProfiler:
         standard error, and it stays off.
         """
         if output_prefix is not None:
-            self.output_prefix = os.fspath(output_prefix)
+            self.output_prefix = file_prefix(output_prefix)
         with self._lock:
             if self._profile is None and not self._take_launchers():
                 self._start()
@@ -316,6 +317,14 @@ class _Off:
 
 
 OFF = _Off()
+
+
+def file_prefix(prefix):
+    """What names of files can begin with, as a str. TypeError, ValueError."""
+    prefix = os.fsdecode(prefix)
+    if "\0" in prefix:
+        raise ValueError("no file can be called %r" % prefix)
+    return prefix
 
 
 def _refuse_at_the_end():

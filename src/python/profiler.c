@@ -62,6 +62,7 @@ static Py_ssize_t level_of_user(void)
 /* An object that cannot even show itself is named by its class. */
 static bool warn_not_code(PyObject *object)
 {
+    bool is_class = PyType_Check(object) && PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE);
     PyObject *shown = PyObject_Repr(object);
 
     if (shown == NULL) {
@@ -70,8 +71,8 @@ static bool warn_not_code(PyObject *object)
     }
     int failed = shown == NULL ||
                  PyErr_WarnFormat(PyExc_RuntimeWarning, level_of_user(),
-                                  "clineprof: %U is not Python code; it is not profiled",
-                                  shown) < 0;
+                                  "clineprof: %U %s; it is not profiled", shown,
+                                  is_class ? "has no Python functions of its own" : "is not Python code") < 0;
     Py_XDECREF(shown);
     return !failed;
 }
@@ -498,7 +499,7 @@ static PyMethodDef profiler_methods[] = {
     {"add_function", profiler_add, METH_O,
      "add_function(function)\n--\n\nSelects a function, or what is in a method, property, partial, class ..,\n"
      "but not what is defined in its body; calling the profiler selects that, too. Returns its argument.\n"
-     "RuntimeWarning: it is not Python code."},
+     "RuntimeWarning: there is no Python code in it."},
     {"remove_function", profiler_remove, METH_O,
      "remove_function(function)\n--\n\nTakes the function off, what is defined in it, and all that were made of the\n"
      "same code. What was counted stays. When no other Profiler has it, it gets its own code back.\n"

@@ -1207,6 +1207,35 @@ def test_a_slip_in_the_settings_loses_nothing(tmp_path, settings, said):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("setting", ["write_config = 5", "write_config = None", "show_config = 'x'",
+                                     "output_prefix = 3", "output_prefix = 'a\\0b'"])  # fmt: skip
+def test_a_setting_that_can_be_none_loses_nothing(tmp_path, setting):
+    for before in True, False:
+        assignment = f"\nprofile.{setting}\n"
+        text = PROGRAM.replace("\n", assignment, 1) if before else PROGRAM + assignment
+        ended = python(text, tmp_path)
+        assert (ended.code, ended.err) == (0, "clineprof: profile.%s is not used: it cannot be %s\n" % tuple(
+            setting.replace("\\0", "\\x00").split(" = ")))  # fmt: skip
+        assert hits(tmp_path) == {"count": {line + before: n for line, n in HITS.items()}}
+
+
+@pytest.mark.once
+def test_what_files_can_be_called(tmp_path):
+    ended = python("""
+from clineprof import profile
+for wrong in "a\\0b", 5:
+    try: profile.enable(wrong)
+    except (TypeError, ValueError) as error: print(error)
+print(profile, profile.output_prefix)
+profile.enable(b"bytes_output")
+""", tmp_path, env=ENVIRONMENT)
+    assert ended.err == "" and ended.out.splitlines()[:3] == [
+        "no file can be called 'a\\x00b'", "expected str, bytes or os.PathLike object, not int",
+        "<clineprof.profile: not used so far> profile_output"]
+    assert files(tmp_path) == [name.replace("profile", "bytes") for name in ALL_FILES]
+
+
+@pytest.mark.once
 def test_settings_that_are_missing_are_as_they_were_at_first(tmp_path):
     ended = python(PROGRAM + "profile.write_config = {'text': False}; profile.show_config = {}\n", tmp_path)
     assert (ended.code, ended.err) == (0, "") and " - count\n" in ended.out
