@@ -344,6 +344,16 @@ def test_a_module_s_own_getattr_is_not_asked(does, tmp_path):
     assert (ended.code, ended.err, ended.out) == (0, "", "1\n") and selected(ended, tmp_path) == {"lazy.py": {"f"}}
 
 
+@pytest.mark.once
+def test_a_dot_in_a_script_s_name_is_no_package_s(tmp_path):
+    (tmp_path / "some.pyw").write_text("def f(): return 1\nf()\n")
+    assert "-p some: no Python code of that name ran" in run_ckernprof(["-l", "-p", "some", "some.pyw"], tmp_path).err
+    for target, expected in (("some.pyw", {"<module>", "f"}), ("some.pyw.f", {"f"})):
+        ended = run_ckernprof(["-l", "-p", target, "some.pyw"], tmp_path)
+        assert selected(ended, tmp_path) == {"some.pyw": expected}
+
+
+@pytest.mark.once
 def test_a_file_that_no_import_runs(tmp_path):
     (tmp_path / "part.py").write_text("def g(): return 1\ng()\n")
     (tmp_path / "main.py").write_text("import runpy\nrunpy.run_path('part.py')\n"
