@@ -2,7 +2,7 @@
 #include "load.h"
 #include "../src/core/choice.h"
 #include "../src/core/report.h"
-#include "../src/core/wire.h"
+#include "../src/core/wire_reader.h"
 #include "reading.h"
 #include "rendering.h"
 #include "values.h"
