@@ -207,7 +207,7 @@ static void say_nothing(const struct clp_run *run, const struct clp_profile *pro
     if (add_why_ended(&text, run))
         ;
     else if (profile == NULL)
-        clp_buf_add_text(&text, "no function marked with @profile was called and no 'with profile:' was reached; "
+        clp_buf_add_text(&text, "no function marked with @profile was called, nor any within 'with profile:'; "
                                 "without -b all functions are profiled");
     else if (profile->function_count == 0)
         add_why_none_selected(&text, run);
