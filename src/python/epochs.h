@@ -25,7 +25,4 @@ void clp_epochs_checkpoint(struct clp_recorder *recorder);
 /* Everything is collected that can be, and the last epoch ends. */
 void clp_epochs_finish(struct clp_recorder *recorder);
 
-/* Did enough of them end for a verdict on any line? */
-bool clp_epochs_enough(const struct clp_recorder *recorder);
-
 #endif
