@@ -142,6 +142,19 @@ void clp_show_say_if_none(const char *name, const struct clp_profile *profile,
     clp_choice_clear(&choice);
 }
 
+/* Columns without a number are not to be taken for zeros. */
+static void say_if_empty(const struct clp_show *show, const struct clp_profile *profile)
+{
+    const struct clp_columns *columns = &show->options.columns;
+
+    for (size_t i = 0; i < columns->count; i++) {
+        const char *lacks = clp_column_lacks(columns->items[i], &profile->meta);
+        if (lacks != NULL)
+            clp_words_complain_format(show->name, "--columns: %s was not measured; that takes a run with %s",
+                                      columns->items[i]->name, lacks);
+    }
+}
+
 int clp_show_report(const struct clp_profile *profile, const struct clp_show *show)
 {
     struct clp_report_options options = show->options;
@@ -150,6 +163,8 @@ int clp_show_report(const struct clp_profile *profile, const struct clp_show *sh
 
     options.folder = getcwd(folder, sizeof folder);
     clp_show_say_if_none(show->name, profile, &options.choice);
+    if (!show->mp)
+        say_if_empty(show, profile);
     if (show->mp && !profile->meta.has_memory) {
         clp_words_complain(show->name, "--mp: the profile has no memory; it was made without");
         return 1;
