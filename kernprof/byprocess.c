@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "byprocess.h"
 #include "../src/core/shown.h"
-#include "../src/core/wire.h"
+#include "../src/core/wire_reader.h"
 #include "words.h"
 #include <fnmatch.h>
 #include <stdio.h>

@@ -2,7 +2,9 @@
 #include "family.h"
 #include "../src/core/file.h"
 #include "../src/core/filelock.h"
+#include "../src/core/live_reader.h"
 #include "../src/core/wire.h"
+#include "../src/core/wire_reader.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

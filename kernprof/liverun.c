@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "liverun.h"
+#include "../src/core/live_reader.h"
 #include "../src/core/filelock.h"
 #include "../src/core/proc.h"
 #include "../src/core/shown.h"

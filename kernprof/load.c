@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "load.h"
 #include "../src/core/report.h"
-#include "../src/core/wire.h"
+#include "../src/core/wire_reader.h"
 #include "reading.h"
 #include "rendering.h"
 #include "values.h"

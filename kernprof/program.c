@@ -405,18 +405,22 @@ static PyObject *run_stdin(struct clp_program_hook hook, struct clp_program_end 
     return result;
 }
 
-/* Since 3.13 python keeps the text of -c for tracebacks. */
+/* Since 3.13 python keeps the text of -c for tracebacks: by the file's name at first, by the code since some 3.13.x.
+ * A run does not end for want of it. */
 static bool keep_for_tracebacks(PyObject *code, PyObject *file, PyObject *text)
 {
 #if PY_VERSION_HEX >= 0x030D0000
-    PyObject *key = PY_VERSION_HEX >= 0x030E0000 ? code : file;
     PyObject *linecache = PyImport_ImportModule("linecache"), *result = NULL;
 
-    if (linecache != NULL)
+    if (linecache != NULL) {
+        PyObject *key = PyObject_HasAttrString(linecache, "_interactive_cache") ? code : file;
         result = PyObject_CallMethod(linecache, "_register_code", "OOO", key, text, file);
+    }
     Py_XDECREF(linecache);
     Py_XDECREF(result);
-    return result != NULL;
+    if (result == NULL && PyErr_ExceptionMatches(PyExc_Exception))
+        PyErr_Clear();
+    return !PyErr_Occurred();
 #else
     (void)code, (void)file, (void)text;
     return true;

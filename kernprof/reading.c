@@ -3,7 +3,7 @@
 #include "../src/core/file.h"
 #include "../src/core/pickle.h"
 #include "../src/core/shown.h"
-#include "../src/core/wire.h"
+#include "../src/core/wire_reader.h"
 #include "../src/python/file_text.h"
 #include "liverun.h"
 #include "words.h"

@@ -5,7 +5,7 @@
 #define CLP_READING_H
 
 #include "../src/core/buf.h"
-#include "../src/core/live.h"
+#include "../src/core/live_reader.h"
 #include "../src/core/profile.h"
 
 /* Reads the file ("-": standard input) into an initialised, empty profile. What is worth knowing of

@@ -4,6 +4,7 @@
 #include "../src/core/pickle.h"
 #include "../src/core/report.h"
 #include "../src/core/wire.h"
+#include "../src/core/wire_reader.h"
 #include "../src/python/profiler.h"
 #include <math.h>
 

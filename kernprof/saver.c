@@ -2,7 +2,7 @@
 #include "saver.h"
 #include "../src/core/choice.h"
 #include "../src/core/file.h"
-#include "../src/core/live.h"
+#include "../src/core/live_reader.h"
 #include "../src/core/wire.h"
 #include <errno.h>
 

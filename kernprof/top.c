@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "top.h"
-#include "../src/core/live.h"
+#include "../src/core/live_reader.h"
 #include "../src/core/shown.h"
 #include "reading.h"
 #include "words.h"

@@ -17,13 +17,13 @@ LAYERS = {
         "status mem buf hashmap version",
         "clock proc processes identity filelock file thread pages arena shadow",
         "functions lines bytecode opcode_table samples sampler groups",
-        "charges engine engine_parts threads resident suspended decoded edges layout rewrite reach",
-        "wire wire_parts wire_rows wire_reader wire_functions wire_run "
-        "live live_parts live_reader live_threads live_profile "
+        "charges engine engine_state hot threads reaping resident stacks suspended decoded edges layout rewrite rewritten reach",
+        "wire wire_fields wire_decoder wire_split wire_objects wire_rows wire_functions wire_run wire_reader "
+        "live live_copy live_reader live_threads live_profile "
         "profile snapshot ended view source number shown walk measure align "
-        "unpickle unpickle_parts unpickle_literals unpickle_containers unpickle_objects pickle "
+        "pickled unpickler unpickle_literals unpickle_containers unpickle_objects unpickle pickle "
         "marks history leaks mappings heap heap_results",
-        "choice columns footer table ranking leak_report report memory_table match sides compare verdict "
+        "choice columns footer table ranking leak_report report memory_table match sides comparison compare verdict "
         "gate changes github",
     ],
 }

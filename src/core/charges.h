@@ -13,7 +13,7 @@
 #ifndef CLP_CHARGES_H
 #define CLP_CHARGES_H
 
-#include "engine.h"
+#include "engine_state.h"
 
 /* Times in ticks. */
 struct clp_charges {

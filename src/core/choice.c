@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "choice.h"
-#include "wire.h"
+#include "wire_rows.h"
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>

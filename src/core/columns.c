@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "columns.h"
-#include "wire.h"
+#include "wire_rows.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -23,24 +23,9 @@
 #ifndef CLP_COMPARE_H
 #define CLP_COMPARE_H
 
-#include "measure.h"
-#include "profile.h"
-#include "sides.h"
-#include "source.h"
-
-#define CLP_COMPARE_MOST_MEASURES CLP_MEASURES
-
-enum { CLP_OLD, CLP_NEW };
-
-struct clp_compare_options {
-    double time_floor;  /* nanoseconds */
-    double hit_floor;   /* nanoseconds by hit, of the side with more hits */
-    double bytes_floor;
-    /* What decides whether a line has changed, besides hits, which always do. The first of a kind
-     * decides whether it is slower or faster, grown or shrunk. */
-    enum clp_measure measures[CLP_COMPARE_MOST_MEASURES];
-    size_t measure_count;
-};
+#include "buf.h"
+#include "comparison.h"
+#include "status.h"
 
 /* The floors; time and increment. */
 struct clp_compare_options clp_compare_defaults(void);
@@ -51,7 +36,7 @@ struct clp_compare_options clp_compare_defaults(void);
 bool clp_compare_set_floor(struct clp_compare_options *options, const char *text,
                            struct clp_buf *fault);
 
-/* Sets the measures from names between commas. The same of failures. */
+/* Sets the measures from names between commas. Fails as clp_compare_set_floor does. */
 bool clp_compare_set_measures(struct clp_compare_options *options, const char *names,
                               struct clp_buf *fault);
 
@@ -59,44 +44,6 @@ bool clp_compare_set_measures(struct clp_compare_options *options, const char *n
 struct clp_compare_side {
     const struct clp_profile *profiles; /* borrowed */
     size_t count;
-};
-
-/* Of one line or function: for each side its measures in each profile of the side, NULL where one
- * does not have it; a side is NULL when none has it. */
-struct clp_samples {
-    const struct clp_measures *const *sides[2];
-};
-
-struct clp_compared_row {
-    bool has[2];         /* is it in the text (or among the lines) of the side? */
-    bool edited;
-    int64_t line[2];     /* where has */
-    struct clp_span text[2];
-    struct clp_samples samples;
-    unsigned verdicts; /* core/verdict.h */
-};
-
-struct clp_compared_function {
-    const struct clp_profile_function *sides[2]; /* of the first profile that has it; NULL: none */
-    struct clp_compared_row *rows;               /* in the order of the text, gone before new */
-    size_t row_count;
-    struct clp_samples samples; /* all lines merged; the time is the function's total */
-    unsigned verdicts;
-    bool changed;               /* has it or one of its rows a verdict? */
-};
-
-struct clp_comparison {
-    struct clp_mem *mem; /* borrowed */
-    struct clp_compare_options options;
-    size_t file_counts[2];
-    bool known[2][CLP_MEASURES];             /* does the side have the measure at all? */
-    struct clp_compared_function *functions; /* the new side's in its order, then what is gone */
-    size_t function_count;
-    size_t lost;     /* lines that only some of a side's texts have, left out */
-    uint64_t steps;  /* of aligning, so that a test can see that it is linear */
-    struct clp_compared_row *rows; /* of all functions */
-    size_t row_count, row_room, function_room;
-    struct clp_side sides[2];
 };
 
 /* Compares; the profiles must outlive the result. CLP_NO_MEMORY leaves nothing to clear. */

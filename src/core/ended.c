@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ended.h"
+#include "engine.h"
+#include "threads.h"
 #include <string.h>
 
 static struct clp_block *copy_block(struct clp_ended *ended, const struct clp_block *from)

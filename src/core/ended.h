@@ -4,7 +4,8 @@
 #ifndef CLP_ENDED_H
 #define CLP_ENDED_H
 
-#include "engine.h"
+#include "engine_state.h"
+#include "status.h"
 
 struct clp_ended_thread {
     const struct clp_thread *from;

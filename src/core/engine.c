@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine.h"
-#include "engine_parts.h"
+#include "suspended.h"
+#include "threads.h"
 
 void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_pages *pages)
 {

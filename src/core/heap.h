@@ -43,10 +43,8 @@
 #include "leaks.h"
 #include "mappings.h"
 #include "pages.h"
-#include "profile.h"
 #include "shadow.h"
 #include "thread.h"
-#include "view.h"
 
 #define CLP_HEAP_AGES 32
 #define CLP_HEAP_INTERVAL 65536 /* bytes: the usual mean distance of samples */
@@ -221,28 +219,6 @@ void clp_heap_finish(struct clp_heap *heap);
 /* Around a fork: nobody is in the middle of a change. */
 void clp_heap_fork_prepare(struct clp_heap *heap);
 void clp_heap_fork_done(struct clp_heap *heap);
-
-/* Whose numbers are wanted. */
-struct clp_heap_scope {
-    const struct clp_functions *functions;
-    const struct clp_view *view; /* what others have is nobody's; NULL: of all functions */
-};
-
-/* Adds the lines' measures to the profile, and what is known of the whole to its meta. CLP_NO_MEMORY leaves the
- * profile with a part of them. */
-clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_heap_scope *scope,
-                         struct clp_profile *profile);
-
-/* How verdicts are made; a negative number: the usual one. */
-struct clp_heap_judging {
-    int warmups; /* calls or ticks */
-    int64_t limit;
-    double seconds; /* that the run took */
-};
-
-/* Adds the verdicts to the profile, and how many epochs there were, after clp_heap_finish. CLP_NO_MEMORY leaves the profile with a part of them. */
-clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_heap_scope *scope,
-                          const struct clp_heap_judging *judging, struct clp_profile *profile);
 
 static inline bool clp_heap_is_exact(const struct clp_heap *heap)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the table of live blocks comes to at the end: measures of lines, and verdicts. */
-#include "heap.h"
+#include "heap_results.h"
 #include "snapshot.h"
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "edges.h"
 #include "hashmap.h"
-#include "rewrite.h"
+#include "rewritten.h"
 
 /* What stands before an instruction, in this order; addresses are units of the new code.
  *

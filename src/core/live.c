@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* The writing half; live_reader.c reads. */
 #include "live.h"
 #include "history.h"
 #include <errno.h>

@@ -11,19 +11,15 @@
  * Pointers in the file are the process's addresses; each chunk says where it was mapped. Whatever
  * is complete is published last (a kind, a count), so a file is readable at every moment.
  *
- * The reader works on a copy. It trusts nothing in it: every size, place and pointer is checked
- * against the file before it is used. What was running counts as if it ended with the last event,
- * or now while the process lives. */
+ * live_reader.h reads it. */
 #ifndef CLP_LIVE_H
 #define CLP_LIVE_H
 
-#include "buf.h"
-#include "clock.h"
-#include "engine.h"
+#include "engine_state.h"
 #include "identity.h"
 #include "pages.h"
-#include "proc.h"
-#include "profile.h"
+#include "status.h"
+#include "threads.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
 #define CLP_LIVE_VERSION 9
@@ -57,6 +53,9 @@ struct clp_live_header {
     uint32_t locked;         /* the process has the file's lock while it has the file (filelock.h) */
 };
 
+/* What `layout` must be. */
+uint64_t clp_live_layout(void);
+
 enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMAND, CLP_LIVE_OWN };
 
 /* Its bytes follow, then zeroes up to a multiple of 8.
@@ -79,8 +78,6 @@ struct clp_live_function {
 #define CLP_LIVE_GENERATOR 1u
 #define CLP_LIVE_FOREIGN 2u /* selected by another view than the file's */
 #define CLP_LIVE_INSTRUCTIONS 4u /* how many run when a line begins is known */
-
-/* ---- writing ---- */
 
 struct clp_live {
     struct clp_pages *pages;        /* borrowed; NULL: there is no file */
@@ -123,41 +120,5 @@ void clp_live_note_user(struct clp_live *live);
 
 /* Could the file not grow? It then lacks what was recorded later. errno of the reason, or 0. */
 int clp_live_error(const struct clp_live *live);
-
-/* ---- reading ---- */
-
-struct clp_live_about {
-    uint64_t pid, parent;
-    char name[64]; /* the header's */
-    bool running;    /* the process still has the file */
-    bool unknown;    /* .. or may have it: it runs on another machine, or in another pid namespace */
-    char host[64];   /* the machine's name */
-    bool torn;       /* it went on while the file was copied: stacks and counters disagree */
-    bool incomplete; /* the file could not grow */
-};
-
-/* Do these bytes start a live file? */
-bool clp_live_is(const char *bytes, size_t count);
-
-/* A process that reads its own file. */
-struct clp_live_self {
-    const struct clp_clock *clock;
-    struct clp_pages *pages; /* what the reader needs meanwhile is counted here */
-};
-
-/* Reads the file into an initialised, empty profile, the lines in flight marked. `self` is NULL for
- * another process's file. On failure the profile is empty again and *fault says where and why. */
-clp_status clp_live_read(const char *path, const struct clp_live_self *self,
-                         struct clp_profile *profile, struct clp_live_about *about,
-                         struct clp_fault *fault);
-
-/* Reads a file's bytes as clp_live_read does; `now` is the clock, 0 when the process is gone. What the reader
- * needs meanwhile is counted in `pages`. */
-clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp_pages *pages,
-                           struct clp_profile *profile, struct clp_live_about *about,
-                           struct clp_fault *fault);
-
-/* What `layout` must be. */
-uint64_t clp_live_layout(void);
 
 #endif

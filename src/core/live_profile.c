@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From the reader's engine to a profile, with what the header and the records tell beside it. */
-#include "live_parts.h"
+#include "live_profile.h"
+#include "live_threads.h"
+#include "proc.h"
 #include "snapshot.h"
 #include <string.h>
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The reading half of live.h. A copy of the file is walked three times: for its chunks and
- * records; for its blocks of counters; and for its threads, which are set up anew in an engine of
- * the reader's own, with activations whose blocks lie in the copy. That engine then ends what was
- * running, exactly as it would have in the process. */
-#include "live_parts.h"
+#include "live_reader.h"
+#include "engine.h"
 #include "file.h"
-#include "proc.h"
+#include "live_copy.h"
+#include "live_profile.h"
+#include "live_threads.h"
 #include <string.h>
 
 #define LARGEST_FILE ((size_t)1 << 36)
@@ -13,23 +12,6 @@
 /* A process that goes on may enter and leave functions while its file is copied. What that does to
  * the sums is small nearly always; a second copy is better. */
 #define COPIES 3
-
-/* ---- lists ---- */
-
-void *clp_live_append(struct clp_live_reader *reader, struct clp_live_list *list, size_t item_bytes)
-{
-    if (list->count == list->room &&
-        clp_mem_grow(reader->mem, &list->items, &list->room, list->room * 2 + 64, item_bytes) !=
-            CLP_OK)
-        return NULL;
-    return (char *)list->items + item_bytes * list->count++;
-}
-
-static void clear_list(struct clp_live_reader *reader, struct clp_live_list *list,
-                       size_t item_bytes)
-{
-    clp_mem_free(reader->mem, list->items, list->room, item_bytes);
-}
 
 /* ---- the header ---- */
 
@@ -77,14 +59,6 @@ static clp_status check_header(struct clp_live_reader *reader)
     if (header->bytes > reader->count)
         return refuse(reader, CLP_TRUNCATED, reader->bytes + reader->count, "in its header");
     return CLP_OK;
-}
-
-struct clp_clock clp_live_clock(const struct clp_live_header *header)
-{
-    return (struct clp_clock){.counter = header->counter != 0,
-                              .rough_nanos = header->rough_nanos,
-                              .start_ticks = header->start_ticks,
-                              .start_nanos = header->clock_nanos};
 }
 
 /* ---- records ---- */
@@ -296,6 +270,12 @@ static clp_status read_all(struct clp_live_reader *reader, uint64_t now,
     clp_live_take_costs(reader);
     status = clp_live_make_profile(reader, profile);
     return status == CLP_OK ? CLP_OK : no_memory(reader);
+}
+
+static void clear_list(struct clp_live_reader *reader, struct clp_live_list *list,
+                       size_t item_bytes)
+{
+    clp_mem_free(reader->mem, list->items, list->room, item_bytes);
 }
 
 static void clear_reader(struct clp_live_reader *reader)

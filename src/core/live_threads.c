@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters and threads of a copy are set up anew in the reader's engine. Pointers are translated or
- * searched for, numbers kept within limits: nothing in the copy is trusted. */
-#include "live_parts.h"
+/* Pointers are translated or searched for, numbers kept within limits: nothing in the copy is trusted. */
+#include "live_threads.h"
+#include "engine.h"
 #include <stdlib.h>
 #include <string.h>
 

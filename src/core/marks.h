@@ -5,7 +5,7 @@
 #ifndef CLP_MARKS_H
 #define CLP_MARKS_H
 
-#include "engine.h"
+#include "engine_state.h"
 
 #define CLP_MARKS 1024     /* kept in the end; while they are open, at most so many at one time */
 #define CLP_MARKS_DEPTH 64 /* functions deeper in a stack are not looked at */

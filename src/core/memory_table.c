@@ -3,7 +3,7 @@
 #include "number.h"
 #include "shown.h"
 #include "source.h"
-#include "wire.h"
+#include "wire_rows.h"
 #include <stdio.h>
 #include <string.h>
 

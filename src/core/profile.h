@@ -148,7 +148,7 @@ struct clp_profile_function {
     size_t source_bytes;
     bool source_changed; /* it could not be had because its file holds another text by now */
     uint32_t text;       /* in the process that recorded: the number of the text that it is cut from */
-    /* Of a profile that was read in place (wire.h): */
+    /* Of a profile that was read in place (wire_reader.h): */
     const char *packed; /* line_count lines, and `lines` is NULL; NULL: none are packed */
     size_t packed_bytes;
     bool source_in_file; /* not the function's own */

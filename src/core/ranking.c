@@ -2,7 +2,7 @@
 #include "ranking.h"
 #include "shown.h"
 #include "source.h"
-#include "wire.h"
+#include "wire_rows.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "shown.h"
 #include "source.h"
 #include "table.h"
-#include "wire.h"
+#include "wire_rows.h"
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>

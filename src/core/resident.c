@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose a change of resident memory is. The size is the process's: who reads takes what is
- * within its reach, and leaves the rest open for others (engine.h). */
-#include "engine_parts.h"
+#include "resident.h"
+#include "hot.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The second half of a rewrite: writing code and tables. */
+#include "rewrite.h"
 #include "layout.h"
 
 /* ---- code ---- */

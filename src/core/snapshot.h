@@ -4,7 +4,7 @@
 #ifndef CLP_SNAPSHOT_H
 #define CLP_SNAPSHOT_H
 
-#include "engine.h"
+#include "ended.h"
 #include "profile.h"
 #include "view.h"
 

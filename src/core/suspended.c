@@ -1,20 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is kept of bodies that have left their thread's stack and may go on, in whichever thread:
- *
- *   a record       for each body that is suspended, under its frame's address
- *   a whole stack  where the program switches between stacks within a thread, under its owner's */
-#include "engine_parts.h"
-
-/* A body that was suspended with the whole of its stack. */
-struct parked_body {
-    struct clp_suspended place;
-    uint64_t code;
-};
-
-struct clp_parked {
-    size_t count;
-    struct parked_body bodies[];
-};
+#include "suspended.h"
 
 static uint64_t key_of(const void *frame)
 {
@@ -85,16 +70,15 @@ void clp_suspended_clear(struct clp_engine *engine)
 
 static size_t parked_bytes(size_t count)
 {
-    return sizeof(struct clp_parked) + count * sizeof(struct parked_body);
+    return sizeof(struct clp_parked) + count * sizeof(struct clp_parked_body);
 }
 
-static void free_parked(struct clp_engine *engine, struct clp_parked *parked)
+void clp_parked_free(struct clp_engine *engine, struct clp_parked *parked)
 {
     clp_mem_free(engine->mem, parked, 1, parked_bytes(parked->count));
 }
 
-/* The caller owns it; NULL when there is none. */
-static struct clp_parked *take_parked(struct clp_engine *engine, const void *owner)
+struct clp_parked *clp_parked_take(struct clp_engine *engine, const void *owner)
 {
     uint64_t found;
 
@@ -105,13 +89,13 @@ static struct clp_parked *take_parked(struct clp_engine *engine, const void *own
 
 void clp_engine_forget_stack(struct clp_engine *engine, const void *owner)
 {
-    struct clp_parked *parked = take_parked(engine, owner);
+    struct clp_parked *parked = clp_parked_take(engine, owner);
 
     if (parked != NULL)
-        free_parked(engine, parked);
+        clp_parked_free(engine, parked);
 }
 
-static struct clp_parked *new_parked(struct clp_engine *engine, const void *owner, size_t count)
+struct clp_parked *clp_parked_new(struct clp_engine *engine, const void *owner, size_t count)
 {
     struct clp_parked *parked = clp_mem_alloc(engine->mem, 1, parked_bytes(count));
 
@@ -121,57 +105,15 @@ static struct clp_parked *new_parked(struct clp_engine *engine, const void *owne
     clp_engine_forget_stack(engine, owner);
     if (clp_hashmap_set(&engine->parked, key_of(owner), (uint64_t)(uintptr_t)parked) == CLP_OK)
         return parked;
-    free_parked(engine, parked);
+    clp_parked_free(engine, parked);
     return NULL;
-}
-
-/* Every body leaves the stack as if it were suspended; so what they have counted is complete. */
-static void park(struct clp_thread *thread, const void *owner, uint64_t now)
-{
-    size_t count = (size_t)(thread->top - thread->stack);
-    struct clp_parked *parked = count != 0 ? new_parked(thread->engine, owner, count) : NULL;
-    struct parked_body body = {0};
-
-    if (parked == NULL && count != 0)
-        clp_engine_lose(thread);
-    while (clp_engine_take_down(thread, &body.place, now)) {
-        const struct clp_activation *popped = thread->top + 1;
-        body.code = popped->code;
-        if (parked != NULL)
-            parked->bodies[--count] = body;
-    }
-}
-
-static void unpark(struct clp_thread *thread, const struct clp_parked *parked, uint64_t now)
-{
-    for (size_t i = 0; i < parked->count; i++) {
-        const struct parked_body *body = &parked->bodies[i];
-        struct clp_activation *top = clp_engine_put_back(thread, &body->place, now);
-        if (top == NULL)
-            return;
-        top->code = body->code;
-    }
-}
-
-void clp_engine_switch_stack(struct clp_thread *thread, const void *from, const void *to,
-                             uint64_t now)
-{
-    struct clp_parked *parked = take_parked(thread->engine, to);
-
-    park(thread, from, now);
-    if (parked != NULL) {
-        unpark(thread, parked, now);
-        free_parked(thread->engine, parked);
-    }
-    if (thread->top != thread->last_room)
-        thread->top[1].frame = NULL; /* it did not leave this stack last */
 }
 
 void clp_engine_forget_stacks(struct clp_engine *engine)
 {
     for (size_t i = 0; i < engine->parked.room; i++)
         if (engine->parked.slots[i].used)
-            free_parked(engine, (struct clp_parked *)(uintptr_t)engine->parked.slots[i].value);
+            clp_parked_free(engine, (struct clp_parked *)(uintptr_t)engine->parked.slots[i].value);
     clp_hashmap_clear(&engine->parked);
     clp_hashmap_init(&engine->parked, engine->mem);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread's counters and its stack: made at its first event, kept by group when it ends. */
-#include "engine_parts.h"
+#include "threads.h"
+#include "resident.h"
 #include <string.h>
 
 #define FIRST_STACK_ROOM 64
@@ -42,7 +42,7 @@ static void free_stack(struct clp_engine *engine, struct clp_activation *stack)
     clp_pool_give(&engine->pool, (char *)stack - CLP_STACK_HEAD);
 }
 
-static void free_thread(struct clp_thread *thread)
+void clp_engine_free_thread(struct clp_thread *thread)
 {
     struct clp_engine *engine = thread->engine;
 
@@ -55,7 +55,7 @@ static void free_thread(struct clp_thread *thread)
     clp_pool_give(&engine->pool, thread);
 }
 
-static struct clp_thread *new_thread(struct clp_engine *engine)
+struct clp_thread *clp_engine_make_thread(struct clp_engine *engine)
 {
     struct clp_thread *thread = clp_pool_take(&engine->pool, sizeof *thread);
 
@@ -79,7 +79,7 @@ static struct clp_thread *new_thread(struct clp_engine *engine)
 
 struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now, int64_t rss)
 {
-    struct clp_thread *thread = new_thread(engine);
+    struct clp_thread *thread = clp_engine_make_thread(engine);
 
     if (thread == NULL) {
         engine->lost = true;
@@ -128,65 +128,6 @@ struct clp_block *clp_engine_block(struct clp_thread *thread, uint32_t function)
     return thread->blocks[function];
 }
 
-/* ---- ended ---- */
-
-/* What the ended threads of the group have counted; NULL: no memory. */
-static struct clp_thread *ended_of(struct clp_engine *engine, uint32_t group)
-{
-    struct clp_thread *ended = engine->ended;
-
-    while (ended != NULL && ended->group != group)
-        ended = ended->next;
-    if (ended != NULL || (ended = new_thread(engine)) == NULL)
-        return ended;
-    ended->group = group;
-    ended->next = engine->ended;
-    engine->ended = ended;
-    return ended;
-}
-
-/* False: no memory; the rest waits in its thread. */
-static bool merge_blocks(struct clp_thread *into, struct clp_thread *from)
-{
-    for (uint32_t i = 0; i < from->block_room; i++) {
-        struct clp_block *block;
-        if (from->blocks[i] == NULL)
-            continue;
-        if ((block = clp_engine_block(into, i)) == NULL)
-            return false;
-        clp_block_merge(block, from->blocks[i]);
-        clp_block_free(&from->engine->pool, from->blocks[i]);
-        from->blocks[i] = NULL;
-    }
-    return true;
-}
-
-void clp_engine_reap(struct clp_engine *engine)
-{
-    struct clp_thread **link = &engine->threads;
-
-    while (*link != NULL) {
-        struct clp_thread *thread = *link;
-        if (!__atomic_load_n(&thread->ended, __ATOMIC_ACQUIRE)) {
-            link = &thread->next;
-            continue;
-        }
-        struct clp_thread *into = ended_of(engine, thread->group);
-        if (into == NULL)
-            return; /* it stays in the list; nothing is lost */
-        clp_engine_unwind(thread, thread->last + thread->stopped);
-        if (!merge_blocks(into, thread))
-            return;
-        into->correction += thread->correction;
-        into->stopped += thread->stopped;
-        into->reads += thread->reads;
-        into->others_grown += thread->others_grown;
-        into->others_released += thread->others_released;
-        *link = thread->next;
-        free_thread(thread);
-    }
-}
-
 /* ---- all of them ---- */
 
 static void add_totals(struct clp_engine_totals *totals, const struct clp_thread *thread)
@@ -213,7 +154,7 @@ static void free_threads(struct clp_thread **list)
 
     for (struct clp_thread *thread = *list; thread != NULL; thread = next) {
         next = thread->next;
-        free_thread(thread);
+        clp_engine_free_thread(thread);
     }
     *list = NULL;
 }

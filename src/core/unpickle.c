@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* One table says of each instruction what follows it in the file and which function runs it. What
  * is not in the table is refused; some have a reason of their own there. */
-#include "unpickle_parts.h"
+#include "unpickle.h"
+#include "unpickle_containers.h"
+#include "unpickle_literals.h"
+#include "unpickle_objects.h"
+#include "unpickler.h"
 #include <string.h>
 
 #define HIGHEST_PROTOCOL 5
@@ -248,38 +252,4 @@ clp_status clp_unpickle(struct clp_unpickled *values, struct clp_mem *mem, const
     if (status != CLP_OK)
         clp_unpickled_clear(values);
     return status;
-}
-
-/* ---- what came out ---- */
-
-void clp_unpickled_clear(struct clp_unpickled *values)
-{
-    clp_mem_free(values->mem, values->nodes, values->node_room, sizeof *values->nodes);
-    clp_mem_free(values->mem, values->items, values->item_room, sizeof *values->items);
-    *values = (struct clp_unpickled){.mem = values->mem};
-}
-
-struct clp_pickled_node *clp_unpickled_node(const struct clp_unpickled *values,
-                                            const struct clp_pickled *value)
-{
-    return &values->nodes[value->as.node];
-}
-
-const struct clp_pickled *clp_unpickled_next(const struct clp_unpickled *values, uint32_t *at)
-{
-    const struct clp_pickled_item *item;
-
-    if (*at == 0)
-        return NULL;
-    item = &values->items[*at];
-    *at = item->next;
-    return &item->value;
-}
-
-const char *clp_pickled_kind_text(const struct clp_pickled *value)
-{
-#define CLP_PICKLED_TEXT_OF(kind, text) text,
-    static const char *const texts[] = {CLP_PICKLED_TABLE(CLP_PICKLED_TEXT_OF)};
-#undef CLP_PICKLED_TEXT_OF
-    return texts[value->kind];
 }

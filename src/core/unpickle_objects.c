@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names, and what may be called by them: line_profiler's one class. */
-#include "unpickle_parts.h"
+#include "unpickle_objects.h"
 #include <string.h>
 
 /* The names a profile's pickle may use; each is known by its place. */

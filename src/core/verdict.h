@@ -3,7 +3,8 @@
 #ifndef CLP_VERDICT_H
 #define CLP_VERDICT_H
 
-#include "compare.h"
+#include "comparison.h"
+#include "status.h"
 
 struct clp_range {
     double mean, low, high;

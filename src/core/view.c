@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "view.h"
+#include "engine.h"
+#include "suspended.h"
 
 static const uint32_t closed;
 

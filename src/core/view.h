@@ -25,6 +25,7 @@
 #define CLP_VIEW_H
 
 #include "ended.h"
+#include "threads.h"
 
 struct clp_view_item {
     uint32_t function;

@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The writing half; wire_reader.c reads. */
-#include "wire_parts.h"
-
-#define WHAT_TEXT "a text"
-#define WHAT_COUNT "a whole number"
-#define WHAT_ASKED "a whole number"
-#define WHAT_TIME "a time"
-#define WHAT_FLAG "true or false"
-#define WHAT_SECONDS "a finite number"
-#define META(name, kind)                                              \
-    {#name, offsetof(struct clp_profile_meta, name), CLP_META_##kind, \
-     "meta \"" #name "\" is not " WHAT_##kind},
-const struct clp_wire_meta clp_wire_metas[CLP_WIRE_METAS] = {CLP_META_TABLE(META)};
-#undef META
-
-/* ---- writing ---- */
+#include "wire.h"
+#include "wire_fields.h"
+#include <msgpack.h>
+#include <string.h>
 
 static int write_bytes(void *data, const char *bytes, size_t count)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of a file: each has its key, a table of lines by columns, maybe leaks and source. */
-#include "wire_parts.h"
+#include "wire_functions.h"
+#include "wire_objects.h"
+#include "wire_rows.h"
+#include "wire_split.h"
 
 #define MOST_LEAKS 4096 /* of a function; they are merged one by one */
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading goes in three steps, each of which may rely on the one before:
- *
- *   walk     over every byte, allocating nothing: is it one msgpack item that ends where the file
- *            ends, not too deep, and does no header promise more than the file can hold?
- *   split    the top map into its values, as spans of bytes
- *   convert  one function (one source, the meta) at a time: msgpack-c unpacks its span into a zone
- *            that is emptied before the next, so a file costs little more than its profile
- *
- * msgpack-c allocates from the lengths a file declares; after the walk these are honest. */
-#include "wire_parts.h"
+#include "wire_reader.h"
+#include "wire_fields.h"
+#include "wire_functions.h"
+#include "wire_objects.h"
+#include "wire_run.h"
+#include "wire_split.h"
 
 /* ---- the walk ---- */
 
@@ -38,67 +34,6 @@ static clp_status check_bytes(const char *bytes, size_t count, struct clp_fault 
     return status;
 }
 
-/* ---- from bytes to objects ---- */
-
-clp_status clp_wire_unpack(struct clp_decoder *decoder, struct clp_wire_span span,
-                           msgpack_object *object)
-{
-    size_t at = 0;
-
-    msgpack_zone_clear(&decoder->zone);
-    switch (msgpack_unpack(decoder->bytes + span.start, span.end - span.start, &at, &decoder->zone,
-                           object)) {
-    case MSGPACK_UNPACK_SUCCESS:
-        return CLP_OK;
-    case MSGPACK_UNPACK_NOMEM_ERROR:
-        return no_memory(decoder);
-    default:
-        return refuse_here(decoder, "msgpack-c cannot read it");
-    }
-}
-
-/* A value of the top map, at which a fault points. */
-static clp_status unpack(struct clp_decoder *decoder, struct clp_wire_span span,
-                         msgpack_object *object)
-{
-    decoder->offset = span.start;
-    return clp_wire_unpack(decoder, span, object);
-}
-
-static bool is_text(const msgpack_object *object, const char *text)
-{
-    return object->type == MSGPACK_OBJECT_STR && object->via.str.size == strlen(text) &&
-           memcmp(object->via.str.ptr, text, object->via.str.size) == 0;
-}
-
-clp_status clp_wire_find_keys(struct clp_decoder *decoder, const msgpack_object *map,
-                              const char *const *names, size_t count, const msgpack_object **found)
-{
-    memset(found, 0, count * sizeof *found);
-    if (map->type != MSGPACK_OBJECT_MAP)
-        return refuse_here(decoder, "not a map where one must be");
-    for (uint32_t i = 0; i < map->via.map.size; i++) {
-        const msgpack_object_kv *pair = &map->via.map.ptr[i];
-        size_t k = 0;
-        while (k < count && !is_text(&pair->key, names[k]))
-            k++;
-        if (k == count)
-            continue;
-        if (found[k] != NULL)
-            return refuse_here(decoder, "a map with the same key twice");
-        found[k] = &pair->val;
-    }
-    return CLP_OK;
-}
-
-clp_status clp_wire_copy_text(struct clp_decoder *decoder, const msgpack_object *object,
-                              struct clp_buf *copy)
-{
-    copy->used = 0;
-    clp_buf_add(copy, object->via.str.ptr, object->via.str.size);
-    return copy->failed ? no_memory(decoder) : CLP_OK;
-}
-
 /* ---- the top map ---- */
 
 enum { TOP_FORMAT, TOP_VERSION, TOP_UNIT, TOP_FUNCTIONS, TOP_SOURCE, TOP_META, TOP_TIMELINE,
@@ -121,6 +56,14 @@ static clp_status split_top(struct clp_walk *walk, struct clp_wire_span *spans)
     return split.twice == 0 ? CLP_OK
                             : clp_fault_set(walk->fault, CLP_CORRUPT, split.twice,
                                             "the top map has a key twice");
+}
+
+/* A value of the top map, at which a fault points. */
+static clp_status unpack(struct clp_decoder *decoder, struct clp_wire_span span,
+                         msgpack_object *object)
+{
+    decoder->offset = span.start;
+    return clp_wire_unpack(decoder, span, object);
 }
 
 static clp_status check_format(struct clp_decoder *decoder, struct clp_wire_span span)

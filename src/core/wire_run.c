@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a file tells of the run as a whole. */
-#include "wire_parts.h"
+#include "wire_run.h"
+#include "wire_fields.h"
+#include "wire_objects.h"
 
 /* ---- the timeline ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "greenlets.h"
+#include "../core/suspended.h"
 
 /* Under this name a thread's dictionary has the program's own trace function. */
 #define OWN_KEY "clineprof.greenlet"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler.h"
+#include "../core/heap_results.h"
 #include "../core/snapshot.h"
 #include "epochs.h"
 #include "names.h"

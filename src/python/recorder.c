@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder.h"
 #include "../core/processes.h"
+#include "../core/reaping.h"
+#include "../core/stacks.h"
 #include "blocks.h"
 #include "greenlets.h"
 #include "hooks.h"

@@ -7,7 +7,9 @@
  * of its own. It follows the structures in the file (lines.h, live.h): where one of them changes,
  * files made anew say more than old ones. */
 #include "live.h"
+#include "live_reader.h"
 #include "wire.h"
+#include "wire_reader.h"
 #include "replay.h"
 #include <stdint.h>
 #include <stdio.h>

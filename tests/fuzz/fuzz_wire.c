@@ -6,6 +6,7 @@
  * as arguments, so that a corpus runs where there is none. */
 #include "profile.h"
 #include "wire.h"
+#include "wire_reader.h"
 #include "replay.h"
 #include <stdint.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include "engine.h"
 #include "mem.h"
 #include "profile.h"
+#include "threads.h"
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,6 +2,8 @@
 #include "engine.h"
 #include "event_script.h"
 #include "helpers.h"
+#include "reaping.h"
+#include "resident.h"
 #include <criterion/parameterized.h>
 #include <glob.h>
 #include <pthread.h>

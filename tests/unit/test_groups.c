@@ -2,6 +2,7 @@
 #include "engine.h"
 #include "groups.h"
 #include "helpers.h"
+#include "reaping.h"
 #include "snapshot.h"
 #include <stdio.h>
 

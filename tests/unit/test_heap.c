@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "heap.h"
+#include "heap_results.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
 

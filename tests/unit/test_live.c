@@ -6,7 +6,10 @@
 #include "file.h"
 #include "folder.h"
 #include "helpers.h"
+#include "live_reader.h"
 #include "proc.h"
+#include "reaping.h"
+#include "resident.h"
 #include "snapshots.h"
 #include <sys/mman.h>
 #include <sys/resource.h>

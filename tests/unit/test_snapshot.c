@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "helpers.h"
+#include "reaping.h"
+#include "resident.h"
 #include "snapshots.h"
 
 /* An engine with a few functions, and a profile to be filled from it. */

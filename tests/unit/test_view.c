@@ -3,6 +3,8 @@
 #include "folder.h"
 #include "helpers.h"
 #include "live.h"
+#include "live_reader.h"
+#include "resident.h"
 #include "snapshot.h"
 #include <stdio.h>
 #include <unistd.h>

@@ -3,6 +3,8 @@
  * could share its mistakes. In the texts below a key or value reads "\xa4" "file": a str of 4. */
 #include "helpers.h"
 #include "wire.h"
+#include "wire_reader.h"
+#include "wire_rows.h"
 #include <stdio.h>
 
 static struct test_mem test;

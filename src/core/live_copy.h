@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rooms of live.h's reading half share; for nobody else.
- *
- *   live_reader.c    the header, chunks and records; the whole
- *   live_threads.c   counters and threads, set up anew in the reader's engine
- *   live_profile.c   the profile that is made of them */
-#ifndef CLP_LIVE_PARTS_H
-#define CLP_LIVE_PARTS_H
+/* The copy of a live file, and what is made of it on the way to a profile: all that the steps of live_reader.h
+ * share. */
+#ifndef CLP_LIVE_COPY_H
+#define CLP_LIVE_COPY_H
 
+#include "clock.h"
+#include "engine_state.h"
 #include "history.h"
 #include "live.h"
+#include "status.h"
 #include "view.h"
 
 struct clp_live_place {
@@ -73,36 +73,11 @@ static inline clp_status no_memory(struct clp_live_reader *reader)
     return refuse(reader, CLP_NO_MEMORY, NULL, NULL);
 }
 
-/* ---- live_reader.c ---- */
-
 /* Room for one more item, to be filled; NULL: no memory. */
 void *clp_live_append(struct clp_live_reader *reader, struct clp_live_list *list,
                       size_t item_bytes);
 
+/* The clock that the process recorded by. */
 struct clp_clock clp_live_clock(const struct clp_live_header *header);
-
-/* ---- live_threads.c ---- */
-
-/* An area of the copy: counters, counters to be taken off others, a thread with its stack. On failure the
- * reader's fault says where and why. */
-clp_status clp_live_take_block(struct clp_live_reader *reader, struct clp_area *area,
-                               size_t bytes);
-clp_status clp_live_take_base(struct clp_live_reader *reader, struct clp_area *area, size_t bytes);
-clp_status clp_live_take_thread(struct clp_live_reader *reader, struct clp_area *area,
-                                size_t bytes);
-
-void clp_live_take_costs(struct clp_live_reader *reader);
-
-/* What is still on a stack ends. */
-void clp_live_end_all(struct clp_live_reader *reader);
-
-/* Brings counters back from the ends of their types. */
-void clp_live_tidy_block(struct clp_block *block);
-void clp_live_tidy_totals(struct clp_engine_totals *totals);
-
-/* ---- live_profile.c ---- */
-
-/* Fills the empty profile. CLP_NO_MEMORY leaves a part in it; the reader's fault is as it was. */
-clp_status clp_live_make_profile(struct clp_live_reader *reader, struct clp_profile *profile);
 
 #endif

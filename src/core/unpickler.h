@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine of unpickle.h: what its rooms share; for nobody else.
- *
- *   unpickle.c              the table of instructions, and the loop that runs them
- *   unpickle_literals.c     numbers and texts
- *   unpickle_containers.c   marks, tuples, lists and dicts; the memo
- *   unpickle_objects.c      names and the objects made by them */
-#ifndef CLP_UNPICKLE_PARTS_H
-#define CLP_UNPICKLE_PARTS_H
+/* The machine that runs a pickle (unpickle.h): its stack, marks and memo, and what its instructions have in common. */
+#ifndef CLP_UNPICKLER_H
+#define CLP_UNPICKLER_H
 
-#include "unpickle.h"
-
-/* How a text is written: clp_pickled.form. */
-enum { CLP_FORM_UTF8, CLP_FORM_QUOTED, CLP_FORM_ESCAPED };
+#include "pickled.h"
+#include "status.h"
 
 struct clp_unpickler {
     struct clp_unpickled *values;
@@ -111,17 +104,5 @@ clp_status clp_unpickler_add_item(struct clp_unpickler *machine, uint32_t node,
 /* `detail` is the table's: what tells this instruction from others that run alike. */
 typedef clp_status clp_instruction(struct clp_unpickler *machine,
                                    const struct clp_argument *argument, unsigned detail);
-
-/* unpickle_literals.c */
-clp_instruction clp_unpickle_plain, clp_unpickle_number, clp_unpickle_signed, clp_unpickle_long,
-    clp_unpickle_decimal, clp_unpickle_real, clp_unpickle_real_text, clp_unpickle_text;
-
-/* unpickle_containers.c */
-clp_instruction clp_unpickle_mark, clp_unpickle_empty, clp_unpickle_tuple, clp_unpickle_gather,
-    clp_unpickle_extend, clp_unpickle_add, clp_unpickle_memoize, clp_unpickle_put,
-    clp_unpickle_get, clp_unpickle_memo_text;
-
-/* unpickle_objects.c */
-clp_instruction clp_unpickle_name, clp_unpickle_stack_name, clp_unpickle_new, clp_unpickle_build;
 
 #endif

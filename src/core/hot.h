@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* The hot path: what nearly every event comes to, in line, so that it costs no call. What is out of the ordinary
+ * is left to the functions of engine.h. */
+#ifndef CLP_HOT_H
+#define CLP_HOT_H
+
+#include "engine_state.h"
+
+/* Something that is no event of a selected function cost the program this much, in 1/256 ticks. */
+static inline void clp_engine_add_cost(struct clp_thread *thread, int64_t cost)
+{
+    struct clp_cell *cell = thread->top->cell;
+
+    thread->correction += cost;
+    cell->self_correction += cost;
+    if (cell->open != 0) /* the outer execution brings it in the whole of its callee */
+        cell->nested_correction -= cost;
+}
+
+/* The line on top, or -1 before the first. */
+static inline int32_t clp_engine_current_line(const struct clp_thread *thread)
+{
+    const struct clp_activation *top = thread->top;
+
+    if (top->cell == &thread->outside)
+        return -1;
+    return top->block->lowest_line + (int32_t)(top->cell - top->block->cells);
+}
+
+/* The line whose cell lies `place` bytes from the start of the function's block begins
+ * in the body on top, `at` on the thread's clock. False when nothing is done, because the stay that
+ * ends is no plain one. */
+static inline bool clp_engine_line_plain(struct clp_thread *thread, size_t place, uint64_t at)
+{
+    struct clp_activation *top = thread->top;
+    struct clp_cell *cell = top->cell;
+
+    if (CLP_UNLIKELY(top->special || cell->open != 0))
+        return false;
+    int64_t ticks = (int64_t)(at - thread->last);
+    cell->self += (uint64_t)ticks;
+    if (ticks - thread->line_ticks > cell->max)
+        cell->max = ticks - thread->line_ticks;
+    if (thread->usage > cell->usage)
+        cell->usage = thread->usage;
+    thread->last = at;
+    thread->correction += thread->line_cost;
+    cell = clp_block_cell(top->block, place);
+    cell->hits++;
+    top->cell = cell;
+    return true;
+}
+
+/* Does the function of the body on top have this line? */
+static inline bool clp_engine_has_line(const struct clp_thread *thread, int32_t line)
+{
+    const struct clp_block *block = thread->top->block;
+
+    return (uint32_t)line - (uint32_t)block->lowest_line < block->line_count;
+}
+
+/* ---- entering and leaving, where nothing is out of the ordinary ----
+ *
+ * The same as clp_engine_enter, with the first line, and clp_engine_leave, for bodies that are never
+ * suspended, in line, so that they cost no call. False when nothing is done: then those do it. */
+
+/* The stay on top, which was one interval until now, becomes more than that. */
+static inline void clp_engine_make_special(struct clp_thread *thread)
+{
+    struct clp_activation *top = thread->top;
+    bool own = top->cell != &thread->outside && !top->continued; /* its line event is part of it */
+
+    if (top->special)
+        return;
+    top->special = true;
+    top->start = thread->last;
+    top->start_correction = thread->correction - (own ? thread->line_cost : 0);
+    top->start_rss = thread->last_rss;
+}
+
+static inline __attribute__((always_inline)) bool
+clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint64_t code,
+                       size_t place, uint64_t at)
+{
+    const struct clp_cost cost = thread->enter;
+    struct clp_activation *top = thread->top;
+    struct clp_cell *caller = top->cell, *cell = clp_block_cell(block, place);
+    uint64_t ticks = at - thread->last;
+
+    if (CLP_UNLIKELY(top == thread->last_room || thread->rss != thread->last_rss))
+        return false;
+    clp_engine_make_special(thread);
+    caller->self += ticks;
+    caller->self_correction += cost.before;
+    if (caller->open++ != 0) {
+        caller->nested -= (int64_t)ticks;
+        caller->nested_correction -= cost.before;
+    }
+    thread->last = at;
+    int64_t correction = thread->correction + cost.before;
+    thread->correction = correction + cost.after + thread->line_cost;
+    thread->top = ++top;
+    block->running++;
+    top->frame = NULL;
+    top->block = block;
+    top->cell = cell;
+    top->code = code;
+    top->special = top->continued = false;
+    top->before = 0;
+    top->carried = 0;
+    top->entered = at;
+    top->entered_correction = correction;
+    top->suspended = NULL;
+    cell->hits++;
+    cell->self_correction += cost.after;
+    if (cell->open != 0)
+        cell->nested_correction -= cost.after;
+    return true;
+}
+
+/* The body of `left`, which has just been taken off the stack, is a part of its caller's line. */
+static inline void clp_engine_bring(struct clp_thread *thread, const struct clp_activation *left,
+                                    int64_t correction)
+{
+    struct clp_cell *caller = thread->top->cell;
+    uint64_t total = thread->last - left->entered;
+
+    correction -= left->entered_correction;
+    if (--left->block->running == 0) {
+        left->block->total += total;
+        left->block->total_correction += correction;
+    }
+    if (--caller->open == 0) {
+        caller->nested += (int64_t)total;
+        caller->nested_correction += correction;
+    }
+}
+
+static inline __attribute__((always_inline)) bool
+clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
+{
+    const struct clp_cost cost = thread->leave;
+    struct clp_activation *top = thread->top;
+    struct clp_cell *cell = top->cell, *caller = (top - 1)->cell;
+    int64_t ticks = (int64_t)(at - thread->last);
+
+    if (CLP_UNLIKELY(top->special || top->suspended != NULL || cell == &thread->outside))
+        return false;
+    cell->self += (uint64_t)ticks;
+    cell->self_correction += cost.before;
+    thread->last = at;
+    if (cell->open != 0) {
+        cell->nested -= ticks;
+        cell->nested_correction -= cost.before + thread->line_cost;
+    } else if (ticks - thread->leave_ticks > cell->max) {
+        cell->max = ticks - thread->leave_ticks;
+    }
+    if (thread->usage > cell->usage)
+        cell->usage = thread->usage;
+    thread->top = top - 1;
+    clp_engine_bring(thread, top, thread->correction + cost.before);
+    thread->correction += cost.before + cost.after;
+    caller->self_correction += cost.after;
+    if (CLP_UNLIKELY(caller->open != 0))
+        caller->nested_correction -= cost.after;
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool
+clp_engine_last_line_plain(struct clp_thread *thread, size_t place, uint64_t at)
+{
+    const struct clp_activation *left = thread->top;
+    const struct clp_cost cost = thread->last_line;
+
+    if (CLP_UNLIKELY(left->suspended != NULL || !clp_engine_line_plain(thread, place, at)))
+        return false;
+    struct clp_cell *cell = left->cell, *caller = (left - 1)->cell;
+    cell->self_correction += cost.before;
+    if (cell->open != 0) /* this execution, too, lies within the outer one */
+        cell->nested_correction -= thread->line_cost + cost.before;
+    if (thread->usage > cell->usage)
+        cell->usage = thread->usage;
+    thread->top--;
+    int64_t correction = thread->correction + cost.before;
+    clp_engine_bring(thread, left, correction);
+    thread->correction = correction + cost.after;
+    caller->self_correction += cost.after;
+    if (caller->open != 0)
+        caller->nested_correction -= cost.after;
+    return true;
+}
+
+#endif

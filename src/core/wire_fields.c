@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "wire_fields.h"
+
+#define SIGNED_uint64_t false
+#define SIGNED_int64_t true
+#define COLUMN(name, type, merge)                                                 \
+    {#name, offsetof(struct clp_measures, name), SIGNED_##type,                   \
+     "column \"" #name "\" is not a list",                                        \
+     "columns \"" #name "\" and \"line\" are not equally long",                   \
+     "column \"" #name "\" holds something that is not a number in its range"},
+const struct clp_wire_column clp_wire_columns[CLP_WIRE_COLUMNS] = {CLP_MEASURE_TABLE(COLUMN)};
+#undef COLUMN
+
+#define WHAT_TEXT "a text"
+#define WHAT_COUNT "a whole number"
+#define WHAT_ASKED "a whole number"
+#define WHAT_TIME "a time"
+#define WHAT_FLAG "true or false"
+#define WHAT_SECONDS "a finite number"
+#define META(name, kind)                                              \
+    {#name, offsetof(struct clp_profile_meta, name), CLP_META_##kind, \
+     "meta \"" #name "\" is not " WHAT_##kind},
+const struct clp_wire_meta clp_wire_metas[CLP_WIRE_METAS] = {CLP_META_TABLE(META)};
+#undef META

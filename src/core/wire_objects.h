@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Parts of a file as objects of msgpack-c: unpacking them, values by their kind, and what a map holds. */
+#ifndef CLP_WIRE_OBJECTS_H
+#define CLP_WIRE_OBJECTS_H
+
+#include "wire_decoder.h"
+#include <math.h>
+#include <string.h>
+
+/* The key of a function comes first in both of its maps. */
+enum { CLP_KEY_FILE, CLP_KEY_LINE, CLP_KEY_NAME, CLP_KEYS };
+
+/* Any text without a 0 in it: the profile's strings end at the first one. */
+static inline bool is_plain_text(const msgpack_object *object)
+{
+    return object->type == MSGPACK_OBJECT_STR &&
+           (object->via.str.size == 0 ||
+            memchr(object->via.str.ptr, 0, object->via.str.size) == NULL);
+}
+
+static inline bool read_uint64(const msgpack_object *object, uint64_t *value)
+{
+    if (object->type != MSGPACK_OBJECT_POSITIVE_INTEGER)
+        return false;
+    *value = object->via.u64;
+    return true;
+}
+
+static inline bool read_line_number(const msgpack_object *object, int32_t *line)
+{
+    uint64_t value;
+
+    if (!read_uint64(object, &value) || value > INT32_MAX)
+        return false;
+    *line = (int32_t)value;
+    return true;
+}
+
+static inline bool read_number(const msgpack_object *object, double *value)
+{
+    if (object->type == MSGPACK_OBJECT_POSITIVE_INTEGER)
+        *value = (double)object->via.u64;
+    else if (object->type == MSGPACK_OBJECT_FLOAT32 || object->type == MSGPACK_OBJECT_FLOAT64)
+        *value = object->via.f64;
+    else
+        return false;
+    return isfinite(*value);
+}
+
+static inline bool read_time(const struct clp_decoder *decoder, const msgpack_object *object,
+                             uint64_t *value)
+{
+    return read_uint64(object, value) && clp_profile_scale_time(decoder->scale, value);
+}
+
+static inline bool is_text(const msgpack_object *object, const char *text)
+{
+    return object->type == MSGPACK_OBJECT_STR && object->via.str.size == strlen(text) &&
+           memcmp(object->via.str.ptr, text, object->via.str.size) == 0;
+}
+
+/* On failure all these set decoder->fault, and return its status. */
+
+/* Sorts a map's values by `names`: found[i] is the value of names[i], NULL when it is not there.
+ * Keys that are none of them are passed over. */
+clp_status clp_wire_find_keys(struct clp_decoder *decoder, const msgpack_object *map,
+                              const char *const *names, size_t count,
+                              const msgpack_object **found);
+
+/* The object lives in the zone until the next call; its texts lie in the file's bytes. */
+clp_status clp_wire_unpack(struct clp_decoder *decoder, struct clp_wire_span span,
+                           msgpack_object *object);
+
+/* The text takes the place of what `copy` holds. */
+clp_status clp_wire_copy_text(struct clp_decoder *decoder, const msgpack_object *object,
+                              struct clp_buf *copy);
+
+#endif

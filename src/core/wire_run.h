@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* What a file tells of the run as a whole: memory over time, processes, meta. */
+#ifndef CLP_WIRE_RUN_H
+#define CLP_WIRE_RUN_H
+
+#include "wire_decoder.h"
+
+clp_status clp_wire_read_series(struct clp_decoder *decoder, struct clp_wire_span span);
+clp_status clp_wire_read_process(struct clp_decoder *decoder, struct clp_wire_span span);
+clp_status clp_wire_read_meta(struct clp_decoder *decoder, const msgpack_object *object);
+
+#endif

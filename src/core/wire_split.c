@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "wire_split.h"
+#include <string.h>
+
+static void note_value(struct clp_wire_split *split, const struct clp_walk *walk,
+                       const struct clp_walk_head *key, struct clp_wire_span value)
+{
+    for (size_t k = 0; key->kind == CLP_WALK_TEXT && k < split->count; k++) {
+        if (key->count != strlen(split->names[k]) ||
+            memcmp(walk->bytes + key->body, split->names[k], key->count) != 0)
+            continue;
+        if (split->spans[k].end != 0 && split->twice == 0)
+            split->twice = key->start;
+        split->spans[k] = value;
+    }
+}
+
+clp_status clp_wire_split_pairs(struct clp_walk *walk, uint64_t pairs,
+                                struct clp_wire_split *split)
+{
+    struct clp_walk_head key;
+
+    memset(split->spans, 0, split->count * sizeof *split->spans);
+    for (uint64_t i = 0; i < pairs; i++) {
+        struct clp_walk ahead = *walk;
+        if (clp_walk_item(walk) != CLP_OK || clp_walk_head(&ahead, &key) != CLP_OK)
+            return walk->fault->status;
+        struct clp_wire_span value = {.start = walk->at};
+        if (clp_walk_item(walk) != CLP_OK)
+            return walk->fault->status;
+        value.end = walk->at;
+        note_value(split, walk, &key, value);
+    }
+    return CLP_OK;
+}
+
+clp_status clp_wire_split(struct clp_decoder *decoder, struct clp_wire_span map,
+                          const char *const *names, size_t count, struct clp_wire_span *spans)
+{
+    struct clp_walk walk = clp_wire_walk(decoder, map);
+    struct clp_wire_split split = {names, count, spans, 0};
+    struct clp_walk_head head;
+
+    if (clp_walk_head(&walk, &head) != CLP_OK)
+        return decoder->fault->status;
+    if (head.kind != CLP_WALK_MAP)
+        return refuse_here(decoder, "not a map where one must be");
+    if (clp_wire_split_pairs(&walk, head.count, &split) != CLP_OK)
+        return decoder->fault->status;
+    return split.twice == 0 ? CLP_OK : refuse_here(decoder, "a map with the same key twice");
+}
