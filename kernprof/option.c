@@ -39,10 +39,16 @@ static bool complain_of_value(struct clp_option_parser *parser, const struct use
     return point_to_help(parser);
 }
 
+static bool is_number(const struct clp_option *option)
+{
+    return option->kind == CLP_OPTION_NUMBER || option->kind == CLP_OPTION_COUNT ||
+           option->kind == CLP_OPTION_SHARE;
+}
+
 static bool complain_of_lack(struct clp_option_parser *parser, const struct use *use)
 {
     clp_buf_add_format(parser->error, "%s '%s' needs a %s", parser->what, use->shown,
-                       use->option->argument);
+                       is_number(use->option) ? "number" : use->option->argument);
     return point_to_help(parser);
 }
 
@@ -79,12 +85,6 @@ static bool read_number(const char *value, double *number)
 
     *number = strtod(value, &end);
     return end != value && *end == 0 && *number >= 0 && *number <= 1.7976931348623157e308;
-}
-
-static bool is_number(const struct clp_option *option)
-{
-    return option->kind == CLP_OPTION_NUMBER || option->kind == CLP_OPTION_COUNT ||
-           option->kind == CLP_OPTION_SHARE;
 }
 
 static bool needs_value(const struct clp_option *option)
@@ -411,9 +411,13 @@ static bool complain_of_unknown(struct clp_option_parser *parser, const char *te
     struct use use = {0};
     struct use nearest = {0};
     size_t least = SIZE_MAX, dashes = plain ? 0 : strspn(text, "-");
+    double number;
+    bool has_number = !plain && next_word(parser) != NULL && read_number(next_word(parser), &number);
 
     while (next_spelling(parser->table, &use)) {
         size_t far = clp_option_slips(text + dashes, bytes - dashes, use.shown + 2);
+        if (far != SIZE_MAX) /* of two that are as near, the one that takes what follows */
+            far = 2 * far + (has_number && !is_number(use.option));
         if (far >= least || use.option->help == NULL ||
             (plain && (use.form == USE_NEGATIVE || use.option->never_in_file)))
             continue;
