@@ -17,9 +17,12 @@ static bool complain_of_unknown(struct clp_option_parser *parser, const char *te
     struct clp_option_use use = {0};
     struct clp_option_use nearest = {0};
     size_t least = SIZE_MAX, dashes = plain ? 0 : strspn(text, "-");
+    bool has_number = !plain && clp_option_number_follows(parser);
 
     while (clp_option_use_next(parser->table, &use)) {
         size_t far = clp_option_slips(text + dashes, bytes - dashes, use.shown + 2);
+        if (far != SIZE_MAX) /* of two that are as near, the one that takes what follows */
+            far = 2 * far + (has_number && !clp_option_is_number(use.option));
         if (far >= least || use.option->help == NULL ||
             (plain && (use.form == CLP_USE_NEGATIVE || use.option->never_in_file)))
             continue;

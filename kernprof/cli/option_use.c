@@ -107,9 +107,15 @@ bool clp_option_complain_of_value(struct clp_option_parser *parser, const struct
     return clp_option_point_to_help(parser);
 }
 
+bool clp_option_is_number(const struct clp_option *option)
+{
+    return option->kind == CLP_OPTION_NUMBER || option->kind == CLP_OPTION_COUNT ||
+           option->kind == CLP_OPTION_SHARE;
+}
+
 bool clp_option_complain_of_lack(struct clp_option_parser *parser, const struct clp_option_use *use)
 {
     clp_buf_add_format(parser->error, "%s '%s' needs a %s", parser->what, use->shown,
-                       use->option->argument);
+                       clp_option_is_number(use->option) ? "number" : use->option->argument);
     return clp_option_point_to_help(parser);
 }

@@ -202,8 +202,10 @@ static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t
     struct clp_buf path;
 
     clp_buf_init(&path, &mem);
-    bool written = clp_file_write_temporary(me, bytes, count, &path, &fault) == CLP_OK;
+    const char *name = run->options.line_by_line ? CLP_RUN_NAME "-XXXXXX.lprof" : CLP_RUN_NAME "-XXXXXX.prof";
+    bool written = clp_file_write_temporary(name, bytes, count, &path, &fault) == CLP_OK;
     if (written) {
+        clp_words_complain_format(me, "the profile is in '%s' instead", clp_buf_text(&path));
         say_written(run, clp_buf_text(&path));
     } else {
         clp_recording_complain(&run->recording, "the profile cannot be written to the temporary folder either",

@@ -464,7 +464,7 @@ Test(options, values_that_lack)
     refuse("-p", "option '-p' needs a TARGET");
     refuse("--memory", "option '--memory' needs a MODE");
     refuse("--include ''", "option '--include' needs a PATTERN");
-    refuse("-u", "option '-u' needs a UNIT");
+    refuse("-u", "option '-u' needs a number");
     refuse("--view=2 s.py", "option '--view' takes no value");
     refuse("--help=x", "option '--help' takes no value");
     struct line line;

@@ -2,7 +2,7 @@
 /* The plain table is compared with line_profiler's own output (fixtures/reports, where expect.py
  * says how that is made), the table with memory with texts made by hand. */
 #include "report/report.h"
-#include "helpers.h"
+#include "run/processes/helpers.h"
 #include "profile/source.h"
 #include <locale.h>
 #include <stdio.h>
@@ -199,6 +199,22 @@ Test(report, memory_columns_grow)
     check_contains(text, "% Time      Mem usage        Increment  Line Contents\n");
     check_contains(text, "   184.375 MiB      159.500 MiB      a = [0]");
     check_contains(text, " 123456.000 MiB -1000159.000 MiB      a\n");
+    finish(&f);
+}
+
+Test(report, what_stays_alive_is_shown_where_it_was_measured)
+{
+    struct fixture f;
+
+    start(&f);
+    add_memory_function(&f);
+    check_lacks(report(&f), "Live");
+    f.profile.meta.heap_interval = 65536;
+    add_line(&f, 8, (struct clp_measures){.live = 5 * MIB});
+    check_contains(report(&f), "    Increment         Live  Line Contents\n");
+    check_contains(clp_buf_text(&f.out), "    5.000 MiB  ");
+    f.options.no_memory = true;
+    check_lacks(report(&f), "Live");
     finish(&f);
 }
 

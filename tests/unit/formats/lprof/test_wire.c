@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files are written by hand here, byte by byte, wherever the reader is on trial: our own writer
  * could share its mistakes. In the texts below a key or value reads "\xa4" "file": a str of 4. */
-#include "helpers.h"
+#include "run/processes/helpers.h"
 #include "formats/lprof/wire.h"
 #include "formats/lprof/wire_reader.h"
 #include "formats/lprof/wire_rows.h"
@@ -100,6 +100,8 @@ static void fill(struct clp_profile *to)
     to->meta.has_memory = true;
     to->meta.inexact_memory = true;
     to->meta.memory_step = 4096;
+    cr_assert_eq(clp_profile_set_text(to, &to->meta.leak_epoch, "handle"), CLP_OK);
+    to->meta.leak_epochs = 5;
 }
 
 Test(wire, everything_survives_the_round_trip)
