@@ -2,7 +2,7 @@
 /* Every test works in a folder of its own, which the end of the test removes. */
 #include "os/file.h"
 #include "folder.h"
-#include "run/processes/helpers.h"
+#include "helpers.h"
 #include "os/pages.h"
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/functions.h"
-#include "run/processes/helpers.h"
+#include "helpers.h"
 #include "profile/profile.h"
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/leak_report.h"
-#include "run/processes/helpers.h"
+#include "helpers.h"
 
 static struct test_mem test;
 static struct clp_profile profile;

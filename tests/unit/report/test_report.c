@@ -2,7 +2,7 @@
 /* The plain table is compared with line_profiler's own output (fixtures/reports, where expect.py
  * says how that is made), the table with memory with texts made by hand. */
 #include "report/report.h"
-#include "run/processes/helpers.h"
+#include "helpers.h"
 #include "profile/source.h"
 #include <locale.h>
 #include <stdio.h>

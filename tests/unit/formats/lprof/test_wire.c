@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files are written by hand here, byte by byte, wherever the reader is on trial: our own writer
  * could share its mistakes. In the texts below a key or value reads "\xa4" "file": a str of 4. */
-#include "run/processes/helpers.h"
+#include "helpers.h"
 #include "formats/lprof/wire.h"
 #include "formats/lprof/wire_reader.h"
 #include "formats/lprof/wire_rows.h"
