@@ -338,8 +338,32 @@ time.sleep(0.5)
         time.sleep(0.01)
     shown = run_viewer([file], tmp_path)
     assert re.search(r"^ +6 +57 ", shown.out, re.M), shown.out
+    assert re.search(": process [0-9]+ (has ended|is still running);", shown.out)
     process.stdout.close()
     process.stderr.close()
+
+
+def test_a_daemon_that_has_counted_nothing_yet_is_named(program, tmp_path):
+    """The process between, which ended at once, is not."""
+    program("""
+work(1)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.close(1)
+        os.close(2)
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+    os._exit(0)
+os.wait()
+while sum(name.endswith(".live") for name in os.listdir()) < 3:
+    time.sleep(0.01)
+""")
+    ended = run_ckernprof(["-l", OPTION, "prog.py"], tmp_path)
+    [file] = left_over(tmp_path)
+    (tmp_path / "go").touch()
+    assert re.fullmatch(r"ckernprof: process \d+ still runs; it has counted nothing so far, what it counts will be in "
+                        rf"'.*/{re.escape(file)}'\n", ended.err)  # fmt: skip
 
 
 OUTLIVING = """
@@ -596,7 +620,7 @@ def test_a_childs_environment_and_modules_are_its_own(tmp_path):
     assert lines[0] == lines[1] == "custom"  # of the launcher's process, too
     found = [line for line in lines[1:] if line not in theirs]
     assert [line.split(" ", 1)[0] for line in found] == ["CLINEPROF_CHILDREN", "PYTHONPATH"]
-    assert found[1].endswith(f"/clineprof/_hook:{tmp_path / 'site'}")
+    assert found[1].endswith(f"/clineprof/_children/site:{tmp_path / 'site'}")
 
 
 def test_without_a_sitecustomize_there_is_none(tmp_path):
@@ -666,7 +690,8 @@ def test_wrong_words_to_hook(tmp_path):
     assert (ended.code, ended.err) == (
         2, "clineprof hook: it takes one of install, remove and status, not nothing\n")
     assert run_viewer(["hook", "install", "it"], tmp_path).code == 2
-    assert "usage: clineprof hook" in run_viewer(["hook", "--help"], tmp_path).out
+    for words in ["--help"], ["install", "--help"], ["status", "-h"]:
+        assert "usage: clineprof hook" in run_viewer(["hook", *words], tmp_path).out
 
 
 def test_a_hook_that_cannot_be_written_is_one_line(tmp_path, virtual_python):
@@ -746,7 +771,7 @@ def test_the_name_needs_no_environment(program, tmp_path, method):
     print(subprocess.run([sys.executable, "-c", "print('profile' in dir(__builtins__))"],
                          capture_output=True, text=True).stdout)
 """)
-    launch = [sys.executable, "-IS", BUILD / "python/clineprof/_launch.py", "ckernprof", "ckernprof"]
+    launch = [sys.executable, "-IS", BUILD / "python/clineprof/_boot/launch.py", "ckernprof", "ckernprof"]
     ended = run([*launch, "-lq", "prog.py", method], tmp_path)
     assert (ended.out, ended.err, ended.code) == (DONE + "False\n\n", "", 0)
 

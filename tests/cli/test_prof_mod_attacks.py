@@ -131,6 +131,15 @@ def test_nothing_is_asked_of_classes_and_modules(tmp_path):
     assert selected(ended, tmp_path)["mod.py"] >= {"helper", "Class.method"}
 
 
+def test_a_function_is_not_asked_for_as_a_module(tmp_path):
+    write(tmp_path, {
+        "main.py": "import lazy\nprint(lazy.f())\n",
+        "lazy.py": "def f(): return 1\ndef __getattr__(name):\n    print('asked for', name)\n    raise OSError(name)\n",
+    })  # fmt: skip
+    ended = profiled(tmp_path, "lazy.f")
+    assert ended.err == "" and selected(ended, tmp_path) == {"lazy.py": {"f"}}
+
+
 # ---- where the code lies -----------------------------------------------------------------------
 
 
@@ -166,7 +175,7 @@ def test_everything_below_a_folder(target, tmp_path):
     write(tmp_path, {"main.py": MODULE + "helper()\n"})
     ended = profiled(tmp_path, target)
     assert selected(ended, tmp_path)["main.py"] == {"<module>", "helper", "Class"}
-    assert not any("clineprof/_targets.py" in file for file in selected(ended, tmp_path))
+    assert not any("clineprof/_boot/targets.py" in file for file in selected(ended, tmp_path))
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="frozen since 3.11")

@@ -253,6 +253,13 @@ def test_does_not_run_the_folder_it_stands_in(made, tmp_path):
 
 
 @pytest.mark.once
+def test_a_closed_standard_output_is_told(made):
+    for words in ["one.lprof"], ["--format", "json", "one.lprof"], ["merge", "one.lprof", "-o", "-"], ["--help"]:
+        ended = run(["sh", "-c", '"$@" >&-', "sh", BUILD / "bin" / "clineprof", *words], made)
+        assert (ended.code, ended.err) == (1, "clineprof: cannot write to standard output: Bad file descriptor\n")
+
+
+@pytest.mark.once
 def test_closed_pipe_is_no_crash(made):
     ended = run(
         [

@@ -584,7 +584,7 @@ def test_config_keys(folder):
     'top = "many"': "key 'top' needs a whole number, not 'many'",
     "top = 2.5": "key 'top' needs a whole number, not '2.5'",
     "top = -1": "key 'top' needs a whole number such as 10, not '-1'",
-    "lines = true": "key 'lines' needs a whole number, not 'yes'",
+    "lines = true": "key 'lines' needs a whole number, not 'true'",
     "min-percent = 101": "key 'min-percent' needs a percentage from 0 to 100, not '101'",
     'min-percent = "x"': "key 'min-percent' needs a number, not 'x'",
     "function = 3": "key 'function' needs texts in quotes, not '3'",

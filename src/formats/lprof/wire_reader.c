@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "wire_reader.h"
+#include "wire_fields.h"
+#include "wire_functions.h"
+#include "wire_objects.h"
+#include "wire_run.h"
+#include "wire_split.h"
+
+/* ---- the walk ---- */
+
+bool clp_wire_is(const char *bytes, size_t count)
+{
+    static const char start[] = "\xa6" "format\xa9" CLP_WIRE_FORMAT;
+    size_t wanted = sizeof start - 1;
+
+    if (count == 0 || ((unsigned char)bytes[0] & 0xf0) != 0x80)
+        return false;
+    return memcmp(bytes + 1, start, count - 1 < wanted ? count - 1 : wanted) == 0;
+}
+
+/* Everything that can be said without allocating. */
+static clp_status check_bytes(const char *bytes, size_t count, struct clp_fault *fault)
+{
+    struct clp_walk walk = {.bytes = (const unsigned char *)bytes, .count = count, .fault = fault};
+
+    if (count == 0)
+        return clp_fault_set(fault, CLP_EMPTY, 0, NULL);
+    clp_status status = clp_walk_item(&walk);
+    if (status == CLP_OK && walk.at < count)
+        status = clp_fault_set(fault, CLP_CORRUPT, walk.at, "more bytes behind the end");
+    if (status != CLP_OK && !clp_wire_is(bytes, count))
+        status = clp_fault_set(fault, CLP_NOT_A_PROFILE, 0, "it does not begin like one");
+    return status;
+}
+
+/* ---- the top map ---- */
+
+enum { TOP_FORMAT, TOP_VERSION, TOP_UNIT, TOP_FUNCTIONS, TOP_SOURCE, TOP_META, TOP_TIMELINE,
+       TOP_PROCESSES, TOP_KEYS };
+
+static const char *const top_names[TOP_KEYS] = {"format", "version", "unit",    "functions",
+                                                "source", "meta",    "timeline", "processes"};
+
+static clp_status split_top(struct clp_walk *walk, struct clp_wire_span *spans)
+{
+    struct clp_wire_split split = {top_names, TOP_KEYS, spans, 0};
+    struct clp_walk_head top;
+
+    if (clp_walk_head(walk, &top) != CLP_OK)
+        return walk->fault->status;
+    if (top.kind != CLP_WALK_MAP)
+        return clp_fault_set(walk->fault, CLP_NOT_A_PROFILE, 0, "not a msgpack map");
+    if (clp_wire_split_pairs(walk, top.count, &split) != CLP_OK)
+        return walk->fault->status;
+    return split.twice == 0 ? CLP_OK
+                            : clp_fault_set(walk->fault, CLP_CORRUPT, split.twice,
+                                            "the top map has a key twice");
+}
+
+/* A value of the top map, at which a fault points. */
+static clp_status unpack(struct clp_decoder *decoder, struct clp_wire_span span,
+                         msgpack_object *object)
+{
+    decoder->offset = span.start;
+    return clp_wire_unpack(decoder, span, object);
+}
+
+static clp_status check_format(struct clp_decoder *decoder, struct clp_wire_span span)
+{
+    msgpack_object object;
+
+    if (span.end == 0)
+        return clp_fault_set(decoder->fault, CLP_NOT_A_PROFILE, 0, "it has no \"format\"");
+    if (unpack(decoder, span, &object) != CLP_OK)
+        return decoder->fault->status;
+    if (!is_text(&object, CLP_WIRE_FORMAT))
+        return clp_fault_set(decoder->fault, CLP_NOT_A_PROFILE, span.start,
+                             "its \"format\" is not \"" CLP_WIRE_FORMAT "\"");
+    return CLP_OK;
+}
+
+static clp_status check_version(struct clp_decoder *decoder, struct clp_wire_span span)
+{
+    msgpack_object object;
+    uint64_t version;
+
+    if (span.end == 0)
+        return refuse_here(decoder, "\"version\" is missing");
+    if (unpack(decoder, span, &object) != CLP_OK)
+        return decoder->fault->status;
+    if (!read_uint64(&object, &version) || version == 0)
+        return refuse_here(decoder, "\"version\" is not a version number");
+    if (version > CLP_WIRE_VERSION)
+        return clp_fault_set(decoder->fault, CLP_TOO_NEW, span.start,
+                             "its \"version\" is too high");
+    return CLP_OK;
+}
+
+static clp_status read_unit(struct clp_decoder *decoder, struct clp_wire_span span)
+{
+    msgpack_object object;
+    double unit;
+
+    if (span.end == 0)
+        return CLP_OK;
+    if (unpack(decoder, span, &object) != CLP_OK)
+        return decoder->fault->status;
+    if (!read_number(&object, &unit) || unit <= 0)
+        return refuse_here(decoder, "\"unit\" is not a positive number of seconds");
+    decoder->scale = unit / CLP_WIRE_UNIT;
+    return CLP_OK;
+}
+
+/* Hands the items of an array to `read` one by one. */
+static clp_status read_each(struct clp_decoder *decoder, struct clp_wire_span span, const char *not_list,
+                            clp_status (*read)(struct clp_decoder *, struct clp_wire_span))
+{
+    struct clp_walk walk = clp_wire_walk(decoder, span);
+    struct clp_walk_head list;
+
+    if (clp_walk_head(&walk, &list) != CLP_OK)
+        return decoder->fault->status;
+    if (list.kind != CLP_WALK_ARRAY)
+        return clp_fault_set(decoder->fault, CLP_CORRUPT, span.start, not_list);
+    for (uint64_t i = 0; i < list.count; i++) {
+        struct clp_wire_span item = {.start = walk.at};
+        if (clp_walk_item(&walk) != CLP_OK)
+            return decoder->fault->status;
+        item.end = walk.at;
+        decoder->offset = item.start;
+        if (read(decoder, item) != CLP_OK)
+            return decoder->fault->status;
+    }
+    return CLP_OK;
+}
+
+static clp_status read_top(struct clp_decoder *decoder, const struct clp_wire_span *spans)
+{
+    msgpack_object meta;
+
+    if (check_format(decoder, spans[TOP_FORMAT]) != CLP_OK ||
+        check_version(decoder, spans[TOP_VERSION]) != CLP_OK ||
+        read_unit(decoder, spans[TOP_UNIT]) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_FUNCTIONS].end == 0)
+        return refuse_here(decoder, "\"functions\" are missing");
+    if (read_each(decoder, spans[TOP_FUNCTIONS], "\"functions\" are not a list",
+                  clp_wire_read_function) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_SOURCE].end != 0 &&
+        read_each(decoder, spans[TOP_SOURCE], "\"source\" is not a list",
+                  clp_wire_read_source) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_TIMELINE].end != 0 &&
+        read_each(decoder, spans[TOP_TIMELINE], "\"timeline\" is not a list",
+                  clp_wire_read_series) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_PROCESSES].end != 0 &&
+        read_each(decoder, spans[TOP_PROCESSES], "\"processes\" is not a list",
+                  clp_wire_read_process) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_META].end == 0)
+        return CLP_OK;
+    if (unpack(decoder, spans[TOP_META], &meta) != CLP_OK)
+        return decoder->fault->status;
+    return clp_wire_read_meta(decoder, &meta);
+}
+
+static clp_status decode(struct clp_decoder *decoder)
+{
+    struct clp_walk walk = {.bytes = (const unsigned char *)decoder->bytes, .count = decoder->count,
+                        .fault = decoder->fault};
+    struct clp_wire_span spans[TOP_KEYS] = {{0}};
+
+    if (check_bytes(decoder->bytes, decoder->count, decoder->fault) != CLP_OK ||
+        split_top(&walk, spans) != CLP_OK)
+        return decoder->fault->status;
+    return read_top(decoder, spans);
+}
+
+static clp_status decode_into(struct clp_decoder *decoder)
+{
+    struct clp_profile *profile = decoder->profile;
+
+    *decoder->fault = (struct clp_fault){.status = CLP_OK};
+    decoder->scale = 1;
+    clp_buf_init(&decoder->file, profile->mem);
+    clp_buf_init(&decoder->name, profile->mem);
+    if (!msgpack_zone_init(&decoder->zone, MSGPACK_ZONE_CHUNK_SIZE))
+        return no_memory(decoder);
+    clp_status status = decode(decoder);
+    if (status != CLP_OK)
+        clp_profile_clear(profile);
+    msgpack_zone_destroy(&decoder->zone);
+    clp_buf_clear(&decoder->file);
+    clp_buf_clear(&decoder->name);
+    return status;
+}
+
+clp_status clp_wire_decode(const char *bytes, size_t count, struct clp_profile *profile,
+                           struct clp_fault *fault)
+{
+    struct clp_decoder decoder = {.bytes = bytes, .count = count, .profile = profile, .fault = fault};
+
+    return decode_into(&decoder);
+}
+
+clp_status clp_wire_decode_in_place(struct clp_buf *bytes, struct clp_profile *profile,
+                                    struct clp_fault *fault)
+{
+    struct clp_decoder decoder = {.bytes = clp_buf_text(bytes), .count = bytes->used,
+                                  .profile = profile, .fault = fault, .in_place = true};
+
+    clp_status status = decode_into(&decoder);
+    if (status != CLP_OK)
+        return status;
+    profile->file = *bytes;
+    profile->file_scale = decoder.scale;
+    clp_buf_init(bytes, bytes->mem);
+    return CLP_OK;
+}
