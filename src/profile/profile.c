@@ -762,12 +762,22 @@ static const char *memory_of(const struct clp_profile_meta *meta)
     return meta->memory != NULL ? meta->memory : "rss";
 }
 
-/* *text is a kind of something: theirs where there is none of ours. */
-static clp_status merge_kind(struct clp_profile *into, char **text, const char *ours, const char *theirs)
+static clp_status merge_memory(struct clp_profile *into, const struct clp_profile_meta *from)
 {
+    const char *ours = memory_of(&into->meta), *theirs = memory_of(from);
+
     if (theirs == NULL || (ours != NULL && strcmp(ours, theirs) == 0))
         return CLP_OK;
-    return clp_profile_set_text(into, text, ours == NULL ? theirs : "mixed");
+    return clp_profile_set_text(into, &into->meta.memory, ours == NULL ? from->memory : "mixed");
+}
+
+static clp_status merge_epoch(struct clp_profile *into, const char *theirs)
+{
+    const char *ours = into->meta.leak_epoch;
+
+    if (theirs == NULL || (ours != NULL && strcmp(ours, theirs) == 0))
+        return CLP_OK;
+    return clp_profile_set_text(into, &into->meta.leak_epoch, ours == NULL ? theirs : "mixed");
 }
 
 static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_meta *from)
@@ -784,8 +794,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->reads = sum_uint64_t(meta->reads, from->reads);
     meta->others_grown = sum_uint64_t(meta->others_grown, from->others_grown);
     meta->others_released = sum_uint64_t(meta->others_released, from->others_released);
-    if (merge_kind(into, &meta->memory, memory_of(meta), memory_of(from)) != CLP_OK ||
-        merge_kind(into, &meta->leak_epoch, meta->leak_epoch, from->leak_epoch) != CLP_OK)
+    if (merge_memory(into, from) != CLP_OK || merge_epoch(into, from->leak_epoch) != CLP_OK)
         return CLP_NO_MEMORY;
     meta->has_memory |= from->has_memory;
     meta->inexact_memory |= from->inexact_memory;

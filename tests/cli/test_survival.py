@@ -146,7 +146,7 @@ def test_a_run_that_dies_leaves_all_it_counted(how, code, script, live):
     assert not (script.parent / "prog.py.lprof").exists()
     check_counts(recovered(live), script, ended.out)
     shown = run_viewer([live.name], script.parent)
-    assert shown.code == 0 and "did not end by itself" in shown.out
+    assert shown.code == 0 and "did not end by itself; > marks lines that were being executed\n\n" in shown.out
     assert marked_lines(shown.out) == [line_of(script, "# in flight")]
     assert "turns += 1  # turns" in shown.out
 

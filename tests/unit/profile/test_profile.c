@@ -336,7 +336,7 @@ Test(profile, merging_tells_of_mixed_memory)
         {NULL, "rss", NULL, true, true},      {NULL, "pss", "mixed", true, true},
         {NULL, "pss", "pss", false, true},    {"anon", NULL, "anon", true, false},
         {"rss", NULL, "rss", true, true},     {"mixed", "rss", "mixed", true, true},
-        {NULL, NULL, "rss", false, true},
+        {NULL, NULL, NULL, false, true},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
