@@ -307,15 +307,15 @@ static bool ready_outfile(struct clp_run *run)
     name_outfile(run);
     if (goes_to_output(&run->options))
         return take_output(run);
-    if (run->options.outfile != NULL &&
-        clp_overwrite_refuse(&(struct clp_overwrite){
-            .program = me, .path = clp_finish_seen_from_here(clp_buf_text(&run->outfile)), .profiles_only = true}))
-        return clp_words_exit(2) != NULL;
     if (clp_file_probe(clp_buf_text(&run->outfile), &fault) != CLP_OK &&
         !goes_elsewhere(run, &fault)) {
         clp_finish_complain_fault(run, "cannot write", clp_buf_text(&run->outfile), &fault);
         return clp_words_exit(1) != NULL;
     }
+    if (run->options.outfile != NULL && !run->unwritable &&
+        clp_overwrite_refuse(&(struct clp_overwrite){
+            .program = me, .path = clp_finish_seen_from_here(clp_buf_text(&run->outfile)), .profiles_only = true}))
+        return clp_words_exit(2) != NULL;
     clp_file_clean(clp_buf_text(&run->outfile));
     run->before = clp_naming_look(clp_buf_text(&run->outfile));
     return true;
