@@ -148,6 +148,8 @@ static PyMethodDef module_methods[] = {
     {"hottest", clp_load_hottest, METH_VARARGS,
      "hottest(data, count)\n--\n\nThe table of the lines that took the most time of their own in a profile,\n"
      "the content of an .lprof file."},
+    {"is_idle", clp_load_is_idle, METH_VARARGS,
+     "is_idle(data)\n--\n\nHas no line of a profile run? data: the content of an .lprof file."},
     {"shown", module_shown, METH_O,
      "shown(text)\n--\n\nThe text on one line, without power over a terminal."},
     {"quoted", clp_words_quoted, METH_O,

@@ -17,9 +17,12 @@ static bool complain_of_unknown(struct clp_option_parser *parser, const char *te
     struct clp_option_use use = {0};
     struct clp_option_use nearest = {0};
     size_t least = SIZE_MAX, dashes = plain ? 0 : strspn(text, "-");
+    bool has_number = !plain && clp_option_number_follows(parser);
 
     while (clp_option_use_next(parser->table, &use)) {
         size_t far = clp_option_slips(text + dashes, bytes - dashes, use.shown + 2);
+        if (far != SIZE_MAX) /* of two that are as near, the one that takes what follows */
+            far = 2 * far + (has_number && !clp_option_is_number(use.option));
         if (far >= least || use.option->help == NULL ||
             (plain && (use.form == CLP_USE_NEGATIVE || use.option->never_in_file)))
             continue;
@@ -292,11 +295,11 @@ static bool store_setting(struct clp_option_parser *parser, const struct clp_opt
 static bool complain_of_key(struct clp_option_parser *parser, const char *key)
 {
     bool negative = strncmp(key, "no", 2) == 0 && (key[2] == '-' || key[2] == '_');
-    struct clp_option_use use = {.option = negative ? find_key(parser->table, key + 3) : NULL};
+    const struct clp_option *option = negative ? find_key(parser->table, key + 3) : NULL;
 
-    if (use.option == NULL || !clp_option_use_next_form(&use) || use.form != CLP_USE_NEGATIVE)
+    if (option == NULL || !clp_option_has_negative(option))
         return complain_of_unknown(parser, key, strlen(key), true);
-    clp_buf_add_format(parser->error, "unknown key '%s' (did you mean %s = false?)", key, use.option->name);
+    clp_buf_add_format(parser->error, "unknown key '%s' (did you mean %s = false?)", key, option->name);
     return clp_option_point_to_help(parser);
 }
 

@@ -185,6 +185,11 @@ void clp_report_options_set(struct clp_report_options *report, const struct clp_
                      show->functions.items != NULL || show->files.items != NULL;
 }
 
+bool clp_run_options_is_text(const struct clp_run_options *options)
+{
+    return options->target_kind == CLP_TARGET_CODE || options->target_kind == CLP_TARGET_STDIN;
+}
+
 bool clp_run_options_no_memory(const struct clp_run_options *options)
 {
     return options->memory != NULL && clp_memory_named(options->memory) == CLP_MEMORY_OFF;

@@ -283,6 +283,20 @@ bool clp_chosen_has_left_out(const struct clp_chosen *chosen)
     return false;
 }
 
+/* What is said of a target that no code matched, and of the name that is most like it or None. */
+static const char *why_unmatched(const struct clp_targets *targets, const char *text, const PyObject *nearest)
+{
+    if (nearest != Py_None)
+        return "no Python code of that name ran; did you mean %s?";
+    PyObject *there = is_path(text) && targets->included == NULL && targets->excluded == NULL
+                          ? ask("is_there", PyUnicode_DecodeFSDefault(text))
+                          : Py_NewRef(Py_False);
+    Py_DECREF(there);
+    return there == Py_True ? "no Python code of it was imported or run as the script; what exec() and "
+                              "runpy.run_path() run cannot be selected"
+                            : "no Python code of that name ran";
+}
+
 void clp_chosen_end(const struct clp_chosen *chosen)
 {
     const struct clp_targets *targets = &chosen->imports.targets;
@@ -297,8 +311,7 @@ void clp_chosen_end(const struct clp_chosen *chosen)
         }
         PyObject *nearest = ask("nearest", Py_BuildValue("(NN)", PyUnicode_DecodeFSDefault(text),
                                                          PyUnicode_DecodeFSDefault(chosen->program)));
-        warn(chosen, text, nearest != Py_None ? "no Python code of that name ran; did you mean %s?"
-                                              : "no Python code of that name ran", nearest);
+        warn(chosen, text, why_unmatched(targets, text, nearest), nearest);
         Py_DECREF(nearest);
     }
 }

@@ -8,6 +8,7 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "bridge/words.h"
+#include <stdlib.h>
 #include <unistd.h>
 
 static const char me[] = CLP_RUN_NAME;
@@ -62,12 +63,14 @@ static void add_why_none_selected(struct clp_buf *text, const struct clp_run *ru
                                                                      : "no target of -p was reached");
         return;
     }
+    if (!module && options->target_kind != CLP_TARGET_SCRIPT) {
+        clp_buf_add_text(text, "the text defines no function, and of a text only functions are counted; save it as a "
+                               "file, or select what it uses: -p MODULE");
+        return;
+    }
     clp_buf_add_text(text, "no @profile was reached; put @profile above a function that the program runs, or "
                            "select a whole file or module: -p ");
-    if (module || options->target_kind == CLP_TARGET_SCRIPT)
-        clp_words_add_quoted(text, options->target);
-    else
-        clp_buf_add_text(text, "MODULE");
+    clp_words_add_quoted(text, options->target);
 }
 
 static const struct clp_profile_function *first_idle(const struct clp_profile *profile)
@@ -136,6 +139,19 @@ static void hint_at_children(const struct clp_run *run, const struct clp_profile
         clp_words_complain_format(me, "%s, %s:%d, did not run in this process, and the program started others; "
                                       "--prof-child-procs profiles them, too",
                                   idle->name, clp_naming_seen_from_here(idle->file), (int)idle->first_line);
+}
+
+/* A package that the program's own environment has, perhaps. */
+static void hint_at_interpreter(const struct clp_run *run)
+{
+    PyObject *path = PySys_GetObject("executable"); /* borrowed */
+    const char *active = getenv("VIRTUAL_ENV");
+    const char *python = path != NULL && PyUnicode_Check(path) ? PyUnicode_AsUTF8(path) : NULL;
+
+    if (python != NULL && strcmp(run->end.exception, "ModuleNotFoundError") == 0 &&
+        run->options.python == NULL && (active == NULL || *active == 0))
+        clp_words_complain_format(me, "the program ran with %s; --python names another interpreter", python);
+    PyErr_Clear();
 }
 
 static void hint_at_profile(const struct clp_run_options *options)
@@ -207,7 +223,7 @@ static void say_nothing(const struct clp_run *run, const struct clp_profile *pro
     if (add_why_ended(&text, run))
         ;
     else if (profile == NULL)
-        clp_buf_add_text(&text, "no function marked with @profile was called and no 'with profile:' was reached; "
+        clp_buf_add_text(&text, "no function marked with @profile was called, nor any within 'with profile:'; "
                                 "without -b all functions are profiled");
     else if (profile->function_count == 0)
         add_why_none_selected(&text, run);
@@ -219,6 +235,7 @@ static void say_nothing(const struct clp_run *run, const struct clp_profile *pro
 
 void clp_nothing_say(const struct clp_run *run, const struct clp_profile *profile)
 {
+    hint_at_interpreter(run);
     if (clp_choice_is_idle(profile)) {
         say_nothing(run, profile);
         return;
@@ -229,6 +246,7 @@ void clp_nothing_say(const struct clp_run *run, const struct clp_profile *profil
 
 void clp_nothing_say_of_calls(const struct clp_run *run, bool empty)
 {
+    hint_at_interpreter(run);
     if (empty)
         say_nothing(run, NULL);
     else

@@ -2,13 +2,16 @@
 /* Follows what CPython's Modules/main.c does for `python script`, `python folder`,
  * `python -m module`, `python -c code` and `python -`, through the public API. */
 #include "program.h"
+#include "bridge/words.h"
 #include "os/file.h"
 #include "cli/first_path.h"
 #include "program_sys.h"
-#include "bridge/words.h"
 #include <endian.h>
 #include <errno.h>
+#include <limits.h>
 #include <marshal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NO_SUCH_FILE 2 /* python's exit code */

@@ -20,6 +20,7 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "output.h"
+#include "cli/overwrite.h"
 #include "program.h"
 #include "program_sys.h"
 #include "run/processes/recording.h"
@@ -274,8 +275,7 @@ static bool ready_to_run(struct clp_run *run)
     if (!run->options.line_by_line)
         say_left_out(run);
     else if (run->options.include.count != 0 && run->options.prof_mod.count == 0 &&
-             (run->options.target_kind == CLP_TARGET_SCRIPT || run->options.target_kind == CLP_TARGET_MODULE) &&
-             run->options.verbosity >= 0)
+             !clp_run_options_is_text(&run->options) && run->options.verbosity >= 0)
         clp_words_complain(me, "--include chooses among what -p selects, and has no effect without it");
     return true;
 }

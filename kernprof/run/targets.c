@@ -114,10 +114,10 @@ static const char *behind(const char *text, const char *beginning, size_t bytes,
     return text[bytes] == between ? text + bytes + 1 : NULL;
 }
 
-/* The object `wanted` ("Class.method") or anything within it. */
+/* The object `wanted` ("Class.method") or anything within it; "": all there is. */
 static bool matches_object(const char *wanted, const char *name)
 {
-    return name == NULL || behind(name, wanted, strlen(wanted), '.') != NULL;
+    return name == NULL || *wanted == 0 || behind(name, wanted, strlen(wanted), '.') != NULL;
 }
 
 static bool matches_path(const struct clp_target *target, const struct clp_candidate *candidate)
@@ -131,13 +131,21 @@ static bool matches_path(const struct clp_target *target, const struct clp_candi
     return *within == 0 && matches_object(target->object, candidate->name);
 }
 
+/* As a script is: a dot in its name is no package's. */
+static bool is_called_by_file(const struct clp_candidate *candidate)
+{
+    const char *slash = candidate->file != NULL ? strrchr(candidate->file, '/') : NULL;
+
+    return slash != NULL && strncmp(slash + 1, candidate->module, strlen(candidate->module)) == 0;
+}
+
 static bool matches_name(const struct clp_target *target, const struct clp_candidate *candidate)
 {
     const char *module = candidate->module;
     const char *within = behind(module, target->text, target->name_bytes, '.');
 
     if (within != NULL)
-        return *within == 0 || !target->stops;
+        return *within == 0 || (!target->stops && !is_called_by_file(candidate));
     const char *object = behind(target->text, module, strlen(module), '.');
     return object != NULL && !target->stops && matches_object(object, candidate->name);
 }

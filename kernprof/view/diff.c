@@ -8,9 +8,9 @@
 #include "cli/option.h"
 #include "cli/option_help.h"
 #include "cli/progress.h"
-#include "bridge/overwrite.h"
 #include "bridge/reading.h"
 #include "bridge/words.h"
+#include "cli/overwrite.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -6,9 +6,9 @@
 #include "cli/option.h"
 #include "cli/option_help.h"
 #include "cli/progress.h"
-#include "bridge/overwrite.h"
 #include "bridge/reading.h"
 #include "bridge/words.h"
+#include "cli/overwrite.h"
 #include <string.h>
 #include <sys/stat.h>
 
@@ -37,8 +37,11 @@ static bool read_file(struct merging *merging, const char *path, struct clp_prof
         clp_progress_clear(&merging->progress);
     if (!done)
         clp_reading_complain(path, &fault, one->mem);
-    else if (notes.used != 0 && !merging->once.round)
+    else if (notes.used != 0 && !merging->once.round) {
+        bool above_report = merging->notes_to == 1;
+        clp_buf_add_text(&notes, above_report ? "; > marks lines that were being executed\n\n" : "\n");
         clp_words_print(merging->notes_to, clp_buf_text(&notes));
+    }
     clp_buf_clear(&notes);
     return done;
 }

@@ -3,9 +3,9 @@
 #include "os/file.h"
 #include "base/shown.h"
 #include "formats/lprof/wire.h"
-#include "bridge/overwrite.h"
 #include "bridge/reading.h"
 #include "bridge/words.h"
+#include "cli/overwrite.h"
 #include <string.h>
 
 static const char me[] = "clineprof";

@@ -113,7 +113,6 @@ void clp_reading_describe_live(const char *path, const struct clp_live_about *ab
     }
     if (about->incomplete)
         clp_buf_add_text(out, "; the file could not grow, later functions are missing");
-    clp_buf_add_text(out, "; > marks lines that were being executed");
 }
 
 static clp_status read_live(const char *path, struct clp_profile *profile, struct clp_buf *notes,
@@ -122,10 +121,8 @@ static clp_status read_live(const char *path, struct clp_profile *profile, struc
     struct clp_live_about about;
 
     clp_status status = clp_live_read(path, NULL, profile, &about, fault);
-    if (status == CLP_OK && notes != NULL) {
+    if (status == CLP_OK && notes != NULL)
         clp_reading_describe_live(path, &about, notes);
-        clp_buf_add_text(notes, "\n\n");
-    }
     return status;
 }
 

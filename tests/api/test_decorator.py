@@ -187,6 +187,14 @@ def test_things_without_python_code(script):
 
 
 @pytest.mark.once
+def test_a_class_without_functions_of_its_own(script):
+    path = script("@profile\nclass Refused(Exception): pass\n")
+    ended = run_ckernprof(["-l", path], path.parent)
+    assert "<class '__main__.Refused'> has no Python functions of its own; it is not profiled" in ended.err
+    assert ended.code == 0 and "is not Python code" not in ended.err
+
+
+@pytest.mark.once
 def test_hostile_objects(script):
     """Objects whose attributes lie, raise or go in circles."""
     path = script(

@@ -131,6 +131,30 @@ h()
     assert hits(tmp_path, "my_output.lprof") == {"f": {6: 2}, "h": {15: 1}}
 
 
+def test_what_counts_on_behind_disable_can_be_asked_for(tmp_path):
+    ended = python("""
+from clineprof import profile
+profile.enable()
+@profile
+def f():
+    return 1
+f()
+profile.disable()
+print(profile.snapshot().functions[0]["hits"])
+profile.dump("x.lprof")
+profile.reset()
+f(), f()
+print(profile.snapshot().functions[0]["hits"])
+profile.schedule(wait=1, warmup=0, active=1, repeat=1)
+for step in range(4):
+    f()
+    profile.step()
+print(profile.snapshot().functions[0]["hits"])
+""", tmp_path, env=ENVIRONMENT)
+    assert (ended.code, ended.err) == (0, "") and ended.out.splitlines()[:3] == ["[1]", "[2]", "[3]"]
+    assert hits(tmp_path, "x.lprof") == {"f": {6: 1}} and hits(tmp_path) == {"f": {6: 3}}
+
+
 def test_under_ckernprof_it_is_the_launchers_profiler(tmp_path):
     text = PROGRAM + "import builtins\nassert profile._profile is builtins.profile\n" \
                      "with profile.block('b'):\n    x = 1\nprofile.show()\nprofile.enable()\n"
@@ -265,6 +289,32 @@ def test_the_program_ends_as_it_would(tmp_path, end, code):
 def test_nothing_selected_is_an_empty_profile(tmp_path):
     ended = python("from clineprof import profile\nprofile.enable()\n", tmp_path, env=ENVIRONMENT)
     assert (ended.code, ended.err) == (0, "") and hits(tmp_path) == {}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("way", ["by the environment", "profile.enable()", "with processes"])
+def test_nothing_that_ran_leaves_files_of_an_earlier_run(tmp_path, way, text):
+    """.. as they are; also those of which only the text is wanted."""
+    settings = "profile.write_config['lprof'] = False\n" if text else ""
+    program = PROGRAM.replace("\n\n", "\nprofile.enable()\n\n" if "enable" in way else "\n\n" + settings, 1)
+    env = ENVIRONMENT if "enable" in way else ON
+    python(program + settings, tmp_path, env=env)
+    before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path) if "output" in name}
+    idle = program.replace("count(10)\n", "import os\nif os.fork() == 0: raise SystemExit\nos.wait()\n"
+                           if "processes" in way else "")  # fmt: skip
+    ended = python(idle + settings, tmp_path, env=env)
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == ("clineprof: nothing was profiled, and 'profile_output.%s' stays as it was: no function marked "
+                         "with @profile was called\n" % ("txt" if text else "lprof"))  # fmt: skip
+    assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path) if "output" in name} == before
+
+
+@pytest.mark.once
+def test_what_was_shown_stays_where_it_was_dropped_afterwards(tmp_path):
+    ended = python(PROGRAM + "profile.show()\nprofile.reset()\n", tmp_path)
+    assert (ended.code, ended.out.count("Timer unit")) == (0, 1) and "stays as it was" in ended.err
+    assert files(tmp_path) == ALL_FILES and hits(tmp_path) == {"count": HITS}
 
 
 # ---- processes ----
@@ -721,6 +771,38 @@ with profile:
 """, tmp_path, unnamed="<module>.<block>")
 
 
+UNNAMED = """
+def f(n):
+    with profile as same:
+        for i in range(n):
+            if i == 3: return
+f(2), f(5)
+import contextlib
+with contextlib.ExitStack() as stack:
+    stack.enter_context(profile)
+    x = 1
+y = 1
+"""
+OWN = "import clineprof; profile = clineprof.Profiler()"
+KEPT = """
+open("it.py.lprof", "wb").write(profile.render("lprof"))
+profile.close()
+with profile: pass
+"""
+
+
+@pytest.mark.parametrize("way", ["ckernprof -l", "ckernprof -l, imported", "Profiler"])
+def test_a_block_without_a_name_of_every_profile(way, tmp_path):
+    head = {"ckernprof -l": "", "Profiler": OWN}.get(way, "from clineprof import profile")
+    (tmp_path / "it.py").write_text(head + UNNAMED + KEPT * (way == "Profiler"))
+    if way == "Profiler":
+        ended = run_python(["it.py"], tmp_path, env=ENVIRONMENT)
+    else:
+        ended = run_ckernprof(["-l", "it.py"], tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert hits(tmp_path, "it.py.lprof") == {"f.<block>": {4: 7, 5: 6}, "<module>.<block>": {10: 1}}
+
+
 def test_a_block_is_left_by_an_exception_return_break_and_continue(tmp_path):
     check_blocks("""
 def run():
@@ -1045,7 +1127,7 @@ def test_every_name_is_on_the_page():
     names |= {f"p.{name}(" for name in dir(clineprof.Profiler) if not name.startswith("_")}
     # the launcher's, line_profiler's, and what others are made of
     other = {"enable", "disable", "enable_by_count", "disable_by_count", "start_leaks", "stop_leaks",
-             "checkpoint", "prepare", "enter_block", "leave_block", "after_fork"}  # fmt: skip
+             "checkpoint", "prepare", "after_fork"}  # fmt: skip
     names -= {f"p.{name}(" for name in other} | {"p.running("}
     assert {name for name in names if name not in PAGE} == set()
 
@@ -1122,6 +1204,35 @@ def test_a_slip_in_the_settings_loses_nothing(tmp_path, settings, said):
     assert ended.code == 0 and " - count\n" in ended.out
     assert re.fullmatch(f"clineprof: profile.show_config is not used: {said}\n", ended.err)
     assert files(tmp_path) == ALL_FILES and hits(tmp_path) == {"count": HITS}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("setting", ["write_config = 5", "write_config = None", "show_config = 'x'",
+                                     "output_prefix = 3", "output_prefix = 'a\\0b'"])  # fmt: skip
+def test_a_setting_that_can_be_none_loses_nothing(tmp_path, setting):
+    for before in True, False:
+        assignment = f"\nprofile.{setting}\n"
+        text = PROGRAM.replace("\n", assignment, 1) if before else PROGRAM + assignment
+        ended = python(text, tmp_path)
+        assert (ended.code, ended.err) == (0, "clineprof: profile.%s is not used: it cannot be %s\n" % tuple(
+            setting.replace("\\0", "\\x00").split(" = ")))  # fmt: skip
+        assert hits(tmp_path) == {"count": {line + before: n for line, n in HITS.items()}}
+
+
+@pytest.mark.once
+def test_what_files_can_be_called(tmp_path):
+    ended = python("""
+from clineprof import profile
+for wrong in "a\\0b", 5:
+    try: profile.enable(wrong)
+    except (TypeError, ValueError) as error: print(error)
+print(profile, profile.output_prefix)
+profile.enable(b"bytes_output")
+""", tmp_path, env=ENVIRONMENT)
+    assert ended.err == "" and ended.out.splitlines()[:3] == [
+        "no file can be called 'a\\x00b'", "expected str, bytes or os.PathLike object, not int",
+        "<clineprof.profile: not used so far> profile_output"]
+    assert files(tmp_path) == [name.replace("profile", "bytes") for name in ALL_FILES]
 
 
 @pytest.mark.once

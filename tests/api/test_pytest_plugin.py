@@ -732,6 +732,7 @@ WRONG = [
     ("hits=1, functions='tests/no.py'",
      "functions: there is no Python code of 'tests/no.py'; did you mean 'tests/test_shop.py'?"),
     ("hits=1, functions=['shop', 3]", "functions: 3 is not Python code"),
+    ("hits=1, functions=type('E', (), {})", "functions: <class 'test_limit.E'> has no Python functions of its own"),
 ]
 
 

@@ -135,12 +135,20 @@ def test_folder_removed_by_the_program(script, tmp_path):
         ["-l", "-o", "out/x.lprof", path], tmp_path, env={"TMPDIR": str(tmp_path / "temporary")}
     )
     assert "out/x.lprof" in ended.err and "No such file" in ended.err
-    assert len(ended.err.splitlines()) == 1
     [written] = re.findall(r"Wrote profile results to '(.*)'", ended.out)
     assert written.startswith("temporary/") and written.endswith(".lprof")
+    assert ended.err.splitlines()[1:] == [f"ckernprof: the profile is in '{tmp_path / written}' instead"]
     assert Profile.measure(Profile(tmp_path / written).function("f"), "hits") == {3: 1}
     assert run_viewer([written], tmp_path).code == 0
     assert ended.code == 0
+
+
+def test_a_rescued_profile_of_functions_is_called_so(script, tmp_path):
+    (tmp_path / "out").mkdir()
+    path = script("import shutil; shutil.rmtree('out')\n")
+    ended = run_ckernprof(["-q", "-o", "out/x.prof", path], tmp_path, env={"TMPDIR": str(tmp_path)})
+    [written] = tmp_path.glob("ckernprof-*.prof")
+    assert ended.code == 0 and ended.err.endswith(f"ckernprof: the profile is in '{written}' instead\n")
 
 
 def no_room():

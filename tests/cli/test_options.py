@@ -323,6 +323,8 @@ def test_wrong_words_are_told_in_a_line(script, tmp_path):
     path = script("open('ran', 'w')\n")
     for words, said in {
         ("--prof-mods", "x"): "unknown option '--prof-mods' (did you mean --prof-mod?)",
+        ("--lins", "5"): "unknown option '--lins' (did you mean --lines?)",
+        ("--lins", "-l"): "unknown option '--lins' (did you mean --line?)",
         ("--outfill=x",): "unknown option '--outfill' (did you mean --outfile?)",
         ("--memory", "most"): "option '--memory' needs off, rss, anon, uss, pss or tree, not 'most'",
         ("--tracer", "x"): "option '--tracer' needs auto, probe, monitoring or settrace, not 'x'",

@@ -690,7 +690,8 @@ def test_wrong_words_to_hook(tmp_path):
     assert (ended.code, ended.err) == (
         2, "clineprof hook: it takes one of install, remove and status, not nothing\n")
     assert run_viewer(["hook", "install", "it"], tmp_path).code == 2
-    assert "usage: clineprof hook" in run_viewer(["hook", "--help"], tmp_path).out
+    for words in ["--help"], ["install", "--help"], ["status", "-h"]:
+        assert "usage: clineprof hook" in run_viewer(["hook", *words], tmp_path).out
 
 
 def test_a_hook_that_cannot_be_written_is_one_line(tmp_path, virtual_python):

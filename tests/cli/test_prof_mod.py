@@ -3,6 +3,7 @@
 
 import re
 import sys
+import zipfile
 
 import pytest
 from harness import complaints, profiled, run_ckernprof, run_python, selected
@@ -307,7 +308,9 @@ def test_a_target_that_is_left_out(tmp_path):
         "notyt.main": "notyet.main", "notyet:mian": "notyet.main", "notyet.py:mian": "notyet.py:main",
         "notyet.py::mian": "notyet.py:main", "notyt.py:main": "notyet.py:main", "zzz.py:main": "notyet.main",
         "read": "notyet.Reader.read", "Reader.raed": "notyet.Reader.read", "Raeder": "notyet.Reader",
-        "inner": None, "jsn": "json",
+        "inner": "notyet.main.<locals>.inner", "notyet.py:main.inner": "notyet.py:main.<locals>.inner",
+        "__main__:main": "notyet.main", "jsn": "json", "json.JSONDecoder": "json.decoder.JSONDecoder",
+        "json.JSONDecoder.decode": "json.decoder.JSONDecoder.decode",
     }.items(),
 )  # fmt: skip
 def test_the_program_s_own_functions_are_suggested_first(target, nearest, tmp_path):
@@ -325,6 +328,62 @@ def test_the_program_s_own_functions_are_suggested_first(target, nearest, tmp_pa
         if nearest not in (None, "json"):
             ended = run_ckernprof(["-lvv", "-p", meant, f"{script}.py"], tmp_path)
             assert "of that name" not in ended.err and f"{meant.rpartition('.')[2].rpartition(':')[2]}, " in ended.err
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("words, meant", {
+    ("f", "-m", "pk"): "pk.__main__.f", ("pk.f", "-m", "pk"): "pk.__main__.f", ("f", "folder"): "__main__.f",
+    ("folder.f", "folder"): "__main__.f", ("f", "archive.zip"): "__main__.f", ("tool.py:f", "tool"): "tool.f",
+    ("tool.py", "tool"): "tool", ("so.py:f", "lib/so.py"): "lib/so.py:f", ("so.py", "lib/so.py"): "lib/so.py",
+    ("lib.so.f", "lib/so.py"): "so.f",
+}.items())  # fmt: skip
+def test_what_is_suggested_selects_something(words, meant, tmp_path):
+    """.. however the program is started, and whatever is beside it."""
+    for path in "pk/__main__.py", "pk/__init__.py", "folder/__main__.py", "tool", "lib/so.py", "sy.py":
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("" if "init" in path else "def f(): return 1\nf()\n")
+    with zipfile.ZipFile(tmp_path / "archive.zip", "w") as archive:
+        archive.write(tmp_path / "tool", "__main__.py")
+    told = complaints(run_ckernprof(["-l", "-p", *words], tmp_path))
+    line = f"ckernprof: -p {words[0]}: no Python code of that name ran"
+    assert told[0] == f"{line}; did you mean {meant}?"
+    ended = run_ckernprof(["-l", "-p", meant, *words[1:]], tmp_path)
+    assert (ended.code, ended.err) == (0, "") and "f" in {key[2] for key in ended.profile().functions}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("does", ["print('asked for', name)", "1 / 0"])
+def test_a_module_s_own_getattr_is_not_asked(does, tmp_path):
+    (tmp_path / "lazy.py").write_text(f"def f(): return 1\ndef __getattr__(name):\n    {does}\n"
+                                      "    raise AttributeError(name)\n")
+    (tmp_path / "main.py").write_text("import lazy\nprint(lazy.f())\n")
+    ended = run_ckernprof(["-lq", "-p", "lazy.f", "main.py"], tmp_path)
+    assert (ended.code, ended.err, ended.out) == (0, "", "1\n") and selected(ended, tmp_path) == {"lazy.py": {"f"}}
+
+
+@pytest.mark.once
+def test_a_dot_in_a_script_s_name_is_no_package_s(tmp_path):
+    (tmp_path / "some.pyw").write_text("def f(): return 1\nf()\n")
+    assert "-p some: no Python code of that name ran" in run_ckernprof(["-l", "-p", "some", "some.pyw"], tmp_path).err
+    for target, expected in (("some.pyw", {"<module>", "f"}), ("some.pyw.f", {"f"})):
+        ended = run_ckernprof(["-l", "-p", target, "some.pyw"], tmp_path)
+        assert selected(ended, tmp_path) == {"some.pyw": expected}
+
+
+@pytest.mark.once
+def test_a_file_that_no_import_runs(tmp_path):
+    (tmp_path / "part.py").write_text("def g(): return 1\ng()\n")
+    (tmp_path / "main.py").write_text("import runpy\nrunpy.run_path('part.py')\n"
+                                      "exec(compile(open('part.py').read(), 'part.py', 'exec'))\n")
+    for target in "part.py", "./part.py:g":
+        assert complaints(run_ckernprof(["-l", "-p", target, "main.py"], tmp_path))[0] == (
+            f"ckernprof: -p {target}: no Python code of it was imported or run as the script; what exec() and "
+            "runpy.run_path() run cannot be selected")
+
+
+@pytest.mark.once
+def test_a_file_with_a_colon_and_nothing_behind_it(program):
+    assert selected(profiled(program, "main.py:"), program) == {"main.py": {"<module>", "f"}}
 
 
 def test_a_function_of_a_file_is_not_imported_before(tmp_path):

@@ -110,6 +110,7 @@ def wait_for(condition, seconds=30):
 
 def recovered(live, to="out.lprof"):
     ended = run_viewer(["recover", live.name, "-o", to], live.parent)
+    assert "marks lines" not in ended.out  # there is no table
     assert ended.code == 0, ended.err
     return Profile(live.parent / to)
 
@@ -635,7 +636,7 @@ def test_a_full_disk_costs_one_line_and_nothing_else(small_disk, tmp_path):
     assert sorted(path.name for path in disk.iterdir()) == ["filler"]
 
 
-def test_a_read_only_disk_costs_one_line_and_the_profile_goes_elsewhere(small_disk, tmp_path):
+def test_a_read_only_disk_costs_two_lines_and_the_profile_goes_elsewhere(small_disk, tmp_path):
     disk = small_disk(64)
     script = write(tmp_path, COUNTS)
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
@@ -645,9 +646,10 @@ def test_a_read_only_disk_costs_one_line_and_the_profile_goes_elsewhere(small_di
         env={"TMPDIR": str(tmp_path / "temporary")},
     )  # fmt: skip
     assert ended.code == 0
-    [told] = ended.err.splitlines()
+    told, place = ended.err.splitlines()
     assert told.startswith(f"ckernprof: cannot write '{disk}/out.lprof': Read-only file system; ")
     [written] = (tmp_path / "temporary").iterdir()
+    assert place == f"ckernprof: the profile is in '{written}' instead"
     assert written.name in ended.out and Profile(written).hits()
     assert list(disk.iterdir()) == []
 

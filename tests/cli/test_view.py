@@ -295,6 +295,21 @@ def test_columns(made):
     (made / "x.lprof").unlink()
 
 
+def test_columns_that_were_not_measured_are_named(script, tmp_path):
+    path = script("@profile\ndef f():\n    return 1\nf()\n")
+    told = "clineprof: --columns: {} was not measured; that takes a run with {}\n"
+    for options, columns, expected in (
+        ([], "hits,mem,blocks", ""),
+        ([], "live,native", told.format("live", "--heap or --leaks") + told.format("native", "--heap=native")),
+        (["--heap"], "live,heap-peak,freed-in-line", ""),
+        (["--no-memory"], "mem", told.format("mem", "memory, which --no-memory leaves out")),
+    ):
+        run_ckernprof(["-l", "-q", *options, path], tmp_path)
+        ended = run_viewer(["--columns", columns, "program.py.lprof"], tmp_path)
+        assert (ended.code, ended.err) == (0, expected)
+    assert run_ckernprof(["-lv", "--columns=live", path], tmp_path).err.startswith("ckernprof: --columns: live")
+
+
 CALLS = """
 @profile
 def inner():

@@ -5,10 +5,11 @@ says the way out."""
 import marshal
 import os
 import subprocess
+import sys
 
 import msgpack
 import pytest
-from harness import Profile, ckernprof, run, run_ckernprof, run_python, run_viewer, viewer_command
+from harness import CKERNPROF, Profile, ckernprof, run, run_ckernprof, run_python, run_viewer, viewer_command
 from terminal import on_terminal
 
 SMALL = "@profile\ndef f(n):\n    return n + 1\nprint(f(1))\n"
@@ -46,6 +47,26 @@ def test_a_program_that_ends_before_it_is_profiled(script, tmp_path):
     assert ended.code == 1 and ended.err.endswith(
         f"{NOTHING}the program ended by ModuleNotFoundError before any selected function ran\n")  # fmt: skip
     assert not list(tmp_path.glob("*.lprof"))
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("options", [["-l"], []], ids=" ".join)
+def test_a_missing_package_may_be_in_another_interpreter(options, script, tmp_path):
+    path = script("import no_such_module\n")
+    told = "ckernprof: the program ran with "
+    ended = run([CKERNPROF, *options, path.name], tmp_path, env={"VIRTUAL_ENV": ""})
+    assert ended.code == 1 and told in ended.err and "; --python names another interpreter\n" in ended.err
+    for words, env in ([], {"VIRTUAL_ENV": sys.prefix}), (["--python", sys.executable], {"VIRTUAL_ENV": ""}):
+        assert told not in run([CKERNPROF, *words, *options, path.name], tmp_path, env=env).err
+
+
+@pytest.mark.once
+def test_a_text_without_a_function(tmp_path):
+    why = "the text defines no function, and of a text only functions are counted; "
+    for words, text in (["-c", "print(2)"], ""), (["-"], "print(2)\n"):
+        ended = run_ckernprof(["-l", *words], tmp_path, stdin=text)
+        assert (ended.code, ended.out) == (0, "2\n")
+        assert ended.err == NOTHING + why + "save it as a file, or select what it uses: -p MODULE\n"
 
 
 @pytest.mark.once

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "liverun.h"
-#include "formats/live/live_reader.h"
 #include "report/choice.h"
+#include "formats/live/live_reader.h"
 #include "os/filelock.h"
 #include "formats/live/live_peek.h"
 #include "os/proc.h"

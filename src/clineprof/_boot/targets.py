@@ -12,6 +12,7 @@ DEEPEST = 64  # wrappers within wrappers: deeper ones are surely circular
 PARSE_ONLY = 0x400  # PyCF_ONLY_AST
 dict_of = type.__dict__["__dict__"].__get__
 home_of = type.__dict__["__module__"].__get__
+name_of = type.__dict__["__qualname__"].__get__
 
 
 def is_class(thing):
@@ -88,25 +89,22 @@ def getattr_static(thing, name):
 
 def preimport(target):
     """Imports the module that a dotted target names, or the one in which it names something. Returns
-    what kept it from being imported, or None. Where that is no package the rest is not asked for: a module's
-    own __getattr__ would be."""
-    parts = target.removesuffix(".__init__").split(".")
-    if "" in parts:
-        return None  # whether it names anything at all is said at the end
-    for count in range(1, len(parts) + 1):
-        name = ".".join(parts[:count])
+    what kept it from being imported, or None."""
+    parts, name = target.removesuffix(".__init__").split("."), ""
+    for part in parts if "" not in parts else []:
+        name = f"{name}.{part}".lstrip(".")
         try:
             __import__(name)
         except ModuleNotFoundError as error:
-            is_about_it = error.name is not None and (name + ".").startswith(error.name + ".")
-            return None if is_about_it else repr(error)
+            is_above = error.name is not None and (name + ".").startswith(error.name + ".")
+            return None if is_above else repr(error)  # whether it names anything at all is said at the end
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # also a module that exits
             return repr(error)
         module = sys.modules.get(name)
         if type(module) is MODULE and "__path__" not in vars(module):
-            return None
+            break  # its __getattr__ is the program's
     return None
 
 
@@ -182,21 +180,36 @@ def parts_of(node):
 
 
 def defined_in(file):
-    """The qualified names of the functions and classes in a source file that lie in no function."""
+    """The qualified names of the functions and classes in a source file, the outer ones first."""
     try:
         with open(file, "rb") as opened:
-            waiting = [("", parsed(opened.read()))]
-    except (OSError, SyntaxError, TypeError, ValueError, RecursionError, MemoryError):
+            return defined_by(opened.read())
+    except (OSError, TypeError, ValueError):
+        return []
+
+
+def defined_by(source):
+    try:
+        waiting = [("", parsed(source))]
+    except (SyntaxError, TypeError, ValueError, RecursionError, MemoryError):
         return []
     names = []
     for above, node in waiting:
         kind = type(node).__name__
         if kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef"):
             names.append(above + node.name)
-            above = names[-1] + "."
-        if not kind.endswith("FunctionDef"):
-            waiting += [(above, inner) for inner in parts_of(node)]
+            above = names[-1] + (".<locals>." if kind.endswith("FunctionDef") else ".")
+        waiting += [(above, inner) for inner in parts_of(node)]
     return names
+
+
+def defined_in_module(module):
+    """.. in that of a module, which may lie in an archive."""
+    names = vars(module)
+    loader, specification = names.get("__loader__"), names.get("__spec__")
+    if type(loader).__module__ == "zipimport" and specification is not None:
+        return defined_by(loader.get_source(specification.name))
+    return defined_in(names.get("__file__"))
 
 
 def parsed(source):
@@ -242,9 +255,8 @@ def is_there(target):
     if is_path(target) or os.path.exists(target):
         file, name = split(target)
         return os.path.exists(file) and (not name or name in defined_in(file))
-    module = name = target.removesuffix(".__init__")
-    while module and type(sys.modules.get(module)) is not MODULE:
-        module, _, _ = module.rpartition(".")
+    name = target.removesuffix(".__init__")
+    module = loaded_above(name)
     if module == name:
         return True
     first = name[len(module):].strip(".").partition(".")[0]
@@ -257,23 +269,35 @@ def is_there(target):
 
 
 def nearest(target, program=""):
-    """The name that exists and is most like this one; None when none is like it. program: the script or the
-    module that is run, whose own functions and classes come first."""
-    found = nearest_within(target) if is_path(target) else nearest_name(target, program)
+    """The name that selects something and is most like this one; None when none is like it. program: the script
+    or the module that is run, whose own functions and classes come first."""
+    if is_path(target):
+        found = nearest_within(target, program)
+    else:
+        found = where_it_is_defined(target) or nearest_name(target, program)
     if found is None and program:
         wanted = split(target)[1] if is_path(target) else target.rpartition(".")[2]
         found = wanted and own_name(wanted, program)
     return found if found and found != target else None
 
 
-def nearest_within(target):
+def nearest_within(target, program):
     """.. of a file, or of what is in one."""
     file, name = split(target)
     if is_there(file):
         found = name and likest(name, defined_in(file))
         return f"{file}:{found}" if found else None
+    if program and stem(program) == stem(file):
+        if not name or not program.endswith(".py"):
+            return own_name(name, program) if name else program
+        found = likest(name, own_names(program))
+        return f"{program}:{found}" if found else None
     found = closest(file, files_beside(file), 0.6)
     return found and (f"{found}:{name}" if name in defined_in(found) else found if not name else None)
+
+
+def stem(path):
+    return path.rpartition("/")[2].removesuffix(".py")
 
 
 def nearest_name(target, program):
@@ -281,12 +305,42 @@ def nearest_name(target, program):
     dotted = target.replace(":", ".")  # as entry points have it
     script, own = module_name(program), own_names(program)
     head, _, rest = dotted.partition(".")
-    if script and (not rest or dotted.startswith(script + ".") or head in own):
-        found = own_name(dotted.removeprefix(script + "."), program)
-        if found:
-            return found
+    wanted = behind_program(dotted, program) or (dotted if not rest or head in own else "")
+    found = wanted and own_name(wanted, program)
+    if found:
+        return found
     candidates = names_like(dotted) + [f"{script}.{name}" for name in own if script]
     return closest(dotted, candidates) or closest(head, candidates)
+
+
+def behind_program(dotted, program):
+    """What of a name follows that of the program, however somebody may call that; "": nothing, or it is not
+    the program's."""
+    for name in module_name(program), "__main__", program.removesuffix(".py").replace("/", "."):
+        if program and name and dotted.startswith(name + "."):
+            return dotted[len(name) + 1:]
+    return ""
+
+
+def where_it_is_defined(target):
+    """.. of a class or function, or what is in it, that a module has from another one; None where it has none."""
+    module = loaded_above(target)
+    first, _, rest = target[len(module) + 1:].partition(".")
+    thing = vars(sys.modules[module]).get(first) if module else None
+    thing = thing if is_class(thing) else below_wrappers(thing)
+    if thing is None:
+        return None
+    home, name = (home_of(thing), name_of(thing)) if is_class(thing) else (thing.__module__, thing.__qualname__)
+    name = f"{name}.{rest}" if rest else name
+    there = type(sys.modules.get(home)) is MODULE and home != "__main__"
+    return f"{home}.{name}" if there and name in defined_in_module(sys.modules[home]) else None
+
+
+def loaded_above(target):
+    """The module that is loaded and that a dotted name begins with, or ""."""
+    while target and type(sys.modules.get(target)) is not MODULE:
+        target, _, _ = target.rpartition(".")
+    return target
 
 
 def own_name(wanted, program):
@@ -297,22 +351,25 @@ def own_name(wanted, program):
 
 
 def own_names(program):
-    return defined_in(vars(sys.modules["__main__"]).get("__file__")) if program else []
+    return defined_in_module(sys.modules["__main__"]) if program else []
 
 
 def module_name(program):
     """How -p names the program; "" where that takes its file's name."""
-    name = program.rpartition("/")[2].removesuffix(".py") if is_path(program) else program
+    specification = vars(sys.modules["__main__"]).get("__spec__") if program else None
+    if specification is not None:  # of a module, a folder or an archive
+        return specification.name
+    name = stem(program)
     return name if all(part.isidentifier() for part in name.split(".")) else ""
 
 
 def likest(wanted, names):
-    """Of qualified names the one that is like it, or ends so."""
-    for name in names:
-        if name == wanted or name.endswith("." + wanted):
-            return name
-    lasts = {name.rpartition(".")[2]: name for name in reversed(names)}
-    return closest(wanted, names, 0.6) or lasts.get(closest(wanted, lasts, 0.6))
+    """Of qualified names the one that is like it, or ends so, be it named with the functions around it or without."""
+    plain = {name.replace("<locals>.", ""): name for name in reversed(names)}
+    lasts = {name.rpartition(".")[2]: name for name in plain}
+    ends = [name for name in plain if ("." + name).endswith("." + wanted.replace("<locals>.", ""))]
+    found = ends[-1] if ends else closest(wanted, plain, 0.6) or lasts.get(closest(wanted, lasts, 0.6))
+    return plain.get(found)
 
 
 def closest(wanted, names, ratio=0.75):
@@ -321,16 +378,18 @@ def closest(wanted, names, ratio=0.75):
 
 
 def files_beside(target):
+    """.. and folders, of those that -p takes."""
     import os
 
     folder = os.path.dirname(target)
-    return [os.path.join(folder, name) for name in names_within(folder)]
+    paths = [os.path.join(folder, name) for name in names_within(folder)]
+    return [path for path in paths if path.endswith(".py") or os.path.isdir(path)]
 
 
 def modules_in(folder):
     for name in names_within(folder):
         head, dot, ending = name.partition(".")
-        if head.isidentifier() and (not dot or ending == "py" or ending.endswith("so")):
+        if head.isidentifier() and (not dot or ending == "py"):
             yield head
 
 
@@ -344,20 +403,18 @@ def names_within(folder):
 
 
 def names_like(target):
-    """Modules that are loaded or could be, and what is in the one that the target begins with."""
-    module = target
-    while module and module not in sys.modules:
-        module, _, _ = module.rpartition(".")
-    names = set(sys.modules)
+    """Modules that are loaded or could be and have code, and what is in the one that the target begins with."""
+    names = {name for name, module in list(sys.modules.items()) if name != "__main__" and has_code(module)}
     for folder in sys.path:
         names.update(modules_in(folder))
-    if module and type(sys.modules[module]) is MODULE:
-        names.update(names_in(sys.modules[module], module))
+    above = loaded_above(target)
+    if above in names:
+        names.update(f"{above}.{name}" for name in defined_in_module(sys.modules[above]))
     return sorted(names)
 
 
-def names_in(thing, name, depth=2):
-    for inner, value in list((dict_of if is_class(thing) else vars)(thing).items()):
-        yield f"{name}.{inner}"
-        if depth and is_class(value):
-            yield from names_in(value, f"{name}.{inner}", depth - 1)
+def has_code(module):
+    """Does the module come from source, or is it a package without a file of its own?"""
+    names = vars(module) if type(module) is MODULE else {}
+    file = names.get("__file__")
+    return type(file) is str and file.endswith(".py") or file is None and "__path__" in names

@@ -31,7 +31,7 @@ LINE = (
 def main(words):
     """The exit code. words: the whole command line, ["clineprof", "hook", ..]."""
     actions = {"install": install, "remove": remove, "status": status}
-    if words[2:] in (["-h"], ["--help"]):
+    if "-h" in words[2:] or "--help" in words[2:]:
         _boot.core().print(USAGE)
         return 0
     if len(words) != 3 or words[2] not in actions:

@@ -10,11 +10,13 @@ import builtins
 import os
 import sys
 
+OUTPUT = "profile_output"
 WRITE = {"lprof": True, "text": True, "timestamped_text": True, "stdout": True}
 SHOW = {
     "sort": True, "stripzeros": True, "rich": True, "details": False, "summarize": True, "memory": True,
     "output_unit": None,
 }  # fmt: skip
+USUAL = {"output_prefix": OUTPUT, "write_config": WRITE, "show_config": SHOW}
 FALSE = ("", "0", "off", "f", "false", "n", "no")  # of an environment variable; all else is true
 NOTHING = object()  # None may be what is marked
 
@@ -56,7 +58,7 @@ class GlobalProfiler:
 
     def __init__(self):
         self.enabled = None
-        self.output_prefix = "profile_output"
+        self.output_prefix = OUTPUT
         self.setup_config = {
             "environ_flags": ["CLINEPROF", "LINE_PROFILE"],
             "cli_flags": ["--line-profile", "--line_profile"],
@@ -92,7 +94,9 @@ class GlobalProfiler:
         standard error, and it stays off.
         """
         if output_prefix is not None:
-            self.output_prefix = os.fspath(output_prefix)
+            from clineprof._boot import files
+
+            self.output_prefix = files.file_prefix(output_prefix)
         with self._lock:
             if self._profile is None and not self._take_launchers():
                 self._start()
@@ -113,6 +117,10 @@ class GlobalProfiler:
             else:
                 self.disable()
         return self.enabled
+
+    def _has_profile(self):
+        """What was profiled before disable() stays so."""
+        return self._is_on() or self._profile is not None
 
     def _is_wanted(self):
         """By the environment, or the program's arguments?"""
@@ -135,7 +143,7 @@ class GlobalProfiler:
         try:
             from clineprof._global import ending
 
-            self._profile, self._ending = ending.begin(self, (WRITE, SHOW), self._is_wanted())
+            self._profile, self._ending = ending.begin(self, USUAL, self._is_wanted())
             self._make_profile = _profile_class()
         except (ImportError, RuntimeError) as error:
             from clineprof import _boot
@@ -181,14 +189,14 @@ class GlobalProfiler:
     def __enter__(self):
         """`with profile:` is a block, which has the name of the function it stands in."""
         if self._is_on():
-            self._profile.enter_block(_caller())
+            self._profile.__enter__()
         else:
             (_of_calls() or OFF).__enter__()
         return self
 
     def __exit__(self, *exception):
         if self._profile is not None:
-            self._profile.leave_block(_caller())
+            self._profile.__exit__(*exception)
         else:
             (_of_calls() or OFF).__exit__(*exception)
 
@@ -196,7 +204,7 @@ class GlobalProfiler:
 
     def reset(self):
         """Drops what was counted so far; what is profiled stays profiled."""
-        if self._is_on():
+        if self._has_profile():
             self._profile.reset()
 
     def snapshot(self):
@@ -204,7 +212,7 @@ class GlobalProfiler:
         functions. RuntimeError: the interpreter is ending, and it has never been on."""
         if self._make_profile is None:
             self._make_profile = _profile_class()
-        if self._is_on():
+        if self._has_profile():
             return self._make_profile(self._profile.snapshot())
         nothing = {"unit": 1e-9, "functions": [], "timeline": [], "meta": {"has_memory": False}}
         return self._make_profile(nothing)
@@ -214,7 +222,7 @@ class GlobalProfiler:
         no file is written. OSError when it cannot be; one that was there stays then. RuntimeError:
         the interpreter is ending."""
         path = os.fspath(path)
-        if self._is_on():
+        if self._has_profile():
             _refuse_at_the_end()
             from clineprof._global import ending
             from clineprof._boot import files
@@ -224,7 +232,7 @@ class GlobalProfiler:
     def checkpoint(self):
         """A round is over, for `ckernprof --leaks=checkpoints`, which looks for lines that keep more
         memory round by round. Without that nothing happens."""
-        if self._is_on():
+        if self._has_profile():
             self._profile.checkpoint()
 
     def show(self):
@@ -262,7 +270,7 @@ class GlobalProfiler:
         self._switch("resume")
 
     def _switch(self, how):
-        if self._is_on() or self._profile is not None:  # what was profiled before disable() stays so
+        if self._has_profile():
             getattr(self._profile, how)()
         elif _of_calls() is not None:
             getattr(_of_calls(), how)()
@@ -291,7 +299,7 @@ class GlobalProfiler:
         from clineprof._global.schedule import Schedule
 
         plan = Schedule(wait, warmup, active, repeat, skip_first)
-        if self._is_on():
+        if self._has_profile():
             self._schedule = plan
             plan.apply(self._profile)
 
@@ -334,14 +342,6 @@ def _of_calls():
     """The launcher's under `ckernprof -b`, which counts calls and no lines; else None."""
     theirs = getattr(builtins, "profile", None)
     return theirs if getattr(type(theirs), "_counts_calls", False) is True else None
-
-
-def _caller():
-    """The frame in which the `with` stands; contextlib's ExitStack may lie between."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__") == "contextlib":
-        frame = frame.f_back
-    return frame
 
 
 profile = GlobalProfiler()

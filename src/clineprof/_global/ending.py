@@ -16,7 +16,7 @@ UNIT = 1e-6  # seconds: of the terminal, of the files and of the viewer
 
 
 def begin(profile, usual, counts_others):
-    """(Profiler, Ending), set up. usual: (write_config, show_config) as they were at first; what they lack now is as
+    """(Profiler, Ending), set up. usual: {name: output_prefix, write_config, show_config as they were at first}; what they lack now is as
     it was then. counts_others: with the other processes of the program."""
     profiler = _boot.core().Profiler()
     ending = Ending(profile, usual, profiler)
@@ -42,7 +42,7 @@ class Ending:
 
     def __init__(self, profile, usual, profiler):
         self.profile, self.profiler = profile, profiler
-        self.usual_write, self.usual_show = usual
+        self.usual = usual
         self.folder = _working_folder()
         self.began = time.time()
         self.process = None if _is_worker() else _boot.core().identity()
@@ -93,7 +93,7 @@ class Ending:
     def _take_names(self, outfile):
         """The files are called by the outfile that this process has alone."""
         self.has_names = True
-        self.suffix = outfile[len(os.path.join(self.folder, self.profile.output_prefix)):-len(".lprof")]
+        self.suffix = outfile[len(os.path.join(self.folder, self._output())):-len(".lprof")]
 
     def keep(self):
         """What is counted lies in a live file beside the profile to be, however the process dies. Where
@@ -105,7 +105,10 @@ class Ending:
                 self._take_names(outfile)
 
     def _prefix(self):
-        return self.profile.output_prefix + self.suffix
+        return self._output() + self.suffix
+
+    def _output(self):
+        return self._setting("output_prefix", files.file_prefix)
 
     def _path(self):
         return os.path.join(self.folder, self._prefix() + ".lprof")
@@ -152,6 +155,8 @@ class Ending:
         self._gather()
         if not self.has_names and self._is_taken():
             self._take_own_name()
+        if self._leaves_earlier():
+            return
         prefix = self._prefix()
         told = self._terminal() if self._writes("stdout") and not self.is_worker else ""
         for path, bytes_ in self._files(prefix):
@@ -165,15 +170,39 @@ class Ending:
 
     def files(self):
         """What will be written, and where; not the file with the time in its name."""
-        wanted = {".txt": self._writes("text"), ".lprof": self._writes("lprof")}
-        return [os.path.join(self.folder, self._prefix() + end) for end in wanted
-                if wanted[end] and self.process is not None]  # fmt: skip
+        return [os.path.join(self.folder, path) for path in self._names() if self.process is not None]
+
+    def _names(self):
+        """.. as they are told."""
+        ends = {".txt": self._writes("text"), ".lprof": self._writes("lprof")}
+        return [self._prefix() + end for end in ends if ends[end]]
+
+    def _leaves_earlier(self):
+        """A profile in which no line ran takes no other one's place."""
+        earlier = [path for path in self._names() if _has_content(os.path.join(self.folder, path))]
+        if not earlier or not _boot.core().is_idle(self.sum or content(self.profiler)):
+            return False
+        _boot.complain("clineprof", "nothing was profiled, and '%s' stays as it was: no function marked with "
+                       "@profile was called" % earlier[-1])  # fmt: skip
+        return True
 
     def _writes(self, what):
-        return {**self.usual_write, **self.profile.write_config}[what]
+        return self._config("write_config")[what]
+
+    def _config(self, name):
+        return self._setting(name, lambda value: {**self.usual[name], **value})
+
+    def _setting(self, name, read):
+        """What the program has set, read; where it means nothing, that is told and what was at first is used."""
+        try:
+            return read(getattr(self.profile, name))
+        except (TypeError, ValueError):
+            _boot.complain("clineprof", "profile.%s is not used: it cannot be %r" % (name, getattr(self.profile, name)))
+            setattr(self.profile, name, read(self.usual[name]))
+            return read(self.usual[name])
 
     def _terminal(self):
-        if not {**self.usual_show, **self.profile.show_config}["rich"]:
+        if not self._config("show_config")["rich"]:
             return self._text()
         try:
             from clineprof._report import terminal
@@ -184,11 +213,11 @@ class Ending:
 
     def _text(self, **more):
         try:
-            return self._rendered({**self.usual_show, **self.profile.show_config, **more})
+            return self._rendered({**self._config("show_config"), **more})
         except (TypeError, ValueError) as error:
             _boot.complain("clineprof", "profile.show_config is not used: %s" % error)
             self.profile.show_config = {"rich": False}
-            return self._rendered({**self.usual_show, **more})
+            return self._rendered({**self.usual["show_config"], **more})
 
     def _rendered(self, config):
         config["unit"] = config.pop("output_unit", None) or UNIT
@@ -248,8 +277,9 @@ class Ending:
     def _write_as_heir(self):
         if self._is_taken():
             self._take_own_name()
-        for path, bytes_ in self._files(self._prefix()):
-            self._write(path, bytes_)
+        if not self._leaves_earlier():
+            for path, bytes_ in self._files(self._prefix()):
+                self._write(path, bytes_)
         self._remove_parents()
 
     def _remove_parents(self):
@@ -306,6 +336,13 @@ def _working_folder():
         return os.getcwd()
     except OSError:  # it was removed
         return ""
+
+
+def _has_content(path):
+    try:
+        return os.path.getsize(path) > 0
+    except OSError:
+        return False
 
 
 def _runs(identity):

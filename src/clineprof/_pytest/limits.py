@@ -184,8 +184,9 @@ def _add(profiler, function):
         warnings.simplefilter("error")
         try:
             profiler.add_function(function)
-        except RuntimeWarning:
-            raise Wrong("functions: %r is not Python code" % (function,)) from None
+        except RuntimeWarning as warning:
+            what = str(warning).removeprefix("clineprof: ").rpartition("; ")[0]
+            raise Wrong("functions: " + what) from None
 
 
 def _calls(function):

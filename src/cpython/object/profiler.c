@@ -66,6 +66,7 @@ static Py_ssize_t level_of_user(void)
 /* An object that cannot even show itself is named by its class. */
 static bool warn_not_code(PyObject *object)
 {
+    bool is_class = PyType_Check(object) && PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE);
     PyObject *shown = PyObject_Repr(object);
 
     if (shown == NULL) {
@@ -74,8 +75,8 @@ static bool warn_not_code(PyObject *object)
     }
     int failed = shown == NULL ||
                  PyErr_WarnFormat(PyExc_RuntimeWarning, level_of_user(),
-                                  "clineprof: %U is not Python code; it is not profiled",
-                                  shown) < 0;
+                                  "clineprof: %U %s; it is not profiled", shown,
+                                  is_class ? "has no Python functions of its own" : "is not Python code") < 0;
     Py_XDECREF(shown);
     return !failed;
 }
@@ -319,7 +320,7 @@ static PyObject *profiler_nothing(PyObject *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-static PyObject *profiler_with(PyObject *self, PyObject *arguments)
+static PyObject *profiler_itself(PyObject *self, PyObject *arguments)
 {
     (void)arguments;
     return Py_NewRef(self);
@@ -471,10 +472,6 @@ static PyMethodDef profiler_methods[] = {
      "linecache where there is no such file."},
     {"block", clp_with_block_new, METH_O,
      "block(name)\n--\n\n`with profiler.block(\"name\"):` counts the lines of the block as a function."},
-    {"enter_block", clp_with_block_enter, METH_O,
-     "enter_block(frame)\n--\n\nA block without a name begins in this frame."},
-    {"leave_block", clp_with_block_leave, METH_O,
-     "leave_block(frame)\n--\n\nIt ends."},
     {"after_fork", profiler_after_fork, METH_NOARGS,
      "after_fork()\n--\n\nThis process is a fork's child: its memory is read from now on."},
     {"start", profiler_start, METH_NOARGS,
@@ -510,7 +507,7 @@ static PyMethodDef profiler_methods[] = {
     {"add_function", profiler_add, METH_O,
      "add_function(function)\n--\n\nSelects a function, or what is in a method, property, partial, class ..,\n"
      "but not what is defined in its body; calling the profiler selects that, too. Returns its argument.\n"
-     "RuntimeWarning: it is not Python code."},
+     "RuntimeWarning: there is no Python code in it."},
     {"remove_function", profiler_remove, METH_O,
      "remove_function(function)\n--\n\nTakes the function off, what is defined in it, and all that were made of the\n"
      "same code. What was counted stays. When no other Profiler has it, it gets its own code back.\n"
@@ -519,13 +516,13 @@ static PyMethodDef profiler_methods[] = {
     {"disable", profiler_nothing, METH_NOARGS, "Selected functions are always measured."},
     {"enable_by_count", profiler_nothing, METH_NOARGS, "As enable()."},
     {"disable_by_count", profiler_nothing, METH_NOARGS, "As disable()."},
-    {"__enter__", profiler_with, METH_NOARGS, NULL},
-    {"__copy__", profiler_with, METH_NOARGS, NULL},
-    {"__deepcopy__", profiler_with, METH_O, NULL},
+    {"__enter__", clp_with_block_enter, METH_NOARGS, NULL},
+    {"__copy__", profiler_itself, METH_NOARGS, NULL},
+    {"__deepcopy__", profiler_itself, METH_O, NULL},
     {"__reduce__", profiler_reduce, METH_NOARGS,
      "The `profile` of the run that unpickles it; where there is none, a function that gives back its\n"
      "argument."},
-    {"__exit__", profiler_nothing, METH_VARARGS, NULL},
+    {"__exit__", clp_with_block_leave, METH_VARARGS, NULL},
     {"render", CLP_C_FUNCTION(profiler_render), METH_VARARGS | METH_KEYWORDS,
      "render(format, unit=1e-06, skip_zero=False, command='', *, sort=False, details=True,\n"
      "       summarize=False, memory=True, marked=False, folder=None, of=None)\n--\n\n"

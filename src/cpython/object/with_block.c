@@ -25,20 +25,39 @@ static void block_free(PyObject *self)
     Py_DECREF(type);
 }
 
-/* A frame of contextlib's, whose ExitStack enters it for somebody else, is not meant. */
+/* Is the frame's function one of this module? */
+static bool is_of(PyFrameObject *frame, const char *module)
+{
+    PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
+    PyObject *name = globals != NULL ? PyDict_GetItemString(globals, "__name__") : NULL; /* borrowed */
+    bool is_it = name != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, module) == 0;
+
+    Py_XDECREF(globals);
+    return is_it;
+}
+
+static bool is_called(PyFrameObject *frame, const char *name)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool is_it = PyUnicode_CompareWithASCIIString(code->co_name, name) == 0;
+
+    Py_DECREF(code);
+    return is_it;
+}
+
+/* contextlib's ExitStack enters it for somebody else, and so does `from clineprof import profile`. */
+static bool is_between(PyFrameObject *frame)
+{
+    return is_of(frame, "contextlib") ||
+           ((is_called(frame, "__enter__") || is_called(frame, "__exit__")) && is_of(frame, "clineprof._global"));
+}
+
+/* The frame of the `with`; owned. */
 static PyFrameObject *frame_of_with(void)
 {
     PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
 
-    while (frame != NULL) {
-        PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
-        PyObject *name =
-            globals != NULL ? PyDict_GetItemString(globals, "__name__") : NULL; /* borrowed */
-        bool between = name != NULL && PyUnicode_Check(name) &&
-                       PyUnicode_CompareWithASCIIString(name, "contextlib") == 0;
-        Py_XDECREF(globals);
-        if (!between)
-            break;
+    while (frame != NULL && is_between(frame)) {
         PyFrameObject *back = PyFrame_GetBack(frame);
         Py_DECREF(frame);
         frame = back;
@@ -135,30 +154,24 @@ PyObject *clp_with_block_new(PyObject *self, PyObject *name)
     return (PyObject *)block;
 }
 
-static bool check_frame(PyObject *frame)
+PyObject *clp_with_block_enter(PyObject *self, PyObject *nothing)
 {
-    if (!PyFrame_Check(frame))
-        PyErr_SetString(PyExc_TypeError, "a frame object is wanted");
-    return PyFrame_Check(frame);
+    PyFrameObject *frame = frame_of_with();
+
+    (void)nothing;
+    if (frame != NULL && takes_blocks(clp_profiler_of(self)))
+        (void)open_block(clp_profiler_of(self), frame, NULL);
+    Py_XDECREF(frame);
+    return PyErr_Occurred() ? NULL : Py_NewRef(self);
 }
 
-PyObject *clp_with_block_enter(PyObject *self, PyObject *frame)
+PyObject *clp_with_block_leave(PyObject *self, PyObject *arguments)
 {
-    if (!check_frame(frame))
-        return NULL;
-    if (takes_blocks(clp_profiler_of(self)))
-        (void)open_block(clp_profiler_of(self), (PyFrameObject *)frame, NULL);
-    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-}
+    PyFrameObject *frame = frame_of_with();
+    struct clp_stay *stay = frame != NULL ? clp_blocks_find(clp_setup_recorder(), frame) : NULL;
 
-PyObject *clp_with_block_leave(PyObject *self, PyObject *frame)
-{
-    struct clp_stay *stay;
-
-    (void)self;
-    if (!check_frame(frame))
-        return NULL;
-    stay = clp_blocks_find(clp_setup_recorder(), (PyFrameObject *)frame);
+    (void)self, (void)arguments;
+    Py_XDECREF(frame);
     if (stay != NULL)
         clp_blocks_close(stay);
     Py_RETURN_NONE;

@@ -8,8 +8,8 @@
 /* A context manager, a new reference. TypeError for a name that is no str. */
 PyObject *clp_with_block_new(PyObject *profiler, PyObject *name);
 
-/* A block without a name begins, or ends, in this frame. None, or NULL with an exception set. */
-PyObject *clp_with_block_enter(PyObject *profiler, PyObject *frame);
-PyObject *clp_with_block_leave(PyObject *profiler, PyObject *frame);
+/* __enter__ and __exit__ of `with profiler:`, a block without a name. NULL with an exception set. */
+PyObject *clp_with_block_enter(PyObject *profiler, PyObject *nothing);
+PyObject *clp_with_block_leave(PyObject *profiler, PyObject *arguments);
 
 #endif

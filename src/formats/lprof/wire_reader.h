@@ -16,9 +16,6 @@
 #include "base/status.h"
 #include <stddef.h>
 
-/* Do the bytes, as far as they reach, begin as every writer of ours begins? */
-bool clp_wire_is(const char *bytes, size_t count);
-
 /* Reads bytes into an initialised, empty profile. The bytes are walked once without allocating
  * (types, depth, declared lengths against the bytes left, a cap on the sum of elements) before
  * msgpack-c sees them. On failure the profile is empty again and *fault says where and why. */
@@ -31,5 +28,8 @@ clp_status clp_wire_decode(const char *bytes, size_t count, struct clp_profile *
  * written. */
 clp_status clp_wire_decode_in_place(struct clp_buf *bytes, struct clp_profile *profile,
                                     struct clp_fault *fault);
+
+/* Do the bytes, as far as they reach, begin as every writer of ours begins? */
+bool clp_wire_is(const char *bytes, size_t count);
 
 #endif

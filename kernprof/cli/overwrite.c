@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "overwrite.h"
 #include "formats/live/live_reader.h"
-#include "formats/lprof/wire_reader.h"
 #include "formats/pickle/pickle.h"
-#include "words.h"
+#include "formats/lprof/wire_reader.h"
+#include "bridge/words.h"
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
