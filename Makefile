@@ -78,12 +78,13 @@ include $(SETTINGS)
 endif
 
 # ---- sources and flags -----------------------------------------------------------------------
-CORE_KERNPROF := kernprof/option.c kernprof/options.c kernprof/interpreter.c
-CORE := $(sort $(wildcard src/core/*.c)) $(CORE_KERNPROF)
-WITH_PYTHON := $(sort $(wildcard src/python/*.c) \
-                 $(filter-out kernprof/ckernprof.c $(CORE_KERNPROF),$(wildcard kernprof/*.c)))
+ALL := $(sort $(shell find src kernprof -name '*.c' ! -path 'src/native/*' ! -path '*/ckernprof.c'))
+# What ckernprof, the launcher, needs of kernprof, which knows nothing of Python.
+LAUNCHER_PARTS := $(filter kernprof/cli/option%.c kernprof/cli/interpreter.c,$(ALL))
+CORE := $(filter-out src/bridge/% src/cpython/%,$(filter src/%,$(ALL))) $(LAUNCHER_PARTS)
+WITH_PYTHON := $(filter-out $(CORE),$(ALL))
 PACKAGE := $(patsubst src/%,%,$(shell find src/clineprof -type f ! -path '*/__pycache__/*' ! -name '*.so'))
-TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+TESTS := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)))
 # Criterion's processes do not start under these; tests/unit/plain stands in for it.
 PLAIN := $(filter thread,$(SANITIZER))$(VALGRIND)
 TEST_HELPERS := $(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c $(if $(PLAIN),tests/unit/plain/*.c)))
@@ -94,7 +95,7 @@ SANITIZE += $(if $(filter thread,$(SANITIZER)),$(if $(findstring clang,$(CC)),,-
 override CFLAGS += -std=c11 -D_GNU_SOURCE= -Wall -Wextra -Wshadow -Wconversion -Werror=incompatible-pointer-types -fPIC \
                    -fvisibility=hidden -fno-plt $(SANITIZE)
 override LDFLAGS += -Wl,-z,now $(SANITIZE)
-QUOTED := $(if $(PLAIN),-I tests/unit/plain) -iquote src/core -iquote src/python -iquote kernprof
+QUOTED := $(if $(PLAIN),-I tests/unit/plain) -iquote src -iquote kernprof -iquote tests/unit
 
 CORE_OBJECTS := $(CORE:%.c=$(OUT)/core/%.o)
 PYTHON_OBJECTS := $(WITH_PYTHON:%.c=$(PER)/%.o)
@@ -127,7 +128,7 @@ $(OUT)/default-python: FORCE
 $(OUT)/core/%.o: %.c $(OUT)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(MSGPACK_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS) $(QUOTED) $(MSGPACK_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(PER)/%.o: %.c $(OUT)/flags $(CONFIG)
 	$(call say,CC,$<)
@@ -137,7 +138,7 @@ $(PER)/%.o: %.c $(OUT)/flags $(CONFIG)
 $(OUT)/core/ckernprof.o: kernprof/ckernprof.c $(OUT)/flags $(OUT)/default-python
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -DCLP_PYTHON='"$(PYTHON_EXE)"' -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS) $(QUOTED) -DCLP_PYTHON='"$(PYTHON_EXE)"' -MMD -MP -c -o $@ $<
 
 $(CORE_LIBRARY): $(CORE_OBJECTS)
 	$(call say,AR,$@)
@@ -171,13 +172,13 @@ $(EDITABLE): src/%: $(OUT)/python/%
 	$(Q)cp $< $@.new && mv $@.new $@
 
 # ---- tests -----------------------------------------------------------------------------------
-# tests/unit/test_python_*.c hold an interpreter; without its library they are named as skipped.
-PYTHON_TESTS := $(filter test_python_%,$(TESTS))
+# The tests in tests/unit/cpython hold an interpreter; without its library they are named as skipped.
+PYTHON_TESTS := $(filter cpython/%,$(TESTS))
 # resident sizes are the tool's, too
-TOO_LARGE := test_proc test_processes
+TOO_LARGE := os/test_proc os/test_processes
 RUN_TESTS := $(filter-out $(if $(PLAIN),$(PYTHON_TESTS) $(TOO_LARGE),$(if $(PYTHON_EMBED),,$(PYTHON_TESTS))),$(TESTS))
-CORE_BINARIES := $(patsubst %,$(OUT)/unit/%,$(filter-out test_python_%,$(RUN_TESTS)))
-PYTHON_BINARIES := $(patsubst %,$(PER)/unit/%,$(filter test_python_%,$(RUN_TESTS)))
+CORE_BINARIES := $(patsubst %,$(OUT)/unit/%,$(filter-out cpython/%,$(RUN_TESTS)))
+PYTHON_BINARIES := $(patsubst %,$(PER)/unit/%,$(filter cpython/%,$(RUN_TESTS)))
 HELPER_OBJECTS := $(TEST_HELPERS:%.c=$(OUT)/unit/%.o)
 TEST_BINARIES = $(CORE_BINARIES) $(PYTHON_BINARIES)
 
@@ -188,6 +189,7 @@ $(OUT)/unit/tests/unit/%.o: tests/unit/%.c $(OUT)/flags
 
 $(CORE_BINARIES): $(OUT)/unit/%: $(OUT)/unit/tests/unit/%.o $(HELPER_OBJECTS) $(CORE_LIBRARY)
 	$(call say,LINK,$@)
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(TEST_LIBRARY) $(MSGPACK_LIBS) -lpthread -lm
 
 # Fuzzers are built as replayers of tests/fuzz/corpus; `make fuzz` has one look for new inputs.
@@ -280,7 +282,7 @@ fuzz: ## a fuzzer at work, with clang; READER=wire|live|pickle|engine|rewrite, S
 	$(Q)clang -g -O1 -std=c11 -D_GNU_SOURCE= $(QUOTED) $(MSGPACK_CFLAGS) -DCLP_LIBFUZZER \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  -o build/fuzz/libfuzzer_$(READER) tests/fuzz/fuzz_$(READER).c \
-	  $(filter src/core/%,$(CORE)) $(MSGPACK_LIBS) -lpthread -lm
+	  $(filter src/%,$(CORE)) $(MSGPACK_LIBS) -lpthread -lm
 	cd build/fuzz && ./libfuzzer_$(READER) -max_total_time=$(or $(SECONDS),60) -max_len=16384 \
 	  $(patsubst %,-dict=../../%,$(wildcard tests/fuzz/$(READER).dict)) \
 	  $(READER) ../../tests/fuzz/corpus/$(READER)

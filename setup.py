@@ -26,20 +26,21 @@ def text_of(name):
 
 
 def find(*patterns):
-    found = [path for pattern in patterns for path in glob.glob(os.path.join(HERE, pattern))]
+    found = [path for pattern in patterns for path in glob.glob(os.path.join(HERE, pattern), recursive=True)]
     return sorted(os.path.relpath(path, HERE) for path in found)
 
 
 def sources():
-    return [name for name in find("src/core/*.c", "src/python/*.c", "kernprof/*.c") if name != LAUNCHER]
+    return [name for name in find("src/**/*.c", "kernprof/**/*.c")
+            if name != LAUNCHER and not name.startswith("src/native/")]
 
 
 def headers():
-    return find("src/core/*.h", "src/python/*.h", "src/native/*.h", "kernprof/*.h")
+    return find("src/**/*.h", "kernprof/**/*.h")
 
 
 def version():
-    return re.search(r'#define CLP_VERSION "([^"]+)"', text_of("src/core/version.h")).group(1)
+    return re.search(r'#define CLP_VERSION "([^"]+)"', text_of("src/base/version.h")).group(1)
 
 
 def description():
@@ -138,7 +139,7 @@ def msgpack():
 
 def quoted():
     """Folders for #include "..." only: they hold names such as time.h's neighbours."""
-    return [flag for folder in ("src/core", "src/python", "kernprof")
+    return [flag for folder in ("src", "kernprof")
             for flag in ("-iquote", os.path.join(HERE, folder))]
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints what one reading of clineprof's clock takes here, in nanoseconds. */
-#include "../src/core/clock.h"
+#include "os/clock.h"
 #include <stdio.h>
 
 #define READINGS 1000000

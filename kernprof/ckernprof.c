@@ -8,12 +8,12 @@
  *   build/python/clineprof/      PREFIX/lib/clineprof/python/clineprof/
  *
  * Nothing of it is left for the program to see: no environment variable, no entry of sys.path. */
-#include "../src/core/buf.h"
-#include "../src/core/mem.h"
-#include "../src/core/shown.h"
-#include "commands.h"
-#include "interpreter.h"
-#include "options.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/shown.h"
+#include "cli/commands.h"
+#include "cli/interpreter.h"
+#include "cli/options.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -157,7 +157,7 @@ static int become_python(struct launch *launch, int argc, char **argv)
     char *python = (char *)(uintptr_t)clp_buf_text(&launch->python);
     char **full = clp_mem_alloc(&launch->mem, LEADING + 1 + given + 1, sizeof *full);
 
-    clp_buf_add_text(&launch->folder, "/clineprof/_launch.py");
+    clp_buf_add_text(&launch->folder, "/clineprof/_boot/launch.py");
     if (full == NULL || launch->python.failed || launch->folder.failed)
         return fail(launch, "out of memory");
     full[0] = python;

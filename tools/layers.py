@@ -1,115 +1,183 @@
 # SPDX-License-Identifier: MIT
-"""Do the arrows between the rooms run one way? (docs/design.md, section 1.)
+"""Do the arrows between the files run one way? The map is the two tables of folders in docs/design.md, section 1.
 
     layers.py [FOLDER]      default: the working directory
 
-Reads every #include "..." of src/core, src/python, src/native and kernprof. Prints a line FILE:LINE: what for
-each that points up a layer, and for each file of src/core that names Python's headers or asks the
-operating system from a room that may not. Exits 1 when there was any.
+A folder is a layer: its files use each other and the files of the folders above it in the table, never those
+below. Within a folder no files need each other in a circle. (A .c file and its header are one.) What a .c file
+gives to others is declared in the header of its name, so that includes tell who uses whom.
+The C folders above those with Python's headers are plain: they never name them, and src/os alone asks the
+operating system. Prints a line FILE:LINE: what for each fault, and exits 1 when there was any.
 """
+import ast
+import graphlib
+import importlib.util
 import pathlib
 import re
 import sys
 
-# A new file in src/core needs a place here. A room is a file's name without its ending.
-LAYERS = {
-    "src/core": [
-        "status mem buf hashmap version",
-        "clock proc processes identity filelock file thread pages arena shadow",
-        "functions lines bytecode opcode_table samples sampler groups",
-        "charges engine engine_state hot threads reaping resident stacks suspended decoded edges layout rewrite rewritten reach",
-        "wire wire_fields wire_decoder wire_split wire_objects wire_rows wire_functions wire_run wire_reader "
-        "live live_copy live_reader live_threads live_profile "
-        "profile snapshot ended view source number shown walk measure align "
-        "pickled unpickler unpickle_literals unpickle_containers unpickle_objects unpickle pickle "
-        "marks history leaks mappings heap heap_results",
-        "choice columns footer table ranking leak_report report memory_table match sides comparison compare verdict "
-        "gate changes github",
-    ],
-}
-# The rest has few layers and many files: what is not named has the layer after the folder. The
-# module calls the C main of kernprof, so the two share a layer; the options know the core only.
-OTHERS = {
-    "src/native": (1, {}),  # a library of its own, and its door
-    "src/python": (6, {room: 7 for room in "profiler profiler_run setup with_block module".split()}),
-    "kernprof": (7, {"option": 5, "options": 5, "interpreter": 5, "ckernprof": 8}),
-}
-
+PACKAGE = "src/clineprof"
+FIRST_WITH_PYTHON = "src/cpython/compat"
+ASK_THE_SYSTEM = {"src/os", "src/native"}  # the second is a library of its own
+APART = {("kernprof/view", "kernprof/run"), ("kernprof/view", "kernprof/run/processes")}
+ROW = re.compile(r"^\| `((?:src|kernprof)\b[^`]*)` \|", re.M)
 SYSTEM = re.compile(r"#\s*include\s*<(sys/|linux/|asm/|(unistd|time|pthread|fcntl|sched|signal|dirent"
                     r"|dlfcn|poll|semaphore|ucontext)\.h)")
-SYSTEM_ROOMS = {"clock", "proc", "processes", "identity", "filelock", "file", "thread", "pages"}
-# The room proc maps a few pages for a moment, to try how exact the kernel's counter is.
+# The file proc maps a few pages for a moment, to try how exact the kernel's counter is.
 MAPPING = re.compile(r"\bm(un|re)?map\s*\(")
-MAPPING_ROOMS = {"pages", "proc"}
-INCLUDE = re.compile(r'#\s*include\s*"([^"]+)"')
-FOLDERS = ("src/core", "src/python", "src/native", "kernprof")
+MAPPING_FILES = {"pages", "proc"}
+INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
+FUNCTION = re.compile(r"^(?!static\b|typedef\b)\w[\w\s*]*?\b(clp_\w+)\([^;{]*?\)\s*([;{])", re.M)
 
 
-def layer_of(path):
-    """The layer of a file named from the top folder; None when the table has no place for it."""
-    folder, room = path.parent.as_posix(), path.stem
-    if folder == "src/core":
-        for layer, rooms in enumerate(LAYERS[folder]):
-            if room in rooms.split():
-                return layer
-        return None
-    usual, special = OTHERS[folder]
-    return special.get(room, usual)
+class Part:
+    """Files of one language: their texts, and the order of their folders, the lowest first."""
+
+    def __init__(self, folders, texts):
+        self.folders, self.texts = folders, texts
+
+    def layer(self, path):
+        """None when the table has no row for its folder."""
+        folder = folder_of(path)
+        return self.folders.index(folder) if folder in self.folders else None
+
+    def is_plain(self, path):
+        return self.layer(path) is not None and self.layer(path) < self.folders.index(FIRST_WITH_PYTHON)
 
 
-def resolve(root, path, name):
-    """The included file, from the top folder; None when it is none of ours."""
-    for folder in (path.parent, *map(pathlib.Path, FOLDERS)):
-        found = (root / folder / name).resolve()
-        if found.is_file() and found.is_relative_to(root):
-            return found.relative_to(root)
-    return None
+def folder_of(path):
+    """In the package folders within a folder belong to it."""
+    folder = path.parent.as_posix()
+    return "/".join(folder.split("/")[:3]) if folder.startswith(PACKAGE) else folder
 
 
-def faults_of_include(root, path, name):
-    target = resolve(root, path, name)
-    if target is None:
-        yield f'"{name}" is not in the house'
-        return
-    own, other = layer_of(path), layer_of(target)
-    if other is None:
-        yield f"{target} has no layer in tools/layers.py"
-    elif own is not None and other > own:
-        yield f"layer {own} uses {target} of layer {other}"
+def read_house(root):
+    """(the C part, the Python part)"""
+    rows = ROW.findall((root / "docs/design.md").read_text(encoding="utf-8"))
+
+    def texts(pattern, *tops):
+        paths = [path for top in tops for path in sorted((root / top).rglob(pattern))]
+        return {path.relative_to(root): path.read_text(encoding="utf-8", errors="replace") for path in paths}
+
+    return (Part([row for row in rows if not row.startswith(PACKAGE)], texts("*.[ch]", "src", "kernprof")),
+            Part([row for row in rows if row.startswith(PACKAGE)], texts("*.py", PACKAGE)))
 
 
-def faults_of_core_line(room, line):
-    if "Python.h" in line:
-        yield "src/core names Python.h"
-    if SYSTEM.search(line) and room not in SYSTEM_ROOMS:
-        yield f"room {room} asks the operating system: {line.strip()}"
-    if MAPPING.search(line) and room not in MAPPING_ROOMS:
-        yield "only the room pages maps memory"
+# ---- who uses whom: (path, number of the line, name as it stands there, path that is used or None) ----
 
 
-def faults_of(root, path):
-    if layer_of(path) is None:
-        yield 1, f"{path} has no layer in tools/layers.py"
-    text = (root / path).read_text(encoding="utf-8", errors="replace")
-    for number, line in enumerate(text.splitlines(), 1):
-        include = INCLUDE.match(line.strip())
-        if include:
-            for fault in faults_of_include(root, path, include.group(1)):
-                yield number, fault
-        if path.parent.as_posix() == "src/core":
-            for fault in faults_of_core_line(path.stem, line):
-                yield number, fault
+def includes(part):
+    for path, text in part.texts.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            found = INCLUDE.match(line)
+            if found:
+                places = [folder / found[1] for folder in (path.parent, pathlib.Path("src"), pathlib.Path("kernprof"))]
+                yield path, number, found[1], next((place for place in places if place in part.texts), None)
+
+
+def imports(part):
+    """Of modules of ours, wherever in a file they stand."""
+    modules = {module_of(path): path for path in part.texts}
+    for path, text in part.texts.items():
+        package = module_of(path) if path.stem == "__init__" else module_of(path).rpartition(".")[0]
+        for node in ast.walk(ast.parse(text)):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+                within = [f"{base}.{alias.name}" for alias in node.names]
+                names = [name if name in modules else base for name in within]
+            for name in names:
+                if name in modules:
+                    yield path, node.lineno, name, modules[name]
+
+
+def module_of(path):
+    parts = path.relative_to("src").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+# ---- faults: (path, number of the line, what) ----
+
+
+def strange_folders(part):
+    for path in part.texts:
+        if part.layer(path) is None:
+            yield path, 1, f"{folder_of(path)} is in no table of docs/design.md"
+
+
+def arrows_back(part, uses):
+    for path, number, name, target in uses:
+        if target is None:
+            yield path, number, f'"{name}" is not in the house'
+        elif None in (part.layer(path), part.layer(target)):
+            continue
+        elif part.layer(target) > part.layer(path):
+            yield path, number, f"{folder_of(path)} uses {target}, of a folder below it"
+        elif (folder_of(path), folder_of(target)) in APART:
+            yield path, number, f"{folder_of(path)} and {folder_of(target)} do not use each other, but this uses {target}"
+
+
+def circles(uses):
+    """Within a folder. One circle at most: the others show when it is open."""
+    arrows = {}
+    for path, number, _, target in uses:
+        if target and folder_of(target) == folder_of(path) and target.with_suffix("") != path.with_suffix(""):
+            arrows.setdefault(path.with_suffix(""), {})[target.with_suffix("")] = (path, number)
+    try:
+        graphlib.TopologicalSorter(arrows).prepare()
+    except graphlib.CycleError as error:
+        circle = error.args[1][::-1]
+        yield *arrows[circle[0]][circle[1]], "a circle: " + " -> ".join(path.name for path in circle)
+
+
+def functions(text, end):
+    """Functions that are declared (end is ;) or defined ({) in a text, with their places."""
+    return {found[1]: text.count("\n", 0, found.start()) + 1 for found in FUNCTION.finditer(text) if found[2] == end}
+
+
+def strange_declarations(part):
+    """A function that several .c files define has a form for each of several interpreters."""
+    defined = {}
+    for path, text in part.texts.items():
+        for name in functions(text, "{") if path.suffix == ".c" else ():
+            defined.setdefault(name, []).append(path.with_suffix(""))
+    for path, text in part.texts.items():
+        for name, number in functions(text, ";").items():
+            owners = defined.get(name, [])
+            if len(owners) == 1 and (owners[0] != path.with_suffix("") or path.suffix != ".h"):
+                yield path, number, f"{name} is declared here and defined in {owners[0]}.c"
+
+
+def strange_lines(part):
+    for path, text in part.texts.items():
+        if not part.is_plain(path):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if "Python.h" in line:
+                yield path, number, "plain C names Python.h"
+            if folder_of(path) not in ASK_THE_SYSTEM and SYSTEM.search(line):
+                yield path, number, f"{folder_of(path)} asks the operating system: {line.strip()}"
+            if folder_of(path) != "src/native" and path.stem not in MAPPING_FILES and MAPPING.search(line):
+                yield path, number, "only the file pages maps memory"
+
+
+def faults(root):
+    c, package = read_house(root)
+    for part, uses in (c, list(includes(c))), (package, list(imports(package))):
+        yield from strange_folders(part)
+        yield from arrows_back(part, uses)
+        yield from circles(uses)
+    yield from strange_declarations(c)
+    yield from strange_lines(c)
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    bad = 0
-    for folder in FOLDERS:
-        for path in sorted((root / folder).glob("*.[ch]")):
-            for number, fault in faults_of(root, path.relative_to(root)):
-                print(f"{path.relative_to(root)}:{number}: {fault}")
-                bad += 1
-    return 1 if bad else 0
+    found = list(faults(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")))
+    for path, number, what in found:
+        print(f"{path}:{number}: {what}")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

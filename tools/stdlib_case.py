@@ -35,8 +35,8 @@ REFERENCE = os.path.join(
     "tests", "conformance", "reference.py",
 )
 # what ckernprof's process has loaded: tests look through all modules
-OURS = ("clineprof", "clineprof._boot", "clineprof._config", "clineprof._core", "clineprof._explicit",
-        "clineprof._spawning")
+OURS = ("clineprof", "clineprof._boot", "clineprof._boot.config",
+        "clineprof._boot.spawning", "clineprof._core")
 # what sets trace functions, or starts threads that have none
 TRACING = [(sys, name) for name in (
     "settrace", "setprofile", "_settraceallthreads", "_setprofileallthreads")]

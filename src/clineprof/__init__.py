@@ -7,17 +7,17 @@ clineprof._core."""
 HOMES = {
     "Function": "_profile",
     "Line": "_profile",
-    "LineProfiler": "_line_profiler",
-    "LineStats": "_line_stats",
-    "MemitResult": "_memusage",
+    "LineProfiler": "_compat.line_profiler",
+    "LineStats": "_compat.line_stats",
+    "MemitResult": "_compat.memory_usage",
     "Profile": "_profile",
-    "assert_no_leaks": "_leaks",
+    "assert_no_leaks": "_profile.leaks",
     "load": "_profile",
-    "load_ipython_extension": "_notebook",
-    "memit": "_memusage",
-    "memory_usage": "_memusage",
+    "load_ipython_extension": "_notebook.magics",
+    "memit": "_compat.memory_usage",
+    "memory_usage": "_compat.memory_usage",
     "profile": "_global",
-    "unload_ipython_extension": "_notebook",
+    "unload_ipython_extension": "_notebook.magics",
 }
 
 IN_CORE = "Profiler", "__version__", "checkpoint", "tracers"

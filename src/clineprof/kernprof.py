@@ -7,7 +7,7 @@ import sys
 from clineprof import _boot
 
 
-LAUNCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_launch.py")
+LAUNCH = os.path.join(os.path.dirname(os.path.abspath(_boot.__file__)), "launch.py")
 
 
 def main(args=None):
@@ -58,9 +58,9 @@ def _run_apart(words):
 
 def __getattr__(name):
     if name == "ContextualProfile":
-        from clineprof import _calls
+        from clineprof._compat import cprofile
 
-        return _calls.Profile
+        return cprofile.Profile
     if name == "__version__":
         from clineprof.line_profiler import __version__
 

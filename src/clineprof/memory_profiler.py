@@ -12,15 +12,14 @@ or, for code that is not one's own, before it is imported:
 it goes: docs/conformance.md.
 """
 import contextlib
-import linecache
 import logging
 import sys
 
-from clineprof import _boot
-from clineprof._code_map import CodeMap, LineProfiler, choose_backend
-from clineprof._memusage import MemitResult, memory_usage
-from clineprof._time_stamper import TimeStamper
-from clineprof._wrapping import wrapped_calls
+from clineprof._compat.code_map import CodeMap, LineProfiler, choose_backend
+from clineprof._compat.memory_text import show_results
+from clineprof._compat.memory_usage import MemitResult, memory_usage
+from clineprof._compat.time_stamper import TimeStamper
+from clineprof._compat.wrapping import wrapped_calls
 
 __all__ = [
     "CodeMap", "LineProfiler", "LogFile", "MemitResult", "TimeStamper", "choose_backend",
@@ -28,7 +27,6 @@ __all__ = [
 ]  # fmt: skip
 
 __version__ = "0.61.0"  # of memory_profiler, whose names these are
-HEADER = "{0:>6} {1:>12} {2:>12}  {3:>10}   {4:<}"
 
 
 def profile(func=None, stream=None, precision=1, backend="psutil"):
@@ -44,25 +42,6 @@ def profile(func=None, stream=None, precision=1, backend="psutil"):
         return profiler, lambda: show_results(profiler, stream, precision)
 
     return wrapped_calls(func, begin)
-
-
-def show_results(prof, stream=None, precision=1):
-    """Writes the tables of a LineProfiler to a text stream, or to standard output."""
-    stream = sys.stdout if stream is None else stream
-    size = "{0:%d.%df} MiB" % (precision + 4, precision)
-    header = HEADER.format("Line #", "Mem usage", "Increment", "Occurrences", "Line Contents")
-    for filename, lines in prof.code_map.items():
-        for text in "Filename: %s\n" % _boot.shown(filename), header, "=" * len(header):
-            stream.write(text + "\n")  # one by one: LogFile makes a record of each
-        texts = linecache.getlines(filename)
-        for number, measures in lines:
-            text = texts[number - 1] if number <= len(texts) else "\n"
-            cells = ("", "", "")
-            if measures:
-                increment, usage, occurrences = measures
-                cells = size.format(usage), size.format(increment), occurrences
-            stream.write(HEADER.format(number, *cells, _boot.shown(text.rstrip("\n")) + "\n"))
-        stream.write("\n\n")
 
 
 class LogFile:
@@ -93,9 +72,9 @@ class LogFile:
 
 def load_ipython_extension(ip):
     """`%load_ext memory_profiler`: the magics of clineprof."""
-    import clineprof
+    from clineprof._notebook import magics
 
-    clineprof.load_ipython_extension(ip)
+    magics.load_ipython_extension(ip)
 
 
 # ---- python -m -------------------------------------------------------------------------------

@@ -878,7 +878,7 @@ def shape(text):
 
 
 def test_every_option_is_in_its_document():
-    code = "from clineprof._notebook_options import SPECS; import json; print(json.dumps(SPECS))"
+    code = "from clineprof._notebook.options import SPECS; import json; print(json.dumps(SPECS))"
     specs = json.loads(run_python(["-c", code], ROOT, env=PACKAGE).out)
     for magic, (short, long, _) in specs.items():
         [row] = [line for line in DOCUMENT.splitlines() if re.match(rf"\| `%+{magic}` ", line)]

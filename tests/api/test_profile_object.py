@@ -73,7 +73,7 @@ profile.pause(), profile.resume()
 @profile(precision=4)
 def marked(): return 1
 profile.schedule(wait=1, warmup=1, active=1)
-loaded = {name for name in set(sys.modules) - before if name != "clineprof._schedule"}
+loaded = {name for name in set(sys.modules) - before if name != "clineprof._global.schedule"}
 print(sorted(loaded), profile.enabled)
 print(profile.snapshot().functions)
 """, tmp_path, env=ENVIRONMENT)
@@ -1071,7 +1071,7 @@ def test_what_repr_tells(tmp_path):
 @pytest.mark.once
 def test_phases_are_torchs(tmp_path):
     """torch.profiler.schedule's own answers for some of its arguments."""
-    from clineprof._schedule import Schedule
+    from clineprof._global.schedule import Schedule
 
     def phases(steps, **arguments):
         plan = Schedule(**arguments)

@@ -540,7 +540,7 @@ def test_off_it_loads_one_small_module(project):
     ended = project.pytest("-s")
     assert "loaded: clineprof clineprof._pytest\n" in ended.out
     [said] = re.findall("loaded: .*", project.pytest("-s", "--clineprof").out)
-    assert "clineprof._core" in said and "_pytest_limits" not in said
+    assert "clineprof._core" in said and "clineprof._pytest.limits" not in said
 
 
 def test_the_entry_point_is_what_is_tested_here():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The build itself: one list of sources, arrows that run one way."""
+import pathlib
 import re
 import runpy
 import shutil
@@ -72,7 +73,7 @@ def test_no_page_and_no_message_installs_a_package_of_that_name():
 
 def test_what_an_editable_install_left_is_no_source(house):
     """make would link the module that pip built into the place of its own."""
-    for name in "Makefile", "tools", "src/clineprof":
+    for name in "Makefile", "tools":
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, house / name)
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
@@ -81,7 +82,7 @@ def test_what_an_editable_install_left_is_no_source(house):
     made = subprocess.run(["make", "-n", "V=1", f"PYTHON={sys.executable}"], cwd=house, text=True,
                           capture_output=True, env=clean_environment())
     assert (made.returncode, made.stderr) == (0, "")
-    assert "ln -sfr src/clineprof/_boot.py" in made.stdout and "ln -sfr src/clineprof/_core" not in made.stdout
+    assert "ln -sfr src/clineprof/_boot/__init__.py" in made.stdout and "ln -sfr src/clineprof/_core" not in made.stdout
     links, copies = (made.stdout.find(text) for text in (f"-o build/python/clineprof/_core{suffix} ",
                                                          f"cp build/python/clineprof/_core{suffix} "))
     assert 0 <= links < copies  # so that `import clineprof` is what make has built
@@ -94,9 +95,11 @@ def layers(folder):
 
 @pytest.fixture
 def house(tmp_path):
-    for folder in ("src/core", "src/python", "src/native", "kernprof"):
+    for folder in "src", "kernprof":
         shutil.copytree(ROOT / folder, tmp_path / folder,
-                        ignore=shutil.ignore_patterns("*.py[co]", "__pycache__"))
+                        ignore=shutil.ignore_patterns("*.py[co]", "*.so", "__pycache__"))
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs/design.md", tmp_path / "docs")
     return tmp_path
 
 
@@ -105,33 +108,66 @@ def test_the_arrows_run_one_way():
     assert (run.returncode, run.stdout) == (0, "")
 
 
+def test_each_folder_of_the_map_is_there():
+    table = (ROOT / "docs/design.md").read_text("utf-8")
+    folders = re.findall(r"^\| `((?:src|kernprof)\b[^`]*)` \|", table, re.M)
+    assert len(folders) > 30 and [name for name in folders if not (ROOT / name).is_dir()] == []
+
+
 @pytest.mark.parametrize("file, line, complaint", [
-    ("src/core/buf.c", '#include "wire.h"', "layer 0 uses src/core/wire.h of layer 4"),
-    ("src/core/profile.h", '# include "report.h"', "layer 4 uses src/core/report.h of layer 5"),
-    ("src/core/report.c", '#include "../python/compat.h"', "of layer 6"),
-    ("src/python/compat.h", '#include "profiler.h"', "of layer 7"),
-    ("src/core/report.c", "#include <Python.h>", "src/core names Python.h"),
-    ("src/core/report.c", "/* as in Python.h */", "src/core names Python.h"),
-    ("src/core/engine.c", "#include <sys/stat.h>", "room engine asks the operating system"),
-    ("src/core/wire.c", "#include <unistd.h>", "room wire asks the operating system"),
-    ("src/core/file.c", "p = mmap(NULL, 1, 0, 0, -1, 0);", "only the room pages maps memory"),
-    ("src/core/report.c", '#include "absent.h"', '"absent.h" is not in the house'),
+    ("src/base/buf.c", '#include "formats/lprof/wire.h"', "src/base uses src/formats/lprof/wire.h, of a folder below"),
+    ("src/profile/profile.h", '# include "report/report.h"', "src/profile uses src/report/report.h, of a folder below"),
+    ("src/report/report.c", '#include "cpython/compat/compat.h"', "src/report uses src/cpython/compat/compat.h, "),
+    ("src/cpython/compat/compat.h", '#include "cpython/object/profiler.h"', "src/cpython/compat uses src/cpython/object"),
+    ("src/cpython/object/setup.c", '#include "run/run.h"', "src/cpython/object uses kernprof/run/run.h, of a folder"),
+    ("kernprof/view/top.c", '#include "run/session.h"', "kernprof/view and kernprof/run do not use each other"),
+    ("src/engine/engine.h", "void clp_engine_reap(struct clp_engine *engine);",
+     "clp_engine_reap is declared here and defined in src/engine/reaping.c"),
+    ("src/report/table.c", "clp_status clp_ranking_add(const struct clp_ranking *ranking, struct clp_table *table);",
+     "clp_ranking_add is declared here and defined in src/report/ranking.c"),
+    ("src/report/report.c", "#include <Python.h>", "plain C names Python.h"),
+    ("src/report/report.c", "/* as in Python.h */", "plain C names Python.h"),
+    ("src/engine/engine.c", "#include <sys/stat.h>", "src/engine asks the operating system"),
+    ("src/formats/lprof/wire.c", "#include <unistd.h>", "src/formats/lprof asks the operating system"),
+    ("src/os/file.c", "p = mmap(NULL, 1, 0, 0, -1, 0);", "only the file pages maps memory"),
+    ("src/report/report.c", '#include "absent.h"', '"absent.h" is not in the house'),
+    ("src/clineprof/_boot/files.py", "import clineprof._profile",
+     "src/clineprof/_boot uses src/clineprof/_profile/__init__.py, of a folder below"),
+    ("src/clineprof/_formats/csv.py", "def f():\n from .._pytest import run", "uses src/clineprof/_pytest/run.py, "),
+    ("src/clineprof/_mem/memfile.py", "from clineprof import load", "_mem uses src/clineprof/__init__.py, "),
 ])
 def test_a_planted_violation_is_refused_with_its_place(house, file, line, complaint):
     text = (house / file).read_text()
     (house / file).write_text(text + line + "\n")
     run = layers(house)
-    place = f"{file}:{len(text.splitlines()) + 1}: "
+    place = f"{file}:{len((text + line).splitlines())}: "
     assert run.returncode == 1
     assert [row for row in run.stdout.splitlines() if row.startswith(place) and complaint in row]
     assert len(run.stdout.splitlines()) == 1
 
 
-def test_a_new_room_needs_a_place_in_the_table(house):
-    (house / "src/core/cellar.c").write_text("")
+@pytest.mark.parametrize("file, line, other", [
+    ("src/engine/lines.h", '#include "engine.h"', "engine"),
+    ("src/cpython/windows/selecting.h", '#include "starting.h"', "starting"),
+    ("src/clineprof/_mem/memfile.py", "from clineprof._mem import command", "command"),
+])
+def test_files_that_need_each_other_are_refused(house, file, line, other):
+    (house / file).write_text((house / file).read_text() + line + "\n")
     run = layers(house)
-    assert run.returncode == 1
-    assert "src/core/cellar.c has no layer" in run.stdout
+    [row] = run.stdout.splitlines()
+    names = row.partition("a circle: ")[2].split(" -> ")
+    assert run.returncode == 1 and names[0] == names[-1]
+    assert {pathlib.Path(file).stem, other} <= {name.removesuffix(".py") for name in names}
+
+
+@pytest.mark.parametrize("file", ["src/cellar/wine.c", "src/engine/deep/wine.h", "kernprof/cellar/wine.c",
+                                  "src/clineprof/_cellar/wine.py"])
+def test_a_new_folder_needs_a_row_in_the_map(house, file):
+    (house / file).parent.mkdir(parents=True)
+    (house / file).write_text("")
+    run = layers(house)
+    folder = file.rpartition("/")[0]
+    assert (run.returncode, run.stdout) == (1, f"{file}:1: {folder} is in no table of docs/design.md\n")
 
 
 # ---- fuzzers ----

@@ -44,7 +44,7 @@ def test_it_installs_says_where_and_uninstalls_all(destdir, tmp_path):
     held = everything(tmp_path / "with a space")
     for name in PACKAGE:
         assert f"{module}/{name}".removeprefix(f"{tmp_path}/with a space/") in held
-    assert [name for name in held if name.endswith("/_hook/sitecustomize.py")]
+    assert [name for name in held if name.endswith("/_children/site/sitecustomize.py")]
     assert [name for name in held if name.endswith("/share/man/man1/ckernprof.1")]
     done = uninstall(stage, prefix)
     assert (done.code, done.err, done.out) == (0, "", f"Removed clineprof from {top}\n")

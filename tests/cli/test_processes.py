@@ -596,7 +596,7 @@ def test_a_childs_environment_and_modules_are_its_own(tmp_path):
     assert lines[0] == lines[1] == "custom"  # of the launcher's process, too
     found = [line for line in lines[1:] if line not in theirs]
     assert [line.split(" ", 1)[0] for line in found] == ["CLINEPROF_CHILDREN", "PYTHONPATH"]
-    assert found[1].endswith(f"/clineprof/_hook:{tmp_path / 'site'}")
+    assert found[1].endswith(f"/clineprof/_children/site:{tmp_path / 'site'}")
 
 
 def test_without_a_sitecustomize_there_is_none(tmp_path):
@@ -747,7 +747,7 @@ def test_the_name_needs_no_environment(program, tmp_path, method):
     print(subprocess.run([sys.executable, "-c", "print('profile' in dir(__builtins__))"],
                          capture_output=True, text=True).stdout)
 """)
-    launch = [sys.executable, "-IS", BUILD / "python/clineprof/_launch.py", "ckernprof", "ckernprof"]
+    launch = [sys.executable, "-IS", BUILD / "python/clineprof/_boot/launch.py", "ckernprof", "ckernprof"]
     ended = run([*launch, "-lq", "prog.py", method], tmp_path)
     assert (ended.out, ended.err, ended.code) == (DONE + "False\n\n", "", 0)
 

@@ -166,7 +166,7 @@ def test_everything_below_a_folder(target, tmp_path):
     write(tmp_path, {"main.py": MODULE + "helper()\n"})
     ended = profiled(tmp_path, target)
     assert selected(ended, tmp_path)["main.py"] == {"<module>", "helper", "Class"}
-    assert not any("clineprof/_targets.py" in file for file in selected(ended, tmp_path))
+    assert not any("clineprof/_boot/targets.py" in file for file in selected(ended, tmp_path))
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="frozen since 3.11")

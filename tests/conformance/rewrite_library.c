@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The rewriter as a shared library that Python loads, for test_rewrite.py. One result at a time. */
-#include "rewrite.h"
+#include "rewrite/rewrite.h"
 
 #define API __attribute__((visibility("default")))
 

@@ -6,11 +6,11 @@
  *
  * Built with -DCLP_LIBFUZZER -fsanitize=fuzzer it is a fuzzer; otherwise it replays the files given
  * as arguments, so that a corpus runs where there is none. */
-#include "engine.h"
-#include "reaping.h"
-#include "resident.h"
-#include "stacks.h"
-#include "threads.h"
+#include "engine/engine.h"
+#include "engine/reaping.h"
+#include "engine/resident.h"
+#include "engine/stacks.h"
+#include "engine/threads.h"
 #include "../unit/snapshots.h"
 #include "replay.h"
 #include <stdint.h>

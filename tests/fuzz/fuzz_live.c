@@ -6,10 +6,10 @@
  * The corpus holds live files without what is zero throughout: a short header, each area in a chunk
  * of its own. It follows the structures in the file (lines.h, live.h): where one of them changes,
  * files made anew say more than old ones. */
-#include "live.h"
-#include "live_reader.h"
-#include "wire.h"
-#include "wire_reader.h"
+#include "formats/live/live.h"
+#include "formats/live/live_reader.h"
+#include "formats/lprof/wire.h"
+#include "formats/lprof/wire_reader.h"
 #include "replay.h"
 #include <stdint.h>
 #include <stdio.h>

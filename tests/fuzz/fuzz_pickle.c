@@ -4,7 +4,7 @@
  *
  * Built with -DCLP_LIBFUZZER -fsanitize=fuzzer it is a fuzzer; otherwise it replays the files given
  * as arguments, so that a corpus runs where there is none. */
-#include "pickle.h"
+#include "formats/pickle/pickle.h"
 #include "replay.h"
 #include <stdint.h>
 #include <stdio.h>

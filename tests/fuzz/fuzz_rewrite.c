@@ -14,8 +14,8 @@
  *
  * Built with -DCLP_LIBFUZZER -fsanitize=fuzzer it is a fuzzer; otherwise it replays the files given
  * as arguments. */
-#include "layout.h"
-#include "rewrite.h"
+#include "rewrite/layout.h"
+#include "rewrite/rewrite.h"
 #define CLP_SHOW_FAILURE show_trial
 #include "replay.h"
 #include <stdio.h>

@@ -4,9 +4,9 @@
  *
  * Built with -DCLP_LIBFUZZER -fsanitize=fuzzer it is a fuzzer; otherwise it replays the files given
  * as arguments, so that a corpus runs where there is none. */
-#include "profile.h"
-#include "wire.h"
-#include "wire_reader.h"
+#include "profile/profile.h"
+#include "formats/lprof/wire.h"
+#include "formats/lprof/wire_reader.h"
 #include "replay.h"
 #include <stdint.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef CLP_FUZZ_REPLAY_H
 #define CLP_FUZZ_REPLAY_H
 
-#include "file.h"
+#include "os/file.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "event_script.h"
-#include "engine.h"
-#include "reaping.h"
-#include "resident.h"
+#include "engine/engine.h"
+#include "engine/reaping.h"
+#include "engine/resident.h"
 #include "snapshots.h"
-#include "stacks.h"
-#include "threads.h"
+#include "engine/stacks.h"
+#include "engine/threads.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>

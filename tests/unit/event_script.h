@@ -31,7 +31,7 @@
 #ifndef CLP_TEST_EVENT_SCRIPT_H
 #define CLP_TEST_EVENT_SCRIPT_H
 
-#include "mem.h"
+#include "base/mem.h"
 #include <stdbool.h>
 
 #define EVENT_SCRIPT_MESSAGE 400

@@ -4,10 +4,10 @@
 #ifndef CLP_TEST_HELPERS_H
 #define CLP_TEST_HELPERS_H
 
-#include "engine.h"
-#include "mem.h"
-#include "profile.h"
-#include "threads.h"
+#include "engine/engine.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "engine/threads.h"
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdlib.h>

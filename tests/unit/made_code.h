@@ -16,8 +16,8 @@
 #define CLP_TEST_MADE_CODE_H
 
 #include "helpers.h"
-#include "opcode_table.h"
-#include "rewrite.h"
+#include "rewrite/opcode_table.h"
+#include "rewrite/rewrite.h"
 #include <stdio.h>
 
 enum { MADE_STATEMENTS = 1000, MADE_UNITS = 1 << 18, MADE_TABLE = 1 << 19, MADE_WORD = 48 };

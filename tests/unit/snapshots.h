@@ -3,7 +3,7 @@
 #ifndef CLP_TEST_SNAPSHOTS_H
 #define CLP_TEST_SNAPSHOTS_H
 
-#include "snapshot.h"
+#include "profile/snapshot.h"
 #include <stdlib.h>
 
 /* What is still on a stack has self time up to its thread's last event, but no time and no total yet.

@@ -6,7 +6,7 @@ VS Code annotates the place of every node, not the lines in positionTicks (which
 So each line is a node below its function's, with one sample as long as the line's own time; of a
 line that is also the function's place the sample is the function's: VS Code would add up both.
 """
-from clineprof._formats import _shared
+from clineprof._formats import shared
 
 ROOT = 1
 
@@ -14,9 +14,9 @@ ROOT = 1
 def render(profile, options):
     nodes, samples, deltas = [_node(ROOT, "(root)", "", 0, 0)], [], []
     nodes[0]["children"] = []
-    for function, rows in _shared.stacks(profile, options):
-        url = _shared.url(function.file)
-        top = _node(len(nodes) + 1, _shared.printable(function.name), url, function.line, 0)
+    for function, rows in shared.stacks(profile, options):
+        url = shared.url(function.file)
+        top = _node(len(nodes) + 1, shared.printable(function.name), url, function.line, 0)
         top["children"] = []
         nodes[0]["children"].append(top["id"])
         nodes.append(top)
@@ -27,13 +27,13 @@ def render(profile, options):
             if line == function.line:
                 node = _ticked(top, line, micros)
             else:
-                node = _node(len(nodes) + 1, _shared.label(function, line), url, line, micros)
+                node = _node(len(nodes) + 1, shared.label(function, line), url, line, micros)
                 top["children"].append(node["id"])
                 nodes.append(node)
             samples.append(node["id"])
             deltas.append(micros)
     # A delta is the time before its sample: the one behind the last line's belongs to nobody.
-    return _shared.json_bytes({
+    return shared.json_bytes({
         "nodes": nodes, "startTime": 0, "endTime": sum(deltas),
         "samples": samples + [ROOT], "timeDeltas": [0] + deltas,
     })  # fmt: skip

@@ -9,7 +9,7 @@ that took most time of their own, warnings those that added most memory; below S
 import os
 import re
 
-from clineprof._formats import _shared
+from clineprof._formats import shared
 
 SHOWN = 10
 ROWS = 20
@@ -19,7 +19,7 @@ _PUNCTUATION = re.compile("[!-/:-@[-`{-~]")
 
 def render(profile, options):
     checkout = _Checkout()
-    own = _shared.own_column(profile, options)
+    own = shared.own_column(profile, options)
     memory = profile.has_memory and options["memory"]
     whole = sum(sum(function[own]) for function in profile.functions)
     commands = [_notice(checkout, *item, whole) for item in _worst(profile, checkout, own, whole)]
@@ -46,7 +46,7 @@ class _Checkout:
         name = line.function.file
         if name not in self._paths:
             path = os.path.relpath(os.path.realpath(name), self._root)
-            inside = _shared.is_file(name) and path.split(os.sep)[0] != os.pardir
+            inside = shared.is_file(name) and path.split(os.sep)[0] != os.pardir
             self._paths[name] = path if inside else None
         return self._paths[name]
 
@@ -73,14 +73,14 @@ def _warning(checkout, line, size):
 
 def _command(kind, checkout, line, title, value):
     hits = "1 hit" if line.hits == 1 else "%d hits" % line.hits
-    name, text = _shared.clipped(line.function.name), _shared.clipped(line.text or "")
+    name, text = shared.clipped(line.function.name), shared.clipped(line.text or "")
     file, message = checkout.path(line), "%s: %s in %s: %s" % (name, value, hits, text)
     where = "file=%s,line=%d,title=%s" % (_property(file), line.line, _property(title))
     return "::%s %s::%s\n" % (kind, where, _data(message))
 
 
 def _data(text):
-    return _shared.printable(text).replace("%", "%25")
+    return shared.printable(text).replace("%", "%25")
 
 
 def _property(text):
@@ -114,7 +114,7 @@ def _row(checkout, line, own, whole, memory):
 
 def _code(text):
     """As code, every sign that Markdown or HTML could take for its own as an entity."""
-    text = _PUNCTUATION.sub(lambda sign: "&#%d;" % ord(sign[0]), _shared.clipped(text))
+    text = _PUNCTUATION.sub(lambda sign: "&#%d;" % ord(sign[0]), shared.clipped(text))
     return "<code>%s</code>" % text if text else ""
 
 

@@ -2,17 +2,17 @@
 """A V8 heap profile, for VS Code and Chrome's DevTools: the Chrome DevTools Protocol's
 HeapProfiler.SamplingHeapProfile. VS Code annotates the place of every node, so each line is one,
 below its function's; its size is what it added to the resident memory over the run."""
-from clineprof._formats import _shared
+from clineprof._formats import shared
 
 
 def render(profile, options):
     if not (profile.has_memory and options["memory"]):
         raise ValueError("this profile has no memory in it; run without --no-memory")
     head, samples, number = _node(1, "(root)", "", 0, 0), [], 1
-    for function, rows in _shared.stacks(profile, options):
-        url = _shared.url(function.file)
+    for function, rows in shared.stacks(profile, options):
+        url = shared.url(function.file)
         number += 1
-        top = _node(number, _shared.printable(function.name), url, function.line, 0)
+        top = _node(number, shared.printable(function.name), url, function.line, 0)
         head["children"].append(top)
         for line, _, added in rows:
             if not added:
@@ -21,10 +21,10 @@ def render(profile, options):
                 node, node["selfSize"] = top, added
             else:
                 number += 1
-                node = _node(number, _shared.label(function, line), url, line, added)
+                node = _node(number, shared.label(function, line), url, line, added)
                 top["children"].append(node)
             samples.append({"size": added, "nodeId": node["id"], "ordinal": len(samples) + 1})
-    return _shared.json_bytes({"head": head, "samples": samples})
+    return shared.json_bytes({"head": head, "samples": samples})
 
 
 def _node(number, name, url, line, size):

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The whole profile as JSON, by docs/profile.schema.json: the .lprof file (docs/format.md) with a
 map for each line, its text in it, in place of columns."""
-from clineprof import _profile
-from clineprof._formats import _shared
+from clineprof._formats import shared
 
 VERSION = 1
+APART = "increment", "below_resolution"  # readers can work out the first; the second stands only where it is true
 
 
 def render(profile, options):
     memory = profile.has_memory and options["memory"]
-    heap = profile.has_heap and options["memory"]
-    left_out = set() if memory else set(_profile.MEMORY_TABLE.values())
-    left_out.update(() if heap else _profile.HEAP_TABLE.values())
-    columns = [column for column in _profile.COLUMNS if column not in left_out]
+    measured = profile._measures(options["memory"]).values()
+    columns = [column for column in measured if column not in APART]
     made = {
         "format": "clineprof-json",
         "version": VERSION,
@@ -22,7 +20,7 @@ def render(profile, options):
     }
     if profile.timeline and options["memory"]:
         made["timeline"] = profile.timeline
-    return _shared.json_bytes(made)
+    return shared.json_bytes(made)
 
 
 def _function(function, columns, memory):

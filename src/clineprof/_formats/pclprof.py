@@ -2,7 +2,7 @@
 """What line-profiler-pycharm writes (its _profile.py, on PyPI) and PyCharm's Line Profiler plug-in
 opens: JSON with the timings of line_profiler. The plug-in reads hits and times as 32-bit integers:
 the unit of times grows by thousands until the longest line fits, and hits stop at the largest."""
-from clineprof._formats import _shared
+from clineprof._formats import shared
 
 LARGEST = 2**31 - 1
 
@@ -15,7 +15,7 @@ def render(profile, options):
         scale *= 1000
     unit = profile.unit * scale
     functions = [_function(function, column, scale, unit) for function in profile.functions]
-    return _shared.json_bytes({"profiledFunctions": functions, "unit": unit})
+    return shared.json_bytes({"profiledFunctions": functions, "unit": unit})
 
 
 def _function(function, column, scale, unit):

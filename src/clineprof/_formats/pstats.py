@@ -11,7 +11,7 @@ which snakeviz shows nothing (functions that neither call nor are called are dus
 import marshal
 import re
 
-from clineprof._formats import _shared
+from clineprof._formats import shared
 
 SUM = ("~", 0, "<all selected functions>")
 # snakeviz puts names into a <script> as they are.
@@ -21,7 +21,7 @@ _TWICE = re.compile(r"\s*(async\s+)?with\b|.*[(\[{,\\]\s*$")
 
 
 def render(profile, options):
-    own = _shared.own_column(profile, options)
+    own = shared.own_column(profile, options)
     total = "raw_total" if options["raw_times"] else "total"
     stats, everything = {}, 0.0
     for function in profile.functions:

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
 """speedscope's own format (https://www.speedscope.app): its file-format-spec.ts and
 file-format-schema.json. One file with two profiles, time and, when it was read, memory."""
-from clineprof._formats import _shared
+from clineprof._formats import shared
 
 
 def render(profile, options):
     frames, time, memory = [], _Profile("time", "nanoseconds"), _Profile("memory", "bytes")
-    for function, rows in _shared.stacks(profile, options):
+    for function, rows in shared.stacks(profile, options):
         place = len(frames)
-        frames.append(_frame(_shared.printable(function.name), function, function.line))
+        frames.append(_frame(shared.printable(function.name), function, function.line))
         for line, own, added in rows:
             time.add([place, len(frames)], own)
             memory.add([place, len(frames)], added)
-            frames.append(_frame(_shared.label(function, line), function, line))
+            frames.append(_frame(shared.label(function, line), function, line))
     with_memory = profile.has_memory and options["memory"]
-    return _shared.json_bytes({
+    return shared.json_bytes({
         "$schema": "https://www.speedscope.app/file-format-schema.json",
         "exporter": "clineprof",
         "name": profile.meta.get("command", "clineprof"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Counters of Chrome's Trace Event Format (events of the phase "C"), which Perfetto and
 chrome://tracing draw: resident memory over time, a track for each process."""
-from clineprof._formats import _shared
+from clineprof._formats import shared
 
 
 def render(profile, options):
@@ -15,7 +15,7 @@ def render(profile, options):
         for time, rss in zip(series["time"], series["rss"]):
             micros = offset + time * profile.unit * 1e6
             events.append(_event(series, "C", "resident memory", round(micros, 3), {"bytes": rss}))
-    return _shared.json_bytes({"traceEvents": events, "displayTimeUnit": "ms"})
+    return shared.json_bytes({"traceEvents": events, "displayTimeUnit": "ms"})
 
 
 def _event(series, phase, name, micros, args):

@@ -2,6 +2,8 @@
 """What the page knows of each function: sums over its lines, and what it is compared with."""
 import os
 
+from clineprof._boot.files import seen_from
+
 # Columns of a line that the page shows, by the name they have there.
 TIMES = ("hits", "time", "self", "await", "max")
 MEMORY = (
@@ -60,8 +62,7 @@ def _columns(function, options):
 
 def shown_file(file):
     """As the text report names it."""
-    folder = os.getcwd().rstrip("/") + "/"
-    return file[len(folder):] if file.startswith(folder) and file != folder else file
+    return seen_from(os.getcwd(), file)
 
 
 def of_profile(profile, options):

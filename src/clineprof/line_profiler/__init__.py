@@ -26,15 +26,15 @@ __all__ = [
 
 def _profile():
     """clineprof's, as the config file of line_profiler wants it."""
-    import clineprof
-    from clineprof import _config
+    from clineprof import _global
+    from clineprof._boot import config
 
-    profile = clineprof.profile
+    profile = _global.profile
     for table in "setup", "write", "show":
         settings = getattr(profile, table + "_config")
         try:
-            found = _config.of_line_profiler(table, None)
-        except _config.Wrong as error:
+            found = config.of_line_profiler(table, None)
+        except config.Wrong as error:
             sys.stderr.write("clineprof: %s\n" % error)
             continue
         for key, value in found.items():

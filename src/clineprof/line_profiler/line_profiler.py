@@ -2,9 +2,9 @@
 """line_profiler's module of the same name. Imports by full names: it may run as line_profiler's."""
 import sys
 
-from clineprof._line_profiler import LineProfiler
-from clineprof._line_stats import LineStats
-from clineprof._line_text import (
+from clineprof._compat.line_profiler import LineProfiler
+from clineprof._compat.line_stats import LineStats
+from clineprof._compat.line_text import (
     get_code_block, get_column_widths, is_generated_code, show_func, show_text,
 )  # fmt: skip
 
@@ -19,9 +19,9 @@ load_stats = LineStats.from_files
 
 def load_ipython_extension(ip):
     """`%load_ext line_profiler`: the magics of clineprof."""
-    import clineprof
+    from clineprof._notebook import magics
 
-    clineprof.load_ipython_extension(ip)
+    magics.load_ipython_extension(ip)
 
 
 def main():

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/* One table per command. A row says how an option is spelled, what follows it, what --help says of
+ * it and which field of the result it sets; option.c works for any row. */
+#include "options.h"
+#include "option_help.h"
+#include "option_value.h"
+#include "os/proc.h"
+#include "base/version.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAP_INTERVAL 65536
+
+#define RUN(field) offsetof(struct clp_run_options, field)
+#define VIEW(field) offsetof(struct clp_view_options, field)
+
+/* ---- what both show ---- */
+
+static bool check_columns(const char *value, struct clp_buf *fault)
+{
+    struct clp_columns columns;
+    size_t bytes;
+    const char *bad = clp_columns_parse(&columns, value, &bytes);
+
+    if (bad == NULL)
+        return true;
+    if (*bad == 0 && bytes != 0) {
+        clp_buf_add_format(fault, "takes at most %d columns", CLP_COLUMNS_MOST);
+        return false;
+    }
+    clp_buf_add_text(fault, "needs some of ");
+    clp_columns_add_names(fault);
+    clp_buf_add_format(fault, ", not '%.*s'", (int)bytes, bad);
+    return false;
+}
+
+static bool check_widths(const char *value, struct clp_buf *fault)
+{
+    struct clp_widths widths;
+
+    if (clp_widths_parse(&widths, value))
+        return true;
+    clp_buf_add_format(fault, "needs NAME=N,.. with names out of line,");
+    clp_columns_add_names(fault);
+    clp_buf_add_format(fault, " and numbers from 1 to %d, not '%s'", CLP_WIDTH_MOST, value);
+    return false;
+}
+
+static bool check_order(const char *value, struct clp_buf *fault)
+{
+    if (clp_choice_order_named(value) != CLP_CHOICE_ORDERS)
+        return true;
+    clp_buf_add_format(fault, "needs order, time, self, mem, increment, hits or name, not '%s'",
+                       value);
+    return false;
+}
+
+/* "text" is made by report/report.h, "lprof" by formats/lprof/wire.h, the others by src/clineprof/_formats. */
+static const char *const formats[] = {
+    "text", "html", "json", "csv", "speedscope", "collapsed", "pstats", "pclprof", "cpuprofile",
+    "heapprofile", "trace", "github", "line_profiler", "lprof",
+};
+
+static bool check_format(const char *value, struct clp_buf *fault)
+{
+    size_t count = sizeof formats / sizeof *formats;
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(value, formats[i]) == 0)
+            return true;
+    clp_buf_add_text(fault, "needs ");
+    for (size_t i = 0; i < count; i++)
+        clp_buf_add_format(fault, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", formats[i]);
+    clp_buf_add_format(fault, ", not '%s'", value);
+    return false;
+}
+
+bool clp_options_bytes(const char *text, int64_t *bytes)
+{
+    static const char units[] = "kMGT";
+    char *end;
+    double number = strtod(text, &end);
+
+    if (end == text || !(number >= 0))
+        return false;
+    const char *unit = *end != 0 ? strchr(units, *end == 'K' ? 'k' : *end) : NULL;
+    if (unit != NULL) {
+        number *= (double)((int64_t)1 << (10 * (unit - units + 1)));
+        end += 1 + (strcmp(end + 1, "iB") == 0 ? 2 : 0);
+    }
+    if (*end != 0 || number > 9e18)
+        return false;
+    *bytes = (int64_t)number;
+    return true;
+}
+
+static bool check_bytes(const char *value, struct clp_buf *fault)
+{
+    int64_t bytes;
+
+    if (clp_options_bytes(value, &bytes))
+        return true;
+    clp_buf_add_format(fault, "needs a number of bytes, such as 4096, 100k or 1.5M, not '%s'", value);
+    return false;
+}
+
+static bool check_heap(const char *value, struct clp_buf *fault)
+{
+    if (strcmp(value, "python") == 0 || strcmp(value, "native") == 0)
+        return true;
+    clp_buf_add_format(fault, "needs python or native, not '%s'", value);
+    return false;
+}
+
+/* A number of seconds, or a name. */
+static bool check_epoch(const char *value, struct clp_buf *fault)
+{
+    char *end;
+    double seconds = strtod(value, &end);
+
+    if (*value != 0 && (*end != 0 || (seconds > 0 && seconds < 1e9)))
+        return true;
+    clp_buf_add_format(fault, "needs calls, checkpoints, a number of seconds above 0 or the name of "
+                              "a function, not '%s'", value);
+    return false;
+}
+
+/* Which of them this interpreter has, it says itself. */
+static bool check_tracer(const char *value, struct clp_buf *fault)
+{
+    static const char *const names[] = {"auto", "probe", "monitoring", "settrace"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(value, names[i]) == 0)
+            return true;
+    clp_buf_add_format(fault, "needs auto, probe, monitoring or settrace, not '%s'", value);
+    return false;
+}
+
+static bool check_memory(const char *value, struct clp_buf *fault)
+{
+    if (clp_memory_named(value) != CLP_MEMORY_MODES)
+        return true;
+    clp_buf_add_format(fault, "needs off, rss, anon, uss, pss or tree, not '%s'", value);
+    return false;
+}
+
+static bool check_precision(const char *value, struct clp_buf *fault)
+{
+    if (strtoul(value, NULL, 10) <= CLP_MEMORY_TABLE_MOST_DIGITS)
+        return true;
+    clp_buf_add_format(fault, "needs %d at most, not '%s'", CLP_MEMORY_TABLE_MOST_DIGITS, value);
+    return false;
+}
+
+/* A choice of what matters most is made by time where nothing else is said, and then shown so. */
+static enum clp_choice_order order_of(const struct clp_show_options *show)
+{
+    if (show->sort_by != NULL)
+        return clp_choice_order_named(show->sort_by);
+    return show->top != 0 || show->lines != 0 ? CLP_CHOICE_BY_TIME : CLP_CHOICE_BY_ORDER;
+}
+
+void clp_report_options_set(struct clp_report_options *report, const struct clp_show_options *show)
+{
+    size_t bytes;
+
+    report->unit = show->unit;
+    report->self = show->self;
+    report->summarize = show->summarize;
+    report->lines = show->lines;
+    report->min_percent = show->min_percent;
+    report->choice = (struct clp_choice_options){
+        .order = order_of(show),
+        .skip_zero = show->skip_zero,
+        .functions = show->functions.items,
+        .files = show->files.items,
+        .top = show->top,
+    };
+    if (show->columns != NULL)
+        (void)clp_columns_parse(&report->columns, show->columns, &bytes);
+    if (show->widths != NULL)
+        (void)clp_widths_parse(&report->widths, show->widths);
+    report->footer = show->top != 0 || show->lines != 0 || show->min_percent != 0 ||
+                     show->functions.items != NULL || show->files.items != NULL;
+}
+
+bool clp_run_options_no_memory(const struct clp_run_options *options)
+{
+    return options->memory != NULL && clp_memory_named(options->memory) == CLP_MEMORY_OFF;
+}
+
+void clp_memory_table_options_set(struct clp_memory_table_options *table,
+                                  const struct clp_show_options *show)
+{
+    struct clp_report_options report = clp_report_defaults();
+
+    clp_report_options_set(&report, show);
+    table->choice = report.choice;
+    table->precision = show->precision;
+}
+
+static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
+{
+    clp_text_list_clear(&show->functions, mem);
+    clp_text_list_clear(&show->files, mem);
+}
+
+/* ---- the tables ---- */
+
+#define SHOW(whole, part) offsetof(whole, show.part)
+#define SHOW_ROWS(whole, letter_of_summarize) \
+    {CLP_OPTION_NUMBER, 'u', "unit", .argument = "UNIT", .standard = "1e-6", \
+     .field = SHOW(whole, unit), .help = "unit of the times, in seconds"}, \
+    {CLP_OPTION_SWITCH, 'r', "rich", .field = SHOW(whole, rich), \
+     .help = "the report in colours, with rich"}, \
+    {CLP_OPTION_SWITCH, 'z', "skip-zero", .field = SHOW(whole, skip_zero), \
+     .help = "leave functions that never ran out"}, \
+    {CLP_OPTION_SWITCH, letter_of_summarize, "summarize", .field = SHOW(whole, summarize), \
+     .help = "print a line per function at the end"}, \
+    {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .check = check_columns, \
+     .field = SHOW(whole, columns), .help = "columns of the report: hits,time,self,.."}, \
+    {CLP_OPTION_TEXT, 0, "widths", .argument = "LIST", .standard = "", .check = check_widths, \
+     .field = SHOW(whole, widths), .help = "minimum widths of columns: line=8,time=14,.."}, \
+    {CLP_OPTION_SWITCH, 0, "self", .field = SHOW(whole, self), \
+     .help = "also show time without selected callees"}, \
+    {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .check = check_order, \
+     .field = SHOW(whole, sort_by), .help = "time, self, mem, hits, name, .."}, \
+    {CLP_OPTION_COUNT, 0, "top", .argument = "N", .standard = "all", .field = SHOW(whole, top), \
+     .help = "the N functions that rank highest"}, \
+    {CLP_OPTION_COUNT, 0, "lines", .argument = "N", .standard = "", .field = SHOW(whole, lines), \
+     .help = "one table: the N hottest lines of all functions"}, \
+    {CLP_OPTION_LIST, 0, "function", .argument = "PATTERN", .standard = "", \
+     .field = SHOW(whole, functions), .help = "show only functions whose name matches"}, \
+    {CLP_OPTION_LIST, 0, "file", .argument = "PATTERN", .standard = "", \
+     .field = SHOW(whole, files), .help = "show only files whose path or its end matches"}, \
+    {CLP_OPTION_SHARE, 0, "min-percent", .argument = "P", .standard = "0", \
+     .field = SHOW(whole, min_percent), .help = "hide rows below P % of their function"}, \
+    {CLP_OPTION_SWITCH, 0, "mp", .field = SHOW(whole, mp), \
+     .help = "the report as memory_profiler prints it"}, \
+    {CLP_OPTION_COUNT, 0, "precision", .argument = "N", .standard = "3", .check = check_precision, \
+     .field = SHOW(whole, precision), .help = "digits after the point, with --mp"}
+
+static const struct clp_option run_rows[] = {
+    {CLP_OPTION_SWITCH, 'l', "line-by-line", "line", .field = RUN(line_by_line),
+     .help = "profile line by line; implies -b"},
+    {CLP_OPTION_SWITCH, 'b', "builtin", .field = RUN(builtin),
+     .help = "put 'profile' among the builtins, to mark code"},
+    {CLP_OPTION_TEXT, 's', "setup", .argument = "FILE", .standard = "", .field = RUN(setup),
+     .help = "run FILE first, unprofiled"},
+    {CLP_OPTION_LIST, 'p', "prof-mod", .argument = "TARGET", .standard = "", .split = true,
+     .field = RUN(prof_mod),
+     .help = "profile this file, module, class, function: a.py:f"},
+    {CLP_OPTION_SWITCH, 0, "preimports", .inverted = true, .field = RUN(no_preimports),
+     .help = "do not import the targets before the program runs"},
+    {CLP_OPTION_SWITCH, 0, "prof-imports", .field = RUN(prof_imports),
+     .help = "if -p names the script: all that it imports, too"},
+    {CLP_OPTION_LIST, 0, "include", .argument = "PATTERN", .standard = "", .field = RUN(include),
+     .help = "select functions whose name or file matches"},
+    {CLP_OPTION_LIST, 0, "exclude", .argument = "PATTERN", .standard = "", .field = RUN(exclude),
+     .help = "leave out functions whose name or file matches"},
+    {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "<script>.lprof",
+     .field = RUN(outfile), .help = "where it goes; -: stdout"},
+    {CLP_OPTION_MORE, 'v', "view", "verbose", .field = RUN(verbosity), .standard = "",
+     .help = "print the report at the end; twice: say more"},
+    {CLP_OPTION_LESS, 'q', "quiet", .field = RUN(verbosity), .standard = "",
+     .help = "no messages; -qq: no stdout; -qqq: no stderr"},
+    SHOW_ROWS(struct clp_run_options, 0),
+    {CLP_OPTION_SWITCH, 0, "by-statement", .field = RUN(by_statement),
+     .help = "a statement over several lines counts as one line"},
+    {CLP_OPTION_SWITCH, 0, "prof-child-procs", .field = RUN(child_processes),
+     .help = "also profile processes that the program starts"},
+    {CLP_OPTION_SWITCH, 0, "threads", .field = RUN(threads),
+     .help = "a table for each thread, by name"},
+    {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
+     .field = RUN(output_interval), .help = "save every N seconds; no N: 1"},
+    {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .check = check_tracer,
+     .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
+    {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
+     .check = check_memory, .field = RUN(memory),
+     .help = "off, rss, anon; slow uss, pss, tree"},
+    {CLP_OPTION_PERIOD, 0, "timeline", .argument = "[N]", .bare = 0.01, .standard = "0",
+     .field = RUN(timeline), .help = "sample memory every N s; no N: 0.01"},
+    {CLP_OPTION_SWITCH, 'C', "include-children", .field = RUN(include_children),
+     .help = "with --timeline: record child processes, too"},
+    {CLP_OPTION_NUMBER, 0, "pdb-mmem", .argument = "MIB", .standard = "", .field = RUN(pdb_mmem),
+     .help = "stop in pdb where more than MIB are resident"},
+    {CLP_OPTION_BARE, 0, "heap", .argument = "[=native]", .word = "python",
+     .switches = true, .check = check_heap, .field = RUN(heap),
+     .help = "count memory that stays alive; native: C's, too"},
+    {CLP_OPTION_NUMBER, 0, "heap-interval", .argument = "BYTES", .standard = "65536",
+     .field = RUN(heap_interval), .help = "mean bytes per sample; 1: all"},
+    {CLP_OPTION_BARE, 0, "leaks", .argument = "[=EPOCH]", .word = "calls", .standard = "",
+     .check = check_epoch, .field = RUN(leaks),
+     .help = "which lines leak (docs/memory.md)"},
+    {CLP_OPTION_BARE, 0, "fail-on-leak", .argument = "[=SIZE]", .word = "", .standard = "",
+     .check = check_bytes, .field = RUN(fail_on_leak),
+     .help = "exit 3 where a line leaks (more than SIZE)"},
+    {CLP_OPTION_TEXT, 0, "config", .argument = "FILE", .standard = "", .never_in_file = true,
+     .field = RUN(config), .help = "read defaults from this TOML file"},
+    {CLP_OPTION_PLAIN, 0, "no-config", .never_in_file = true, .field = RUN(no_config),
+     .help = "read no config file"},
+    {CLP_OPTION_TEXT, 0, "python", .argument = "PATH", .standard = "", .never_in_file = true,
+     .field = RUN(python), .help = "the interpreter that runs the program"},
+    {CLP_OPTION_TARGET, 'm', .argument = "MODULE", .standard = "", .field = RUN(module),
+     .help = "run a module, as python -m does; ends the options"},
+    {CLP_OPTION_TARGET, 'c', .argument = "CODE", .standard = "", .field = RUN(code),
+     .help = "run this text, as python -c does; ends the options"},
+    {CLP_OPTION_ANSWER, 'V', "version", .never_in_file = true, .standard = "",
+     .field = RUN(version), .help = "print the version"},
+    {CLP_OPTION_ANSWER, 'h', "help", .never_in_file = true, .standard = "", .field = RUN(help),
+     .help = "print this"},
+    {CLP_OPTION_ANSWER, 0, "help-page", .field = RUN(page)},
+};
+
+static const struct clp_option view_rows[] = {
+    SHOW_ROWS(struct clp_view_options, 'm'),
+    {CLP_OPTION_SWITCH, 't', "sort", .field = VIEW(sort),
+     .help = "sort by total time, slowest last"},
+    {CLP_OPTION_SWITCH, 0, "by-statement", .field = VIEW(by_statement),
+     .help = "show a statement over several lines as one row"},
+    {CLP_OPTION_SWITCH, 0, "memory", .inverted = true, .field = VIEW(no_memory),
+     .help = "leave the memory columns out"},
+    {CLP_OPTION_SWITCH, 0, "processes", .field = VIEW(processes),
+     .help = "also list the processes that took part"},
+    {CLP_OPTION_LIST, 0, "process", .argument = "PATTERN", .standard = "", .field = VIEW(process),
+     .never_in_file = true, .help = "only processes of this number or name"},
+    {CLP_OPTION_SWITCH, 'v', "verbose", .field = VIEW(verbose),
+     .help = "the last line says more of how it was measured"},
+    {CLP_OPTION_SWITCH, 0, "raw-times", .field = VIEW(raw_times),
+     .help = "times with the profiler's own cost left in"},
+    {CLP_OPTION_SWITCH, 0, "read-sources", .never_in_file = true, .field = VIEW(read_sources),
+     .help = "read missing source from the files it names"},
+    {CLP_OPTION_TEXT, 0, "format", "to", .argument = "NAME", .standard = "text",
+     .check = check_format, .field = VIEW(format),
+     .help = "html, json, csv, .. (docs/formats.md)"},
+    {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "standard output",
+     .never_in_file = true, .field = VIEW(outfile), .help = "where it goes"},
+    {CLP_OPTION_TEXT, 'c', "config", .argument = "FILE", .standard = "", .never_in_file = true,
+     .field = VIEW(config), .help = "read defaults from this TOML file"},
+    {CLP_OPTION_PLAIN, 0, "no-config", .never_in_file = true, .field = VIEW(no_config),
+     .help = "read no config file"},
+    {CLP_OPTION_ANSWER, 'V', "version", .never_in_file = true, .standard = "",
+     .field = VIEW(version), .help = "print the version"},
+    {CLP_OPTION_ANSWER, 'h', "help", .never_in_file = true, .standard = "", .field = VIEW(help),
+     .help = "print this"},
+    {CLP_OPTION_ANSWER, 0, "help-page", .field = VIEW(page)},
+};
+
+#define TABLE(rows) ((struct clp_option_table){rows, sizeof(rows) / sizeof(rows)[0]})
+
+struct clp_option_table clp_run_options_table(void)
+{
+    return TABLE(run_rows);
+}
+
+struct clp_option_table clp_view_options_table(void)
+{
+    return TABLE(view_rows);
+}
+
+/* ---- ckernprof ---- */
+
+void clp_run_options_init(struct clp_run_options *options)
+{
+    *options = (struct clp_run_options){
+        .show = {.unit = 1e-6, .precision = CLP_MEMORY_TABLE_PRECISION},
+        .heap_interval = HEAP_INTERVAL};
+}
+
+void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem)
+{
+    clp_text_list_clear(&options->prof_mod, mem);
+    clp_text_list_clear(&options->include, mem);
+    clp_text_list_clear(&options->exclude, mem);
+    clear_show(&options->show, mem);
+}
+
+static void find_target(struct clp_run_options *options, const char *word)
+{
+    if (options->module != NULL)
+        options->target_kind = CLP_TARGET_MODULE;
+    else if (options->code != NULL)
+        options->target_kind = CLP_TARGET_CODE;
+    else
+        options->target_kind = strcmp(word, "-") == 0 ? CLP_TARGET_STDIN : CLP_TARGET_SCRIPT;
+    options->target = options->module != NULL ? options->module
+                      : options->code != NULL ? options->code
+                                              : word;
+}
+
+bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *options,
+                           struct clp_buf *error)
+{
+    struct clp_option_parser parser =
+        clp_option_start(clp_run_options_table(), argc, argv, options, error);
+
+    parser.others = clp_view_options_table();
+    parser.others_of = "clineprof, which shows profiles";
+    if (!clp_option_parse(&parser))
+        return false;
+    options->builtin = options->builtin || options->line_by_line;
+    if (options->help || options->version || options->page || parser.at >= argc)
+        return true;
+    find_target(options, argv[parser.at]);
+    options->program_argv = argv + parser.at;
+    options->program_argc = argc - parser.at;
+    return true;
+}
+
+/* ---- the viewer ---- */
+
+void clp_view_options_init(struct clp_view_options *options)
+{
+    *options = (struct clp_view_options){
+        .show = {.unit = 1e-6, .precision = CLP_MEMORY_TABLE_PRECISION}, .format = "text"};
+}
+
+void clp_view_options_clear(struct clp_view_options *options, struct clp_mem *mem)
+{
+    clear_show(&options->show, mem);
+    clp_text_list_clear(&options->process, mem);
+}
+
+/* Moves a file's name behind those already found, by an exchange, so that every element of argv
+ * stays there for whoever has to free it. */
+static void keep_file(struct clp_option_parser *parser, struct clp_view_options *options)
+{
+    char **place = &parser->argv[1 + options->file_count++];
+    char *file = parser->argv[parser->at];
+
+    parser->argv[parser->at++] = *place;
+    *place = file;
+}
+
+bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *options,
+                            struct clp_buf *error)
+{
+    struct clp_option_parser parser =
+        clp_option_start(clp_view_options_table(), argc, argv, options, error);
+
+    parser.others = clp_run_options_table();
+    parser.others_of = "ckernprof, which makes profiles";
+    if (argc > 1)
+        options->files = argv + 1;
+    while (clp_option_parse(&parser)) {
+        if (parser.at < argc && !options->help && !options->version && !options->page) {
+            keep_file(&parser, options);
+            continue;
+        }
+        if (options->outfile != NULL && strcmp(options->outfile, "-") == 0)
+            options->outfile = NULL;
+        return true;
+    }
+    return false;
+}
+
+/* ---- help ---- */
+
+static const char closing[] = "\nLong switches take =yes or =no and have a --no- form; "
+                              "short ones can be joined.\n";
+
+void clp_run_options_help(const char *program, struct clp_buf *out)
+{
+    clp_buf_add_format(out, "usage: %s [options] script [args ...]\n", program);
+    clp_buf_add_format(out, "       %s [options] -m module [args ...]\n", program);
+    clp_buf_add_format(out, "       %s [options] -c code [args ...]\n", program);
+    clp_buf_add_format(out, "       %s [options] - [args ...]\n", program);
+    clp_buf_add_text(out, "\nRuns a Python program and records the time and the memory of every "
+                          "line (-l),\nor the time of every function (cProfile).\n\noptions:\n");
+    clp_option_help(clp_run_options_table(), out);
+    clp_buf_add_text(out, closing);
+}
+
+void clp_run_options_page(const char *program, struct clp_buf *out)
+{
+    (void)program;
+    clp_option_page(clp_run_options_table(), out);
+}
+
+void clp_view_options_help(const char *program, struct clp_buf *out)
+{
+    clp_buf_add_format(out,
+                       "usage: %s [options] profile.lprof [profile.lprof ...]\n"
+                       "       %s diff old.lprof new.lprof\n"
+                       "       %s merge [-o OUTFILE] profile.lprof ...\n"
+                       "       %s top profile.lprof.live\n"
+                       "       %s recover [-o OUTFILE] profile.lprof.live\n"
+                       "       %s mem run|attach|plot|peak|list|rm|clean ..\n"
+                       "       %s hook install|remove|status\n",
+                       program, program, program, program, program, program, program);
+    clp_buf_add_text(out, "\nPrints the report of a profile, or of several, summed; - is standard input. A\n"
+                          ".live file is one of a run that was killed or still goes on.\n\noptions:\n");
+    clp_option_help(clp_view_options_table(), out);
+    clp_buf_add_text(out, closing);
+}
+
+void clp_view_options_page(const char *program, struct clp_buf *out)
+{
+    (void)program;
+    clp_option_page(clp_view_options_table(), out);
+}
+
+void clp_options_version(const char *program, struct clp_buf *out)
+{
+    (void)program; /* the number alone, as kernprof says it */
+    clp_buf_add_text(out, CLP_VERSION "\n");
+}

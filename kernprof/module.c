@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* clineprof._core: the extension module. */
+#include "run/keep.h"
+#include "bridge/load.h"
+#include "run/memory.h"
+#include "run/places.h"
+#include "run/run.h"
+#include "run/selection.h"
+#include "run/together.h"
+#include "view/view.h"
+#include "bridge/words.h"
+#include "base/shown.h"
+#include "base/version.h"
+#include "cpython/memory/hooks.h"
+#include "cpython/object/profiler.h"
+#include "cpython/object/profiler_run.h"
+#include "cpython/object/setup.h"
+#include "cpython/tracers/tracers.h"
+
+static PyObject *module_tracers(PyObject *module, PyObject *nothing)
+{
+    PyObject *names = PyList_New(0);
+
+    (void)module, (void)nothing;
+    for (size_t i = 0; names != NULL && clp_tracers[i] != NULL; i++) {
+        PyObject *name = PyUnicode_FromString(clp_tracers[i]->name);
+        if (name == NULL || PyList_Append(names, name) != 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    PyObject *tuple = names != NULL ? PyList_AsTuple(names) : NULL;
+    Py_XDECREF(names);
+    return tuple;
+}
+
+static PyObject *module_main(PyObject *module, PyObject *arguments)
+{
+    const char *kind;
+    PyObject *words;
+
+    if (!PyArg_ParseTuple(arguments, "sO!:main", &kind, &PyList_Type, &words))
+        return NULL;
+    if (strcmp(kind, "view") == 0)
+        return clp_view_main(words);
+    PyObject *type = PyObject_GetAttrString(module, "Profiler");
+    PyObject *result = type != NULL ? clp_run_main(type, words) : NULL;
+    Py_XDECREF(type);
+    return result;
+}
+
+static PyObject *module_join(PyObject *module, PyObject *arguments)
+{
+    PyObject *type = PyObject_GetAttrString(module, "Profiler");
+    PyObject *result = type != NULL ? clp_run_join(type, arguments) : NULL;
+
+    Py_XDECREF(type);
+    return result;
+}
+
+static PyObject *module_print(PyObject *module, PyObject *text)
+{
+    const char *bytes = PyUnicode_AsUTF8(text);
+
+    (void)module;
+    if (bytes == NULL)
+        return NULL;
+    (void)clp_words_write(1, bytes, strlen(bytes));
+    Py_RETURN_NONE;
+}
+
+/* Owned bytes: what is no character of a text's own stays the byte it was made from, if it was. */
+static PyObject *encode(PyObject *text)
+{
+    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
+
+    if (bytes == NULL && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+        PyErr_Clear();
+        bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+    }
+    return bytes;
+}
+
+static PyObject *module_shown(PyObject *module, PyObject *text)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf shown;
+
+    (void)module;
+    PyObject *bytes = encode(text), *made = NULL;
+    if (bytes == NULL)
+        return NULL;
+    clp_buf_init(&shown, &mem);
+    clp_shown_add(&shown, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    Py_DECREF(bytes);
+    if (shown.failed)
+        PyErr_NoMemory();
+    else
+        made = PyUnicode_FromStringAndSize(clp_buf_text(&shown), (Py_ssize_t)shown.used);
+    clp_buf_clear(&shown);
+    return made;
+}
+
+static PyObject *module_recording(PyObject *module, PyObject *nothing)
+{
+    (void)module, (void)nothing;
+    return PyBool_FromLong(clp_profiler_any_counts());
+}
+
+static PyObject *module_checkpoint(PyObject *module, PyObject *nothing)
+{
+    (void)module, (void)nothing;
+    clp_hooks_checkpoint();
+    Py_RETURN_NONE;
+}
+
+/* ---- the module ---- */
+
+static PyMethodDef module_methods[] = {
+    {"write", clp_places_write, METH_VARARGS,
+     "write(path, content, rights)\n--\n\nPuts a whole file in the place of the one there, with these rights at most.\n"
+     "OSError, and the old one stays."},
+    {"rights", clp_places_rights, METH_VARARGS,
+     "rights(*paths)\n--\n\nThe rights that all of these files have and something made of them may have."},
+    {"own_name", clp_places_own_name, METH_VARARGS,
+     "own_name(path, rights)\n--\n\nMakes an empty file like path, with the process's number in its name, which no\n"
+     "other has: its path."},
+    {"rank", clp_places_rank, METH_NOARGS,
+     "rank()\n--\n\n'.rank3' in a process that mpirun or torchrun has started, else ''."},
+    {"identity", clp_places_identity, METH_NOARGS,
+     "identity()\n--\n\n(pid, start, machine and pid namespace) of this process, texts."},
+    {"recording", module_recording, METH_NOARGS,
+     "recording()\n--\n\nDoes any Profiler of this process count at the moment?"},
+    {"keep", clp_keep_begin, METH_VARARGS,
+     "keep(profiler, outfile, rights, command)\n--\n\n"
+     "A live file is kept beside the file from now on: (outfile, its path).\n"
+     "The outfile has another name where another process makes that one. None when it is too late: another\n"
+     "Profiler, functions or threads are known."},
+    {"keep_end", clp_keep_end, METH_O,
+     "keep_end(written)\n--\n\nIt goes away when the profile has been written."},
+    {"checkpoint", module_checkpoint, METH_NOARGS,
+     "checkpoint()\n--\n\nWith ckernprof --leaks=checkpoints: an epoch is over. Else nothing."},
+    {"tracers", module_tracers, METH_NOARGS,
+     "tracers()\n--\n\nNames of the tracers that this interpreter has, the preferred one first."},
+    {"load", clp_load_files, METH_VARARGS,
+     "load(*paths)\n--\n\nThe sum of these profiles as one dict; clineprof.load makes more of it."},
+    {"sum", clp_load_sum, METH_VARARGS,
+     "sum(*paths)\n--\n\nThe sum of these profiles as the bytes of a .lprof file."},
+    {"hottest", clp_load_hottest, METH_VARARGS,
+     "hottest(data, count)\n--\n\nThe table of the lines that took the most time of their own in a profile,\n"
+     "the content of an .lprof file."},
+    {"is_idle", clp_load_is_idle, METH_VARARGS,
+     "is_idle(data)\n--\n\nHas no line of a profile run? data: the content of an .lprof file."},
+    {"shown", module_shown, METH_O,
+     "shown(text)\n--\n\nThe text on one line, without power over a terminal."},
+    {"quoted", clp_words_quoted, METH_O,
+     "quoted(text)\n--\n\nThe text as one word of a shell's command line."},
+    {"print", module_print, METH_O,
+     "print(text)\n--\n\nTo standard output, past sys.stdout, behind what is in its buffer. A reader that\n"
+     "has gone is no error."},
+    {"sizes", clp_memory_sizes, METH_VARARGS,
+     "sizes(pid, children, kind)\n--\n\n[(pid, bytes), ..] of a process and, with children, of what\n"
+     "descends from it. kind: 'rss', 'anon', 'pss' or 'uss'. OSError when the process cannot be seen."},
+    {"main", module_main, METH_VARARGS,
+     "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
+     "viewer (kind 'view'); raises SystemExit with the exit code."},
+    {"interpreter", clp_run_interpreter, METH_VARARGS,
+     "interpreter(words, active, usual)\n--\n\nThe path of the interpreter that this command line of ckernprof wants:\n"
+     "--python's; with `active` that of the active virtual environment; else the usual one."},
+    {"together", clp_together_begin, METH_VARARGS,
+     "together(profiler, outfile, rights, own_name, family, command, is_server)\n--\n\nThis process and those that it\n"
+     "starts count together; clineprof._global.together does the rest. None where that cannot be."},
+    {"join", module_join, METH_VARARGS,
+     "join(family, outfile, folder, words, is_server)\n--\n\nThis process takes part in the run of\n"
+     "ckernprof with this command line, which began in this folder; `family` names its processes."},
+    {NULL, NULL, 0, NULL},
+};
+
+/* Takes the reference to the type; NULL is a failure that has its exception already. */
+static bool add_type(PyObject *module, const char *name, PyObject *type)
+{
+    bool done = type != NULL && PyModule_AddObjectRef(module, name, type) == 0;
+
+    Py_XDECREF(type);
+    return done;
+}
+
+/* The first Profiler runs the module `opcode`, which imports this one. It must not wait for an import then: a
+ * finalizer in the importing thread may wait for a lock that is held here. */
+static void load_opcode(void)
+{
+    Py_XDECREF(PyImport_ImportModule("_opcode"));
+    PyErr_Clear(); /* whoever needs it will tell */
+}
+
+static int module_exec(PyObject *module)
+{
+    load_opcode();
+    bool done = add_type(module, "Profiler", clp_profiler_make_type(module)) &&
+                add_type(module, "Selection", clp_selection_make_type(module)) &&
+                add_type(module, "Sampler", clp_memory_make_type(module)) &&
+                PyModule_AddStringConstant(module, "__version__", CLP_VERSION) == 0;
+
+    return done ? 0 : -1;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    {Py_mod_gil, Py_MOD_GIL_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "clineprof._core",
+    .m_doc = "The engine of clineprof, and the command lines in front of it.",
+    .m_size = 0,
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&module_def);
+}

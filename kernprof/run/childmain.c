@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* An audit hook sees the code before it runs: neither an entry of sys nor a patched function is left for
+ * the program to find. */
+#include "childmain.h"
+#include "imports.h"
+#include <string.h>
+
+/* Run by the interpreter, or by runpy, which multiprocessing uses? */
+static bool runs_script(PyObject *code)
+{
+    PyObject *globals = PyEval_GetGlobals(); /* borrowed; NULL: nothing runs yet */
+    PyObject *name =
+        globals != NULL ? PyDict_GetItemString(globals, "__name__") : NULL; /* borrowed */
+
+    if (PyUnicode_CompareWithASCIIString(((PyCodeObject *)code)->co_name, "<module>") != 0)
+        return false;
+    return globals == NULL || (name != NULL && PyUnicode_Check(name) &&
+                               PyUnicode_CompareWithASCIIString(name, "runpy") == 0);
+}
+
+/* "main" of "/home/me/main.py" */
+static bool name_of(PyObject *code, char *name, size_t room)
+{
+    const char *file = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_filename);
+    const char *slash = file != NULL ? strrchr(file, '/') : NULL;
+    const char *base = slash != NULL ? slash + 1 : file;
+    size_t bytes = base != NULL ? strlen(base) : 0;
+
+    if (bytes <= 3 || bytes - 3 >= room || strcmp(base + bytes - 3, ".py") != 0)
+        return false;
+    memcpy(name, base, bytes - 3);
+    name[bytes - 3] = 0;
+    return true;
+}
+
+/* Gives the code the constants of its copy, among them the code of its functions. */
+static void take_constants(PyCodeObject *code, PyCodeObject *copy)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
+        PyObject *mine = PyTuple_GET_ITEM(code->co_consts, i);
+        PyObject *new = PyTuple_GET_ITEM(copy->co_consts, i);
+        if (mine == new || !PyCode_Check(mine))
+            continue;
+        PyTuple_SET_ITEM(code->co_consts, i, Py_NewRef(new));
+        Py_DECREF(mine);
+    }
+}
+
+static void select_in(struct clp_chosen *chosen, PyObject *code)
+{
+    char name[256];
+
+    if (!name_of(code, name, sizeof name))
+        return;
+    PyObject *copy = clp_imports_code_within(&chosen->imports, code, name);
+    if (copy != NULL && copy != code)
+        take_constants((PyCodeObject *)code, (PyCodeObject *)copy);
+    Py_XDECREF(copy);
+}
+
+static int look(const char *event, PyObject *arguments, void *chosen)
+{
+    if (strcmp(event, "exec") != 0 || !PyTuple_Check(arguments) ||
+        PyTuple_GET_SIZE(arguments) != 1 || !PyCode_Check(PyTuple_GET_ITEM(arguments, 0)) ||
+        ((struct clp_chosen *)chosen)->imports.profiler == NULL)
+        return 0;
+    if (runs_script(PyTuple_GET_ITEM(arguments, 0)))
+        select_in(chosen, PyTuple_GET_ITEM(arguments, 0));
+    PyErr_Clear();
+    return 0;
+}
+
+bool clp_childmain_watch(struct clp_chosen *chosen)
+{
+    return chosen->imports.targets.count == 0 || PySys_AddAuditHook(look, chosen) == 0;
+}

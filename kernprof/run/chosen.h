@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What -p selects, from before the program runs until the warnings at its end. */
+#ifndef CLP_CHOSEN_H
+#define CLP_CHOSEN_H
+
+#include "cpython/windows/window.h"
+#include "imports.h"
+#include "cli/options.h"
+
+struct clp_chosen {
+    struct clp_imports imports;
+    struct clp_mem *mem;     /* borrowed */
+    struct clp_buf script;   /* the module name of a script: its file's without .py */
+    const char *program;     /* borrowed: the script or module as it was named; "" where it has no name */
+    PyObject *imported;      /* owned list of str: the targets that --prof-imports adds */
+    bool without_file;       /* the program is a text, which no target can name */
+    struct clp_chooser within; /* what within marked functions is selected, for the profiler */
+};
+
+/* Before the program runs, with sys.path as it will find it: imports the targets if that is wanted and
+ * watches modules to come. *chosen must stay where it is. What cannot be imported is one warning.
+ * False with an exception set. */
+bool clp_chosen_begin(struct clp_chosen *chosen, struct clp_mem *mem,
+                      const struct clp_run_options *options, PyObject *profiler);
+
+/* The script's code to run in the place of this one; of a text all functions are selected. A new
+ * reference, NULL with an exception set. */
+PyObject *clp_chosen_script(struct clp_chosen *chosen, PyObject *code);
+
+/* What selected the function: a target's text, or NULL. Borrowed. */
+const char *clp_chosen_by(const struct clp_chosen *chosen, const char *file, const char *name);
+
+/* A warning for each target that matched nothing, with the nearest name there is. */
+void clp_chosen_end(const struct clp_chosen *chosen);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "finish.h"
+#include "report/choice.h"
+#include "cpython/object/profiler_run.h"
+#include "calls.h"
+#include "run/processes/children.h"
+#include "chosen.h"
+#include "run/processes/family.h"
+#include "leakrun.h"
+#include "run/processes/liverun.h"
+#include "nothing.h"
+#include "cli/options.h"
+#include "output.h"
+#include "bridge/show.h"
+#include "timeline.h"
+#include "bridge/words.h"
+
+static const char me[] = CLP_RUN_NAME;
+
+#if PY_VERSION_HEX >= 0x030B0000
+#define CLP_DISPLACED_ADVICE "; --tracer probe does without it"
+#else
+#define CLP_DISPLACED_ADVICE "; from Python 3.11 on it is not needed"
+#endif
+
+static void print_report(const struct clp_run *run, const struct clp_profile *profile)
+{
+    struct clp_show show = {.name = me, .rich = run->options.show.rich, .path = run->start_path,
+                            .options = clp_report_defaults()};
+
+    clp_report_options_set(&show.options, &run->options.show);
+    show.options.footer_details = run->options.verbosity > 1;
+    show.options.footer |= show.options.footer_details;
+    show.mp = run->options.show.mp;
+    clp_memory_table_options_set(&show.table, &run->options.show);
+    (void)clp_show_report(profile, &show);
+}
+
+static void say_what_lacks(const struct clp_run *run, const struct clp_profile *profile)
+{
+    if (run->options.verbosity < 0)
+        return;
+    if (run->end.started && profile->process_count < 2) /* children may have reached more */
+        clp_chosen_end(&run->chosen);
+    clp_nothing_say(run, profile);
+    if (clp_profiler_lost(run->recording.profiler))
+        clp_words_complain(me, "memory ran out while profiling; some counts are missing");
+    if (clp_profiler_displaced(run->recording.profiler))
+        clp_words_complain(me, "another tool had sys.settrace for itself; lines that ran "
+                               "meanwhile are missing" CLP_DISPLACED_ADVICE);
+}
+
+/* Best effort: it is only told to readers. */
+static void note_command(const struct clp_run *run, struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_run_add_command(run, &text);
+    (void)clp_profile_set_text(profile, &profile->meta.command, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+static const struct clp_function *refused(const struct clp_run *run,
+                                          const struct clp_refusal *refusal)
+{
+    return &clp_profiler_functions(run->recording.profiler)->items[refusal->function];
+}
+
+static void say_refused(const struct clp_run *run, const struct clp_refusal *refusal)
+{
+    struct clp_mem mem = clp_mem_system();
+    const struct clp_function *function = refused(run, refusal);
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "%s, %s:%d, %s: %s", function->name, function->file,
+                       (int)function->first_line,
+                       refusal->taken_by != NULL ? "cannot have probes" : "is left alone",
+                       refusal->reason);
+    if (refusal->taken_by != NULL)
+        clp_buf_add_format(&text, "; tracer %s takes it", refusal->taken_by);
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+/* Is it the profile's function, whose name may have a thread's behind it? */
+static bool is_of(const struct clp_function *one, const struct clp_profile_function *other)
+{
+    size_t bytes = strlen(one->name);
+
+    return one->first_line == other->first_line && strcmp(one->file, other->file) == 0 &&
+           strncmp(one->name, other->name, bytes) == 0 &&
+           (other->name[bytes] == 0 || other->name[bytes] == ' ');
+}
+
+/* The tracer that took the function. */
+static const char *tracer_of(const struct clp_run *run, const struct clp_profile *profile,
+                             const struct clp_profile_function *function)
+{
+    for (const struct clp_refusal *refusal = clp_profiler_refusals(run->recording.profiler); refusal != NULL;
+         refusal = refusal->next) {
+        if (is_of(refused(run, refusal), function))
+            return refusal->taken_by != NULL ? refusal->taken_by : "none";
+    }
+    return profile->meta.tracer;
+}
+
+static void add_selected(struct clp_buf *text, const struct clp_run *run,
+                         const struct clp_profile *profile, uint32_t number)
+{
+    const struct clp_profile_function *function = &profile->functions[number];
+    const char *target = clp_chosen_by(&run->chosen, function->file, function->name);
+
+    clp_buf_add_format(text, "selected %s, %s:%d, by %s%s, tracer %s", function->name,
+                       function->file, (int)function->first_line, target != NULL ? "-p " : "",
+                       target != NULL ? target : "@profile", tracer_of(run, profile, function));
+}
+
+/* -vv: how the profile was made. */
+static void say_more(const struct clp_run *run, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "tracer %s, %zu function%s selected, %llu line event%s, %.3g s of %.3g s "
+                              "taken off", profile->meta.tracer, profile->function_count,
+                       clp_buf_plural(profile->function_count), (unsigned long long)profile->meta.events,
+                       clp_buf_plural(profile->meta.events),
+                       (double)profile->meta.overhead * 1e-9, (double)profile->meta.wall * 1e-9);
+    clp_words_complain(me, clp_buf_text(&text));
+    for (size_t i = 0; i < profile->function_count; i++) {
+        clp_buf_clear(&text);
+        add_selected(&text, run, profile, (uint32_t)i);
+        clp_words_complain(me, clp_buf_text(&text));
+    }
+    clp_buf_clear(&text);
+}
+
+/* -v: what of marked classes is not in the report. */
+static void say_left_out(const struct clp_run *run)
+{
+    PyObject *lines = clp_profiler_left_out(run->recording.profiler); /* borrowed */
+
+    for (Py_ssize_t i = 0; lines != NULL && i < PyList_GET_SIZE(lines); i++) {
+        const char *line = PyUnicode_AsUTF8(PyList_GET_ITEM(lines, i));
+        if (line != NULL)
+            clp_words_complain(me, line);
+        PyErr_Clear();
+    }
+}
+
+/* What no tracer took is always told. */
+static void say_all_refused(const struct clp_run *run)
+{
+    for (const struct clp_refusal *refusal = clp_profiler_refusals(run->recording.profiler); refusal != NULL;
+         refusal = refusal->next) {
+        if (run->options.verbosity > (refusal->taken_by == NULL ? -1 : 1))
+            say_refused(run, refusal);
+    }
+}
+
+/* Names compiled functions: their lines would look as if they had never run. */
+static void say_compiled(const struct clp_run *run, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    for (size_t i = 0; i < profile->function_count && run->options.verbosity >= 0; i++) {
+        const struct clp_profile_function *function = &profile->functions[i];
+        if (function->compiler == NULL)
+            continue;
+        clp_buf_clear(&text);
+        clp_buf_add_format(&text, "%s, %s:%d, was compiled by %s; calls of the compiled code are not "
+                                  "counted", function->name, function->file,
+                           (int)function->first_line, function->compiler);
+        clp_words_complain(me, clp_buf_text(&text));
+    }
+    clp_buf_clear(&text);
+}
+
+static void print_calls(const struct clp_run *run)
+{
+    PyObject *report = clp_calls_report(run->recording.profiler);
+    const char *text = report != NULL ? PyUnicode_AsUTF8(report) : NULL;
+
+    if (text != NULL)
+        clp_words_print(1, text);
+    else
+        clp_words_complain(me, "pstats cannot show the profile");
+    PyErr_Clear();
+    Py_XDECREF(report);
+}
+
+static void finish_calls(struct clp_run *run)
+{
+    PyObject *bytes = clp_calls_bytes(run->recording.profiler);
+
+    if (bytes == NULL) {
+        PyErr_Clear();
+        clp_output_say_lost("cProfile cannot give its profile; it is not written");
+        return;
+    }
+    bool empty = clp_calls_empty(run->recording.profiler) || !run->end.started;
+    if (!empty || !clp_nothing_is_kept_back(run))
+        (void)clp_output_write(run, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    Py_DECREF(bytes);
+    if (run->options.verbosity > 0 && !empty) /* pstats has no report of nothing */
+        print_calls(run);
+    if (run->options.verbosity >= 0)
+        clp_nothing_say_of_calls(run, empty);
+}
+
+/* What this process has counted, and its children. `summed`: the names of their files. */
+static void gather(struct clp_run *run, struct clp_profile *profile, struct clp_buf *summed)
+{
+    if (clp_profiler_snapshot(run->recording.profiler, profile) != CLP_OK ||
+        clp_timeline_fill(&run->timeline, run->recording.profiler, profile) != CLP_OK)
+        clp_words_complain(me, "out of memory; the profile holds only a part");
+    note_command(run, profile);
+    if (run->recording.family.token != 0 && clp_family_add(&run->recording, profile, summed) != CLP_OK)
+        clp_words_complain(me, "out of memory; the profile lacks some child processes");
+}
+
+static void say_all(struct clp_run *run, const struct clp_profile *profile)
+{
+    if (run->options.verbosity > 0 && profile->function_count != 0) { /* those that were not called, too */
+        print_report(run, profile);
+        clp_leakrun_print(&run->options, profile);
+    }
+    if (run->options.verbosity > 1)
+        say_more(run, profile);
+    say_left_out(run);
+    say_all_refused(run);
+    say_compiled(run, profile);
+    say_what_lacks(run, profile);
+    clp_leakrun_say(&run->options, run->recording.profiler);
+}
+
+static void finish_lines(struct clp_run *run)
+{
+    struct clp_profile profile;
+    struct clp_buf summed;
+
+    clp_profiler_stop(run->recording.profiler);
+    clp_liverun_stop_saves(&run->recording.live, me);
+    clp_timeline_stop(&run->timeline);
+    clp_profile_init(&profile, &run->mem);
+    clp_buf_init(&summed, &run->mem);
+    gather(run, &profile, &summed);
+    bool nothing = clp_choice_is_idle(&profile) && clp_nothing_is_kept_back(run);
+    bool done = nothing || clp_output_write_profile(run, &profile);
+    clp_family_end(&run->recording, &summed, done);
+    say_all(run, &profile);
+    clp_leakrun_gate(&run->options, &profile);
+    clp_buf_clear(&summed);
+    clp_profile_clear(&profile);
+}
+
+static PyObject *finish(PyObject *capsule, PyObject *nothing)
+{
+    struct clp_run *run = PyCapsule_GetPointer(capsule, NULL);
+
+    (void)nothing;
+    if (run != NULL && run->process != clp_identity_self())
+        clp_children_leave(&run->recording);
+    if (run == NULL || run->process != clp_identity_self())
+        Py_RETURN_NONE;
+    if (run->options.line_by_line)
+        finish_lines(run);
+    else
+        finish_calls(run);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef finish_method = {"finish", finish, METH_NOARGS, NULL};
+
+bool clp_finish_at_exit(struct clp_run *run)
+{
+    PyObject *capsule = PyCapsule_New(run, NULL, NULL);
+    PyObject *function = capsule != NULL ? PyCFunction_New(&finish_method, capsule) : NULL;
+    PyObject *module = function != NULL ? PyImport_ImportModule("atexit") : NULL;
+    PyObject *result =
+        module != NULL ? PyObject_CallMethod(module, "register", "O", function) : NULL;
+
+    Py_XDECREF(capsule);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    Py_XDECREF(result);
+    return result != NULL;
+}

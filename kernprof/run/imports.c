@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/* The import system and runpy take a module's code from its loader's get_code, which writes the cache
+ * by itself. Loaders of source files, of compiled files and of archives are wrapped; a program's own
+ * that go another way import as they always do. */
+#include "imports.h"
+#include "cpython/object/profiler_run.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- choosing ---- */
+
+struct choice {
+    const struct clp_imports *imports;
+    struct clp_targets *targets; /* theirs */
+    struct clp_candidate candidate;
+};
+
+static bool chooses(void *data, PyCodeObject *code, const char *name)
+{
+    struct choice *choice = data;
+
+    (void)code;
+    choice->candidate.name = name;
+    /* another thread may have stopped watching, and have freed the targets */
+    return choice->imports->profiler != NULL && clp_targets_select(choice->targets, &choice->candidate);
+}
+
+/* The path of a file of Python's, resolved; NULL when there is none. */
+static const char *resolve(PyObject *file, char resolved[PATH_MAX])
+{
+    PyObject *path = NULL;
+    const char *found = NULL;
+
+    if (PyUnicode_FSConverter(file, &path))
+        found = clp_targets_resolve(PyBytes_AS_STRING(path), resolved) ? resolved : NULL;
+    PyErr_Clear();
+    Py_XDECREF(path);
+    return found;
+}
+
+static char *copied(struct clp_mem *mem, const char *text)
+{
+    return text != NULL ? clp_mem_copy_text(mem, text, strlen(text)) : NULL;
+}
+
+static bool is_seen(const struct clp_imports *imports, const char *name)
+{
+    for (size_t i = 0; i < imports->seen_count; i++) {
+        if (imports->seen[i].name != NULL && strcmp(imports->seen[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Without memory the module is not remembered, and its functions' target not told. */
+static void remember(struct clp_imports *imports, PyObject *file,
+                     const struct clp_candidate *candidate)
+{
+    struct clp_mem *mem = imports->targets.mem;
+    const char *code_file = PyUnicode_AsUTF8(file);
+
+    PyErr_Clear();
+    if (code_file == NULL ||
+        (imports->seen_count == imports->seen_room &&
+         clp_mem_grow(mem, (void **)&imports->seen, &imports->seen_room,
+                      imports->seen_room * 2 + 16, sizeof *imports->seen) != CLP_OK))
+        return;
+    imports->seen[imports->seen_count++] = (struct clp_seen_module){
+        .code_file = copied(mem, code_file),
+        .file = copied(mem, candidate->file),
+        .name = copied(mem, candidate->module),
+    };
+}
+
+const struct clp_target *clp_imports_target_of(const struct clp_imports *imports, const char *file,
+                                               const char *name)
+{
+    for (size_t i = 0; i < imports->seen_count; i++) {
+        const struct clp_seen_module *seen = &imports->seen[i];
+        if (seen->code_file == NULL || seen->name == NULL || strcmp(seen->code_file, file) != 0)
+            continue;
+        const struct clp_candidate candidate = {seen->name, seen->file, name};
+        const struct clp_target *target = clp_targets_find(&imports->targets, &candidate);
+        if (target != NULL)
+            return target;
+    }
+    return NULL;
+}
+
+/* What the profiler itself runs is no part of the program, wherever it lies. */
+static bool is_own(const char *module)
+{
+    return strncmp(module, "clineprof", 9) == 0 && (module[9] == 0 || module[9] == '.');
+}
+
+/* False when nothing in the module can be chosen. `file` is where it lies, `code_file` what its code
+ * says. */
+static bool begin_choice(struct choice *choice, struct clp_imports *imports, const char *module,
+                         PyObject *file, PyObject *code_file, char resolved[PATH_MAX])
+{
+    choice->imports = imports;
+    choice->targets = &imports->targets;
+    choice->candidate = (struct clp_candidate){.module = module};
+    if (imports->targets.count == 0 || is_own(module))
+        return false;
+    choice->candidate.file = resolve(file, resolved);
+    if (clp_targets_find(choice->targets, &choice->candidate) == NULL)
+        return false;
+    remember(imports, code_file, &choice->candidate);
+    return true;
+}
+
+static PyObject *code_selected(struct clp_imports *imports, PyObject *code, const char *module,
+                               PyObject *file, PyObject *globals)
+{
+    PyObject *code_file = ((PyCodeObject *)code)->co_filename; /* borrowed */
+    char resolved[PATH_MAX];
+    struct choice choice;
+    const struct clp_chooser chooser = {chooses, &choice};
+    bool may_choose = begin_choice(&choice, imports, module, file != NULL ? file : code_file,
+                                   code_file, resolved);
+    PyObject *profiler = Py_XNewRef(imports->profiler); /* another thread may stop watching */
+
+    if (profiler == NULL)
+        return Py_NewRef(code);
+    PyObject *prepared =
+        clp_profiler_prepare(profiler, code, may_choose ? &chooser : NULL, globals);
+    Py_DECREF(profiler);
+    return prepared;
+}
+
+PyObject *clp_imports_code(struct clp_imports *imports, PyObject *code, const char *module)
+{
+    return code_selected(imports, code, module, NULL, NULL);
+}
+
+static bool chooses_within(void *data, PyCodeObject *code, const char *name)
+{
+    return strcmp(name, "<module>") != 0 && chooses(data, code, name);
+}
+
+static bool is_file_seen(const struct clp_imports *imports, PyObject *file)
+{
+    const char *text = PyUnicode_AsUTF8(file);
+
+    for (size_t i = 0; text != NULL && i < imports->seen_count; i++) {
+        if (imports->seen[i].code_file != NULL && strcmp(imports->seen[i].code_file, text) == 0)
+            return true;
+    }
+    PyErr_Clear();
+    return false;
+}
+
+PyObject *clp_imports_code_within(struct clp_imports *imports, PyObject *code, const char *module)
+{
+    PyObject *file = ((PyCodeObject *)code)->co_filename; /* borrowed */
+    bool exchanges = clp_profiler_exchanges_code(imports->profiler);
+    char resolved[PATH_MAX];
+    struct choice choice;
+    const struct clp_chooser chooser = {exchanges ? chooses_within : chooses, &choice};
+
+    if (is_file_seen(imports, file) ||
+        !begin_choice(&choice, imports, module, file, file, resolved))
+        return Py_NewRef(code);
+    return clp_profiler_prepare(imports->profiler, code, &chooser, NULL);
+}
+
+/* ---- modules to come ---- */
+
+/* Stands in the place of a loader's get_code. Not a built-in function, of whose calls cProfile and
+ * others are told. */
+struct wrapper {
+    PyObject_HEAD
+    struct clp_imports *imports; /* borrowed */
+    PyObject *get_code;          /* owned: as it was */
+};
+
+/* What tells where the module's source is, where it is no file. */
+static PyObject *globals_of(PyObject *loader, PyObject *name)
+{
+    return Py_BuildValue("{sOsO}", "__loader__", loader, "__name__", name);
+}
+
+/* The path of the module's file, which is not always what its code says: a .pyc may come from
+ * elsewhere. Owned; NULL when the loader has none. */
+static PyObject *file_of(PyObject *loader)
+{
+    PyObject *path = PyObject_GetAttrString(loader, "path");
+
+    if (path != NULL && !PyUnicode_Check(path))
+        Py_CLEAR(path);
+    PyErr_Clear();
+    return path;
+}
+
+/* Takes the code. The name is in the encoding of the command line, where it may be no UTF-8. */
+static PyObject *selected_in(struct clp_imports *imports, PyObject *code, PyObject *loader,
+                             PyObject *name)
+{
+    PyObject *module = PyUnicode_Check(name) ? PyUnicode_EncodeFSDefault(name) : NULL;
+
+    if (module == NULL) {
+        PyErr_Clear(); /* whatever the loader made of it */
+        return code;
+    }
+    PyObject *file = file_of(loader), *globals = globals_of(loader, name);
+    PyObject *result = globals != NULL ? code_selected(imports, code, PyBytes_AS_STRING(module),
+                                                       file, globals)
+                                       : NULL;
+    Py_DECREF(module);
+    Py_XDECREF(file);
+    Py_XDECREF(globals);
+    Py_DECREF(code);
+    return result;
+}
+
+/* Modules that something is added to, and ours that does it: by its taking(code, profiler), and by
+ * hand_over(profiler) where the module is loaded. */
+static const struct addition {
+    const char *module; /* its name; of one with a dot first, the end of it */
+    const char *helper;
+} additions[] = {
+    {"line_profiler.explicit_profiler", "clineprof._compat.explicit"}, /* has a `profile` of its own */
+    {".spawn", "clineprof._boot.spawning"}, /* multiprocessing's, and those of its likes */
+};
+
+#define ADDITIONS (sizeof additions / sizeof *additions)
+
+static bool is_about(const struct addition *addition, const char *name)
+{
+    size_t bytes = strlen(name), end = addition->module[0] == '.' ? strlen(addition->module) : bytes;
+
+    return bytes >= end && strcmp(name + bytes - end, addition->module) == 0;
+}
+
+/* What is added to the module, in a program that finds this profiler among the builtins; or NULL. */
+static const struct addition *addition_to(const struct clp_imports *imports, PyObject *name)
+{
+    PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+
+    PyErr_Clear();
+    if (text == NULL || builtins == NULL ||
+        PyDict_GetItemString(builtins, "profile") != imports->profiler)
+        return NULL;
+    for (size_t i = 0; i < ADDITIONS; i++) {
+        if (is_about(&additions[i], text))
+            return &additions[i];
+    }
+    return NULL;
+}
+
+/* Takes the code. What cannot be added to stays as it is. */
+static PyObject *added_to(const struct clp_imports *imports, PyObject *code, PyObject *name)
+{
+    const struct addition *addition = addition_to(imports, name);
+    PyObject *helper = addition != NULL ? PyImport_ImportModule(addition->helper) : NULL;
+    PyObject *result = NULL;
+
+    if (helper != NULL)
+        result = PyObject_CallMethod(helper, "taking", "OO", code, imports->profiler);
+    Py_XDECREF(helper);
+    if (result == NULL) {
+        PyErr_Clear();
+        return code;
+    }
+    Py_DECREF(code);
+    return result;
+}
+
+/* get_code(loader, name) */
+static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    const struct wrapper *wrapper = (const struct wrapper *)self;
+    PyObject *code = PyObject_Call(wrapper->get_code, arguments, keywords);
+
+    if (code == NULL || !PyCode_Check(code) || PyTuple_GET_SIZE(arguments) != 2 ||
+        wrapper->imports->profiler == NULL)
+        return code;
+    PyObject *name = PyTuple_GET_ITEM(arguments, 1); /* borrowed */
+    if (!wrapper->imports->selects_nothing)
+        code = selected_in(wrapper->imports, code, PyTuple_GET_ITEM(arguments, 0), name);
+    return code != NULL ? added_to(wrapper->imports, code, name) : NULL;
+}
+
+static PyObject *bind(PyObject *self, PyObject *loader, PyObject *type)
+{
+    (void)type;
+    return loader != NULL ? PyMethod_New(self, loader) : Py_NewRef(self);
+}
+
+/* Its name, its signature and all else that a program may ask of it are the function's. */
+static PyObject *get_attribute(PyObject *self, PyObject *name)
+{
+    return PyObject_GetAttr(((const struct wrapper *)self)->get_code, name);
+}
+
+static void free_wrapper(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    Py_XDECREF(((struct wrapper *)self)->get_code);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot slots[] = {
+    {Py_tp_call, call},
+    {Py_tp_descr_get, bind},
+    {Py_tp_getattro, get_attribute},
+    {Py_tp_dealloc, free_wrapper},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "clineprof._core.GetCode",
+    .basicsize = sizeof(struct wrapper),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};
+
+/* Takes get_code. */
+static PyObject *wrap(struct clp_imports *imports, PyObject *get_code)
+{
+    PyObject *type = PyType_FromSpec(&spec);
+    struct wrapper *wrapper = NULL;
+
+    if (type != NULL)
+        wrapper = PyObject_New(struct wrapper, (PyTypeObject *)type);
+    if (wrapper != NULL) {
+        wrapper->imports = imports;
+        wrapper->get_code = Py_NewRef(get_code);
+    }
+    Py_XDECREF(type);
+    Py_DECREF(get_code);
+    return (PyObject *)wrapper;
+}
+
+/* Who gives a module's code. */
+static const struct loader {
+    const char *module, *class;
+} loaders[] = {
+    {"_frozen_importlib_external", "SourceLoader"},
+    {"_frozen_importlib_external", "SourcelessFileLoader"},
+    {"zipimport", "zipimporter"},
+};
+
+#define LOADERS (sizeof loaders / sizeof *loaders)
+
+/* Owned; NULL with an exception set. */
+static PyObject *class_of(const struct loader *loader)
+{
+    PyObject *holder = PyImport_ImportModule(loader->module);
+    PyObject *class = holder != NULL ? PyObject_GetAttrString(holder, loader->class) : NULL;
+
+    Py_XDECREF(holder);
+    return class;
+}
+
+/* Puts a wrapper into the place of the class's get_code. */
+static bool wrap_class(struct clp_imports *imports, const struct loader *loader)
+{
+    PyObject *class = class_of(loader);
+    PyObject *get_code = class != NULL ? PyObject_GetAttrString(class, "get_code") : NULL;
+    PyObject *wrapper = get_code != NULL ? wrap(imports, get_code) : NULL;
+    bool done = wrapper != NULL && PyObject_SetAttrString(class, "get_code", wrapper) == 0;
+
+    Py_XDECREF(class);
+    Py_XDECREF(wrapper);
+    return done;
+}
+
+bool clp_imports_watch(struct clp_imports *imports)
+{
+    for (size_t i = 0; i < LOADERS; i++) {
+        if (!wrap_class(imports, &loaders[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The class gets its own back, unless somebody has put something else there since. */
+static void unwrap_class(const struct clp_imports *imports, const struct loader *loader)
+{
+    PyObject *class = class_of(loader);
+    PyObject *there = class != NULL ? PyObject_GetAttrString(class, "get_code") : NULL;
+
+    if (there != NULL && Py_TYPE(there)->tp_call == call &&
+        ((struct wrapper *)there)->imports == imports)
+        (void)PyObject_SetAttrString(class, "get_code", ((struct wrapper *)there)->get_code);
+    PyErr_Clear(); /* an inert wrapper does no harm */
+    Py_XDECREF(class);
+    Py_XDECREF(there);
+}
+
+/* Of a module whose name is known by its end only, its helper knows. */
+static bool can_be_loaded(const struct addition *addition)
+{
+    return addition->module[0] == '.' ||
+           PyDict_GetItemString(PyImport_GetModuleDict(), addition->module) != NULL;
+}
+
+void clp_imports_hand_over(const struct clp_imports *imports)
+{
+    for (size_t i = 0; i < ADDITIONS; i++) {
+        if (!can_be_loaded(&additions[i]))
+            continue;
+        PyObject *helper = PyImport_ImportModule(additions[i].helper), *result = NULL;
+        if (helper != NULL)
+            result = PyObject_CallMethod(helper, "hand_over", "O", imports->profiler);
+        Py_XDECREF(helper);
+        Py_XDECREF(result);
+        PyErr_Clear(); /* whatever the program has of that name */
+    }
+}
+
+void clp_imports_unwatch(struct clp_imports *imports)
+{
+    imports->profiler = NULL;
+    for (size_t i = 0; i < LOADERS; i++)
+        unwrap_class(imports, &loaders[i]);
+}
+
+void clp_imports_clear(struct clp_imports *imports)
+{
+    struct clp_mem *mem = imports->targets.mem;
+
+    for (size_t i = 0; i < imports->seen_count; i++) {
+        clp_mem_free_text(mem, imports->seen[i].code_file);
+        clp_mem_free_text(mem, imports->seen[i].file);
+        clp_mem_free_text(mem, imports->seen[i].name);
+    }
+    clp_mem_free(mem, imports->seen, imports->seen_room, sizeof *imports->seen);
+    imports->seen = NULL;
+    imports->seen_count = imports->seen_room = 0;
+    clp_targets_clear(&imports->targets);
+}
+
+/* ---- modules that are loaded ---- */
+
+static PyObject *functions_of(PyObject *module, const char *name)
+{
+    PyObject *helper = PyImport_ImportModule("clineprof._boot.targets");
+    PyObject *functions =
+        helper != NULL ? PyObject_CallMethod(helper, "functions_of", "Os", module, name) : NULL;
+
+    Py_XDECREF(helper);
+    return functions;
+}
+
+static bool select_in_loaded(struct clp_imports *imports, PyObject *module, const char *name)
+{
+    PyObject *file = PyDict_GetItemString(PyModule_GetDict(module), "__file__"); /* borrowed */
+    PyObject *functions = NULL;
+    char resolved[PATH_MAX];
+    struct choice choice;
+    const struct clp_chooser chooser = {chooses, &choice};
+    bool done = true;
+
+    Py_XINCREF(file);
+    if (file != NULL && begin_choice(&choice, imports, name, file, file, resolved)) {
+        functions = functions_of(module, name);
+        PyErr_Clear(); /* a module full of traps: that nothing in it is selected is told at the end */
+    }
+    for (Py_ssize_t i = 0; functions != NULL && done && i < PyList_GET_SIZE(functions); i++)
+        done = clp_profiler_prepare_function(imports->profiler, PyList_GET_ITEM(functions, i),
+                                             &chooser);
+    Py_XDECREF(functions);
+    Py_XDECREF(file);
+    return done;
+}
+
+bool clp_imports_select_loaded(struct clp_imports *imports)
+{
+    PyObject *modules = PyDict_Items(PyImport_GetModuleDict());
+    bool done = modules != NULL;
+
+    for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(modules); i++) {
+        PyObject *name = PyTuple_GET_ITEM(PyList_GET_ITEM(modules, i), 0);
+        PyObject *module = PyTuple_GET_ITEM(PyList_GET_ITEM(modules, i), 1);
+        const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+        if (text == NULL)
+            PyErr_Clear();
+        else if (PyModule_CheckExact(module) && strcmp(text, "__main__") != 0 &&
+                 !is_seen(imports, text))
+            done = select_in_loaded(imports, module, text);
+    }
+    Py_XDECREF(modules);
+    return done;
+}

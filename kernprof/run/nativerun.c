@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "nativerun.h"
+#include "native/door.h"
+#include "cpython/memory/native.h"
+#include "bridge/words.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char me[] = CLP_RUN_NAME;
+
+#define LIST "LD_PRELOAD"
+/* The library's path, beside that list, while the interpreter starts again: whoever sees this has
+ * done so already. */
+#define MARK "CLINEPROF_NATIVE"
+
+static bool refuse(const struct clp_buf *text)
+{
+    clp_words_complain(me, clp_buf_text(text));
+    return clp_words_exit(2) != NULL;
+}
+
+/* The library lies beside this module. */
+static void find_library(struct clp_buf *path)
+{
+    static const char here;
+    Dl_info about;
+    const char *slash = dladdr(&here, &about) != 0 ? strrchr(about.dli_fname, '/') : NULL;
+
+    clp_buf_add(path, slash != NULL ? about.dli_fname : "",
+                slash != NULL ? (size_t)(slash + 1 - about.dli_fname) : 0);
+    clp_buf_add_text(path, CLP_NATIVE_LIBRARY);
+}
+
+/* Why it cannot be preloaded; false: it can. */
+static bool is_unusable(const char *library, struct clp_buf *reason)
+{
+    if (access(library, R_OK) != 0)
+        clp_buf_add_format(reason, "--heap=native: %s: %s; build or install clineprof again",
+                           library, strerror(errno));
+    else if (strpbrk(library, ": ") != NULL)
+        clp_buf_add_format(reason, "--heap=native: '%s' cannot be preloaded, because its path has a "
+                                   "space or a colon; install clineprof elsewhere", library);
+    return reason->used != 0;
+}
+
+/* Before what the user has there, so that those allocators are behind us; but sanitizers do not
+ * start unless they are the first. */
+static bool set_preload(const char *library)
+{
+    const char *before = getenv(LIST);
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf value;
+
+    clp_buf_init(&value, &mem);
+    if (before == NULL)
+        clp_buf_add_text(&value, library);
+    else if (strstr(before, "asan") != NULL || strstr(before, "tsan") != NULL)
+        clp_buf_add_format(&value, "%s:%s", before, library);
+    else
+        clp_buf_add_format(&value, "%s:%s", library, before);
+    bool set = !value.failed && setenv(MARK, library, 1) == 0 &&
+               setenv(LIST, clp_buf_text(&value), 1) == 0;
+    clp_buf_clear(&value);
+    return set;
+}
+
+/* sys.orig_argv with the interpreter's full path in front; NULL with an exception set. */
+static char **own_words(struct clp_words *words)
+{
+    PyObject *executable = PySys_GetObject("executable"); /* borrowed */
+    PyObject *list = PySys_GetObject("orig_argv");        /* borrowed */
+    PyObject *all = list != NULL ? PySequence_List(list) : NULL;
+    bool done = all != NULL && executable != NULL && PyUnicode_Check(executable) &&
+                PyList_GET_SIZE(all) > 0 &&
+                PyList_SetItem(all, 0, Py_NewRef(executable)) == 0 && clp_words_init(words, all);
+
+    Py_XDECREF(all);
+    return done ? words->items : NULL;
+}
+
+/* Does not return unless it fails. */
+static bool start_again(const char *library, struct clp_buf *reason)
+{
+    struct clp_words words;
+    char **argv = own_words(&words);
+
+    if (argv != NULL && set_preload(library))
+        execv(argv[0], argv);
+    PyErr_Clear();
+    clp_buf_add_format(reason, "--heap=native: cannot start %s again: %s",
+                       argv != NULL ? argv[0] : "the interpreter", strerror(errno));
+    return refuse(reason);
+}
+
+static bool complain_not_loaded(struct clp_buf *reason)
+{
+    PyObject *executable = PySys_GetObject("executable"); /* borrowed */
+    const char *name = executable != NULL ? PyUnicode_AsUTF8(executable) : NULL;
+
+    PyErr_Clear();
+    clp_buf_add_format(reason, "--heap=native: %s did not load %s: it is statically linked, has "
+                               "another C library or more rights than its user; --heap works",
+                       name != NULL ? name : "the interpreter", getenv(MARK));
+    return refuse(reason);
+}
+
+/* ---- leaving no trace ---- */
+
+/* Takes the word out of a list with one of the separators beside it. False: it is all there is. */
+static bool take_word(char *list, const char *word)
+{
+    char *at = strstr(list, word);
+    size_t length = strlen(word);
+
+    if (at == NULL)
+        return true;
+    if (at[length] != 0)
+        length++;
+    else if (at != list)
+        at--, length++;
+    else
+        return false;
+    memmove(at, at + length, strlen(at + length) + 1);
+    return true;
+}
+
+/* The variable as C and Python see it; os.environ keeps its values in posix.environ. */
+static bool set_variable(PyObject *environment, const char *name, const char *value)
+{
+    PyObject *key = PyBytes_FromString(name);
+    PyObject *text = value != NULL ? PyBytes_FromString(value) : NULL;
+    bool done = key != NULL && (value == NULL || text != NULL);
+
+    if (done && value != NULL)
+        done = PyDict_SetItem(environment, key, text) == 0 && setenv(name, value, 1) == 0;
+    else if (done)
+        done = (PyDict_Contains(environment, key) != 1 || PyDict_DelItem(environment, key) == 0) &&
+               unsetenv(name) == 0;
+    Py_XDECREF(key);
+    Py_XDECREF(text);
+    return done;
+}
+
+static bool clean_in(PyObject *environment)
+{
+    const char *mark = getenv(MARK), *list = getenv(LIST);
+    size_t bytes = list != NULL ? strlen(list) + 1 : 0;
+    struct clp_mem mem = clp_mem_system();
+    char *left = mark != NULL && list != NULL ? clp_mem_copy_text(&mem, list, bytes - 1)
+                                                      : NULL;
+
+    if (left == NULL)
+        return true;
+    bool done = set_variable(environment, LIST, take_word(left, mark) ? left : NULL) &&
+                set_variable(environment, MARK, NULL);
+    clp_mem_free(&mem, left, bytes, 1);
+    return done;
+}
+
+/* The program has not begun; it and its children have the user's own variables. A script that stands
+ * before the interpreter has passed both of ours on. */
+static void clean_environment(void)
+{
+    PyObject *module = PyImport_ImportModule("posix");
+    PyObject *environment = module != NULL ? PyObject_GetAttrString(module, "environ") : NULL;
+
+    if (environment == NULL || !PyDict_Check(environment) || !clean_in(environment))
+        PyErr_Clear();
+    Py_XDECREF(module);
+    Py_XDECREF(environment);
+}
+
+/* ---- who else is there ---- */
+
+/* Another allocator than the C library's. */
+static void say_who_else(const struct clp_run_options *options)
+{
+    const char *before = clp_native_before(), *behind = clp_native_behind();
+
+    if (options->verbosity < 0)
+        return;
+    if (before != NULL)
+        clp_words_complain_format(me, "--heap=native: malloc is taken by %s before clineprof's "
+                                      "library; what C code asks of it is missing", before);
+    else if (behind != NULL)
+        clp_words_complain_format(me, "--heap=native: malloc is %s; what C code asks of it is counted",
+                                  behind);
+}
+
+static bool begin(const struct clp_run_options *options, struct clp_buf *library,
+                  struct clp_buf *reason)
+{
+    if (clp_native_use()) {
+        say_who_else(options);
+        clean_environment();
+        return true;
+    }
+    if (getenv(MARK) != NULL)
+        return complain_not_loaded(reason);
+    find_library(library);
+    return is_unusable(clp_buf_text(library), reason)
+               ? refuse(reason)
+               : start_again(clp_buf_text(library), reason);
+}
+
+bool clp_nativerun_is_again(void)
+{
+    return clp_native_is_there();
+}
+
+bool clp_nativerun_ready(const struct clp_run_options *options)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf library, reason;
+
+    if (!options->line_by_line || options->heap == NULL || strcmp(options->heap, "native") != 0)
+        return true;
+    clp_buf_init(&library, &mem);
+    clp_buf_init(&reason, &mem);
+    bool ready = begin(options, &library, &reason);
+    clp_buf_clear(&library);
+    clp_buf_clear(&reason);
+    return ready;
+}

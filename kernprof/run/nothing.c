@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "nothing.h"
+#include "report/choice.h"
+#include "cpython/object/profiler_run.h"
+#include "cli/commands.h"
+#include "run/processes/liverun.h"
+#include "run/processes/naming.h"
+#include "cli/option.h"
+#include "cli/options.h"
+#include "bridge/words.h"
+#include <unistd.h>
+
+static const char me[] = CLP_RUN_NAME;
+
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+bool clp_nothing_is_kept_back(const struct clp_run *run)
+{
+    return run->profile_out >= 0 || clp_liverun_has_place(clp_buf_text(&run->recording.outfile));
+}
+
+/* ---- why ---- */
+
+/* Something else may be meant by what is no program: a script that has another name, or what the viewer does. */
+static void add_what_is_meant(struct clp_buf *text, const char *script)
+{
+    const char *slash = strrchr(script, '/'); /* there is a /usr/bin/diff */
+    char *words[] = {NULL, (char *)(uintptr_t)(slash != NULL ? slash + 1 : script)};
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf file;
+
+    clp_buf_init(&file, &mem);
+    clp_buf_add_format(&file, "%s.py", script);
+    if (strncmp(words[1], "python", 6) == 0)
+        clp_buf_add_format(text, "; leave '%s' out, ckernprof runs the program in Python itself", words[1]);
+    else if (!is_there(script) && is_there(clp_buf_text(&file)))
+        clp_buf_add_format(text, "; did you mean %s?", clp_buf_text(&file));
+    else if (clp_command_is_any(2, words))
+        clp_buf_add_format(text, "; did you mean clineprof %s?", words[1]);
+    clp_buf_clear(&file);
+}
+
+static void add_why_not_started(struct clp_buf *text, const struct clp_run *run)
+{
+    clp_buf_add_text(text, "the program could not be started");
+    if (run->end.exception[0] != 0)
+        clp_buf_add_format(text, " (%s)", run->end.exception);
+    if (run->options.target_kind == CLP_TARGET_SCRIPT)
+        add_what_is_meant(text, run->options.target);
+}
+
+static void add_why_none_selected(struct clp_buf *text, const struct clp_run_options *options)
+{
+    bool module = options->target_kind == CLP_TARGET_MODULE;
+
+    if (options->prof_mod.count != 0) {
+        clp_buf_add_text(text, "no target of -p was reached");
+        return;
+    }
+    clp_buf_add_text(text, "no @profile was reached; put @profile above a function that the program runs, or "
+                           "select a whole file or module: -p ");
+    if (module || options->target_kind == CLP_TARGET_SCRIPT)
+        clp_words_add_quoted(text, options->target);
+    else
+        clp_buf_add_text(text, "MODULE");
+}
+
+static const struct clp_profile_function *first_idle(const struct clp_profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++)
+        if (!clp_choice_was_hit(profile, &profile->functions[i]))
+            return &profile->functions[i];
+    return NULL;
+}
+
+static void add_why_none_ran(struct clp_buf *text, const struct clp_run *run,
+                             const struct clp_profile *profile)
+{
+    const struct clp_profile_function *first = first_idle(profile);
+
+    if (clp_profiler_displaced(run->recording.profiler))
+        clp_buf_add_text(text, "another tool had sys.settrace for itself");
+    else if (run->end.refused_words)
+        clp_buf_add_text(text, "the program exited with 2, as for wrong arguments, before any selected function ran");
+    else
+        clp_buf_add_format(text, "no selected function was called, such as %s, %s:%d", first->name,
+                           clp_naming_seen_from_here(first->file), (int)first->first_line);
+}
+
+/* False: how the program ended is no reason. */
+static bool add_why_ended(struct clp_buf *text, const struct clp_run *run)
+{
+    const struct clp_program_end *end = &run->end;
+
+    if (!end->started)
+        add_why_not_started(text, run);
+    else if (end->exception[0] != 0)
+        clp_buf_add_format(text, "the program ended by %s before any selected function ran", end->exception);
+    return !end->started || end->exception[0] != 0;
+}
+
+/* ---- hints ---- */
+
+/* Forks, or what multiprocessing starts in any way. */
+static bool has_started_python(const struct clp_run *run)
+{
+    return run->recording.live.forks != 0 ||
+           PyDict_GetItemString(PyImport_GetModuleDict(), "multiprocessing.popen_fork") != NULL;
+}
+
+/* Are there child processes whose lines nobody counts? */
+static bool misses_children(const struct clp_run *run)
+{
+    return run->recording.family.token == 0 && run->end.started && has_started_python(run);
+}
+
+/* A word behind the program that is an option of ours; NULL when there is none. */
+static const char *misplaced_word(const struct clp_run_options *options)
+{
+    for (int i = 1; i < options->program_argc && strcmp(options->program_argv[i], "--") != 0; i++)
+        if (clp_option_is_spelled(clp_run_options_table(), options->program_argv[i]))
+            return options->program_argv[i];
+    return NULL;
+}
+
+static void hint_at_children(const struct clp_run *run, const struct clp_profile *profile)
+{
+    const struct clp_profile_function *idle = first_idle(profile);
+
+    if (idle != NULL && misses_children(run))
+        clp_words_complain_format(me, "%s, %s:%d, did not run in this process, and the program started others; "
+                                      "--prof-child-procs profiles them, too",
+                                  idle->name, clp_naming_seen_from_here(idle->file), (int)idle->first_line);
+}
+
+static void hint_at_profile(const struct clp_run_options *options)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_text(&text, "the program asks for 'profile', which -l (times of lines) and -b (times of functions) "
+                            "give it: ckernprof -l ");
+    clp_buf_add_text(&text, options->target_kind == CLP_TARGET_MODULE ? "-m " : "");
+    clp_words_add_quoted(&text, options->target);
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+static void hint_at_options(const struct clp_run *run)
+{
+    const struct clp_run_options *options = &run->options;
+    const char *word = run->end.refused_words ? misplaced_word(options) : NULL;
+    bool by_name = options->target_kind == CLP_TARGET_SCRIPT || options->target_kind == CLP_TARGET_MODULE;
+
+    if (run->end.lacks_profile && !options->builtin && by_name)
+        hint_at_profile(options);
+    if (word != NULL)
+        clp_words_complain_format(me, "'%s' stands behind the program and went to it; options of ckernprof stand "
+                                      "before the program", word);
+}
+
+/* ---- what is said ---- */
+
+static void start_to_say(struct clp_buf *text, const struct clp_run *run)
+{
+    clp_buf_add_text(text, "nothing was profiled");
+    if (!clp_nothing_is_kept_back(run))
+        clp_buf_add_text(text, ": ");
+    else if (run->profile_out < 0 && is_there(clp_buf_text(&run->recording.outfile)))
+        clp_buf_add_format(text, ", and '%s' stays as an earlier run wrote it: ",
+                           clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)));
+    else
+        clp_buf_add_text(text, ", and no profile is written: ");
+}
+
+/* The reason is complete: what else may be it. */
+static void end_saying(struct clp_buf *text, const struct clp_run *run)
+{
+    const char *word = misplaced_word(&run->options);
+
+    if (misses_children(run) && run->options.line_by_line)
+        clp_buf_add_text(text, "; the program started other processes, which --prof-child-procs profiles, too");
+    if (word != NULL)
+        clp_buf_add_format(text, "; '%s' stands behind the program and went to it, not to ckernprof", word);
+    clp_words_complain(me, clp_buf_text(text));
+}
+
+static void say_nothing(const struct clp_run *run, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    start_to_say(&text, run);
+    if (add_why_ended(&text, run))
+        ;
+    else if (profile == NULL)
+        clp_buf_add_text(&text, "no function marked with @profile was called, nor any within 'with profile:'; "
+                                "without -b all functions are profiled");
+    else if (profile->function_count == 0)
+        add_why_none_selected(&text, &run->options);
+    else
+        add_why_none_ran(&text, run, profile);
+    end_saying(&text, run);
+    clp_buf_clear(&text);
+}
+
+void clp_nothing_say(const struct clp_run *run, const struct clp_profile *profile)
+{
+    if (clp_choice_is_idle(profile)) {
+        say_nothing(run, profile);
+        return;
+    }
+    hint_at_children(run, profile);
+    hint_at_options(run);
+}
+
+void clp_nothing_say_of_calls(const struct clp_run *run, bool empty)
+{
+    if (empty)
+        say_nothing(run, NULL);
+    else
+        hint_at_options(run);
+}

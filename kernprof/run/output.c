@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "output.h"
+#include "os/file.h"
+#include "formats/lprof/wire.h"
+#include "run/processes/naming.h"
+#include "program_end.h"
+#include "run/processes/recording.h"
+#include "bridge/words.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+static const char me[] = CLP_RUN_NAME;
+
+#define CODE_LOST 1 /* there is no profile */
+
+/* ---- before the run ---- */
+
+/* A text has no name of its own. */
+static bool is_text(const struct clp_run_options *options)
+{
+    return options->target_kind == CLP_TARGET_CODE || options->target_kind == CLP_TARGET_STDIN;
+}
+
+static void add_name_of_program(struct clp_buf *out, const struct clp_run_options *options)
+{
+    const char *slash = strrchr(options->target, '/');
+
+    if (is_text(options))
+        clp_buf_add_format(out, "kernprof-%s", options->target_kind == CLP_TARGET_CODE ? "command" : "stdin");
+    else
+        clp_buf_add_text(out, slash != NULL ? slash + 1 : options->target);
+}
+
+/* -o - */
+static bool goes_to_output(const struct clp_run_options *options)
+{
+    return options->outfile != NULL && strcmp(options->outfile, "-") == 0;
+}
+
+/* Absolute, because the program may change its working directory. */
+static void name_outfile(struct clp_run *run)
+{
+    const char *name = goes_to_output(&run->options) ? NULL : run->options.outfile;
+    char folder[PATH_MAX];
+
+    if ((name == NULL || name[0] != '/') && getcwd(folder, sizeof folder) != NULL)
+        clp_buf_add_format(&run->recording.outfile, "%s/", folder);
+    if (name != NULL) {
+        clp_naming_add_pattern(&run->recording.outfile, name);
+        return;
+    }
+    add_name_of_program(&run->recording.outfile, &run->options);
+    clp_naming_add_rank(&run->recording.outfile);
+    clp_buf_add_text(&run->recording.outfile, run->options.line_by_line ? ".lprof" : ".prof");
+    if (is_text(&run->options)) /* one run's file is not to take the place of another's */
+        clp_naming_make_own(&run->recording.outfile);
+}
+
+/* -o -: the profile alone goes to standard output, and what the program prints to standard error. False with
+ * SystemExit set. */
+static bool take_output(struct clp_run *run)
+{
+    if (isatty(STDOUT_FILENO)) {
+        clp_words_complain(me, "'-o -' writes the profile to standard output, which is a terminal; send it to a "
+                               "file or a pipe: .. | clineprof -");
+        return clp_words_exit(2) != NULL;
+    }
+    run->profile_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, CLP_FAR_DESCRIPTOR);
+    if (run->profile_out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        const struct clp_fault fault = {.status = CLP_IO, .os_error = errno};
+        clp_words_complain_of_place(me, NULL, &fault);
+        return clp_words_exit(1) != NULL;
+    }
+    if (run->options.output_interval > 0)
+        clp_words_complain(me, "-i: standard output gets the profile once, when the program ends");
+    return true;
+}
+
+/* A mistyped name ends the run before it begins; a disk that is full or read-only does not. */
+static bool goes_elsewhere(struct clp_run *run, const struct clp_fault *fault)
+{
+    static const int errors[] = {EROFS, EACCES, EPERM, ENOSPC, EDQUOT};
+
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        run->unwritable |= fault->os_error == errors[i];
+    if (run->unwritable)
+        clp_words_complain_format(me, "cannot write '%s': %s; the temporary folder gets the profile "
+                                      "at the end, and nothing is kept until then",
+                                  clp_buf_text(&run->recording.outfile), clp_fault_text(fault));
+    return run->unwritable;
+}
+
+bool clp_output_ready(struct clp_run *run)
+{
+    struct clp_fault fault;
+
+    name_outfile(run);
+    if (goes_to_output(&run->options))
+        return take_output(run);
+    if (clp_file_probe(clp_buf_text(&run->recording.outfile), &fault) != CLP_OK &&
+        !goes_elsewhere(run, &fault)) {
+        clp_recording_complain(&run->recording, "cannot write", clp_buf_text(&run->recording.outfile), &fault);
+        return clp_words_exit(1) != NULL;
+    }
+    clp_file_clean(clp_buf_text(&run->recording.outfile));
+    run->before = clp_naming_look(clp_buf_text(&run->recording.outfile));
+    return true;
+}
+
+/* ---- what is told ---- */
+
+/* The viewer in this folder, which the program may have left behind by changing its own. */
+static void add_beside(struct clp_buf *out, const char *folder, size_t length)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf path;
+
+    clp_buf_init(&path, &mem);
+    clp_buf_add(&path, folder, length);
+    clp_buf_add_text(&path, "/clineprof");
+    clp_words_add_quoted(out, access(clp_buf_text(&path), X_OK) == 0 ? clp_buf_text(&path) : "clineprof");
+    clp_buf_clear(&path);
+}
+
+static void add_python(struct clp_buf *out, const char *module)
+{
+    const char *python = PyUnicode_AsUTF8(PySys_GetObject("executable"));
+
+    clp_words_add_quoted(out, python != NULL ? python : "python3");
+    clp_buf_add_format(out, " -m %s", module);
+}
+
+/* The command that shows the profile from where the user stands now. */
+static void add_line_viewer(const struct clp_run *run, struct clp_buf *out)
+{
+    const char *program = run->words.items[0];
+    const char *slash = strrchr(program, '/');
+    PyObject *package = PyImport_ImportModule("clineprof"); /* loaded: only looked up */
+    PyObject *paths = package != NULL ? PyObject_GetAttrString(package, "__path__") : NULL;
+    PyObject *folder = paths != NULL ? PySequence_GetItem(paths, 0) : NULL;
+    const char *text = folder != NULL ? PyUnicode_AsUTF8(folder) : NULL;
+    const char *last = text != NULL ? strrchr(text, '/') : NULL;
+    PyObject *parent =
+        last != NULL ? PyUnicode_FromStringAndSize(text, (Py_ssize_t)(last - text)) : NULL;
+    PyObject *path = PySys_GetObject("path"); /* borrowed */
+
+    if (parent != NULL && path != NULL && PySequence_Contains(path, parent) == 1)
+        add_python(out, "clineprof");
+    else if (slash != NULL)
+        add_beside(out, program, (size_t)(slash - program));
+    else
+        clp_buf_add_text(out, "clineprof");
+    PyErr_Clear();
+    Py_XDECREF(package);
+    Py_XDECREF(paths);
+    Py_XDECREF(folder);
+    Py_XDECREF(parent);
+}
+
+static void add_viewer(const struct clp_run *run, struct clp_buf *out)
+{
+    if (run->options.line_by_line) {
+        add_line_viewer(run, out);
+        clp_buf_add_text(out, " -mt");
+    } else {
+        add_python(out, "pstats");
+    }
+}
+
+static void say_written(const struct clp_run *run, const char *path)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    if (run->options.verbosity < 0)
+        return;
+    path = clp_naming_seen_from_here(path);
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "Wrote profile results to '%s'\n", path);
+    if (run->options.verbosity == 0) {
+        clp_buf_add_text(&text, "Inspect results with:\n");
+        add_viewer(run, &text);
+        clp_buf_add_text(&text, path[0] == '-' ? " ./" : " ");
+        clp_words_add_quoted(&text, path);
+        clp_buf_add_text(&text, "\n");
+    }
+    clp_words_print(1, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+/* ---- writing ---- */
+
+/* A run is not lost because its folder went away: the temporary folder takes the profile. */
+static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t count)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_fault fault;
+    struct clp_buf path;
+
+    clp_buf_init(&path, &mem);
+    bool written = clp_file_write_temporary(me, bytes, count, &path, &fault) == CLP_OK;
+    if (written) {
+        say_written(run, clp_buf_text(&path));
+    } else {
+        clp_recording_complain(&run->recording, "the profile cannot be written to the temporary folder either",
+                               CLP_FILE_TEMPORARY, &fault);
+        clp_program_end_exit_with(CODE_LOST);
+    }
+    clp_buf_clear(&path);
+    return written;
+}
+
+void clp_output_say_lost(const char *text)
+{
+    clp_words_complain(me, text);
+    clp_program_end_exit_with(CODE_LOST);
+}
+
+/* Where this process has no live file nothing keeps others from the name. */
+static void avoid_others(struct clp_run *run)
+{
+    struct clp_buf *outfile = &run->recording.outfile;
+
+    if (run->recording.live.live != NULL || !clp_naming_has_changed(&run->before, clp_buf_text(outfile)))
+        return;
+    clp_naming_make_own(outfile);
+    clp_words_complain_format(me, "another process has written a profile of the same name meanwhile; this "
+                              "run's is '%s'", clp_naming_seen_from_here(clp_buf_text(outfile)));
+}
+
+static bool write_to_place(struct clp_run *run, const char *bytes, size_t count)
+{
+    const struct clp_recording *recording = &run->recording;
+    const struct clp_file_content content = {bytes, count, recording->rights};
+    int held = recording->live.live == NULL ? clp_naming_lock(clp_buf_text(&recording->outfile), true) : -1;
+    struct clp_fault fault;
+
+    avoid_others(run);
+    bool written = clp_file_write(clp_buf_text(&recording->outfile), &content, &fault) == CLP_OK;
+    if (held >= 0)
+        close(held);
+    if (!written)
+        clp_recording_complain(recording, "cannot write the profile to", clp_buf_text(&recording->outfile), &fault);
+    return written;
+}
+
+/* -o - */
+static bool write_to_output(const struct clp_run *run, const char *bytes, size_t count)
+{
+    if (clp_file_put(run->profile_out, bytes, count))
+        return true;
+    const struct clp_fault fault = {.status = CLP_IO, .os_error = errno};
+    clp_words_complain_of_place(me, NULL, &fault);
+    return write_elsewhere(run, bytes, count);
+}
+
+bool clp_output_write(struct clp_run *run, const char *bytes, size_t count)
+{
+    if (run->profile_out >= 0)
+        return write_to_output(run, bytes, count);
+    if (run->unwritable || !write_to_place(run, bytes, count))
+        return write_elsewhere(run, bytes, count);
+    say_written(run, clp_buf_text(&run->recording.outfile));
+    return true;
+}
+
+bool clp_output_write_profile(struct clp_run *run, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf bytes;
+    bool written = false;
+
+    clp_buf_init(&bytes, &mem);
+    if (clp_wire_encode(profile, &bytes) != CLP_OK)
+        clp_output_say_lost("out of memory; the profile is not written");
+    else
+        written = clp_output_write(run, clp_buf_text(&bytes), bytes.used);
+    clp_buf_clear(&bytes);
+    return written;
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+#include "family.h"
+#include "os/file.h"
+#include "os/filelock.h"
+#include "formats/live/live_peek.h"
+#include "formats/live/live_reader.h"
+#include "os/proc.h"
+#include "formats/lprof/process_numbers.h"
+#include "formats/lprof/wire.h"
+#include "formats/lprof/wire_reader.h"
+#include "liverun.h"
+#include "naming.h"
+#include "bridge/words.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FEWEST_TO_SWEEP 16 /* files */
+#define LARGEST_SUM ((size_t)1 << 31)
+
+/* ---- whose files they are ---- */
+
+/* Users whose files count: this one and root, and those that processes of them say they have become. In a
+ * folder for all, anybody else could put a file there that looks like one of the run. */
+#define MOST_USERS 32
+
+struct users {
+    uint32_t items[MOST_USERS];
+    size_t count;
+};
+
+static bool is_user(const struct users *users, uint32_t user)
+{
+    for (size_t i = 0; i < users->count; i++)
+        if (users->items[i] == user)
+            return true;
+    return false;
+}
+
+static void add_user(struct users *users, uint32_t user)
+{
+    if (!is_user(users, user) && users->count < MOST_USERS)
+        users->items[users->count++] = user;
+}
+
+/* ---- the family's files ---- */
+
+struct search {
+    struct clp_buf folder, prefix; /* "demo.lprof.4711-9f3c2a1b5d7e." */
+    DIR *entries;
+    struct clp_buf path; /* the last that was found */
+    uint64_t pid;        /* in its name */
+    struct clp_live_header header;
+    uint32_t owner;
+};
+
+static void search_begin(struct search *search, const struct clp_recording *recording)
+{
+    struct clp_mem *mem = recording->outfile.mem;
+    const char *outfile = clp_buf_text(&recording->outfile), *slash = strrchr(outfile, '/');
+
+    clp_buf_init(&search->folder, mem);
+    clp_buf_init(&search->prefix, mem);
+    clp_buf_init(&search->path, mem);
+    clp_buf_add(&search->folder, outfile, (size_t)(slash - outfile) + 1);
+    clp_buf_add_format(&search->prefix, "%s.", slash + 1);
+    clp_run_id_add(&search->prefix, recording->family);
+    clp_buf_add_text(&search->prefix, ".");
+    search->entries = opendir(clp_buf_text(&search->folder));
+}
+
+static void search_end(struct search *search)
+{
+    if (search->entries != NULL)
+        closedir(search->entries);
+    clp_buf_clear(&search->folder);
+    clp_buf_clear(&search->prefix);
+    clp_buf_clear(&search->path);
+}
+
+/* "4712.live", "4712-2.live" */
+static bool is_child(const char *name)
+{
+    const char *end = name + strspn(name, "0123456789-");
+
+    return isdigit((unsigned char)*name) && strcmp(end, ".live") == 0;
+}
+
+/* The next file with a name of this run's; NULL when there is none. */
+static const char *search_name(struct search *search)
+{
+    const char *prefix = clp_buf_text(&search->prefix);
+    struct dirent *entry;
+
+    while (search->entries != NULL && (entry = readdir(search->entries)) != NULL) {
+        if (strncmp(entry->d_name, prefix, search->prefix.used) != 0 ||
+            !is_child(entry->d_name + search->prefix.used))
+            continue;
+        search->pid = strtoull(entry->d_name + search->prefix.used, NULL, 10);
+        clp_buf_cut(&search->path, 0);
+        clp_buf_add_format(&search->path, "%s%s", clp_buf_text(&search->folder), entry->d_name);
+        return clp_buf_text(&search->path);
+    }
+    return NULL;
+}
+
+/* The next live file of this run's. */
+static const char *search_next(struct search *search, const struct clp_recording *recording)
+{
+    const char *path;
+
+    while ((path = search_name(search)) != NULL)
+        if (clp_live_peek_at(path, &search->header, &search->owner) &&
+            search->header.run == recording->family.token)
+            return path;
+    return NULL;
+}
+
+/* A child of one that has changed its user may be found before its parent: until a round finds no more. */
+static struct users find_users(const struct clp_recording *recording)
+{
+    struct users users = {{0, geteuid()}, 2};
+    struct search search;
+    size_t before;
+
+    if (recording->live.live != NULL)
+        add_user(&users, recording->live.live->header->user);
+    do {
+        before = users.count;
+        search_begin(&search, recording);
+        while (search_next(&search, recording) != NULL)
+            if (is_user(&users, search.owner))
+                add_user(&users, search.header.user);
+        search_end(&search);
+    } while (users.count > before);
+    return users;
+}
+
+/* ---- the sum ---- */
+
+static bool has_row(const struct clp_profile *sum, const struct clp_live_header *header)
+{
+    for (size_t i = 0; i < sum->process_count; i++)
+        if (sum->processes[i].pid == header->who.pid && sum->processes[i].start == header->start)
+            return true;
+    return false;
+}
+
+static void say_running(const struct clp_recording *recording, const char *path,
+                        const struct clp_live_about *about)
+{
+    if (recording->quiet)
+        return;
+    if (about->unknown)
+        clp_words_complain_format(recording->program, "process %llu on '%s' may still run; its counts so far "
+                                  "are in the profile, all of them will be in '%s'",
+                                  (unsigned long long)about->pid, about->host, path);
+    else
+        clp_words_complain_format(recording->program, "process %llu still runs; its counts so far are in the "
+                                  "profile, all of them will be in '%s'",
+                                  (unsigned long long)about->pid, path);
+}
+
+/* Marks no line as running any more: the process has ended, or is not to be called running. */
+static void settle_lines(struct clp_profile *one)
+{
+    for (size_t i = 0; i < one->function_count; i++)
+        for (size_t j = 0; j < one->functions[i].line_count; j++)
+            one->functions[i].lines[j].running = false;
+}
+
+static void add_name(struct clp_buf *names, const char *path)
+{
+    clp_buf_add(names, path, strlen(path) + 1);
+}
+
+static clp_status merge_one(struct clp_profile *sum, struct clp_profile *one,
+                            const struct clp_live_about *about)
+{
+    if (one->meta.events == 0)
+        return CLP_OK;
+    settle_lines(one);
+    clp_status status = clp_profile_merge(sum, one);
+    return status == CLP_OK ? clp_process_numbers_add(sum, one, about->parent, about->name) : status;
+}
+
+/* Does the process still run, or may it? A server has nothing more to record. */
+static bool is_running(const struct clp_live_header *header, const char *path)
+{
+    return strcmp(header->name, CLP_RECORDING_SERVER) != 0 &&
+           clp_identity_life(&header->who, path, header->locked != 0) != CLP_LIFE_ENDED;
+}
+
+/* What several steps of adding need. `final`: those that run count, too, and what is wrong is told. */
+struct adding {
+    const struct clp_recording *recording;
+    bool final;
+    struct clp_profile *sum;
+    struct clp_buf *summed;
+    struct users users;
+};
+
+/* As when it has become a user who may not write to its file. */
+static void say_incomplete(const struct adding *adding, const struct clp_live_about *about)
+{
+    if (about->incomplete)
+        clp_words_complain_format(adding->recording->program, "process %llu could not make its file larger; later "
+                                  "functions of it are missing", (unsigned long long)about->pid);
+}
+
+static clp_status read_file(const struct adding *adding, const char *path)
+{
+    struct clp_live_about about;
+    struct clp_profile one;
+    struct clp_fault fault;
+
+    clp_profile_init(&one, adding->sum->mem);
+    clp_status status = clp_live_read(path, NULL, &one, &about, &fault);
+    if (status == CLP_OK) {
+        say_incomplete(adding, &about);
+        status = merge_one(adding->sum, &one, &about);
+        bool ended = (!about.running && !about.unknown) || strcmp(about.name, CLP_RECORDING_SERVER) == 0;
+        if (ended && status == CLP_OK) /* else the file stays, to be recovered */
+            add_name(adding->summed, path);
+        else if (!ended && one.meta.events != 0)
+            say_running(adding->recording, path, &about);
+    } else {
+        if (adding->final)
+            clp_recording_complain(adding->recording, "cannot read what a child process recorded,", path, &fault);
+        status = CLP_OK;
+    }
+    clp_profile_clear(&one);
+    return status;
+}
+
+static void say_foreign(const struct adding *adding, const char *path, uint32_t owner)
+{
+    if (adding->final)
+        clp_words_complain_format(adding->recording->program, "'%s' belongs to another user (uid %u); it is neither "
+                                  "counted nor removed", path, owner);
+}
+
+/* A process's file. */
+static clp_status add_file(const struct adding *adding, const char *path, struct clp_live_header *header,
+                           uint32_t owner)
+{
+    const struct clp_recording *recording = adding->recording;
+
+    header->name[sizeof header->name - 1] = 0;
+    header->who.boot[sizeof header->who.boot - 1] = 0;
+    if (strcmp(path, clp_buf_text(&recording->live.path)) == 0)
+        return CLP_OK;
+    if (!is_user(&adding->users, owner)) {
+        say_foreign(adding, path, owner);
+        return CLP_OK;
+    }
+    if ((!adding->final || recording->leaves_running) && is_running(header, path))
+        return CLP_OK;
+    if (!has_row(adding->sum, header))
+        return read_file(adding, path);
+    add_name(adding->summed, path);
+    return CLP_OK;
+}
+
+/* ---- the sum of those that have ended ---- */
+
+static void name_sum(const struct clp_recording *recording, struct clp_buf *name)
+{
+    clp_buf_init(name, recording->outfile.mem);
+    clp_buf_add_format(name, "%s.", clp_buf_text(&recording->outfile));
+    clp_run_id_add(name, recording->family);
+    clp_buf_add_text(name, ".ended.lprof");
+}
+
+/* Into an empty profile; where there is no sum it stays empty. */
+static clp_status read_sum(const char *path, const struct users *users, struct clp_profile *sum,
+                           struct clp_fault *fault)
+{
+    struct clp_buf bytes;
+    struct stat about;
+
+    if (lstat(path, &about) == 0 && (!S_ISREG(about.st_mode) || !is_user(users, about.st_uid))) {
+        *fault = (struct clp_fault){.status = CLP_IO, .os_error = EPERM, .reason = "it is another user's"};
+        return CLP_IO;
+    }
+    clp_buf_init(&bytes, sum->mem);
+    clp_status status = clp_file_read(path, LARGEST_SUM, &bytes, fault);
+    if (status == CLP_OK)
+        status = clp_wire_decode(clp_buf_text(&bytes), bytes.used, sum, fault);
+    else if (fault->os_error == ENOENT)
+        status = CLP_OK;
+    clp_buf_clear(&bytes);
+    return status;
+}
+
+static bool write_sum(const struct clp_recording *recording, const char *path, const struct clp_profile *sum)
+{
+    struct clp_fault fault;
+    struct clp_buf bytes;
+
+    clp_buf_init(&bytes, sum->mem);
+    bool done = clp_wire_encode(sum, &bytes) == CLP_OK &&
+                clp_file_write(path, &(struct clp_file_content){clp_buf_text(&bytes), bytes.used, recording->rights},
+                               &fault) == CLP_OK;
+    clp_buf_clear(&bytes);
+    return done;
+}
+
+static size_t count_files(const struct clp_recording *recording)
+{
+    struct search search;
+    size_t count = 0;
+
+    search_begin(&search, recording);
+    while (search_next(&search, recording) != NULL)
+        count++;
+    search_end(&search);
+    return count;
+}
+
+static clp_status add_files(const struct adding *adding)
+{
+    struct search search;
+    const char *path;
+    clp_status status = CLP_OK;
+
+    search_begin(&search, adding->recording);
+    while (status == CLP_OK && (path = search_next(&search, adding->recording)) != NULL)
+        status = add_file(adding, path, &search.header, search.owner);
+    search_end(&search);
+    return status;
+}
+
+/* Was the process killed while it made the file? */
+static bool is_begun(const char *path, uint64_t pid)
+{
+    struct stat about;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+    bool begun = file >= 0 && clp_liverun_is_begun(file) && fstat(file, &about) == 0 &&
+                 about.st_uid == geteuid() && !clp_filelock_is_held(file);
+
+    if (file >= 0)
+        close(file);
+    return begun && !clp_proc_maps(pid, path) && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+static void add_begun(const struct clp_recording *recording, struct clp_buf *summed)
+{
+    struct search search;
+    const char *path;
+
+    search_begin(&search, recording);
+    while ((path = search_name(&search)) != NULL)
+        if (is_begun(path, search.pid))
+            add_name(summed, path);
+    search_end(&search);
+}
+
+static void remove_files(const struct clp_buf *summed)
+{
+    for (size_t at = 0; at < summed->used; at += strlen(summed->bytes + at) + 1)
+        (void)unlink(summed->bytes + at);
+}
+
+static void sweep(const struct clp_recording *recording)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf name, summed;
+    struct clp_profile sum;
+    struct clp_fault fault = {.os_error = 0};
+    const struct adding adding = {recording, false, &sum, &summed, find_users(recording)};
+
+    clp_profile_init(&sum, &mem);
+    clp_buf_init(&summed, &mem);
+    name_sum(recording, &name);
+    if (read_sum(clp_buf_text(&name), &adding.users, &sum, &fault) == CLP_OK && add_files(&adding) == CLP_OK &&
+        summed.used != 0 && (sum.process_count == 0 || write_sum(recording, clp_buf_text(&name), &sum)))
+        remove_files(&summed);
+    clp_buf_clear(&name);
+    clp_buf_clear(&summed);
+    clp_profile_clear(&sum);
+}
+
+void clp_family_sweep(const struct clp_recording *recording)
+{
+    const char *outfile = clp_buf_text(&recording->outfile);
+    int held = count_files(recording) >= FEWEST_TO_SWEEP ? clp_naming_lock(outfile, false) : -1;
+
+    if (held < 0)
+        return;
+    sweep(recording);
+    close(held);
+}
+
+/* ---- the end ---- */
+
+static clp_status add_sum(const struct adding *adding)
+{
+    struct clp_fault fault = {.os_error = 0};
+    struct clp_profile ended;
+    struct clp_buf name;
+
+    name_sum(adding->recording, &name);
+    clp_profile_init(&ended, adding->sum->mem);
+    clp_status status = read_sum(clp_buf_text(&name), &adding->users, &ended, &fault);
+    if (status == CLP_OK && ended.process_count != 0) {
+        status = clp_profile_merge(adding->sum, &ended);
+        add_name(adding->summed, clp_buf_text(&name));
+    } else if (status != CLP_OK) {
+        clp_recording_complain(adding->recording, "cannot read what child processes recorded,",
+                               clp_buf_text(&name), &fault);
+        status = CLP_OK;
+    }
+    clp_profile_clear(&ended);
+    clp_buf_clear(&name);
+    return status;
+}
+
+/* The process that the run began with, if it died without writing its profile. */
+static clp_status add_first(const struct adding *adding)
+{
+    const struct clp_recording *recording = adding->recording;
+    struct clp_live_header header;
+    clp_status status = CLP_OK;
+    struct clp_buf path;
+    uint32_t owner;
+
+    clp_buf_init(&path, adding->sum->mem);
+    clp_buf_add_format(&path, "%s.live", clp_buf_text(&recording->outfile));
+    if (clp_live_peek_at(clp_buf_text(&path), &header, &owner) && header.run == recording->family.token)
+        status = add_file(adding, clp_buf_text(&path), &header, owner);
+    clp_buf_clear(&path);
+    return status;
+}
+
+clp_status clp_family_add(const struct clp_recording *recording, struct clp_profile *profile,
+                          struct clp_buf *summed)
+{
+    int held = clp_naming_lock(clp_buf_text(&recording->outfile), true);
+    const struct adding adding = {recording, true, profile, summed, find_users(recording)};
+    clp_status status = clp_process_numbers_add(profile, profile, 0, "");
+
+    if (status == CLP_OK)
+        status = add_sum(&adding);
+    if (status == CLP_OK)
+        status = add_files(&adding);
+    if (status == CLP_OK && !recording->is_first)
+        status = add_first(&adding);
+    add_begun(recording, summed);
+    if (held >= 0)
+        close(held);
+    return status;
+}
+
+void clp_family_end(struct clp_recording *recording, const struct clp_buf *summed, bool written)
+{
+    clp_liverun_end(&recording->live, recording->program, written);
+    if (written)
+        remove_files(summed);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+#include "liverun.h"
+#include "formats/live/live_reader.h"
+#include "os/filelock.h"
+#include "formats/live/live_peek.h"
+#include "os/proc.h"
+#include "base/shown.h"
+#include "cpython/object/profiler_run.h"
+#include "helpers.h"
+#include "bridge/words.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The handlers of a fork take no argument and cannot be taken back. */
+static struct clp_liverun *forked;
+
+/* ---- around a fork ---- */
+
+static void prepare_fork(void)
+{
+    if (forked == NULL || forked->process != clp_identity_self())
+        return;
+    clp_live_note_user(forked->live);
+    clp_pages_fork_prepare(forked->live->pages);
+}
+
+static void after_fork_in_parent(void)
+{
+    if (forked == NULL || forked->process != clp_identity_self())
+        return;
+    clp_pages_fork_parent(forked->live->pages);
+    forked->forks++;
+}
+
+static void after_fork_in_child(void)
+{
+    if (forked != NULL)
+        clp_pages_fork_child(forked->live->pages);
+    forked = NULL;
+}
+
+/* ---- what is there already ---- */
+
+bool clp_liverun_is_begun(int file)
+{
+    static const char nothing[sizeof ((struct clp_live_header *)NULL)->magic];
+    char magic[sizeof nothing] = {0};
+
+    return pread(file, magic, sizeof magic, 0) >= 0 && memcmp(magic, nothing, sizeof magic) == 0;
+}
+
+/* OUTFILE.PID.live, or OUTFILE.PID-2.live and so on: a name that is free. */
+static bool name_with(struct clp_buf *name, const char *prefix, uint64_t pid)
+{
+    for (int i = 1; i < 1000; i++) {
+        clp_buf_clear(name);
+        clp_buf_add_format(name, "%s.%llu", prefix, (unsigned long long)pid);
+        if (i > 1)
+            clp_buf_add_format(name, "-%d", i);
+        clp_buf_add_text(name, ".live");
+        if (access(clp_buf_text(name), F_OK) != 0 && errno == ENOENT)
+            return true;
+    }
+    return false;
+}
+
+/* Not onto another file. Where the file system cannot do that, what came meanwhile is lost. */
+static bool move(const char *path, const char *to)
+{
+    if (renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return true;
+    return errno == EINVAL && rename(path, to) == 0;
+}
+
+/* Moves the file out of the way. False when its place is not free. */
+static bool keep_earlier(const char *program, const char *outfile, const char *path, uint64_t pid)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf name;
+
+    clp_buf_init(&name, &mem);
+    bool moved = name_with(&name, outfile, pid) && move(path, clp_buf_text(&name));
+    if (moved)
+        clp_words_complain_format(
+            program, "an earlier run (process %llu) did not end and left its profile; it is kept as "
+                     "'%s', which clineprof shows",
+            (unsigned long long)pid, clp_buf_text(&name));
+    clp_buf_clear(&name);
+    return moved;
+}
+
+/* Why a live file cannot be moved out of the way. */
+struct taken {
+    bool is_ours; /* a live file, of our user: then the others are known */
+    enum clp_life life;
+    struct clp_identity who;
+};
+
+/* The file that is open is still the one at its path, and nobody else wants to move it. */
+static bool is_alone(int file, const char *path)
+{
+    struct stat opened, there;
+
+    return (clp_filelock_take(file) || errno == EINVAL || errno == ENOLCK) && fstat(file, &opened) == 0 &&
+           lstat(path, &there) == 0 && opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
+}
+
+/* A file without a header is being made by another process, or was left by a process that was killed. The lock tells
+ * which; a file without a lock is not waited for long. */
+static bool wait_for_header(int file, struct clp_live_header *header)
+{
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+
+    for (int i = 0; clp_liverun_is_begun(file) && i < (clp_filelock_is_held(file) ? 5000 : 100); i++)
+        nanosleep(&millisecond, NULL);
+    return clp_live_peek(file, header);
+}
+
+/* Moves a file away that a process has left which is gone. */
+static bool clear_file(int file, const struct clp_liverun_wish *wish, const char *path, struct taken *taken)
+{
+    struct clp_live_header header;
+    struct stat about;
+
+    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != geteuid() ||
+        !wait_for_header(file, &header))
+        return false;
+    header.who.boot[sizeof header.who.boot - 1] = header.who.host[sizeof header.who.host - 1] = 0;
+    *taken = (struct taken){true, clp_identity_life(&header.who, path, header.locked != 0), header.who};
+    return taken->life == CLP_LIFE_ENDED && is_alone(file, path) &&
+           keep_earlier(wish->program, clp_buf_text(wish->outfile), path, header.who.pid);
+}
+
+/* Is OUTFILE.live free, or has it been made so? Else *taken says who has it. */
+static bool clear_place(const struct clp_liverun_wish *wish, const char *path, struct taken *taken)
+{
+    int file = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+    bool clear = file < 0 && errno == ENOENT;
+
+    *taken = (struct taken){0};
+    if (file < 0)
+        return clear;
+    clear = clear_file(file, wish, path, taken);
+    close(file);
+    return clear;
+}
+
+/* ---- a name for the file ---- */
+
+static void say_taken(const struct clp_liverun_wish *wish, const char *path, const struct taken *taken)
+{
+    const char *outfile = clp_buf_text(wish->outfile);
+    unsigned long long pid = taken->who.pid;
+
+    if (!taken->is_ours)
+        clp_words_complain_format(wish->program, "'%s' is not a live file of your own; it is left alone, "
+                                  "and this run writes '%s'", path, outfile);
+    else if (taken->life == CLP_LIFE_UNKNOWN)
+        clp_words_complain_format(wish->program, "'%s' belongs to process %llu on '%s', which may still run; "
+                                  "it is left alone, and this run writes '%s'",
+                                  path, pid, taken->who.host, outfile);
+    else
+        clp_words_complain_format(wish->program, "process %llu is making a profile of the same name; this "
+                                  "run writes '%s'", pid, outfile);
+}
+
+static void name_live(struct clp_liverun *run, const struct clp_liverun_wish *wish)
+{
+    clp_buf_clear(&run->path);
+    clp_buf_add_format(&run->path, "%s.live", clp_buf_text(wish->outfile));
+}
+
+/* OUTFILE.FAMILY.PID.live */
+static void name_child(struct clp_liverun *run, const struct clp_liverun_wish *wish)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf prefix;
+
+    clp_buf_init(&prefix, &mem);
+    clp_buf_add_format(&prefix, "%s.", clp_buf_text(wish->outfile));
+    clp_run_id_add(&prefix, wish->family);
+    (void)name_with(&run->path, clp_buf_text(&prefix), (uint64_t)getpid());
+    clp_buf_clear(&prefix);
+}
+
+/* What the run's files are called. */
+struct names {
+    struct clp_buf plain; /* the outfile that was wished */
+    bool told;            /* that it has another name */
+};
+
+static void take_own_name(struct clp_liverun *run, const struct clp_liverun_wish *wish, struct names *names,
+                          const struct taken *taken)
+{
+    struct clp_buf live;
+
+    clp_buf_init(&live, names->plain.mem);
+    clp_buf_add_format(&live, "%s.live", clp_buf_text(&names->plain));
+    clp_naming_make_own(wish->outfile);
+    name_live(run, wish);
+    if (!names->told && !wish->own_name)
+        say_taken(wish, clp_buf_text(&live), taken);
+    names->told = true;
+    clp_buf_clear(&live);
+}
+
+/* The name without .live is ours alone as long as we have the live file. */
+static void name_first(struct clp_liverun *run, const struct clp_liverun_wish *wish, struct names *names)
+{
+    struct taken taken = {0};
+
+    clp_buf_clear(wish->outfile);
+    clp_buf_add_text(wish->outfile, clp_buf_text(&names->plain));
+    name_live(run, wish);
+    if (wish->own_name || !clear_place(wish, clp_buf_text(&run->path), &taken))
+        take_own_name(run, wish, names, &taken);
+}
+
+#define MOST_TRIES 100
+
+/* In the child of a fork whose parent has a live file? */
+static bool is_child(const struct clp_liverun *run)
+{
+    return run->process != clp_identity_self();
+}
+
+static clp_status make_named(struct clp_liverun *run, PyObject *profiler,
+                             const struct clp_liverun_wish *wish, struct clp_fault *fault)
+{
+    const struct clp_go_live place = {.path = clp_buf_text(&run->path),
+                                      .command = wish->command,
+                                      .run = wish->family.token,
+                                      .rights = wish->rights};
+
+    return is_child(run) ? clp_profiler_fork_live(profiler, place.path, (uint32_t)run->process, fault)
+                         : clp_profiler_go_live(profiler, &place, fault);
+}
+
+/* Somebody else may take a name between our look and our try. */
+static clp_status make_file(struct clp_liverun *run, PyObject *profiler,
+                            const struct clp_liverun_wish *wish, struct clp_fault *fault)
+{
+    clp_status status = CLP_IO;
+    struct names names = {.told = false};
+
+    clp_buf_init(&names.plain, wish->outfile->mem);
+    clp_buf_add_text(&names.plain, clp_buf_text(wish->outfile));
+    fault->os_error = EEXIST;
+    for (int i = 0; i < MOST_TRIES && status == CLP_IO && fault->os_error == EEXIST; i++) {
+        if (wish->is_member || is_child(run))
+            name_child(run, wish);
+        else
+            name_first(run, wish, &names);
+        status = make_named(run, profiler, wish, fault);
+    }
+    clp_buf_clear(&names.plain);
+    return status;
+}
+
+/* ---- the run ---- */
+
+bool clp_liverun_has_place(const char *outfile)
+{
+    struct stat about;
+
+    return stat(outfile, &about) != 0 || S_ISREG(about.st_mode);
+}
+
+static void begin_saves(struct clp_liverun *run, PyObject *profiler,
+                        const struct clp_liverun_wish *wish)
+{
+    run->saver = (struct clp_saver){.interval = wish->save_interval,
+                                    .live_path = clp_buf_text(&run->path),
+                                    .outfile = clp_buf_text(wish->outfile),
+                                    .rights = wish->rights,
+                                    .clock = clp_profiler_clock(profiler)};
+    if (wish->save_interval <= 0)
+        return;
+    clp_profiler_set_helper(profiler, &run->saver.pages);
+    int error = clp_saver_start(&run->saver);
+    if (error == 0)
+        clp_helpers_add(&run->saver.helper);
+    else
+        clp_words_complain_format(wish->program, "cannot save every %g s: %s",
+                                  wish->save_interval, strerror(error));
+}
+
+void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
+                       const struct clp_liverun_wish *wish)
+{
+    struct clp_fault fault = {0};
+
+    if (!clp_liverun_has_place(clp_buf_text(wish->outfile))) {
+        if (wish->save_interval > 0)
+            clp_words_complain_format(
+                wish->program, "'%s' is no file; it is not written before the program ends",
+                clp_buf_text(wish->outfile));
+        return;
+    }
+    run->process = clp_identity_self();
+    if (make_file(run, profiler, wish, &fault) != CLP_OK) {
+        clp_words_complain_format(
+            wish->program, "cannot keep '%s' while the program runs: %s; %sits profile is lost%s",
+            clp_buf_text(&run->path), clp_fault_text(&fault),
+            wish->is_member ? "" : "if it is killed, ",
+            wish->save_interval > 0 ? ", and -i saves nothing" : "");
+        return;
+    }
+    run->live = clp_profiler_live(profiler);
+    if (wish->is_member)
+        run->live->header->parent = (uint64_t)getppid();
+    forked = run;
+    /* before any helper's: handlers run in the opposite order, and those end before pages are copied */
+    (void)pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
+    begin_saves(run, profiler, wish);
+}
+
+/* Not by way of sys.stderr: what the parent's streams hold back is the parent's to write. */
+static void say_lost(const struct clp_liverun *run, const char *program,
+                     const struct clp_fault *fault)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf path;
+
+    clp_buf_init(&path, &mem);
+    clp_shown_add_text(&path, clp_buf_text(&run->path));
+    dprintf(2, "%s: process %d cannot keep its profile in '%s': %s; it is lost\n", program,
+            (int)getpid(), clp_buf_text(&path), clp_fault_text(fault));
+    clp_buf_clear(&path);
+}
+
+void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
+                      const struct clp_liverun_wish *wish)
+{
+    struct clp_fault fault = {0};
+
+    if (run->live == NULL)
+        return;
+    clp_status status = make_file(run, profiler, wish, &fault);
+    run->process = clp_identity_self();
+    run->saver.interval = 0;
+    if (status == CLP_OK) {
+        forked = run;
+        return;
+    }
+    say_lost(run, wish->program, &fault);
+    run->live = NULL;
+}
+
+void clp_liverun_stop_saves(struct clp_liverun *run, const char *program)
+{
+    if (run->live == NULL)
+        return;
+    clp_helpers_remove(&run->saver.helper);
+    if (run->saver.error != 0)
+        clp_words_complain_format(
+            program, "the profile could not be saved while the program ran: %s",
+            strerror(run->saver.error));
+}
+
+void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
+{
+    if (run->live == NULL)
+        return;
+    if (clp_live_error(run->live) != 0)
+        clp_words_complain_format(
+            program, "'%s' could not grow: %s; had the program been killed, a part of its profile "
+                     "would have been lost",
+            clp_buf_text(&run->path), strerror(clp_live_error(run->live)));
+    if (written) {
+        forked = NULL;
+        clp_pages_remove(run->live->pages, clp_buf_text(&run->path));
+        clp_pages_close(run->live->pages);
+    } else {
+        clp_words_complain_format(program, "what was recorded is in '%s', which clineprof shows",
+                                  clp_buf_text(&run->path));
+    }
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "recording.h"
+#include "os/file.h"
+#include "bridge/words.h"
+#include <unistd.h>
+
+void clp_recording_init(struct clp_recording *recording, const char *program, struct clp_mem *mem)
+{
+    *recording = (struct clp_recording){
+        .program = program, .standard_error = -1, .rights = CLP_FILE_PRIVATE};
+    clp_buf_init(&recording->outfile, mem);
+    clp_buf_init(&recording->live.path, mem);
+}
+
+void clp_recording_begin(struct clp_recording *recording, const struct clp_recording_wish *wish)
+{
+    clp_liverun_begin(&recording->live, recording->profiler,
+                      &(struct clp_liverun_wish){.program = recording->program,
+                                                 .outfile = &recording->outfile,
+                                                 .own_name = wish->own_name,
+                                                 .command = wish->command,
+                                                 .save_interval = wish->save_interval,
+                                                 .rights = recording->rights,
+                                                 .family = recording->family,
+                                                 .is_member = recording->family.token != 0 &&
+                                                              !recording->is_first});
+    if (recording->live.live == NULL)
+        return;
+    recording->live.live->keeps = recording->family.token != 0;
+    if (wish->is_server)
+        clp_live_set_name(recording->live.live, CLP_RECORDING_SERVER);
+}
+
+/* The program has ended: whoever wanted to read nothing of it is still told what went wrong. */
+void clp_recording_complain(const struct clp_recording *recording, const char *doing, const char *path,
+                            const struct clp_fault *fault)
+{
+    if (recording->standard_error >= 0)
+        (void)dup2(recording->standard_error, 2);
+    clp_words_complain_format(recording->program, "%s '%s': %s", doing, path, clp_fault_text(fault));
+}

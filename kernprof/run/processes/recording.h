@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* A process that records, for ckernprof (session.h) or for clineprof.profile (keep.c, together.c): its profiler, its
+ * files, and the run of several processes that it may take part in. */
+#ifndef CLP_RECORDING_H
+#define CLP_RECORDING_H
+
+#include "liverun.h"
+
+/* What a process is called that only forks others (multiprocessing's forkserver) and ends after them: it has
+ * nothing more to record once the others have begun. */
+#define CLP_RECORDING_SERVER "multiprocessing.forkserver"
+
+/* Lives until the process ends. */
+struct clp_recording {
+    const char *program;      /* for messages */
+    bool quiet;               /* nothing is told but what went wrong */
+    int standard_error;       /* where it went before -qqq silenced it; else -1 */
+    PyObject *profiler;       /* owned: a Profiler, or without -l a cProfile.Profile */
+    struct clp_buf outfile;   /* absolute; with -o - of the live file alone */
+    unsigned rights;          /* of the files that are made, before the umask */
+    struct clp_liverun live;
+    struct clp_run_id family; /* of all processes of the run; token 0: it is a run by itself */
+    bool is_first;            /* the run began with this process */
+    unsigned forks;           /* of this process, with a family */
+    bool leaves_running;      /* processes that still run have files of their own at their end */
+};
+
+/* Its buffers use `mem`. */
+void clp_recording_init(struct clp_recording *recording, const char *program, struct clp_mem *mem);
+
+struct clp_recording_wish {
+    const char *command;  /* the program's command line, for readers */
+    bool own_name;        /* see struct clp_liverun_wish */
+    double save_interval; /* seconds; 0: no saves while the program runs */
+    bool is_server;       /* the process is to be called CLP_RECORDING_SERVER */
+};
+
+/* clp_liverun_begin with the profiler, beside the outfile, which may get another name. */
+void clp_recording_begin(struct clp_recording *recording, const struct clp_recording_wish *wish);
+
+/* "<doing> '<path>': <why>", told even to who asked for silence. */
+void clp_recording_complain(const struct clp_recording *recording, const char *doing, const char *path,
+                            const struct clp_fault *fault);
+
+#endif

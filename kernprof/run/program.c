@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/* Follows what CPython's Modules/main.c does for `python script`, `python folder`,
+ * `python -m module`, `python -c code` and `python -`, through the public API. */
+#include "program.h"
+#include "os/file.h"
+#include "cli/first_path.h"
+#include "program_sys.h"
+#include <errno.h>
+#include <unistd.h>
+
+#define NO_SUCH_FILE 2 /* python's exit code */
+
+/* ---- running ---- */
+
+static bool begin(struct clp_program_hook hook)
+{
+    return hook.begin == NULL || hook.begin(hook.data);
+}
+
+/* Owned dict of __main__. */
+static PyObject *main_names(void)
+{
+    PyObject *main = PyImport_AddModule("__main__"); /* borrowed */
+
+    return main != NULL ? Py_XNewRef(PyModule_GetDict(main)) : NULL;
+}
+
+/* runpy gives __main__ a specification when it has the module's code, and then runs that. */
+static bool has_specification(PyObject *names)
+{
+    PyObject *specification = names != NULL ? PyDict_GetItemString(names, "__spec__") : NULL; /* borrowed */
+
+    return specification != NULL && specification != Py_None;
+}
+
+static PyObject *run_module(const char *name, bool change_argv, struct clp_program_hook hook,
+                            struct clp_program_end *end)
+{
+    PyObject *names = main_names();
+    PyObject *runpy = PyImport_ImportModule("runpy");
+    PyObject *run = runpy != NULL ? PyObject_GetAttrString(runpy, "_run_module_as_main") : NULL;
+    PyObject *result = NULL;
+
+    if (run != NULL && begin(hook))
+        result = PyObject_CallFunction(run, "si", name, change_argv ? 1 : 0);
+    end->started = has_specification(names);
+
+    Py_XDECREF(names);
+    Py_XDECREF(runpy);
+    Py_XDECREF(run);
+    return result;
+}
+
+static bool set_main_file(PyObject *names, PyObject *file)
+{
+    PyObject *importlib = PyImport_ImportModule("_frozen_importlib_external");
+    PyObject *loader = importlib != NULL ? PyObject_CallMethod(importlib, "SourceFileLoader", "sO",
+                                                               "__main__", file)
+                                         : NULL;
+    bool done = loader != NULL && PyDict_SetItemString(names, "__file__", file) == 0 &&
+#if PY_VERSION_HEX < 0x030F0000
+                PyDict_SetItemString(names, "__cached__", Py_None) == 0 &&
+#endif
+                PyDict_SetItemString(names, "__loader__", loader) == 0;
+
+    Py_XDECREF(importlib);
+    Py_XDECREF(loader);
+    return done;
+}
+
+/* The parser finds what it says of a broken file in the file itself (the line, a bad encoding): it
+ * is asked again, in the way python asks it. */
+static PyObject *fail_from_file(const char *script, PyObject *names)
+{
+    FILE *file = fopen(script, "rbe");
+    PyObject *name = clp_program_name_of(script);
+    PyObject *bytes = name != NULL ? PyUnicode_EncodeFSDefault(name) : NULL;
+    PyObject *result = NULL;
+
+    if (file != NULL && bytes != NULL) {
+        PyErr_Clear();
+        result = PyRun_FileExFlags(file, PyBytes_AS_STRING(bytes), Py_file_input, names, names, 0,
+                                   NULL);
+    }
+    if (file != NULL)
+        fclose(file);
+    Py_XDECREF(name);
+    Py_XDECREF(bytes);
+    return result;
+}
+
+/* Takes the code: were it held while its copy runs, all code within it would seem shared. */
+static PyObject *run_code(PyObject *code, PyObject *names, struct clp_program_hook hook,
+                          struct clp_program_end *end)
+{
+    PyObject *prepared = hook.prepare != NULL ? hook.prepare(hook.data, code) : Py_NewRef(code);
+    PyObject *result = NULL;
+
+    Py_DECREF(code);
+    if (prepared != NULL && begin(hook)) {
+        end->started = true;
+        result = PyEval_EvalCode(prepared, names, names);
+    }
+
+    Py_XDECREF(prepared);
+    return result;
+}
+
+static bool tell_text(struct clp_program_hook hook, PyObject *file, const struct clp_buf *source)
+{
+    return hook.know == NULL || hook.know(hook.data, file, clp_buf_text(source), source->used);
+}
+
+/* Takes names. */
+static PyObject *run_source(const char *script, PyObject *file, const struct clp_buf *source,
+                            PyObject *names, struct clp_program_hook hook,
+                            struct clp_program_end *end)
+{
+    PyObject *code = NULL, *result = NULL;
+
+    if (names != NULL && set_main_file(names, file) && tell_text(hook, file, source)) {
+        if (memchr(clp_buf_text(source), 0, source->used) == NULL)
+            code = Py_CompileStringObject(clp_buf_text(source), file, Py_file_input, NULL, -1);
+        result = code != NULL ? run_code(code, names, hook, end) : fail_from_file(script, names);
+        end->started |= result != NULL; /* 3.10 runs a file up to its first zero byte */
+    }
+    Py_XDECREF(names);
+    return result;
+}
+
+static void complain_missing(PyObject *file, int error)
+{
+    PyObject *python = PySys_GetObject("executable"); /* borrowed */
+
+    PySys_FormatStderr("%S: can't open file %R: [Errno %d] %s\n", python, file, error,
+                       strerror(error));
+}
+
+/* Takes names. NULL with an exception set, or without one when the file could not be read: end->code is 2. */
+static PyObject *run_script(const char *script, PyObject *names, struct clp_program_hook hook,
+                            struct clp_program_end *end)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf source;
+    struct clp_fault fault;
+    PyObject *file = clp_program_name_of(script), *result = NULL;
+
+    clp_buf_init(&source, &mem);
+    if (file == NULL) {
+        PyErr_Clear();
+        end->code = NO_SUCH_FILE;
+    } else if (clp_file_read(script, SIZE_MAX, &source, &fault) != CLP_OK) {
+        complain_missing(file, fault.os_error);
+        end->code = NO_SUCH_FILE;
+    } else {
+        result = run_source(script, file, &source, Py_XNewRef(names), hook, end);
+    }
+    Py_XDECREF(file);
+    Py_XDECREF(names);
+    clp_buf_clear(&source);
+    return result;
+}
+
+/* ---- programs without a file ---- */
+
+/* All of standard input, as python reads a program from a pipe before it runs any of it. */
+static bool read_stdin(struct clp_buf *source)
+{
+    char block[1 << 16];
+    ssize_t count;
+
+    while ((count = read(0, block, sizeof block)) != 0) {
+        if (count > 0)
+            clp_buf_add(source, block, (size_t)count);
+        else if (errno != EINTR)
+            break;
+        if (PyErr_CheckSignals() != 0)
+            return false;
+    }
+    if (!source->failed && memchr(clp_buf_text(source), 0, source->used) == NULL)
+        return true;
+    PyErr_SetString(PyExc_SyntaxError, "source code cannot contain null bytes");
+    return false;
+}
+
+/* What only such a program's __main__ has: a name for a file, and the loader of built-in modules. */
+static bool set_stdin_file(PyObject *names, PyObject *file)
+{
+    return PyDict_SetItemString(names, "__file__", file) == 0
+#if PY_VERSION_HEX < 0x030F0000
+           && PyDict_SetItemString(names, "__cached__", Py_None) == 0
+#endif
+        ;
+}
+
+static PyObject *run_stdin(struct clp_program_hook hook, struct clp_program_end *end)
+{
+    struct clp_mem mem = clp_mem_system();
+    PyObject *names = main_names(), *file = PyUnicode_FromString("<stdin>");
+    PyObject *code = NULL, *result = NULL;
+    struct clp_buf source;
+
+    clp_buf_init(&source, &mem);
+    if (names != NULL && file != NULL && read_stdin(&source) && set_stdin_file(names, file) &&
+        tell_text(hook, file, &source))
+        code = Py_CompileStringObject(clp_buf_text(&source), file, Py_file_input, NULL, -1);
+    clp_buf_clear(&source);
+    if (code != NULL)
+        result = run_code(code, names, hook, end);
+    Py_XDECREF(names);
+    Py_XDECREF(file);
+    return result;
+}
+
+/* Since 3.13 python keeps the text of -c for tracebacks: by the file's name at first, by the code since some 3.13.x.
+ * A run does not end for want of it. */
+static bool keep_for_tracebacks(PyObject *code, PyObject *file, PyObject *text)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *linecache = PyImport_ImportModule("linecache"), *result = NULL;
+
+    if (linecache != NULL) {
+        PyObject *key = PyObject_HasAttrString(linecache, "_interactive_cache") ? code : file;
+        result = PyObject_CallMethod(linecache, "_register_code", "OOO", key, text, file);
+    }
+    Py_XDECREF(linecache);
+    Py_XDECREF(result);
+    if (result == NULL && PyErr_ExceptionMatches(PyExc_Exception))
+        PyErr_Clear();
+    return !PyErr_Occurred();
+#else
+    (void)code, (void)file, (void)text;
+    return true;
+#endif
+}
+
+/* Since 3.14 python takes common indentation off. */
+static PyObject *text_of_command(const char *command)
+{
+    PyObject *text = PyUnicode_DecodeFSDefault(command);
+#if PY_VERSION_HEX >= 0x030E0000
+    if (text != NULL && strchr(" \t\n", command[0]) != NULL) {
+        PyObject *textwrap = PyImport_ImportModule("textwrap"), *indented = text;
+        text = textwrap != NULL ? PyObject_CallMethod(textwrap, "dedent", "O", indented) : NULL;
+        Py_DECREF(indented);
+        Py_XDECREF(textwrap);
+    }
+#endif
+    return text;
+}
+
+static PyObject *compile_command(PyObject *text, PyObject *file, struct clp_program_hook hook)
+{
+    PyCompilerFlags flags = {.cf_flags = PyCF_IGNORE_COOKIE,
+                             .cf_feature_version = PY_MINOR_VERSION};
+    Py_ssize_t bytes;
+    const char *source = PyUnicode_AsUTF8AndSize(text, &bytes);
+
+    if (source == NULL || (hook.know != NULL && !hook.know(hook.data, file, source, (size_t)bytes)))
+        return NULL;
+    PyObject *code = Py_CompileStringObject(source, file, Py_file_input, &flags, -1);
+    if (code != NULL && !keep_for_tracebacks(code, file, text))
+        Py_CLEAR(code);
+    return code;
+}
+
+static PyObject *run_command(const char *command, struct clp_program_hook hook,
+                             struct clp_program_end *end)
+{
+    PyObject *names = main_names(), *file = PyUnicode_FromString("<string>");
+    PyObject *text = text_of_command(command), *code = NULL, *result = NULL;
+
+    if (names != NULL && file != NULL && text != NULL)
+        code = compile_command(text, file, hook);
+    if (code != NULL)
+        result = run_code(code, names, hook, end);
+    Py_XDECREF(names);
+    Py_XDECREF(file);
+    Py_XDECREF(text);
+    return result;
+}
+
+/* ---- how it ends ---- */
+
+static void show_exception(struct clp_program_hook hook)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    if (hook.pause != NULL)
+        hook.pause(hook.data);
+    PyErr_Restore(type, value, trace);
+    PyErr_Print();
+    if (hook.pause != NULL && !begin(hook))
+        PyErr_Clear();
+}
+
+static int outcome_of_exception(struct clp_program_hook hook, struct clp_program_end *end)
+{
+    clp_program_end_describe(end);
+    if (PyErr_ExceptionMatches(PyExc_SystemExit))
+        return -1;
+    bool interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+    show_exception(hook);
+    if (!interrupted)
+        return 1;
+    clp_program_end_tell_interrupted();
+    return 130;
+}
+
+/* The start-up code was off the stack when tools, or a fallback tracer, set events for all code; the
+ * interpreter must hear of it, for it looks up the events of whatever is left by an exception. */
+static void tell_monitoring(void)
+{
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed; NULL before 3.12 */
+    PyObject *type, *value, *trace;
+
+    if (monitoring == NULL)
+        return;
+    PyErr_Fetch(&type, &value, &trace);
+    Py_XDECREF(PyObject_CallMethod(monitoring, "restart_events", NULL));
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+}
+
+static PyObject *run_target(const struct clp_run_options *options, struct clp_program_hook hook,
+                            struct clp_program_end *end)
+{
+    switch (options->target_kind) {
+    case CLP_TARGET_MODULE:
+        return run_module(options->target, true, hook, end);
+    case CLP_TARGET_CODE:
+        return run_command(options->target, hook, end);
+    case CLP_TARGET_STDIN:
+        return run_stdin(hook, end);
+    default:
+        return clp_program_is_importable(options->target)
+                   ? run_module("__main__", false, hook, end)
+                   : run_script(options->target, main_names(), hook, end);
+    }
+}
+
+/* A namespace like __main__'s that is no module. */
+static PyObject *names_of_setup(void)
+{
+    PyObject *names = PyDict_New(), *name = PyUnicode_FromString("__main__");
+
+    if (names == NULL || name == NULL || PyDict_SetItemString(names, "__name__", name) != 0 ||
+        PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) != 0)
+        Py_CLEAR(names);
+    Py_XDECREF(name);
+    return names;
+}
+
+/* Puts the setup's folder behind the program's, unless the setup has put another first itself. */
+static bool move_behind(PyObject *path, PyObject *folder)
+{
+    PyObject *first = PyList_GET_SIZE(path) != 0 ? PyList_GET_ITEM(path, 0) : NULL; /* borrowed */
+
+    if (first == NULL || PyObject_RichCompareBool(first, folder, Py_EQ) != 1)
+        return !PyErr_Occurred();
+    return PySequence_DelItem(path, 0) == 0 && PyList_Insert(path, 1, folder) == 0;
+}
+
+static PyObject *run_setup(const struct clp_run_options *options, struct clp_program_hook none,
+                           struct clp_program_end *end)
+{
+    PyObject *path = PySys_GetObject("path"); /* borrowed */
+    PyObject *folder = clp_program_folder_of(options->setup), *result = NULL;
+
+    if (folder != NULL && clp_first_path_set(folder))
+        result = run_script(options->setup, names_of_setup(), none, end);
+    if (result != NULL && path != NULL && PyList_Check(path) && clp_first_path_is_used() &&
+        !move_behind(path, folder))
+        Py_CLEAR(result);
+    Py_XDECREF(folder);
+    return result;
+}
+
+/* Runs one of the two at the bottom of the stack. */
+static struct clp_program_end run_alone(const struct clp_run_options *options, struct clp_program_hook hook,
+                                        PyObject *(*run)(const struct clp_run_options *, struct clp_program_hook,
+                                                         struct clp_program_end *))
+{
+    PyThreadState *state = PyThreadState_Get();
+    struct clp_hidden_frames hidden = clp_compat_hide_frames(state);
+    struct clp_program_end end = {0};
+    PyObject *result = run(options, hook, &end);
+
+    if (result == NULL && end.code == 0)
+        end.code = outcome_of_exception(hook, &end);
+    Py_XDECREF(result);
+    clp_compat_show_frames(state, hidden);
+    tell_monitoring();
+    return end;
+}
+
+int clp_program_set_up(const struct clp_run_options *options)
+{
+    return options->setup != NULL ? run_alone(options, (struct clp_program_hook){0}, run_setup).code : 0;
+}
+
+struct clp_program_end clp_program_run(const struct clp_run_options *options, struct clp_program_hook hook)
+{
+    return run_alone(options, hook, run_target);
+}

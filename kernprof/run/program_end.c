@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "program_end.h"
+#include "cpython/compat/compat.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Takes wanted. Is the exception one of this very class, and its attribute this text or number? A program's own class
+ * may do anything when it is asked. */
+static bool says(PyObject *exception, PyObject *class, const char *name, PyObject *wanted)
+{
+    PyObject *value = (PyObject *)Py_TYPE(exception) == class ? PyObject_GetAttrString(exception, name) : NULL;
+    bool plain = value != NULL && (PyUnicode_CheckExact(value) || PyLong_CheckExact(value));
+    bool same = plain && wanted != NULL && PyObject_RichCompareBool(value, wanted, Py_EQ) == 1;
+
+    PyErr_Clear();
+    Py_XDECREF(value);
+    Py_XDECREF(wanted);
+    return same;
+}
+
+void clp_program_end_describe(struct clp_program_end *end)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    end->refused_words = says(value, PyExc_SystemExit, "code", PyLong_FromLong(2));
+    end->lacks_profile = says(value, PyExc_NameError, "name", PyUnicode_FromString("profile"));
+    if (!PyErr_GivenExceptionMatches(type, PyExc_SystemExit) && PyType_Check(type))
+        (void)snprintf(end->exception, sizeof end->exception, "%s", ((PyTypeObject *)type)->tp_name);
+    PyErr_Restore(type, value, trace);
+}
+
+/* The interpreter learns of an interruption by running a line of code that is interrupted. */
+void clp_program_end_tell_interrupted(void)
+{
+    PyObject *names = PyDict_New();
+    PyObject *result = NULL;
+
+    if (names != NULL && PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) == 0)
+        result = PyRun_String("raise KeyboardInterrupt", Py_file_input, names, names);
+    Py_XDECREF(result);
+    Py_XDECREF(names);
+    PyErr_Clear();
+}
+
+/* By now everything is written but what C streams hold. */
+static void exit_if_well(int code, void *ours)
+{
+    if (code != 0)
+        return;
+    (void)fflush(NULL);
+    _exit((int)(intptr_t)ours);
+}
+
+void clp_program_end_exit_with(int code)
+{
+    (void)on_exit(exit_if_well, (void *)(intptr_t)code);
+}

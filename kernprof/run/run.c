@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT */
+/* ckernprof in the interpreter: options, a profiler, the program. What comes at the end of it stands
+ * in finish.c. */
+#include "run.h"
+#include "os/file.h"
+#include "cpython/object/profiler_run.h"
+#include "calls.h"
+#include "childmain.h"
+#include "run/processes/children.h"
+#include "chosen.h"
+#include "cli/config.h"
+#include "finish.h"
+#include "cli/first_path.h"
+#include "imports.h"
+#include "cli/interpreter.h"
+#include "leakrun.h"
+#include "mmem.h"
+#include "run/processes/naming.h"
+#include "nativerun.h"
+#include "cli/option.h"
+#include "cli/options.h"
+#include "output.h"
+#include "program.h"
+#include "program_sys.h"
+#include "run/processes/recording.h"
+#include "session.h"
+#include "timeline.h"
+#include "bridge/words.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char me[] = CLP_RUN_NAME;
+
+/* kernprof finds scripts on PATH too. */
+static void find_script(struct clp_run *run)
+{
+    struct clp_run_options *options = &run->options;
+    const char *path = getenv("PATH");
+    struct stat info;
+
+    if (options->target_kind != CLP_TARGET_SCRIPT || strchr(options->target, '/') != NULL ||
+        stat(options->target, &info) == 0)
+        return;
+    while (path != NULL && *path != 0) {
+        size_t length = strcspn(path, ":");
+        clp_buf_clear(&run->found_script);
+        clp_buf_add_format(&run->found_script, "%.*s/%s", (int)length, path, options->target);
+        if (length != 0 && stat(clp_buf_text(&run->found_script), &info) == 0 &&
+            S_ISREG(info.st_mode)) {
+            options->target = clp_buf_text(&run->found_script);
+            options->program_argv[0] = run->found_script.bytes;
+            return;
+        }
+        path += length + (path[length] == ':');
+    }
+}
+
+static PyObject *print_and_exit(struct clp_run *run, void (*print)(const char *, struct clp_buf *))
+{
+    struct clp_buf text;
+
+    clp_buf_init(&text, &run->mem);
+    print(me, &text);
+    clp_words_print(1, clp_buf_text(&text));
+    clp_buf_clear(&text);
+    return clp_words_exit(0);
+}
+
+static PyObject *complain_and_exit(const char *text, int code)
+{
+    clp_words_complain(me, text);
+    return clp_words_exit(code);
+}
+
+/* Turns the Python exception that is set into one line and an exit. */
+static PyObject *complain_of_exception(int code)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
+    clp_words_complain(me, text != NULL ? PyUnicode_AsUTF8(text) : "cannot start");
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    Py_XDECREF(text);
+    PyErr_Clear();
+    return clp_words_exit(code);
+}
+
+/* Of a block it is known which line made it, and not in which thread. */
+static void begin_threads(const struct clp_run *run)
+{
+    const struct clp_run_options *options = &run->options;
+
+    if (!options->line_by_line || !options->threads)
+        return;
+    clp_profiler_name_threads(run->recording.profiler);
+    if (options->verbosity >= 0 && (options->heap != NULL || clp_leakrun_wanted(options)))
+        clp_words_complain(me, "--threads: what --heap and --leaks find is told of all threads "
+                               "together, in tables without a thread's name");
+}
+
+/* The profiler, not yet among the builtins: the set-up is not profiled. */
+static bool start_profiler(struct clp_run *run, PyObject *profiler_type)
+{
+    const struct clp_run_options *options = &run->options;
+    struct clp_recording *recording = &run->recording;
+
+    recording->quiet = options->verbosity < 0;
+    recording->profiler =
+        options->line_by_line ? clp_leakrun_profiler(profiler_type, options) : clp_calls_new();
+    return recording->profiler != NULL && (!options->line_by_line || options->verbosity < 1 ||
+                                           clp_profiler_note_left_out(recording->profiler));
+}
+
+static void begin_live(struct clp_run *run, bool is_server)
+{
+    struct clp_buf command;
+
+    clp_profiler_note_destination(run->recording.profiler, clp_buf_text(&run->recording.outfile));
+    clp_buf_init(&command, &run->mem);
+    clp_run_add_command(run, &command);
+    clp_recording_begin(&run->recording,
+                        &(struct clp_recording_wish){
+                            .command = clp_buf_text(&command),
+                            .save_interval = run->profile_out < 0 ? run->options.output_interval : 0,
+                            .is_server = is_server,
+                        });
+    clp_buf_clear(&command);
+}
+
+/* What is watched beside the lines. */
+static void begin_watch(struct clp_run *run)
+{
+    const struct clp_run_options *options = &run->options;
+
+    if (options->timeline > 0)
+        clp_timeline_begin(&run->timeline, run->recording.profiler, &run->watch,
+                           &(struct clp_timeline_wish){.program = me,
+                                                       .interval = options->timeline,
+                                                       .children = options->include_children});
+    if (options->pdb_mmem > 0)
+        clp_mmem_set(&run->watch, options->pdb_mmem);
+    if (run->watch.look != NULL || run->watch.stop != NULL)
+        clp_profiler_set_watch(run->recording.profiler, &run->watch);
+}
+
+static bool install_profiler(const struct clp_run *run)
+{
+    PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
+
+    return !run->options.builtin ||
+           (builtins != NULL &&
+            PyDict_SetItemString(builtins, "profile", run->recording.profiler) == 0);
+}
+
+/* Of a function profile no lines are selected; but line_profiler's own `profile` is the launcher's then,
+ * too, and children that are spawned have a `profile`. */
+static bool begin_choice(struct clp_run *run)
+{
+    struct clp_imports *imports = &run->chosen.imports;
+
+    if (run->options.line_by_line)
+        return clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->recording.profiler);
+    if (!run->options.builtin)
+        return true;
+    *imports = (struct clp_imports){.profiler = run->recording.profiler, .selects_nothing = true};
+    if (!clp_imports_watch(imports))
+        return false;
+    clp_imports_hand_over(imports);
+    return true;
+}
+
+/* -qq and -qqq, for the processes that the program starts too. */
+static void silence(struct clp_run *run)
+{
+    int nothing = run->options.verbosity < -1 ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+
+    if (nothing < 0)
+        return;
+    (void)dup2(nothing, 1);
+    if (run->options.verbosity < -2) {
+        run->recording.standard_error = fcntl(2, F_DUPFD_CLOEXEC, CLP_FAR_DESCRIPTOR);
+        (void)dup2(nothing, 2);
+    }
+    close(nothing);
+}
+
+static void say_left_out(const struct clp_run *run)
+{
+    const struct clp_run_options *options = &run->options;
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s%s%s%s%s%s%s",
+                       options->prof_mod.count != 0 ? " -p" : "",
+                       options->include.count != 0 ? " --include" : "",
+                       options->exclude.count != 0 ? " --exclude" : "",
+                       options->output_interval != 0 ? " -i" : "",
+                       options->threads ? " --threads" : "",
+                       options->timeline != 0 ? " --timeline" : "",
+                       options->pdb_mmem != 0 ? " --pdb-mmem" : "",
+                       options->heap != NULL ? " --heap" : "",
+                       clp_leakrun_wanted(options) ? " --leaks" : "",
+                       options->child_processes ? " --prof-child-procs" : "");
+    if (clp_buf_text(&text)[text.used - 1] != ':' && options->verbosity >= 0)
+        clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+/* A profile holds the source. */
+static unsigned rights_of(const struct clp_run_options *options)
+{
+    return clp_file_rights(options->target_kind == CLP_TARGET_SCRIPT ? options->target : NULL);
+}
+
+static bool has_ending(const char *name, const char *ending)
+{
+    size_t bytes = strlen(name), more = strlen(ending);
+
+    return bytes > more && strcmp(name + bytes - more, ending) == 0;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+/* A profile in the place of the program? True when it was refused, with SystemExit set. */
+static bool refuse_profile(const struct clp_run_options *options)
+{
+    const char *name = options->target;
+
+    if (options->target_kind != CLP_TARGET_SCRIPT || !is_file(name))
+        return false;
+    if (has_ending(name, ".lprof") || has_ending(name, ".lprof.live"))
+        clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: clineprof %s, or: "
+                                      "python3 -m clineprof %s", name, me, name, name);
+    else if (has_ending(name, ".prof"))
+        clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: python3 -m pstats %s",
+                                  name, me, name);
+    else
+        return false;
+    (void)clp_words_exit(2);
+    return true;
+}
+
+/* The script may have been taken for the value of the option before it. Sets SystemExit; false. */
+static bool complain_of_no_program(const struct clp_run *run)
+{
+    const char *last = run->words.items[run->words.count - 1];
+
+    if (run->words.count > 2 && has_ending(last, ".py") && is_file(last))
+        clp_words_complain_format(me, "no program to run: '%s' is the value of the option before it; name the "
+                                      "program behind that, too: .. %s %s", last, last, last);
+    else
+        clp_words_complain(me, "no program to run, as in ckernprof -l -v script.py; see ckernprof --help");
+    return clp_words_exit(2) != NULL;
+}
+
+/* A program in the place of the profile? True when it was refused, with SystemExit set. */
+static bool refuse_outfile(const struct clp_run_options *options)
+{
+    const char *name = options->outfile;
+
+    if (name == NULL || !has_ending(name, ".py") || !is_file(name))
+        return false;
+    clp_words_complain_format(me, "'%s' is a program, and -o would write the profile over it", name);
+    (void)clp_words_exit(2);
+    return true;
+}
+
+/* False with SystemExit set when there is nothing to run. */
+static bool ready_to_run(struct clp_run *run)
+{
+    if (run->options.target_kind == CLP_TARGET_NONE)
+        return complain_of_no_program(run);
+    if (clp_run_options_no_memory(&run->options) && run->options.pdb_mmem > 0)
+        return complain_and_exit("--pdb-mmem reads memory with every line, which --no-memory (or "
+                                 "--memory off) switches off; give one of them", 2) != NULL;
+    find_script(run);
+    if (refuse_profile(&run->options) || refuse_outfile(&run->options))
+        return false;
+    run->recording.rights = rights_of(&run->options);
+    if (!clp_output_ready(run))
+        return false;
+    if (!run->options.line_by_line)
+        say_left_out(run);
+    return true;
+}
+
+/* ---- what happens to the program's code: the run is the data ---- */
+
+static PyObject *prepare(void *data, PyObject *code)
+{
+    struct clp_run *run = data;
+
+    return run->options.line_by_line ? clp_chosen_script(&run->chosen, code) : Py_NewRef(code);
+}
+
+static bool know(void *data, PyObject *file, const char *text, size_t bytes)
+{
+    const struct clp_run *run = data;
+
+    return !run->options.line_by_line || clp_profiler_know(run->recording.profiler, file, text, bytes);
+}
+
+static bool begin(void *data)
+{
+    const struct clp_run *run = data;
+
+    return run->options.builtin || clp_calls_enable(run->recording.profiler);
+}
+
+static void pause_recording(void *data)
+{
+    const struct clp_run *run = data;
+
+    if (!run->options.line_by_line)
+        clp_calls_disable(run->recording.profiler);
+}
+
+/* How the interpreter ends: NULL with SystemExit set, or None. */
+static PyObject *end(int code)
+{
+    if (code < 0)
+        return NULL; /* the program's own SystemExit */
+    if (code == 0 || code == 130)
+        Py_RETURN_NONE; /* no SystemExit, which PYTHONINSPECT would show */
+    return clp_words_exit(code);
+}
+
+static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
+{
+    if (!start_profiler(run, profiler_type))
+        return complain_of_exception(2);
+    if (!clp_program_prepare(&run->options))
+        return complain_of_exception(1);
+    silence(run);
+    int code = clp_program_set_up(&run->options);
+    if (code != 0)
+        return end(code);
+    if (!install_profiler(run) || !clp_finish_at_exit(run))
+        return complain_of_exception(1);
+    if (run->options.line_by_line && !run->unwritable)
+        begin_live(run, false);
+    begin_threads(run);
+    if (run->options.line_by_line)
+        begin_watch(run);
+    if (!begin_choice(run) || (run->recording.family.token != 0 && !clp_children_begin(&run->recording, &run->words)))
+        return complain_of_exception(1);
+    run->end = clp_program_run(
+        &run->options, (struct clp_program_hook){prepare, know, begin, pause_recording, run});
+    return end(run->end.code);
+}
+
+/* The defaults and what config files say; `line` is what the command line alone comes to. False with
+ * SystemExit set. */
+static bool configure(struct clp_run *run, const struct clp_run_options *line)
+{
+    struct clp_config config = {.program = me,
+                                .table = "kernprof",
+                                .file = line->config,
+                                .quiet = line->verbosity < 0 || clp_nativerun_is_again()};
+
+    clp_run_options_init(&run->options);
+    return line->no_config || clp_config_read(&config, clp_run_options_table(), &run->options,
+                                              &run->mem, &run->settings);
+}
+
+/* The command line over the config files. False with SystemExit set. */
+static bool read_options(struct clp_run *run)
+{
+    struct clp_run_options line;
+    struct clp_buf error;
+
+    clp_buf_init(&error, &run->mem);
+    clp_run_options_init(&line);
+    if (!clp_run_options_parse(run->words.count, run->words.items, &line, &error))
+        return complain_and_exit(clp_buf_text(&error), 2) != NULL;
+    if (line.help)
+        return print_and_exit(run, clp_run_options_help) != NULL;
+    if (line.version)
+        return print_and_exit(run, clp_options_version) != NULL;
+    if (line.page)
+        return print_and_exit(run, clp_run_options_page) != NULL;
+    if (!configure(run, &line))
+        return false;
+    clp_option_replace_lists(clp_run_options_table(), &run->options, &line, &run->mem);
+    clp_run_options_clear(&line, &run->mem);
+    /* once more: nothing in it can be wrong now */
+    if (!clp_run_options_parse(run->words.count, run->words.items, &run->options, &error))
+        return complain_and_exit(clp_buf_text(&error), 2) != NULL;
+    if (run->options.program_argc > 0) /* -mMODULE has the option in the same word */
+        run->options.program_argv[0] = (char *)(uintptr_t)run->options.target;
+    return true;
+}
+
+/* Where rich is looked for when the program has ended. */
+static bool keep_path(struct clp_run *run)
+{
+    PyObject *path = PySys_GetObject("path"); /* borrowed */
+
+    if (run->options.show.rich && path != NULL)
+        run->start_path = PySequence_List(path);
+    return run->start_path != NULL || !PyErr_Occurred();
+}
+
+PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
+{
+    struct clp_run *run = clp_run_new(words);
+
+    if (run == NULL || !clp_first_path_leave())
+        return NULL;
+    run->process = clp_identity_self();
+    if (!read_options(run) || !clp_nativerun_ready(&run->options) || !ready_to_run(run))
+        return NULL;
+    if (run->options.line_by_line && run->options.child_processes)
+        run->recording.family = clp_run_id_new();
+    run->recording.is_first = true;
+    return keep_path(run) ? run_program(run, profiler_type) : NULL;
+}
+
+/* What is wrong with the options this interpreter tells, as it answers --help. */
+static bool has_program(const struct clp_words *words, struct clp_run_options *options,
+                        struct clp_buf *error)
+{
+    return clp_run_options_parse(words->count, words->items, options, error) &&
+           options->target_kind != CLP_TARGET_NONE;
+}
+
+static PyObject *find_interpreter(const struct clp_words *words, struct clp_interpreter_wish *wish)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_run_options options;
+    struct clp_buf path, error;
+    PyObject *found = NULL;
+
+    clp_buf_init(&path, &mem);
+    clp_buf_init(&error, &mem);
+    clp_run_options_init(&options);
+    bool stays = !has_program(words, &options, &error);
+    wish->named = options.python;
+    if (stays)
+        found = PyUnicode_DecodeFSDefault(wish->usual);
+    else if (clp_interpreter_find(wish, &path, &error))
+        found = PyUnicode_DecodeFSDefault(clp_buf_text(&path));
+    else
+        (void)complain_and_exit(clp_buf_text(&error), 2);
+    clp_run_options_clear(&options, &mem);
+    clp_buf_clear(&path);
+    clp_buf_clear(&error);
+    return found;
+}
+
+PyObject *clp_run_interpreter(PyObject *module, PyObject *arguments)
+{
+    struct clp_interpreter_wish wish = {0};
+    struct clp_words words;
+    PyObject *list, *usual, *found = NULL;
+    int active;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!pO&:interpreter", &PyList_Type, &list, &active,
+                          PyUnicode_FSConverter, &usual))
+        return NULL;
+    if (clp_words_init(&words, list)) {
+        wish.active = active;
+        wish.usual = PyBytes_AS_STRING(usual);
+        found = find_interpreter(&words, &wish);
+        clp_words_clear(&words);
+    }
+    Py_DECREF(usual);
+    return found;
+}
+
+/* ---- a process that the program has started ---- */
+
+/* What belongs to the run as a whole: the first process does it. */
+static void leave_to_family(struct clp_run_options *options)
+{
+    options->verbosity = -1;
+    options->no_preimports = true;
+    options->heap = options->leaks = options->fail_on_leak = NULL;
+    options->timeline = options->pdb_mmem = options->output_interval = 0;
+}
+
+static bool join(struct clp_run *run, PyObject *profiler_type, bool is_server)
+{
+    if (!read_options(run))
+        return false;
+    leave_to_family(&run->options);
+    find_script(run);
+    run->recording.rights = rights_of(&run->options);
+    if (!start_profiler(run, profiler_type) || !install_profiler(run) || !clp_finish_at_exit(run))
+        return false;
+    begin_live(run, is_server);
+    return begin_choice(run) && clp_childmain_watch(&run->chosen) && clp_children_begin(&run->recording, &run->words);
+}
+
+/* Names on the command line are seen from the folder where the first process began. */
+static bool join_from(struct clp_run *run, const char *folder, PyObject *profiler_type, bool is_server)
+{
+    int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool there = here >= 0 && chdir(folder) == 0;
+    bool done = join(run, profiler_type, is_server);
+
+    if (there && fchdir(here) != 0)
+        done = false;
+    if (here >= 0)
+        close(here);
+    return done;
+}
+
+PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)
+{
+    PyObject *words, *folder, *outfile;
+    const char *family;
+    bool done = false;
+    int is_server;
+
+    if (!PyArg_ParseTuple(arguments, "sO&O&O!p:join", &family, PyUnicode_FSConverter, &outfile,
+                          PyUnicode_FSConverter, &folder, &PyList_Type, &words, &is_server))
+        return NULL;
+    struct clp_run *run = clp_run_new(words);
+    if (run != NULL) {
+        clp_buf_add_text(&run->recording.outfile, PyBytes_AS_STRING(outfile));
+        done = clp_run_id_parse(family, &run->recording.family) &&
+               join_from(run, PyBytes_AS_STRING(folder), profiler_type, is_server);
+    }
+    Py_DECREF(outfile);
+    Py_DECREF(folder);
+    if (!done && !PyErr_Occurred())
+        PyErr_Format(PyExc_RuntimeError, "the process cannot take part in the run '%s'", family);
+    return done ? Py_NewRef(Py_None) : NULL;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "session.h"
+
+struct clp_run *clp_run_new(PyObject *words)
+{
+    struct clp_run *run = PyMem_RawCalloc(1, sizeof *run);
+
+    if (run == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    run->mem = clp_mem_system();
+    clp_recording_init(&run->recording, CLP_RUN_NAME, &run->mem);
+    run->profile_out = -1;
+    clp_buf_init(&run->found_script, &run->mem);
+    return clp_words_init(&run->words, words) ? run : NULL;
+}
+
+static void add_word(struct clp_buf *out, const char *word)
+{
+    PyObject *text = PyUnicode_DecodeFSDefault(word);
+
+    if (text != NULL)
+        (void)clp_words_add_quoted_text(out, text);
+    PyErr_Clear();
+    Py_XDECREF(text);
+}
+
+void clp_run_add_command(const struct clp_run *run, struct clp_buf *text)
+{
+    if (run->options.target_kind == CLP_TARGET_MODULE)
+        clp_buf_add_text(text, "-m ");
+    else if (run->options.target_kind == CLP_TARGET_CODE)
+        clp_buf_add_text(text, "-c ");
+    for (int i = 0; i < run->options.program_argc; i++) {
+        if (i > 0)
+            clp_buf_add_text(text, " ");
+        add_word(text, run->options.program_argv[i]);
+    }
+}

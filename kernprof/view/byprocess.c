@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "byprocess.h"
+#include "formats/lprof/process_numbers.h"
+#include "base/shown.h"
+#include "bridge/words.h"
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char me[] = "clineprof";
+
+static void add_row(const struct clp_profile_process *process, struct clp_buf *out)
+{
+    char parent[24] = "-";
+
+    if (process->parent != 0)
+        snprintf(parent, sizeof parent, "%llu", (unsigned long long)process->parent);
+    clp_buf_add_format(out, "%8llu %8s %12.6f %12.6f %12llu", (unsigned long long)process->pid,
+                       parent, (double)process->wall * 1e-9, (double)process->self * 1e-9,
+                       (unsigned long long)process->events);
+    if (process->name != NULL) {
+        clp_buf_add_text(out, "  ");
+        clp_shown_add_text(out, process->name);
+    }
+    clp_buf_add_text(out, "\n");
+}
+
+void clp_byprocess_add_table(const struct clp_profile *profile, struct clp_buf *out)
+{
+    if (profile->process_count == 0)
+        return;
+    clp_buf_add_text(out, "\n Process   Parent     Wall (s)    Lines (s)       Events  Name\n"
+                          "============================================================\n");
+    for (size_t i = 0; i < profile->process_count; i++)
+        add_row(&profile->processes[i], out);
+}
+
+static bool matches(const struct clp_profile_process *process, char *const *patterns)
+{
+    char pid[24];
+
+    snprintf(pid, sizeof pid, "%llu", (unsigned long long)process->pid);
+    for (; *patterns != NULL; patterns++)
+        if (strcmp(pid, *patterns) == 0 ||
+            (process->name != NULL && fnmatch(*patterns, process->name, 0) == 0))
+            return true;
+    return false;
+}
+
+static void complain_of_none(const struct clp_profile *profile, char *const *patterns)
+{
+    if (profile->process_count == 0)
+        clp_words_complain(me, "--process: the profile is of one process; ckernprof "
+                               "--prof-child-procs makes one of several");
+    else
+        clp_words_complain_format(me, "--process %s matches none of %zu processes; --processes lists "
+                                      "them", patterns[0], profile->process_count);
+}
+
+/* Of whom there are none, that is told. */
+static bool pick(const struct clp_profile *from, char *const *patterns, struct clp_profile *sum)
+{
+    struct clp_fault fault = {.status = CLP_OK};
+    size_t found = 0;
+
+    for (size_t i = 0; i < from->process_count; i++) {
+        const struct clp_profile_process *process = &from->processes[i];
+        if (!matches(process, patterns))
+            continue;
+        found++;
+        if (process->numbers == NULL) {
+            clp_words_complain_format(me, "--process: the file has no numbers of process %llu alone",
+                                      (unsigned long long)process->pid);
+            return false;
+        }
+        clp_status status = clp_process_numbers_merge(sum, process, &fault);
+        if (status == CLP_OK)
+            continue;
+        clp_words_complain_format(me, "--process: the numbers of process %llu: %s",
+                                  (unsigned long long)process->pid, clp_status_text(status));
+        return false;
+    }
+    if (found == 0)
+        complain_of_none(from, patterns);
+    return found != 0;
+}
+
+bool clp_byprocess_pick(struct clp_profile *profile, char *const *patterns)
+{
+    struct clp_profile sum;
+
+    clp_profile_init(&sum, profile->mem);
+    bool done = pick(profile, patterns, &sum);
+    if (done && clp_process_numbers_copy_sources(&sum, profile) != CLP_OK) {
+        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+        done = false;
+    }
+    if (!done) {
+        clp_profile_clear(&sum);
+        return false;
+    }
+    sum.denied = profile->denied;
+    clp_profile_clear(profile);
+    *profile = sum;
+    return true;
+}

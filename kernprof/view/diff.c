@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+#include "diff.h"
+#include "diff/changes.h"
+#include "diff/github.h"
+#include "base/shown.h"
+#include "diff_json.h"
+#include "diff_result.h"
+#include "cli/option.h"
+#include "cli/option_help.h"
+#include "cli/progress.h"
+#include "bridge/reading.h"
+#include "bridge/words.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char me[] = "clineprof";
+
+/* ---- options ---- */
+
+static bool check_measures(const char *value, struct clp_buf *fault)
+{
+    struct clp_compare_options options = clp_compare_defaults();
+
+    return clp_compare_set_measures(&options, value, fault);
+}
+
+static bool check_floor(const char *value, struct clp_buf *fault)
+{
+    struct clp_compare_options options = clp_compare_defaults();
+
+    return clp_compare_set_floor(&options, value, fault);
+}
+
+static bool check_gates(const char *value, struct clp_buf *fault)
+{
+    struct clp_gates gates;
+
+    return clp_gates_parse(&gates, value, fault);
+}
+
+static bool check_top(const char *value, struct clp_buf *fault)
+{
+    size_t digits = strspn(value, "0123456789");
+
+    if (value[digits] == 0 && digits < 10 && strtoul(value, NULL, 10) != 0)
+        return true;
+    clp_buf_add_format(fault, "needs a whole number above 0, not '%s'", value);
+    return false;
+}
+
+static bool check_format(const char *value, struct clp_buf *fault)
+{
+    if (strcmp(value, "text") == 0 || strcmp(value, "json") == 0 || strcmp(value, "github") == 0)
+        return true;
+    clp_buf_add_format(fault, "needs text, json or github, not '%s'", value);
+    return false;
+}
+
+#define FIELD(name) offsetof(struct clp_diff_request, name)
+
+static const struct clp_option rows[] = {
+    {CLP_OPTION_NUMBER, 'u', "unit", .argument = "UNIT", .standard = "1e-6", .field = FIELD(unit),
+     .help = "unit of the times in tables, in seconds"},
+    {CLP_OPTION_TEXT, 0, "measure", "columns", .argument = "LIST", .standard = "time,increment",
+     .check = check_measures, .field = FIELD(measures),
+     .help = "what is compared besides hits: time,self,mem,.."},
+    {CLP_OPTION_TEXT, 0, "top", .argument = "N", .standard = "", .check = check_top,
+     .field = FIELD(top), .help = "only the N functions that changed most"},
+    {CLP_OPTION_SWITCH, 0, "all", .field = FIELD(all),
+     .help = "also show what did not change"},
+    {CLP_OPTION_TEXT, 0, "fail-on", .argument = "GATES", .standard = "", .check = check_gates,
+     .field = FIELD(fail_on), .help = "exit 3 on such changes: time>+20%,increment>+10MB,hits>+0"},
+    {CLP_OPTION_TEXT, 0, "noise-floor", .argument = "LIST", .standard = "1ms,50ns/hit,64KiB",
+     .check = check_floor, .field = FIELD(noise_floor), .help = "smaller changes count as none"},
+    {CLP_OPTION_TEXT, 0, "format", .argument = "NAME", .standard = "text", .check = check_format,
+     .field = FIELD(format), .help = "text, json, or github: annotations of a workflow"},
+    {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "", .field = FIELD(outfile),
+     .help = "where it goes instead of standard output"},
+    {CLP_OPTION_ANSWER, 'h', "help", .standard = "", .field = FIELD(help), .help = "print this"},
+};
+
+static const struct clp_option_table table = {rows, sizeof rows / sizeof *rows};
+
+static int print_help(struct clp_buf *out)
+{
+    clp_buf_add_text(out, "usage: clineprof diff [options] old.lprof new.lprof\n"
+                          "       clineprof diff [options] old.lprof ... -- new.lprof ...\n"
+                          "\n"
+                          "Prints what changed, function by function and line by line. Several files "
+                          "of a side\nare averaged. Exit status: 0; 1 a file cannot be read; 2 wrong "
+                          "use; 3 a gate (--fail-on) is broken.\n\noptions:\n");
+    clp_option_help(table, out);
+    return clp_words_answer(me, clp_buf_text(out));
+}
+
+/* Old files end at the first "--"; options may follow it, and a second one ends those. */
+static bool parse_words(struct clp_option_parser *parser, struct clp_diff_request *request,
+                        bool *parted)
+{
+    size_t count = 0;
+
+    *parted = false;
+    while (clp_option_parse(parser)) {
+        if (parser->ended && !*parted && !request->help) {
+            *parted = true;
+            request->counts[CLP_OLD] = count;
+            parser->ended = false;
+            continue;
+        }
+        if (parser->at >= parser->argc || request->help) {
+            request->counts[CLP_NEW] = count - request->counts[CLP_OLD];
+            return true;
+        }
+        request->files[count++] = parser->argv[parser->at++];
+    }
+    return false;
+}
+
+/* False and one line in `error`. */
+static bool part_files(struct clp_diff_request *request, bool parted, struct clp_buf *error)
+{
+    size_t old_count = request->counts[CLP_OLD], new_count = request->counts[CLP_NEW];
+
+    if (old_count == 0 && new_count == 2) { /* OLD NEW, or -- OLD NEW */
+        request->counts[CLP_OLD] = request->counts[CLP_NEW] = 1;
+        return true;
+    }
+    if (old_count != 0 && new_count != 0)
+        return true;
+    if (old_count + new_count < 2)
+        clp_buf_add_text(error, "diff needs two profiles, an old and a new one");
+    else if (!parted)
+        clp_buf_add_text(error,
+                         "which of the files are old, and which are new? Put -- between them");
+    else
+        clp_buf_add_format(error, "there is no %s profile on that side of --",
+                           old_count == 0 ? "old" : "new");
+    clp_buf_add_text(error, "; see clineprof diff --help");
+    return false;
+}
+
+static bool parse(int argc, char **argv, struct clp_diff_request *request, struct clp_buf *error)
+{
+    struct clp_option_parser parser = clp_option_start(table, argc, argv, request, error);
+    bool parted;
+
+    parser.program = "clineprof diff";
+    request->file_room = (size_t)argc;
+    request->files = clp_mem_alloc(error->mem, request->file_room, sizeof *request->files);
+    if (request->files == NULL) {
+        clp_buf_add_text(error, clp_status_text(CLP_NO_MEMORY));
+        return false;
+    }
+    if (!parse_words(&parser, request, &parted))
+        return false;
+    if (request->fail_on != NULL)
+        (void)clp_gates_parse(&request->gates, request->fail_on, error);
+    return request->help || part_files(request, parted, error);
+}
+
+static struct clp_compare_options options_of(const struct clp_diff_request *request,
+                                             struct clp_buf *fault)
+{
+    struct clp_compare_options options = clp_compare_defaults();
+
+    if (request->measures != NULL)
+        (void)clp_compare_set_measures(&options, request->measures, fault);
+    if (request->noise_floor != NULL)
+        (void)clp_compare_set_floor(&options, request->noise_floor, fault);
+    return options;
+}
+
+/* ---- files ---- */
+
+static bool read_side(struct clp_diff *diff, int side, struct clp_progress *progress)
+{
+    const struct clp_diff_request *request = diff->request;
+    size_t start = side == CLP_OLD ? 0 : request->counts[CLP_OLD];
+    int all = (int)(request->counts[CLP_OLD] + request->counts[CLP_NEW]);
+    struct clp_fault fault = {.status = CLP_NO_MEMORY};
+
+    diff->profiles[side] =
+        clp_mem_alloc(diff->mem, request->counts[side], sizeof *diff->profiles[side]);
+    for (size_t i = 0; i < request->counts[side]; i++) {
+        const char *path = request->files[start + i];
+        if (diff->profiles[side] != NULL) {
+            clp_profile_init(&diff->profiles[side][i], diff->mem);
+            clp_progress_say(progress, "reading", (int)(start + i + 1), all);
+            fault.status = clp_reading_file(path, false, &diff->profiles[side][i], NULL, &fault);
+            diff->denied |= diff->profiles[side][i].denied;
+        }
+        if (fault.status == CLP_OK)
+            continue;
+        clp_progress_clear(progress);
+        clp_reading_complain(path, &fault, diff->mem);
+        return false;
+    }
+    return true;
+}
+
+static void clear_side(struct clp_diff *diff, int side)
+{
+    size_t count = diff->request->counts[side];
+
+    for (size_t i = 0; diff->profiles[side] != NULL && i < count; i++)
+        if (diff->profiles[side][i].mem != NULL)
+            clp_profile_clear(&diff->profiles[side][i]);
+    clp_mem_free(diff->mem, diff->profiles[side], count, sizeof *diff->profiles[side]);
+}
+
+/* A gate, or a column asked for, of which a side knows nothing. */
+static bool complain_of_unknown(const struct clp_diff *diff)
+{
+    const struct clp_comparison *comparison = &diff->comparison;
+    const struct clp_gate *gate = clp_gates_find_unknown(&diff->request->gates, comparison);
+    enum clp_measure measure = gate != NULL ? gate->measure : CLP_MEASURES;
+
+    for (size_t i = 0; diff->request->measures != NULL && measure == CLP_MEASURES &&
+                       i < comparison->options.measure_count; i++) {
+        enum clp_measure wanted = comparison->options.measures[i];
+        if (!comparison->known[CLP_OLD][wanted] || !comparison->known[CLP_NEW][wanted])
+            measure = wanted;
+    }
+    if (measure == CLP_MEASURES)
+        return false;
+    bool old = !comparison->known[CLP_OLD][measure];
+    clp_words_complain_format(me, "%s cannot be compared: %s has no such numbers",
+                              clp_measure_name(measure),
+                              diff->request->files[old ? 0 : diff->request->counts[CLP_OLD]]);
+    return true;
+}
+
+/* ---- gates ---- */
+
+static void keep_breach(void *listener, const struct clp_breach *breach)
+{
+    struct clp_diff *diff = listener;
+
+    if (diff->breach_count == diff->breach_room) {
+        void *breaches = diff->breaches;
+        if (clp_mem_grow(diff->mem, &breaches, &diff->breach_room, diff->breach_room * 2 + 16,
+                         sizeof *diff->breaches) != CLP_OK)
+            return;
+        diff->breaches = breaches;
+    }
+    diff->breaches[diff->breach_count++] = *breach;
+}
+
+static void add_gates(const struct clp_diff *diff, struct clp_buf *out)
+{
+    if (diff->breach_count == 0)
+        clp_buf_add_text(out, "No gate is broken: ");
+    else
+        clp_buf_add_text(out, "Gates are broken: ");
+    clp_shown_add_text(out, diff->request->fail_on);
+    clp_buf_add_text(out, "\n");
+    for (size_t i = 0; i < diff->breach_count; i++)
+        clp_changes_add_breach(&diff->breaches[i], diff->folder, out);
+}
+
+/* Where the output is for machines, or somewhere else, people still see what broke. */
+static void print_gates(const struct clp_diff *diff)
+{
+    struct clp_buf text;
+
+    clp_buf_init(&text, diff->mem);
+    add_gates(diff, &text);
+    clp_words_print(2, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+/* ---- text ---- */
+
+/* "Python 3.13.0": in parentheses behind the files, with commas between. */
+static void add_fact(struct clp_buf *out, const char *what, const char *text, const char **between)
+{
+    if (text == NULL)
+        return;
+    clp_buf_add_format(out, "%s%s", *between, what);
+    clp_shown_add_text(out, text);
+    *between = ", ";
+}
+
+/* What may itself be the reason of a difference; of several files that of the first. */
+static void add_about(const struct clp_diff *diff, int side, struct clp_buf *out)
+{
+    const struct clp_profile_meta *meta = &diff->profiles[side][0].meta;
+    size_t count = diff->request->counts[side];
+    const char *between = " (";
+    char text[64];
+    double wall = 0;
+
+    for (size_t i = 0; i < count; i++)
+        wall += (double)diff->profiles[side][i].meta.wall * 1e-9 / (double)count;
+    (void)snprintf(text, sizeof text, "average of %zu", count);
+    add_fact(out, "", count > 1 ? text : NULL, &between);
+    add_fact(out, "Python ", meta->python, &between);
+    add_fact(out, "tracer ", meta->tracer, &between);
+    (void)snprintf(text, sizeof text, "%.3g s", wall);
+    add_fact(out, "", wall != 0 ? text : NULL, &between);
+    clp_buf_add_text(out, *between == ',' ? ")\n" : "\n");
+}
+
+static void add_side(const struct clp_diff *diff, int side, struct clp_buf *out)
+{
+    size_t start = side == CLP_OLD ? 0 : diff->request->counts[CLP_OLD];
+
+    clp_buf_add_text(out, side == CLP_OLD ? "Before:" : "After: ");
+    for (size_t i = 0; i < diff->request->counts[side]; i++) {
+        const char *path = diff->request->files[start + i];
+        clp_buf_add_text(out, " ");
+        clp_shown_add_text(out, path);
+    }
+    add_about(diff, side, out);
+}
+
+static clp_status add_text(const struct clp_diff *diff, struct clp_buf *out)
+{
+    struct clp_changes_options options = {.unit = diff->request->unit, .folder = diff->folder,
+                                          .top = diff->top, .all = diff->request->all};
+
+    add_side(diff, CLP_OLD, out);
+    add_side(diff, CLP_NEW, out);
+    if (clp_changes_add(&diff->comparison, &options, out) != CLP_OK)
+        return CLP_NO_MEMORY;
+    if (diff->request->fail_on != NULL && diff->request->outfile == NULL) {
+        clp_buf_add_text(out, "\n");
+        add_gates(diff, out);
+    }
+    return out->failed ? CLP_NO_MEMORY : CLP_OK;
+}
+
+/* ---- GitHub ---- */
+
+static clp_status add_annotations(const struct clp_diff *diff, struct clp_buf *out)
+{
+    if (diff->request->fail_on == NULL)
+        return clp_github_add_warnings(&diff->comparison, diff->folder, out);
+    for (size_t i = 0; i < diff->breach_count; i++)
+        clp_github_add_breach(&diff->breaches[i], diff->folder, out);
+    if (diff->breach_count == 0)
+        add_gates(diff, out);
+    return out->failed ? CLP_NO_MEMORY : CLP_OK;
+}
+
+#define MOST_BREACHES 100 /* in a summary, which may have one MiB */
+
+static clp_status make_summary(const struct clp_diff *diff, struct clp_buf *out)
+{
+    if (clp_github_add_summary(&diff->comparison, diff->folder, diff->top, out) != CLP_OK)
+        return CLP_NO_MEMORY;
+    if (diff->breach_count != 0)
+        clp_github_add_breach_head(out);
+    for (size_t i = 0; i < diff->breach_count && i < MOST_BREACHES; i++)
+        clp_github_add_breach_row(&diff->breaches[i], diff->folder, out);
+    if (diff->breach_count > MOST_BREACHES)
+        clp_buf_add_format(out, "\n%zu more broke a gate.\n", diff->breach_count - MOST_BREACHES);
+    return out->failed ? CLP_NO_MEMORY : CLP_OK;
+}
+
+static bool append_to(const char *path, const struct clp_buf *text)
+{
+    int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    size_t at = 0;
+
+    while (file >= 0 && at < text->used) {
+        ssize_t count = write(file, text->bytes + at, text->used - at);
+        if (count < 0 && errno != EINTR)
+            break;
+        at += count > 0 ? (size_t)count : 0;
+    }
+    int error = errno;
+    bool done = file >= 0 && at == text->used;
+    if (file >= 0)
+        close(file);
+    if (!done)
+        clp_words_complain_format(me, "cannot append to %s: %s", path, strerror(error));
+    return done;
+}
+
+/* The page of the run, where the workflow has one. */
+static bool put_summary(const struct clp_diff *diff)
+{
+    const char *path = getenv("GITHUB_STEP_SUMMARY");
+    struct clp_buf text;
+
+    if (path == NULL || *path == 0)
+        return true;
+    clp_buf_init(&text, diff->mem);
+    bool done = make_summary(diff, &text) == CLP_OK;
+    if (!done)
+        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+    done = done && append_to(path, &text);
+    clp_buf_clear(&text);
+    return done;
+}
+
+/* ---- the whole ---- */
+
+static bool put(const struct clp_diff *diff)
+{
+    const struct clp_diff_request *request = diff->request;
+    bool github = strcmp(request->format, "github") == 0;
+    bool json = strcmp(request->format, "json") == 0, made = true;
+    struct clp_buf out;
+
+    clp_buf_init(&out, diff->mem);
+    if (json)
+        made = clp_diff_json_add(diff, &out);
+    else
+        out.failed |= (github ? add_annotations(diff, &out) : add_text(diff, &out)) != CLP_OK;
+    if (out.failed)
+        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+    bool done = made && !out.failed &&
+                clp_words_put(me, request->outfile,
+                              &(struct clp_file_content){clp_buf_text(&out), out.used, 0666 & ~diff->denied});
+    if (request->fail_on != NULL && (request->outfile != NULL || json))
+        print_gates(diff);
+    if (github)
+        done = put_summary(diff) && done;
+    clp_buf_clear(&out);
+    return done;
+}
+
+static int check_and_put(struct clp_diff *diff)
+{
+    size_t broken;
+
+    if (complain_of_unknown(diff))
+        return CLP_DIFF_FAILED;
+    broken = clp_gates_check(&diff->request->gates, &diff->comparison, keep_breach, diff);
+    bool done = put(diff);
+    if (broken != 0)
+        return CLP_DIFF_BROKEN;
+    return done ? CLP_DIFF_PASSED : CLP_DIFF_FAILED;
+}
+
+static bool read_sides(struct clp_diff *diff)
+{
+    struct clp_progress progress = clp_progress_start();
+
+    bool done = read_side(diff, CLP_OLD, &progress) && read_side(diff, CLP_NEW, &progress);
+    clp_progress_clear(&progress);
+    return done;
+}
+
+static int run(const struct clp_diff_request *request, struct clp_buf *text)
+{
+    struct clp_diff diff = {.request = request, .mem = text->mem};
+    struct clp_compare_options options = options_of(request, text);
+    const char *workspace = getenv("GITHUB_WORKSPACE");
+    bool github = strcmp(request->format, "github") == 0;
+    char folder[PATH_MAX];
+    int code = CLP_DIFF_FAILED;
+
+    diff.folder = github && workspace != NULL && *workspace != 0 ? workspace
+                                                                 : getcwd(folder, sizeof folder);
+    diff.top = request->top != NULL ? strtoul(request->top, NULL, 10) : 0;
+    if (!read_sides(&diff))
+        goto out;
+    struct clp_compare_side sides[2] = {{diff.profiles[CLP_OLD], request->counts[CLP_OLD]},
+                                        {diff.profiles[CLP_NEW], request->counts[CLP_NEW]}};
+    if (clp_comparison_make(&diff.comparison, diff.mem, &options, sides) == CLP_OK) {
+        code = check_and_put(&diff);
+        clp_comparison_clear(&diff.comparison);
+    } else {
+        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+    }
+out:
+    clp_mem_free(diff.mem, diff.breaches, diff.breach_room, sizeof *diff.breaches);
+    clear_side(&diff, CLP_OLD);
+    clear_side(&diff, CLP_NEW);
+    return code;
+}
+
+int clp_diff_main(int argc, char **argv, struct clp_mem *mem)
+{
+    struct clp_diff_request request = {.unit = 1e-6, .format = "text"};
+    int code = CLP_DIFF_USAGE;
+    struct clp_buf text;
+
+    clp_buf_init(&text, mem);
+    if (!parse(argc - 1, argv + 1, &request, &text)) {
+        clp_words_complain(me, clp_buf_text(&text));
+    } else if (request.help) {
+        code = print_help(&text);
+    } else if (clp_reading_check_names(request.files,
+                                       (int)(request.counts[CLP_OLD] + request.counts[CLP_NEW]))) {
+        code = run(&request, &text);
+    }
+    clp_mem_free(mem, request.files, request.file_room, sizeof *request.files);
+    clp_buf_clear(&text);
+    return code;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+#include "diff_json.h"
+#include "diff/changes.h"
+#include "cpython/compat/compat.h"
+#include "cli/first_path.h"
+#include "bridge/words.h"
+#include "bridge/values.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- values ---- */
+
+static PyObject *none(void)
+{
+    Py_RETURN_NONE;
+}
+
+static PyObject *text_of(const char *text, size_t bytes)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)bytes, "backslashreplace");
+}
+
+/* Times in seconds; bytes and hits whole where they are. */
+static PyObject *amount_of(enum clp_measure_kind kind, double value)
+{
+    if (kind == CLP_MEASURE_NANOS)
+        return PyFloat_FromDouble(value * 1e-9);
+    return value == floor(value) ? PyLong_FromDouble(value) : PyFloat_FromDouble(value);
+}
+
+static PyObject *range_of(enum clp_measure_kind kind, struct clp_range range)
+{
+    return Py_BuildValue("[NN]", amount_of(kind, range.low), amount_of(kind, range.high));
+}
+
+static bool is_one(struct clp_range range)
+{
+    return range.low == range.high;
+}
+
+/* Ranges only where there are any, of several files. */
+static PyObject *change_of(enum clp_measure measure, const struct clp_change *change)
+{
+    enum clp_measure_kind kind = clp_measure_kind_of(measure);
+    PyObject *dict = Py_BuildValue(
+        "{s:N,s:N,s:N,s:N,s:N}", "before", amount_of(kind, change->before.mean), "after",
+        amount_of(kind, change->after.mean), "change", amount_of(kind, change->change), "percent",
+        isfinite(change->percent) ? PyFloat_FromDouble(change->percent) : none(), "changed",
+        PyBool_FromLong(change->changed));
+
+    if (dict != NULL && !is_one(change->before) &&
+        !clp_dict_set(dict, "before_range", range_of(kind, change->before)))
+        Py_CLEAR(dict);
+    if (dict != NULL && !is_one(change->after) &&
+        !clp_dict_set(dict, "after_range", range_of(kind, change->after)))
+        Py_CLEAR(dict);
+    return dict;
+}
+
+static PyObject *verdicts_of(unsigned verdicts)
+{
+    PyObject *list = PyList_New(0);
+
+    for (unsigned i = 0; list != NULL && i < CLP_VERDICTS; i++)
+        if (clp_verdict_is(verdicts, (enum clp_verdict)i) &&
+            !clp_list_append(list, PyUnicode_FromString(clp_verdict_text((enum clp_verdict)i))))
+            Py_CLEAR(list);
+    return list;
+}
+
+static PyObject *counts_of(const size_t counts[CLP_VERDICTS])
+{
+    PyObject *dict = PyDict_New();
+
+    for (unsigned i = 0; dict != NULL && i < CLP_VERDICTS; i++)
+        if (!clp_dict_set(dict,
+                          clp_verdict_text((enum clp_verdict)i), PyLong_FromSize_t(counts[i])))
+            Py_CLEAR(dict);
+    return dict;
+}
+
+/* ---- lines and functions ---- */
+
+/* Of the measures that are compared, and hits. */
+static PyObject *changes_of(const struct clp_comparison *comparison,
+                            const struct clp_samples *samples)
+{
+    PyObject *dict = PyDict_New();
+    struct clp_change hits = clp_comparison_change(comparison, samples, CLP_MEASURE_HITS);
+    bool good = dict != NULL && clp_dict_set(dict, "hits", change_of(CLP_MEASURE_HITS, &hits));
+
+    for (size_t i = 0; good && i < comparison->options.measure_count; i++) {
+        enum clp_measure measure = comparison->options.measures[i];
+        if (!comparison->known[CLP_OLD][measure] || !comparison->known[CLP_NEW][measure])
+            continue;
+        struct clp_change change = clp_comparison_change(comparison, samples, measure);
+        good = clp_dict_set(dict, clp_measure_name(measure), change_of(measure, &change));
+    }
+    if (!good)
+        Py_CLEAR(dict);
+    return dict;
+}
+
+static PyObject *line_of(const struct clp_compared_row *row, int side)
+{
+    return row->has[side] ? PyLong_FromLongLong(row->line[side]) : none();
+}
+
+static PyObject *row_text(const struct clp_compared_row *row, int side)
+{
+    return row->has[side] ? text_of(row->text[side].text != NULL ? row->text[side].text : "",
+                                    row->text[side].bytes)
+                          : none();
+}
+
+static PyObject *row_of(const struct clp_comparison *comparison, const struct clp_compared_row *row)
+{
+    return Py_BuildValue(
+        "{s:[NN],s:[NN],s:N,s:N,s:N}", "line", line_of(row, CLP_OLD), line_of(row, CLP_NEW),
+        "text", row_text(row, CLP_OLD), row_text(row, CLP_NEW), "edited",
+        PyBool_FromLong(row->edited), "verdicts",
+        verdicts_of(row->verdicts), "measures",
+        changes_of(comparison, &row->samples));
+}
+
+/* Lines that ran and changed; or every line that ran. */
+static PyObject *rows_of(const struct clp_comparison *comparison,
+                         const struct clp_compared_function *function, bool all)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < function->row_count; i++) {
+        const struct clp_compared_row *row = &function->rows[i];
+        bool ran = clp_comparison_ran(comparison, &row->samples, CLP_OLD) ||
+                   clp_comparison_ran(comparison, &row->samples, CLP_NEW);
+        if (!ran || (!all && row->verdicts == 0))
+            continue;
+        if (!clp_list_append(list, row_of(comparison, row)))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *file_of(const struct clp_profile_function *function)
+{
+    return function != NULL ? text_of(function->file, strlen(function->file)) : none();
+}
+
+static PyObject *first_line_of(const struct clp_profile_function *function)
+{
+    return function != NULL ? PyLong_FromLong(function->first_line) : none();
+}
+
+static PyObject *function_of(const struct clp_diff *diff,
+                             const struct clp_compared_function *function)
+{
+    const struct clp_comparison *comparison = &diff->comparison;
+    const struct clp_profile_function *before = function->sides[CLP_OLD];
+    const struct clp_profile_function *after = function->sides[CLP_NEW];
+    const struct clp_profile_function *one = after != NULL ? after : before;
+    struct clp_change total =
+        clp_comparison_change(comparison, &function->samples, CLP_MEASURE_TOTAL);
+
+    return Py_BuildValue("{s:N,s:[NN],s:[NN],s:N,s:N,s:N,s:N}", "name",
+                         text_of(one->name, strlen(one->name)), "file", file_of(before),
+                         file_of(after), "line", first_line_of(before), first_line_of(after),
+                         "verdicts",
+                         verdicts_of(function->verdicts), "total",
+                         change_of(CLP_MEASURE_TOTAL, &total), "measures",
+                         changes_of(comparison, &function->samples), "lines",
+                         rows_of(comparison, function, diff->request->all));
+}
+
+static PyObject *functions_of(const struct clp_diff *diff)
+{
+    const struct clp_comparison *comparison = &diff->comparison;
+    struct clp_comparison_list list;
+
+    if (clp_comparison_list_make(&list, comparison, diff->request->all) != CLP_OK)
+        return PyErr_NoMemory();
+    PyObject *functions = PyList_New(0);
+    for (size_t i = 0; functions != NULL && i < list.count; i++) {
+        if (diff->top != 0 && i == diff->top)
+            break;
+        if (!clp_list_append(functions, function_of(diff, &comparison->functions[list.places[i]])))
+            Py_CLEAR(functions);
+    }
+    clp_comparison_list_clear(&list, diff->mem);
+    return functions;
+}
+
+/* ---- gates ---- */
+
+static PyObject *breach_of(const struct clp_breach *breach)
+{
+    const struct clp_compared_row *row = breach->row;
+    bool after = row != NULL ? row->has[CLP_NEW] : breach->function->sides[CLP_NEW] != NULL;
+    const struct clp_profile_function *one = breach->function->sides[after ? CLP_NEW : CLP_OLD];
+
+    return Py_BuildValue(
+        "{s:N,s:s,s:N,s:N,s:N,s:N,s:N}", "gate", text_of(breach->gate->text, breach->gate->bytes),
+        "measure", clp_measure_name(breach->gate->measure), "file", file_of(one), "line",
+        row != NULL ? line_of(row, after ? CLP_NEW : CLP_OLD) : first_line_of(one), "function",
+        text_of(one->name, strlen(one->name)), "text",
+        row != NULL ? row_text(row, after ? CLP_NEW : CLP_OLD) : none(), "change",
+        change_of(breach->gate->measure, &breach->change));
+}
+
+static PyObject *gates_of(const struct clp_diff *diff)
+{
+    PyObject *broken = PyList_New(0);
+
+    if (diff->request->fail_on == NULL) {
+        Py_XDECREF(broken);
+        return none();
+    }
+    for (size_t i = 0; broken != NULL && i < diff->breach_count; i++)
+        if (!clp_list_append(broken, breach_of(&diff->breaches[i])))
+            Py_CLEAR(broken);
+    return Py_BuildValue("{s:s,s:N,s:N}", "expression", diff->request->fail_on, "passed",
+                         PyBool_FromLong(diff->breach_count == 0), "broken", broken);
+}
+
+/* ---- the whole ---- */
+
+static PyObject *side_of(const struct clp_diff *diff, int side)
+{
+    size_t start = side == CLP_OLD ? 0 : diff->request->counts[CLP_OLD];
+    size_t count = diff->request->counts[side];
+    PyObject *files = PyList_New(0);
+    double wall = 0;
+
+    for (size_t i = 0; files != NULL && i < count; i++) {
+        wall += (double)diff->profiles[side][i].meta.wall * 1e-9 / (double)count;
+        if (!clp_list_append(files, PyUnicode_DecodeFSDefault(diff->request->files[start + i])))
+            Py_CLEAR(files);
+    }
+    return Py_BuildValue("{s:N,s:d}", "files", files, "wall", wall);
+}
+
+static PyObject *floor_of(const struct clp_compare_options *options)
+{
+    return Py_BuildValue("{s:d,s:d,s:d}", "time", options->time_floor * 1e-9, "time_per_hit",
+                         options->hit_floor * 1e-9, "bytes", options->bytes_floor);
+}
+
+static PyObject *summary_of(const struct clp_comparison *comparison)
+{
+    struct clp_comparison_tally tally = clp_comparison_count(comparison);
+
+    return Py_BuildValue("{s:N,s:N,s:n,s:n}", "functions", counts_of(tally.functions), "lines",
+                         counts_of(tally.lines), "changed_within", (Py_ssize_t)tally.within,
+                         "unchanged", (Py_ssize_t)tally.unchanged);
+}
+
+static PyObject *object_of(const struct clp_diff *diff)
+{
+    return Py_BuildValue("{s:s,s:i,s:N,s:N,s:N,s:N,s:N,s:N}", "format", "clineprof-diff",
+                         "version", 1, "before", side_of(diff, CLP_OLD), "after",
+                         side_of(diff, CLP_NEW), "noise_floor",
+                         floor_of(&diff->comparison.options), "summary",
+                         summary_of(&diff->comparison), "functions", functions_of(diff), "gates",
+                         gates_of(diff));
+}
+
+bool clp_diff_json_add(const struct clp_diff *diff, struct clp_buf *out)
+{
+    PyObject *object = clp_first_path_leave() ? object_of(diff) : NULL;
+    PyObject *module = NULL, *bytes = NULL;
+
+    if (object != NULL)
+        module = PyImport_ImportModule("clineprof._report.diff");
+    if (module != NULL)
+        bytes = PyObject_CallMethod(module, "render", "O", object);
+    if (bytes != NULL && PyBytes_Check(bytes))
+        clp_buf_add(out, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    bool done = bytes != NULL && PyBytes_Check(bytes);
+    if (!done)
+        clp_words_complain("clineprof", "cannot make json");
+    PyErr_Clear();
+    Py_XDECREF(object);
+    Py_XDECREF(module);
+    Py_XDECREF(bytes);
+    return done;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* One run of `clineprof diff`: what was asked for, and what was found. Every form of output is made from it. */
+#ifndef CLP_DIFF_RESULT_H
+#define CLP_DIFF_RESULT_H
+
+#include "diff/compare.h"
+#include "diff/gate.h"
+#include "diff/verdict.h"
+#include <stdbool.h>
+
+/* What was asked for. Texts and files are borrowed from argv. */
+struct clp_diff_request {
+    double unit;
+    const char *measures, *top, *fail_on, *noise_floor, *format, *outfile;
+    bool all, help;
+    char **files; /* owned, the names borrowed; the old ones first */
+    size_t file_room, counts[2];
+    struct clp_gates gates;
+};
+
+/* What was found. */
+struct clp_diff {
+    const struct clp_diff_request *request;
+    struct clp_mem *mem;              /* borrowed */
+    struct clp_profile *profiles[2];  /* owned, as many as request->counts */
+    struct clp_comparison comparison;
+    struct clp_breach *breaches;      /* owned */
+    size_t breach_count, breach_room;
+    size_t top;
+    unsigned denied; /* of any profile's file */
+    const char *folder;               /* file names are shown relative to it */
+};
+
+#endif

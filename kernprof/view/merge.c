@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "merge.h"
+#include "base/shown.h"
+#include "export.h"
+#include "once.h"
+#include "cli/option.h"
+#include "cli/option_help.h"
+#include "cli/progress.h"
+#include "bridge/reading.h"
+#include "bridge/words.h"
+#include <string.h>
+#include <sys/stat.h>
+
+static const char me[] = "clineprof";
+static const char usual_outfile[] = "merged.lprof";
+
+/* ---- files ---- */
+
+struct merging {
+    struct clp_progress progress;
+    struct clp_once once;
+    struct clp_profile *sum;
+    int notes_to;
+    bool in_place;
+};
+
+/* False after one line of complaint. */
+static bool read_file(struct merging *merging, const char *path, struct clp_profile *one)
+{
+    struct clp_fault fault;
+    struct clp_buf notes;
+
+    clp_buf_init(&notes, one->mem);
+    bool done = clp_reading_file(path, merging->in_place, one, &notes, &fault) == CLP_OK;
+    if (!done || notes.used != 0)
+        clp_progress_clear(&merging->progress);
+    if (!done)
+        clp_reading_complain(path, &fault, one->mem);
+    else if (notes.used != 0 && !merging->once.round)
+        clp_words_print(merging->notes_to, clp_buf_text(&notes));
+    clp_buf_clear(&notes);
+    return done;
+}
+
+static bool merge_file(struct merging *merging, const char *path)
+{
+    struct clp_profile one;
+
+    clp_profile_init(&one, merging->sum->mem);
+    bool done = read_file(merging, path, &one) &&
+                clp_once_take(&merging->once, merging->sum, &one, path);
+    if (done && clp_profile_merge(merging->sum, &one) != CLP_OK) {
+        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+        done = false;
+    }
+    clp_profile_clear(&one);
+    return done;
+}
+
+static bool merge_each(struct merging *merging, char *const *files, int count)
+{
+    bool done = true;
+
+    for (int i = 0; i < count && done; i++) {
+        clp_progress_say(&merging->progress, "reading", i + 1, count);
+        done = merge_file(merging, files[i]);
+    }
+    return done;
+}
+
+/* Some process is in two files: the sum is made anew. */
+static bool merge_again(struct merging *merging, char *const *files, int count)
+{
+    struct clp_mem *mem = merging->sum->mem;
+
+    for (int i = 0; i < count; i++) {
+        if (strcmp(files[i], "-") != 0)
+            continue;
+        clp_words_complain(me, "standard input and the other files have processes in common; save it "
+                               "to a file, which can be read twice");
+        return false;
+    }
+    merging->once.round = true;
+    clp_profile_clear(merging->sum);
+    clp_profile_init(merging->sum, mem);
+    return merge_each(merging, files, count);
+}
+
+/* Functions whose texts differ from file to file are in the sum more than once. */
+static void say_variants(const struct clp_profile *sum)
+{
+    struct clp_buf text;
+
+    if (sum->variant_count == 0)
+        return;
+    const struct clp_profile_function *first = &sum->functions[sum->variant_place];
+    clp_buf_init(&text, sum->mem);
+    if (sum->variant_count == 1)
+        clp_buf_add_text(&text, "a function's source differs from file to file and is kept apart: ");
+    else
+        clp_buf_add_format(&text, "the source of %zu functions differs from file to file and is "
+                                  "kept apart; the first is ", sum->variant_count);
+    clp_shown_add_text(&text, first->name);
+    clp_buf_add_text(&text, ", ");
+    clp_shown_add_text(&text, first->file);
+    clp_buf_add_format(&text, ":%d", (int)first->first_line);
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+bool clp_merge_files(char *const *files, int count, int notes, struct clp_profile *sum)
+{
+    struct merging merging = {.progress = clp_progress_start(),
+                              .once = clp_once_start(sum->mem),
+                              .sum = sum,
+                              .notes_to = notes};
+    bool done = merge_each(&merging, files, count) &&
+                (!merging.once.again || merge_again(&merging, files, count));
+
+    clp_progress_clear(&merging.progress);
+    clp_once_clear(&merging.once);
+    if (done)
+        say_variants(sum);
+    return done;
+}
+
+bool clp_merge_file_in_place(const char *file, int notes, struct clp_profile *profile)
+{
+    struct merging merging = {.progress = clp_progress_start(), .notes_to = notes, .in_place = true};
+    bool done = read_file(&merging, file, profile);
+
+    clp_progress_clear(&merging.progress);
+    return done;
+}
+
+/* ---- the command ---- */
+
+struct request {
+    const char *outfile;
+    bool help;
+    char **files; /* in argv, which is put in order for it */
+    int file_count;
+};
+
+static const struct clp_option rows[] = {
+    {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = usual_outfile,
+     .field = offsetof(struct request, outfile), .help = "where the sum goes; - is standard output"},
+    {CLP_OPTION_ANSWER, 'h', "help", .standard = "", .field = offsetof(struct request, help),
+     .help = "print this"},
+};
+
+static const struct clp_option_table table = {rows, sizeof rows / sizeof *rows};
+
+static int print_help(struct clp_buf *out)
+{
+    clp_buf_add_text(out, "usage: clineprof merge [-o FILE] profile.lprof ...\n"
+                          "\n"
+                          "Adds profiles up and writes the sum. A function whose source differs from "
+                          "file to\nfile is kept apart, as NAME (2).\n\noptions:\n");
+    clp_option_help(table, out);
+    return clp_words_answer(me, clp_buf_text(out));
+}
+
+static bool parse(int argc, char **argv, struct request *request, struct clp_buf *error)
+{
+    struct clp_option_parser parser = clp_option_start(table, argc, argv, request, error);
+
+    parser.program = "clineprof merge";
+    request->files = argv + 1;
+    while (clp_option_parse(&parser)) {
+        if (parser.at >= argc || request->help)
+            return true;
+        char **place = &argv[1 + request->file_count++], *file = argv[parser.at];
+        argv[parser.at++] = *place;
+        *place = file;
+    }
+    return false;
+}
+
+static bool same_file(const char *one, const char *other)
+{
+    struct stat a, b;
+
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* `merge *.lprof` a second time would count the first sum again. */
+static bool has_sum(const struct request *request)
+{
+    for (int i = 0; i < request->file_count; i++)
+        if (same_file(request->files[i], usual_outfile))
+            return true;
+    return false;
+}
+
+static int say_written(const struct request *request, const char *outfile, struct clp_mem *mem)
+{
+    struct clp_buf text;
+
+    clp_buf_init(&text, mem);
+    clp_buf_add_format(&text, "Wrote the sum of %d profile%s to '", request->file_count,
+                       clp_buf_plural((uint64_t)request->file_count));
+    clp_shown_add_text(&text, outfile);
+    clp_buf_add_text(&text, "'\n");
+    int code = clp_words_answer(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+    return code;
+}
+
+static int merge(const struct request *request, struct clp_mem *mem)
+{
+    const char *outfile = request->outfile != NULL ? request->outfile : usual_outfile;
+    bool to_stdout = strcmp(outfile, "-") == 0;
+    struct clp_view_options as = {.format = "lprof", .outfile = to_stdout ? NULL : outfile};
+    struct clp_profile sum;
+    int code = 1;
+
+    clp_profile_init(&sum, mem);
+    if (clp_merge_files(request->files, request->file_count, 2, &sum) && clp_export(&sum, &as))
+        code = to_stdout ? 0 : say_written(request, outfile, mem);
+    clp_profile_clear(&sum);
+    return code;
+}
+
+int clp_merge_main(int argc, char **argv, struct clp_mem *mem)
+{
+    struct request request = {0};
+    struct clp_buf text;
+    int code = 2;
+
+    clp_buf_init(&text, mem);
+    if (!parse(argc - 1, argv + 1, &request, &text)) {
+        clp_words_complain(me, clp_buf_text(&text));
+    } else if (request.help) {
+        code = print_help(&text);
+    } else if (request.file_count == 0) {
+        clp_words_complain(me, "no profile to merge; see clineprof merge --help");
+    } else if (request.outfile == NULL && has_sum(&request)) {
+        clp_words_complain_format(me, "%s is one of the files and would be counted again; say with "
+                                      "-o where the sum goes", usual_outfile);
+    } else if (clp_reading_check_names(request.files, request.file_count)) {
+        code = merge(&request, mem);
+    }
+    clp_buf_clear(&text);
+    return code;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+#include "top.h"
+#include "formats/live/live_reader.h"
+#include "base/shown.h"
+#include "bridge/reading.h"
+#include "bridge/words.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+static const char me[] = "clineprof";
+
+#define REFRESH_MILLISECONDS 1000
+#define LONGEST_TEXT 1000 /* bytes of a source line; no terminal is wider */
+
+static const char help[] =
+    "usage: clineprof top FILE.live\n"
+    "\n"
+    "Shows the lines of a running program that take most, once a second.\n"
+    "\n"
+    "  left, right   sort by the column beside; also < and >\n"
+    "  t s x h m i   sort by time, self, max, hits, memory, increment\n"
+    "  q             quit\n";
+
+/* ---- columns ---- */
+
+struct row {
+    const struct clp_profile_function *function;
+    const struct clp_profile_line *line;
+};
+
+static double hits(const struct clp_measures *measures)
+{
+    return (double)measures->hits;
+}
+
+static double time_of(const struct clp_measures *measures)
+{
+    return (double)measures->time * 1e-9;
+}
+
+static double self_of(const struct clp_measures *measures)
+{
+    return (double)measures->self * 1e-9;
+}
+
+static double max_of(const struct clp_measures *measures)
+{
+    return (double)measures->max * 1e-9;
+}
+
+static double rss_of(const struct clp_measures *measures)
+{
+    return (double)measures->rss / (1024 * 1024);
+}
+
+static double increment_of(const struct clp_measures *measures)
+{
+    return (double)clp_measures_increment(measures) / (1024 * 1024);
+}
+
+static const struct column {
+    const char *title;
+    char key;
+    int width, digits;
+    double (*value)(const struct clp_measures *measures);
+} columns[] = {
+    {"Hits", 'h', 12, 0, hits},         {"Time s", 't', 10, 3, time_of},
+    {"Self s", 's', 10, 3, self_of},    {"Max s", 'x', 10, 6, max_of},
+    {"Mem MiB", 'm', 10, 1, rss_of},    {"Incr MiB", 'i', 10, 1, increment_of},
+};
+
+#define COLUMNS (sizeof columns / sizeof *columns)
+#define BY_TIME 1
+
+/* ---- a picture ---- */
+
+struct top {
+    const char *path;
+    struct clp_mem *mem;
+    size_t sort; /* which of the columns */
+    struct clp_live_about about;
+    struct clp_profile profile;
+    struct row *rows;
+    size_t row_count;
+};
+
+static int compare_rows(const void *left, const void *right, void *column)
+{
+    const struct row *a = left, *b = right;
+    double one = ((const struct column *)column)->value(&a->line->measures);
+    double two = ((const struct column *)column)->value(&b->line->measures);
+
+    if (one != two)
+        return one < two ? 1 : -1;
+    return a->line < b->line ? -1 : a->line > b->line; /* so that equal rows stay in their places */
+}
+
+static bool take_rows(struct top *top)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < top->profile.function_count; i++)
+        count += top->profile.functions[i].line_count;
+    top->rows = clp_mem_alloc(top->mem, count, sizeof *top->rows);
+    top->row_count = 0;
+    if (top->rows == NULL)
+        return count == 0;
+    for (size_t i = 0; i < top->profile.function_count; i++) {
+        const struct clp_profile_function *function = &top->profile.functions[i];
+        for (size_t j = 0; j < function->line_count; j++)
+            top->rows[top->row_count++] = (struct row){function, &function->lines[j]};
+    }
+    struct column column = columns[top->sort];
+    qsort_r(top->rows, count, sizeof *top->rows, compare_rows, &column);
+    return true;
+}
+
+static void add_title(const struct top *top, struct clp_buf *out)
+{
+    clp_shown_add_text(out, top->path);
+    clp_buf_add_format(out, "  process %llu %s  %.1f s  ",
+                       (unsigned long long)top->about.pid,
+                       top->about.running ? "is running"
+                       : top->about.unknown ? "may be running elsewhere" : "has ended",
+                       (double)top->profile.meta.wall * 1e-9);
+    clp_buf_add_text(out, "q quits, < > change the column\x1b[K\r\n");
+    for (size_t i = 0; i < COLUMNS; i++) {
+        clp_buf_add_text(out, i == top->sort ? "\x1b[7m" : "");
+        clp_buf_add_format(out, "%*s", columns[i].width, columns[i].title);
+        clp_buf_add_text(out, "\x1b[m");
+    }
+    clp_buf_add_text(out, "  Line\x1b[K\r\n");
+}
+
+static struct clp_span text_of(const struct row *row)
+{
+    struct clp_source_walk walk = {.text = {row->function->source, row->function->source_bytes}};
+    struct clp_span line = {"", 0};
+
+    if (row->function->source == NULL || row->line->line < row->function->first_line)
+        return line;
+    clp_source_walk_to(&walk, row->line->line - row->function->first_line + 1);
+    if (!clp_source_next_line(&walk.rest, &line))
+        return (struct clp_span){"", 0};
+    while (line.bytes > 0 && (*line.text == ' ' || *line.text == '\t')) {
+        line.text++;
+        line.bytes--;
+    }
+    return line;
+}
+
+static void add_row(const struct row *row, struct clp_buf *out)
+{
+    const char *slash = strrchr(row->function->file, '/');
+    const char *file = slash != NULL ? slash + 1 : row->function->file;
+    struct clp_span text = text_of(row);
+
+    for (size_t i = 0; i < COLUMNS; i++)
+        clp_buf_add_format(out, "%*.*f", columns[i].width, columns[i].digits,
+                           columns[i].value(&row->line->measures));
+    clp_buf_add_text(out, row->line->running ? " >" : "  ");
+    clp_shown_add_text(out, file);
+    clp_buf_add_format(out, ":%d ", (int)row->line->line);
+    clp_shown_add_text(out, row->function->name);
+    clp_buf_add_text(out, "  ");
+    clp_shown_add(out, text.text, text.bytes < LONGEST_TEXT ? text.bytes : LONGEST_TEXT);
+    clp_buf_add_text(out, "\x1b[K\r\n");
+}
+
+static size_t screen_rows(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0)
+        return size.ws_row;
+    return 24;
+}
+
+static bool draw(struct top *top)
+{
+    size_t room = screen_rows();
+    struct clp_buf out;
+
+    if (!take_rows(top))
+        return false;
+    clp_buf_init(&out, top->mem);
+    clp_buf_add_text(&out, "\x1b[H");
+    add_title(top, &out);
+    for (size_t i = 0; i < top->row_count && i + 3 < room; i++)
+        add_row(&top->rows[i], &out);
+    clp_buf_add_text(&out, "\x1b[J");
+    bool done = !out.failed;
+    if (done)
+        (void)clp_words_write(STDOUT_FILENO, clp_buf_text(&out), out.used);
+    clp_buf_clear(&out);
+    clp_mem_free(top->mem, top->rows, top->row_count, sizeof *top->rows);
+    return done;
+}
+
+/* ---- the terminal ---- */
+
+/* Takes the terminal's other screen, without a cursor, long lines cut off; and gives it back. */
+static const char take[] = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+static const char give_back[] = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+
+static volatile sig_atomic_t told_to_end;
+
+static void note_end(int number)
+{
+    (void)number;
+    told_to_end = 1;
+}
+
+/* Keys come one by one, unseen, and control-C is one of them. */
+static bool take_terminal(struct termios *before)
+{
+    struct sigaction action = {.sa_handler = note_end};
+    struct termios raw;
+
+    if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, before) != 0)
+        return false;
+    raw = *before;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw) != 0)
+        return false;
+    (void)clp_words_write(STDOUT_FILENO, take, sizeof take - 1);
+    return true;
+}
+
+static void give_terminal_back(const struct termios *before)
+{
+    (void)clp_words_write(STDOUT_FILENO, give_back, sizeof give_back - 1);
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, before);
+}
+
+/* False: quit. Arrow keys come as ESC [ C and ESC [ D. */
+static bool take_key(struct top *top, const char *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool arrow = i >= 2 && keys[i - 2] == '\x1b' && keys[i - 1] == '[';
+        if (keys[i] == 'q' || keys[i] == 3)
+            return false;
+        if (keys[i] == '>' || (arrow && keys[i] == 'C'))
+            top->sort = (top->sort + 1) % COLUMNS;
+        if (keys[i] == '<' || (arrow && keys[i] == 'D'))
+            top->sort = (top->sort + COLUMNS - 1) % COLUMNS;
+        for (size_t j = 0; j < COLUMNS; j++) {
+            if (keys[i] == columns[j].key)
+                top->sort = j;
+        }
+    }
+    return true;
+}
+
+static bool wait_for_key(struct top *top)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    char keys[64];
+
+    if (poll(&input, 1, REFRESH_MILLISECONDS) <= 0)
+        return !told_to_end;
+    ssize_t count = read(STDIN_FILENO, keys, sizeof keys);
+    return count > 0 && take_key(top, keys, (size_t)count);
+}
+
+/* ---- the whole ---- */
+
+/* Until a key ends it, or the file cannot be read: *fault says why. */
+static bool show(struct top *top, struct clp_fault *fault)
+{
+    do {
+        clp_profile_init(&top->profile, top->mem);
+        bool done =
+            clp_live_read(top->path, NULL, &top->profile, &top->about, fault) == CLP_OK;
+        if (done && !draw(top)) {
+            fault->status = CLP_NO_MEMORY;
+            done = false;
+        }
+        clp_profile_clear(&top->profile);
+        if (!done)
+            return false;
+    } while (wait_for_key(top));
+    return true;
+}
+
+static int run(const char *path, struct clp_mem *mem)
+{
+    struct top top = {.path = path, .mem = mem, .sort = BY_TIME};
+    struct termios before;
+    struct clp_fault fault = {0};
+    struct clp_profile profile;
+    struct clp_live_about about;
+
+    clp_profile_init(&profile, mem);
+    bool good = clp_live_read(path, NULL, &profile, &about, &fault) == CLP_OK;
+    clp_profile_clear(&profile);
+    if (!good) {
+        const char *ending = strrchr(path, '.');
+        if (fault.status == CLP_NOT_A_PROFILE && ending != NULL && strcmp(ending, ".lprof") == 0)
+            clp_words_complain_format(me, "%s is not the live file of a run; clineprof %s shows a finished profile",
+                                      path, path);
+        else
+            clp_reading_complain(path, &fault, mem);
+        return 1;
+    }
+    if (!take_terminal(&before)) {
+        clp_words_complain(me, "top needs a terminal; clineprof FILE.live prints the table once");
+        return 2;
+    }
+    good = show(&top, &fault);
+    give_terminal_back(&before);
+    if (good)
+        return 0;
+    if (fault.os_error != ENOENT) { /* a run that ends by itself takes its live file away */
+        clp_reading_complain(path, &fault, mem);
+        return 1;
+    }
+    clp_words_complain(me, "the run has ended by itself; what it profiled is in its profile");
+    return 0;
+}
+
+int clp_top_main(int argc, char **argv, struct clp_mem *mem)
+{
+    const char *word = argc == 3 ? argv[2] : "";
+
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+        return clp_words_answer(me, help);
+    if (argc != 3 || word[0] == '-') {
+        clp_words_complain(me, "top takes one live file; see clineprof top --help");
+        return 2;
+    }
+    return run(word, mem);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+#include "load.h"
+#include "report/choice.h"
+#include "report/report.h"
+#include "formats/lprof/wire_reader.h"
+#include "reading.h"
+#include "rendering.h"
+#include "values.h"
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+static PyObject *text_of(const char *text, size_t bytes)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)bytes, "backslashreplace");
+}
+
+static bool set_text(PyObject *dict, const char *key, const char *text)
+{
+    return clp_dict_set(dict, key, text_of(text, strlen(text)));
+}
+
+/* ---- columns ---- */
+
+static PyObject *number_of_uint64_t(uint64_t value)
+{
+    return PyLong_FromUnsignedLongLong(value);
+}
+
+static PyObject *number_of_int64_t(int64_t value)
+{
+    return PyLong_FromLongLong(value);
+}
+
+typedef PyObject *make_object(const void *item);
+
+/* A list with what `make` makes of each of these items. */
+static PyObject *list_of(const void *items, size_t count, size_t item_bytes, make_object *make)
+{
+    PyObject *list = PyList_New((Py_ssize_t)count);
+
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        PyObject *object = make((const char *)items + i * item_bytes);
+        if (object == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)i, object);
+    }
+    return list;
+}
+
+#define LIST_OF(items, count, make) list_of(items, count, sizeof *(items), make)
+
+static PyObject *number_of_line(const void *line)
+{
+    return PyLong_FromLong(((const struct clp_profile_line *)line)->line);
+}
+
+#define CLP_MEASURE_GETTERS(name, type, merge)                            \
+    static bool has_##name(const struct clp_profile_line *line)           \
+    {                                                                     \
+        return line->measures.name != 0;                                  \
+    }                                                                     \
+    static PyObject *number_of_##name(const void *line)                   \
+    {                                                                     \
+        const struct clp_measures *measures =                             \
+            &((const struct clp_profile_line *)line)->measures;           \
+        return number_of_##type(measures->name);                          \
+    }
+CLP_MEASURE_TABLE(CLP_MEASURE_GETTERS)
+#undef CLP_MEASURE_GETTERS
+
+static bool is_below_resolution(const struct clp_profile_line *line)
+{
+    return clp_measures_below_resolution(&line->measures);
+}
+
+static PyObject *below_resolution_of(const void *line)
+{
+    return PyBool_FromLong(is_below_resolution(line));
+}
+
+static const struct column {
+    const char *name;
+    bool (*has)(const struct clp_profile_line *line);
+    make_object *number_of;
+} columns[] = {
+#define CLP_MEASURE_COLUMN(name, type, merge) {#name, has_##name, number_of_##name},
+    CLP_MEASURE_TABLE(CLP_MEASURE_COLUMN)
+#undef CLP_MEASURE_COLUMN
+    {"below_resolution", is_below_resolution, below_resolution_of},
+};
+
+static bool is_zero(const struct clp_profile_function *function, const struct column *column)
+{
+    for (size_t i = 0; i < function->line_count; i++)
+        if (column->has(&function->lines[i]))
+            return false;
+    return true;
+}
+
+static PyObject *lines_of(const struct clp_profile_function *function)
+{
+    PyObject *lines = PyDict_New();
+    bool good = lines != NULL && clp_dict_set(lines, "line",
+                                              LIST_OF(function->lines, function->line_count,
+                                                      number_of_line));
+
+    for (size_t i = 0; good && i < sizeof columns / sizeof *columns; i++)
+        if (!is_zero(function, &columns[i]))
+            good = clp_dict_set(lines, columns[i].name,
+                       LIST_OF(function->lines, function->line_count, columns[i].number_of));
+    if (!good)
+        Py_CLEAR(lines);
+    return lines;
+}
+
+static PyObject *running_of(const struct clp_profile_function *function)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < function->line_count; i++) {
+        if (!function->lines[i].running)
+            continue;
+        PyObject *number = number_of_line(&function->lines[i]);
+        if (number == NULL || PyList_Append(list, number) != 0)
+            Py_CLEAR(list);
+        Py_XDECREF(number);
+    }
+    return list;
+}
+
+static PyObject *leak_of(const void *item)
+{
+    const struct clp_profile_leak *leak = item;
+
+    return Py_BuildValue("{s:i,s:K,s:d,s:d,s:d}", "line", (int)leak->line, "bytes",
+                         (unsigned long long)leak->bytes, "bytes_per_call", leak->bytes_per_call,
+                         "bytes_per_second", leak->bytes_per_second, "confidence",
+                         leak->confidence);
+}
+
+/* ---- functions and the rest ---- */
+
+static PyObject *source_of(const struct clp_profile_function *function)
+{
+    if (function->source == NULL)
+        Py_RETURN_NONE;
+    return text_of(function->source, function->source_bytes);
+}
+
+static PyObject *text_or_none(const char *text)
+{
+    return text != NULL ? text_of(text, strlen(text)) : Py_NewRef(Py_None);
+}
+
+static PyObject *function_of(const void *item)
+{
+    const struct clp_profile_function *function = item;
+    PyObject *dict = PyDict_New();
+    bool good = dict != NULL && set_text(dict, "file", function->file) &&
+                clp_dict_set(dict, "line", PyLong_FromLong(function->first_line)) &&
+                set_text(dict, "name", function->name) &&
+                clp_dict_set(dict, "total", PyLong_FromUnsignedLongLong(function->total)) &&
+                clp_dict_set(dict, "raw_total", PyLong_FromUnsignedLongLong(function->raw_total)) &&
+                clp_dict_set(dict, "lines", lines_of(function)) &&
+                clp_dict_set(dict, "running", running_of(function)) &&
+                clp_dict_set(dict, "leaks",
+                             LIST_OF(function->leaks, function->leak_count, leak_of)) &&
+                clp_dict_set(dict, "compiler", text_or_none(function->compiler)) &&
+                clp_dict_set(dict, "source", source_of(function)) &&
+                clp_dict_set(dict, "source_changed", PyBool_FromLong(function->source_changed));
+
+    if (!good)
+        Py_CLEAR(dict);
+    return dict;
+}
+
+static PyObject *number_of_count(const void *count)
+{
+    return number_of_uint64_t(*(const uint64_t *)count);
+}
+
+static PyObject *mark_of(const void *item)
+{
+    const struct clp_profile_mark *mark = item;
+    PyObject *dict = PyDict_New();
+    bool good = dict != NULL && set_text(dict, "file", mark->file) &&
+                clp_dict_set(dict, "line", PyLong_FromLong(mark->first_line)) &&
+                set_text(dict, "name", mark->name) &&
+                clp_dict_set(dict, "level", PyLong_FromUnsignedLong(mark->level)) &&
+                clp_dict_set(dict, "enter", number_of_uint64_t(mark->enter)) &&
+                clp_dict_set(dict, "leave", number_of_uint64_t(mark->leave));
+
+    if (!good)
+        Py_CLEAR(dict);
+    return dict;
+}
+
+static PyObject *series_of(const void *item)
+{
+    const struct clp_profile_series *series = item;
+    PyObject *dict = PyDict_New();
+    bool good = dict != NULL && clp_dict_set(dict, "pid", number_of_uint64_t(series->pid)) &&
+                clp_dict_set(dict, "start", PyFloat_FromDouble(series->start)) &&
+                clp_dict_set(dict, "time", LIST_OF(series->time, series->count, number_of_count)) &&
+                clp_dict_set(dict, "rss", LIST_OF(series->rss, series->count, number_of_count)) &&
+                (series->mark_count == 0 ||
+                 clp_dict_set(dict, "marks", LIST_OF(series->marks, series->mark_count, mark_of)));
+
+    if (!good)
+        Py_CLEAR(dict);
+    return dict;
+}
+
+/* A text that is not known is left out. */
+static bool set_meta_text(PyObject *dict, const char *key, const char *text)
+{
+    return text == NULL || set_text(dict, key, text);
+}
+
+static bool set_meta_number(PyObject *dict, const char *key, uint64_t number)
+{
+    return clp_dict_set(dict, key, number_of_uint64_t(number));
+}
+
+static bool set_meta_flag(PyObject *dict, const char *key, bool flag)
+{
+    return clp_dict_set(dict, key, PyBool_FromLong(flag));
+}
+
+static bool set_meta_seconds(PyObject *dict, const char *key, double seconds)
+{
+    return clp_dict_set(dict, key, PyFloat_FromDouble(seconds));
+}
+
+#define SET_TEXT set_meta_text
+#define SET_COUNT set_meta_number
+#define SET_ASKED set_meta_number
+#define SET_TIME set_meta_number
+#define SET_FLAG set_meta_flag
+#define SET_SECONDS set_meta_seconds
+
+static PyObject *meta_of(const struct clp_profile_meta *meta)
+{
+    PyObject *dict = PyDict_New();
+    bool good = dict != NULL;
+
+#define SET_META(name, kind) good = good && SET_##kind(dict, #name, meta->name);
+    CLP_META_TABLE(SET_META)
+#undef SET_META
+    if (!good)
+        Py_CLEAR(dict);
+    return dict;
+}
+
+PyObject *clp_load_dict(const struct clp_profile *profile)
+{
+    PyObject *dict = PyDict_New();
+    bool good = dict != NULL && clp_dict_set(dict, "unit", PyFloat_FromDouble(1e-9)) &&
+                clp_dict_set(dict, "functions",
+                             LIST_OF(profile->functions, profile->function_count, function_of)) &&
+                clp_dict_set(dict, "timeline",
+                             LIST_OF(profile->series, profile->series_count, series_of)) &&
+                clp_dict_set(dict, "meta", meta_of(&profile->meta));
+
+    if (!good)
+        Py_CLEAR(dict);
+    return dict;
+}
+
+/* ---- files ---- */
+
+static void raise(const char *path, const struct clp_fault *fault, struct clp_mem *mem)
+{
+    struct clp_buf text;
+
+    if (fault->status == CLP_NO_MEMORY) {
+        PyErr_NoMemory();
+    } else if (fault->os_error != 0) {
+        errno = fault->os_error;
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
+    } else {
+        clp_buf_init(&text, mem);
+        clp_reading_add_fault(path, fault, &text);
+        PyErr_SetString(PyExc_ValueError, clp_buf_text(&text));
+        clp_buf_clear(&text);
+    }
+}
+
+static bool add_file(PyObject *path, struct clp_profile *sum)
+{
+    struct clp_fault fault;
+    PyObject *name;
+
+    if (!PyUnicode_FSConverter(path, &name))
+        return false;
+    clp_status status = clp_reading_merge(PyBytes_AS_STRING(name), sum, NULL, &fault);
+    if (status != CLP_OK)
+        raise(PyBytes_AS_STRING(name), &fault, sum->mem);
+    Py_DECREF(name);
+    return status == CLP_OK;
+}
+
+static bool add_files(PyObject *paths, struct clp_profile *sum)
+{
+    bool good = true;
+
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(paths); i++)
+        good = add_file(PyTuple_GET_ITEM(paths, i), sum);
+    return good;
+}
+
+PyObject *clp_load_files(PyObject *module, PyObject *paths)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile sum;
+
+    (void)module;
+    clp_profile_init(&sum, &mem);
+    PyObject *dict = add_files(paths, &sum) ? clp_load_dict(&sum) : NULL;
+    clp_profile_clear(&sum);
+    return dict;
+}
+
+/* ---- bytes and text ---- */
+
+PyObject *clp_load_sum(PyObject *module, PyObject *paths)
+{
+    const struct clp_rendering own_file = {.format = "lprof"};
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile sum;
+
+    (void)module;
+    clp_profile_init(&sum, &mem);
+    PyObject *bytes = add_files(paths, &sum) ? clp_rendering_of(&sum, &own_file) : NULL;
+    clp_profile_clear(&sum);
+    return bytes;
+}
+
+static PyObject *hottest_of(const struct clp_profile *profile, size_t count)
+{
+    struct clp_report_options options = clp_report_defaults();
+    char folder[PATH_MAX];
+    PyObject *text = NULL;
+    struct clp_buf out;
+
+    options.lines = count;
+    options.choice.order = CLP_CHOICE_BY_SELF;
+    options.folder = getcwd(folder, sizeof folder);
+    clp_buf_init(&out, profile->mem);
+    bool whole = clp_report_text(profile, &options, &out) == CLP_OK;
+    clp_buf_add_text(&out, "\n");
+    if (whole && !out.failed)
+        text = text_of(clp_buf_text(&out), out.used);
+    else
+        PyErr_NoMemory();
+    clp_buf_clear(&out);
+    return text;
+}
+
+/* False with an exception set. */
+static bool decode(const char *bytes, Py_ssize_t size, struct clp_profile *profile)
+{
+    struct clp_fault fault;
+
+    if (clp_wire_decode(bytes, (size_t)size, profile, &fault) == CLP_OK)
+        return true;
+    PyErr_SetString(PyExc_ValueError, clp_fault_text(&fault));
+    return false;
+}
+
+PyObject *clp_load_hottest(PyObject *module, PyObject *arguments)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    PyObject *text = NULL;
+    Py_ssize_t size, count;
+    const char *bytes;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y#n:hottest", &bytes, &size, &count))
+        return NULL;
+    clp_profile_init(&profile, &mem);
+    if (decode(bytes, size, &profile))
+        text = profile.meta.events != 0 ? hottest_of(&profile, count > 0 ? (size_t)count : 1)
+                                        : text_of("", 0);
+    clp_profile_clear(&profile);
+    return text;
+}
+
+PyObject *clp_load_is_idle(PyObject *module, PyObject *arguments)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    PyObject *idle = NULL;
+    const char *bytes;
+    Py_ssize_t size;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y#:is_idle", &bytes, &size))
+        return NULL;
+    clp_profile_init(&profile, &mem);
+    if (decode(bytes, size, &profile))
+        idle = PyBool_FromLong(clp_choice_is_idle(&profile));
+    clp_profile_clear(&profile);
+    return idle;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "reading.h"
+#include "os/file.h"
+#include "formats/live/live_peek.h"
+#include "formats/pickle/pickle.h"
+#include "base/shown.h"
+#include "formats/lprof/wire_reader.h"
+#include "cpython/compat/file_text.h"
+#include "words.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char me[] = "clineprof";
+
+#define LARGEST_PROFILE ((size_t)1 << 31)
+#define LARGEST_TEXT "a profile of more than 2 GiB is not read"
+
+/* Is there a live file of the profile's name, of a run that began after this moment? */
+static bool has_live(const char *path, double start, struct clp_mem *mem)
+{
+    struct clp_live_header header;
+    struct clp_buf live;
+
+    clp_buf_init(&live, mem);
+    clp_buf_add_format(&live, "%s.live", path);
+    bool found = clp_live_peek_at(clp_buf_text(&live), &header, NULL) && header.start > start;
+    clp_buf_clear(&live);
+    return found;
+}
+
+static bool is_input(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+bool clp_reading_check_names(char *const *names, int count)
+{
+    int inputs = 0;
+
+    for (int i = 0; i < count; i++)
+        inputs += is_input(names[i]);
+    if (inputs > 1)
+        clp_words_complain(me, "standard input (-) can be read only once");
+    else if (inputs == 1 && isatty(STDIN_FILENO))
+        clp_words_complain(me, "standard input is a terminal: name a file, or pipe a profile in");
+    else
+        return true;
+    return false;
+}
+
+void clp_reading_add_fault(const char *path, const struct clp_fault *fault, struct clp_buf *out)
+{
+    clp_shown_add_text(out, is_input(path) ? "standard input" : path);
+    clp_buf_add_format(out, ": %s", clp_fault_text(fault));
+    if (fault->os_error == 0 && (fault->status != CLP_TOO_LARGE || fault->offset != 0))
+        clp_buf_add_format(out, " at byte %llu", (unsigned long long)fault->offset);
+    if (fault->reason != NULL && fault->os_error == 0)
+        clp_buf_add_format(out, ": %s", fault->reason);
+    if (fault->found[0] != 0)
+        clp_buf_add_format(out, ": %s", fault->found);
+    const char *ending = strrchr(path, '.');
+    if (fault->status == CLP_NOT_A_PROFILE && ending != NULL && strcmp(ending, ".prof") == 0) {
+        clp_buf_add_text(out, "; if cProfile made it, run: python3 -m pstats ");
+        clp_shown_add_text(out, path);
+    }
+    if (fault->os_error != ENOENT || !has_live(path, 0, out->mem))
+        return;
+    clp_buf_add_text(out, "; its run has not ended, what it recorded is in ");
+    clp_shown_add_text(out, path);
+    clp_buf_add_text(out, ".live");
+}
+
+void clp_reading_complain(const char *path, const struct clp_fault *fault, struct clp_mem *mem)
+{
+    struct clp_buf text;
+
+    clp_buf_init(&text, mem);
+    clp_reading_add_fault(path, fault, &text);
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+void clp_reading_describe_live(const char *path, const struct clp_live_about *about,
+                               struct clp_buf *out)
+{
+    clp_shown_add_text(out, path);
+    clp_buf_add_format(out, ": process %llu %s", (unsigned long long)about->pid,
+                       about->running ? "is still running"
+                       : about->unknown ? "may still be running where it began"
+                                        : "did not end by itself");
+    if (about->unknown) {
+        clp_buf_add_text(out, " (on '");
+        clp_shown_add_text(out, about->host);
+        clp_buf_add_text(out, "')");
+    }
+    if (about->incomplete)
+        clp_buf_add_text(out, "; the file could not grow, later functions are missing");
+    clp_buf_add_text(out, "; > marks lines that were being executed");
+}
+
+static clp_status read_live(const char *path, struct clp_profile *profile, struct clp_buf *notes,
+                            struct clp_fault *fault)
+{
+    struct clp_live_about about;
+
+    clp_status status = clp_live_read(path, NULL, profile, &about, fault);
+    if (status == CLP_OK && notes != NULL) {
+        clp_reading_describe_live(path, &about, notes);
+        clp_buf_add_text(notes, "\n\n");
+    }
+    return status;
+}
+
+/* A profile older than one thinks: the run that was to replace it was killed, or still runs. */
+static void say_if_older(const char *path, const struct clp_profile *profile)
+{
+    if (has_live(path, profile->meta.start, profile->mem))
+        clp_words_complain_format(
+            me, "%s: a later run has not ended, what it recorded is in %s.live", path, path);
+}
+
+static clp_status decode(struct clp_buf *bytes, bool in_place, struct clp_profile *profile,
+                         struct clp_fault *fault)
+{
+    if (clp_pickle_is(clp_buf_text(bytes), bytes->used))
+        return clp_pickle_decode(clp_buf_text(bytes), bytes->used, profile, fault);
+    return in_place ? clp_wire_decode_in_place(bytes, profile, fault)
+                    : clp_wire_decode(clp_buf_text(bytes), bytes->used, profile, fault);
+}
+
+clp_status clp_reading_file(const char *path, bool in_place, struct clp_profile *profile,
+                            struct clp_buf *notes, struct clp_fault *fault)
+{
+    struct clp_buf bytes;
+    clp_status status;
+
+    if (is_input(path))
+        path = "/dev/stdin";
+    *fault = (struct clp_fault){0};
+    clp_buf_init(&bytes, profile->mem);
+    status = clp_file_read(path, LARGEST_PROFILE, &bytes, fault);
+    if (status == CLP_OK && clp_live_is(clp_buf_text(&bytes), bytes.used))
+        status = read_live(path, profile, notes, fault);
+    else if (status == CLP_OK)
+        status = decode(&bytes, in_place, profile, fault);
+    else if (status == CLP_TOO_LARGE)
+        fault->reason = LARGEST_TEXT;
+    clp_buf_clear(&bytes);
+    if (status == CLP_OK && notes != NULL)
+        say_if_older(path, profile);
+    profile->denied |= 0666 & ~clp_file_rights(path);
+    fault->status = status;
+    return status;
+}
+
+clp_status clp_reading_merge(const char *path, struct clp_profile *sum, struct clp_buf *notes,
+                             struct clp_fault *fault)
+{
+    struct clp_profile one;
+
+    clp_profile_init(&one, sum->mem);
+    if (clp_reading_file(path, false, &one, notes, fault) == CLP_OK)
+        fault->status = clp_profile_merge(sum, &one);
+    clp_profile_clear(&one);
+    return fault->status;
+}
+
+/* ---- source that a profile lacks ---- */
+
+/* "<string>" and the like are no files. */
+static bool may_have_source(const struct clp_profile_function *function)
+{
+    return function->source == NULL && !function->source_changed && function->file[0] != '<';
+}
+
+void clp_reading_note_sources(const struct clp_profile *profile, struct clp_buf *out)
+{
+    for (size_t i = 0; i < profile->function_count; i++) {
+        if (!may_have_source(&profile->functions[i]))
+            continue;
+        clp_buf_add_text(out, "Source that is not in the profile was not read from the files it "
+                              "names; --read-sources reads it.\n");
+        return;
+    }
+}
+
+/* By file and line, so that one text at a time is enough. */
+static int compare_functions(const void *left, const void *right)
+{
+    const struct clp_profile_function *a = *(struct clp_profile_function *const *)left;
+    const struct clp_profile_function *b = *(struct clp_profile_function *const *)right;
+    int files = strcmp(a->file, b->file);
+
+    if (files != 0)
+        return files;
+    return a->first_line < b->first_line ? -1 : a->first_line > b->first_line;
+}
+
+/* Owned bytes of the function's file; NULL where there are none, without an exception. */
+static PyObject *read_text(const struct clp_profile_function *function)
+{
+    PyObject *name = PyUnicode_DecodeUTF8(function->file, (Py_ssize_t)strlen(function->file), NULL);
+    PyObject *text = name != NULL ? clp_file_text_read(name) : NULL;
+
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return text;
+}
+
+/* A foreign profile may name the same long block again and again: a file's text is gone through so
+ * many times. */
+#define MOST_WALKS 64
+
+/* The function's block; empty where it does not fit. */
+static struct clp_span find_block(const struct clp_profile_function *function,
+                                  struct clp_source_walk *walk, size_t *bytes_left)
+{
+    int32_t last = function->line_count == 0 ? 0 : function->lines[function->line_count - 1].line;
+    int32_t rows;
+    struct clp_span none = {NULL, 0};
+
+    if (function->first_line < 1 || *bytes_left == 0)
+        return none;
+    clp_source_walk_to(walk, function->first_line);
+    bool fits = clp_source_block_of(walk->rest, function->name, &rows);
+    struct clp_span block = clp_source_lines(walk->rest, 1, rows);
+    *bytes_left -= block.bytes < *bytes_left ? block.bytes : *bytes_left;
+    fits = fits && last - function->first_line < rows &&
+           (last == 0 || function->lines[0].line >= function->first_line);
+    return fits ? block : none;
+}
+
+struct addition {
+    PyObject *text; /* owned bytes of `file`, or NULL */
+    const char *file;
+    struct clp_source_walk walk;
+    size_t bytes_left, left_out;
+};
+
+static void go_to_file(struct addition *addition, const struct clp_profile_function *function)
+{
+    if (addition->file != NULL && strcmp(addition->file, function->file) == 0)
+        return;
+    Py_XDECREF(addition->text);
+    addition->text = read_text(function);
+    addition->file = function->file;
+    addition->walk = (struct clp_source_walk){.line = 0};
+    if (addition->text != NULL)
+        addition->walk.text = (struct clp_span){PyBytes_AS_STRING(addition->text),
+                                                (size_t)PyBytes_GET_SIZE(addition->text)};
+    addition->bytes_left = MOST_WALKS * addition->walk.text.bytes;
+}
+
+static clp_status add_source(struct addition *addition, struct clp_profile *profile,
+                             struct clp_profile_function *function)
+{
+    go_to_file(addition, function);
+    struct clp_span block = find_block(function, &addition->walk, &addition->bytes_left);
+    addition->left_out += block.bytes == 0;
+    return clp_profile_set_source(profile, function, block.text, block.bytes);
+}
+
+clp_status clp_reading_add_sources(struct clp_profile *profile)
+{
+    struct clp_profile_function **wanted =
+        clp_mem_alloc(profile->mem, profile->function_count, sizeof *wanted);
+    struct addition addition = {0};
+    clp_status status = CLP_OK;
+    size_t count = 0;
+
+    if (wanted == NULL)
+        return profile->function_count == 0 ? CLP_OK : CLP_NO_MEMORY;
+    for (size_t i = 0; i < profile->function_count; i++) {
+        if (may_have_source(&profile->functions[i]))
+            wanted[count++] = &profile->functions[i];
+    }
+    qsort(wanted, count, sizeof *wanted, compare_functions);
+    for (size_t i = 0; i < count && status == CLP_OK; i++)
+        status = add_source(&addition, profile, wanted[i]);
+    if (addition.left_out != 0)
+        clp_words_complain_format(me, "no source for %zu of %zu function%s that lack%s it: their files "
+                                      "cannot be read, or have something else there",
+                                  addition.left_out, count, clp_buf_plural(count), count == 1 ? "s" : "");
+    Py_XDECREF(addition.text);
+    clp_mem_free(profile->mem, wanted, profile->function_count, sizeof *wanted);
+    return status;
+}

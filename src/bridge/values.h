@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Dicts and lists that are made up of new values. */
+#ifndef CLP_VALUES_H
+#define CLP_VALUES_H
+
+#include "cpython/compat/compat.h"
+#include <stdbool.h>
+
+/* Both take the reference to `value`; NULL is a failure that has its exception already. */
+static inline bool clp_list_append(PyObject *list, PyObject *value)
+{
+    bool done = value != NULL && PyList_Append(list, value) == 0;
+
+    Py_XDECREF(value);
+    return done;
+}
+
+static inline bool clp_dict_set(PyObject *dict, const char *key, PyObject *value)
+{
+    bool done = value != NULL && PyDict_SetItemString(dict, key, value) == 0;
+
+    Py_XDECREF(value);
+    return done;
+}
+
+#endif

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""clineprof hook: a line in this interpreter's site-packages, by which processes find the profiler where
+PYTHONPATH does not reach (python -E, -I). It does nothing but for --prof-child-procs."""
+import os
+import sys
+import sysconfig
+
+from clineprof import _boot
+
+ME = "clineprof hook"
+USAGE = """\
+usage: clineprof hook install|remove|status
+
+Processes that a program under `ckernprof --prof-child-procs` starts find the profiler by the environment.
+Those started with -E or -I do not look there; with the hook installed they are found, too.
+
+  install  put the hook into this interpreter's site-packages
+  remove   take it away
+  status   say whether it is there
+"""
+LINE = (
+    'import os; exec("import sys\\n'
+    "sys.path.insert(0, %(folder)r)\\n"
+    "try:\\n    import clineprof._children\\n"
+    "    sys.modules['clineprof._children'].join()\\n"
+    "except Exception:\\n    pass\\n"
+    'sys.path.remove(%(folder)r)") if "CLINEPROF_CHILDREN" in os.environ else None\n'
+)
+
+
+def main(words):
+    """The exit code. words: the whole command line, ["clineprof", "hook", ..]."""
+    actions = {"install": install, "remove": remove, "status": status}
+    if "-h" in words[2:] or "--help" in words[2:]:
+        _boot.core().print(USAGE)
+        return 0
+    if len(words) != 3 or words[2] not in actions:
+        what = "'%s'" % " ".join(words[2:]) if words[2:] else "nothing"
+        return _complain("it takes one of install, remove and status, not %s" % what, 2)
+    path = os.path.join(sysconfig.get_path("purelib"), "clineprof-hook.pth")
+    try:
+        return actions[words[2]](path)
+    except OSError as error:
+        return _complain("cannot %s '%s': %s" % (words[2], path, error.strerror), 1)
+
+
+def install(path):
+    from clineprof._boot import files
+
+    folder = os.path.abspath(__file__).rsplit("/", 3)[0]
+    files.replace(path, (LINE % {"folder": folder}).encode("utf-8", "surrogateescape"), 0o666)
+    return _say("Installed '%s'" % path)
+
+
+def remove(path):
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return _say("There is no hook in %s" % sys.executable)
+    return _say("Removed '%s'" % path)
+
+
+def status(path):
+    there = os.path.exists(path)
+    return _say("The hook is there: '%s'" % path if there else
+                "There is no hook in %s" % sys.executable)  # fmt: skip
+
+
+def _say(text):
+    _boot.core().print(_boot.shown(text) + "\n")
+    return 0
+
+
+def _complain(text, code):
+    _boot.complain(ME, text)
+    return code

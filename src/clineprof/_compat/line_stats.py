@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""LineStats: what a LineProfiler has counted, with line_profiler's attributes, arithmetic and files."""
+import io
+import pickle
+
+# The file that every line_profiler since 3.0 opens names its class by this path. Protocol 4's way of
+# naming it, for its names need not be those of a class that can be imported here.
+BEGINNING = b"\x80\x04\x8c\x1cline_profiler._line_profiler\x8c\x09LineStats\x93)\x81"
+END = b"b."
+FIRST_OF_PICKLES = b"\x80", b"c", b"("
+NAMES = {
+    ("line_profiler.line_profiler", "LineStats"), ("line_profiler._line_profiler", "LineStats"),
+    ("line_profiler", "LineStats"), ("_line_profiler", "LineStats"),
+}  # fmt: skip
+
+
+class LineStats:
+    """timings: {(file, first line, name): [(line, hits, time), ..]}, lines ascending
+    unit: seconds per unit of the times; times are in units
+
+    >>> import clineprof
+    >>> one = clineprof.LineStats({("spam.py", 1, "eat"): [(2, 10, 3000)]}, 1e-9)
+    >>> (one + one).timings
+    {('spam.py', 1, 'eat'): [(2, 20, 6000)]}
+    """
+
+    _sources = {}  # texts of functions as they ran, by the keys of timings; no file has them
+
+    def __init__(self, timings, unit):
+        self.timings, self.unit = timings, unit
+
+    def __repr__(self):
+        return "%s(%s, %.2G)" % (type(self).__name__, self.timings, self.unit)
+
+    def __eq__(self, other):
+        try:
+            return bool(self.timings == other.timings and self.unit == other.unit)
+        except (AttributeError, TypeError):
+            return NotImplemented
+
+    __hash__ = None
+
+    def __add__(self, other):
+        """The sum, in the larger of the two units; times are rounded to whole ones."""
+        return type(self)(*_sum([self, other]))
+
+    def __iadd__(self, other):
+        self.timings, self.unit = _sum([self, other])
+        return self
+
+    def print(self, stream=None, output_unit=None, stripzeros=False, details=True, summarize=False,
+              sort=False, rich=False, *, config=None):  # fmt: skip
+        """Writes the tables to a text stream, or to standard output. See show_text."""
+        from clineprof._compat import line_text
+
+        line_text.show_sourced(self._sources, self.timings, self.unit, output_unit, stream, stripzeros,
+                               details, summarize, sort, rich, config=config)  # fmt: skip
+
+    def to_file(self, filename):
+        """Writes what line_profiler and clineprof open. OSError when it cannot be written."""
+        state = {"timings": dict(self.timings), "unit": self.unit}
+        from clineprof._boot import files
+
+        files.replace(filename, BEGINNING + pickle.dumps(state, 2)[2:-1] + END)
+
+    @classmethod
+    def from_files(cls, file, /, *files):
+        """The sum of the files: line_profiler's, which are never unpickled freely, and clineprof's.
+        OSError when one cannot be read, ValueError (what and where, in one line) when it is no
+        profile."""
+        return cls.from_stats_objects(*map(_read, [file, *files]))
+
+    @classmethod
+    def from_stats_objects(cls, stats, /, *more_stats):
+        """The sum of whatever has `timings` and `unit`."""
+        return cls(*_sum([stats, *more_stats]))
+
+
+def _sum(items):
+    if len(items) == 1:
+        return {key: list(rows) for key, rows in items[0].timings.items()}, items[0].unit
+    items = sorted(items, key=lambda item: item.unit)  # the small times first: less is rounded
+    unit = items[-1].unit
+    sums = {}
+    for item in items:
+        for key, rows in item.timings.items():
+            lines = sums.setdefault(key, {})
+            for line, hits, time in rows:
+                hits_before, time_before = lines.get(line, (0, 0))
+                lines[line] = hits_before + hits, time_before + time * (item.unit / unit)
+    timings = {
+        key: [(line, hits, int(round(time, 0))) for line, (hits, time) in sorted(lines.items())]
+        for key, lines in sums.items()
+    }
+    return timings, unit
+
+
+def of_profile(profile):
+    """LineStats of a clineprof.Profile."""
+    timings = {key: [(line, max(hits, 1), time) for line, hits, time in rows]
+               for key, rows in profile.timings.items()}  # one that began before the window: no hit
+    stats = LineStats(timings, profile.unit)
+    stats._sources = {(f.file, f.line, f.name): f.source for f in profile.functions if f.source}
+    return stats
+
+
+# ---- files -----------------------------------------------------------------------------------
+
+
+class _Found:
+    """Stands for whatever class a file names."""
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module, name):
+        if (module, name) in NAMES:
+            return _Found
+        raise ValueError("names %s.%s, which is not LineStats" % (module, name))
+
+
+def _read(path):
+    from clineprof import _profile
+
+    profile = _profile.load(path)  # nothing harmful passes
+    with open(path, "rb") as file:
+        content = file.read()
+    if not content.startswith(FIRST_OF_PICKLES):
+        return of_profile(profile)
+    return _Reader(io.BytesIO(content)).load()  # its own unit, and times that are no whole numbers

@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: MIT
+"""Recordings of memory over time as pictures: matplotlib's where it is installed; a chart of characters,
+an SVG and a page of HTML that need nothing."""
+import html
+import math
+import os
+import shutil
+import sys
+import time
+
+from clineprof import _boot
+from clineprof._mem.memfile import Wrong
+
+COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b")
+FUNCTION_COLOURS = ("#17a2b8", "#b8860b", "#2ca02c", "#d62728", "#1f4fb4")
+OWN = (".html", ".htm", ".svg")
+PAGE_SAMPLES = 4000  # of a line in a page: more are not told apart by the eye
+
+
+class NoBackend(Exception):
+    """One line for the user."""
+
+
+def plot(recordings, options):
+    recordings = [cut(recording, options.window) for recording in recordings]
+    output = options.output
+    own = output is not None and output.lower().endswith(OWN[:2])
+    pyplot = None if own else _pyplot(options.backend, output)
+    if pyplot is not None and (output is not None or _shows(pyplot)):
+        _draw(pyplot, recordings, options)
+    elif output is None:
+        sys.stdout.write(chart(recordings, options))
+    elif output.lower().endswith(OWN):
+        picture = svg(recordings, options)
+        _write(output, page(recordings, options, picture) if own else picture)
+    else:
+        raise Wrong("%s needs matplotlib, which is not installed; -o NAME.svg and -o NAME.html do "
+                    "without" % os.path.basename(output))  # fmt: skip
+
+
+def cut(recording, window):
+    """The same with times from the start of the recording, those within the window only."""
+    start, (low, high) = recording.start, window or (-math.inf, math.inf)
+
+    def inside(samples):
+        return [(at - start, size) for at, size in samples if low <= at - start <= high]
+
+    recording.begun = start
+    recording.samples = inside(recording.samples)
+    recording.children = {pid: inside(samples) for pid, samples in recording.children.items()}
+    recording.children = {pid: samples for pid, samples in recording.children.items() if samples}
+    recording.stays = [
+        (name, enter - start, before, leave - start, after, level)
+        for name, enter, before, leave, after, level in recording.stays
+        if leave - start >= low and enter - start <= high
+    ]
+    if not recording.samples:
+        raise Wrong("%s: no sample lies within the window" % recording.path)
+    return recording
+
+
+def trend(samples):
+    """(MiB per second, MiB at time 0) of the line of least squares."""
+    count = len(samples)
+    middle = sum(at for at, _ in samples) / count
+    mean = sum(size for _, size in samples) / count
+    spread = sum((at - middle) ** 2 for at, _ in samples)
+    slope = sum((at - middle) * (size - mean) for at, size in samples) / spread if spread else 0.0
+    return slope, mean - slope * middle
+
+
+def labels(stays):
+    """{name: the shortest ending of it that only it has}"""
+    names = sorted({stay[0] for stay in stays})
+    found = {}
+    for name in names:
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            ending = ".".join(parts[-count:])
+            alike = [other for other in names if other != name
+                     and other.split(".")[-count:] == parts[-count:]]
+            if not alike:
+                break
+        found[name] = ending
+    return found
+
+
+def _begun(recording):
+    at = recording.begun
+    return time.strftime("%d / %m / %Y - start at %H:%M:%S", time.localtime(at)) + (
+        ".%03d" % min(999, round(at % 1 * 1000)))
+
+
+def _title(recordings, options):
+    if options.title is not None:
+        return options.title
+    return recordings[0].command or recordings[0].path if len(recordings) == 1 else ""
+
+
+def _write(path, text):
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise Wrong("cannot write '%s': %s" % (path, error.strerror)) from None
+
+
+# ---- matplotlib ----
+
+
+def _pyplot(backend, output):
+    """None where it is not installed."""
+    try:
+        import matplotlib
+    except ImportError:
+        if backend is not None:
+            raise NoBackend("--backend is matplotlib's, which is not installed") from None
+        return None
+    try:
+        if backend is not None:
+            matplotlib.use(backend)
+        elif output is not None:
+            matplotlib.use("Agg")  # needs no display
+        import matplotlib.pyplot as pyplot
+    except (ImportError, ValueError) as error:
+        if backend is None:
+            return None
+        why = str(error).split("\n")[0].split(";")[0]
+        raise NoBackend("matplotlib cannot use --backend '%s': %s" % (backend, why)) from None
+    return pyplot
+
+
+def _shows(pyplot):
+    """Has it a window to show?"""
+    import matplotlib
+
+    return pyplot.get_backend().lower() in [name.lower() for name in _interactive(matplotlib)]
+
+
+def _interactive(matplotlib):
+    try:
+        from matplotlib.backends import BackendFilter, backend_registry
+
+        return backend_registry.list_builtin(BackendFilter.INTERACTIVE)
+    except ImportError:
+        return matplotlib.rcsetup.interactive_bk
+
+
+def _draw(pyplot, recordings, options):
+    figure = pyplot.figure(figsize=(14, 6), dpi=90)
+    axes = figure.add_axes([0.1, 0.1, 0.8, 0.8] if options.flame else [0.1, 0.1, 0.6, 0.75])
+    if options.window is not None:
+        axes.set_xlim(options.window)
+    with_stays = len(recordings) == 1 and not options.no_function_ts
+    for number, recording in enumerate(recordings):
+        _draw_lines(axes, recording, number, options)
+        if with_stays:
+            (_draw_flame if options.flame else _draw_brackets)(axes, recording)
+    if with_stays:
+        at, size = max(recordings[0].samples, key=lambda sample: sample[1])
+        axes.axhline(size, color="r", linestyle="--")
+        axes.axvline(at, color="r", linestyle="--")
+    axes.set_xlabel("time (in seconds)")
+    axes.set_ylabel("memory used (in MiB)")
+    axes.set_title(_boot.shown(_title(recordings, options)).replace("$", r"\$"))
+    axes.grid(True)
+    if not options.flame:
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5)).get_frame().set_alpha(0.5)
+    try:
+        pyplot.savefig(options.output) if options.output is not None else pyplot.show()
+    except OSError as error:
+        raise Wrong("cannot write '%s': %s" % (options.output, error.strerror)) from None
+    except ValueError as error:
+        raise Wrong("cannot draw into '%s': %s" % (options.output, str(error).split("\n")[0])) from None
+
+
+def _draw_lines(axes, recording, number, options):
+    lines = [(_begun(recording), recording.samples)]
+    lines += [("child %s" % pid, samples) for pid, samples in recording.children.items()]
+    for place, (label, samples) in enumerate(lines, number):
+        times, sizes = zip(*samples)
+        colour = COLOURS[place % len(COLOURS)]
+        if options.slope:
+            slope, base = trend(samples)
+            label += " slope %.5f" % slope
+            ends = [times[0], times[-1]]
+            axes.plot(ends, [base + slope * at for at in ends], "--", linewidth=0.5, color=colour)
+        axes.plot(times, sizes, "+-", color=colour, label=_boot.shown(label))
+
+
+def _draw_brackets(axes, recording):
+    short = labels(recording.stays)
+    low, high = axes.get_ylim()
+    left, right = axes.get_xlim()
+    up, aside = (high - low) / 20, (right - left) / 60
+    colours = {name: FUNCTION_COLOURS[i % len(FUNCTION_COLOURS)] for i, name in enumerate(short)}
+    for name, enter, before, leave, after, _ in recording.stays:
+        label = " " * name.startswith("_") + "%s %.3fs" % (short[name], leave - enter)
+        for x, y, way in (enter, before, 1), (leave, after, -1):
+            axes.plot([x + way * aside, x, x, x + way * aside], [y + up, y + up, y - up, y - up],
+                      color=colours[name], linewidth=2, label=_boot.shown(label) if way == 1 else None)
+
+
+def _draw_flame(axes, recording):
+    short = labels(recording.stays)
+    depth = 1 + max((stay[5] for stay in recording.stays), default=0)
+    upper = axes.twinx()
+    upper.set_yticks([])
+    upper.set_ylim(0, depth + 1)
+    for name, enter, _, leave, _, level in recording.stays:
+        upper.fill_betweenx((level, level + 1), enter, leave, alpha=0.5,
+                            color=FUNCTION_COLOURS[level % len(FUNCTION_COLOURS)], linewidth=1)
+        upper.text(enter, level + 1, _boot.shown(short[name]), va="top", fontsize=7)
+
+
+# ---- characters ----
+
+
+def chart(recordings, options):
+    """For a terminal, or whatever standard output is."""
+    columns, rows = shutil.get_terminal_size((100, 24))
+    width, height = max(columns - 14, 20), max(min(rows - 8, 16), 5)
+    plain = "utf" not in (sys.stdout.encoding or "").lower()
+    parts = [_chart(recording, options, width, height, plain) for recording in recordings]
+    return "\n".join(parts)
+
+
+def _chart(recording, options, width, height, plain):
+    samples = recording.samples
+    end = max(samples[-1][0], 1e-9)
+    begin = samples[0][0]
+    peak_at, peak = max(samples, key=lambda sample: sample[1])
+    low = min(size for _, size in samples)
+    low = 0 if low < peak / 2 else low - (peak - low) / 10 - 1e-6
+    columns = _columns(samples, begin, end, width)
+    lines = [_boot.shown(_title([recording], options)), ""]
+    lines += _rows(columns, low, peak, height, plain)
+    axis = "%-10.3g%*.3g s" % (begin, max(width - 10, 1), end)
+    lines += [" " * 10 + ("+" if plain else "\u2514") + ("-" if plain else "\u2500") * width,
+              " " * 11 + axis, ""]
+    lines.append("%s: peak %.3f MiB at %.3f s, %d sample%s" % (
+        _begun(recording), peak, peak_at, len(samples), "s"[len(samples) == 1 :]))  # fmt: skip
+    lines += ["slope %.5f MiB/s" % trend(samples)[0]] if options.slope else []
+    for pid, child in recording.children.items():
+        lines.append("child %s: peak %.3f MiB" % (pid, max(size for _, size in child)))
+    if not options.no_function_ts:
+        lines += _stay_rows(recording.stays, begin, end, width)
+    return "\n".join(lines) + "\n"
+
+
+def _columns(samples, begin, end, width):
+    """The largest size in each column; where there is no sample, the one before goes on."""
+    columns = [None] * width
+    for at, size in samples:
+        place = min(int((at - begin) / max(end - begin, 1e-9) * width), width - 1)
+        columns[place] = size if columns[place] is None else max(columns[place], size)
+    for place in range(1, width):
+        if columns[place] is None:
+            columns[place] = columns[place - 1]
+    return columns
+
+
+def _rows(columns, low, high, height, plain):
+    blocks = " #" if plain else " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+    step = max(high - low, 1e-9) / height
+    rows = []
+    for row in range(height - 1, -1, -1):
+        floor = low + row * step
+        text = ""
+        for size in columns:
+            part = min(max((size - floor) / step, 0), 1)
+            text += blocks[math.ceil(part * (len(blocks) - 1) - 1e-9)]
+        rows.append("%9.1f %s%s" % (floor + step, "|" if plain else "\u2502", text.rstrip()))
+    return rows
+
+
+def _stay_rows(stays, begin, end, width):
+    """One row for each function, the longest first."""
+    short, spans = labels(stays), {}
+    for name, enter, _, leave, _, _ in stays:
+        spans.setdefault(name, []).append((enter, leave))
+    longest = sorted(spans, key=lambda name: -sum(b - a for a, b in spans[name]))[:20]
+    rows = [""] if longest else []
+    for name in longest:
+        row = [" "] * width
+        for enter, leave in spans[name]:
+            first, last = (
+                min(max(int((at - begin) / max(end - begin, 1e-9) * width), 0), width - 1)
+                for at in (enter, leave)
+            )
+            row[first:last + 1] = "[" + "-" * (last - first - 1) + "]" if last > first else "|"
+        total = sum(leave - enter for enter, leave in spans[name])
+        rows.append("%9s  %s" % ("", "".join(row).rstrip()))
+        rows.append("%9s  %s %.3fs" % ("", _boot.shown(short[name]), total))
+    return rows
+
+
+# ---- a picture of our own ----
+
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM, BAND = 1000, 420, 70, 40, 50, 18
+
+
+def svg(recordings, options):
+    lines = _lines(recordings)
+    right = max(samples[-1][0] for _, samples, _ in lines) or 1e-9
+    left = min(samples[0][0] for _, samples, _ in lines)
+    if options.window is not None:
+        left, right = options.window
+    high = max(size for _, samples, _ in lines for _, size in samples) * 1.05 or 1
+    across = (WIDTH - LEFT - 20) / max(right - left, 1e-9)
+    up = (HEIGHT - TOP - BOTTOM) / high
+
+    def x(at):
+        return LEFT + (min(max(at, left), right) - left) * across
+
+    def y(size):
+        return HEIGHT - BOTTOM - size * up
+
+    stays = recordings[0].stays if len(recordings) == 1 and not options.no_function_ts else []
+    depth = 1 + max((stay[5] for stay in stays), default=-1)
+    height = HEIGHT + depth * BAND + 20 * len(lines)
+    parts = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" '
+        'font-size="12">' % (WIDTH, height),
+        '<rect width="100%" height="100%" fill="white"/>',
+        '<text x="%d" y="22" font-size="14">%s</text>' % (LEFT, _escaped(_title(recordings, options))),
+    ]
+    parts += _grid(left, right, high, x, y)
+    for label, samples, colour in lines:
+        points = " ".join("%.1f,%.1f" % (x(at), y(size)) for at, size in thinned(samples))
+        parts.append('<polyline fill="none" stroke="%s" stroke-width="1.5" points="%s"/>'
+                     % (colour, points))
+        if options.slope:
+            slope, base = trend(samples)
+            parts.append('<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" '
+                         'stroke-dasharray="6 4"/>' % (x(left), y(base + slope * left), x(right),
+                                                       y(base + slope * right), colour))
+    parts += _bands(stays, x)
+    parts += _legend(lines, options, HEIGHT + depth * BAND)
+    return "\n".join(parts + ["</svg>\n"])
+
+
+def _lines(recordings):
+    """[(label, samples, colour)] of all processes."""
+    lines = []
+    for recording in recordings:
+        lines.append((_begun(recording), recording.samples))
+        lines += [("child %s" % pid, samples) for pid, samples in recording.children.items()]
+    return [(label, samples, COLOURS[i % len(COLOURS)]) for i, (label, samples) in enumerate(lines)]
+
+
+def thinned(samples, most=PAGE_SAMPLES):
+    """Of many samples the largest of each few, so that peaks stay."""
+    few = -(-len(samples) // most)
+    return [max(samples[i:i + few], key=lambda sample: sample[1]) for i in range(0, len(samples), few)]
+
+
+def _escaped(text):
+    return html.escape(_boot.shown(text))
+
+
+def _ticks(low, high):
+    raw = (high - low) / 6 or 1
+    size = 10 ** math.floor(math.log10(raw))
+    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * 0.999)
+    first = math.ceil(low / step)
+    return [i * step for i in range(first, int(high / step + 1e-9) + 1)]
+
+
+def _grid(left, right, high, x, y):
+    parts = []
+    for at in _ticks(left, right):
+        parts.append('<path d="M%.1f %d V%d" stroke="#ddd"/><text x="%.1f" y="%d" '
+                     'text-anchor="middle">%g</text>' % (x(at), TOP, HEIGHT - BOTTOM, x(at),
+                                                         HEIGHT - BOTTOM + 16, at))
+    for size in _ticks(0, high):
+        parts.append('<path d="M%d %.1f H%d" stroke="#ddd"/><text x="%d" y="%.1f" '
+                     'text-anchor="end">%g</text>' % (LEFT, y(size), WIDTH - 20, LEFT - 6, y(size) + 4,
+                                                      size))
+    middle = (TOP + HEIGHT - BOTTOM) / 2
+    parts.append('<text x="%d" y="%d" text-anchor="middle">time (in seconds)</text>'
+                 % ((LEFT + WIDTH) / 2, HEIGHT - BOTTOM + 34))
+    parts.append('<text x="16" y="%d" text-anchor="middle" transform="rotate(-90 16 %d)">memory used '
+                 '(in MiB)</text>' % (middle, middle))
+    return parts
+
+
+def _bands(stays, x):
+    short, parts = labels(stays), []
+    names = {name: i for i, name in enumerate(short)}
+    for name, enter, before, leave, after, level in stays:
+        top = HEIGHT + level * BAND
+        width = max(x(leave) - x(enter), 1)
+        text = _escaped(short[name]) if width > 7 * len(short[name]) else ""
+        parts.append('<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" fill-opacity=".45" '
+                     'stroke="white"><title>%s: %.3f s, %+.3f MiB</title></rect>'
+                     '<text x="%.1f" y="%d" font-size="11">%s</text>' % (
+                         x(enter), top, width, BAND - 2,
+                         FUNCTION_COLOURS[names[name] % len(FUNCTION_COLOURS)],
+                         _escaped(name), leave - enter, after - before, x(enter) + 3,
+                         top + BAND - 6, text))  # fmt: skip
+    return parts
+
+
+def _legend(lines, options, top):
+    parts = []
+    for number, (label, samples, colour) in enumerate(lines):
+        peak = max(size for _, size in samples)
+        slope = ", slope %.5f MiB/s" % trend(samples)[0] if options.slope else ""
+        parts.append('<rect x="%d" y="%d" width="14" height="4" fill="%s"/><text x="%d" y="%d">%s, peak '
+                     '%.3f MiB%s</text>' % (LEFT, top + 20 * number + 6, colour, LEFT + 22,
+                                            top + 20 * number + 13, _escaped(label), peak, slope))
+    return parts
+
+
+def page(recordings, options, picture):
+    """The picture in a page that needs nothing from elsewhere."""
+    title = _escaped(_title(recordings, options)) or "memory over time"
+    rows = []
+    for name, enter, before, leave, after, level in recordings[0].stays if len(recordings) == 1 else ():
+        rows.append("<tr><td>%s</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%+.3f</td></tr>" % (
+            "&nbsp;" * 2 * level + _escaped(name), enter, leave - enter, after, after - before))
+    table = ("<table><tr><th>function</th><th>from (s)</th><th>for (s)</th><th>MiB then</th>"
+             "<th>change (MiB)</th></tr>\n%s\n</table>" % "\n".join(rows)) if rows else ""  # fmt: skip
+    return _PAGE % {"title": title, "picture": picture, "table": table}
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>%(title)s</title>
+<style>
+body { font-family: sans-serif; margin: 1.5em; max-width: 1100px }
+svg { width: 100%%; height: auto }
+table { border-collapse: collapse; font-size: 13px }
+th { text-align: left; border-bottom: 1px solid #888 }
+td, th { padding: 1px 12px 1px 0 }
+td + td, th + th { text-align: right }
+</style>
+</head>
+<body>
+%(picture)s
+%(table)s
+</body>
+</html>
+"""

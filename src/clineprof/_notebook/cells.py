@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""Statements and cells as IPython runs them: with its own syntax and compiler, source that tracebacks
+find, the value of the last line, and await at the top level.
+
+A magic cannot wait for a coroutine while the kernel's own loop runs, as it does in a notebook. So the
+text of a cell that calls one of ours, with code that awaits, gets an `await` before the call
+(WithAwait), and the magic then returns a coroutine."""
+import ast
+import gc
+import inspect
+import linecache
+import re
+import types
+import warnings
+
+from clineprof._notebook.options import AWAITED, SPECS, parsed
+
+_EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+")  # which IPython takes off
+CALLS = ("run_line_magic", "run_cell_magic")
+
+
+class Code:
+    """A text to be run once in the user's namespace."""
+
+    def __init__(self, shell, text):
+        self.shell = shell
+        text = text if text.strip() else "pass"
+        source = shell.transform_cell(text)
+        self.written, self.exchanged = text, {}
+        self.file = file = shell.compile.cache(source, _count(shell), raw_code=text)
+        with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
+            tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
+            self.codes = [shell.compile(part, file, mode) for part, mode in _parts(tree)]
+        self.has_value = isinstance(tree.body[-1], ast.Expr) if tree.body else False
+
+    @property
+    def awaits(self):
+        return any(map(_is_coroutine, self.codes))
+
+    def prepare(self, change):
+        """Exchanges the code. Who looks up its text meanwhile finds it as it was written, `%time f()`."""
+        as_run = linecache.cache[self.file]
+        lines = _EMPTY_LINES.sub("", self.written).splitlines(keepends=True)
+        if len(lines) == len(as_run[2]):
+            linecache.cache[self.file] = (*as_run[:2], lines, as_run[3])
+        try:
+            prepared = [change(code) for code in self.codes]
+        finally:
+            linecache.cache[self.file] = as_run
+        pairs = zip(prepared, self.codes)
+        self.exchanged = {id(new): (new, own) for pair in pairs for new, own in _exchanged(*pair)}
+        self.codes = prepared
+
+    def functions(self):
+        """Those that were made of exchanged code, and live."""
+        codes = [new for new, own in self.exchanged.values()]
+        return [thing for thing in (gc.get_referrers(*codes) if codes else ())
+                if isinstance(thing, types.FunctionType) and id(thing.__code__) in self.exchanged]
+
+    def restore(self, functions):
+        """Makes those that nobody records any more what they were: what they will define is as it was,
+        too. functions: pairs with the code that was exchanged."""
+        for function, code in functions:
+            if function.__code__ is not code:
+                function.__code__ = self.exchanged[id(code)][1]
+
+    async def run(self):
+        """The value of the last line, if it is an expression."""
+        __tracebackhide__ = True
+        value = None
+        for code in self.codes:
+            value = eval(code, self.shell.user_global_ns, self.shell.user_ns)
+            if _is_coroutine(code):
+                value = await value
+        return value if self.has_value else None
+
+    def run_here(self):
+        """Of code that does not await."""
+        __tracebackhide__ = True
+        return _sent(self.run())
+
+
+def _is_coroutine(code):
+    return bool(code.co_flags & inspect.CO_COROUTINE)
+
+
+def _exchanged(new, own):
+    """Pairs of code objects that differ, of these two and of all within them."""
+    if new is not own:
+        yield new, own
+        for pair in zip(new.co_consts, own.co_consts):
+            if all(isinstance(code, types.CodeType) for code in pair):
+                yield from _exchanged(*pair)
+
+
+def _count(shell):
+    """The number of the cell that runs."""
+    running = getattr(shell.displayhook, "exec_result", None)
+    return getattr(running, "execution_count", None) or shell.execution_count
+
+
+def _parts(tree):
+    """All but a last expression, and that: (tree, mode for compile)."""
+    *body, last = tree.body or [None]
+    if not isinstance(last, ast.Expr):
+        yield tree, "exec"
+        return
+    if body:
+        yield ast.Module(body, tree.type_ignores), "exec"
+    yield ast.Expression(last.value), "eval"
+
+
+# ---- coroutines ---------------------------------------------------------------------------------
+
+
+def driven(shell, awaited, awaits, coroutine):
+    """The result of the coroutine; the coroutine itself where somebody waits for it."""
+    __tracebackhide__ = True
+    if awaited:
+        return coroutine
+    return shell.loop_runner(coroutine) if awaits else _sent(coroutine)
+
+
+def _sent(coroutine):
+    __tracebackhide__ = True
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("it awaits")
+
+
+class WithAwait:
+    """An input transformer: where a magic of ours is handed code that awaits, its call is awaited, and
+    an option tells it so."""
+
+    has_side_effects = False
+
+    def __init__(self, shell):
+        self.shell = shell
+
+    def __call__(self, lines):
+        text = "".join(lines)
+        if not any("'%s'" % name in text for name in SPECS):
+            return lines
+        try:
+            calls = list(_calls(ast.parse(text)))
+        except (SyntaxError, ValueError):
+            return lines
+        lines = text.split("\n")
+        for call in reversed(calls):
+            if self._hands_over_await(*(arg.value for arg in call.args)):
+                _insert_await(lines, call)
+        return "\n".join(lines).splitlines(keepends=True)
+
+    def _hands_over_await(self, name, line, cell=None):
+        try:
+            return _awaits(self.shell, statement_of(parsed(name, line).rest, cell))
+        except Exception:  # it is told when the magic runs
+            return False
+
+
+def _awaits(shell, text):
+    if "await" not in text and "async" not in text:
+        return False
+    with warnings.catch_warnings():  # those come when it is compiled to be run
+        warnings.simplefilter("ignore")
+        code = compile(shell.transform_cell(text), "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+                       dont_inherit=True)  # fmt: skip
+    return _is_coroutine(code)
+
+
+def statement_of(statement, cell):
+    return statement if cell is None else statement + "\n" + cell
+
+
+def _calls(tree):
+    """Calls of our magics outside of functions, from first to last."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            continue
+        waiting += reversed(list(ast.iter_child_nodes(node)))
+        if isinstance(node, ast.Call) and _is_ours(node):
+            yield node
+
+
+def _is_ours(call):
+    return (isinstance(call.func, ast.Attribute) and call.func.attr in CALLS
+            and len(call.args) >= 2 and all(isinstance(arg, ast.Constant) for arg in call.args)
+            and call.args[0].value in SPECS)  # fmt: skip
+
+
+def _insert_await(lines, call):
+    line = lines[call.lineno - 1].encode()
+    before, options = call.col_offset, call.args[1].col_offset + 1  # behind its quote
+    lines[call.lineno - 1] = b"".join(
+        (line[:before], b"await ", line[before:options], AWAITED.encode(), b" ", line[options:])).decode()

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""What the magics measure with: a profiler, which is `profile` among the builtins meanwhile and which
+-r returns, and its view, the clineprof.Profiler that records for it. What was recorded is taken in
+all its forms before the view is closed."""
+import io
+
+from clineprof import _boot
+from clineprof._boot import files
+from clineprof._profile import Profile
+
+HEAP_INTERVAL = 65536  # bytes, as ckernprof's
+
+
+class Lprun:
+    """Times, as line_profiler has them."""
+
+    def __init__(self, wish):
+        from clineprof._compat.line_profiler import LineProfiler
+
+        self.unit, self.skip_zero = wish.number("u", LineProfiler.timer_unit), bool(wish.z)
+        self.profiler = LineProfiler()
+        self.view = self.profiler._profiler
+
+    def add(self, function):
+        self.profiler.add_function(function)
+
+    def begin(self):
+        self.profiler.enable()
+
+    def end(self):
+        self.profiler.disable()
+        self.view.stop()
+
+    def take(self):
+        self.profile = Profile(self.view.snapshot())
+        self.text = self._report()
+        self.write = self.profiler.get_stats().to_file
+
+    def _report(self):
+        return self.view.render("text", unit=self.unit, skip_zero=self.skip_zero).rstrip()
+
+    def close(self, kept):
+        """What is kept can still be asked what it has counted."""
+        if not kept:
+            self.view.close()
+
+
+class Mprun(Lprun):
+    """Memory, as memory_profiler has it."""
+
+    def __init__(self, wish):
+        from clineprof._compat.code_map import LineProfiler
+
+        self.profiler = LineProfiler(include_children=bool(wish.c))
+        self.view = self.profiler._profiler
+
+    def add(self, function):
+        self.profiler.add_function(function)
+        self.view.add_function(function)
+
+    def take(self):
+        from clineprof._compat.memory_text import show_results
+
+        self.profile = Profile(self.view.snapshot())
+        text = io.StringIO()
+        show_results(self.profiler, text)
+        self.text = text.getvalue().rstrip()
+
+
+class Clineprof(Lprun):
+    """Both."""
+
+    def __init__(self, wish):
+        self.unit, self.skip_zero = wish.number("u", 1e-6), bool(wish.z)
+        self.profiler = self.view = _boot.core().Profiler(
+            memory=not wish.no_memory, heap=HEAP_INTERVAL if wish.heap else 0,
+            leaks=wish.leaks_value if wish.leaks else None)  # fmt: skip
+
+    def begin(self):
+        """It records since it was made."""
+
+    def add(self, function):
+        self.view.add_function(function)
+
+    def end(self):
+        self.view.stop()
+
+    def take(self):
+        self.profile = Profile(self.view.snapshot())
+        self.text = self._report()
+        content = self.view.render("lprof", command="%%clineprof")
+        self.write = lambda path: files.replace(path, content)
+
+    def close(self, kept):
+        self.view.close()

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: MIT
+"""%load_ext clineprof: the magics (docs/notebook.md is for users). What they run is made by
+cells.py, what they show by show.py."""
+import builtins
+import contextlib
+import importlib
+import time
+
+from IPython.core.error import UsageError
+from IPython.core.magic import (Magics, cell_magic, line_cell_magic, magics_class, no_var_expand,
+                                output_can_be_silenced)  # fmt: skip
+
+from clineprof._notebook import cells, kinds, show
+from clineprof._compat import memory_usage
+from clineprof._boot import targets
+from clineprof._notebook.options import parsed
+
+LOADED = "_clineprof_magics"  # the shell's attribute that holds what unloading takes back
+
+
+def load_ipython_extension(shell):
+    """%load_ext clineprof"""
+    if not hasattr(shell, LOADED):
+        setattr(shell, LOADED, _Loaded(shell))
+
+
+def unload_ipython_extension(shell):
+    """%unload_ext clineprof: magics of these names that were there before come back."""
+    if hasattr(shell, LOADED):
+        getattr(shell, LOADED).undo()
+        delattr(shell, LOADED)
+
+
+class _Loaded:
+    def __init__(self, shell):
+        self.shell = shell
+        tables = shell.magics_manager.magics
+        self.before = {kind: dict(tables[kind]) for kind in tables}
+        shell.register_magics(ClineprofMagics)
+        self.names = set()
+        for kind, names in ClineprofMagics.magics.items():
+            self.names.update((kind, name) for name in names)
+        self.with_await = cells.WithAwait(shell)
+        shell.input_transformers_post.append(self.with_await)
+
+    def undo(self):
+        self.shell.input_transformers_post.remove(self.with_await)
+        for kind, name in self.names:
+            table = self.shell.magics_manager.magics[kind]
+            ours = table.pop(name, None)
+            if name in self.before[kind]:
+                table[name] = self.before[kind][name]
+            elif ours is not None and not isinstance(getattr(ours, "__self__", None),
+                                                     ClineprofMagics):  # fmt: skip
+                table[name] = ours  # another extension's, loaded since
+
+
+@magics_class
+class ClineprofMagics(Magics):
+    """Line-by-line time and memory profiles of statements and cells."""
+
+    @no_var_expand
+    @line_cell_magic
+    def lprun(self, line="", cell=None):
+        """Run a statement, or a cell, and show how often the lines of functions ran and how long
+        they took.
+
+          %lprun [options] -f FUNCTION statement
+          %%lprun [options] -f FUNCTION [statement]
+          code ..
+
+        In a cell the statement runs first. Only functions that are named are measured:
+
+        -f FUNCTION: a function, method or class, or any expression that gives one. Repeatable.
+        -m MODULE: all functions of a module. Repeatable.
+
+        -D FILE: write a file that `python -m line_profiler` and `clineprof` open.
+        -T FILE: write the table as text.
+        -r: return the profiler.
+        -z (or -s): leave out functions that never ran.
+        -u UNIT: show times in units of so many seconds (1e-3); 1e-6 is usual.
+
+        While it runs `profile` is among the builtins: functions it decorates are measured too.
+        """
+        __tracebackhide__ = True
+        wish = parsed("lprun", line)
+        run = _Run(self.shell, wish, kinds.Lprun)
+        run.add_code(cells.statement_of(wish.rest, cell))
+        return run.go(lambda kind, value: kind.profiler if wish.r else None)
+
+    @no_var_expand
+    @cell_magic
+    def lprun_all(self, line="", cell=""):
+        """Run a cell and show how often its lines, and those of functions that it defines, ran and
+        how long they took.
+
+          %%lprun_all [options]
+          code ..
+
+        -p: only the lines of the cell itself, not of functions that it defines.
+        -t: store the seconds that it took as _total_time_taken.
+        -D FILE, -T FILE, -r, -z, -u UNIT: as %lprun has them.
+        """
+        __tracebackhide__ = True
+        wish = parsed("lprun_all", line)
+        run = _Run(self.shell, wish, kinds.Lprun)
+        run.add_code(cell, "module" if wish.p else "functions")
+
+        def result(kind, value):
+            if wish.t:
+                self.shell.user_ns["_total_time_taken"] = run.seconds
+            return kind.profiler if wish.r else None
+
+        return run.go(result)
+
+    @no_var_expand
+    @line_cell_magic
+    def mprun(self, line="", cell=None):
+        """Run a statement, or a cell, and show what the lines of functions did to the memory of the
+        process.
+
+          %mprun [options] -f FUNCTION statement
+          %%mprun [options] -f FUNCTION [statement]
+          code ..
+
+        -f FUNCTION: a function, method or class, or any expression that gives one. Repeatable.
+        -m MODULE: all functions of a module. Repeatable.
+        -T FILE: write the table as text.
+        -r: return the profiler.
+        -c: with the child processes.
+        """
+        __tracebackhide__ = True
+        wish = parsed("mprun", line)
+        run = _Run(self.shell, wish, kinds.Mprun)
+        run.add_code(cells.statement_of(wish.rest, cell))
+        return run.go(lambda kind, value: kind.profiler if wish.r else None)
+
+    @no_var_expand
+    @line_cell_magic
+    def memit(self, line="", cell=None):
+        """Run a statement and tell how large the process got.
+
+          %memit [options] statement
+          %%memit [options] [setup]
+          code ..
+
+        In a cell the statement on the first line is a setup, which is not measured.
+
+        -r N: run it N times, and take the highest.
+        -i SECONDS: between samples (default 0.1).
+        -c: with the child processes.
+        -o: return an object with the details.
+        -q: print nothing.
+        -t SECONDS: accepted, without effect: a statement is never interrupted.
+        """
+        __tracebackhide__ = True
+        wish = parsed("memit", line)
+        repeat, interval = wish.integer("r", 1), wish.number("i", .1)
+        timeout = wish.integer("t", 0)
+        work = cells.Code(self.shell, wish.rest if cell is None else cell)
+        if work.awaits:
+            raise UsageError("%memit cannot await; give it a function that runs the coroutine")
+        if cell is not None:
+            cells.Code(self.shell, wish.rest).run_here()
+        result = memory_usage.memit(work.run_here, repeat=repeat, timeout=timeout or None,
+                                    interval=interval, include_children=bool(wish.c))
+        if not wish.q:
+            print(result)
+        return result if wish.o else None
+
+    @no_var_expand
+    @output_can_be_silenced
+    @cell_magic
+    def clineprof(self, line="", cell=""):
+        """Run a cell and show how often its lines, and those of all that it defines, ran, how long
+        they took and what they did to memory.
+
+          %%clineprof [options]
+          code ..
+
+        The value of its last line is the cell's value, as always.
+
+        -f FUNCTION, -m MODULE: these functions, too. Repeatable.
+        -p: of the cell only its own lines, not those of what it defines.
+        -D FILE: write the profile, which `clineprof FILE` opens.
+        -T FILE: write the table as text.
+        -r: return the profile, a clineprof.Profile, in place of the value.
+        -z: leave out functions that never ran.
+        -u UNIT: show times in units of so many seconds (1e-3); 1e-6 is usual.
+        --no-memory: do not read memory.
+        --heap: what of each line's memory stays alive.
+        --leaks[=EPOCH]: which lines leak; EPOCH as in `ckernprof --leaks`, else calls.
+        """
+        __tracebackhide__ = True
+        wish = parsed("clineprof", line)
+        run = _Run(self.shell, wish, kinds.Clineprof)
+        run.add_code(cell, "module" if wish.p else "all")
+        return run.go(lambda kind, value: kind.profile if wish.r else value)
+
+
+class _Run:
+    """One run of a magic. What is wrong with what it is given is told before a profiler is there."""
+
+    def __init__(self, shell, wish, kind):
+        self.shell, self.wish, self.make = shell, wish, kind
+        self.show = show.Show(shell, wish)
+        self.functions = [*self._named_functions(), *self._functions_of_modules()]
+        self.code = self.which = self.seconds = None
+
+    # ---- what is measured ----
+
+    def _named_functions(self):
+        for text in self.wish.f:
+            found = _functions_within(self._found("function", text, lambda: eval(
+                text, self.shell.user_global_ns, self.shell.user_ns)))  # fmt: skip
+            if not found:
+                raise UsageError("-f %s: that has no Python code to profile" % text)
+            yield from found
+
+    def _functions_of_modules(self):
+        for name in self.wish.m:
+            for thing in _things_of(
+                    self._found("module", name, lambda: importlib.import_module(name))):  # fmt: skip
+                yield from _functions_within(thing)
+
+    def _found(self, kind, text, find):
+        try:
+            return find()
+        except Exception as error:
+            raise UsageError("Could not find %s %s.\n%s: %s" % (
+                kind, text, type(error).__name__, error)) from None
+
+    def add_code(self, text, which=None):
+        """The code to run; with `which` its lines are measured, as Profiler.prepare has it."""
+        self.code, self.which = cells.Code(self.shell, text), which
+
+    # ---- the run ----
+
+    def go(self, result):
+        """What the magic returns: result(kind, value of the code); or a coroutine, to be awaited."""
+        __tracebackhide__ = True
+        return cells.driven(self.shell, self.wish.awaited, self.code.awaits,
+                            self._go(result))
+
+    async def _go(self, result):
+        __tracebackhide__ = True
+        value = message = None
+        kind = self._made()
+        try:
+            value = await self._profiled(kind)
+        except (SystemExit, KeyboardInterrupt) as error:
+            message = "%s exception caught in code being profiled." % type(error).__name__
+        except BaseException:
+            self.show.show(kind)
+            raise
+        self.show.show(kind, message)
+        return result(kind, value)
+
+    def _made(self):
+        try:
+            return self.make(self.wish)
+        except (RuntimeError, ValueError) as error:
+            raise UsageError(str(error)) from None
+
+    async def _profiled(self, kind):
+        """The value of the code. What was recorded is taken however it ends."""
+        __tracebackhide__ = True
+        made = []
+        try:
+            with self._window(kind, made), _builtin_profile(kind.profiler):
+                self._select(kind)
+                start = time.perf_counter()
+                try:
+                    return await self.code.run()
+                finally:
+                    self.seconds = time.perf_counter() - start
+        finally:
+            kind.take()
+            kind.close(kept=self.wish.r)
+            self.code.restore(made)
+
+    @contextlib.contextmanager
+    def _window(self, kind, made):
+        """What the code has defined is handed to the view, which gives it its own code when it stops, and
+        goes to `made`."""
+        __tracebackhide__ = True
+        kind.begin()
+        try:
+            yield
+        finally:
+            for function in self.code.functions():
+                made.append((function, function.__code__))
+                kind.view.add_function(function)
+            kind.end()
+
+    def _select(self, kind):
+        for function in self.functions:
+            kind.add(function)
+        if self.which is not None:
+            self.code.prepare(lambda code: kind.view.prepare(code, self.which))
+
+
+def _functions_within(thing):
+    from clineprof._compat.line_profiler import LineProfiler
+
+    try:
+        return LineProfiler.get_underlying_functions(thing)
+    except TypeError:
+        return []
+
+
+def _things_of(module):
+    """Functions and classes; of a module that is no file, such as the notebook, those that say so."""
+    if "__file__" in vars(module):
+        return targets.functions_of(module, module.__name__)
+    return [thing for thing in vars(module).values()
+            if getattr(thing, "__module__", None) == module.__name__
+            and isinstance(thing, (targets.FUNCTION, type))]  # fmt: skip
+
+
+@contextlib.contextmanager
+def _builtin_profile(profiler):
+    nothing = object()
+    before = getattr(builtins, "profile", nothing)
+    builtins.profile = profiler
+    try:
+        yield
+    finally:
+        if before is nothing:
+            builtins.__dict__.pop("profile", None)
+        else:
+            builtins.profile = before

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""The options of a magic: they stand before the statement, which is left as it is to the letter."""
+from IPython.core.error import UsageError
+
+
+# Of each magic the letters, as getopt has them, long names ("?": may have a value), and whether a
+# statement may stand behind them.
+SPECS = {
+    "lprun": ("rszf:m:D:T:u:", (), True),
+    "lprun_all": ("rzptD:T:u:", (), False),
+    "mprun": ("rcf:m:T:", (), True),
+    "memit": ("r:t:i:coq", (), True),
+    "clineprof": ("rzpf:m:D:T:u:", ("no-memory", "heap", "leaks?"), False),
+}
+
+
+AWAITED = "--await"  # put there by cells.WithAwait, for itself
+
+
+class BadValue(UsageError, TypeError):
+    """line_profiler raises TypeError where IPython's way is UsageError, which is one line."""
+
+    def _render_traceback_(self):  # IPython asks subclasses
+        return ["UsageError: %s" % self]
+
+
+class Wish:
+    """Options by letter or name: True, None, or the value, a list of values for -f and -m. `rest`: what
+    stands behind them."""
+
+    awaited = heap = leaks = no_memory = False
+    leaks_value = "calls"  # by default
+
+    def __init__(self, flags):
+        for letter in flags:
+            setattr(self, letter, None)
+        self.f, self.m, self.rest = [], [], ""
+
+    def __getattr__(self, name):
+        return None  # an option that this magic does not have
+
+    def put(self, name, value):
+        if name in ("f", "m"):
+            getattr(self, name).append(value)
+        else:
+            setattr(self, "z" if name == "s" else name, value)  # -s is an older -z
+
+    def number(self, name, default):
+        return self._number(name, default, float, "a number of seconds above 0", lambda n: n > 0)
+
+    def integer(self, name, default):
+        return self._number(name, default, int, "a whole number, not negative", lambda n: n >= 0)
+
+    def _number(self, name, default, kind, what, good):
+        text = getattr(self, name)
+        if text is None:
+            return default
+        try:
+            number = kind(text)
+        except ValueError:
+            number = None
+        if number is None or not good(number) or number == float("inf"):
+            raise BadValue("-%s is %s, not %r" % (name, what, text))
+        return number
+
+
+def parsed(magic, line):
+    """The Wish in the line of a magic. UsageError when something is wrong with it."""
+    short, long, may_go_on = SPECS[magic]
+    valued = {letter for letter, colon in zip(short, short[1:]) if colon == ":"}
+    flags = set(short) - valued - {":"}
+    wish, rest = Wish(flags | valued), line.strip()
+    if rest.split()[:1] == [AWAITED]:
+        wish.awaited, rest = True, rest[len(AWAITED):].lstrip()
+    while rest.startswith("-") and rest.split()[0] not in ("-", "--"):
+        if rest.startswith("--"):
+            word, _, rest = rest[2:].partition(" ")
+            _put_long(wish, word, long)
+        else:
+            rest = _put_short(wish, rest[1:], flags, valued)
+        rest = rest.lstrip()
+    wish.rest = rest[2:].lstrip() if rest.startswith("--") else rest
+    if wish.rest and not may_go_on:
+        raise UsageError("nothing can stand behind the options of %%%%%s: %s" % (magic, wish.rest))
+    return wish
+
+
+def _put_long(wish, word, known):
+    name, equals, value = word.partition("=")
+    if name + "?" in known and value:
+        wish.put(name.replace("-", "_") + "_value", value)
+    elif equals or name not in known and name + "?" not in known:
+        raise UsageError("option --%s %s" % (name, "has no value" if equals and name in known
+                                             else "not recognized"))
+    wish.put(name.replace("-", "_"), True)
+
+
+def _put_short(wish, rest, flags, valued):
+    """Letters up to a space, or to one that has a value. Returns what follows."""
+    while rest and rest[0] != " ":
+        letter, rest = rest[0], rest[1:]
+        if letter in valued:
+            value, rest = _value(rest.lstrip())
+            if not value:
+                raise UsageError("option -%s requires a value" % letter)
+            wish.put(letter, value)
+            break
+        if letter not in flags:
+            raise UsageError("option -%s not recognized ('--' ends the options)" % letter)
+        wish.put(letter, True)
+    return rest
+
+
+def _value(text):
+    """The first word and what follows. Spaces within quotes and brackets are part of it; quotes around
+    all of it are not."""
+    depth, quote = 0, None
+    end = len(text)
+    for i, c in enumerate(text):
+        if quote:
+            quote = None if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        elif c.isspace() and depth <= 0:
+            end = i
+            break
+    value = text[:end]
+    if len(value) > 1 and value[0] in "\"'" and value.find(value[0], 1) == len(value) - 1:
+        value = value[1:-1]
+    return value, text[end:]

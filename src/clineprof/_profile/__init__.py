@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: MIT
+"""A finished profile in Python: what clineprof.load gives and what the formats are made of. leaks.py finds out in
+a test whether there are leaks."""
+import heapq
+import os
+import re
+
+# The measures of a line, in the order of the file (docs/format.md). Times are in units (`unit`
+# seconds each), sizes in bytes.
+COLUMNS = (
+    "hits", "time", "raw_time", "self", "raw_self", "await", "max",
+    "rss", "grown", "released", "self_increment", "largest",
+    "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line",
+    "native", "native_blocks",
+)  # fmt: skip
+
+# Those and the increment as tables have them: under a name that tells the unit.
+TIME_TABLE = {
+    "hits": "hits", "time_ns": "time", "raw_time_ns": "raw_time", "self_ns": "self",
+    "raw_self_ns": "raw_self", "await_ns": "await", "max_ns": "max",
+    "below_resolution": "below_resolution",
+}  # fmt: skip
+MEMORY_TABLE = {
+    "rss_bytes": "rss", "grown_bytes": "grown", "released_bytes": "released",
+    "increment_bytes": "increment", "self_increment_bytes": "self_increment",
+    "largest_bytes": "largest", "allocated_bytes": "allocated", "blocks": "blocks",
+}  # fmt: skip
+HEAP_TABLE = {
+    "live_bytes": "live", "live_blocks": "live_blocks", "heap_peak_bytes": "heap_peak",
+    "freed_in_line_bytes": "freed_in_line", "native_bytes": "native",
+    "native_blocks": "native_blocks",
+}  # fmt: skip
+
+_LINE_END = re.compile("\r\n|\r|\n")  # str.splitlines knows more of them than Python source
+
+
+def load(path, *more):
+    """The profile in a file: clineprof's own, a live file of a run, or line_profiler's pickle
+    (which is never unpickled). Several files are summed.
+
+    >>> import clineprof
+    >>> profile = clineprof.load("demo.lprof")
+    >>> for line in profile.hottest(2):
+    ...     print(line.function.name, line.line, line.hits, line.text.strip())
+    build 3 1 table = list(range(n))
+    build 4 1 return sum(table)
+
+    OSError when a file cannot be read, ValueError (what and where, in one line) when it is no
+    profile.
+    """
+    from clineprof import _boot
+
+    profile = Profile(_boot.core().load(path, *more))
+    profile._rights = _boot.core().rights(path, *more)
+    return profile
+
+
+def render(name, data, options):
+    """The bytes of a profile, which is the C module's dict, in the format of this name."""
+    import gc
+
+    from clineprof import _formats
+
+    gc.disable()  # of the millions of objects made now none is garbage before the end
+    try:
+        return _formats.render(name, Profile(data), options)
+    finally:
+        gc.enable()
+
+
+class Profile:
+    """functions: list of Function, in the order they were selected
+    unit: seconds per unit of every time: 1e-09
+    meta: dict of how the profile was made (docs/format.md)
+    timeline: resident memory over time: a list with a dict for each process, of pid, start (seconds
+        since 1970 of time 0), time and rss (lists of units and of bytes, equally long), and
+        where there are some marks: a list of dicts, stays in functions: file, line, name, level, enter,
+        leave (in units)
+    """
+
+    def __init__(self, data):
+        self.unit = data["unit"]
+        self.meta = data["meta"]
+        self.timeline = data["timeline"]
+        self.functions = [Function(item) for item in data["functions"]]
+        self._rights = None  # of files that are made of it: its own file's, or the program's
+
+    def __repr__(self):
+        return "<clineprof.Profile: %d function%s>" % (len(self.functions), "s"[len(self.functions) == 1 :])
+
+    @property
+    def has_memory(self):
+        """Was resident memory read?"""
+        return self.meta["has_memory"]
+
+    @property
+    def own(self):
+        """The column of the time that a line itself took: "self"; "time" where the file knows no
+        self time, as line_profiler's does not."""
+        return "self" if any(function.has("self") for function in self.functions) else "time"
+
+    @property
+    def has_heap(self):
+        """Were live blocks kept track of (--heap)?"""
+        return self.meta.get("heap_interval", 0) != 0
+
+    @property
+    def leaks(self):
+        """Lines whose live memory grew call by call, the largest first: a list of dicts with file,
+        line and name of the function, at (the line's number), text, bytes, bytes_per_call,
+        bytes_per_second and confidence (0 to 1)."""
+        found = []
+        for function in self.functions:
+            texts = function.texts() if function.leaks else {}
+            for leak in function.leaks:
+                at = {"at": leak["line"], "text": texts.get(leak["line"], "")}
+                key = {"file": function.file, "line": function.line, "name": function.name}
+                found.append({**leak, **at, **key})
+        return sorted(found, key=lambda leak: -leak["bytes"])
+
+    @property
+    def timings(self):
+        """As line_profiler's LineStats has it: {(file, line, name): [(line, hits, time), ..]}, of
+        the lines that ran; times in units."""
+        return {
+            (f.file, f.line, f.name): [
+                row for row in zip(f.numbers, f["hits"], f["time"]) if row[1] or row[2]
+            ]
+            for f in self.functions
+        }
+
+    def hottest(self, count=10, by=None):
+        """The lines with the most of one column, the largest first; `by` is a name of COLUMNS or
+        "increment", else `own`. Lines with none of it are not among them. KeyError for a name that
+        is no column."""
+        by = by or self.own
+        values = (
+            (value, function, place)
+            for function in self.functions
+            for place, value in enumerate(function[by])
+            if value > 0
+        )
+        largest = heapq.nlargest(count, values, key=lambda item: item[0])
+        return [Line(function, place) for _, function, place in largest]
+
+    def columns(self, memory=True):
+        """A table with one row for each line that has measures, as {name: list}: file, function,
+        first_line, line, the measures under names that tell their unit (hits, time_ns, ..,
+        rss_bytes, ..) and text, which is None where the source is not known. Without `memory`, or
+        when none was read, it lacks the columns in bytes."""
+        measures = self._measures(memory)
+        names = ("file", "function", "first_line", "line", *measures, "text")
+        table = {name: [] for name in names}
+        for function in self.functions:
+            count = len(function.numbers)
+            table["file"] += [function.file] * count
+            table["function"] += [function.name] * count
+            table["first_line"] += [function.line] * count
+            table["line"] += function.numbers
+            for name, column in measures.items():
+                table[name] += function[column]
+            table["text"] += map(function.texts().get, function.numbers)
+        return table
+
+    def _measures(self, memory):
+        """What was measured: {name that tells the unit: column}."""
+        measures = dict(TIME_TABLE)
+        if memory and self.has_memory:
+            measures.update(MEMORY_TABLE)
+        if memory and self.has_heap:
+            measures.update(HEAP_TABLE)
+        return measures
+
+    def to_pandas(self):
+        """The table of `columns` as a pandas.DataFrame. ImportError without pandas.
+
+        >>> import clineprof
+        >>> frame = clineprof.load("demo.lprof").to_pandas()
+        >>> frame.groupby("function").self_ns.sum().to_dict()
+        {'build': 3000000, 'main': 500000}
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(
+                "to_pandas needs pandas (pip install pandas); columns() does without"
+            ) from error
+        return pandas.DataFrame(self.columns())
+
+    def write(self, path, format=None, **options):
+        """Writes the profile as another program reads it: as the command's --format of this name
+        does (docs/formats.md), or as the ending of the path says, "out.speedscope.json". Options:
+        unit (seconds), raw_times, memory.
+
+        ValueError for a name or an ending that means no format, or when this profile lacks what the
+        format is about; OSError when the file cannot be written; one that was there stays then.
+        """
+        from clineprof import _formats
+
+        _formats.write(self, os.fspath(path), format, options)
+
+
+class Function:
+    """file, line (its first; of a decorator when there is one), name (qualified)
+    total: time inside it, callees included, recursion once; raw_total: as the clock saw it
+    numbers: the line numbers that have measures, ascending
+    source: its text as it ran, from its first line on; None when that is not known
+    source_changed: it is not known because its file holds another text by now
+    leaks: verdicts on its lines, as Profile.leaks has them
+    running: numbers of the lines that were being executed, of a run that had not ended
+    compiler: what compiled it ("numba", "torch.compile"): calls of the compiled code are in no number;
+        or None
+
+    function["time"] is the column of that name (COLUMNS, "increment", "below_resolution"), as long as
+    `numbers`.
+    """
+
+    __slots__ = (
+        "file", "line", "name", "total", "raw_total", "numbers", "source", "source_changed",
+        "running", "leaks", "compiler", "_columns", "_texts",
+    )  # fmt: skip
+
+    def __init__(self, data):
+        self.file, self.line, self.name = data["file"], data["line"], data["name"]
+        self.total, self.raw_total = data["total"], data["raw_total"]
+        self.source, self.source_changed = data["source"], data.get("source_changed", False)
+        self.running, self.leaks = data["running"], data["leaks"]
+        self.compiler = data["compiler"]
+        self._columns = data["lines"]
+        self.numbers = self._columns.pop("line")
+        self._texts = None
+
+    def __repr__(self):
+        place = os.path.basename(self.file), self.line
+        return "<clineprof.Function %s at %s:%d>" % (self.name, *place)
+
+    def __getitem__(self, column):
+        if column == "increment":
+            return [up - down for up, down in zip(self["grown"], self["released"])]
+        if column in self._columns:
+            return self._columns[column]
+        if column == "below_resolution":
+            return [False] * len(self.numbers)
+        if column not in COLUMNS:
+            raise KeyError(column)
+        return [0] * len(self.numbers)
+
+    def has(self, column):
+        """Is the column more than zeros?"""
+        return column in self._columns
+
+    @property
+    def lines(self):
+        """The lines that have measures: a list of Line."""
+        return [Line(self, place) for place in range(len(self.numbers))]
+
+    def texts(self):
+        """{line number: its text} of the source, line ends cut off; {} when it is not known."""
+        if self._texts is None:
+            lines = _LINE_END.split(self.source) if self.source is not None else [""]
+            self._texts = dict(enumerate(lines[:-1] if lines[-1] == "" else lines, self.line))
+        return self._texts
+
+
+class Line:
+    """A line of a function. line: its number; text: as it ran, None when that is not known.
+
+    Every column is an attribute: hits; time, raw_time, self, raw_self, max and awaited (the column
+    "await", which Python does not take for a name) in units; rss, grown, released, increment,
+    self_increment and largest in bytes. below_resolution: is the line so short that its time is an
+    estimate?
+    """
+
+    __slots__ = "function", "_place"
+
+    def __init__(self, function, place):
+        self.function, self._place = function, place
+
+    def __repr__(self):
+        return "<clineprof.Line %d of %s>" % (self.line, self.function.name)
+
+    @property
+    def line(self):
+        return self.function.numbers[self._place]
+
+    @property
+    def text(self):
+        return self.function.texts().get(self.line)
+
+    @property
+    def increment(self):
+        return self.grown - self.released
+
+    @property
+    def below_resolution(self):
+        return self.function["below_resolution"][self._place]
+
+
+def _measure(column):
+    def get(self):
+        function = self.function
+        return function[column][self._place] if function.has(column) else 0
+
+    return property(get)
+
+
+for _column in COLUMNS:
+    setattr(Line, "awaited" if _column == "await" else _column, _measure(_column))

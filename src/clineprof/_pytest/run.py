@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: MIT
+"""pytest --clineprof: a profile of the whole session. Under pytest-xdist each worker makes one, in a
+folder of the controller's, which adds them up."""
+import os
+import shutil
+import tempfile
+
+import pytest
+
+from clineprof import _boot
+from clineprof._boot import files
+from clineprof._boot.targets import is_path, is_there
+from clineprof._pytest.words import DISPLACED, meant
+
+# Without targets all code below the root folder counts but what is installed there.
+STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__))
+INSTALLED = ["*/site-packages/*", "*/dist-packages/*", STANDARD_LIBRARY + "/*"]
+
+
+def start(config):
+    """Selects from now on. UsageError, one line, for options that cannot be."""
+    options = config.known_args_namespace
+    targets = _cut(options.clineprof)
+    if options.clineprof_lines < 0:
+        raise pytest.UsageError("--clineprof-lines: the number of lines cannot be negative")
+    for target in targets:
+        if is_path(target) and not is_there(target):
+            raise pytest.UsageError(_no_such(target))
+    config.pluginmanager.register(_Start(_Session(config, targets)))
+
+
+def _cut(values):
+    """As -p: lists with commas between; an empty one is no target."""
+    return [word for value in values for word in value.split(",") if word]
+
+
+class _Session:
+    """What is selected and counted in this process."""
+
+    def __init__(self, config, targets):
+        self.config, self.targets = config, targets
+        self.there = set(filter(os.path.exists, targets))  # a conftest.py may change directory
+        core = _boot.core()
+        try:
+            self.profiler = core.Profiler()
+        except RuntimeError as error:
+            raise pytest.UsageError("--clineprof: %s" % error) from None
+        named, excluded = (targets, []) if targets else ([str(config.rootpath)], INSTALLED)
+        self.selection = core.Selection(self.profiler, named, excluded)
+
+    def unmatched(self):
+        return self.selection.unmatched() if self.targets else []
+
+    def unknown(self):
+        """{target that names nothing: what is to be said of it}"""
+        unsure = set(self.unmatched()) - self.there
+        return {target: _no_such(target) for target in unsure if not is_there(target)}
+
+    def bytes(self):
+        """The profile as a file holds it."""
+        words = map(str, self.config.invocation_params.args)
+        return self.profiler.render("lprof", command="-m pytest " + " ".join(map(_boot.core().quoted, words)))
+
+    def close(self):
+        """The functions get their own code back."""
+        self.selection = self.profiler = None
+
+
+class _Start:
+    """Until pytest knows which part this process plays."""
+
+    def __init__(self, session):
+        self.session = session
+
+    def pytest_configure(self, config):
+        if hasattr(config, "workerinput"):
+            plugin = _Worker(self.session)
+        elif config.getoption("dist", "no") != "no":
+            self.session.close()  # no test runs in the controller
+            plugin = _Controller(config)
+        else:
+            plugin = _Alone(self.session)
+        config.pluginmanager.register(plugin)
+
+
+class _Testing:
+    """A process in which tests run."""
+
+    def __init__(self, session):
+        self.session = session
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self):
+        """Test modules and each conftest.py are there now. Their code has come from no loader: pytest
+        writes it anew, for the sake of assert."""
+        self.session.selection.select_loaded()
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_sessionfinish(self):
+        yield  # the last fixtures end in there
+        self.finish()
+        self.session.close()
+
+    def pytest_unconfigure(self):
+        self.session.close()
+
+
+class _Alone(_Testing):
+    """The only process."""
+
+    def __init__(self, session):
+        super().__init__(session)
+        self.outcome = _Outcome(session.config)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self):
+        super().pytest_collection_finish()
+        unknown = self.session.unknown()
+        if unknown:
+            self.session.close()
+            raise pytest.UsageError(next(iter(unknown.values())))
+
+    def finish(self):
+        if self.session.profiler is None or self.session.config.option.collectonly:
+            return
+        self.outcome.say_unmatched(self.session.unmatched())
+        if self.session.profiler.displaced():
+            self.outcome.messages.append(DISPLACED + "; what ran meanwhile is missing")
+        self.outcome.write(self.session.bytes())
+
+    def pytest_terminal_summary(self, terminalreporter):
+        self.outcome.show(terminalreporter)
+
+
+class _Worker(_Testing):
+    """One of pytest-xdist's workers: the profile goes into the controller's folder, or, where there
+    is no such folder on this machine, into the worker's answer."""
+
+    def finish(self):
+        config = self.session.config
+        answer = {
+            "unmatched": self.session.unmatched(),
+            "unknown": self.session.unknown(),
+            "displaced": self.session.profiler.displaced(),
+        }
+        made, identity = self.session.bytes(), config.workerinput["workerid"]
+        try:
+            with open(os.path.join(config.workerinput["clineprof"], identity), "wb") as file:
+                file.write(made)
+        except OSError:
+            answer["profile"] = made
+        config.workeroutput["clineprof"] = answer
+
+
+class _Controller:
+    """Of pytest-xdist's workers."""
+
+    def __init__(self, config):
+        self.outcome = _Outcome(config)
+        self.folder = tempfile.mkdtemp(prefix="clineprof-")
+        self.answers = []
+        self.workers = set()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node):
+        node.workerinput["clineprof"] = self.folder
+        self.workers.add(node.workerinput["workerid"])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node):
+        answer = getattr(node, "workeroutput", {}).get("clineprof")
+        if answer is None:
+            return
+        self.answers.append(answer)
+        if "profile" in answer:
+            with open(os.path.join(self.folder, node.workerinput["workerid"]), "wb") as file:
+                file.write(answer["profile"])
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session):
+        yield  # the workers end in there
+        paths = sorted(os.listdir(self.folder))
+        missing = self.workers.difference(paths)
+        if missing:
+            self.outcome.messages.append(
+                "without what ran in %s, which did not come to its end" % ", ".join(sorted(missing))
+            )
+        if any(answer["displaced"] for answer in self.answers):
+            self.outcome.messages.append(DISPLACED + "; what ran meanwhile is missing")
+        unknown = self._said_by_all("unknown")
+        if unknown and session.exitstatus in (0, 5):
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        self.outcome.messages += [self.answers[0]["unknown"][target] for target in sorted(unknown)]
+        self.outcome.say_unmatched(self._said_by_all("unmatched") - unknown)
+        if paths and not session.config.option.collectonly:
+            self.outcome.write(_boot.core().sum(*[os.path.join(self.folder, p) for p in paths]))
+
+    def _said_by_all(self, what):
+        return set.intersection(*[set(answer[what]) for answer in self.answers] or [set()])
+
+    def pytest_terminal_summary(self, terminalreporter):
+        self.outcome.show(terminalreporter)
+
+    def pytest_unconfigure(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class _Outcome:
+    """The file, and what is printed below the tests."""
+
+    def __init__(self, config):
+        self.path = os.path.join(str(config.invocation_params.dir), config.option.clineprof_out)
+        self.before = _state(self.path)
+        self.lines = config.option.clineprof_lines
+        self.messages = []
+        self.made = None  # the file's content
+        is_device = os.path.exists(self.path) and not os.path.isfile(self.path)
+        place = self.path if is_device else os.path.dirname(self.path)
+        if os.path.isdir(self.path) or not os.access(place, os.W_OK):
+            raise pytest.UsageError("--clineprof-out: cannot write to '%s'" % _from_here(self.path))
+
+    def say_unmatched(self, targets):
+        for target in sorted(targets):
+            self.messages.append("no Python code of '%s' ran" % target)
+
+    def write(self, made):
+        """The session is not lost where that fails."""
+        try:
+            if _state(self.path) not in (None, self.before):  # another session has written it meanwhile
+                self.path = _boot.core().own_name(self.path, files.program_rights())
+            files.replace(self.path, made)
+            self.before = _state(self.path)
+        except OSError as error:
+            self.messages.append("cannot write '%s': %s" % (self.path, error.strerror))
+            made = self._write_elsewhere(made)
+        self.made = made
+
+    def _write_elsewhere(self, made):
+        try:
+            self.path = files.put_aside(os.path.basename(self.path), made)
+            return made
+        except OSError as error:
+            self.messages.append("nor in the temporary folder: %s" % error.strerror)
+            return None
+
+    def show(self, terminal):
+        if not (self.messages or self.made):
+            return
+        terminal.section("clineprof")
+        for message in self.messages:
+            terminal.write_line(_boot.shown(message), yellow=True)
+        if self.made and self.lines:
+            terminal.write(_boot.core().hottest(self.made, self.lines))
+        if self.made:
+            terminal.write_line(_boot.shown("Wrote profile results to '%s'" % _from_here(self.path)))
+
+
+def _state(path):
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return about.st_ino, about.st_mtime_ns
+
+
+def _from_here(path):
+    return files.seen_from(os.getcwd(), path)
+
+
+def _no_such(target):
+    within = ".py:" in target
+    what = "file or function" if within else "file" if is_path(target) else "module, class or function"
+    return "--clineprof: there is no %s '%s'%s" % (what, target, meant(target))

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+#include "hooks.h"
+#include "cpython/compat/compat.h"
+#include "native.h"
+#include <pthread.h>
+
+#define INLINE inline __attribute__((always_inline))
+#define RARE __attribute__((noinline))
+
+/* Larger requests may go on to the raw domain: pymalloc's limit is 512, and its debug hooks add
+ * to it. */
+#define SMALL 448
+
+#define DOMAINS 3 /* PYMEM_DOMAIN_RAW, _MEM, _OBJ */
+
+#define BUSY 1
+#define ASKED 2 /* busy, and to be told whether the hook is reached */
+
+/* Allocators are a process's, and so is this. A domain keeps the context of the allocator behind
+ * the hook, so that a thread which reads the interpreter's table while it changes finds a pair that
+ * works. */
+static struct {
+    PyMemAllocatorEx next[DOMAINS];
+    bool hooked[DOMAINS];
+    struct clp_heap *heap;           /* NULL: blocks are only counted. table() reads it */
+    struct clp_epochs *epochs;       /* of the table */
+    struct clp_allocating unthreaded; /* of threads in which nothing selected ran; with the GIL */
+    bool reached[DOMAINS];
+    struct clp_heap *forking; /* what table() was before the fork that goes on */
+    uint32_t inside; /* what clp_native_pause gave before the fork that goes on */
+} hooks;
+
+/* Read once in each function: another thread may set it at any time. A table that was set stays there. */
+static INLINE struct clp_heap *table(void)
+{
+    return __atomic_load_n(&hooks.heap, __ATOMIC_ACQUIRE);
+}
+
+/* ---- which blocks ---- */
+
+static bool choose(struct clp_heap *heap, struct clp_allocating *allocating, size_t size)
+{
+    return clp_heap_choose(heap, &allocating->left, &allocating->random, size);
+}
+
+/* After so many bytes a thread asks again whether there is a table. It is told of a new one at once, but may be
+ * counting just then, without the interpreter's lock, and overwrite that. */
+#define ASK_AGAIN ((int64_t)1 << 20)
+
+/* The countdown is over, or never began. NULL: the block is not chosen. */
+static RARE struct clp_heap *chosen_in(struct clp_thread *thread, size_t size)
+{
+    struct clp_heap *heap = table();
+
+    if (heap == NULL)
+        thread->allocating.left = ASK_AGAIN;
+    return heap != NULL && choose(heap, &thread->allocating, size) ? heap : NULL;
+}
+
+/* The table that the block of this size goes into, or NULL. */
+static INLINE struct clp_heap *count_down(struct clp_thread *thread, size_t size)
+{
+    thread->allocating.left -= (int64_t)size;
+    return CLP_UNLIKELY(thread->allocating.left < 0) ? chosen_in(thread, size) : NULL;
+}
+
+static INLINE void count(const struct clp_thread *thread, size_t size)
+{
+    const struct clp_activation *top = clp_thread_top(thread);
+    struct clp_heap_cell *cell;
+
+    if (top->cell == &thread->outside || top->block->heap == NULL)
+        return;
+    cell = clp_block_heap(top->block, top->cell);
+    cell->allocated += size;
+    cell->blocks++;
+}
+
+static RARE void enter(struct clp_heap *heap, const struct clp_thread *thread, const void *block,
+                       size_t size)
+{
+    struct clp_heap_place place = clp_thread_place(thread);
+
+    clp_heap_add(heap, block, size, &place);
+    if (CLP_UNLIKELY(hooks.epochs->kind == CLP_EPOCHS_SECONDS))
+        clp_epochs_look_at_time(hooks.epochs);
+}
+
+/* ---- the allocators ----
+ *
+ * A request is counted by the outermost hook on its way: what the allocator behind it asks of
+ * another domain is the same block, or bookkeeping. */
+
+static bool is_busy(int domain, const struct clp_thread *thread)
+{
+    if (thread == NULL)
+        return domain == PYMEM_DOMAIN_RAW || hooks.unthreaded.busy != 0;
+    return thread->allocating.busy != 0;
+}
+
+static RARE void note_reached(int domain, const struct clp_thread *thread)
+{
+    if (thread != NULL && thread->allocating.busy == ASKED)
+        hooks.reached[domain] = true;
+}
+
+static INLINE void *plain_malloc(int domain, void *context, size_t count, size_t size)
+{
+    const PyMemAllocatorEx *next = &hooks.next[domain];
+
+    return count == 0 ? next->malloc(context, size) : next->calloc(context, count, size);
+}
+
+/* Where nothing selected has run yet, with the interpreter's lock; or nothing is to be counted. */
+static RARE void *malloc_unowned(int domain, void *context, size_t count, size_t size)
+{
+    const struct clp_thread *thread = clp_thread_here;
+    struct clp_heap *heap = table();
+    struct clp_allocating *own = &hooks.unthreaded;
+    size_t bytes = count != 0 ? count * size : size;
+
+    if (is_busy(domain, thread))
+        note_reached(domain, thread);
+    if (heap == NULL || is_busy(domain, thread))
+        return plain_malloc(domain, context, count, size);
+    own->busy = BUSY;
+    uint32_t inside = clp_native_pause();
+    void *block = plain_malloc(domain, context, count, size);
+    clp_native_resume(inside);
+    own->busy = 0;
+    own->left -= (int64_t)bytes;
+    if (block != NULL && own->left < 0 && choose(heap, own, bytes))
+        enter(heap, NULL, block, bytes);
+    return block;
+}
+
+/* count 0 is malloc(size), otherwise calloc(count, size). */
+static INLINE void *hook_malloc(int domain, void *context, size_t count_, size_t size)
+{
+    struct clp_thread *thread = clp_thread_here;
+    size_t bytes = count_ != 0 ? count_ * size : size;
+    struct clp_heap *heap;
+
+    if (CLP_UNLIKELY(thread == NULL || thread->allocating.busy != 0))
+        return malloc_unowned(domain, context, count_, size);
+    thread->allocating.busy = BUSY;
+    void *block = plain_malloc(domain, context, count_, size);
+    thread->allocating.busy = 0;
+    if (CLP_UNLIKELY(block == NULL))
+        return NULL;
+    count(thread, bytes);
+    if (CLP_UNLIKELY((heap = count_down(thread, bytes)) != NULL))
+        enter(heap, thread, block, bytes);
+    return block;
+}
+
+static RARE void *malloc_anyhow(int domain, void *context, size_t count_, size_t size)
+{
+    return hook_malloc(domain, context, count_, size);
+}
+
+/* A small block, which does not fail and is hardly ever asked of another domain: where it is only
+ * counted, nothing is left to be done behind the allocator, so this costs some twenty instructions. */
+static INLINE bool is_plain(const struct clp_thread *thread, size_t bytes)
+{
+    return CLP_LIKELY(thread != NULL && thread->allocating.busy == 0 && bytes <= SMALL);
+}
+
+static INLINE void *count_malloc(int domain, void *context, size_t count_, size_t size)
+{
+    const struct clp_thread *thread = clp_thread_here;
+    size_t bytes = count_ != 0 ? count_ * size : size;
+
+    if (!is_plain(thread, bytes))
+        return malloc_anyhow(domain, context, count_, size);
+    count(thread, bytes);
+    return plain_malloc(domain, context, count_, size);
+}
+
+/* Where there is a table: a small block that is not chosen for it is only counted, as in count_malloc. */
+static INLINE void *track_malloc(int domain, void *context, size_t count_, size_t size)
+{
+    struct clp_thread *thread = clp_thread_here;
+    size_t bytes = count_ != 0 ? count_ * size : size;
+
+    if (!is_plain(thread, bytes) || thread->allocating.left < (int64_t)bytes)
+        return malloc_anyhow(domain, context, count_, size);
+    thread->allocating.left -= (int64_t)bytes;
+    count(thread, bytes);
+    return plain_malloc(domain, context, count_, size);
+}
+
+/* Where no thread can say whether the resized block is chosen, it is when it was before. */
+static bool is_kept(int domain, struct clp_thread *thread, struct clp_heap *heap, size_t size,
+                    bool counted, bool known)
+{
+    if (!counted && is_busy(domain, thread))
+        return known;
+    struct clp_allocating *allocating = counted ? &thread->allocating : &hooks.unthreaded;
+    allocating->left -= (int64_t)size;
+    return allocating->left < 0 && choose(heap, allocating, size);
+}
+
+/* The resized block, where there is a table: the old one is out of it before the allocator may
+ * give its address to another thread. */
+static RARE void *resize_in_table(int domain, void *context, void *block, size_t size,
+                                  struct clp_heap *heap, bool counted)
+{
+    struct clp_thread *thread = clp_thread_here;
+    struct clp_heap_place place = clp_thread_place(thread);
+    struct clp_heap_block taken;
+    bool known = clp_heap_may_have(heap, block) && clp_heap_take(heap, block, &taken);
+    uint32_t inside = clp_native_pause();
+    void *moved = hooks.next[domain].realloc(context, block, size);
+    clp_native_resume(inside);
+
+    if (moved == NULL && known)
+        clp_heap_restore(heap, &taken);
+    if (moved == NULL)
+        return NULL;
+    bool chosen = is_kept(domain, thread, heap, size, counted, known);
+    if (known || chosen)
+        clp_heap_moved(heap, known ? &taken : NULL, chosen ? moved : NULL, size, &place);
+    return moved;
+}
+
+static INLINE void *hook_realloc(int domain, void *context, void *block, size_t size)
+{
+    struct clp_thread *thread = clp_thread_here;
+    struct clp_heap *heap = table();
+    bool counted = thread != NULL && thread->allocating.busy == 0;
+
+    if (block == NULL)
+        return hook_malloc(domain, context, 0, size);
+    if (counted)
+        thread->allocating.busy = BUSY;
+    void *moved = heap != NULL ? resize_in_table(domain, context, block, size, heap, counted)
+                               : hooks.next[domain].realloc(context, block, size);
+    if (!counted)
+        return moved;
+    thread->allocating.busy = 0;
+    if (CLP_LIKELY(moved != NULL))
+        count(thread, size);
+    return moved;
+}
+
+static RARE void drop_and_free(int domain, void *context, void *block, struct clp_heap *heap)
+{
+    struct clp_heap_place place = clp_thread_place(clp_thread_here);
+
+    clp_heap_drop(heap, block, &place);
+    hooks.next[domain].free(context, block);
+}
+
+static INLINE void hook_free(int domain, void *context, void *block)
+{
+    struct clp_heap *heap = table();
+
+    if (heap != NULL && CLP_UNLIKELY(clp_heap_may_have(heap, block)))
+        drop_and_free(domain, context, block, heap);
+    else
+        hooks.next[domain].free(context, block);
+}
+
+#define HOOKS_OF(name, allocate, domain)                                    \
+    static void *name##_malloc(void *context, size_t size)                  \
+    {                                                                       \
+        return allocate(domain, context, 0, size);                          \
+    }                                                                       \
+    static void *name##_calloc(void *context, size_t count_, size_t size)   \
+    {                                                                       \
+        return allocate(domain, context, count_ != 0 ? count_ : 1,          \
+                        count_ != 0 ? size : 0);                            \
+    }                                                                       \
+    static void *name##_realloc(void *context, void *block, size_t size)    \
+    {                                                                       \
+        return hook_realloc(domain, context, block, size);                  \
+    }
+
+#define FREE_OF(name, domain)                                               \
+    static void name##_free(void *context, void *block)                     \
+    {                                                                       \
+        hook_free(domain, context, block);                                  \
+    }
+
+HOOKS_OF(count_raw, count_malloc, PYMEM_DOMAIN_RAW)
+HOOKS_OF(count_mem, count_malloc, PYMEM_DOMAIN_MEM)
+HOOKS_OF(count_obj, count_malloc, PYMEM_DOMAIN_OBJ)
+
+HOOKS_OF(track_raw, track_malloc, PYMEM_DOMAIN_RAW)
+HOOKS_OF(track_mem, track_malloc, PYMEM_DOMAIN_MEM)
+HOOKS_OF(track_obj, track_malloc, PYMEM_DOMAIN_OBJ)
+FREE_OF(track_raw, PYMEM_DOMAIN_RAW)
+FREE_OF(track_mem, PYMEM_DOMAIN_MEM)
+FREE_OF(track_obj, PYMEM_DOMAIN_OBJ)
+
+/* Counting leaves free to who was there before. */
+static const PyMemAllocatorEx counting[DOMAINS] = {
+    {NULL, count_raw_malloc, count_raw_calloc, count_raw_realloc, NULL},
+    {NULL, count_mem_malloc, count_mem_calloc, count_mem_realloc, NULL},
+    {NULL, count_obj_malloc, count_obj_calloc, count_obj_realloc, NULL},
+};
+
+static const PyMemAllocatorEx tracking[DOMAINS] = {
+    {NULL, track_raw_malloc, track_raw_calloc, track_raw_realloc, track_raw_free},
+    {NULL, track_mem_malloc, track_mem_calloc, track_mem_realloc, track_mem_free},
+    {NULL, track_obj_malloc, track_obj_calloc, track_obj_realloc, track_obj_free},
+};
+
+/* ---- putting them in ---- */
+
+/* Hooks on the raw domain are called without the interpreter's lock: they go in while nobody is
+ * there to call them. */
+static bool is_single_threaded(void)
+{
+    PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+
+    return first != NULL && PyThreadState_Next(first) == NULL;
+}
+
+static void put_in(int domain, const PyMemAllocatorEx *hook)
+{
+    PyMemAllocatorEx allocator = *hook;
+
+    allocator.ctx = hooks.next[domain].ctx;
+    if (allocator.free == NULL)
+        allocator.free = hooks.next[domain].free;
+    PyMem_SetAllocator((PyMemAllocatorDomain)domain, &allocator);
+}
+
+static void put_in_first(int domain)
+{
+    PyMem_GetAllocator((PyMemAllocatorDomain)domain, &hooks.next[domain]);
+    hooks.hooked[domain] = true;
+    put_in(domain, &counting[domain]);
+}
+
+bool clp_hooks_install(void)
+{
+    if (hooks.hooked[PYMEM_DOMAIN_OBJ])
+        return clp_hooks_alive();
+    if (is_single_threaded())
+        put_in_first(PYMEM_DOMAIN_RAW);
+    put_in_first(PYMEM_DOMAIN_MEM);
+    put_in_first(PYMEM_DOMAIN_OBJ);
+    return true;
+}
+
+/* ---- the table ---- */
+
+/* Is the domain's hook the first that the interpreter asks? Only then can it be another one. */
+static bool is_first(int domain)
+{
+    PyMemAllocatorEx now;
+
+    PyMem_GetAllocator((PyMemAllocatorDomain)domain, &now);
+    return now.malloc == counting[domain].malloc || now.malloc == tracking[domain].malloc;
+}
+
+static bool hook_frees(void)
+{
+    for (int domain = 0; domain < DOMAINS; domain++)
+        if (hooks.hooked[domain] && !is_first(domain))
+            return false;
+    for (int domain = 0; domain < DOMAINS; domain++)
+        if (hooks.hooked[domain])
+            put_in(domain, &tracking[domain]);
+    return true;
+}
+
+static void before_fork(void)
+{
+    hooks.forking = table();
+    if (hooks.forking != NULL)
+        clp_heap_fork_prepare(hooks.forking);
+    hooks.inside = clp_native_pause(); /* the table cannot be told of what other handlers do */
+}
+
+static void after_fork(void)
+{
+    clp_native_resume(hooks.inside);
+    if (hooks.forking != NULL)
+        clp_heap_fork_done(hooks.forking);
+}
+
+static bool start_choosing(struct clp_engine *engine)
+{
+    static bool watched;
+
+    if (!watched && !hook_frees())
+        return false;
+    if (!watched)
+        (void)pthread_atfork(before_fork, after_fork, after_fork);
+    watched = true;
+    hooks.unthreaded = (struct clp_allocating){.left = -1};
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next) {
+        __atomic_store_n(&thread->allocating.left, -1, __ATOMIC_RELAXED);
+        __atomic_store_n(&thread->allocating.random, 0, __ATOMIC_RELAXED);
+    }
+    return true;
+}
+
+bool clp_hooks_set_heap(struct clp_heap *heap, struct clp_epochs *epochs, struct clp_engine *engine)
+{
+    if (heap != NULL && !(clp_hooks_install() && start_choosing(engine)))
+        return false;
+    hooks.epochs = epochs;
+    __atomic_store_n(&hooks.heap, heap, __ATOMIC_RELEASE);
+    clp_native_set_heap(heap, epochs);
+    return true;
+}
+
+void clp_hooks_checkpoint(void)
+{
+    if (table() != NULL)
+        clp_epochs_checkpoint(hooks.epochs);
+}
+
+/* ---- are they there? ---- */
+
+bool clp_hooks_alive(void)
+{
+    struct clp_thread *thread = clp_thread_here;
+    bool alive = true;
+
+    if (thread == NULL)
+        return true; /* nobody to ask */
+    uint32_t busy = clp_hooks_pause();
+    thread->allocating.busy = ASKED;
+    for (int domain = 0; domain < DOMAINS; domain++)
+        hooks.reached[domain] = !hooks.hooked[domain];
+    PyMem_RawFree(PyMem_RawMalloc(1));
+    PyMem_Free(PyMem_Malloc(1));
+    PyObject_Free(PyObject_Malloc(1));
+    for (int domain = 0; domain < DOMAINS; domain++)
+        alive &= hooks.reached[domain];
+    clp_hooks_resume(busy);
+    return alive;
+}

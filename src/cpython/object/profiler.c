@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler.h"
+#include "bridge/load.h"
+#include "bridge/rendering.h"
+#include "cpython/recorder/heap_table.h"
+#include "cpython/recorder/own_work.h"
+#include "cpython/windows/prepare.h"
+#include "profiler_run.h"
+#include "cpython/recorder/recorder.h"
+#include "cpython/windows/select.h"
+#include "setup.h"
+#include "cpython/tracers/tracer.h"
+#include "with_block.h"
+#include <structmember.h>
+
+static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"tracer", "memory", "by_statement", "heap", "leaks",
+                            "leak_limit", "started", NULL};
+    struct clp_wishes wishes = {.leak_limit = -1, .started = true};
+    PyObject *memory = NULL; /* borrowed */
+
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLp:Profiler", names, &wishes.tracer,
+                                     &memory, &wishes.by_statement, &wishes.heap, &wishes.leaks,
+                                     &wishes.leak_limit, &wishes.started) ||
+        !clp_setup_read_memory(memory, &wishes.memory))
+        return NULL;
+    PyObject *self = type->tp_alloc(type, 0);
+    if (self != NULL && !clp_setup_profiler(clp_profiler_of(self), &wishes))
+        Py_CLEAR(self);
+    return self;
+}
+
+static void profiler_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    PyObject_GC_UnTrack(self);
+    if (clp_profiler_of(self)->weak_references != NULL)
+        PyObject_ClearWeakRefs(self);
+    Py_CLEAR(clp_profiler_of(self)->left_out);
+    Py_CLEAR(clp_profiler_of(self)->destination);
+    clp_setup_undo(clp_profiler_of(self));
+    Py_CLEAR(clp_profiler_of(self)->block_type);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static int profiler_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+/* Whose line it is: `from clineprof import profile` has a Python function in between. */
+static Py_ssize_t level_of_user(void)
+{
+    PyObject *globals = PyEval_GetGlobals(); /* borrowed */
+    PyObject *name = globals == NULL ? NULL : PyDict_GetItemString(globals, "__name__");
+    bool is_ours = name != NULL && PyUnicode_Check(name) &&
+                   PyUnicode_CompareWithASCIIString(name, "clineprof._global") == 0;
+
+    return is_ours ? 2 : 1;
+}
+
+/* An object that cannot even show itself is named by its class. */
+static bool warn_not_code(PyObject *object)
+{
+    bool is_class = PyType_Check(object) && PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE);
+    PyObject *shown = PyObject_Repr(object);
+
+    if (shown == NULL) {
+        PyErr_Clear();
+        shown = PyUnicode_FromFormat("an object of class %s", Py_TYPE(object)->tp_name);
+    }
+    int failed = shown == NULL ||
+                 PyErr_WarnFormat(PyExc_RuntimeWarning, level_of_user(),
+                                  "clineprof: %U %s; it is not profiled", shown,
+                                  is_class ? "has no Python functions of its own" : "is not Python code") < 0;
+    Py_XDECREF(shown);
+    return !failed;
+}
+
+/* NULL with an exception set: it was closed. */
+static struct clp_window *window_of(PyObject *self)
+{
+    struct clp_window *window = &clp_profiler_of(self)->window;
+
+    return clp_window_is_there(window) ? window : NULL;
+}
+
+static int select_untimed(PyObject *self, PyObject *object, bool with_inner)
+{
+    struct clp_profiler *profiler = clp_profiler_of(self);
+    struct clp_recorder *recorder = profiler->window.recorder;
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    struct clp_selecting selecting = {with_inner, with_inner ? self : NULL, profiler->left_out};
+    int found = clp_select_object(&profiler->window, object, &selecting);
+
+    clp_own_work_end(recorder, work);
+    return found;
+}
+
+/* Behind the program's end finalisers and daemon threads go on. */
+static PyObject *profiler_select(PyObject *self, PyObject *object, bool with_inner)
+{
+    int found = 1;
+
+    if (window_of(self) == NULL)
+        return NULL;
+    if (!clp_profiler_of(self)->ended)
+        found = select_untimed(self, object, with_inner);
+    if (found < 0 || (found == 0 && !warn_not_code(object)))
+        return NULL;
+    return Py_NewRef(object);
+}
+
+static PyObject *profiler_add(PyObject *self, PyObject *object)
+{
+    return profiler_select(self, object, false);
+}
+
+/* memory_profiler's `profile` is called with where its tables go, and how they look. Here they are a report of
+ * the end, with options of its own. */
+static PyObject *profiler_call(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"", "stream", "precision", "backend", NULL};
+    PyObject *object = NULL, *stream = Py_None, *ignored;
+
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$OOO:profile", names, &object, &stream,
+                                     &ignored, &ignored))
+        return NULL;
+    if (stream != Py_None &&
+        PyErr_WarnEx(PyExc_RuntimeWarning, "clineprof: profile(stream=..) writes nothing there; the tables "
+                                           "come at the end of the run", level_of_user()) < 0)
+        return NULL;
+    return object != NULL ? profiler_select(self, object, true) : Py_NewRef(self);
+}
+
+/* The function that has the code, and those within it. */
+static bool remove_code(struct clp_window *window, PyCodeObject *code)
+{
+    const struct clp_selected *selected = clp_recorder_selected(window->recorder, (PyObject *)code);
+    PyObject *constants = Py_NewRef(selected != NULL && selected->original != NULL
+                                        ? ((PyCodeObject *)selected->original)->co_consts
+                                        : code->co_consts);
+    bool done = selected == NULL || selected->function == CLP_UNSELECTED ||
+                clp_window_remove(window, selected->function);
+
+    for (Py_ssize_t i = 0; done && i < PyTuple_GET_SIZE(constants); i++) {
+        PyObject *item = PyTuple_GET_ITEM(constants, i);
+        done = !PyCode_Check(item) || remove_code(window, (PyCodeObject *)item);
+    }
+    Py_DECREF(constants);
+    return done;
+}
+
+static PyObject *profiler_remove(PyObject *self, PyObject *function)
+{
+    if (!PyFunction_Check(function)) {
+        PyErr_SetString(PyExc_TypeError, "remove_function() takes a Python function");
+        return NULL;
+    }
+    struct clp_window *window = window_of(self);
+    if (window == NULL)
+        return NULL;
+    PyObject *code = Py_NewRef(PyFunction_GetCode(function));
+    bool done = remove_code(window, (PyCodeObject *)code);
+    Py_DECREF(code);
+    return done ? Py_NewRef(Py_None) : NULL;
+}
+
+/* ---- windows ---- */
+
+/* None, or NULL with an exception set; what it took is no line's. */
+static PyObject *untimed(PyObject *self, bool (*change)(struct clp_window *))
+{
+    struct clp_window *window = window_of(self);
+
+    if (window == NULL)
+        return NULL;
+    struct clp_recorder *recorder = window->recorder;
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    bool done = change(window);
+    clp_own_work_end(recorder, work);
+    return done ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *profiler_start(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return untimed(self, clp_window_open);
+}
+
+static PyObject *profiler_stop(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return untimed(self, clp_window_close);
+}
+
+static bool open_gate(struct clp_window *window)
+{
+    return clp_window_set_gate(window, true);
+}
+
+static bool shut_gate(struct clp_window *window)
+{
+    return clp_window_set_gate(window, false);
+}
+
+static bool pause_counting(struct clp_window *window)
+{
+    return clp_window_set_pause(window, true);
+}
+
+static bool resume_counting(struct clp_window *window)
+{
+    return clp_window_set_pause(window, false);
+}
+
+static PyObject *profiler_pause(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return untimed(self, pause_counting);
+}
+
+static PyObject *profiler_resume(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return untimed(self, resume_counting);
+}
+
+static PyObject *profiler_gate(PyObject *self, PyObject *open)
+{
+    int wanted = PyObject_IsTrue(open);
+
+    return wanted < 0 ? NULL : untimed(self, wanted ? open_gate : shut_gate);
+}
+
+static bool reset(struct clp_window *window)
+{
+    if (clp_view_reset(&window->view, clp_clock_read(&window->recorder->clock)) == CLP_OK)
+        return true;
+    PyErr_NoMemory();
+    return false;
+}
+
+static PyObject *profiler_reset(PyObject *self, PyObject *nothing)
+{
+    PyObject *done = untimed(self, reset);
+
+    (void)nothing;
+    if (done == NULL)
+        return NULL;
+    clp_profiler_of(self)->started = clp_clock_wall();
+    clp_profiler_of(self)->start_nanos = clp_clock_monotonic();
+    return done;
+}
+
+static PyObject *profiler_close(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    clp_setup_undo(clp_profiler_of(self));
+    Py_RETURN_NONE;
+}
+
+static const char *state_of(const struct clp_profiler *self)
+{
+    const struct clp_window *window = &self->window;
+
+    if (window->recorder == NULL || window->gone)
+        return "closed";
+    if (self->ended)
+        return "ended";
+    if (!window->open)
+        return "stopped";
+    return window->paused ? "paused" : window->shut ? "its gate is shut" : "counting";
+}
+
+/* "counting, tracer probe, 3 functions, for 'x.lprof'" */
+static PyObject *profiler_summary(PyObject *self, void *nothing)
+{
+    const struct clp_profiler *profiler = clp_profiler_of(self);
+    const struct clp_recorder *recorder = profiler->window.recorder;
+    const char *state = state_of(profiler);
+    size_t count = 0;
+
+    (void)nothing;
+    if (recorder == NULL || recorder->tracer == NULL)
+        return PyUnicode_FromString(state);
+    for (size_t i = 0; i < profiler->window.view.count; i++)
+        count += profiler->window.view.items[i].selected;
+    PyObject *text = PyUnicode_FromFormat("%s, tracer %s, %zu function%s", state, recorder->tracer->name,
+                                          count, count == 1 ? "" : "s");
+    if (text != NULL && profiler->destination != NULL)
+        Py_SETREF(text, PyUnicode_FromFormat("%U, for %R", text, profiler->destination));
+    return text;
+}
+
+static PyObject *profiler_repr(PyObject *self)
+{
+    PyObject *summary = profiler_summary(self, NULL);
+    PyObject *text = summary != NULL ? PyUnicode_FromFormat("<clineprof.Profiler: %U>", summary) : NULL;
+
+    Py_XDECREF(summary);
+    return text;
+}
+
+static PyObject *profiler_running(PyObject *self, void *nothing)
+{
+    (void)nothing;
+    return PyBool_FromLong(clp_profiler_of(self)->window.recorder != NULL && clp_profiler_of(self)->window.open);
+}
+
+/* Selected functions are measured wherever they run, so switching on and off around a part of the
+ * program, which line_profiler needs, has nothing to do here. */
+static PyObject *profiler_nothing(PyObject *self, PyObject *arguments)
+{
+    (void)self, (void)arguments;
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_itself(PyObject *self, PyObject *arguments)
+{
+    (void)arguments;
+    return Py_NewRef(self);
+}
+
+/* Functions that use the profiler are pickled with it, by dill for one. Who unpickles them may have no
+ * clineprof: he gets the `profile` of his own run, or else a function that gives back its argument. */
+static PyObject *profiler_reduce(PyObject *self, PyObject *nothing)
+{
+    PyObject *eval = PyDict_GetItemString(PyEval_GetBuiltins(), "eval"); /* borrowed */
+
+    (void)self, (void)nothing;
+    if (eval == NULL)
+        return PyErr_Format(PyExc_TypeError, "cannot pickle a Profiler where there is no eval()");
+    return Py_BuildValue("O(s)", eval, "vars(__import__('builtins')).get('profile') or "
+                                       "(lambda function: function)");
+}
+
+static bool has_heap(PyObject *self)
+{
+    if (!clp_profiler_of(self)->has_heap)
+        PyErr_SetString(PyExc_ValueError, "this profiler has no table of live blocks (heap=)");
+    return clp_profiler_of(self)->has_heap;
+}
+
+static PyObject *profiler_start_leaks(PyObject *self, PyObject *arguments)
+{
+    int warmups;
+    long long limit;
+
+    if (!PyArg_ParseTuple(arguments, "iL:start_leaks", &warmups, &limit) || !has_heap(self) ||
+        !clp_heap_table_restart(clp_profiler_of(self)->window.recorder, warmups, limit))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_stop_leaks(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    if (!has_heap(self))
+        return NULL;
+    clp_heap_table_rest(clp_profiler_of(self)->window.recorder);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_checkpoint(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    if (clp_profiler_of(self)->has_heap)
+        clp_epochs_checkpoint(&clp_profiler_of(self)->window.recorder->epochs);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_after_fork(PyObject *self, PyObject *nothing)
+{
+    (void)self, (void)nothing;
+    clp_recorder_after_fork(clp_setup_recorder());
+    Py_RETURN_NONE;
+}
+
+static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    PyObject *dict = NULL;
+
+    (void)nothing;
+    if (window_of(self) == NULL)
+        return NULL;
+    struct clp_recorder *recorder = clp_profiler_of(self)->window.recorder;
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    clp_profile_init(&profile, &mem);
+    if (clp_profiler_snapshot(self, &profile) == CLP_OK)
+        dict = clp_load_dict(&profile);
+    else
+        PyErr_NoMemory();
+    clp_profile_clear(&profile);
+    clp_own_work_end(recorder, work);
+    return dict;
+}
+
+/* What it has counted so far, unless other bytes are wished for. */
+static PyObject *render(PyObject *self, const struct clp_rendering *wanted)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    PyObject *rendered = NULL;
+
+    if (!clp_rendering_check(wanted))
+        return NULL;
+    clp_profile_init(&profile, &mem);
+    if (wanted->bytes == NULL && clp_profiler_snapshot(self, &profile) != CLP_OK)
+        PyErr_NoMemory();
+    else
+        rendered = clp_rendering_make(&profile, wanted);
+    clp_profile_clear(&profile);
+    return rendered;
+}
+
+static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"format", "unit", "skip_zero", "command", "sort", "details",
+                            "summarize", "memory", "marked", "folder", "of", NULL};
+    struct clp_rendering rendering = {
+        .unit = 1e-6, .command = "", .details = true, .memory = true};
+
+    if (!PyArg_ParseTupleAndKeywords(
+            arguments, keywords, "s|dps$pppppzy#:render", names, &rendering.format, &rendering.unit,
+            &rendering.skip_zero, &rendering.command, &rendering.sort, &rendering.details,
+            &rendering.summarize, &rendering.memory, &rendering.marked, &rendering.folder,
+            &rendering.bytes, &rendering.count))
+        return NULL;
+    if (window_of(self) == NULL)
+        return NULL;
+    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    PyObject *rendered = render(self, &rendering);
+    clp_own_work_end(recorder, work);
+    return rendered;
+}
+
+/* ---- code that is about to run ---- */
+
+static PyObject *profiler_prepare(PyObject *self, PyObject *arguments)
+{
+    PyObject *code, *globals = PyDict_New();
+    const char *which = "all";
+    const struct clp_chooser *chooser;
+    PyObject *prepared = NULL;
+
+    if (globals != NULL && PyArg_ParseTuple(arguments, "O!|s:prepare", &PyCode_Type, &code, &which) &&
+        (chooser = clp_chooser_named(which)) != NULL)
+        prepared = clp_profiler_prepare(self, code, chooser, globals);
+    Py_XDECREF(globals);
+    return prepared;
+}
+
+static PyObject *profiler_displaced(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return PyBool_FromLong(clp_profiler_displaced(self));
+}
+
+static PyMethodDef profiler_methods[] = {
+    {"prepare", profiler_prepare, METH_VARARGS,
+     "prepare(code, which='all')\n--\n\nThe code object to run in the place of this one, a module's:\n"
+     "its lines count, and those of the code within it. which: 'all'; 'functions': of that within\n"
+     "only what def defines; 'module': none of it. Its text is looked up by its file name, in\n"
+     "linecache where there is no such file."},
+    {"block", clp_with_block_new, METH_O,
+     "block(name)\n--\n\n`with profiler.block(\"name\"):` counts the lines of the block as a function."},
+    {"after_fork", profiler_after_fork, METH_NOARGS,
+     "after_fork()\n--\n\nThis process is a fork's child: its memory is read from now on."},
+    {"start", profiler_start, METH_NOARGS,
+     "start()\n--\n\nOpens the window: lines of the selected functions that run from now on count.\n"
+     "Functions that run at the moment are counted from their next line on; on CPython 3.11 from\n"
+     "their next call. When it is open already nothing happens.\n"
+     "RuntimeError: other tools leave no place for the tracer."},
+    {"stop", profiler_stop, METH_NOARGS,
+     "stop()\n--\n\nCloses the window. Functions on which no Profiler has an open window run their own\n"
+     "code, at no cost. What was counted stays."},
+    {"gate", profiler_gate, METH_O,
+     "gate(open)\n--\n\nWhile the gate is not open nothing counts, as after stop(); but code is not\n"
+     "exchanged: quick to switch, and a line costs some nanoseconds meanwhile."},
+    {"pause", profiler_pause, METH_NOARGS,
+     "pause()\n--\n\nNothing counts, in any thread, until resume(), whatever start() and gate() do meanwhile.\n"
+     "However often it is called, one resume() ends it. As cheap as gate()."},
+    {"resume", profiler_resume, METH_NOARGS,
+     "resume()\n--\n\nCounting goes on as start() and gate() have it."},
+    {"reset", profiler_reset, METH_NOARGS,
+     "reset()\n--\n\nForgets all numbers. Functions stay selected, the window stays as it is."},
+    {"close", profiler_close, METH_NOARGS,
+     "close()\n--\n\nGives up everything, numbers too; the same happens when the object dies. Then every\n"
+     "other method but close() raises ValueError."},
+    {"displaced", profiler_displaced, METH_NOARGS,
+     "displaced()\n--\n\nHas another tool taken sys.settrace away from the tracer settrace? What ran\n"
+     "then is missing."},
+    {"start_leaks", profiler_start_leaks, METH_VARARGS,
+     "start_leaks(warmups, limit)\n--\n\nEmpties the table of live blocks and begins again."},
+    {"stop_leaks", profiler_stop_leaks, METH_NOARGS,
+     "stop_leaks()\n--\n\nBlocks are only counted from now on."},
+    {"checkpoint", profiler_checkpoint, METH_NOARGS,
+     "checkpoint()\n--\n\nAn epoch is over."},
+    {"add_function", profiler_add, METH_O,
+     "add_function(function)\n--\n\nSelects a function, or what is in a method, property, partial, class ..,\n"
+     "but not what is defined in its body; calling the profiler selects that, too. Returns its argument.\n"
+     "RuntimeWarning: there is no Python code in it."},
+    {"remove_function", profiler_remove, METH_O,
+     "remove_function(function)\n--\n\nTakes the function off, what is defined in it, and all that were made of the\n"
+     "same code. What was counted stays. When no other Profiler has it, it gets its own code back.\n"
+     "TypeError: it is no Python function."},
+    {"enable", profiler_nothing, METH_NOARGS, "Selected functions are always measured."},
+    {"disable", profiler_nothing, METH_NOARGS, "Selected functions are always measured."},
+    {"enable_by_count", profiler_nothing, METH_NOARGS, "As enable()."},
+    {"disable_by_count", profiler_nothing, METH_NOARGS, "As disable()."},
+    {"__enter__", clp_with_block_enter, METH_NOARGS, NULL},
+    {"__copy__", profiler_itself, METH_NOARGS, NULL},
+    {"__deepcopy__", profiler_itself, METH_O, NULL},
+    {"__reduce__", profiler_reduce, METH_NOARGS,
+     "The `profile` of the run that unpickles it; where there is none, a function that gives back its\n"
+     "argument."},
+    {"__exit__", clp_with_block_leave, METH_VARARGS, NULL},
+    {"render", CLP_C_FUNCTION(profiler_render), METH_VARARGS | METH_KEYWORDS,
+     "render(format, unit=1e-06, skip_zero=False, command='', *, sort=False, details=True,\n"
+     "       summarize=False, memory=True, marked=False, folder=None, of=None)\n--\n\n"
+     "What was recorded so far: 'text', the report, times in units of so many seconds; 'mp',\n"
+     "memory_profiler's table; 'lprof' and 'line_profiler', the bytes of such a file.\n"
+     "skip_zero: without functions that never ran. command: what ran, for readers of the file.\n"
+     "Of the report, sort: the slowest function last; details: with the tables; summarize: a line\n"
+     "for each function at the end; memory: with its columns; marked: for colours of a terminal; folder:\n"
+     "file names under it are relative to it. of: the bytes of a .lprof file, to render instead.\n"
+     "ValueError for another format, or for 'mp' when memory was not read."},
+    {"snapshot", profiler_snapshot, METH_NOARGS,
+     "snapshot()\n--\n\nWhat was counted so far, as a dict; clineprof.Profile makes more of it. Times are\n"
+     "nanoseconds, memory is bytes. May be called at any time, from any thread; what runs is included\n"
+     "up to now, and nothing changes by it.\nMemoryError."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef profiler_attributes[] = {
+    {"running", profiler_running, NULL, "Is the window open (start, stop)?", NULL},
+    {"_summary", profiler_summary, NULL, "What its repr() tells.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef profiler_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct clp_profiler, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot profiler_slots[] = {
+    {Py_tp_doc,
+     "Profiler(tracer=None, memory=True, by_statement=False, heap=0, leaks=None, leak_limit=-1, "
+     "started=True)\n--\n\n"
+     "Measures hits, time and memory of every line of the functions it is called with. There may be\n"
+     "any number at once; each has its own functions, windows and numbers.\n\n"
+     "tracer: 'probe', 'monitoring', 'settrace'; the process's first Profiler chooses for all.\n"
+     "memory: 'rss', 'anon', 'uss', 'pss', 'tree', True (what is measured already, or 'rss'), False.\n"
+     "by_statement: a statement over several lines counts once, at its first line.\n"
+     "heap: mean bytes between samples of the table of live blocks; 0: no table.\n"
+     "leaks: what ends an epoch: 'calls', 'checkpoints', seconds, or the name of a function.\n"
+     "leak_limit: bytes by which a line may grow; negative: the usual limit.\n"
+     "started: does the window open at once?\n\n"
+     "ValueError: no such tracer or memory. RuntimeError: another Profiler of the process has chosen\n"
+     "otherwise, or the interpreter or another tool leaves no place."},
+    {Py_tp_new, profiler_new},
+    {Py_tp_dealloc, profiler_free},
+    {Py_tp_traverse, profiler_traverse},
+    {Py_tp_call, profiler_call},
+    {Py_tp_repr, profiler_repr},
+    {Py_tp_methods, profiler_methods},
+    {Py_tp_getset, profiler_attributes},
+    {Py_tp_members, profiler_members},
+    {0, NULL},
+};
+
+static PyType_Spec profiler_spec = {
+    .name = "clineprof._core.Profiler",
+    .basicsize = sizeof(struct clp_profiler),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = profiler_slots,
+};
+
+PyObject *clp_profiler_make_type(PyObject *module)
+{
+    return PyType_FromModuleAndSpec(module, &profiler_spec, NULL);
+}

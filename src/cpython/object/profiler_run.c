@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler_run.h"
+#include "heap/heap_results.h"
+#include "profile/snapshot.h"
+#include "cpython/recorder/heap_table.h"
+#include "cpython/recorder/names.h"
+#include "cpython/memory/native.h"
+#include "cpython/recorder/own_work.h"
+#include "cpython/recorder/recorder.h"
+#include "setup.h"
+#include "cpython/code/text_search.h"
+#include "cpython/tracers/tracer.h"
+#include <unistd.h>
+
+/* "3.12.1" */
+static void add_version(char *text, size_t room)
+{
+    (void)snprintf(text, room, "%.20s", Py_GetVersion());
+    text[strcspn(text, " ")] = 0;
+}
+
+PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,
+                               const struct clp_chooser *chooser, PyObject *globals)
+{
+    struct clp_profiler *self = clp_profiler_of(profiler);
+    struct clp_recorder *recorder = self->window.recorder;
+
+    if (recorder == NULL || self->ended)
+        return Py_NewRef(code);
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    PyObject *prepared = clp_prepare_code(&self->window, code, chooser, globals);
+    clp_own_work_end(recorder, work);
+    return prepared;
+}
+
+bool clp_profiler_exchanges_code(PyObject *profiler)
+{
+    (void)profiler;
+    return clp_setup_recorder()->tracer->install != NULL;
+}
+
+bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
+                                   const struct clp_chooser *chooser)
+{
+    struct clp_profiler *self = clp_profiler_of(profiler);
+    struct clp_recorder *recorder = self->window.recorder;
+
+    if (recorder == NULL || self->ended)
+        return true;
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    bool done = clp_prepare_function(&self->window, function, chooser);
+    clp_own_work_end(recorder, work);
+    return done;
+}
+
+static void start_header(const struct clp_profiler *self, struct clp_live_header *header)
+{
+    const struct clp_recorder *recorder = self->window.recorder;
+
+    *header = (struct clp_live_header){
+        .start = recorder->started,
+        .start_nanos = recorder->start_nanos,
+        .counter = recorder->clock.counter,
+        .with_rss = self->window.memory,
+        .rough_nanos = recorder->clock.rough_nanos,
+        .start_ticks = recorder->clock.start_ticks,
+        .began = recorder->clock.start_ticks,
+        .clock_nanos = recorder->clock.start_nanos,
+        .costs = recorder->engine.costs,
+        .cost_error = recorder->cost_error,
+    };
+    if (self->window.memory && !recorder->memory_check.exact)
+        header->memory_step = recorder->memory_check.step;
+    header->memory = recorder->proc.mode;
+    clp_identity_here(&header->who);
+    header->user = clp_identity_user();
+    add_version(header->python, sizeof header->python);
+    (void)snprintf(header->tracer, sizeof header->tracer, "%s", recorder->tracer->name);
+}
+
+void clp_profiler_note_destination(PyObject *profiler, const char *path)
+{
+    Py_XSETREF(clp_profiler_of(profiler)->destination, PyUnicode_DecodeFSDefault(path));
+    PyErr_Clear();
+}
+
+void clp_profiler_choose_within(PyObject *profiler, const struct clp_chooser *chooser)
+{
+    clp_profiler_of(profiler)->window.within = chooser;
+}
+
+bool clp_profiler_note_left_out(PyObject *profiler)
+{
+    struct clp_profiler *self = clp_profiler_of(profiler);
+
+    if (self->left_out == NULL)
+        self->left_out = PyList_New(0);
+    return self->left_out != NULL;
+}
+
+PyObject *clp_profiler_left_out(PyObject *profiler)
+{
+    return clp_profiler_of(profiler)->left_out;
+}
+
+bool clp_profiler_may_go_live(PyObject *profiler)
+{
+    const struct clp_recorder *recorder = clp_setup_recorder();
+    const struct clp_view *view = &clp_profiler_of(profiler)->window.view;
+    const struct clp_thread *threads = recorder->engine.threads;
+
+    return recorder->live.pages == NULL && recorder->engine.functions.count == 0 &&
+           recorder->views.first == view && view->next == NULL &&
+           (threads == NULL || (threads == clp_thread_here && threads->next == NULL));
+}
+
+clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wish,
+                                struct clp_fault *fault)
+{
+    struct clp_profiler *self = clp_profiler_of(profiler);
+    struct clp_recorder *recorder = clp_setup_recorder();
+    const struct clp_costs costs = recorder->engine.costs;
+    struct clp_live_header header;
+
+    start_header(self, &header);
+    header.run = wish->run;
+    recorder->pages.rights = wish->rights;
+    clp_status status = clp_live_open(&recorder->live, &recorder->pages, &recorder->mem, wish->path,
+                                      &header, fault);
+    if (status != CLP_OK)
+        return status;
+    clp_live_note_command(&recorder->live, wish->command);
+    clp_recorder_forget(recorder); /* the calling thread's counters move into the file */
+    clp_engine_set_costs(&recorder->engine, &costs);
+    recorder->engine.functions.added = clp_live_note_function;
+    recorder->engine.functions.listener = &recorder->live;
+    recorder->live_window = &self->window;
+    self->window.view.pool = &recorder->engine.pool;
+    clp_texts_tell_live(&recorder->texts);
+    return CLP_OK;
+}
+
+clp_status clp_profiler_fork_live(PyObject *profiler, const char *path, uint64_t parent,
+                                  struct clp_fault *fault)
+{
+    struct clp_profiler *self = clp_profiler_of(profiler);
+    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_live_header header;
+
+    clp_recorder_after_fork(recorder);
+    uint64_t now = clp_clock_read(&recorder->clock);
+    clp_status status = clp_view_reset(&self->window.view, now);
+    if (status != CLP_OK) {
+        *fault = (struct clp_fault){.status = status};
+        return status;
+    }
+    start_header(self, &header);
+    header.start = self->started = clp_clock_wall();
+    header.start_nanos = self->start_nanos = clp_clock_monotonic();
+    header.began = now;
+    header.parent = parent;
+    header.run = recorder->live.header->run;
+    header.inherited = self->window.view.base;
+    return clp_live_fork(&recorder->live, path, &header, fault);
+}
+
+struct clp_live *clp_profiler_live(PyObject *profiler)
+{
+    (void)profiler;
+    return &clp_setup_recorder()->live;
+}
+
+const struct clp_clock *clp_profiler_clock(PyObject *profiler)
+{
+    (void)profiler;
+    return &clp_setup_recorder()->clock;
+}
+
+const struct clp_functions *clp_profiler_functions(PyObject *profiler)
+{
+    (void)profiler;
+    return &clp_setup_recorder()->engine.functions;
+}
+
+void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages)
+{
+    struct clp_recorder *recorder = clp_setup_recorder();
+
+    (void)profiler;
+    recorder->helpers[recorder->helpers[0] != NULL] = pages;
+}
+
+const struct clp_pages *clp_profiler_pages(PyObject *profiler)
+{
+    (void)profiler;
+    return &clp_setup_recorder()->pages;
+}
+
+void clp_profiler_name_threads(PyObject *profiler)
+{
+    (void)profiler;
+    clp_names_begin(clp_setup_recorder());
+}
+
+void clp_profiler_set_watch(PyObject *profiler, struct clp_watch *watch)
+{
+    (void)profiler;
+    clp_setup_recorder()->watch = watch;
+}
+
+bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes)
+{
+    (void)profiler;
+    return clp_text_search_know(&clp_setup_recorder()->texts, file_name, text, bytes);
+}
+
+bool clp_profiler_any_counts(void)
+{
+    return clp_setup_recorder() != NULL && clp_setup_recorder()->views.counting != 0;
+}
+
+void clp_profiler_stop(PyObject *profiler)
+{
+    struct clp_profiler *self = clp_profiler_of(profiler);
+
+    self->ended = true;
+    if (self->window.recorder != NULL)
+        clp_window_end(&self->window);
+    /* a program that ran out of descriptors has left this one to write the profile with */
+    if (clp_setup_recorder()->reading == 0)
+        clp_proc_close(&clp_setup_recorder()->proc);
+}
+
+size_t clp_profiler_function_count(PyObject *profiler)
+{
+    return clp_profiler_of(profiler)->window.view.count;
+}
+
+bool clp_profiler_lost(PyObject *profiler)
+{
+    (void)profiler;
+    return clp_setup_recorder()->engine.lost;
+}
+
+const struct clp_refusal *clp_profiler_refusals(PyObject *profiler)
+{
+    (void)profiler;
+    return clp_setup_recorder()->refusals;
+}
+
+enum clp_heap_state clp_profiler_heap_state(PyObject *profiler)
+{
+    const struct clp_recorder *recorder = clp_setup_recorder();
+
+    if (clp_profiler_of(profiler)->window.memory && !clp_hooks_alive())
+        return CLP_HEAP_HOOKS_LOST;
+    if (!clp_profiler_of(profiler)->has_heap)
+        return CLP_HEAP_FINE;
+    if (recorder->heap->lost)
+        return CLP_HEAP_MEMORY_OUT;
+    return recorder->epochs.kind != CLP_EPOCHS_NONE && !clp_heap_table_enough(recorder)
+               ? CLP_HEAP_EPOCHS_FEW
+               : CLP_HEAP_FINE;
+}
+
+bool clp_profiler_displaced(PyObject *profiler)
+{
+    (void)profiler;
+    return clp_setup_recorder()->displaced;
+}
+
+/* ---- snapshots ---- */
+
+static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile *profile)
+{
+    const struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_profile_meta *meta = &profile->meta;
+    char version[32];
+
+    add_version(version, sizeof version);
+    meta->pid = (uint64_t)getpid();
+    meta->start = self->started;
+    meta->wall = clp_clock_monotonic() - self->start_nanos;
+    meta->overhead_error = (uint64_t)((double)meta->overhead * recorder->cost_error);
+    meta->own_bytes = recorder->pages.bytes + recorder->view_pages.bytes;
+    if (self->has_heap)
+        meta->own_bytes += recorder->heap->pages.bytes;
+    meta->inexact_memory = self->window.memory && !recorder->memory_check.exact;
+    meta->memory_step = self->window.memory ? recorder->memory_check.step : 0;
+    meta->heap_before = self->has_heap ? recorder->heap_before : 0;
+    meta->heap_native = self->has_heap && clp_native_is_used();
+    clp_status status = clp_profile_set_text(profile, &meta->python, version);
+    if (status == CLP_OK)
+        status = clp_profile_set_text(profile, &meta->tracer, recorder->tracer->name);
+    if (status == CLP_OK && meta->has_memory)
+        status = clp_profile_set_text(profile, &meta->memory,
+                                      clp_memory_name(recorder->proc.mode));
+    return status;
+}
+
+/* Where the hooks were lost the table holds what is long gone: nothing is said of it. */
+static clp_status fill_heap(const struct clp_profiler *self, struct clp_profile *profile)
+{
+    struct clp_recorder *recorder = clp_setup_recorder();
+    const struct clp_heap_scope scope = {&recorder->engine.functions, &self->window.view};
+    const struct clp_heap_judging judging = {.warmups = recorder->epochs.warmups,
+                                             .limit = recorder->epochs.limit,
+                                             .seconds = (double)profile->meta.wall * 1e-9};
+
+    if (!clp_hooks_alive())
+        return CLP_OK;
+    clp_status status = clp_heap_fill(recorder->heap, &scope, profile);
+    return status == CLP_OK ? clp_heap_judge(recorder->heap, &scope, &judging, profile) : status;
+}
+
+static clp_status take_view(const struct clp_window *window, struct clp_profile *profile)
+{
+    struct clp_recorder *recorder = window->recorder;
+    struct clp_ended ended;
+    clp_status status = clp_ended_init(&ended, &recorder->engine, &recorder->views.scratch,
+                                       clp_clock_read(&recorder->clock));
+
+    if (status != CLP_OK)
+        return status;
+    status = clp_snapshot_take_view(&window->view, &ended, window->memory,
+                                    clp_clock_nanos_per_tick(&recorder->clock), profile);
+    clp_ended_clear(&ended);
+    return status;
+}
+
+clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile)
+{
+    struct clp_profiler *self = clp_profiler_of(profiler);
+    clp_status status = CLP_OK;
+
+    /* runs Python code, so it comes first; while the window is open the epoch goes on */
+    if (self->has_heap && !self->window.open && clp_hooks_alive())
+        clp_heap_table_finish(clp_setup_recorder());
+    if (self->window.recorder != NULL) /* the program may have closed the launcher's */
+        status = take_view(&self->window, profile);
+    if (status == CLP_OK)
+        status = fill_meta(self, profile);
+    if (status == CLP_OK && self->has_heap)
+        status = fill_heap(self, profile); /* may have functions that threads have by other names */
+    if (status == CLP_OK)
+        status = clp_texts_fill(&clp_setup_recorder()->texts, profile);
+    return status;
+}

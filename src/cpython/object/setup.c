@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "setup.h"
+#include "cpython/recorder/heap_table.h"
+#include "cpython/recorder/moments.h"
+#include "cpython/recorder/recorder.h"
+#include "cpython/windows/starting.h"
+#include "cpython/code/statements.h"
+#include "cpython/tracers/tracers.h"
+#include "cpython/compat/turn.h"
+
+/* The process's, made for the first profiler. It stays: code objects, other threads' ends and the
+ * interpreter's slot for code data point to it. */
+static struct clp_recorder *process_recorder;
+
+struct clp_recorder *clp_setup_recorder(void)
+{
+    return process_recorder;
+}
+
+/* What is read already, for whoever has no wish. */
+static enum clp_memory usual_mode(void)
+{
+    const struct clp_recorder *recorder = process_recorder;
+
+    return recorder != NULL && recorder->with_memory != 0 ? recorder->proc.mode : CLP_MEMORY_RSS;
+}
+
+bool clp_setup_read_memory(PyObject *object, enum clp_memory *mode)
+{
+    if (object == NULL || object == Py_None || PyBool_Check(object)) {
+        *mode = object == Py_False ? CLP_MEMORY_OFF : usual_mode();
+        return true;
+    }
+    const char *name = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : "";
+    if (name == NULL)
+        return false;
+    *mode = clp_memory_named(name);
+    if (*mode != CLP_MEMORY_MODES)
+        return true;
+    PyErr_Format(PyExc_ValueError, "memory is one of 'off', 'rss', 'anon', 'uss', 'pss', 'tree', True "
+                                   "or False, not %R", object);
+    return false;
+}
+
+static bool set_up_heap(struct clp_profiler *self, const struct clp_wishes *wishes)
+{
+    struct clp_recorder *recorder = self->window.recorder;
+    Py_ssize_t interval = wishes->heap != 0 ? wishes->heap : CLP_HEAP_INTERVAL;
+
+    if (wishes->heap == 0 && wishes->leaks == NULL)
+        return true;
+    if (wishes->heap < 0 || wishes->memory == CLP_MEMORY_OFF) {
+        PyErr_SetString(PyExc_ValueError, wishes->memory != CLP_MEMORY_OFF
+                                              ? "heap is a number of bytes, not negative"
+                                              : "heap and leaks need memory");
+        return false;
+    }
+    self->has_heap = clp_heap_table_start(recorder, (uint64_t)interval, wishes->leaks);
+    if (self->has_heap && recorder->with_heap == 1)
+        recorder->epochs.limit = wishes->leak_limit;
+    return self->has_heap;
+}
+
+/* Statements are found where the probes are put in, by the helper; NULL: by line. */
+static bool set_up_statements(struct clp_recorder *recorder, PyObject *helper)
+{
+    bool wanted = helper != NULL;
+
+    if (wanted && recorder->tracer->install == NULL) {
+        PyErr_Format(PyExc_ValueError,
+                     "--by-statement needs the probe tracer (CPython 3.11 and newer), not %s",
+                     recorder->tracer->name);
+        return false;
+    }
+    if (recorder->windows != 0 && (recorder->statements != NULL) != wanted) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "clineprof: another Profiler of this process counts by %s; so must this one",
+                     wanted ? "line" : "statement");
+        return false;
+    }
+    if ((recorder->statements != NULL) != wanted)
+        Py_XSETREF(recorder->statements, Py_XNewRef(helper));
+    return true;
+}
+
+static bool set_up_memory(struct clp_recorder *recorder, enum clp_memory memory)
+{
+    if (memory == CLP_MEMORY_OFF)
+        return true;
+    if (recorder->with_memory != 0 && recorder->proc.mode != memory) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "clineprof: another Profiler of this process measures memory as '%s', not '%s'",
+                     clp_memory_name(recorder->proc.mode), clp_memory_name(memory));
+        return false;
+    }
+    return clp_recorder_open_memory(recorder, memory);
+}
+
+static bool is_other_tracer(const struct clp_recorder *recorder, const char *name)
+{
+    return name != NULL && strcmp(name, "auto") != 0 && strcmp(name, recorder->tracer->name) != 0;
+}
+
+static bool start_tracer(struct clp_recorder *recorder, const char *name)
+{
+    if (recorder->tracer == NULL && !clp_tracer_start(recorder, name))
+        return false;
+    if (!is_other_tracer(recorder, name))
+        return true;
+    if (clp_tracer_named(name) != NULL)
+        PyErr_Format(PyExc_RuntimeError,
+                     "clineprof: this process records with the %s tracer, which its first Profiler "
+                     "chose; it cannot be %s as well", recorder->tracer->name, name);
+    return false;
+}
+
+/* Unless there is one, maybe by now. */
+static bool make_recorder(void)
+{
+    struct clp_recorder *recorder = PyMem_RawMalloc(sizeof *recorder);
+
+    if (recorder == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    bool done = clp_recorder_learn(recorder);
+    if (done && process_recorder == NULL && (done = clp_recorder_init(recorder)))
+        process_recorder = recorder;
+    if (process_recorder != recorder)
+        PyMem_RawFree(recorder);
+    return done;
+}
+
+static void note_start(struct clp_profiler *self, const struct clp_recorder *recorder)
+{
+    self->started = recorder->started;
+    self->start_nanos = recorder->start_nanos;
+    if (recorder->tracer == NULL)
+        return;
+    self->started = clp_clock_wall();
+    self->start_nanos = clp_clock_monotonic();
+}
+
+/* The recorder, with memory and its tracer, whoever makes it: this runs Python code, but none behind the tracer's
+ * start. */
+static bool prepare_recorder(struct clp_profiler *self, const struct clp_wishes *wishes)
+{
+    if (process_recorder == NULL && !make_recorder())
+        return false;
+    note_start(self, process_recorder);
+    return set_up_memory(process_recorder, wishes->memory) &&
+           start_tracer(process_recorder, wishes->tracer);
+}
+
+/* The profiler becomes one of the recorder's, if their wishes agree at this moment. */
+static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyObject *statements)
+{
+    struct clp_recorder *recorder = process_recorder;
+
+    if (!set_up_memory(recorder, wishes->memory) || !set_up_statements(recorder, statements))
+        return false;
+    clp_window_init(&self->window, recorder,
+                    wishes->memory != CLP_MEMORY_OFF && recorder->engine.with_rss);
+    if (!clp_window_hold(&self->window))
+        return false;
+    bool done = set_up_heap(self, wishes);
+    clp_window_release(&self->window);
+    return done;
+}
+
+static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)
+{
+    PyObject *statements = wishes->by_statement ? clp_statements_start() : NULL;
+    bool done = false;
+
+    if ((!wishes->by_statement || statements != NULL) && clp_turn_begin()) {
+        done = prepare_recorder(self, wishes) && join(self, wishes, statements);
+        clp_turn_end();
+    }
+    Py_XDECREF(statements);
+    return done && (!wishes->started || clp_window_open(&self->window));
+}
+
+bool clp_setup_profiler(struct clp_profiler *self, const struct clp_wishes *wishes)
+{
+    const char *refusal = clp_compat_refusal();
+
+    if (refusal == NULL)
+        return set_up(self, wishes);
+    PyErr_Format(PyExc_RuntimeError, "clineprof: %s", refusal);
+    return false;
+}
+
+void clp_setup_undo(struct clp_profiler *self)
+{
+    struct clp_recorder *recorder = self->window.recorder;
+
+    if (recorder == NULL)
+        return;
+    if (self->has_heap)
+        clp_heap_table_stop(recorder);
+    self->has_heap = false;
+    clp_window_clear(&self->window);
+}

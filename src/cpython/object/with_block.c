@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "with_block.h"
+#include "cpython/tracers/block_events.h"
+#include "cpython/windows/blocks.h"
+#include "cpython/recorder/own_work.h"
+#include "setup.h"
+
+/* `with profile.block("name"):`; its __enter__ is no Python function, so the frame that runs is that of
+ * the `with`. */
+struct block {
+    PyObject_HEAD
+    PyObject *profiler; /* owned */
+    PyObject *name;     /* owned */
+    struct clp_stay *stay; /* NULL: not entered */
+};
+
+static void block_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    struct block *block = (struct block *)self;
+
+    Py_XDECREF(block->profiler);
+    Py_XDECREF(block->name);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Is the frame's function one of this module? */
+static bool is_of(PyFrameObject *frame, const char *module)
+{
+    PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
+    PyObject *name = globals != NULL ? PyDict_GetItemString(globals, "__name__") : NULL; /* borrowed */
+    bool is_it = name != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, module) == 0;
+
+    Py_XDECREF(globals);
+    return is_it;
+}
+
+static bool is_called(PyFrameObject *frame, const char *name)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool is_it = PyUnicode_CompareWithASCIIString(code->co_name, name) == 0;
+
+    Py_DECREF(code);
+    return is_it;
+}
+
+/* contextlib's ExitStack enters it for somebody else, and so does `from clineprof import profile`. */
+static bool is_between(PyFrameObject *frame)
+{
+    return is_of(frame, "contextlib") ||
+           ((is_called(frame, "__enter__") || is_called(frame, "__exit__")) && is_of(frame, "clineprof._global"));
+}
+
+/* The frame of the `with`; owned. */
+static PyFrameObject *frame_of_with(void)
+{
+    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
+
+    while (frame != NULL && is_between(frame)) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    return frame;
+}
+
+/* Outside windows a block costs nothing; one in which a window opens does not count. */
+static bool takes_blocks(const struct clp_profiler *self)
+{
+    return self->window.recorder != NULL && !self->ended && self->window.open;
+}
+
+/* NULL: with an exception set, or because another thread has closed the profiler meanwhile. */
+static struct clp_stay *open_block(struct clp_profiler *self, PyFrameObject *frame, PyObject *name)
+{
+    struct clp_recorder *recorder = self->window.recorder;
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    struct clp_stay *stay = clp_blocks_open(&self->window, frame, name);
+
+    clp_own_work_end(recorder, work);
+    if (stay != NULL)
+        clp_blocks_begin(stay);
+    else if (self->window.recorder == NULL)
+        PyErr_Clear();
+    return stay;
+}
+
+static PyObject *block_enter(PyObject *self, PyObject *nothing)
+{
+    struct block *block = (struct block *)self;
+    PyFrameObject *frame = frame_of_with();
+    struct clp_stay *stay = NULL;
+
+    (void)nothing;
+    if (block->stay == NULL && frame != NULL && takes_blocks(clp_profiler_of(block->profiler)))
+        stay = open_block(clp_profiler_of(block->profiler), frame, block->name);
+    if (block->stay == NULL)
+        block->stay = stay;
+    else if (stay != NULL) /* another thread has entered it meanwhile */
+        clp_blocks_close(stay);
+    Py_XDECREF(frame);
+    return PyErr_Occurred() ? NULL : Py_NewRef(self);
+}
+
+static PyObject *block_exit(PyObject *self, PyObject *arguments)
+{
+    struct block *block = (struct block *)self;
+    struct clp_stay *stay = block->stay;
+
+    (void)arguments;
+    block->stay = NULL;
+    if (stay != NULL)
+        clp_blocks_close(stay);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef block_methods[] = {
+    {"__enter__", block_enter, METH_NOARGS, NULL},
+    {"__exit__", block_exit, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot block_slots[] = {
+    {Py_tp_doc, "The lines of a `with` block, counted as a function of their own."},
+    {Py_tp_dealloc, block_free},
+    {Py_tp_methods, block_methods},
+    {0, NULL},
+};
+
+static PyType_Spec block_spec = {
+    .name = "clineprof._core.Block",
+    .basicsize = sizeof(struct block),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = block_slots,
+};
+
+PyObject *clp_with_block_new(PyObject *self, PyObject *name)
+{
+    if (!PyUnicode_Check(name)) {
+        PyErr_Format(PyExc_TypeError, "the name of a block is a str, not %R", name);
+        return NULL;
+    }
+    if (clp_profiler_of(self)->block_type == NULL)
+        clp_profiler_of(self)->block_type = (PyTypeObject *)PyType_FromSpec(&block_spec);
+    if (clp_profiler_of(self)->block_type == NULL)
+        return NULL;
+    struct block *block = PyObject_New(struct block, clp_profiler_of(self)->block_type);
+    if (block == NULL)
+        return NULL;
+    block->profiler = Py_NewRef(self);
+    block->name = Py_NewRef(name);
+    block->stay = NULL;
+    return (PyObject *)block;
+}
+
+PyObject *clp_with_block_enter(PyObject *self, PyObject *nothing)
+{
+    PyFrameObject *frame = frame_of_with();
+
+    (void)nothing;
+    if (frame != NULL && takes_blocks(clp_profiler_of(self)))
+        (void)open_block(clp_profiler_of(self), frame, NULL);
+    Py_XDECREF(frame);
+    return PyErr_Occurred() ? NULL : Py_NewRef(self);
+}
+
+PyObject *clp_with_block_leave(PyObject *self, PyObject *arguments)
+{
+    PyFrameObject *frame = frame_of_with();
+    struct clp_stay *stay = frame != NULL ? clp_blocks_find(clp_setup_recorder(), frame) : NULL;
+
+    (void)self, (void)arguments;
+    Py_XDECREF(frame);
+    if (stay != NULL)
+        clp_blocks_close(stay);
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "events.h"
+#include "engine/stacks.h"
+#include "names.h"
+
+/* Makes the thread's counters for the function: page faults that are not the program's. */
+static struct clp_activation *enter_first(const struct clp_selected *selected,
+                                          struct clp_thread *thread, const void *frame,
+                                          uint64_t now)
+{
+    struct clp_thread_use before, after;
+
+    clp_thread_get_use(&before);
+    if (selected->recorder->names_threads && thread->group == 0)
+        clp_names_give(selected->recorder, thread);
+    struct clp_activation *activation =
+        clp_engine_enter(thread, selected->function, frame, now);
+    clp_thread_get_use(&after);
+    thread->use.faults += after.faults - before.faults;
+    thread->use.nanos += after.nanos - before.nanos;
+    return activation;
+}
+
+/* The activation, or NULL; the clock is still to be told when it may go on. */
+static struct clp_activation *enter(const struct clp_selected *selected,
+                                    struct clp_thread *thread, const void *frame,
+                                    struct clp_moment *moment)
+{
+    bool first = !clp_engine_has_block(thread, selected->function);
+
+    if (CLP_UNLIKELY(selected->recorder->watches_calls))
+        clp_epochs_note_call(&selected->recorder->epochs, &selected->recorder->engine.functions,
+                             selected->function);
+    struct clp_activation *activation =
+        first ? enter_first(selected, thread, frame, moment->now)
+              : clp_engine_enter(thread, selected->function, frame, moment->now);
+
+    clp_recorder_note_code(activation, selected);
+    if (CLP_UNLIKELY(first))
+        moment->still = clp_clock_read(&selected->recorder->clock) - moment->now;
+    return activation;
+}
+
+void clp_recorder_enter(const struct clp_selected *selected, struct clp_thread *thread,
+                        const void *frame)
+{
+    struct clp_moment moment = clp_recorder_begin(selected->recorder, thread);
+
+    (void)enter(selected, thread, frame, &moment);
+    clp_recorder_end(thread, moment);
+}
+
+void clp_recorder_enter_line(const struct clp_selected *selected, struct clp_thread *thread,
+                             const void *frame, int32_t line)
+{
+    struct clp_moment moment = clp_recorder_begin(selected->recorder, thread);
+
+    if (enter(selected, thread, frame, &moment) != NULL)
+        clp_engine_line(thread, line, moment.now);
+    clp_recorder_end(thread, moment);
+}
+
+void clp_recorder_leave(struct clp_thread *thread)
+{
+    struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
+
+    clp_engine_leave(thread, moment.now);
+    clp_recorder_end(thread, moment);
+    clp_recorder_of(thread)->blocks.lifted = false; /* of a body that is gone */
+}
+
+void clp_recorder_last_line(struct clp_thread *thread, int32_t line)
+{
+    struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
+
+    clp_engine_last_line(thread, line, moment.now);
+    clp_recorder_end(thread, moment);
+    clp_recorder_of(thread)->blocks.lifted = false;
+}
+
+void clp_recorder_suspend(struct clp_thread *thread)
+{
+    struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
+
+    clp_engine_suspend(thread, moment.now);
+    clp_recorder_end(thread, moment);
+    clp_recorder_of(thread)->blocks.lifted = false; /* they are suspended with it */
+}
+
+void clp_recorder_switch_stack(struct clp_recorder *recorder, struct clp_thread *thread,
+                               const void *from, const void *to)
+{
+    struct clp_moment moment = clp_recorder_begin(recorder, thread);
+
+    clp_engine_switch_stack(thread, from, to, moment.now);
+    clp_recorder_end(thread, moment);
+    recorder->blocks.lifted = false;
+    /* it took time in proportion to the stacks */
+    clp_engine_stand_still(thread, clp_clock_read(&recorder->clock) - thread->stopped - thread->last);
+}

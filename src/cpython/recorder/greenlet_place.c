@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "greenlet_place.h"
+
+/* Under this name a thread's dictionary has the program's own trace function. */
+#define OWN_KEY "clineprof.greenlet"
+
+PyObject *clp_greenlet_place_own(void)
+{
+    PyObject *data = PyThreadState_GetDict(); /* borrowed */
+
+    return data != NULL ? PyDict_GetItemString(data, OWN_KEY) : NULL;
+}
+
+bool clp_greenlet_place_set_own(PyObject *function)
+{
+    PyObject *data = PyThreadState_GetDict();
+
+    if (data == NULL)
+        return false;
+    if (function != NULL)
+        return PyDict_SetItemString(data, OWN_KEY, function) == 0;
+    return clp_greenlet_place_own() == NULL || PyDict_DelItemString(data, OWN_KEY) == 0;
+}
+
+bool clp_greenlet_place_take(const struct clp_greenlets *greenlets)
+{
+    PyObject *before =
+        PyObject_CallFunctionObjArgs(greenlets->settrace, greenlets->callback, NULL);
+    bool done = before != NULL;
+
+    if (done && before != Py_None && before != greenlets->callback)
+        done = clp_greenlet_place_set_own(before);
+    Py_XDECREF(before);
+    return done;
+}
+
+void clp_greenlet_place_hook(const struct clp_greenlets *greenlets, struct clp_thread *thread)
+{
+    PyObject *type, *value, *trace;
+
+    thread->unhooked = false;
+    thread->rss_span = thread->engine->rss_span;
+    if (greenlets->callback == NULL)
+        return;
+    bool collected = clp_compat_stop_collecting(); /* this is in the middle of an event */
+    PyErr_Fetch(&type, &value, &trace);
+    (void)clp_greenlet_place_take(greenlets);
+    PyErr_Restore(type, value, trace);
+    clp_compat_collect_again(collected);
+}
+
+void clp_greenlet_place_hook_later(struct clp_thread *thread)
+{
+    thread->unhooked = true;
+    thread->rss_span = 0;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap_table.h"
+#include "cpython/memory/hooks.h"
+#include "recorder.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char hooks_taken[] = "clineprof: another tool (tracemalloc?) stands before Python's "
+                                  "allocators; it must start after clineprof";
+
+static bool is_seconds(const char *text, double *seconds)
+{
+    char *end;
+
+    *seconds = strtod(text, &end);
+    return end != text && *end == 0;
+}
+
+/* What the text says. False with an exception set. */
+static bool read_epochs(struct clp_recorder *recorder, const char *text, struct clp_epochs *epochs)
+{
+    double seconds;
+
+    if (text == NULL)
+        return true;
+    if (strcmp(text, "calls") == 0) {
+        epochs->kind = CLP_EPOCHS_CALLS;
+    } else if (strcmp(text, "checkpoints") == 0) {
+        epochs->kind = CLP_EPOCHS_CHECKPOINTS;
+    } else if (!is_seconds(text, &seconds)) {
+        epochs->kind = CLP_EPOCHS_NAMED;
+        epochs->name = clp_mem_copy_text(&recorder->mem, text, strlen(text));
+        if (epochs->name == NULL)
+            PyErr_NoMemory();
+        return epochs->name != NULL;
+    } else if (seconds > 0 && seconds < 1e9) {
+        epochs->kind = CLP_EPOCHS_SECONDS;
+        epochs->period = (uint64_t)(seconds * 1e9 / recorder->clock.rough_nanos);
+        epochs->next = clp_clock_read(&recorder->clock) + epochs->period;
+    } else {
+        PyErr_Format(PyExc_ValueError, "leaks: epochs of '%s' seconds cannot be", text);
+        return false;
+    }
+    return true;
+}
+
+static long long blocks_before(void)
+{
+    PyObject *function = PySys_GetObject("getallocatedblocks"); /* borrowed */
+    PyObject *number = function != NULL && PyCFunction_Check(function) /* runs no Python code */
+                           ? PyObject_CallNoArgs(function)
+                           : NULL;
+    long long count = number != NULL ? PyLong_AsLongLong(number) : 0;
+
+    PyErr_Clear();
+    Py_XDECREF(number);
+    return count > 0 ? count : 0;
+}
+
+static const char other_table[] =
+    "clineprof: another Profiler of this process has a table of live blocks, of another kind (heap=, "
+    "leaks=); there is one at a time";
+
+/* The kind of epochs that the text asks for, and of the recorder's: are they the same? */
+static bool is_same_kind(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
+{
+    const struct clp_epochs *old = &recorder->epochs;
+    struct clp_epochs new = {0};
+
+    if (!read_epochs(recorder, epochs, &new)) {
+        PyErr_Clear();
+        return false;
+    }
+    bool same = recorder->heap->interval == interval && old->kind == new.kind &&
+                old->period == new.period &&
+                (old->name == NULL || strcmp(old->name, new.name) == 0);
+    clp_mem_free_text(&recorder->mem, new.name);
+    return same;
+}
+
+static void reset_epochs(struct clp_recorder *recorder)
+{
+    struct clp_epochs *epochs = &recorder->epochs;
+
+    epochs->kind = CLP_EPOCHS_NONE; /* the rest one by one: a hook of an allocator may be looking */
+    clp_mem_free_text(&recorder->mem, epochs->name);
+    epochs->name = NULL;
+    epochs->period = epochs->next = 0;
+    epochs->warmups = -1;
+    epochs->limit = -1;
+}
+
+static bool make_table(struct clp_recorder *recorder, uint64_t interval)
+{
+    enum clp_heap_epochs by = recorder->epochs.kind == CLP_EPOCHS_NONE    ? CLP_HEAP_NO_EPOCHS
+                              : recorder->epochs.kind == CLP_EPOCHS_CALLS ? CLP_HEAP_BY_CALLS
+                                                                          : CLP_HEAP_BY_ONE;
+
+    struct clp_heap *heap = recorder->heap;
+    clp_status status = CLP_NO_MEMORY;
+
+    if (heap != NULL) { /* whoever frees a block may be looking at it */
+        heap->interval = interval;
+        heap->epochs = by;
+        status = clp_heap_restart(heap);
+    } else if ((heap = clp_mem_alloc(&recorder->mem, 1, sizeof *heap)) != NULL) {
+        status = clp_heap_init(heap, interval, by);
+    }
+    if (status != CLP_OK) {
+        PyErr_NoMemory();
+        return false;
+    }
+    recorder->heap = recorder->epochs.heap = heap;
+    recorder->epochs.clock = &recorder->clock;
+    recorder->heap->seeds = clp_clock_monotonic(); /* no two runs choose the same */
+    recorder->heap_before = (uint64_t)blocks_before();
+    return true;
+}
+
+static bool start_table(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
+{
+    reset_epochs(recorder);
+    if (!read_epochs(recorder, epochs, &recorder->epochs) || !make_table(recorder, interval))
+        return false;
+    clp_recorder_watch_calls(recorder, recorder->epochs.kind == CLP_EPOCHS_CALLS ||
+                                           recorder->epochs.kind == CLP_EPOCHS_NAMED ||
+                                           recorder->epochs.kind == CLP_EPOCHS_SECONDS);
+    if (clp_hooks_set_heap(recorder->heap, &recorder->epochs, &recorder->engine))
+        return true;
+    PyErr_SetString(PyExc_RuntimeError, hooks_taken);
+    return false;
+}
+
+bool clp_heap_table_start(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
+{
+    if (recorder->with_heap != 0 && !is_same_kind(recorder, interval, epochs)) {
+        PyErr_SetString(PyExc_RuntimeError, other_table);
+        return false;
+    }
+    if (recorder->with_heap == 0 && !start_table(recorder, interval, epochs))
+        return false;
+    recorder->with_heap++;
+    return true;
+}
+
+void clp_heap_table_rest(struct clp_recorder *recorder)
+{
+    (void)clp_hooks_set_heap(NULL, &recorder->epochs, &recorder->engine);
+}
+
+void clp_heap_table_stop(struct clp_recorder *recorder)
+{
+    if (--recorder->with_heap != 0)
+        return;
+    clp_heap_table_rest(recorder);
+    clp_recorder_watch_calls(recorder, false);
+    (void)clp_heap_restart(recorder->heap);
+    reset_epochs(recorder);
+}
+
+bool clp_heap_table_restart(struct clp_recorder *recorder, int warmups, int64_t limit)
+{
+    struct clp_heap *heap = recorder->heap;
+
+    clp_heap_table_rest(recorder);
+    if (clp_heap_restart(heap) != CLP_OK) {
+        PyErr_NoMemory();
+        return false;
+    }
+    recorder->epochs.warmups = warmups;
+    recorder->epochs.limit = limit;
+    if (clp_hooks_set_heap(heap, &recorder->epochs, &recorder->engine))
+        return true;
+    PyErr_SetString(PyExc_RuntimeError, hooks_taken);
+    return false;
+}
+
+void clp_heap_table_finish(struct clp_recorder *recorder)
+{
+    if (recorder->with_heap == 0 || recorder->epochs.kind == CLP_EPOCHS_NONE)
+        return;
+    (void)PyGC_Collect(); /* finalizers run, and threads */
+    if (recorder->with_heap != 0)
+        clp_heap_finish(recorder->heap);
+}
+
+static bool is_enough(const struct clp_heap_clock *clock)
+{
+    return clock->epochs >= clp_leaks_warmups(clock->epochs) + CLP_LEAKS_LEAST_EPOCHS;
+}
+
+bool clp_heap_table_enough(const struct clp_recorder *recorder)
+{
+    const struct clp_heap *heap = recorder->heap;
+
+    if (recorder->epochs.kind != CLP_EPOCHS_CALLS)
+        return is_enough(&heap->clock);
+    for (size_t i = 0; i < heap->function_room; i++)
+        if (is_enough(&heap->functions[i].clock))
+            return true;
+    return false;
+}

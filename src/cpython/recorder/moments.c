@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "moments.h"
+#include "os/processes.h"
+#include "cpython/memory/hooks.h"
+
+/* A line is not looked at for memory when it took less than this part of the quickest change of a
+ * single page that was ever seen: none can have happened in it. At the start the processor may still
+ * be at rest, or busy with others, and soon be quicker; so that is tried again, after 20 ms of the
+ * program and each time twice as late, and only then is the part a large one. */
+#define CHANGE_MARGIN_AT_START 0.6
+#define CHANGE_MARGIN 0.85
+#define FIRST_CHECK_NANOS 20e6
+
+/* How old a thread's page faults and processor time may be at the start of a line; the second while
+ * there is no other thread. */
+#define FRESH_NANOS 8000
+#define FRESH_NANOS_ALONE 512000
+
+static uint64_t rss_span(const struct clp_recorder *recorder)
+{
+    double quickest = (double)recorder->memory_check.change_ticks;
+
+    return recorder->engine.with_rss ? (uint64_t)(quickest * recorder->change_margin)
+                                     : UINT64_MAX;
+}
+
+uint64_t clp_recorder_rss_span(const struct clp_recorder *recorder)
+{
+    return recorder->reading != 0 ? rss_span(recorder) : UINT64_MAX;
+}
+
+static void set_reach(struct clp_recorder *recorder)
+{
+    double nanos_per_tick = recorder->clock.rough_nanos;
+
+    recorder->reach = (struct clp_reach_facts){
+        .page = recorder->proc.page_bytes,
+        .fault = clp_proc_fault_bytes(),
+        .huge = clp_proc_huge_page(),
+        .release_nanos = (double)recorder->memory_check.release_ticks * nanos_per_tick,
+    };
+    recorder->use_span = (uint64_t)(FRESH_NANOS / nanos_per_tick);
+    recorder->use_span_alone = (uint64_t)(FRESH_NANOS_ALONE / nanos_per_tick);
+}
+
+bool clp_recorder_open_memory(struct clp_recorder *recorder, enum clp_memory memory)
+{
+    if (recorder->proc.file >= 0 && recorder->proc.mode == memory)
+        return true;
+    clp_proc_close(&recorder->proc);
+    if (clp_proc_open(&recorder->proc, memory) != CLP_OK)
+        return true; /* there is no memory to be seen */
+    recorder->memory_check = clp_proc_check(&recorder->proc, &recorder->clock);
+    recorder->change_margin = CHANGE_MARGIN_AT_START;
+    recorder->check_gap = (uint64_t)(FIRST_CHECK_NANOS / recorder->clock.rough_nanos);
+    recorder->check_at = clp_clock_read(&recorder->clock) + recorder->check_gap;
+    set_reach(recorder);
+    if (!clp_engine_add_rss(&recorder->engine)) {
+        PyErr_NoMemory();
+        return false;
+    }
+    recorder->engine.rss_span = rss_span(recorder);
+    (void)clp_hooks_install();
+    return true;
+}
+
+/* The profiler's own part of what is counted. The live file's pages are of a file: no anonymous
+ * memory, but this process alone has them. */
+static uint64_t own_bytes(const struct clp_recorder *recorder)
+{
+    uint64_t bytes = recorder->pages.bytes + recorder->view_pages.bytes;
+
+    if (recorder->proc.mode == CLP_MEMORY_ANON)
+        bytes -= recorder->pages.filed;
+    if (recorder->heap != NULL)
+        bytes += __atomic_load_n(&recorder->heap->pages.bytes, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < sizeof recorder->helpers / sizeof *recorder->helpers; i++)
+        if (recorder->helpers[i] != NULL)
+            bytes += __atomic_load_n(&recorder->helpers[i]->bytes, __ATOMIC_RELAXED);
+    return bytes;
+}
+
+/* The program's memory as it is counted, and how much of it is of files. */
+static bool read_memory(const struct clp_recorder *recorder, int64_t *rss, uint64_t *shared)
+{
+    struct clp_resident now;
+
+    if (!recorder->engine.with_rss || clp_proc_read(&recorder->proc, &now) != CLP_OK)
+        return false;
+    *rss = (int64_t)now.counted - (int64_t)own_bytes(recorder);
+    if (recorder->proc.mode == CLP_MEMORY_TREE)
+        *rss += (int64_t)clp_processes_resident_below();
+    *shared = now.shared;
+    return true;
+}
+
+bool clp_recorder_see_memory(struct clp_recorder *recorder, int64_t *rss)
+{
+    return read_memory(recorder, rss, &recorder->file_bytes);
+}
+
+/* What changed while nobody looked is nobody's. */
+static void set_reading(struct clp_recorder *recorder, uint64_t span)
+{
+    int64_t rss = recorder->engine.rss;
+
+    if (span != UINT64_MAX)
+        (void)read_memory(recorder, &rss, &recorder->file_bytes);
+    clp_engine_take_up_rss(&recorder->engine, rss, span);
+}
+
+void clp_recorder_begin_reading(struct clp_recorder *recorder)
+{
+    if (recorder->reading++ == 0)
+        set_reading(recorder, rss_span(recorder));
+}
+
+void clp_recorder_end_reading(struct clp_recorder *recorder)
+{
+    if (--recorder->reading == 0)
+        set_reading(recorder, UINT64_MAX);
+}
+
+void clp_recorder_reopen_memory(struct clp_recorder *recorder)
+{
+    enum clp_memory mode = recorder->proc.mode;
+
+    if (recorder->proc.file < 0)
+        return;
+    clp_proc_close(&recorder->proc);
+    (void)clp_proc_open(&recorder->proc, mode);
+    recorder->check_at = clp_clock_read(&recorder->clock) + recorder->check_gap; /* it takes a while */
+    if (recorder->reading != 0)
+        set_reading(recorder, rss_span(recorder));
+}
+
+/* What the thread has used since the last time: of processor time no more than has passed. */
+static struct clp_thread_use take_use(struct clp_thread *thread, uint64_t now)
+{
+    struct clp_thread_use before = thread->use, *use = &thread->use;
+    uint64_t passed = (uint64_t)((double)(now - thread->use_at) *
+                                 clp_recorder_of(thread)->clock.rough_nanos);
+
+    clp_thread_get_use(use);
+    thread->use_at = now;
+    uint64_t nanos = use->nanos - before.nanos;
+    return (struct clp_thread_use){use->faults - before.faults, use->waits - before.waits,
+                                   use->preemptions - before.preemptions,
+                                   nanos < passed ? nanos : passed};
+}
+
+void clp_recorder_begin_use(struct clp_thread *thread, uint64_t now)
+{
+    (void)take_use(thread, now);
+}
+
+/* Where nothing has changed there is nothing to share, and short lines need not be asked for their
+ * use one by one: a thread's next change may then be taken for a little more its own. */
+static void share_rss(const struct clp_recorder *recorder, struct clp_thread *thread, int64_t rss,
+                      uint64_t of_files, uint64_t now)
+{
+    if (clp_engine_is_settled(thread, rss) && now - thread->use_at < recorder->use_span)
+        return;
+    struct clp_thread_use use = take_use(thread, now);
+    clp_engine_share_rss(thread, rss, clp_reach_of(&recorder->reach, &use, of_files));
+}
+
+/* The thread's use behind it is without what this took. */
+static void check_again(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
+{
+    uint64_t quickest = clp_proc_quickest_change(&recorder->proc, &recorder->clock);
+
+    recorder->check_gap *= 2;
+    recorder->check_at = now + recorder->check_gap;
+    recorder->change_margin = CHANGE_MARGIN;
+    if (quickest < recorder->memory_check.change_ticks)
+        recorder->memory_check.change_ticks = quickest;
+    clp_engine_set_rss_span(&recorder->engine, rss_span(recorder));
+    (void)take_use(thread, now);
+}
+
+/* Memory of a process with one thread. Its use is wanted, not too old, as soon as a line makes a
+ * second one. Its processor time is not asked for: on a busy machine the thread would lose the processor
+ * behind the lines after which that is due, again and again, and they would seem long. */
+static void note_rss_alone(struct clp_recorder *recorder, struct clp_thread *thread, int64_t rss,
+                           uint64_t now)
+{
+    clp_engine_note_rss(thread, rss);
+    if (now - thread->use_at < recorder->use_span_alone)
+        return;
+    clp_thread_get_counts(&thread->use);
+    thread->use_at = now;
+}
+
+/* A second thread would change memory meanwhile. */
+static bool is_check_due(const struct clp_recorder *recorder, uint64_t now)
+{
+    return now >= recorder->check_at && clp_thread_alone();
+}
+
+/* What is done beside a read, now and then; returns the ticks that it took. */
+static uint64_t work_beside(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
+{
+    uint64_t start = clp_clock_read(&recorder->clock);
+
+    if (is_check_due(recorder, now))
+        check_again(recorder, thread, now);
+    if (recorder->watch != NULL)
+        clp_watch_read(recorder->watch, thread, now);
+    return clp_clock_read(&recorder->clock) - start;
+}
+
+struct clp_moment clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread *thread,
+                                        uint64_t now)
+{
+    uint64_t files = recorder->file_bytes;
+    int64_t rss;
+
+    if (CLP_UNLIKELY(thread->unhooked)) {
+        clp_greenlet_place_hook(&recorder->greenlets, thread);
+        if (!clp_engine_wants_rss(thread, now))
+            return (struct clp_moment){now, clp_clock_read(&recorder->clock) - now};
+    }
+    if (!read_memory(recorder, &rss, &recorder->file_bytes))
+        rss = recorder->engine.rss;
+    /* which thread a child process belongs to is not known: what it does is whose line sees it first */
+    if (clp_thread_alone() || recorder->proc.mode == CLP_MEMORY_TREE)
+        note_rss_alone(recorder, thread, rss, now);
+    else
+        share_rss(recorder, thread, rss,
+                  recorder->file_bytes > files ? recorder->file_bytes - files : 0, now);
+    thread->reads++;
+    uint64_t end = clp_clock_read(&recorder->clock);
+    uint64_t cost = clp_engine_read_cost(&recorder->engine, end - now);
+    struct clp_moment moment = {end - cost, cost};
+    if (CLP_UNLIKELY(recorder->watch != NULL || is_check_due(recorder, now)))
+        moment.still += work_beside(recorder, thread, now);
+    return moment;
+}
+
+/* What the watch takes is nobody's time; events that it had itself are. */
+void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
+{
+    const struct clp_recorder *recorder = clp_recorder_of(thread);
+
+    clp_engine_stand_still(thread, still);
+    if (CLP_UNLIKELY(recorder->watch != NULL) && recorder->blocks.walks == 0 &&
+        clp_watch_recorded(recorder->watch))
+        clp_engine_stand_still(thread, clp_clock_read(&recorder->clock) - thread->stopped -
+                                           thread->last);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Work of the profiler's own in the middle of the program: it is no line's, neither its time nor what it allocates.
+ * A function may define others and select them, for example. */
+#ifndef CLP_OWN_WORK_H
+#define CLP_OWN_WORK_H
+
+#include "cpython/memory/hooks.h"
+#include "recorder_state.h"
+
+struct clp_own_work {
+    uint64_t start;
+    uint32_t busy;
+};
+
+static inline struct clp_own_work clp_own_work_begin(const struct clp_recorder *recorder)
+{
+    return (struct clp_own_work){clp_clock_read(&recorder->clock), clp_hooks_pause()};
+}
+
+static inline void clp_own_work_end(const struct clp_recorder *recorder, struct clp_own_work work)
+{
+    clp_hooks_resume(work.busy);
+    if (clp_thread_here != NULL)
+        clp_engine_stand_still(clp_thread_here, clp_clock_read(&recorder->clock) - work.start);
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder.h"
+#include "engine/reaping.h"
+#include "moments.h"
+#include "names.h"
+#include "selected.h"
+
+/* The system's thread is gone and holds no lock here: only say so, somebody else reaps. */
+static void thread_ended(void *data)
+{
+    clp_thread_here = NULL; /* what else the thread allocates or frees is nobody's */
+    clp_engine_end_thread(data);
+}
+
+bool clp_recorder_learn(struct clp_recorder *recorder)
+{
+    *recorder = (struct clp_recorder){.mem = clp_mem_system(), .proc.file = -1};
+    if (!clp_opcodes_read(&recorder->opcodes))
+        return false;
+    recorder->knows_bytecode = clp_bytecode_init(&recorder->bytecode, PY_MINOR_VERSION) &&
+                               clp_opcodes_agree(&recorder->bytecode);
+    PyErr_Clear();
+    return true;
+}
+
+bool clp_recorder_init(struct clp_recorder *recorder)
+{
+    clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
+    clp_views_init(&recorder->views, &recorder->engine, &recorder->view_pages);
+    recorder->engine.rss_span = UINT64_MAX;
+    recorder->clock = clp_clock_start();
+    recorder->started = clp_clock_wall();
+    clp_texts_init(&recorder->texts, &recorder->mem, &recorder->live);
+    recorder->start_nanos = clp_clock_monotonic();
+    if (clp_thread_hook_init(&recorder->thread_hook, thread_ended) != CLP_OK) {
+        PyErr_SetString(PyExc_RuntimeError, "clineprof: the system has no thread key left");
+        return false;
+    }
+    recorder->code_slot = clp_compat_request_code_slot(clp_recorder_code_gone);
+    if (recorder->code_slot < 0) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "clineprof: the interpreter has no room for data of code objects left");
+        return false;
+    }
+    return true;
+}
+
+/* ---- threads ---- */
+
+struct clp_thread *clp_recorder_new_thread(struct clp_recorder *recorder)
+{
+    clp_engine_reap(&recorder->engine);
+    int64_t rss = recorder->engine.rss;
+    uint64_t now = clp_clock_read(&recorder->clock);
+
+    (void)clp_recorder_see_memory(recorder, &rss);
+    clp_thread_here = clp_engine_new_thread(&recorder->engine, now, rss);
+    if (clp_thread_here != NULL) {
+        clp_thread_here->allocating.left = -1; /* the first block asks whether there is a table */
+        clp_thread_hook_set(&recorder->thread_hook, clp_thread_here);
+        clp_greenlet_place_hook(&recorder->greenlets, clp_thread_here);
+        clp_recorder_begin_use(clp_thread_here, now);
+        if (recorder->names_threads)
+            clp_names_give(recorder, clp_thread_here);
+    }
+    return clp_thread_here;
+}
+
+void clp_recorder_forget(struct clp_recorder *recorder)
+{
+    bool with_rss = recorder->engine.with_rss;
+
+    clp_thread_here = NULL;
+    clp_thread_hook_set(&recorder->thread_hook, NULL);
+    clp_views_forget(&recorder->views);
+    clp_engine_clear(&recorder->engine);
+    clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
+    recorder->engine.with_rss = with_rss;
+    recorder->engine.rss_span = clp_recorder_rss_span(recorder);
+    (void)clp_recorder_new_thread(recorder);
+}
+
+void clp_recorder_after_fork(struct clp_recorder *recorder)
+{
+    uint64_t now = clp_clock_read(&recorder->clock);
+
+    for (struct clp_thread *thread = recorder->engine.threads; thread != NULL;
+         thread = thread->next) {
+        if (thread == clp_thread_here)
+            continue;
+        clp_engine_unwind(thread, now);
+        clp_engine_end_thread(thread);
+    }
+    clp_engine_reap(&recorder->engine);
+    if (clp_thread_here != NULL)
+        clp_recorder_begin_use(clp_thread_here, now);
+    clp_recorder_reopen_memory(recorder);
+}
+
+/* ---- functions ---- */
+
+void clp_recorder_watch_calls(struct clp_recorder *recorder, bool watch)
+{
+    const struct clp_functions *functions = &recorder->engine.functions;
+
+    recorder->watches_calls = watch;
+    for (size_t i = 0; i < functions->count && i < recorder->views.room; i++)
+        if (recorder->views.audiences[i] != NULL)
+            recorder->views.audiences[i]->slow = watch || functions->items[i].generator;
+}

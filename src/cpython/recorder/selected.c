@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "selected.h"
+
+struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, PyObject *code,
+                                               uint32_t function, struct clp_shape *shape)
+{
+    struct clp_selected *selected = clp_mem_alloc(&recorder->mem, 1, sizeof *selected);
+    const struct clp_audience *audience = function == CLP_UNSELECTED
+                                          ? &clp_nobody
+                                          : clp_views_audience(&recorder->views, function);
+
+    if (selected == NULL || audience == NULL) {
+        clp_mem_free(&recorder->mem, selected, 1, sizeof *selected);
+        clp_shape_clear(shape, &recorder->mem);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    *selected = (struct clp_selected){.recorder = recorder,
+                                      .code = code,
+                                      .identity = (uintptr_t)code,
+                                      .function = function,
+                                      .audience = audience,
+                                      .holders = 1,
+                                      .shape = *shape};
+    return selected;
+}
+
+static void unlist_code(struct clp_selected *selected)
+{
+    if (selected->link == NULL)
+        return;
+    *selected->link = selected->next;
+    if (selected->next != NULL)
+        selected->next->link = selected->link;
+    selected->link = NULL;
+}
+
+void clp_recorder_drop_selected(void *data)
+{
+    struct clp_selected *selected = data;
+
+    if (selected == NULL || --selected->holders > 0)
+        return;
+    Py_XDECREF(selected->original);
+    clp_shape_clear(&selected->shape, &selected->recorder->mem);
+    clp_mem_free(&selected->recorder->mem, selected, 1, sizeof *selected);
+}
+
+void clp_recorder_code_gone(void *data)
+{
+    struct clp_selected *selected = data, *from = NULL;
+
+    if (selected != NULL && selected->original != NULL)
+        from = clp_recorder_selected(selected->recorder, selected->original);
+    if (from != NULL && from->copy == selected->code)
+        from->copy = NULL;
+    if (selected != NULL)
+        unlist_code(selected);
+    clp_recorder_drop_selected(data);
+}
+
+struct clp_site *clp_recorder_site(struct clp_recorder *recorder, uint32_t function)
+{
+    size_t room = recorder->site_room * 2 > function ? recorder->site_room * 2 : function + 16u;
+    bool done = function < recorder->site_room ||
+                clp_mem_grow(&recorder->mem, (void **)&recorder->sites, &recorder->site_room, room,
+                             sizeof *recorder->sites) == CLP_OK;
+
+    if (done && recorder->sites[function] == NULL)
+        recorder->sites[function] = clp_mem_alloc(&recorder->mem, 1, sizeof **recorder->sites);
+    if (done && recorder->sites[function] != NULL)
+        return recorder->sites[function];
+    PyErr_NoMemory();
+    return NULL;
+}
+
+bool clp_recorder_list_code(struct clp_selected *selected)
+{
+    struct clp_site *site = clp_recorder_site(selected->recorder, selected->function);
+
+    if (site == NULL)
+        return false;
+    selected->next = site->codes;
+    if (selected->next != NULL)
+        selected->next->link = &selected->next;
+    selected->link = &site->codes;
+    site->codes = selected;
+    return true;
+}

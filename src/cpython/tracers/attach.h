@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What hangs on a code object (selected.h) is made from its shape. Part of a change (change.h). */
+#ifndef CLP_ATTACH_H
+#define CLP_ATTACH_H
+
+#include "cpython/recorder/selected.h"
+
+/* Why no tracer may have the code, or NULL. Traced, damaged tables make the interpreter itself write
+ * beyond its arrays. */
+const char *clp_attach_damage(struct clp_recorder *recorder, PyCodeObject *code);
+
+/* The shape of the code. Of code that must be left alone it is its first line, and *damage says why. False with an
+ * exception set. */
+bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_shape *shape,
+                           const char **damage);
+
+/* The code object takes it over, even when this fails: false with an exception set. */
+bool clp_attach_hang(struct clp_selected *selected, PyObject *code);
+
+/* One more code object of the function of `known` has what hangs on it; NULL with an exception set. */
+struct clp_selected *clp_attach_more(struct clp_recorder *recorder, PyCodeObject *code,
+                                     const struct clp_selected *known);
+
+#endif

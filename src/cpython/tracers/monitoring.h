@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The monitoring tracer: sys.monitoring, CPython 3.12 and newer. */
+#ifndef CLP_MONITORING_H
+#define CLP_MONITORING_H
+
+#include "tracer.h"
+
+#if CLP_HAS_MONITORING
+
+extern const struct clp_tracer clp_tracer_monitoring;
+
+/* What other tools watch in one code object, through sys.monitoring, they watch in the other, too.
+ * False with an exception set. */
+bool clp_monitoring_carry(const struct clp_recorder *recorder, PyObject *from, PyObject *to);
+
+#else
+
+static inline bool clp_monitoring_carry(const struct clp_recorder *recorder, PyObject *from,
+                                        PyObject *to)
+{
+    (void)recorder, (void)from, (void)to;
+    return true;
+}
+
+#endif
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe_events.h"
+#include "cpython/recorder/recorder.h"
+#include "cpython/code/statements.h"
+#include "cpython/recorder/stays.h"
+
+#if CLP_HAS_PROBES
+
+static const struct clp_selected *selected_of(PyObject *probe)
+{
+    return ((struct clp_probe_object *)probe)->selected;
+}
+
+/* An event comes in two forms, for the processor's counter and for the system's clock, so that it does not have to
+ * ask which. What is rare is kept out of line: then the rest needs no stack. */
+
+#define RARE __attribute__((noinline, cold))
+#define INLINE inline __attribute__((always_inline))
+
+static INLINE uint64_t read_clock(bool counter)
+{
+    return counter ? clp_clock_counter() : clp_clock_monotonic();
+}
+
+/* Bodies that are never suspended need no identity: their probes tell of every exit. */
+static INLINE const void *frame_of(const struct clp_selected *selected)
+{
+    return selected->suspends ? clp_compat_running_frame(PyThreadState_Get()) : NULL;
+}
+
+/* The calling thread; NULL when nobody counts the function, or there is no memory. */
+static INLINE struct clp_thread *recording_thread(const struct clp_selected *selected)
+{
+    return CLP_LIKELY(clp_recorder_counts(selected)) ? clp_recorder_thread(selected->recorder)
+                                                     : NULL;
+}
+
+static INLINE bool on_top(const struct clp_thread *thread, const struct clp_selected *selected)
+{
+    return CLP_LIKELY(thread != NULL && thread->top->code == selected->identity);
+}
+
+/* The thread with a body of the selected code on top, after another one was found there; or NULL. */
+RARE static struct clp_thread *aligned(const struct clp_selected *selected)
+{
+    struct clp_thread *thread = recording_thread(selected);
+
+    return thread != NULL && clp_recorder_align(selected, thread, frame_of(selected)) ? thread
+                                                                                       : NULL;
+}
+
+RARE static PyObject *line_elsewhere(const struct clp_probe_object *probe)
+{
+    struct clp_thread *thread = aligned(probe->selected);
+
+    if (thread != NULL) {
+        clp_recorder_line(probe->selected->recorder, thread, probe->line);
+        clp_blocks_lower(probe->selected->recorder, thread);
+    }
+    Py_RETURN_NONE;
+}
+
+RARE static PyObject *line_with_memory(const struct clp_probe_object *probe, struct clp_thread *thread)
+{
+    clp_recorder_line(probe->selected->recorder, thread, probe->line);
+    Py_RETURN_NONE;
+}
+
+static __attribute__((noinline)) PyObject *line_special(const struct clp_probe_object *probe,
+                                                        struct clp_thread *thread, uint64_t at)
+{
+    clp_engine_line_special(thread, probe->place, at);
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *begin_line(const struct clp_probe_object *probe, bool counter)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
+        return line_elsewhere(probe);
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+        return line_with_memory(probe, thread);
+    uint64_t at = now - thread->stopped;
+    if (CLP_UNLIKELY(!clp_engine_line_plain(thread, probe->place, at)))
+        return line_special(probe, thread, at);
+    Py_RETURN_NONE;
+}
+
+/* Whatever may happen: the thread's first event, the function's first entry, memory is to be read,
+ * a generator, recursion. */
+static __attribute__((noinline)) PyObject *enter_anyhow(const struct clp_probe_object *probe, bool with_line)
+{
+    const struct clp_selected *selected = probe->selected;
+    struct clp_thread *thread = recording_thread(selected);
+
+    if (thread == NULL)
+        Py_RETURN_NONE;
+    if (with_line)
+        clp_recorder_enter_line(selected, thread, frame_of(selected), probe->line);
+    else
+        clp_recorder_enter(selected, thread, frame_of(selected));
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *enter_line(const struct clp_probe_object *probe, bool counter)
+{
+    const struct clp_selected *selected = probe->selected;
+    struct clp_thread *thread = clp_thread_here;
+
+    if (CLP_UNLIKELY(thread == NULL || selected->audience->slow || !clp_recorder_counts(selected) ||
+                     !clp_engine_has_block(thread, selected->function)))
+        return enter_anyhow(probe, true);
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now) ||
+                     !clp_engine_enter_plain(thread, thread->blocks[selected->function],
+                                             selected->identity, probe->place,
+                                             now - thread->stopped)))
+        return enter_anyhow(probe, true);
+    Py_RETURN_NONE;
+}
+
+static __attribute__((noinline)) PyObject *leave_anyhow(struct clp_thread *thread)
+{
+    clp_recorder_leave(thread);
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *leave(const struct clp_probe_object *probe, bool counter)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
+        Py_RETURN_NONE;
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now) ||
+                     !clp_engine_leave_plain(thread, now - thread->stopped)))
+        return leave_anyhow(thread);
+    Py_RETURN_NONE;
+}
+
+static __attribute__((noinline)) PyObject *last_line_anyhow(const struct clp_probe_object *probe,
+                                                            struct clp_thread *thread)
+{
+    clp_recorder_last_line(thread, probe->line);
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *last_line(const struct clp_probe_object *probe, bool counter)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    if (CLP_UNLIKELY(!on_top(thread, probe->selected))) {
+        thread = aligned(probe->selected);
+        return thread != NULL ? last_line_anyhow(probe, thread) : Py_NewRef(Py_None);
+    }
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now) ||
+                     !clp_engine_last_line_plain(thread, probe->place, now - thread->stopped)))
+        return last_line_anyhow(probe, thread);
+    Py_RETURN_NONE;
+}
+
+/* An open block of the body may be on top. */
+RARE static PyObject *suspend_below(const struct clp_probe_object *probe, struct clp_thread *thread)
+{
+    if (thread != NULL) {
+        clp_blocks_lift(probe->selected->recorder, thread);
+        if (on_top(thread, probe->selected))
+            clp_recorder_suspend(thread);
+    }
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *suspend(const struct clp_probe_object *probe, bool counter)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
+        return suspend_below(probe, thread);
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+        clp_recorder_suspend(thread);
+    else
+        clp_engine_suspend(thread, now);
+    Py_RETURN_NONE;
+}
+
+static __attribute__((noinline)) PyObject *resume_anyhow(const struct clp_selected *selected)
+{
+    struct clp_thread *thread = recording_thread(selected);
+
+    if (thread != NULL)
+        clp_recorder_resume(selected, thread, frame_of(selected));
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *resume(const struct clp_probe_object *probe, bool counter)
+{
+    const struct clp_selected *selected = probe->selected;
+    struct clp_thread *thread = clp_thread_here;
+
+    if (CLP_UNLIKELY(thread == NULL || !clp_recorder_counts(selected) ||
+                     selected->recorder->blocks.stays != NULL))
+        return resume_anyhow(selected);
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+        return resume_anyhow(selected);
+    const void *frame = clp_compat_running_frame(PyThreadState_Get());
+    struct clp_activation *top = clp_engine_resume(thread, selected->function, frame, now);
+    if (CLP_LIKELY(top != NULL))
+        top->code = selected->identity;
+    Py_RETURN_NONE;
+}
+
+/* From where it is that a RESUME, by its argument, goes on: the start, a yield, a `yield from` or an await. */
+#define RESUME_FROM 3
+#define RESUME_FROM_YIELD 1
+
+/* The place in the running body, in bytes, of what the interpreter re-raises; -1 when it is not known.
+ * It comes as a number of units, or since 3.14 as the exception itself. */
+static int place_of(PyObject *raised)
+{
+    PyObject *traceback;
+    int place = -1;
+
+    if (PyLong_Check(raised))
+        return (int)PyLong_AsLong(raised) * 2;
+    traceback = PyException_GetTraceback(raised);
+    if (traceback != NULL && ((PyTracebackObject *)traceback)->tb_frame == clp_compat_frame_here())
+        place = ((PyTracebackObject *)traceback)->tb_lasti;
+    Py_XDECREF(traceback);
+    return place;
+}
+
+/* Since 3.14 an exception that was thrown in begins the line of each handler that it comes to: the place is the
+ * RESUME of a yield. (What comes from a delegate is raised anew behind that.) */
+static bool begins_lines(const struct clp_recorder *recorder, PyCodeObject *code, int place)
+{
+    PyObject *bytes = CLP_THROWN_BEGINS_AGAIN && place >= 0 ? PyCode_GetCode(code) : NULL;
+    bool thrown = false;
+
+    if (bytes != NULL && place + 1 < PyBytes_GET_SIZE(bytes)) {
+        const uint8_t *unit = (const uint8_t *)PyBytes_AS_STRING(bytes) + place;
+        thrown = unit[0] == recorder->bytecode.resume && (unit[1] & RESUME_FROM) == RESUME_FROM_YIELD;
+    }
+    Py_XDECREF(bytes);
+    return thrown;
+}
+
+/* The line of that place: for the interpreter the one executed before the handler. */
+static int line_of_raised(const struct clp_selected *selected, PyObject *raised)
+{
+    struct clp_recorder *recorder = selected->recorder;
+    PyFrameObject *frame = clp_compat_frame_here(); /* borrowed */
+    PyCodeObject *code = frame != NULL ? PyFrame_GetCode(frame) : NULL;
+    int place = place_of(raised);
+
+    if (code == NULL)
+        return CLP_NO_LINE;
+    int line = place >= 0 && !begins_lines(recorder, code, place) ? PyCode_Addr2Line(code, place)
+                                                                  : CLP_NO_LINE;
+    if (recorder->statements != NULL) {
+        struct clp_statements statements = clp_statements_of(recorder->statements, selected->text);
+        line = clp_statements_line(&statements, code->co_firstlineno, line);
+    }
+    PyErr_Clear();
+    Py_DECREF(code);
+    return line;
+}
+
+PyObject *clp_probe_add_raised(PyObject *self, PyObject *raised)
+{
+    const struct clp_probe_object *probe = (const struct clp_probe_object *)self;
+    struct clp_thread *thread = clp_thread_here;
+
+    if (line_of_raised(probe->selected, raised) == probe->line)
+        Py_RETURN_NONE;
+    return on_top(thread, probe->selected) ? line_with_memory(probe, thread)
+                                           : line_elsewhere(probe);
+}
+
+#define BOTH_CLOCKS(name, event)                                                  \
+    static PyObject *name##_counter(PyObject *self)                               \
+    {                                                                             \
+        const struct clp_probe_object *probe = (const struct clp_probe_object *)self;                   \
+        const bool counter = true;                                                \
+        return event;                                                             \
+    }                                                                             \
+    static PyObject *name##_system(PyObject *self)                                \
+    {                                                                             \
+        const struct clp_probe_object *probe = (const struct clp_probe_object *)self;                   \
+        const bool counter = false;                                               \
+        return event;                                                             \
+    }
+
+BOTH_CLOCKS(on_line, begin_line(probe, counter))
+BOTH_CLOCKS(on_enter_line, enter_line(probe, counter))
+BOTH_CLOCKS(on_last_line, last_line(probe, counter))
+BOTH_CLOCKS(on_leave, leave(probe, counter))
+BOTH_CLOCKS(on_suspend, suspend(probe, counter))
+BOTH_CLOCKS(on_resume, resume(probe, counter))
+
+static PyObject *on_enter(PyObject *self)
+{
+    return enter_anyhow((const struct clp_probe_object *)self, false);
+}
+
+/* Where a delegation has ended. Was it by throw(), then 3.11 goes on here without any resumption. */
+static PyObject *on_resume_if(PyObject *self)
+{
+    const struct clp_selected *selected = selected_of(self);
+    struct clp_thread *thread = clp_thread_here;
+
+    if (CLP_LIKELY(thread != NULL && thread->top->frame == frame_of(selected)))
+        Py_RETURN_NONE;
+    return resume_anyhow(selected);
+}
+
+const struct clp_probe_event clp_probe_events[CLP_PROBE_KINDS] = {
+    [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter, on_enter},
+    [CLP_PROBE_ENTER_LINE] = {"clineprof._core.EnterLineProbe", on_enter_line_counter,
+                              on_enter_line_system},
+    [CLP_PROBE_LINE] = {"clineprof._core.LineProbe", on_line_counter, on_line_system},
+    [CLP_PROBE_LAST_LINE] = {"clineprof._core.LastLineProbe", on_last_line_counter,
+                             on_last_line_system},
+    [CLP_PROBE_LEAVE] = {"clineprof._core.LeaveProbe", on_leave_counter, on_leave_system},
+    [CLP_PROBE_SUSPEND] = {"clineprof._core.SuspendProbe", on_suspend_counter,
+                           on_suspend_system},
+    [CLP_PROBE_RESUME] = {"clineprof._core.ResumeProbe", on_resume_counter, on_resume_system},
+    [CLP_PROBE_RESUME_IF] = {"clineprof._core.ResumeIfProbe", on_resume_if, on_resume_if},
+    [CLP_PROBE_LINE_ASKED] = {"clineprof._core.AskedLineProbe", NULL, NULL},
+};
+
+#endif

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: MIT */
+/* The settrace tracer: PyEval_SetTrace, for every version.
+ *
+ * There is one trace function per thread; a new thread gets it before it runs anything (newcomers.h).
+ * On 3.11 and newer it is called in all code and looks at the code object at each call; on 3.10 a
+ * frame-evaluation hook (PEP 523) switches tracing on only inside selected bodies, which leaves the
+ * rest of the program at full speed.
+ *
+ * Since 3.12 the interpreter makes trace events out of its LINE and JUMP events: a jump back to the
+ * line it stands on gives a line event more than LINE does. Those are folded, so that all tracers
+ * count the same. */
+#include "settrace.h"
+#include "block_trace.h"
+#include "cpython/compat/newcomers.h"
+#include "cpython/recorder/recorder.h"
+#include "cpython/recorder/stays.h"
+#include "trace_place.h"
+
+/* Trace functions and hooks are given no argument of ours, so the one that records is found here. */
+static struct clp_recorder *hooked;
+
+/* What is in the thread's place. */
+static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument);
+
+/* Somebody has changed the place. 3.10: tracing is on in the frame that goes on now only if somebody needs it. */
+static void settle(PyThreadState *state);
+
+/* Does anybody want the events of this thread? */
+static bool wants(const struct clp_recorder *recorder, const PyThreadState *state)
+{
+    return recorder->settrace_on || clp_blocks_trace(recorder, state);
+}
+
+/* The place may be taken, for the events of this recorder. */
+static void open_place(struct clp_recorder *recorder)
+{
+    static const struct clp_place_owner owner = {on_event, wants, settle};
+
+    hooked = recorder;
+    clp_place_open(recorder, &owner);
+}
+
+static const struct clp_selected *selected_of(PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    const struct clp_selected *selected = clp_recorder_traced(hooked, (PyObject *)code);
+
+    Py_DECREF(code); /* the frame holds it */
+    return selected;
+}
+
+/* What hangs on the frame's code, if somebody counts its function; NULL otherwise. */
+static const struct clp_selected *counted_of(PyFrameObject *frame)
+{
+    const struct clp_selected *selected = selected_of(frame);
+
+    return selected != NULL && clp_recorder_counts(selected) ? selected : NULL;
+}
+
+/* Does the body begin, rather than go on where it was left? */
+static bool begins(const struct clp_selected *selected, PyFrameObject *frame)
+{
+    return clp_compat_frame_offset(frame) < (CLP_HAS_FRAME_HOOK ? 0 : selected->shape.first_yield);
+}
+
+/* The function's line at which the frame, the one on top, stands. */
+static int line_of(const struct clp_thread *thread, PyFrameObject *frame)
+{
+    int line = PyFrame_GetLineNumber(frame);
+
+    if (CLP_LIKELY((thread->top->code & 1) == 0))
+        return line;
+    const struct clp_selected *selected = selected_of(frame);
+    return selected != NULL ? line - selected->moved : line;
+}
+
+#if CLP_HAS_FRAME_HOOK
+
+/* ---- 3.10: tracing only inside selected bodies ---- */
+
+static _PyFrameEvalFunction next_hook;
+
+static void note_event(PyFrameObject *frame, int what, PyObject *argument)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    (void)argument;
+    if (what != PyTrace_LINE || thread == NULL)
+        return;
+    clp_blocks_lift(hooked, thread);
+    if (thread->top->frame == frame)
+        clp_recorder_line(hooked, thread, line_of(thread, frame));
+    clp_blocks_lower(hooked, thread);
+}
+
+/* Is tracing in this thread ours alone to switch? */
+static bool ours(const PyThreadState *state)
+{
+    return state->c_tracefunc == on_event && !clp_place_is_shared(state) &&
+           state->c_profilefunc == NULL;
+}
+
+static bool suspends(const PyFrameObject *frame, const PyObject *value)
+{
+    (void)value;
+    return frame->f_state == FRAME_SUSPENDED;
+}
+
+static void switch_tracing(PyThreadState *state, bool on)
+{
+    state->cframe->use_tracing = on ? 255 : 0;
+}
+
+/* Does the frame that goes on now need its lines told? */
+static bool is_wanted(const PyThreadState *state)
+{
+    const struct clp_thread *thread = clp_thread_here;
+
+    return (thread != NULL && thread->top->frame == state->frame) ||
+           clp_blocks_hold(hooked, state->frame);
+}
+
+static void settle(PyThreadState *state)
+{
+    if (ours(state))
+        switch_tracing(state, is_wanted(state));
+}
+
+/* The frame has put somebody into the thread's place, or taken somebody out of it. */
+static void look_after(PyThreadState *state)
+{
+    if (state->c_tracefunc != NULL && wants(hooked, state))
+        (void)clp_place_take(state);
+    settle(state);
+}
+
+static PyObject *run_unselected(PyThreadState *state, PyFrameObject *frame, int throws)
+{
+    bool traced = state->cframe->use_tracing && ours(state);
+    const PyObject *object = state->c_traceobj; /* never dereferenced */
+
+    if (traced)
+        switch_tracing(state, false);
+    PyObject *result = next_hook(state, frame, throws);
+    if (traced)
+        switch_tracing(state, state->c_tracefunc != NULL || state->c_profilefunc != NULL);
+    if (CLP_UNLIKELY(state->c_traceobj != object))
+        look_after(state);
+    else if (traced || CLP_UNLIKELY(hooked->blocks.stays != NULL)) /* it may have opened a block */
+        settle(state);
+    return result;
+}
+
+/* A generator goes on within a block. */
+static PyObject *run_block(PyThreadState *state, PyFrameObject *frame, int throws)
+{
+    bool traced = state->cframe->use_tracing != 0;
+
+    if (ours(state))
+        switch_tracing(state, true);
+    PyObject *result = next_hook(state, frame, throws);
+    if (!traced && ours(state))
+        switch_tracing(state, false);
+    return result;
+}
+
+static void note_exit(struct clp_thread *thread, const PyFrameObject *frame)
+{
+    if (!clp_engine_is_running(thread, frame))
+        return;
+    if (clp_recorder_of(thread)->blocks.stays != NULL)
+        clp_blocks_lift_open(clp_recorder_of(thread), thread, frame);
+    while (thread->top->frame != frame && thread->top != thread->stack)
+        clp_recorder_leave(thread);
+    if (suspends(frame, NULL))
+        clp_recorder_suspend(thread);
+    else
+        clp_recorder_leave(thread);
+}
+
+static PyObject *run_selected(struct clp_thread *thread, const struct clp_selected *selected,
+                              PyThreadState *state, PyFrameObject *frame, int throws)
+{
+    bool traced = state->cframe->use_tracing != 0;
+
+    (void)clp_place_take(state);
+    const PyObject *object = state->c_traceobj; /* never dereferenced */
+    if (ours(state))
+        switch_tracing(state, true);
+    if (begins(selected, frame))
+        clp_recorder_enter(selected, thread, frame);
+    else
+        clp_recorder_resume(selected, thread, frame);
+    PyObject *result = next_hook(state, frame, throws);
+    note_exit(thread, frame);
+    if (CLP_UNLIKELY(state->c_traceobj != object))
+        look_after(state);
+    else if (!traced && ours(state))
+        switch_tracing(state, false);
+    return result;
+}
+
+static PyObject *on_frame(PyThreadState *state, PyFrameObject *frame, int throws)
+{
+    const struct clp_selected *selected =
+        clp_recorder_traced(hooked, (PyObject *)frame->f_code);
+    struct clp_thread *thread;
+
+    if (selected != NULL && !clp_recorder_counts(selected))
+        selected = NULL;
+    if (CLP_UNLIKELY(hooked->blocks.stays != NULL) && selected == NULL &&
+        clp_blocks_hold(hooked, frame))
+        return run_block(state, frame, throws);
+    /* nothing is traced that a trace function calls */
+    if (CLP_LIKELY(selected == NULL) || state->tracing != 0 ||
+        (thread = clp_recorder_thread(hooked)) == NULL)
+        return run_unselected(state, frame, throws);
+    return run_selected(thread, selected, state, frame, throws);
+}
+
+static bool start(struct clp_recorder *recorder)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+
+    open_place(recorder);
+    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != on_frame) /* another profiler's */
+        next_hook = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, on_frame);
+    recorder->settrace_on = true;
+    return true;
+}
+
+static void stop(struct clp_recorder *recorder)
+{
+    if (!recorder->settrace_on)
+        return;
+    recorder->settrace_on = false;
+    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), next_hook);
+    clp_place_leave_all();
+    clp_place_close();
+}
+
+#else
+
+/* ---- 3.11 and newer: every call is looked at ---- */
+
+static void note_call(struct clp_thread *thread, PyFrameObject *frame)
+{
+    const struct clp_selected *selected = counted_of(frame);
+
+    if (selected == NULL) {
+        if (CLP_UNLIKELY(clp_engine_left_last(thread, frame)))
+            thread->top[1].frame = NULL; /* another body at its address */
+        clp_engine_add_cost(thread, hooked->engine.costs.foreign);
+        return;
+    }
+    if (begins(selected, frame))
+        clp_recorder_enter(selected, thread, frame);
+    else
+        clp_recorder_resume(selected, thread, frame);
+}
+
+/* A suspension looks like a return; a body that an exception leaves returns no value. */
+static bool suspends(PyFrameObject *frame, const PyObject *value)
+{
+    const struct clp_selected *selected = selected_of(frame);
+
+    return value != NULL && selected != NULL &&
+           clp_shape_yields_at(&selected->shape, clp_compat_frame_offset(frame));
+}
+
+/* Since 3.12: is this event only a jump back to the line that was running already, or one where no
+ * line begins? */
+static bool begins_nothing(const struct clp_thread *thread, PyFrameObject *frame, int line)
+{
+    bool runs = clp_engine_current_line(thread) == line;
+
+    if (PY_VERSION_HEX < 0x030C0000 || (!runs && !CLP_TRACE_EVENTS_STRAY))
+        return false;
+    const struct clp_selected *selected = selected_of(frame);
+    int offset = clp_compat_frame_offset(frame);
+    if (selected == NULL) /* another body at the address of one whose end nobody told */
+        return true;
+    if (runs && clp_shape_loops_at(&selected->shape, offset))
+        return true;
+    return runs != CLP_TRACE_EVENTS_STRAY &&
+           clp_shape_repeats_at(&selected->shape, offset, line, thread->top->before);
+}
+
+static void note_line(struct clp_thread *thread, PyFrameObject *frame)
+{
+    int line = line_of(thread, frame);
+
+    if (begins_nothing(thread, frame, line))
+        return;
+    bool again = thread->top->before == CLP_SHAPE_NO_LINE && clp_engine_current_line(thread) == line;
+    /* what was thrown in here has begun the line anew, and does so once; of others nothing is known now */
+    thread->top->before = again ? line : 0;
+    clp_recorder_told_line(hooked, thread, line);
+}
+
+static void note_return(struct clp_thread *thread, PyFrameObject *frame, const PyObject *value)
+{
+    if (suspends(frame, value))
+        clp_recorder_suspend(thread);
+    else
+        clp_recorder_leave(thread);
+}
+
+/* An exception is raised in the frame, or arrives there from a call; when it is raised again there is no
+ * event. The interpreter also tells of what ends an iterator, which leaves no traceback of the frame. */
+static void note_exception(struct clp_thread *thread, PyFrameObject *frame, PyObject *exception)
+{
+    const struct clp_selected *selected = selected_of(frame);
+    PyObject *traceback = PyTuple_GET_ITEM(exception, 2);
+
+    if (!CLP_LINE_EVENTS_REPEAT || selected == NULL || !selected->shape.asks_places ||
+        !PyTraceBack_Check(traceback) || ((PyTracebackObject *)traceback)->tb_frame != frame)
+        return;
+    thread->top->before = clp_shape_thrown_into(&selected->shape, frame)
+                              ? CLP_SHAPE_NO_LINE
+                              : clp_shape_line_raised(frame);
+}
+
+/* May an event here be of a line that was running already? Asked of a body that was found running, at a
+ * line that is not known. */
+static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame)
+{
+    int offset = clp_compat_frame_offset(frame);
+
+    return PY_VERSION_HEX >= 0x030C0000 && (clp_shape_loops_at(&selected->shape, offset) ||
+                                            clp_shape_repeats_at(&selected->shape, offset, 0,
+                                                                 CLP_SHAPE_NO_LINE));
+}
+
+/* May the body have gone on untold? On 3.11 it does when what it awaits, or takes values from, ends by an
+ * exception that is thrown in: it is continued behind the instruction that tells of calls. */
+static bool may_go_on_untold(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    PyCodeObject *code = PyFrame_GetCode(frame);
+
+    Py_DECREF(code); /* the frame holds it */
+    return (code->co_flags & CLP_SUSPENDS) != 0;
+#else
+    (void)frame;
+    return false;
+#endif
+}
+
+/* An event of a body that is not on top: not selected, but for three cases. It went on untold; a window
+ * was opened on it while it ran; and 3.15 tells of a return of the caller when making a generator fails,
+ * and the caller goes on. */
+static void note_other(struct clp_thread *thread, PyFrameObject *frame, int what,
+                       const PyObject *value)
+{
+    clp_engine_add_cost(thread, hooked->engine.costs.foreign);
+    bool late = what == PyTrace_LINE &&
+                CLP_UNLIKELY(hooked->opened_late || clp_engine_left_last(thread, frame));
+    if (CLP_LIKELY(!late && !may_go_on_untold(frame)))
+        return;
+    const struct clp_selected *selected = counted_of(frame);
+    if (selected == NULL || !clp_recorder_align(selected, thread, frame))
+        return;
+    if (what == PyTrace_RETURN)
+        note_return(thread, frame, value);
+    else if (what == PyTrace_LINE &&
+             (clp_engine_current_line(thread) >= 0 || !may_repeat(selected, frame)))
+        note_line(thread, frame);
+}
+
+static void note_event(PyFrameObject *frame, int what, PyObject *argument)
+{
+    struct clp_thread *thread = clp_recorder_thread(hooked);
+
+    if (CLP_UNLIKELY(thread == NULL))
+        return;
+    if (thread->top->frame != frame)
+        clp_blocks_lift(hooked, thread);
+    if (what == PyTrace_CALL)
+        note_call(thread, frame);
+    else if (thread->top->frame != frame)
+        note_other(thread, frame, what, argument);
+    else if (what == PyTrace_LINE)
+        note_line(thread, frame);
+    else if (what == PyTrace_EXCEPTION)
+        note_exception(thread, frame, argument);
+    else if (what == PyTrace_RETURN)
+        note_return(thread, frame, argument);
+    clp_blocks_lower(hooked, thread);
+}
+
+static void settle(PyThreadState *state)
+{
+    (void)state;
+}
+
+/* ---- every thread, from its start ---- */
+
+static void trace_newcomer(void *nothing)
+{
+    (void)nothing;
+    (void)clp_place_take(PyThreadState_Get());
+}
+
+static bool start(struct clp_recorder *recorder)
+{
+    if (clp_recorder_thread(recorder) == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    recorder->settrace_on = true;
+    open_place(recorder);
+    clp_newcomers_meet(trace_newcomer, NULL);
+    clp_place_take_all();
+    return true;
+}
+
+/* Threads whose place nobody shares leave it at their next event. */
+static void stop(struct clp_recorder *recorder)
+{
+    recorder->displaced |= PyThreadState_Get()->c_tracefunc != on_event;
+    recorder->settrace_on = false;
+    clp_newcomers_meet(NULL, NULL);
+    clp_place_leave_all();
+    clp_place_close();
+}
+
+#endif
+
+/* ---- the event, on all versions ---- */
+
+static void tell(PyFrameObject *frame, int what, PyObject *argument)
+{
+    if (CLP_UNLIKELY(hooked->blocks.stays != NULL))
+        clp_blocks_note(hooked, frame, what, argument);
+    if (hooked->settrace_on)
+        note_event(frame, what, argument);
+}
+
+/* What is known of a frame's own trace function is of no use when it has ended. */
+static void forget_ended(PyFrameObject *frame, int what, const PyObject *argument)
+{
+    if (what == PyTrace_RETURN && CLP_UNLIKELY(clp_place_mutes()) && !suspends(frame, argument))
+        clp_place_forget(frame);
+}
+
+/* Events of a frame that ends, or waits, come to us before the other one, all others after it: what that
+ * one does is in the time of what ran before, and a line that it keeps from running is none. */
+static int share_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+{
+    const struct clp_selected *selected = counted_of(frame);
+    struct clp_place_event event = {
+        .frame = frame,
+        .what = what,
+        .argument = argument,
+        .counted = selected != NULL || clp_blocks_hold(hooked, frame),
+        .begins = selected != NULL && what == PyTrace_CALL && begins(selected, frame),
+    };
+
+    if (what == PyTrace_RETURN)
+        tell(frame, what, argument);
+    int outcome = clp_place_pass(object, &event);
+    if (what != PyTrace_RETURN && outcome == 0)
+        tell(frame, what, argument);
+    forget_ended(frame, what, argument);
+    return outcome;
+}
+
+static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+{
+    if (CLP_LIKELY(object == NULL && hooked->settrace_on)) {
+        tell(frame, what, argument);
+        forget_ended(frame, what, argument);
+        return 0;
+    }
+    PyThreadState *state = PyThreadState_Get();
+    bool wanted = wants(hooked, state);
+    if (!wanted)
+        clp_place_leave(state); /* the tracer stopped, in another thread */
+    else if (object == NULL)
+        tell(frame, what, argument);
+    /* with another object it is not the interpreter that calls, but a tool that was told by us */
+    else if (state->c_traceobj == object || state->c_tracefunc != on_event)
+        return share_event(object, frame, what, argument);
+    if (object == NULL)
+        return 0;
+    return clp_place_pass(object, &(struct clp_place_event){frame, what, argument, false, false});
+}
+
+void clp_settrace_begin_here(struct clp_recorder *recorder)
+{
+    PyThreadState *state = PyThreadState_Get();
+
+    open_place(recorder);
+    (void)clp_place_take(state);
+    settle(state);
+}
+
+void clp_settrace_end_here(const struct clp_recorder *recorder)
+{
+    PyThreadState *state = PyThreadState_Get();
+
+    if (!wants(recorder, state))
+        clp_place_leave(state);
+    clp_place_close();
+    settle(state);
+}
+
+static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
+                                      struct clp_selected *selected, const char **reason)
+{
+    (void)reason;
+    if (selected->studied)
+        return CLP_SELECTION_DONE;
+    if (PY_VERSION_HEX >= 0x030C0000 &&
+        !clp_shape_find_loops(&selected->shape, &recorder->mem, code, &recorder->opcodes))
+        return CLP_SELECTION_FAILED;
+    if (PY_VERSION_HEX >= 0x030C0000 && recorder->knows_bytecode &&
+        !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
+        return CLP_SELECTION_FAILED;
+    selected->studied = true;
+    return CLP_SELECTION_DONE;
+}
+
+const struct clp_tracer clp_tracer_settrace = {
+    .name = "settrace",
+    .start = start,
+    .stop = stop,
+    .select = select_code,
+};

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* What an event costs. The same small functions run bare, before the tracer starts, and selected;
+ * what selected ones take longer, divided by the events they cause, is the cost: the median of
+ * several rounds. How much of an event the processor hides behind the work beside it depends on
+ * that work: between 7 and 12 ns were seen of the same probe. So the lines here are a mixture.
+ *
+ * Where in a body a cost lies is read off the engine itself. All lines of callee() and quick() do the
+ * same, so they differ by the events that begin and end them: the first line of a body is longer than a
+ * line in the middle by what an entry adds behind its reading of the clock, beyond what a line event
+ * adds there, and the last line by what an exit adds before its own. What a call costs beyond that is
+ * its caller's.
+ *
+ * How short a line may be is told by moves(), bare: the cheapest instructions there are.
+ *
+ * The interpreter adapts an instruction to what it meets (PEP 659), but not one that is made to tell of a
+ * line: a line that begins with the load of a global is slower by that. globals() has such lines only.
+ *
+ * A tracer that is called for all code slows the bare functions too, once it runs: that is the cost
+ * of a foreign event.
+ *
+ * The code is compiled twice: selection belongs to a code object. All of it is measured twice: how
+ * far the results lie apart says how well the costs are known. */
+#include "calibrate.h"
+#include "prepare.h"
+#include "selecting.h"
+
+#define ROUNDS 15
+#define CALLS 100        /* iterations of each program's loop */
+#define LINES_IN_LOOP 9  /* line events of one iteration of lines(), and of globals() */
+#define INSTRUCTIONS_IN_LOOP 27 /* .. and instructions */
+#define MOVES_IN_LOOP (4 * 8 * 2 + 3) /* instructions of one iteration of moves(), those of its loop too */
+/* The first lines that are watched; a function's first line, 0, is its decorator's. */
+#define CALLEE_LINE 2
+#define YIELD_LINE 3
+#define RETURN_INSTRUCTIONS 2 /* of quick()'s last line: load and return */
+#define YIELD_INSTRUCTIONS 2  /* of source()'s, as far as they lie in the body */
+
+#define TWO_MOVES "        b = a\n        a = b\n"
+#define EIGHT_MOVES TWO_MOVES TWO_MOVES TWO_MOVES TWO_MOVES
+
+static const char program[] =
+    "profile = lambda f: f\n" /* so that probes may be there before the functions are */
+    "@profile\n"
+    "def lines(r):\n"
+    "    for i in r:\n"
+    "        a = 1\n"
+    "        b = a\n"
+    "        c = b + i\n"
+    "        if c == a: b = 0\n"
+    "        a = c & 255\n"
+    "        c = b\n"
+    "        b = a * 3\n"
+    "        a = c\n"
+    "@profile\n"
+    "def globals(r):\n"
+    "    for i in r:\n"
+    "        len\n"
+    "        calls\n"
+    "        len\n"
+    "        calls\n"
+    "        len\n"
+    "        calls\n"
+    "        len\n"
+    "        calls\n"
+    "@profile\n"
+    "def callee(a):\n"
+    "    b = a\n"
+    "    a = b\n"
+    "    b = a\n"
+    "    a = b\n"
+    "def calls(r, f):\n"
+    "    for i in r:\n"
+    "        f(i)\n"
+    "@profile\n"
+    "def quick(a):\n"
+    "    b = a\n"
+    "    a = b\n"
+    "    b = a\n"
+    "    return b\n"
+    "@profile\n"
+    "def source(r):\n"
+    "    for i in r:\n"
+    "        yield\n"
+    "def drains(r, f):\n"
+    "    for i in f(r):\n"
+    "        pass\n"
+    "def moves(r):\n"
+    "    a = b = 1\n"
+    "    for i in r:\n"
+    EIGHT_MOVES EIGHT_MOVES EIGHT_MOVES EIGHT_MOVES;
+
+/* One copy of the program: its functions by name. Owned. */
+static PyObject *load(struct clp_window *window)
+{
+    PyObject *names = PyDict_New();
+    PyObject *plain = Py_CompileString(program, "<clineprof calibration>", Py_file_input);
+    PyObject *code = plain != NULL ? clp_prepare_code(window, plain, NULL, NULL) : NULL;
+    PyObject *result = NULL;
+
+    Py_XDECREF(plain);
+    if (names != NULL && code != NULL &&
+        PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) == 0)
+        result = PyEval_EvalCode(code, names, names);
+    Py_XDECREF(code);
+    if (result == NULL)
+        Py_CLEAR(names);
+    Py_XDECREF(result);
+    return names;
+}
+
+/* Borrowed; NULL with an exception set. */
+static PyObject *get(PyObject *names, const char *name)
+{
+    PyObject *found = PyDict_GetItemString(names, name);
+
+    if (found == NULL)
+        PyErr_SetString(PyExc_SystemError, "clineprof: calibration lost a function");
+    return found;
+}
+
+static bool select_named(struct clp_window *window, PyObject *names, const char *name)
+{
+    PyObject *function = get(names, name);
+    PyObject *text = PyUnicode_FromString(name);
+    bool done = function != NULL && text != NULL &&
+                clp_tracer_select(window, function, text, false);
+
+    Py_XDECREF(text);
+    return done;
+}
+
+/* ---- timing ---- */
+
+/* Keeps them in order. */
+static void insert(int64_t *times, int count, int64_t ticks)
+{
+    for (; count > 0 && times[count - 1] > ticks; count--)
+        times[count] = times[count - 1];
+    times[count] = ticks;
+}
+
+/* What a run calls, and the first of its lines that are watched. `function` is borrowed; NULL: nothing. */
+struct callee {
+    PyObject *function;
+    int line, count;
+};
+
+/* The counters of the callee's watched lines in the calling thread; NULL: it has none. */
+static const struct clp_cell *watched(const struct clp_recorder *recorder, struct callee callee)
+{
+    const struct clp_thread *thread = clp_thread_here;
+    const struct clp_selected *selected =
+        callee.function != NULL
+            ? clp_recorder_selected(recorder, PyFunction_GetCode(callee.function))
+            : NULL;
+
+    if (selected == NULL || thread == NULL || !clp_engine_has_block(thread, selected->function))
+        return NULL;
+    const struct clp_block *block = thread->blocks[selected->function];
+    int32_t first_line = recorder->engine.functions.items[selected->function].first_line;
+    return &block->cells[first_line + callee.line - block->lowest_line];
+}
+
+/* One run; false with an exception set. */
+static bool time_run(const struct clp_recorder *recorder, PyObject *function, PyObject *numbers,
+                     struct callee callee, struct clp_timing *timing)
+{
+    const struct clp_cell *cells = watched(recorder, callee);
+    uint64_t before[CLP_TIMING_LINES];
+
+    for (int i = 0; cells != NULL && i < callee.count; i++)
+        before[i] = cells[i].self;
+    uint64_t start = clp_clock_read(&recorder->clock);
+    PyObject *result = PyObject_CallFunctionObjArgs(function, numbers, callee.function, NULL);
+    timing->ticks = (int64_t)(clp_clock_read(&recorder->clock) - start);
+    for (int i = 0; i < CLP_TIMING_LINES; i++)
+        timing->lines[i] = cells != NULL && i < callee.count ? (int64_t)(cells[i].self - before[i]) : 0;
+    Py_XDECREF(result);
+    return result != NULL;
+}
+
+/* Medians of several runs: others may have the processor for a while. The first run makes the
+ * counters, and is not looked at. False with an exception set. */
+static bool time_call(const struct clp_recorder *recorder, PyObject *function, PyObject *numbers,
+                      struct callee callee, struct clp_timing *medians)
+{
+    int64_t ticks[ROUNDS], lines[CLP_TIMING_LINES][ROUNDS];
+    struct clp_timing timing;
+
+    if (!time_run(recorder, function, numbers, callee, &timing))
+        return false;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (!time_run(recorder, function, numbers, callee, &timing))
+            return false;
+        insert(ticks, round, timing.ticks);
+        for (int i = 0; i < CLP_TIMING_LINES; i++)
+            insert(lines[i], round, timing.lines[i]);
+    }
+    medians->ticks = ticks[ROUNDS / 2];
+    for (int i = 0; i < CLP_TIMING_LINES; i++)
+        medians->lines[i] = lines[i][ROUNDS / 2];
+    return true;
+}
+
+/* 1/256 ticks of each of `events` events, which took so many ticks together. */
+static int64_t each(int64_t ticks, int64_t events)
+{
+    return ticks * CLP_CORRECTION_ONE / events;
+}
+
+static int64_t not_negative(int64_t cost)
+{
+    return cost > 0 ? cost : 0;
+}
+
+/* The functions of one copy of the program, called by the loops of the bare copy. False with an
+ * exception set. */
+static bool time_all(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
+                     PyObject *names, struct clp_timings *timings)
+{
+    PyObject *calls = get(calibration->bare, "calls"), *drains = get(calibration->bare, "drains");
+    PyObject *numbers = calibration->numbers;
+    const struct callee none = {0};
+
+    return time_call(recorder, get(names, "lines"), numbers, none, &timings->lines) &&
+           time_call(recorder, calls, numbers, (struct callee){get(names, "callee"), CALLEE_LINE, 4},
+                     &timings->calls) &&
+           time_call(recorder, calls, numbers, (struct callee){.function = get(names, "quick")},
+                     &timings->quick) &&
+           time_call(recorder, drains, numbers, (struct callee){get(names, "source"), YIELD_LINE, 1},
+                     &timings->drains);
+}
+
+bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_window *window)
+{
+    const struct callee none = {0};
+
+    *calibration = (struct clp_calibration){
+        .numbers = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS),
+        .bare = load(window),
+    };
+    if (calibration->numbers != NULL && calibration->bare != NULL &&
+        time_all(window->recorder, calibration, calibration->bare, &calibration->times) &&
+        time_call(window->recorder, get(calibration->bare, "globals"), calibration->numbers, none,
+                  &calibration->globals) &&
+        time_call(window->recorder, get(calibration->bare, "moves"), calibration->numbers, none,
+                  &calibration->moves))
+        return true;
+    clp_calibration_clear(calibration);
+    return false;
+}
+
+void clp_calibration_clear(struct clp_calibration *calibration)
+{
+    Py_CLEAR(calibration->numbers);
+    Py_CLEAR(calibration->bare);
+    Py_CLEAR(calibration->selected);
+}
+
+/* ---- with the tracer ---- */
+
+/* What so many runs of a loop over the numbers added each time, less the loop's own foreign events. */
+static int64_t added(const struct clp_timing *with, const struct clp_timing *without, int64_t foreign)
+{
+    return each(with->ticks - without->ticks, CALLS) - 2 * foreign;
+}
+
+/* An average one. */
+static int64_t instruction(const struct clp_timings *without)
+{
+    return each(without->lines.ticks, CALLS * INSTRUCTIONS_IN_LOOP);
+}
+
+static int64_t at_least(int64_t least, int64_t value)
+{
+    return value > least ? value : least;
+}
+
+/* A call of four like lines, and of three with a `return` behind: what its body takes beyond line events,
+ * and what is left for the caller. Of 3.10's line events those of a loop are the dearest, so its lines
+ * promise more than the callee's take; but no interval costs less than nothing. */
+static void find_calls(const struct clp_timings *with, const struct clp_timings *without,
+                       struct clp_costs *costs)
+{
+    const int64_t *lines = with->calls.lines;
+    int64_t middle = (lines[1] + lines[2]) / 2;
+
+    costs->enter.after = at_least(-costs->line, each(lines[0] - middle, CALLS));
+    costs->leave.before = at_least(-costs->line - (costs->enter.after < 0 ? costs->enter.after : 0),
+                                   each(lines[3] - middle, CALLS));
+    int64_t outside = not_negative(added(&with->calls, &without->calls, costs->foreign) -
+                                   4 * costs->line - costs->enter.after - costs->leave.before);
+    costs->enter.before = outside / 2;
+    costs->leave.after = outside - costs->enter.before;
+    costs->last_line = added(&with->quick, &without->quick, costs->foreign) - 3 * costs->line -
+                       costs->enter.after - costs->enter.before;
+}
+
+/* A value of a generator: its line begins behind one resumption and ends behind the next. */
+static void find_suspensions(const struct clp_timings *with, const struct clp_timings *without,
+                             struct clp_costs *costs)
+{
+    int64_t inside = each(with->drains.lines[0], CALLS) - costs->line -
+                     YIELD_INSTRUCTIONS * instruction(without);
+    int64_t outside = not_negative(added(&with->drains, &without->drains, costs->foreign) -
+                                   2 * costs->line - inside);
+
+    costs->resume = (struct clp_cost){outside / 2, inside / 2};
+    costs->suspend = (struct clp_cost){inside - inside / 2, outside - outside / 2};
+}
+
+/* Do the tracer's events keep instructions from being adapted? Probes are instructions of their own. */
+static bool keeps_from_adapting(const struct clp_recorder *recorder)
+{
+    return PY_VERSION_HEX >= 0x030B0000 && recorder->tracer->install == NULL;
+}
+
+/* `plain` and `adapting`: what an iteration of lines(), and of globals(), takes longer. In the first one line would
+ * be adapted, its loop's; in the second all. */
+static void find_unadapted(int64_t plain, int64_t adapting, struct clp_costs *costs)
+{
+    costs->unadapted = not_negative((adapting - plain) / (LINES_IN_LOOP - 1));
+    costs->line = not_negative((plain - costs->unadapted) / LINES_IN_LOOP);
+}
+
+static bool measure(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
+                    struct clp_costs *costs)
+{
+    const struct clp_timings *without = &calibration->times;
+    struct clp_timings with;
+    struct clp_timing foreign, globals;
+    bool with_globals = keeps_from_adapting(recorder);
+
+    if (!time_call(recorder, get(calibration->bare, "lines"), calibration->numbers,
+                   (struct callee){0}, &foreign) ||
+        !time_all(recorder, calibration, calibration->selected, &with) ||
+        (with_globals && !time_call(recorder, get(calibration->selected, "globals"),
+                                    calibration->numbers, (struct callee){0}, &globals)))
+        return false;
+    int64_t plain = each(with.lines.ticks - without->lines.ticks, CALLS);
+    *costs = (struct clp_costs){
+        .line = not_negative(plain / LINES_IN_LOOP),
+        .foreign = not_negative(each(foreign.ticks - without->lines.ticks, CALLS * LINES_IN_LOOP)),
+        .work = RETURN_INSTRUCTIONS * instruction(without),
+        .instruction = each(calibration->moves.ticks, CALLS * MOVES_IN_LOOP),
+    };
+    if (with_globals)
+        find_unadapted(plain, each(globals.ticks - calibration->globals.ticks, CALLS), costs);
+    find_calls(&with, without, costs);
+    find_suspensions(&with, without, costs);
+    return true;
+}
+
+/* How far two estimates of the same costs lie apart, as a share of them. */
+static double spread(const struct clp_costs *one, const struct clp_costs *other)
+{
+    double a = (double)(one->line + one->enter.before + one->enter.after + one->leave.before +
+                        one->leave.after);
+    double b = (double)(other->line + other->enter.before + other->enter.after +
+                        other->leave.before + other->leave.after);
+    double larger = a > b ? a : b, smaller = a > b ? b : a;
+
+    return larger > 0 ? (larger - smaller) / larger : 0;
+}
+
+bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_window *window,
+                             struct clp_costs *costs, double *error)
+{
+    struct clp_costs again;
+
+    calibration->selected = load(window);
+    if (calibration->selected == NULL)
+        return false;
+    bool done = select_named(window, calibration->selected, "lines") &&
+                select_named(window, calibration->selected, "globals") &&
+                select_named(window, calibration->selected, "callee") &&
+                select_named(window, calibration->selected, "quick") &&
+                select_named(window, calibration->selected, "source") &&
+                measure(window->recorder, calibration, costs) &&
+                measure(window->recorder, calibration, &again);
+    if (!done)
+        return false;
+    *error = spread(costs, &again);
+    if (again.line < costs->line)
+        *costs = again;
+    return true;
+}

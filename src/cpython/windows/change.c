@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "change.h"
+#include "block_places.h"
+#include "cpython/tracers/code_copies.h"
+#include "cpython/tracers/offering.h"
+
+void clp_change_begin(struct clp_recorder *recorder)
+{
+    if (recorder->held++ == 0)
+        recorder->collects = clp_compat_stop_collecting();
+}
+
+/* Events end where they cost something though nothing is selected. Probes that are still in code find their gate
+ * closed. */
+static void rest(struct clp_recorder *recorder)
+{
+    const struct clp_tracer *fallback = recorder->fallback;
+
+    clp_blocks_rest(recorder);
+    clp_code_copies_leave();
+    recorder->fallback = NULL;
+    if (fallback != NULL)
+        clp_tracer_end(recorder, fallback);
+    if (recorder->tracer->install == NULL && recorder->awake) {
+        recorder->awake = false;
+        clp_tracer_end(recorder, recorder->tracer);
+    }
+}
+
+/* The last change is over. */
+static void end_changes(struct clp_recorder *recorder)
+{
+    if (recorder->may_rest && recorder->open == 0)
+        rest(recorder);
+    recorder->may_rest = false;
+    clp_compat_collect_again(recorder->collects);
+}
+
+void clp_change_end(struct clp_recorder *recorder)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    if (recorder->held == 1)
+        end_changes(recorder);
+    recorder->held--;
+    PyErr_Restore(type, value, trace);
+}

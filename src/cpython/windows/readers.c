@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "readers.h"
+#include "cpython/compat/inner_code.h"
+#include "retreat.h"
+#include "cpython/recorder/selected.h"
+
+/* The packages that read code; `function`: only this one does, while others make copies that must count;
+ * `compiler`: other code runs in its place. */
+static const struct reader {
+    const char *package, *function, *compiler;
+} readers[] = {
+    {"numba", NULL, "numba"},
+    {"hypothesis.internal.lambda_sources", NULL, NULL},
+    {"hypothesis.internal.reflection", "is_identity_function", NULL},
+    {"pony", NULL, NULL},
+    {"cloudpickle", NULL, NULL},
+};
+
+#define DYNAMO "torch.compile"
+
+static struct clp_recorder *watcher;
+
+static bool is_within(const char *module, const char *package)
+{
+    size_t bytes = strlen(package);
+
+    return strncmp(module, package, bytes) == 0 && (module[bytes] == 0 || module[bytes] == '.');
+}
+
+static bool is_running(const char *function)
+{
+    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
+    PyCodeObject *code = frame != NULL ? PyFrame_GetCode(frame) : NULL;
+    bool same = code != NULL && PyUnicode_CompareWithASCIIString(code->co_name, function) == 0;
+
+    Py_XDECREF(code);
+    return same;
+}
+
+/* The reader whose module is running; NULL: somebody else asks. */
+static const struct reader *asking(void)
+{
+    PyObject *globals = PyEval_GetGlobals(); /* borrowed */
+    PyObject *name = globals != NULL ? PyDict_GetItemString(globals, "__name__") : NULL;
+    const char *module = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+
+    PyErr_Clear();
+    for (size_t i = 0; module != NULL && i < sizeof readers / sizeof *readers; i++) {
+        if (is_within(module, readers[i].package) &&
+            (readers[i].function == NULL || is_running(readers[i].function)))
+            return &readers[i];
+    }
+    return NULL;
+}
+
+/* ---- code without probes ---- */
+
+/* Lines of this code run elsewhere from now on, too. */
+static void note_compiler(struct clp_recorder *recorder, struct clp_selected *selected,
+                          const char *compiler)
+{
+    if (compiler == NULL)
+        return;
+    selected->compiler = compiler;
+    if (selected->function != CLP_UNSELECTED)
+        recorder->engine.functions.items[selected->function].compiler = compiler;
+}
+
+/* Who reads code; `compiler` may be NULL. */
+struct reading {
+    struct clp_recorder *recorder;
+    const char *compiler;
+};
+
+static PyObject *plain_within(void *data, PyObject *code)
+{
+    const struct reading *reading = data;
+    struct clp_selected *selected = clp_recorder_selected(reading->recorder, code);
+    const struct clp_selected *copy = clp_recorder_probes(reading->recorder, code);
+
+    if (selected != NULL)
+        note_compiler(reading->recorder, selected, reading->compiler);
+    return clp_inner_code_replaced(copy != NULL ? copy->original : code, plain_within, data);
+}
+
+/* The code as it was before probes, and all code within it, which is compiled with it. Owned; NULL with an
+ * exception set. */
+static PyObject *plain_code(PyObject *code, const char *compiler)
+{
+    struct reading reading = {watcher, compiler};
+
+    return plain_within(&reading, code);
+}
+
+/* ---- the attributes ---- */
+
+static struct attribute {
+    PyTypeObject *type;
+    const char *name;
+    getter get; /* as it was */
+} attributes[] = {
+    {&PyFunction_Type, "__code__", NULL},
+    {&PyFrame_Type, "f_code", NULL},
+};
+
+/* What the caller is to see of this code, which it takes. NULL with an exception set. The types are all
+ * interpreters', what code objects carry is not. */
+static PyObject *shown(PyObject *code)
+{
+    const struct reader *reader = NULL;
+
+    if (code != NULL && PyCode_Check(code) && clp_compat_is_main() &&
+        clp_recorder_selected(watcher, code) != NULL)
+        reader = asking();
+    if (reader == NULL)
+        return code;
+    PyObject *plain = plain_code(code, reader->compiler);
+    Py_DECREF(code);
+    return plain;
+}
+
+static PyObject *code_of_function(PyObject *function, void *closure)
+{
+    return shown(attributes[0].get(function, closure));
+}
+
+static PyObject *code_of_frame(PyObject *frame, void *closure)
+{
+    return shown(attributes[1].get(frame, closure));
+}
+
+/* The attribute's entry is the one that its descriptor points to. 3.10 keeps f_code otherwise, and has no
+ * probes. */
+static void exchange(struct attribute *attribute, getter ours)
+{
+    PyGetSetDef *entry = attribute->type->tp_getset;
+
+    while (entry != NULL && entry->name != NULL && strcmp(entry->name, attribute->name) != 0)
+        entry++;
+    if (entry == NULL || entry->name == NULL)
+        return;
+    attribute->get = entry->get;
+    entry->get = ours;
+}
+
+void clp_readers_watch(struct clp_recorder *recorder)
+{
+    if (watcher != NULL)
+        return;
+    watcher = recorder;
+    exchange(&attributes[0], code_of_function);
+    exchange(&attributes[1], code_of_frame);
+}
+
+/* ---- torch.compile ---- */
+
+/* wrapped(code, ..): calls `inner`, which is `self`, with the code without probes. */
+static PyObject *call_with_plain(PyObject *inner, PyObject *arguments, PyObject *keywords)
+{
+    PyObject *code = PyTuple_GET_SIZE(arguments) > 0 ? PyTuple_GET_ITEM(arguments, 0) : NULL;
+
+    if (code == NULL || !PyCode_Check(code) || !clp_compat_is_main())
+        return PyObject_Call(inner, arguments, keywords);
+    PyObject *rest = PyTuple_GetSlice(arguments, 1, PY_SSIZE_T_MAX);
+    PyObject *plain = plain_code(code, DYNAMO);
+    PyObject *first = plain != NULL ? PyTuple_Pack(1, plain) : NULL;
+    PyObject *all = rest != NULL && first != NULL ? PySequence_Concat(first, rest) : NULL;
+    PyObject *result = all != NULL ? PyObject_Call(inner, all, keywords) : NULL;
+    Py_XDECREF(rest);
+    Py_XDECREF(plain);
+    Py_XDECREF(first);
+    Py_XDECREF(all);
+    return result;
+}
+
+static PyMethodDef wrapped_method = {"cleaned_instructions", CLP_C_FUNCTION(call_with_plain),
+                                     METH_VARARGS | METH_KEYWORDS, NULL};
+
+static bool is_wrapped(PyObject *function)
+{
+    return PyCFunction_Check(function) &&
+           PyCFunction_GetFunction(function) == wrapped_method.ml_meth;
+}
+
+void clp_readers_meet_dynamo(struct clp_recorder *recorder, PyObject *module)
+{
+    static const char name[] = "_cached_cleaned_instructions";
+    PyObject *inner = PyObject_GetAttrString(module, name);
+    PyObject *wrapped = NULL;
+
+    clp_readers_watch(recorder); /* another thread may call it at once */
+    if (inner == NULL) {
+        PyErr_Clear();
+        clp_retreat(recorder, "this version of torch reads code in a way that is not known");
+    } else if (!is_wrapped(inner)) {
+        wrapped = PyCFunction_New(&wrapped_method, inner);
+    }
+    if (wrapped != NULL)
+        (void)PyObject_SetAttrString(module, name, wrapped);
+    PyErr_Clear();
+    Py_XDECREF(inner);
+    Py_XDECREF(wrapped);
+}

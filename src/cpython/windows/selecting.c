@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "selecting.h"
+#include "cpython/tracers/attach.h"
+#include "change.h"
+#include "cpython/compat/inner_code.h"
+#include "known.h"
+#include "cpython/tracers/offering.h"
+#include "settling.h"
+#include "cpython/code/statements.h"
+#include "cpython/code/text_search.h"
+
+/* ---- code ---- */
+
+static bool add_function(struct clp_window *window, PyCodeObject *code, PyObject *name,
+                         uint32_t text, const struct clp_shape *shape, uint32_t *number)
+{
+    const struct clp_function wanted = {
+        .first_line = code->co_firstlineno,
+        .lowest_line = shape->lowest_line,
+        .line_count = shape->line_count,
+        .text = text,
+        .instructions = shape->instructions,
+        .generator = (code->co_flags & CLP_SUSPENDS) != 0,
+        .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
+    };
+
+    return clp_window_add_function(window, code->co_filename, name, &wanted, number);
+}
+
+/* Owned, and on no code object yet; NULL with an exception set. */
+static struct clp_selected *make_selected(struct clp_window *window, PyCodeObject *code,
+                                          PyObject *name, uint32_t text,
+                                          const char **damage)
+{
+    struct clp_recorder *recorder = window->recorder;
+    struct clp_shape shape;
+    uint32_t number;
+
+    if (!clp_attach_read_shape(recorder, code, &shape, damage))
+        return NULL;
+    if (!add_function(window, code, name, text, &shape, &number)) {
+        clp_shape_clear(&shape, &recorder->mem);
+        return NULL;
+    }
+    struct clp_selected *selected =
+        clp_recorder_new_selected(recorder, (PyObject *)code, number, &shape);
+    if (selected != NULL)
+        selected->text = text;
+    return selected;
+}
+
+/* Attached to the code object; NULL with an exception set. */
+static struct clp_selected *attach(struct clp_window *window, PyCodeObject *code, PyObject *name,
+                                   uint32_t text, const char **damage)
+{
+    struct clp_selected *selected = make_selected(window, code, name, text, damage);
+
+    return selected != NULL && clp_attach_hang(selected, (PyObject *)code) ? selected : NULL;
+}
+
+struct clp_selected *clp_tracer_announce_code(struct clp_window *window, PyObject *code,
+                                              PyObject *name, uint32_t text)
+{
+    const char *damage = NULL;
+    struct clp_selected *selected =
+        make_selected(window, (PyCodeObject *)code, name, text, &damage);
+
+    if (selected == NULL || damage == NULL || clp_tracer_leave_alone(window->recorder, selected, damage))
+        return selected;
+    clp_recorder_drop_selected(selected);
+    return NULL;
+}
+
+PyObject *clp_tracer_select_code(struct clp_recorder *recorder, PyObject *code,
+                                 struct clp_selected *selected)
+{
+    if (clp_recorder_selected(recorder, code) != NULL) {
+        clp_recorder_drop_selected(selected);
+        return Py_NewRef(code);
+    }
+    if (!clp_attach_hang(selected, code) ||
+        (!selected->left_alone && !clp_tracer_offer(recorder, (PyCodeObject *)code, selected)))
+        return NULL;
+    return selected->copy != NULL ? selected->copy : Py_NewRef(code); /* the copy is the caller's */
+}
+
+/* ---- copies that the program makes of code ---- */
+
+/* The code has the lines of the function at another place. */
+static void move(struct clp_selected *selected, int32_t lines)
+{
+    selected->moved = lines;
+    selected->identity = ++selected->recorder->copies << 1 | 1;
+    for (size_t i = 0; selected->shape.starts != NULL && i < selected->shape.unit_count; i++)
+        if (selected->shape.starts[i] > 0)
+            selected->shape.starts[i] -= lines;
+}
+
+/* A copy counts for the function of the code that it was made of. */
+static bool select_copy(const struct clp_selected *from, PyCodeObject *code, PyCodeObject *copy)
+{
+    struct clp_recorder *recorder = from->recorder;
+    int32_t moved = from->moved + copy->co_firstlineno - code->co_firstlineno;
+
+    if (clp_attach_damage(recorder, copy) != NULL)
+        return true;
+    struct clp_selected *selected = clp_attach_more(recorder, copy, from);
+    if (selected == NULL)
+        return false;
+    if (copy->co_linetable == code->co_linetable && moved != 0)
+        move(selected, moved);
+    selected->refused = recorder->tracer->install != NULL; /* it has no probes, and gets none */
+    return clp_tracer_offer(recorder, copy, selected);
+}
+
+bool clp_tracer_use_copy(const struct clp_selected *from, PyCodeObject *code, PyCodeObject *copy)
+{
+    struct clp_recorder *recorder = from->recorder;
+    uint32_t function = from->function;
+
+    clp_change_begin(recorder);
+    bool done = select_copy(from, code, copy) &&
+                (recorder->sites[function]->open != 0 || clp_tracer_settle(recorder, function));
+    clp_change_end(recorder);
+    return done;
+}
+
+/* ---- functions ---- */
+
+/* Whose probes are in this code, which somebody made of code with probes? Borrowed, or NULL. */
+static struct clp_selected *owner_of(const struct clp_recorder *recorder, PyCodeObject *code)
+{
+    return recorder->tracer->owner != NULL ? recorder->tracer->owner(code) : NULL;
+}
+
+bool clp_tracer_read_text(struct clp_recorder *recorder, PyCodeObject *code, PyObject *globals,
+                          bool fresh, uint32_t *text)
+{
+    const struct clp_selected *known = clp_recorder_selected(recorder, (PyObject *)code);
+
+    if (known == NULL)
+        known = owner_of(recorder, code);
+    *text = known != NULL && known->function != CLP_UNSELECTED
+                ? known->text
+                : clp_text_search(&recorder->texts, clp_recorder_plain_code(recorder, code), globals,
+                                  fresh);
+    return clp_statements_read(recorder->statements, &recorder->texts, *text);
+}
+
+/* Code that somebody made of code with probes has them, too. Borrowed, or NULL: with an exception
+ * set, or because there are none. */
+static struct clp_selected *adopt(struct clp_recorder *recorder, PyCodeObject *code)
+{
+    struct clp_selected *selected = owner_of(recorder, code);
+
+    if (selected == NULL ||
+        clp_compat_set_code_data((PyObject *)code, recorder->code_slot, selected) != 0)
+        return NULL;
+    selected->holders++;
+    return selected;
+}
+
+/* Code that got its probes before there were functions of it. */
+static bool number_prepared(struct clp_window *window, PyCodeObject *code, PyObject *name,
+                            uint32_t text, struct clp_selected *selected)
+{
+    if (!add_function(window, code, name, text, &selected->shape, &selected->function))
+        return false;
+    selected->audience = window->recorder->views.audiences[selected->function];
+    if (selected->compiler != NULL)
+        window->recorder->engine.functions.items[selected->function].compiler = selected->compiler;
+    return true;
+}
+
+/* Code that was never seen. NULL with an exception set. */
+static struct clp_selected *meet(struct clp_window *window, PyCodeObject *code, PyObject *name,
+                                 uint32_t text)
+{
+    struct clp_recorder *recorder = window->recorder;
+    const char *damage = NULL;
+    struct clp_selected *selected = attach(window, code, name, text, &damage);
+
+    if (selected == NULL)
+        return NULL;
+    return damage == NULL || clp_tracer_leave_alone(recorder, selected, damage) ? selected : NULL;
+}
+
+/* What is known of the code, which the window has now. NULL with an exception set. */
+static struct clp_selected *take(struct clp_window *window, PyCodeObject *code, PyObject *name,
+                                 uint32_t text)
+{
+    struct clp_selected *selected = clp_recorder_selected(window->recorder, (PyObject *)code);
+    bool done;
+
+    if (selected == NULL)
+        selected = adopt(window->recorder, code);
+    if (selected == NULL)
+        return PyErr_Occurred() ? NULL : meet(window, code, name, text);
+    if (selected->function == CLP_UNSELECTED)
+        done = number_prepared(window, code, name, text, selected);
+    else
+        done = clp_window_add(window, selected->function, true);
+    return done ? selected : NULL;
+}
+
+static bool take_inner(struct clp_window *window, PyCodeObject *code, PyObject *name, uint32_t text);
+
+/* One item of the constants of code that the window has, and all within it. */
+static bool take_item(struct clp_window *window, PyObject *item, PyObject *name, uint32_t text)
+{
+    struct clp_recorder *recorder = window->recorder;
+
+    if (!clp_window_wants_within(window, (PyCodeObject *)item, name))
+        return true;
+    const struct clp_selected *selected = take(window, (PyCodeObject *)item, name, text);
+    if (selected == NULL || !take_inner(window, (PyCodeObject *)item, name, text))
+        return false;
+    return recorder->tracer->install != NULL || recorder->sites[selected->function]->open == 0 ||
+           clp_tracer_open_code(recorder, item);
+}
+
+/* All code within the code becomes the window's, in the order in which it stands there. */
+static bool take_inner(struct clp_window *window, PyCodeObject *code, PyObject *name, uint32_t text)
+{
+    const struct clp_selected *copy = clp_recorder_probes(window->recorder, (PyObject *)code);
+    PyCodeObject *own = copy != NULL ? (PyCodeObject *)copy->original : code;
+    bool done = true;
+
+    for (Py_ssize_t i = 0; done && i < PyTuple_GET_SIZE(own->co_consts); i++) {
+        PyObject *item = PyTuple_GET_ITEM(own->co_consts, i);
+        if (!PyCode_Check(item))
+            continue;
+        PyObject *inner_name = clp_inner_code_name((PyCodeObject *)item, own, name);
+        done = inner_name != NULL && take_item(window, item, inner_name, text);
+        Py_XDECREF(inner_name);
+    }
+    return done;
+}
+
+bool clp_tracer_select_within(struct clp_window *window, PyObject *function, PyObject *name,
+                              uint32_t text, bool with_inner)
+{
+    struct clp_recorder *recorder = window->recorder;
+    PyObject *code = PyFunction_GetCode(function); /* borrowed */
+    const struct clp_selected *selected = take(window, (PyCodeObject *)code, name, text);
+
+    if (selected == NULL)
+        return false;
+    uint32_t number = selected->function;
+    if (with_inner && !take_inner(window, (PyCodeObject *)code, name, text))
+        return false;
+    struct clp_site *site = recorder->sites[number];
+    bool open = site->open != 0, done;
+    if (recorder->tracer->install == NULL)
+        done = !open || clp_tracer_open_code(recorder, code);
+    else
+        done = clp_known_note(site, function) &&
+               (open  ? clp_tracer_open_function(recorder, function) : clp_tracer_close_function(recorder, function));
+    return done && (open == (site->open != 0) || clp_tracer_settle(recorder, number));
+}
+
+/* The text is that of the code which the function has at first: of code that it gets meanwhile, and that nobody
+ * has selected, none is known. The code is not kept: whoever holds it makes it shared (shared.h). */
+bool clp_tracer_select(struct clp_window *window, PyObject *function, PyObject *name, bool with_inner)
+{
+    PyObject *code = Py_NewRef(PyFunction_GetCode(function));
+    uint32_t text;
+    bool held = clp_window_is_there(window) &&
+                clp_tracer_read_text(window->recorder, (PyCodeObject *)code,
+                                     PyFunction_GetGlobals(function), false, &text) &&
+                clp_window_hold(window);
+    bool same = PyFunction_GetCode(function) == code;
+
+    Py_DECREF(code);
+    if (!held)
+        return false;
+    bool done = clp_tracer_select_within(window, function, name, same ? text : CLP_TEXT_NONE,
+                                         with_inner);
+    clp_window_release(window);
+    return done;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared.h"
+#include "cpython/compat/inner_code.h"
+#include "cpython/tracers/offering.h"
+
+/* Is the code a constant of this one, or of code that is? */
+static bool is_constant(PyObject *constants, PyCodeObject *code, int depth)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); i++) {
+        if (PyTuple_GET_ITEM(constants, i) == (PyObject *)code)
+            return true;
+    }
+    for (Py_ssize_t i = 0; depth > 0 && i < PyTuple_GET_SIZE(constants); i++) {
+        PyObject *inner = PyTuple_GET_ITEM(constants, i);
+        if (PyCode_Check(inner) &&
+            is_constant(((PyCodeObject *)inner)->co_consts, code, depth - 1))
+            return true;
+    }
+    return false;
+}
+
+/* A decorator may stand between the selection and the code that defines the function. */
+#define FRAMES_BACK 4
+
+/* Is the function being defined now? Then its definer holds its code, or that of its class. */
+static bool is_being_defined(PyCodeObject *code)
+{
+    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
+    bool found = false;
+
+    for (int i = 0; frame != NULL && !found && i < FRAMES_BACK; i++) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        PyCodeObject *definer = PyFrame_GetCode(frame);
+        found = is_constant(definer->co_consts, code, 1);
+        Py_DECREF(definer);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    Py_XDECREF(frame);
+    return found;
+}
+
+#if CLP_HAS_MONITORING
+
+static bool select_holders(struct clp_recorder *recorder, PyCodeObject *code,
+                           struct clp_selected *selected)
+{
+    return selected->on || clp_tracer_offer_next(recorder, code, selected);
+}
+
+static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
+                             struct clp_selected *selected, PyObject *names)
+{
+    (void)names;
+    return select_holders(recorder, code, selected);
+}
+
+#elif CLP_HAS_PROBES
+
+static bool select_holders(struct clp_recorder *recorder, PyCodeObject *code,
+                           struct clp_selected *selected)
+{
+    PyObject *holders = clp_compat_collector("get_referrers", (PyObject *)code);
+    bool done = holders != NULL;
+
+    for (Py_ssize_t i = 0; done && i < PySequence_Fast_GET_SIZE(holders); i++) {
+        PyObject *holder = PySequence_Fast_GET_ITEM(holders, i);
+        if (PyFunction_Check(holder) && PyFunction_GetCode(holder) == (PyObject *)code)
+            done = recorder->tracer->install(holder, selected);
+    }
+    Py_XDECREF(holders);
+    return done;
+}
+
+/* ---- functions to come ---- */
+
+/* A code object that was selected passes that on to its copy. */
+static bool pass_on(struct clp_recorder *recorder, PyObject *code, PyObject *copy)
+{
+    struct clp_selected *selected = clp_recorder_selected(recorder, code);
+
+    if (selected == NULL || copy == code)
+        return true;
+    if (clp_compat_set_code_data(copy, recorder->code_slot, selected) != 0)
+        return false;
+    selected->holders++;
+    return true;
+}
+
+struct replacement {
+    struct clp_recorder *recorder;
+    PyObject *old, *new;
+};
+
+/* `new` for `old`; a copy for code that has it among its constants, however deep; the same for other code. */
+static PyObject *replaced(void *data, PyObject *code)
+{
+    const struct replacement *replacement = data;
+
+    if (code == replacement->old)
+        return Py_NewRef(replacement->new);
+    PyObject *copy = clp_inner_code_replaced(code, replaced, data);
+    if (copy != NULL && !pass_on(replacement->recorder, code, copy))
+        Py_CLEAR(copy);
+    return copy;
+}
+
+/* The function behind a class's member. Owned, or NULL. */
+static PyObject *function_of(PyObject *member)
+{
+    PyObject *function =
+        PyObject_TypeCheck(member, &PyClassMethod_Type) ||
+                PyObject_TypeCheck(member, &PyStaticMethod_Type)
+            ? PyObject_GetAttrString(member, "__func__")
+            : Py_NewRef(member);
+
+    if (function != NULL && !PyFunction_Check(function))
+        Py_CLEAR(function);
+    return function;
+}
+
+/* What a dotted name of the module means, found in the dicts of its classes. Owned, or NULL. */
+static PyObject *find_path(PyObject *names, PyObject *path)
+{
+    PyObject *words = PyObject_CallMethod(path, "split", "s", "."), *found = NULL;
+    PyObject *space = Py_NewRef(names);
+
+    for (Py_ssize_t i = 0; words != NULL && space != NULL && i < PyList_GET_SIZE(words); i++) {
+        Py_XDECREF(found);
+        found = Py_XNewRef(PyDict_GetItemWithError(space, PyList_GET_ITEM(words, i)));
+        Py_CLEAR(space);
+        if (found != NULL && PyType_Check(found))
+            space = clp_compat_class_dict(found);
+    }
+    Py_XDECREF(space);
+    Py_XDECREF(words);
+    return found;
+}
+
+/* The function at the top of the code's qualified name ("Class.maker" of
+ * "Class.maker.<locals>.made"), if the module still has it under that name. Owned, or NULL. */
+static PyObject *maker_of(PyCodeObject *code, PyObject *names)
+{
+    PyObject *words = PyObject_CallMethod(code->co_qualname, "split", "s", ".<locals>.");
+    PyObject *path = words != NULL && PyList_GET_SIZE(words) > 1 ? PyList_GET_ITEM(words, 0) : NULL;
+    PyObject *found = path != NULL ? find_path(names, path) : NULL;
+    PyObject *maker = found != NULL ? function_of(found) : NULL;
+
+    Py_XDECREF(words);
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return maker;
+}
+
+/* What the maker makes from now on has the copy. */
+static bool select_future(struct clp_recorder *recorder, PyObject *maker, PyCodeObject *code,
+                          const struct clp_selected *selected)
+{
+    PyObject *old = PyFunction_GetCode(maker); /* borrowed */
+    struct replacement replacement = {recorder, (PyObject *)code, selected->copy};
+    PyObject *new = replaced(&replacement, old);
+    bool done = new != NULL &&
+                (new == old || PyObject_SetAttrString(maker, "__code__", new) == 0);
+
+    Py_XDECREF(new);
+    return done;
+}
+
+static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
+                             struct clp_selected *selected, PyObject *names)
+{
+    if (selected->spread) /* looking for them takes long */
+        return true;
+    selected->spread = true;
+    PyObject *maker = maker_of(code, names);
+    bool done = select_holders(recorder, code, selected) &&
+                (maker == NULL || select_future(recorder, maker, code, selected));
+
+    Py_XDECREF(maker);
+    return done;
+}
+
+#else
+
+static bool select_holders(struct clp_recorder *recorder, PyCodeObject *code,
+                           struct clp_selected *selected)
+{
+    (void)recorder, (void)code, (void)selected;
+    return true;
+}
+
+static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
+                             struct clp_selected *selected, PyObject *names)
+{
+    (void)names;
+    return select_holders(recorder, code, selected);
+}
+
+#endif
+
+/* Code that has a copy always has two holders: the function or the code that it belongs to, and the copy,
+ * which keeps it for later. */
+#define KNOWN_HOLDERS 2
+
+bool clp_shared_select(struct clp_recorder *recorder, PyCodeObject *code,
+                       struct clp_selected *selected, PyObject *names)
+{
+    Py_ssize_t known = KNOWN_HOLDERS;
+
+    if (selected->copy == NULL)
+        return true;
+    if (Py_REFCNT(code) > known && is_being_defined(code))
+        known++;
+    return Py_REFCNT(code) <= known || select_elsewhere(recorder, code, selected, names);
+}
+
+bool clp_shared_select_inner(struct clp_recorder *recorder, PyCodeObject *code,
+                             struct clp_selected *selected)
+{
+    return selected->copy == NULL || Py_REFCNT(code) <= KNOWN_HOLDERS ||
+           select_holders(recorder, code, selected);
+}

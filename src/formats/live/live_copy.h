@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* The copy of a live file, and what is made of it on the way to a profile: all that the steps of live_reader.h
+ * share. */
+#ifndef CLP_LIVE_COPY_H
+#define CLP_LIVE_COPY_H
+
+#include "os/clock.h"
+#include "engine/engine_state.h"
+#include "timeline/history.h"
+#include "live.h"
+#include "base/status.h"
+#include "engine/view.h"
+
+struct clp_live_place {
+    const struct clp_chunk *chunk; /* in the copy */
+    uint64_t address, bytes;       /* in the process */
+};
+
+struct clp_live_text {
+    uint32_t number;
+    const char *text;
+    size_t bytes;
+};
+
+struct clp_live_in_flight {
+    uint32_t function;
+    int32_t line;
+};
+
+/* A growing array of the reader's. */
+struct clp_live_list {
+    void *items;
+    size_t count, room;
+};
+
+struct clp_live_reader {
+    struct clp_mem *mem;
+    struct clp_fault *fault;
+    struct clp_pages *pages; /* borrowed */
+    char *bytes; /* the copy */
+    size_t count;
+    void *room; /* that the copy lies in */
+    size_t room_bytes;
+    const struct clp_live_header *header;
+    struct clp_live_list places;    /* struct clp_live_place */
+    struct clp_live_list texts;     /* struct clp_live_text */
+    struct clp_live_list blocks;    /* struct clp_block *, ascending */
+    struct clp_live_list bases;     /* struct clp_block *, to be taken off */
+    struct clp_live_list in_flight; /* struct clp_live_in_flight */
+    const char *command;
+    struct clp_history *history; /* in the copy; NULL: none was recorded */
+    struct clp_engine engine;
+    struct clp_views views; /* one: of the functions that are the file's own */
+    struct clp_view view;
+    size_t activations_left; /* the file cannot hold more */
+    bool torn;
+    uint64_t end;            /* the clock's reading at which it ends what was running */
+};
+
+static inline clp_status refuse(struct clp_live_reader *reader, clp_status status, const void *at,
+                                const char *reason)
+{
+    *reader->fault = (struct clp_fault){
+        .status = status,
+        .offset = at == NULL ? 0 : (uint64_t)((const char *)at - reader->bytes),
+        .reason = reason,
+    };
+    return status;
+}
+
+static inline clp_status no_memory(struct clp_live_reader *reader)
+{
+    return refuse(reader, CLP_NO_MEMORY, NULL, NULL);
+}
+
+/* Room for one more item, to be filled; NULL: no memory. */
+void *clp_live_append(struct clp_live_reader *reader, struct clp_live_list *list,
+                      size_t item_bytes);
+
+/* The clock that the process recorded by. */
+struct clp_clock clp_live_clock(const struct clp_live_header *header);
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* Pointers are translated or searched for, numbers kept within limits: nothing in the copy is trusted. */
+#include "live_threads.h"
+#include "engine/engine.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Counters of a damaged file are kept so far below the ends of their types that sums do not reach
+ * them: of two blocks, or of a block and what a stack adds to it, which may be millions of events. */
+#define LARGEST_COUNT ((int64_t)1 << 56)
+#define LARGEST_CORRECTION ((int64_t)1 << 60)
+#define LARGEST_COST ((int64_t)1 << 32) /* of an event: milliseconds */
+
+static void limit_to(int64_t *value, int64_t largest)
+{
+    if (*value > largest)
+        *value = largest;
+    if (*value < -largest)
+        *value = -largest;
+}
+
+static void limit(int64_t *value)
+{
+    limit_to(value, LARGEST_COUNT);
+}
+
+static void limit_count(uint64_t *value)
+{
+    if (*value > (uint64_t)LARGEST_COUNT)
+        *value = (uint64_t)LARGEST_COUNT;
+}
+
+static void tidy_cell(struct clp_cell *cell)
+{
+    limit_count(&cell->hits);
+    limit_count(&cell->self);
+    limit_to(&cell->self_correction, LARGEST_CORRECTION);
+    limit(&cell->nested);
+    limit_to(&cell->nested_correction, LARGEST_CORRECTION);
+    limit(&cell->max);
+    limit_count(&cell->await);
+}
+
+static void tidy_rss(struct clp_rss_cell *rss)
+{
+    limit(&rss->grown);
+    limit(&rss->released);
+    limit(&rss->self_increment);
+    limit(&rss->largest);
+}
+
+static void tidy_heap(struct clp_heap_cell *heap)
+{
+    limit_count(&heap->allocated);
+    limit_count(&heap->blocks);
+}
+
+void clp_live_tidy_totals(struct clp_engine_totals *totals)
+{
+    limit_to(&totals->correction, LARGEST_CORRECTION);
+    limit_count(&totals->stopped);
+    limit_count(&totals->reads);
+    limit(&totals->others_grown);
+    limit(&totals->others_released);
+}
+
+void clp_live_tidy_block(struct clp_block *block)
+{
+    limit_count(&block->total);
+    limit_to(&block->total_correction, LARGEST_CORRECTION);
+    for (uint32_t i = 0; i < block->line_count; i++) {
+        tidy_cell(&block->cells[i]);
+        if (block->rss != NULL)
+            tidy_rss(&block->rss[i]);
+        if (block->heap != NULL)
+            tidy_heap(&block->heap[i]);
+    }
+}
+
+static clp_status take_into(struct clp_live_reader *reader, struct clp_live_list *list,
+                            struct clp_area *area, size_t bytes)
+{
+    struct clp_block *block = (struct clp_block *)area, **slot;
+    const struct clp_functions *functions = &reader->engine.functions;
+    bool with_rss = reader->engine.with_rss;
+
+    if (bytes < sizeof *block || block->function >= functions->count)
+        return CLP_OK; /* of a function that came when the file could not grow */
+    const struct clp_function *function = &functions->items[block->function];
+    if (block->line_count != function->line_count || block->lowest_line != function->lowest_line ||
+        clp_block_bytes(block->line_count, with_rss) > bytes)
+        return refuse(reader, CLP_CORRUPT, area, "counters of no function");
+    slot = clp_live_append(reader, list, sizeof(struct clp_block *));
+    if (slot == NULL)
+        return no_memory(reader);
+    *slot = block;
+    block->latest = NULL;
+    clp_block_place_memory(block, with_rss);
+    clp_live_tidy_block(block);
+    return CLP_OK;
+}
+
+clp_status clp_live_take_block(struct clp_live_reader *reader, struct clp_area *area, size_t bytes)
+{
+    return take_into(reader, &reader->blocks, area, bytes);
+}
+
+clp_status clp_live_take_base(struct clp_live_reader *reader, struct clp_area *area, size_t bytes)
+{
+    return take_into(reader, &reader->bases, area, bytes);
+}
+
+/* ---- threads ---- */
+
+/* A reading of a clock that now stands at `now`, and not too long ago. */
+static uint64_t earlier(uint64_t value, uint64_t now)
+{
+    return now - value <= (uint64_t)LARGEST_COUNT ? value : now;
+}
+
+/* `bytes` bytes of the copy that lie where the process had this address, or NULL. */
+static void *translate(const struct clp_live_reader *reader, const void *pointer, size_t bytes)
+{
+    uint64_t address = (uint64_t)(uintptr_t)pointer;
+    const struct clp_live_place *places = reader->places.items;
+
+    for (size_t i = 0; i < reader->places.count; i++) {
+        uint64_t at = address - places[i].address;
+        if (at < places[i].bytes && bytes <= places[i].bytes - at && at % 8 == 0)
+            return reader->bytes + ((const char *)places[i].chunk - reader->bytes) + at;
+    }
+    return NULL;
+}
+
+static int compare_blocks(const void *key, const void *item)
+{
+    const char *a = key, *b = *(char *const *)item;
+
+    return a < b ? -1 : a > b;
+}
+
+static struct clp_block *find_block(const struct clp_live_reader *reader, const void *pointer)
+{
+    const void *at = translate(reader, pointer, sizeof(struct clp_block));
+    struct clp_block **found =
+        at == NULL || reader->blocks.count == 0
+            ? NULL
+            : bsearch(at, reader->blocks.items, reader->blocks.count, sizeof *found,
+                      compare_blocks);
+
+    return found != NULL ? *found : NULL;
+}
+
+/* The cell of the block, both as the process had them; the thread's bin for any other pointer. */
+static struct clp_cell *find_cell(struct clp_thread *thread, struct clp_block *block,
+                                  const struct clp_activation *from)
+{
+    uintptr_t start = (uintptr_t)from->block + offsetof(struct clp_block, cells);
+    uintptr_t at = (uintptr_t)from->cell - start;
+
+    if (at % sizeof(struct clp_cell) != 0 || at / sizeof(struct clp_cell) >= block->line_count)
+        return &thread->outside;
+    return &block->cells[at / sizeof(struct clp_cell)];
+}
+
+/* A byte of a foreign file need not be 0 or 1. */
+static bool is_set(const bool *flag)
+{
+    unsigned char byte;
+
+    memcpy(&byte, flag, 1);
+    return byte != 0;
+}
+
+/* A sum of corrections, which stands at `now` by now, and may have been a little larger. */
+static int64_t earlier_correction(int64_t value, int64_t now)
+{
+    return value > now - LARGEST_COUNT && value < now + LARGEST_COUNT ? value : now;
+}
+
+/* Puts the activation on the thread's stack; false when it is none. */
+static bool revive(struct clp_live_reader *reader, struct clp_thread *thread,
+                   const struct clp_activation *from)
+{
+    struct clp_block *block = find_block(reader, from->block);
+
+    /* counters belong to one thread */
+    if (block == NULL || (block->latest != NULL && block->latest != thread))
+        return false;
+    block->latest = thread;
+    *++thread->top = (struct clp_activation){
+        .block = block,
+        .cell = find_cell(thread, block, from),
+        .special = is_set(&from->special),
+        .continued = is_set(&from->continued),
+        .start = earlier(from->start, thread->last),
+        .start_correction = earlier_correction(from->start_correction, thread->correction),
+        .start_rss = from->start_rss,
+        .carried = from->carried,
+        .entered = earlier(from->entered, thread->last),
+        .entered_correction = earlier_correction(from->entered_correction, thread->correction),
+        .entry_cost = from->entry_cost,
+    };
+    limit(&thread->top->start_rss);
+    limit_count(&thread->top->carried);
+    limit_to(&thread->top->entry_cost, LARGEST_COST);
+    if (!reader->engine.with_rss)
+        thread->top->start_rss = thread->rss;
+    return true;
+}
+
+static bool note_in_flight(struct clp_live_reader *reader, const struct clp_thread *thread)
+{
+    const struct clp_activation *top = thread->top;
+    struct clp_live_in_flight *line;
+
+    if (top->cell == &thread->outside)
+        return true;
+    line = clp_live_append(reader, &reader->in_flight, sizeof *line);
+    if (line == NULL)
+        return false;
+    *line = (struct clp_live_in_flight){top->block->function, clp_engine_current_line(thread)};
+    return true;
+}
+
+/* How many activations lie above the floor of the stack; *stack is that, in the copy. 0 when there
+ * is none, or the process was just exchanging it. */
+static size_t depth_of(const struct clp_live_reader *reader, const struct clp_thread *thread,
+                       const struct clp_activation **stack)
+{
+    size_t bytes = (size_t)((uintptr_t)thread->top - (uintptr_t)thread->stack);
+    size_t depth = bytes / sizeof **stack;
+
+    if (depth == 0 || bytes % sizeof **stack != 0 || depth >= reader->count / sizeof **stack)
+        return 0;
+    *stack = translate(reader, thread->stack, bytes + sizeof **stack);
+    return *stack != NULL ? depth : 0;
+}
+
+static void copy_state(const struct clp_live_reader *reader, struct clp_thread *into,
+                       const struct clp_thread *from)
+{
+    clp_engine_copy_clock(into, from);
+    limit_to(&into->correction, LARGEST_CORRECTION);
+    into->reads = from->reads;
+    into->others_grown = from->others_grown;
+    into->others_released = from->others_released;
+    limit(&into->others_grown);
+    limit(&into->others_released);
+    into->rss = reader->engine.with_rss ? from->rss : 0;
+    limit(&into->rss);
+    into->last_rss = into->rss;
+}
+
+clp_status clp_live_take_thread(struct clp_live_reader *reader, struct clp_area *area, size_t bytes)
+{
+    const struct clp_thread *from = (const struct clp_thread *)area;
+    const struct clp_activation *stack = NULL;
+    struct clp_thread *thread;
+
+    if (bytes < sizeof *from)
+        return refuse(reader, CLP_CORRUPT, area, "no thread is so small");
+    size_t depth = depth_of(reader, from, &stack);
+    if (depth > reader->activations_left)
+        return refuse(reader, CLP_CORRUPT, area, "threads that share a stack");
+    reader->activations_left -= depth;
+    thread = clp_engine_new_thread(&reader->engine, 0, 0);
+    if (thread == NULL || !clp_engine_reserve(thread, depth + 1))
+        return no_memory(reader);
+    copy_state(reader, thread, from);
+    for (size_t i = 1; i <= depth && revive(reader, thread, &stack[i]); i++) {
+        if (!note_in_flight(reader, thread))
+            return no_memory(reader);
+    }
+    if (from->last + from->stopped > reader->end)
+        reader->end = from->last + from->stopped;
+    return CLP_OK;
+}
+
+/* `open` and `running` are counted anew from the stacks, so that they agree whatever was copied
+ * first. */
+static void forget_open(struct clp_live_reader *reader)
+{
+    for (size_t i = 0; i < reader->blocks.count; i++) {
+        struct clp_block *block = ((struct clp_block **)reader->blocks.items)[i];
+        for (uint32_t j = 0; j < block->line_count; j++) {
+            reader->torn |= block->cells[j].open != 0;
+            block->cells[j].open = 0;
+        }
+        block->running = 0;
+        block->latest = NULL;
+    }
+}
+
+static void count_open(struct clp_live_reader *reader, int32_t by)
+{
+    for (struct clp_thread *thread = reader->engine.threads; thread != NULL;
+         thread = thread->next) {
+        for (struct clp_activation *at = thread->stack; at != thread->top; at++) {
+            at->cell->open += (uint32_t)by;
+            at[1].block->running += (uint32_t)by;
+        }
+    }
+}
+
+static void settle_open(struct clp_live_reader *reader)
+{
+    count_open(reader, -1); /* nothing is left of what the process counted, or the copy is torn */
+    forget_open(reader);
+    for (struct clp_thread *thread = reader->engine.threads; thread != NULL; thread = thread->next)
+        thread->outside.open = 1;
+    count_open(reader, 1);
+}
+
+static void unwind_all(struct clp_live_reader *reader)
+{
+    for (struct clp_thread *thread = reader->engine.threads; thread != NULL;
+         thread = thread->next) {
+        thread->last = earlier(thread->last, reader->end - thread->stopped);
+        clp_engine_unwind(thread, reader->end);
+    }
+}
+
+void clp_live_end_all(struct clp_live_reader *reader)
+{
+    settle_open(reader);
+    unwind_all(reader);
+}
+
+static void tidy_costs(struct clp_costs *costs)
+{
+    int64_t *values = (int64_t *)costs;
+
+    for (size_t i = 0; i < sizeof *costs / sizeof *values; i++)
+        limit_to(&values[i], LARGEST_COST);
+}
+
+_Static_assert(sizeof(struct clp_costs) % sizeof(int64_t) == 0, "costs are numbers");
+
+void clp_live_take_costs(struct clp_live_reader *reader)
+{
+    struct clp_costs costs = reader->header->costs;
+
+    tidy_costs(&costs);
+    clp_engine_set_costs(&reader->engine, &costs);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "process_numbers.h"
+#include "wire.h"
+#include "wire_reader.h"
+#include <string.h>
+
+/* Processes whose numbers are kept apart, in the sum of those that have ended; the first process, with
+ * which that is summed, makes 256. Of more there is only the sum. */
+#define MOST_NUMBERS 255
+
+/* ---- keeping them apart ---- */
+
+static void encode_numbers(const struct clp_profile *profile, struct clp_buf *bytes)
+{
+    struct clp_profile bare = *profile; /* the numbers alone: source is in the sum */
+    struct clp_mem *mem = profile->mem;
+    size_t count = profile->function_count;
+    struct clp_profile_function *functions = clp_mem_alloc(mem, count, sizeof *functions);
+
+    if (functions == NULL)
+        return;
+    memcpy(functions, profile->functions, count * sizeof *functions);
+    for (size_t i = 0; i < count; i++)
+        functions[i].source = NULL;
+    bare.functions = functions;
+    bare.process_count = bare.series_count = 0;
+    (void)clp_wire_encode(&bare, bytes);
+    clp_mem_free(mem, functions, count, sizeof *functions);
+}
+
+clp_status clp_process_numbers_add(struct clp_profile *sum, const struct clp_profile *one,
+                                   uint64_t parent, const char *name)
+{
+    struct clp_profile_process row = {
+        .pid = one->meta.pid,
+        .parent = parent,
+        .start = one->meta.start,
+        .wall = one->meta.wall,
+        .self = clp_profile_self(one),
+        .events = one->meta.events,
+        .name = (char *)(uintptr_t)(name[0] != 0 ? name : NULL),
+    };
+    struct clp_buf bytes;
+
+    clp_buf_init(&bytes, sum->mem);
+    if (sum->process_count < MOST_NUMBERS)
+        encode_numbers(one, &bytes);
+    if (bytes.used != 0 && !bytes.failed) {
+        row.numbers = bytes.bytes;
+        row.numbers_bytes = bytes.used;
+    }
+    clp_status status = clp_profile_add_process(sum, &row);
+    clp_buf_clear(&bytes);
+    return status;
+}
+
+/* ---- taking a sum apart ---- */
+
+clp_status clp_process_numbers_merge(struct clp_profile *sum, const struct clp_profile_process *process,
+                                     struct clp_fault *fault)
+{
+    struct clp_profile one;
+
+    clp_profile_init(&one, sum->mem);
+    clp_status status =
+        clp_wire_decode(process->numbers, process->numbers_bytes, &one, fault);
+    if (status == CLP_OK)
+        status = clp_profile_merge(sum, &one);
+    if (status == CLP_OK)
+        status = clp_profile_add_process(sum, process);
+    clp_profile_clear(&one);
+    return status;
+}
+
+clp_status clp_process_numbers_copy_sources(struct clp_profile *into, struct clp_profile *from)
+{
+    clp_status status = CLP_OK;
+
+    for (size_t i = 0; i < into->function_count && status == CLP_OK; i++) {
+        struct clp_profile_function *function = &into->functions[i], *whole;
+        status = clp_profile_add_function(from, function->file, function->name,
+                                          function->first_line, &whole);
+        if (status == CLP_OK)
+            status = clp_profile_set_source(into, function, whole->source, whole->source_bytes);
+    }
+    return status;
+}
+
+/* Memory over time is of the process that a run began with. */
+static void move_series(struct clp_profile *into, struct clp_profile *from)
+{
+    into->series = from->series;
+    into->series_count = from->series_count;
+    into->series_room = from->series_room;
+    from->series = NULL;
+    from->series_count = from->series_room = 0;
+}
+
+clp_status clp_process_numbers_keep(struct clp_profile *profile,
+                                    bool (*keeps)(const void *data,
+                                                  const struct clp_profile_process *process),
+                                    const void *data)
+{
+    clp_status status = CLP_OK;
+    struct clp_profile sum;
+    struct clp_fault fault;
+
+    clp_profile_init(&sum, profile->mem);
+    for (size_t i = 0; i < profile->process_count && status == CLP_OK; i++) {
+        const struct clp_profile_process *process = &profile->processes[i];
+        if (keeps(data, process))
+            status = process->numbers != NULL ? clp_process_numbers_merge(&sum, process, &fault) : CLP_CORRUPT;
+    }
+    if (status == CLP_OK)
+        status = clp_process_numbers_copy_sources(&sum, profile);
+    if (status != CLP_OK) {
+        clp_profile_clear(&sum);
+        return status == CLP_NO_MEMORY ? status : CLP_CORRUPT;
+    }
+    move_series(&sum, profile);
+    sum.denied = profile->denied;
+    clp_profile_clear(profile);
+    *profile = sum;
+    return CLP_OK;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What reads a .lprof file, and where in it that is: what all readers of its parts share. */
+#ifndef CLP_WIRE_DECODER_H
+#define CLP_WIRE_DECODER_H
+
+#include "base/buf.h"
+#include "profile/profile.h"
+#include "base/status.h"
+#include "walk.h"
+#include <msgpack.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Where a value lies in the file's bytes. */
+struct clp_wire_span {
+    size_t start, end; /* equal: not in the file */
+};
+
+struct clp_decoder {
+    const char *bytes;
+    size_t count;
+    bool in_place; /* lines and sources stay where they are */
+    struct clp_profile *profile;
+    struct clp_fault *fault;
+    double scale;  /* nanoseconds per tick of the file */
+    size_t offset; /* of what is being converted, for the fault */
+    msgpack_zone zone;
+    struct clp_buf file, name; /* texts of the file lack the ending 0 */
+};
+
+static inline clp_status refuse_here(struct clp_decoder *decoder, const char *reason)
+{
+    return clp_fault_set(decoder->fault, CLP_CORRUPT, decoder->offset, reason);
+}
+
+static inline clp_status no_memory(struct clp_decoder *decoder)
+{
+    return clp_fault_set(decoder->fault, CLP_NO_MEMORY, decoder->offset, NULL);
+}
+
+/* The bytes have been walked over as far as `end`. */
+static inline struct clp_walk clp_wire_walk(const struct clp_decoder *decoder,
+                                            struct clp_wire_span span)
+{
+    return (struct clp_walk){.bytes = (const unsigned char *)decoder->bytes, .count = span.end,
+                             .at = span.start, .fault = decoder->fault};
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* What a .lprof file (wire.h) is made of: the columns of lines and the entries of meta. */
+#ifndef CLP_WIRE_FIELDS_H
+#define CLP_WIRE_FIELDS_H
+
+#include "profile/profile.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CLP_WIRE_VERSION 1
+#define CLP_WIRE_FORMAT "clineprof"
+#define CLP_WIRE_UNIT 1e-9
+
+#define CLP_WIRE_ONE(...) +1
+enum { CLP_WIRE_COLUMNS = 0 CLP_MEASURE_TABLE(CLP_WIRE_ONE) };
+#undef CLP_WIRE_ONE
+
+/* One measure of a line and the column it is kept in. */
+struct clp_wire_column {
+    const char *name;
+    size_t at; /* in struct clp_measures; both types have 8 bytes */
+    bool is_signed;
+    const char *not_list, *not_as_long, *not_number; /* reasons */
+};
+
+#define CLP_WIRE_ONE(...) +1
+enum { CLP_WIRE_METAS = 0 CLP_META_TABLE(CLP_WIRE_ONE) };
+#undef CLP_WIRE_ONE
+
+extern const struct clp_wire_column clp_wire_columns[CLP_WIRE_COLUMNS];
+
+/* One entry of the meta map and the field it is kept in. */
+struct clp_wire_meta {
+    const char *name;
+    size_t at; /* in struct clp_profile_meta */
+    enum { CLP_META_TEXT, CLP_META_COUNT, CLP_META_TIME, CLP_META_FLAG, CLP_META_SECONDS,
+           CLP_META_ASKED /* a count that is 0 unless it was asked for */ } type;
+    const char *wrong; /* reason */
+};
+
+extern const struct clp_wire_meta clp_wire_metas[CLP_WIRE_METAS];
+
+#endif

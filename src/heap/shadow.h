@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* A map from the addresses of blocks to what is known of them, for one look-up in every free of a
+ * program: like a page table, it is walked and not searched.
+ *
+ *   47          36 35          24 23          12 11         4 3  0
+ *   [ root entry ] [ node entry ] [ node entry ] [   slot   ] [ 0 ]
+ *          |              |              |            |
+ *        node ---------> node ---------> node ------> leaf     4096 entries; 256 slots
+ *
+ * A slot stands for 16 bytes, for no two blocks begin closer together. Blocks that lie side by side
+ * have their slots side by side, and one that takes its place has its slot: so a slot is in the
+ * cache when its block is. A leaf is there while it has a used slot. It takes 4096 bytes for 4096
+ * bytes of addresses, so the map is about as large as the memory in which followed blocks begin.
+ *
+ * An entry of the last level is the address of its leaf, which leaves the low 12 bits free: the
+ * number of slots in use. What is in no leaf is 0.
+ *
+ * One change at a time. A look-up may go on meanwhile; it is right for a block that nobody adds or
+ * removes during it. Leaves that became empty are used again and never unmapped, as are nodes. */
+#ifndef CLP_SHADOW_H
+#define CLP_SHADOW_H
+
+#include "os/pages.h"
+
+#define CLP_SHADOW_FANOUT 4096
+#define CLP_SHADOW_SLOTS 256
+#define CLP_SHADOW_GRANULE 16
+
+/* What it says is the table of live blocks' (heap.h). */
+struct clp_shadow_slot {
+    uint64_t owned; /* 0: not in use */
+    uint32_t execution : 31, stretched : 1;
+    uint32_t born;
+};
+
+struct clp_shadow_leaf {
+    struct clp_shadow_slot slots[CLP_SHADOW_SLOTS];
+};
+
+struct clp_shadow_node {
+    uintptr_t entries[CLP_SHADOW_FANOUT]; /* 0: none */
+};
+
+struct clp_shadow {
+    struct clp_pages *pages; /* borrowed */
+    struct clp_shadow_node *root;
+    struct clp_shadow_chunk *chunks;
+    char *free_bytes; /* of the newest chunk */
+    size_t free_count;
+    struct clp_shadow_leaf *free_leaves;
+};
+
+/* CLP_NO_MEMORY: there is none to begin with. */
+clp_status clp_shadow_init(struct clp_shadow *shadow, struct clp_pages *pages);
+
+/* Nothing is in it any more; its memory stays. */
+void clp_shadow_empty(struct clp_shadow *shadow);
+
+/* Its memory goes back. */
+void clp_shadow_clear(struct clp_shadow *shadow);
+
+/* Makes what is missing on the way to the address's slot. False: no memory, or the address is none
+ * of a block. */
+bool clp_shadow_make(struct clp_shadow *shadow, uint64_t address);
+
+/* The leaf of this entry became empty. */
+void clp_shadow_recycle(struct clp_shadow *shadow, uintptr_t *entry);
+
+/* Every slot in use. */
+void clp_shadow_walk(const struct clp_shadow *shadow,
+                     void (*act)(void *data, const struct clp_shadow_slot *slot), void *data);
+
+/* ---- the way to a slot ---- */
+
+static inline bool clp_shadow_may_hold(uint64_t address)
+{
+    return address >> 48 == 0 && address % CLP_SHADOW_GRANULE == 0;
+}
+
+static inline struct clp_shadow_node *clp_shadow_next(const struct clp_shadow_node *node,
+                                                      uint64_t address, int shift)
+{
+    const uintptr_t *entry = &node->entries[address >> shift & (CLP_SHADOW_FANOUT - 1)];
+
+    return (struct clp_shadow_node *)__atomic_load_n(entry, __ATOMIC_ACQUIRE);
+}
+
+/* The entry of the address's leaf; NULL where there is no node for it. */
+static inline uintptr_t *clp_shadow_entry(const struct clp_shadow *shadow, uint64_t address)
+{
+    struct clp_shadow_node *node = clp_shadow_next(shadow->root, address, 36);
+
+    if (CLP_LIKELY(node != NULL))
+        node = clp_shadow_next(node, address, 24);
+    return CLP_LIKELY(node != NULL) ? &node->entries[address >> 12 & (CLP_SHADOW_FANOUT - 1)]
+                                    : NULL;
+}
+
+static inline struct clp_shadow_slot *clp_shadow_slot_in(uintptr_t entry, uint64_t address)
+{
+    struct clp_shadow_leaf *leaf =
+        (struct clp_shadow_leaf *)(entry & ~(uintptr_t)(CLP_SHADOW_FANOUT - 1));
+
+    return &leaf->slots[address / CLP_SHADOW_GRANULE % CLP_SHADOW_SLOTS];
+}
+
+/* Is the address's slot in use, be it by another address? For any address, in fewer instructions than
+ * clp_shadow_find. */
+static inline bool clp_shadow_may_have(const struct clp_shadow *shadow, const void *block)
+{
+    const uintptr_t *at = clp_shadow_entry(shadow, (uintptr_t)block);
+    uintptr_t entry = at != NULL ? __atomic_load_n(at, __ATOMIC_ACQUIRE) : 0;
+
+    return CLP_UNLIKELY(entry != 0) &&
+           __atomic_load_n(&clp_shadow_slot_in(entry, (uintptr_t)block)->owned,
+                           __ATOMIC_RELAXED) != 0;
+}
+
+/* The address's slot if it is in use, or NULL. */
+static inline struct clp_shadow_slot *clp_shadow_find(const struct clp_shadow *shadow,
+                                                      const void *block)
+{
+    uint64_t address = (uintptr_t)block;
+
+    if (CLP_UNLIKELY(!clp_shadow_may_hold(address)))
+        return NULL;
+    uintptr_t *at = clp_shadow_entry(shadow, address);
+    uintptr_t entry = at != NULL ? __atomic_load_n(at, __ATOMIC_ACQUIRE) : 0;
+    if (entry == 0)
+        return NULL;
+    struct clp_shadow_slot *slot = clp_shadow_slot_in(entry, address);
+    return __atomic_load_n(&slot->owned, __ATOMIC_RELAXED) != 0 ? slot : NULL;
+}
+
+/* The address's slot, to be filled or, where it is in use, changed; NULL as clp_shadow_make. Its value
+ * must be other than 0 before the next call. */
+static inline struct clp_shadow_slot *clp_shadow_add(struct clp_shadow *shadow, const void *block)
+{
+    uint64_t address = (uintptr_t)block;
+    uintptr_t *entry = clp_shadow_entry(shadow, address);
+
+    if (CLP_UNLIKELY(entry == NULL || *entry == 0 || !clp_shadow_may_hold(address))) {
+        if (!clp_shadow_make(shadow, address))
+            return NULL;
+        entry = clp_shadow_entry(shadow, address);
+    }
+    struct clp_shadow_slot *slot = clp_shadow_slot_in(*entry, address);
+    if (CLP_LIKELY(slot->owned == 0))
+        __atomic_store_n(entry, *entry + 1, __ATOMIC_RELAXED);
+    return slot;
+}
+
+/* The address's slot, which is in use, is so no more. */
+static inline void clp_shadow_remove(struct clp_shadow *shadow, const void *block)
+{
+    uint64_t address = (uintptr_t)block;
+    uintptr_t *entry = clp_shadow_entry(shadow, address);
+
+    __atomic_store_n(&clp_shadow_slot_in(*entry, address)->owned, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(entry, *entry - 1, __ATOMIC_RELAXED);
+    if (CLP_UNLIKELY(*entry % CLP_SHADOW_FANOUT == 0))
+        clp_shadow_recycle(shadow, entry);
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* The clock of every event: the processor's own counter where the kernel itself keeps time by it
+ * (x86-64 TSC, aarch64 CNTVCT), CLOCK_MONOTONIC otherwise. A read is one instruction or one call.
+ *
+ * Ticks become nanoseconds at the end, by the ratio of both clocks over the whole run: the longer
+ * the run, the more exact, and nothing waits at the start. */
+#ifndef CLP_CLOCK_H
+#define CLP_CLOCK_H
+
+#include "base/status.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clp_clock {
+    bool counter;         /* the processor's counter, not the system call */
+    double rough_nanos;   /* nanoseconds per tick, good to about 1 in 1,000, known at once */
+    uint64_t start_ticks; /* both clocks, read together by clp_clock_start */
+    uint64_t start_nanos;
+};
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t clp_clock_monotonic(void);
+
+/* Seconds since 1970. */
+double clp_clock_wall(void);
+
+/* Chooses the clock and takes its first reading. Takes about 0.2 ms where it must measure the
+ * counter's rate. Cannot fail. */
+struct clp_clock clp_clock_start(void);
+
+/* Takes the first reading of CLOCK_MONOTONIC, whatever the kernel trusts. Cannot fail. */
+struct clp_clock clp_clock_start_monotonic(void);
+
+/* Nanoseconds per tick as measured from the start until now. */
+double clp_clock_nanos_per_tick(const struct clp_clock *clock);
+
+static inline uint64_t clp_clock_counter(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return 0;
+#endif
+}
+
+static inline uint64_t clp_clock_read(const struct clp_clock *clock)
+{
+    if (CLP_LIKELY(clock->counter))
+        return clp_clock_counter();
+    return clp_clock_monotonic();
+}
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure.h"
+#include "base/number.h"
+#include <math.h>
+#include <string.h>
+
+#define LARGEST_NUMBER 1e18
+
+static const struct row {
+    const char *name, *title;
+    enum clp_measure_kind kind;
+    enum clp_measures_field field;
+} rows[] = {
+#define MEASURE_ROW(constant, name, kind, title, field) \
+    {name, title, CLP_MEASURE_##kind, CLP_MEASURES_##field},
+    CLP_MEASURE_NAME_TABLE(MEASURE_ROW)
+#undef MEASURE_ROW
+};
+
+static const struct unit {
+    enum clp_measure_kind kind;
+    const char *name;
+    double size;
+} units[] = {
+    {CLP_MEASURE_NANOS, "ns", 1},       {CLP_MEASURE_NANOS, "µs", 1e3},
+    {CLP_MEASURE_NANOS, "us", 1e3},     {CLP_MEASURE_NANOS, "ms", 1e6},
+    {CLP_MEASURE_NANOS, "s", 1e9},      {CLP_MEASURE_BYTES, "B", 1},
+    {CLP_MEASURE_BYTES, "kB", 1e3},     {CLP_MEASURE_BYTES, "MB", 1e6},
+    {CLP_MEASURE_BYTES, "GB", 1e9},     {CLP_MEASURE_BYTES, "KiB", 1 << 10},
+    {CLP_MEASURE_BYTES, "MiB", 1 << 20}, {CLP_MEASURE_BYTES, "GiB", 1 << 30},
+};
+
+static bool is_name(const char *name, const char *text, size_t bytes)
+{
+    return strncmp(name, text, bytes) == 0 && name[bytes] == 0;
+}
+
+enum clp_measure clp_measure_named(const char *name, size_t bytes)
+{
+    unsigned at = 0;
+
+    while (at < CLP_MEASURES && !is_name(rows[at].name, name, bytes))
+        at++;
+    return (enum clp_measure)at;
+}
+
+const char *clp_measure_name(enum clp_measure measure)
+{
+    return rows[measure].name;
+}
+
+const char *clp_measure_title(enum clp_measure measure)
+{
+    return rows[measure].title;
+}
+
+enum clp_measure_kind clp_measure_kind_of(enum clp_measure measure)
+{
+    return rows[measure].kind;
+}
+
+double clp_measure_value(enum clp_measure measure, const struct clp_measures *measures)
+{
+    return clp_measures_value(measures, rows[measure].field);
+}
+
+double clp_measure_unit(enum clp_measure_kind kind, const char *name, size_t bytes)
+{
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (units[i].kind == kind && is_name(units[i].name, name, bytes))
+            return units[i].size;
+    return 0;
+}
+
+const char *clp_measure_units(enum clp_measure_kind kind)
+{
+    switch (kind) {
+    case CLP_MEASURE_NANOS:
+        return "ns, us, ms or s";
+    case CLP_MEASURE_BYTES:
+        return "B, kB, MB, GB, KiB, MiB or GiB";
+    default:
+        return "no unit";
+    }
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool clp_measure_read_number(const char **at, double *number)
+{
+    double scale = 1;
+
+    *number = 0;
+    if (!is_digit(**at))
+        return false;
+    while (is_digit(**at))
+        *number = *number * 10 + (*(*at)++ - '0');
+    if (**at == '.') {
+        ++*at;
+        if (!is_digit(**at))
+            return false;
+        for (; is_digit(**at); scale *= 10)
+            *number = *number * 10 + (*(*at)++ - '0');
+    }
+    *number /= scale;
+    return *number <= LARGEST_NUMBER;
+}
+
+/* Three digits and more behind the point where there are few before it: 1.23 ms, 123.4 ms. */
+static void add_time(struct clp_buf *out, double nanos)
+{
+    double size = fabs(nanos);
+    const char *unit = size < 1e3 ? "ns" : size < 1e6 ? "us" : size < 1e9 ? "ms" : "s";
+    double amount = size < 1e3 ? nanos : size < 1e6 ? nanos / 1e3
+                  : size < 1e9 ? nanos / 1e6 : nanos / 1e9;
+
+    clp_buf_add_format(out, "%.*f %s", fabs(amount) < 10 ? 2 : 1, amount, unit);
+}
+
+void clp_measure_add_amount(struct clp_buf *out, enum clp_measure_kind kind, double amount,
+                            bool with_sign)
+{
+    struct clp_number number;
+
+    if (amount == 0 && kind != CLP_MEASURE_COUNT) {
+        clp_buf_add_text(out, kind == CLP_MEASURE_NANOS ? "0 s" : "0 MiB");
+        return;
+    }
+    if (with_sign && amount >= 0)
+        clp_buf_add_text(out, "+");
+    if (kind == CLP_MEASURE_NANOS) {
+        add_time(out, amount);
+    } else if (kind == CLP_MEASURE_BYTES) {
+        clp_number_set_bytes(&number, amount);
+        clp_buf_add_text(out, number.text);
+    } else {
+        clp_buf_add_format(out, amount == floor(amount) ? "%.0f" : "%.1f", amount);
+    }
+}
+
+void clp_measure_add_round(struct clp_buf *out, enum clp_measure_kind kind, double amount)
+{
+    const struct unit *best = NULL;
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        bool usual = kind == CLP_MEASURE_NANOS || fmod(units[i].size, 1024) == 0;
+        if (units[i].kind == kind && usual && (best == NULL || units[i].size <= amount))
+            best = &units[i];
+    }
+    clp_buf_add_format(out, "%g%s%s", best != NULL ? amount / best->size : amount,
+                       best != NULL ? " " : "", best != NULL ? best->name : "");
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot.h"
+#include "base/buf.h"
+#include "engine/charges.h"
+
+/* A damaged live file may hold more than there is room for. */
+static uint64_t nanos(double ticks, double nanos_per_tick)
+{
+    double rounded = ticks * nanos_per_tick + 0.5;
+
+    if (!(ticks > 0))
+        return 0;
+    return rounded < 0x1p64 ? (uint64_t)rounded : UINT64_MAX;
+}
+
+/* Some time remains where there is any, however short. */
+static uint64_t some_nanos(double ticks, double nanos_per_tick)
+{
+    uint64_t rounded = nanos(ticks, nanos_per_tick);
+
+    return rounded == 0 && ticks > 0 ? 1 : rounded;
+}
+
+/* The longest execution lasted as long as the average one at least. It was charged an average, too, and
+ * not what the line was in the end. */
+static uint64_t within_time(uint64_t max, uint64_t time, uint64_t hits)
+{
+    uint64_t least = hits != 0 && time != 0 ? (time - 1) / hits + 1 : 0;
+
+    if (max > time)
+        return time;
+    return max < least ? least : max;
+}
+
+static struct clp_measures measures_of(const struct clp_charges *charges,
+                                       const struct clp_block *block, uint32_t line,
+                                       double nanos_per_tick)
+{
+    const struct clp_cell *cell = &block->cells[line];
+    double self = clp_charges_self(charges, block, line);
+    struct clp_measures measures = {
+        .hits = cell->hits,
+        .time = some_nanos(self + clp_charges_nested(cell), nanos_per_tick),
+        .raw_time = nanos((double)clp_cell_time(cell), nanos_per_tick),
+        .self = some_nanos(self, nanos_per_tick),
+        .raw_self = nanos((double)cell->self, nanos_per_tick),
+        .await = nanos((double)cell->await, nanos_per_tick),
+        .max = nanos((double)cell->max, nanos_per_tick),
+        .rss = (uint64_t)cell->usage * CLP_USAGE_UNIT,
+    };
+
+    measures.max = within_time(measures.max, measures.time, measures.hits);
+    if (block->rss != NULL) {
+        const struct clp_rss_cell *rss = &block->rss[line];
+        measures.grown = (uint64_t)rss->grown;
+        measures.released = (uint64_t)rss->released;
+        measures.self_increment = rss->self_increment;
+        measures.largest = rss->largest;
+    }
+    if (block->heap != NULL) {
+        measures.allocated = block->heap[line].allocated;
+        measures.blocks = block->heap[line].blocks;
+    }
+    return measures;
+}
+
+static bool has_run(const struct clp_cell *cell)
+{
+    return cell->hits != 0 || cell->self != 0 || cell->await != 0 || cell->nested != 0;
+}
+
+/* Of a function's lines. */
+struct times {
+    uint64_t time, self; /* sums */
+    uint64_t longest;    /* time of a line */
+};
+
+/* The function's time is that of its lines, each moment counted once. */
+static uint64_t total_of(const struct clp_charges *charges, const struct clp_block *sum,
+                         const struct times *lines, double nanos_per_tick)
+{
+    double overlap = clp_charges_overlap(charges, sum);
+    uint64_t more = nanos(-overlap, nanos_per_tick), less = nanos(overlap, nanos_per_tick);
+    uint64_t least = lines->self > lines->longest ? lines->self : lines->longest;
+
+    return lines->time + more > least + less ? lines->time + more - less : least;
+}
+
+static clp_status add_lines(const struct clp_engine *engine, const struct clp_block *sum,
+                            double nanos_per_tick, struct clp_profile *profile,
+                            struct clp_profile_function *into)
+{
+    const struct clp_charges charges =
+        clp_charges_of(sum, &engine->costs, &engine->functions.items[sum->function]);
+    struct times lines = {0};
+
+    for (uint32_t i = 0; i < sum->line_count; i++) {
+        const struct clp_cell *cell = &sum->cells[i];
+        if (!has_run(cell))
+            continue;
+        struct clp_measures measures = measures_of(&charges, sum, i, nanos_per_tick);
+        clp_status status = clp_profile_add_line(
+            profile, into, sum->lowest_line + (int32_t)i, &measures);
+        if (status != CLP_OK)
+            return status;
+        profile->meta.events += cell->hits;
+        lines.time += measures.time;
+        lines.self += measures.self;
+        if (measures.time > lines.longest)
+            lines.longest = measures.time;
+    }
+    into->total += total_of(&charges, sum, &lines, nanos_per_tick);
+    into->raw_total += nanos((double)sum->total, nanos_per_tick);
+    return CLP_OK;
+}
+
+clp_status clp_snapshot_function(const struct clp_function *function, const char *group,
+                                 struct clp_profile *profile, struct clp_profile_function **into)
+{
+    struct clp_buf name;
+    clp_status status = CLP_NO_MEMORY;
+
+    clp_buf_init(&name, profile->mem);
+    clp_buf_add_text(&name, function->name);
+    if (group != NULL)
+        clp_buf_add_format(&name, " [%s]", group);
+    if (!name.failed)
+        status = clp_profile_add_version(profile, function->file, clp_buf_text(&name),
+                                         function->first_line, function->text, into);
+    clp_buf_clear(&name);
+    return status;
+}
+
+/* What is asked of a view. */
+struct request {
+    const struct clp_view *view;
+    const struct clp_ended *ended;
+    bool with_rss;
+    double nanos_per_tick;
+};
+
+/* Adds the function with these counters, which it gives back; NULL: there was no memory. */
+static clp_status add_function(const struct request *request, const struct clp_ended *ended,
+                               struct clp_block *sum, struct clp_profile *profile)
+{
+    const struct clp_engine *engine = ended->from;
+    struct clp_profile_function *into;
+
+    if (sum == NULL)
+        return CLP_NO_MEMORY;
+    clp_status status =
+        clp_snapshot_function(&engine->functions.items[sum->function],
+                              ended->group != NULL
+                                  ? clp_groups_name(&engine->groups, *ended->group)
+                                  : NULL,
+                              profile, &into);
+    if (status == CLP_OK)
+        status = clp_profile_set_text(profile, &into->compiler,
+                                      engine->functions.items[sum->function].compiler);
+    if (status == CLP_OK)
+        status = add_lines(engine, sum, request->nanos_per_tick, profile, into);
+    clp_block_free(&request->view->views->pool, sum);
+    return status;
+}
+
+static uint64_t not_negative(int64_t value)
+{
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static void fill_meta(const struct clp_engine_totals *totals, double nanos_per_tick,
+                      struct clp_profile *profile)
+{
+    profile->meta.overhead = nanos((double)totals->correction / CLP_CORRECTION_ONE +
+                                       (double)totals->stopped, nanos_per_tick);
+    profile->meta.reads = totals->reads;
+    profile->meta.others_grown = not_negative(totals->others_grown);
+    profile->meta.others_released = not_negative(totals->others_released);
+}
+
+static bool is_empty(const struct clp_block *sum)
+{
+    for (uint32_t i = 0; i < sum->line_count; i++)
+        if (has_run(&sum->cells[i]))
+            return false;
+    return true;
+}
+
+/* *added: a group of threads has run the function, and stands in the profile. */
+static clp_status add_groups(const struct request *request, const struct clp_view_item *item,
+                             struct clp_profile *profile, bool *added)
+{
+    struct clp_ended ended = *request->ended;
+    clp_status status = CLP_OK;
+    uint32_t group;
+
+    ended.group = &group;
+    for (size_t i = 0; i <= ended.from->groups.count && status == CLP_OK; i++) {
+        group = i < ended.from->groups.count ? (uint32_t)i + 1 : 0; /* without a name: the last */
+        struct clp_block *sum = clp_view_sum(request->view, item, &ended, request->with_rss);
+        if (sum != NULL && is_empty(sum)) {
+            clp_block_free(&request->view->views->pool, sum);
+            continue;
+        }
+        status = add_function(request, &ended, sum, profile);
+        *added = true;
+    }
+    return status;
+}
+
+static clp_status add_item(const struct request *request, const struct clp_view_item *item,
+                           struct clp_profile *profile)
+{
+    clp_status status = CLP_OK;
+    bool added = false;
+
+    if (clp_view_has_groups(request->view, item))
+        status = add_groups(request, item, profile, &added);
+    if (added || status != CLP_OK)
+        return status;
+    return add_function(request, request->ended,
+                        clp_view_sum(request->view, item, request->ended, request->with_rss),
+                        profile);
+}
+
+clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_ended *ended,
+                                  bool with_rss, double nanos_per_tick,
+                                  struct clp_profile *profile)
+{
+    const struct request request = {view, ended, with_rss, nanos_per_tick};
+    struct clp_engine_totals totals;
+    clp_status status = CLP_OK;
+
+    for (size_t i = 0; i < view->count && status == CLP_OK; i++)
+        status = add_item(&request, &view->items[i], profile);
+    clp_view_totals(view, &totals);
+    fill_meta(&totals, nanos_per_tick, profile);
+    profile->meta.has_memory = with_rss;
+    return status;
+}

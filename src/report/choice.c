@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+#include "choice.h"
+#include "formats/lprof/wire_rows.h"
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum clp_choice_order clp_choice_order_named(const char *name)
+{
+#define CLP_CHOICE_ORDER_TEXT(order, text) text,
+    static const char *const texts[] = {CLP_CHOICE_ORDER_TABLE(CLP_CHOICE_ORDER_TEXT)};
+#undef CLP_CHOICE_ORDER_TEXT
+    unsigned at = 0;
+
+    while (at < CLP_CHOICE_ORDERS && strcmp(texts[at], name) != 0)
+        at++;
+    return (enum clp_choice_order)at;
+}
+
+/* ---- which ---- */
+
+bool clp_choice_was_hit(const struct clp_profile *profile,
+                        const struct clp_profile_function *function)
+{
+    struct clp_wire_rows rows;
+
+    clp_wire_rows_start(&rows, profile, function);
+    while (rows.at != NULL && rows.at->measures.hits == 0)
+        clp_wire_rows_next(&rows);
+    return rows.at != NULL;
+}
+
+bool clp_choice_is_idle(const struct clp_profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++)
+        if (clp_choice_was_hit(profile, &profile->functions[i]))
+            return false;
+    return profile->series_count == 0;
+}
+
+static bool matches_name(char *const *patterns, const char *name)
+{
+    for (; *patterns != NULL; patterns++)
+        if (fnmatch(*patterns, name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* The path, and what is left of it behind each slash. */
+static bool matches_path(char *const *patterns, const char *path)
+{
+    while (path != NULL) {
+        if (matches_name(patterns, path))
+            return true;
+        path = strchr(path, '/');
+        path = path != NULL ? path + 1 : NULL;
+    }
+    return false;
+}
+
+static bool is_wanted(const struct clp_profile *profile, const struct clp_choice_options *options,
+                      const struct clp_profile_function *function)
+{
+    return (!options->skip_zero || clp_choice_was_hit(profile, function)) &&
+           (options->functions == NULL || matches_name(options->functions, function->name)) &&
+           (options->files == NULL || matches_path(options->files, function->file));
+}
+
+/* ---- keys ---- */
+
+uint64_t clp_choice_total(const struct clp_profile *profile,
+                          const struct clp_profile_function *function, bool raw_times)
+{
+    uint64_t total = raw_times ? function->raw_total : function->total;
+    struct clp_wire_rows rows;
+
+    if (total != 0)
+        return total;
+    clp_wire_rows_start(&rows, profile, function);
+    for (; rows.at != NULL; clp_wire_rows_next(&rows))
+        total += raw_times ? rows.at->measures.raw_time : rows.at->measures.time;
+    return total;
+}
+
+static double key_of_line(const struct clp_measures *measures, enum clp_choice_order order, bool raw)
+{
+    switch (order) {
+    case CLP_CHOICE_BY_TIME:
+        return (double)(raw ? measures->raw_time : measures->time);
+    case CLP_CHOICE_BY_SELF:
+        return (double)(raw ? measures->raw_self : measures->self);
+    case CLP_CHOICE_BY_MEM:
+        return (double)measures->rss;
+    case CLP_CHOICE_BY_INCREMENT:
+        return (double)clp_measures_increment(measures);
+    case CLP_CHOICE_BY_HITS:
+        return (double)measures->hits;
+    default:
+        return 0;
+    }
+}
+
+static bool has_measure(enum clp_choice_order order)
+{
+    return order != CLP_CHOICE_BY_ORDER && order != CLP_CHOICE_BY_NAME;
+}
+
+/* Of all lines the sum, of resident sizes the largest. */
+static double key_of(const struct clp_profile *profile, const struct clp_profile_function *function,
+                     enum clp_choice_order order, bool raw)
+{
+    struct clp_wire_rows rows;
+    double key = 0;
+
+    if (!has_measure(order))
+        return 0;
+    if (order == CLP_CHOICE_BY_TIME)
+        return (double)clp_choice_total(profile, function, raw);
+    clp_wire_rows_start(&rows, profile, function);
+    for (; rows.at != NULL; clp_wire_rows_next(&rows)) {
+        double at_line = key_of_line(&rows.at->measures, order, raw);
+        if (order != CLP_CHOICE_BY_MEM)
+            key += at_line;
+        else if (at_line > key)
+            key = at_line;
+    }
+    return key;
+}
+
+/* ---- functions ---- */
+
+struct place {
+    double key;
+    const char *name; /* as a key; or NULL */
+    size_t index;
+};
+
+/* Ascending; equal ones stay in selection order. */
+static int compare_places(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    int names = a->name != NULL ? strcmp(a->name, b->name) : 0;
+
+    if (names != 0)
+        return names;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
+}
+
+static void sort(const struct clp_profile *profile, enum clp_choice_order order, bool raw,
+                 struct place *places, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct clp_profile_function *function = &profile->functions[places[i].index];
+        places[i].key = key_of(profile, function, order, raw);
+        places[i].name = order == CLP_CHOICE_BY_NAME ? function->name : NULL;
+    }
+    if (count > 1)
+        qsort(places, count, sizeof *places, compare_places);
+}
+
+/* Puts what is chosen at the front of places; how many that are. */
+static size_t choose(const struct clp_profile *profile, const struct clp_choice_options *options,
+                     struct place *places)
+{
+    enum clp_choice_order first =
+        has_measure(options->order) ? options->order : CLP_CHOICE_BY_TIME;
+    size_t count = 0;
+
+    for (size_t i = 0; i < profile->function_count; i++)
+        if (is_wanted(profile, options, &profile->functions[i]))
+            places[count++].index = i;
+    if (options->top != 0 && options->top < count) {
+        sort(profile, first, options->raw_times, places, count);
+        memmove(places, places + count - options->top, options->top * sizeof *places);
+        count = options->top;
+    }
+    sort(profile, options->order, options->raw_times, places, count);
+    return count;
+}
+
+clp_status clp_choice_make(struct clp_choice *choice, const struct clp_profile *profile,
+                           const struct clp_choice_options *options, struct clp_mem *mem)
+{
+    size_t room = profile->function_count;
+    struct place *places = clp_mem_alloc(mem, room, sizeof *places);
+
+    *choice = (struct clp_choice){.mem = mem, .room = room};
+    choice->places = clp_mem_alloc(mem, room, sizeof *choice->places);
+    if (room != 0 && (places == NULL || choice->places == NULL)) {
+        clp_mem_free(mem, places, places != NULL ? room : 0, sizeof *places);
+        clp_choice_clear(choice);
+        return CLP_NO_MEMORY;
+    }
+    choice->count = choose(profile, options, places);
+    for (size_t i = 0; i < choice->count; i++)
+        choice->places[i] = places[i].index;
+    clp_mem_free(mem, places, room, sizeof *places);
+    return CLP_OK;
+}
+
+void clp_choice_clear(struct clp_choice *choice)
+{
+    clp_mem_free(choice->mem, choice->places, choice->places != NULL ? choice->room : 0,
+                 sizeof *choice->places);
+    *choice = (struct clp_choice){.mem = choice->mem};
+}
+
+/* Moves what is chosen from `all` into the profile, which has none. */
+static clp_status take_back(struct clp_profile *profile, struct clp_profile *all,
+                            const struct clp_choice *choice)
+{
+    for (size_t i = 0; i < choice->count; i++) {
+        struct clp_profile_function *from = &all->functions[choice->places[i]], *to, kept;
+        clp_status status = clp_profile_add_function(profile, from->file, from->name,
+                                                     from->first_line, &to);
+        if (status != CLP_OK)
+            return status;
+        kept = *to; /* an exchange of all but the key's texts, so that each side clears its own */
+        *to = *from;
+        to->file = kept.file;
+        to->name = kept.name;
+        kept.file = from->file;
+        kept.name = from->name;
+        *from = kept;
+    }
+    return CLP_OK;
+}
+
+clp_status clp_choice_reduce(struct clp_profile *profile, const struct clp_choice_options *options)
+{
+    struct clp_profile all;
+    struct clp_choice choice;
+
+    clp_status status = clp_choice_make(&choice, profile, options, profile->mem);
+    if (status != CLP_OK)
+        return status;
+    clp_profile_init(&all, profile->mem);
+    all.functions = profile->functions;
+    all.function_count = profile->function_count;
+    all.function_room = profile->function_room;
+    all.index = profile->index;
+    profile->functions = NULL;
+    profile->function_count = profile->function_room = 0;
+    clp_hashmap_init(&profile->index, profile->mem);
+    clp_hashmap_clear(&profile->variants); /* holds places, of use to merges only */
+    status = take_back(profile, &all, &choice);
+    clp_profile_clear(&all);
+    clp_choice_clear(&choice);
+    return status;
+}
+
+/* ---- lines ---- */
+
+/* Descending; equal ones stay in the order they were found in. */
+static int compare_lines(const void *left, const void *right)
+{
+    const struct clp_choice_line *a = left, *b = right;
+
+    if (a->key != b->key)
+        return a->key > b->key ? -1 : 1;
+    if (a->function != b->function)
+        return a->function < b->function ? -1 : 1;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static bool has_data(const struct clp_measures *measures)
+{
+    return measures->hits != 0 || measures->time != 0 || measures->raw_time != 0;
+}
+
+static size_t find_lines(const struct clp_choice *choice, const struct clp_profile *profile,
+                         const struct clp_choice_options *options, struct clp_choice_line *lines)
+{
+    enum clp_choice_order order =
+        has_measure(options->order) ? options->order : CLP_CHOICE_BY_TIME;
+    struct clp_wire_rows rows;
+    size_t count = 0;
+
+    for (size_t i = 0; i < choice->count; i++) {
+        clp_wire_rows_start(&rows, profile, &profile->functions[choice->places[i]]);
+        for (; rows.at != NULL; clp_wire_rows_next(&rows)) {
+            const struct clp_measures *measures = &rows.at->measures;
+            if (!has_data(measures))
+                continue;
+            /* `function` is where it stands among the chosen ones for as long as they are sorted */
+            lines[count++] = (struct clp_choice_line){
+                i, rows.next - 1, key_of_line(measures, order, options->raw_times)};
+        }
+    }
+    return count;
+}
+
+clp_status clp_choice_lines(const struct clp_choice *choice, const struct clp_profile *profile,
+                            const struct clp_choice_options *options, size_t most,
+                            struct clp_choice_line **lines, size_t *count, size_t *all)
+{
+    size_t room = 0;
+
+    for (size_t i = 0; i < choice->count; i++)
+        room += profile->functions[choice->places[i]].line_count;
+    struct clp_choice_line *found = clp_mem_alloc(choice->mem, room, sizeof *found);
+    if (found == NULL && room != 0)
+        return CLP_NO_MEMORY;
+    *all = find_lines(choice, profile, options, found);
+    *count = *all < most ? *all : most;
+    if (*all > 1)
+        qsort(found, *all, sizeof *found, compare_lines);
+    for (size_t i = 0; !has_measure(options->order) && i < *count; i++)
+        found[i].key = 0;
+    if (!has_measure(options->order) && *count > 1)
+        qsort(found, *count, sizeof *found, compare_lines);
+    for (size_t i = 0; i < *count; i++)
+        found[i].function = choice->places[found[i].function];
+    void *block = found;
+    clp_status status = clp_mem_grow(choice->mem, &block, &room, *count, sizeof *found);
+    if (status != CLP_OK)
+        clp_mem_free(choice->mem, found, room, sizeof *found);
+    else
+        *lines = block;
+    return status;
+}
+
+/* ---- statements ---- */
+
+/* A line outside the source is a statement of its own. */
+static int32_t start_of(const struct clp_profile_function *function, const int32_t *starts,
+                        size_t count, int32_t line)
+{
+    int64_t base = function->first_line > 0 ? function->first_line - 1 : 0, at = line - base;
+
+    if (at < 1 || (uint64_t)at >= count || starts[at] < 1 || starts[at] > at)
+        return line;
+    return (int32_t)(base + starts[at]);
+}
+
+static void merge_line(struct clp_profile_line *into, const struct clp_profile_line *from)
+{
+    uint64_t hits = into->measures.hits != 0 ? into->measures.hits : from->measures.hits;
+
+    clp_measures_merge(&into->measures, &from->measures);
+    into->measures.hits = hits;
+    into->running |= from->running;
+}
+
+/* The place among the first `count` lines of the one with this number, or where it belongs. */
+static size_t place_of(const struct clp_profile_line *lines, size_t count, int32_t line)
+{
+    while (count > 0 && lines[count - 1].line >= line)
+        count--;
+    return count;
+}
+
+void clp_choice_fold(struct clp_profile_function *function, const int32_t *starts, size_t count)
+{
+    struct clp_profile_line *lines = function->lines;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < function->line_count; i++) {
+        struct clp_profile_line line = lines[i];
+        line.line = start_of(function, starts, count, line.line);
+        size_t place = place_of(lines, kept, line.line);
+        if (place < kept && lines[place].line == line.line) {
+            merge_line(&lines[place], &line);
+            continue;
+        }
+        memmove(&lines[place + 1], &lines[place], (kept - place) * sizeof *lines);
+        lines[place] = line;
+        kept++;
+    }
+    function->line_count = kept;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "footer.h"
+#include "base/number.h"
+#include "base/shown.h"
+#include <string.h>
+
+struct footer {
+    const struct clp_profile_meta *meta;
+    const struct clp_footer_options *options;
+    struct clp_buf *out;
+    bool parts; /* has something been said behind who it was? */
+};
+
+static struct clp_buf *next_part(struct footer *footer)
+{
+    clp_buf_add_text(footer->out, footer->parts ? "; " : ": ");
+    footer->parts = true;
+    return footer->out;
+}
+
+static void add_cost(struct footer *footer)
+{
+    const struct clp_profile_meta *meta = footer->meta;
+
+    if (meta->events == 0)
+        return;
+    struct clp_buf *out = next_part(footer);
+    clp_buf_add_format(out, "%llu event%s", (unsigned long long)meta->events, clp_buf_plural(meta->events));
+    if (meta->overhead == 0)
+        return;
+    clp_buf_add_format(out, " cost%s about %.2g s, ", meta->events == 1 ? "s" : "", (double)meta->overhead * 1e-9);
+    if (meta->overhead_error != 0)
+        clp_buf_add_format(out, "give or take %.1g s, ", (double)meta->overhead_error * 1e-9);
+    clp_buf_add_format(out, "%s the lines", footer->options->raw_times ? "left in" : "taken off");
+}
+
+/* "resident memory" and the like, by the name of --memory. */
+static void add_memory_kind(struct clp_buf *out, const char *name)
+{
+    static const char *const kinds[][2] = {
+        {"rss", "resident memory"},
+        {"anon", "anonymous memory"},
+        {"uss", "memory of its own (uss, slow)"},
+        {"pss", "proportional memory (pss, slow)"},
+        {"tree", "resident memory with that of child processes (slow)"},
+        {"mixed", "memory, of different kinds,"},
+    };
+
+    name = name != NULL ? name : "rss";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i][0], name) == 0)
+            name = kinds[i][1];
+    clp_shown_add_text(out, name);
+}
+
+/* Changes that no line of the tables above has. */
+static void add_other_threads(const struct clp_profile_meta *meta, struct clp_buf *out)
+{
+    struct clp_number grown, released;
+
+    if (meta->others_grown == 0 && meta->others_released == 0)
+        return;
+    clp_number_set_bytes(&grown, (double)meta->others_grown);
+    clp_number_set_bytes(&released, (double)meta->others_released);
+    clp_buf_add_format(out, "Other threads, while a line ran: grown %s, released %s (no line's).\n",
+                       grown.text, released.text);
+}
+
+static bool tells_of_memory(const struct footer *footer)
+{
+    return footer->options->memory && footer->meta->has_memory && footer->meta->reads != 0;
+}
+
+static void add_memory(struct footer *footer)
+{
+    const struct clp_profile_meta *meta = footer->meta;
+
+    if (!tells_of_memory(footer))
+        return;
+    struct clp_buf *out = next_part(footer);
+    add_memory_kind(out, meta->memory);
+    clp_buf_add_format(out, " read %llu time%s, ", (unsigned long long)meta->reads,
+                       clp_buf_plural(meta->reads));
+    if (!meta->inexact_memory)
+        clp_buf_add_text(out, "exact to the page");
+    else if (meta->memory_step != 0)
+        clp_buf_add_format(out, "in steps of %llu bytes", (unsigned long long)meta->memory_step);
+    else
+        clp_buf_add_text(out, "not exact to the page");
+    if (meta->own_bytes != 0)
+        clp_buf_add_format(out, ", own %.3f MiB left out",
+                           (double)meta->own_bytes / (1024 * 1024));
+}
+
+/* How the numbers came about: the tracer, its events, the reads of memory. */
+static void add_details(struct footer *footer)
+{
+    const char *tracer = footer->meta->tracer;
+
+    if (tracer != NULL) {
+        clp_buf_add_text(footer->out, ", tracer ");
+        clp_shown_add_text(footer->out, tracer);
+    }
+    add_cost(footer);
+    add_memory(footer);
+    clp_buf_add_text(footer->out, ".");
+}
+
+/* What a reader has to know: that the times are without the profiler's cost, and what is unusual about memory. */
+static void add_sentences(const struct footer *footer)
+{
+    const struct clp_profile_meta *meta = footer->meta;
+    struct clp_buf *out = footer->out;
+
+    clp_buf_add_text(out, ".");
+    if (meta->events != 0 && meta->overhead != 0)
+        clp_buf_add_format(out, " Counting itself took about %.2g s, which the times above %s.",
+                           (double)meta->overhead * 1e-9,
+                           footer->options->raw_times ? "include" : "leave out");
+    if (!tells_of_memory(footer))
+        return;
+    bool usual = meta->memory == NULL || strcmp(meta->memory, "rss") == 0;
+    if (!usual) {
+        clp_buf_add_text(out, " Memory is ");
+        add_memory_kind(out, meta->memory);
+        clp_buf_add_text(out, ".");
+    }
+    if (meta->inexact_memory && meta->memory_step != 0)
+        clp_buf_add_format(out, " Memory is counted in steps of %llu bytes.",
+                           (unsigned long long)meta->memory_step);
+    else if (meta->inexact_memory)
+        clp_buf_add_text(out, " Memory is not exact to the page.");
+}
+
+bool clp_footer_add(const struct clp_profile_meta *meta, const struct clp_footer_options *options,
+                    struct clp_buf *out)
+{
+    struct footer footer = {.meta = meta, .options = options, .out = out};
+
+    if (meta->tracer == NULL && meta->events == 0 && !tells_of_memory(&footer))
+        return false;
+    if (options->memory)
+        add_other_threads(meta, out);
+    clp_buf_add_text(out, "Profiled by clineprof");
+    if (options->details)
+        add_details(&footer);
+    else
+        add_sentences(&footer);
+    clp_buf_add_text(out, "\n");
+    return true;
+}

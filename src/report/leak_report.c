@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "leak_report.h"
+#include "base/shown.h"
+#include "profile/source.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_NAMED 10
+
+struct found {
+    const struct clp_profile_function *function;
+    const struct clp_profile_leak *leak;
+};
+
+size_t clp_leak_report_count(const struct clp_profile *profile)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < profile->function_count; i++)
+        count += profile->functions[i].leak_count;
+    return count;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct found *left = a, *right = b;
+
+    if (left->leak->bytes != right->leak->bytes)
+        return left->leak->bytes < right->leak->bytes ? 1 : -1;
+    return (left->leak->line > right->leak->line) - (left->leak->line < right->leak->line);
+}
+
+/* All of them, the largest first; NULL: none, or no memory. */
+static struct found *collect(const struct clp_profile *profile, size_t count, struct clp_mem *mem)
+{
+    struct found *all = clp_mem_alloc(mem, count, sizeof *all);
+    size_t at = 0;
+
+    for (size_t i = 0; all != NULL && i < profile->function_count; i++)
+        for (size_t j = 0; j < profile->functions[i].leak_count; j++)
+            all[at++] = (struct found){&profile->functions[i], &profile->functions[i].leaks[j]};
+    if (all != NULL)
+        qsort(all, count, sizeof *all, compare);
+    return all;
+}
+
+static void add_bytes(struct clp_buf *out, double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+
+    while (bytes >= 1023.95 && unit + 1 < sizeof units / sizeof *units) {
+        bytes /= 1024;
+        unit++;
+    }
+    clp_buf_add_format(out, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+}
+
+static void add_place(struct clp_buf *out, const struct found *found, const char *folder)
+{
+    clp_shown_add_file(out, found->function->file, folder);
+    clp_buf_add_format(out, ":%d", (int)found->leak->line);
+}
+
+static struct clp_span text_of(const struct found *found)
+{
+    struct clp_span rest = {found->function->source, found->function->source_bytes};
+    struct clp_span line = {"", 0};
+    int32_t at = found->function->first_line;
+
+    while (rest.text != NULL && at <= found->leak->line && clp_source_next_line(&rest, &line))
+        at++;
+    if (at <= found->leak->line)
+        return (struct clp_span){"", 0};
+    while (line.bytes != 0 && (*line.text == ' ' || *line.text == '\t')) {
+        line.text++;
+        line.bytes--;
+    }
+    return line;
+}
+
+static void add_leak(struct clp_buf *out, const struct found *found, const char *folder)
+{
+    const struct clp_profile_leak *leak = found->leak;
+    struct clp_span text = text_of(found);
+
+    add_place(out, found, folder);
+    clp_buf_add_text(out, "  ");
+    add_bytes(out, (double)leak->bytes);
+    clp_buf_add_text(out, ", ");
+    add_bytes(out, leak->bytes_per_call);
+    clp_buf_add_text(out, " per call, ");
+    add_bytes(out, leak->bytes_per_second);
+    clp_buf_add_format(out, "/s, confidence %.0f %%  ", leak->confidence * 100);
+    clp_shown_add(out, text.text, text.bytes);
+    clp_buf_add_text(out, "\n");
+}
+
+void clp_leak_report_text(const struct clp_profile *profile, const char *folder,
+                          struct clp_buf *out)
+{
+    size_t count = clp_leak_report_count(profile);
+    struct found *all = count != 0 ? collect(profile, count, out->mem) : NULL;
+
+    if (count != 0)
+        clp_buf_add_format(out, "\nLeaks: %zu line%s\n", count, clp_buf_plural(count));
+    for (size_t i = 0; all != NULL && i < count; i++)
+        add_leak(out, &all[i], folder);
+    clp_mem_free(out->mem, all, count, sizeof *all);
+}
+
+void clp_leak_report_names(const struct clp_profile *profile, const char *folder,
+                           struct clp_buf *out)
+{
+    size_t count = clp_leak_report_count(profile);
+    struct found *all = count != 0 ? collect(profile, count, out->mem) : NULL;
+
+    if (count == 0)
+        return;
+    if (count == 1)
+        clp_buf_add_text(out, "a line leaks: ");
+    else
+        clp_buf_add_format(out, "%zu lines leak: ", count);
+    for (size_t i = 0; all != NULL && i < count && i < MOST_NAMED; i++) {
+        clp_buf_add_text(out, i == 0 ? "" : ", ");
+        add_place(out, &all[i], folder);
+        clp_buf_add_text(out, " (");
+        add_bytes(out, (double)all[i].leak->bytes);
+        clp_buf_add_text(out, ")");
+    }
+    if (count > MOST_NAMED)
+        clp_buf_add_text(out, ", ..");
+    clp_mem_free(out->mem, all, count, sizeof *all);
+}

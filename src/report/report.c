@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/* The report: headings, the rows of each function (or one ranking of lines), a summary, a footer. What
+ * is in a row's cells, table.c knows. */
+#include "report.h"
+#include "footer.h"
+#include "leak_report.h"
+#include "ranking.h"
+#include "base/shown.h"
+#include "profile/source.h"
+#include "table.h"
+#include "formats/lprof/wire_rows.h"
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Rows without data and without source in one report. A damaged or hostile profile may claim a line
+ * two thousand million lines further down. */
+#define CLP_REPORT_MAX_BLANKS 1000000
+
+#define MOST_KEPT_ROWS 10000
+
+static const char line_title[] = "Line #";
+
+struct report {
+    const struct clp_profile *profile;
+    const struct clp_report_options *options;
+    struct clp_buf *out;
+    struct clp_choice choice;   /* the functions shown */
+    struct clp_columns columns; /* shown */
+    struct clp_column_scale scale;
+    struct clp_table table;
+    bool memory;   /* is any column of memory? Then the table is not line_profiler's */
+    int64_t blanks_left;
+    struct clp_buf hidden; /* texts of the rows in the stretch at hand that may be folded */
+};
+
+struct clp_report_options clp_report_defaults(void)
+{
+    return (struct clp_report_options){.unit = 1e-6};
+}
+
+/* ---- text of the program ---- */
+
+static void add_file(const struct report *report, const char *file)
+{
+    clp_shown_add_file(report->out, file, report->options->folder);
+}
+
+static void start_heading(const struct report *report, const char *text)
+{
+    if (report->options->marked)
+        clp_buf_add_text(report->out, CLP_MARK_HEADING);
+    clp_buf_add_text(report->out, text);
+}
+
+/* ---- the rows of a function ---- */
+
+struct body {
+    const struct clp_profile_function *function;
+    struct clp_table_total total;
+    size_t line_width;
+    struct clp_wire_rows rows; /* at the first line not yet shown */
+    int64_t line;     /* the next row's line number */
+    int64_t head_end; /* the last row of the function's head, which is not folded */
+    struct {          /* rows since the last that stays */
+        size_t start, count;
+        bool cold; /* has one of them data? */
+    } stretch;
+};
+
+/* Of a long table the rows are not kept. */
+static bool keeps_rows(const struct clp_profile_function *function)
+{
+    return function->line_count <= MOST_KEPT_ROWS;
+}
+
+/* Sets the row of the line at hand. */
+static const struct clp_table_row *set_row(struct report *report, const struct body *body)
+{
+    size_t at = keeps_rows(body->function) ? body->rows.next - 1 : 0;
+
+    clp_table_set_row(&report->table, at, &body->rows.at->measures, &body->total);
+    return &report->table.rows[at];
+}
+
+static void set_total(struct report *report, struct body *body)
+{
+    const struct clp_wire_rows start = body->rows;
+
+    body->total.time =
+        (double)clp_choice_total(report->profile, body->function, report->scale.raw_times);
+    if (!report->options->marked && report->options->min_percent == 0)
+        return; /* nobody asks for shares of memory */
+    for (; body->rows.at != NULL; clp_wire_rows_next(&body->rows))
+        body->total.memory += clp_table_moved(&body->rows.at->measures);
+    body->rows = start;
+}
+
+/* The lines are gone through to know how wide their numbers are, before they are shown. */
+static clp_status set_rows(struct report *report, struct body *body)
+{
+    const struct clp_profile_function *function = body->function;
+
+    if (clp_table_start(&report->table, keeps_rows(function) ? function->line_count : 1) != CLP_OK)
+        return CLP_NO_MEMORY;
+    clp_wire_rows_start(&body->rows, report->profile, function);
+    set_total(report, body);
+    const struct clp_wire_rows start = body->rows;
+    for (; body->rows.at != NULL; clp_wire_rows_next(&body->rows))
+        (void)set_row(report, body);
+    body->rows = start;
+    return CLP_OK;
+}
+
+static void add_number(struct report *report, const struct body *body, const char *number)
+{
+    clp_number_add(report->out, body->line_width, number);
+}
+
+static void add_plain_row(struct report *report, const struct body *body, int64_t line,
+                          const struct clp_table_row *row, const char *lead,
+                          struct clp_span contents)
+{
+    char number[CLP_NUMBER_BYTES];
+
+    snprintf(number, sizeof number, "%lld", (long long)line);
+    clp_table_start_row(&report->table, row);
+    add_number(report, body, number);
+    clp_table_add_cells(&report->table, row);
+    clp_table_add_source(&report->table, lead, contents);
+}
+
+/* ---- folding ---- */
+
+static bool stays(const struct report *report, const struct body *body, int64_t line,
+                  const struct clp_table_row *row, bool running)
+{
+    double least = report->options->min_percent;
+
+    if (running || (line >= body->function->first_line && line <= body->head_end))
+        return true;
+    return row != NULL && row->data &&
+           (row->time >= least || (report->memory && row->memory >= least));
+}
+
+/* One row in the place of the stretch's, where there is something cold among them and more than one. */
+static void end_stretch(struct report *report, struct body *body)
+{
+    bool marked = report->options->marked;
+
+    if (body->stretch.cold && body->stretch.count > 1) {
+        clp_buf_cut(report->out, body->stretch.start);
+        clp_buf_add_text(report->out, marked ? CLP_MARK_FOLDED : "");
+        add_number(report, body, "...");
+        clp_buf_add_text(report->out, "\n");
+        clp_buf_add(report->out, clp_buf_text(&report->hidden), report->hidden.used);
+    }
+    clp_buf_cut(&report->hidden, 0);
+    body->stretch.count = 0;
+    body->stretch.cold = false;
+}
+
+static void note_in_stretch(struct report *report, struct body *body,
+                            const struct clp_table_row *row, struct clp_span contents)
+{
+    if (body->stretch.count++ == 0)
+        body->stretch.start = report->out->used;
+    body->stretch.cold |= row != NULL && row->data;
+    if (!report->options->marked)
+        return;
+    clp_buf_add_text(&report->hidden, CLP_MARK_HIDDEN);
+    clp_shown_add(&report->hidden, contents.text, contents.bytes);
+    clp_buf_add_text(&report->hidden, "\n");
+}
+
+static bool starts_with(struct clp_span text, const char *word)
+{
+    size_t bytes = strlen(word);
+
+    while (text.bytes > 0 && (*text.text == ' ' || *text.text == '\t'))
+        text.text++, text.bytes--;
+    return text.bytes >= bytes && memcmp(text.text, word, bytes) == 0;
+}
+
+static bool is_def(struct clp_span line)
+{
+    return starts_with(line, "def ") || starts_with(line, "async ") || starts_with(line, "class ");
+}
+
+/* The head is the decorators and the def. */
+static int64_t find_head_end(const struct clp_profile_function *function)
+{
+    struct clp_span rest = {function->source, function->source_bytes}, line = {"", 0};
+    int64_t at = function->first_line;
+
+    if (function->source == NULL || !clp_source_next_line(&rest, &line))
+        return 0;
+    bool decorated = starts_with(line, "@");
+    while (decorated && !is_def(line) && clp_source_next_line(&rest, &line))
+        at++;
+    return is_def(line) ? at : 0;
+}
+
+/* ---- the table of a function ---- */
+
+/* From 3.11 on the interpreter runs an empty file on line 0, which no file has: it is shown at line 1. */
+static bool is_of_empty_file(const struct body *body)
+{
+    return body->function->line_count == 1 && body->rows.at != NULL && body->rows.at->line == 0;
+}
+
+static void add_row(struct report *report, struct body *body, struct clp_span contents)
+{
+    const struct clp_table_row *row = NULL;
+    bool running = false;
+    int64_t line = body->line++;
+
+    if (body->rows.at != NULL && (body->rows.at->line == line || is_of_empty_file(body))) {
+        running = body->rows.at->running;
+        row = keeps_rows(body->function) ? &report->table.rows[body->rows.next - 1]
+                                         : set_row(report, body);
+        clp_wire_rows_next(&body->rows);
+    }
+    if (report->options->min_percent != 0) {
+        if (stays(report, body, line, row, running))
+            end_stretch(report, body);
+        else
+            note_in_stretch(report, body, row, contents);
+    }
+    add_plain_row(report, body, line, row, running ? " >" : "  ", contents);
+    if (report->options->min_percent == 0) /* no row is taken back */
+        clp_drain_long(&report->options->drain, report->out);
+}
+
+static const struct clp_span no_contents = {"", 0};
+
+/* Lines with data up to (not including) `end`, and nothing between them. */
+static void add_lone_rows(struct report *report, struct body *body, int64_t end)
+{
+    while (body->rows.at != NULL && body->rows.at->line < end) {
+        body->line = body->rows.at->line;
+        add_row(report, body, no_contents);
+    }
+}
+
+/* Without source: every row from the first line to the last that has data, as line_profiler does,
+ * as long as there are not too many between them. */
+static void add_bare_rows(struct report *report, struct body *body)
+{
+    if (body->rows.at == NULL)
+        add_row(report, body, no_contents);
+    while (body->rows.at != NULL) {
+        int64_t gap = is_of_empty_file(body) ? 0 : body->rows.at->line - body->line;
+        if (gap > report->blanks_left)
+            break;
+        report->blanks_left -= gap;
+        for (; gap >= 0; gap--)
+            add_row(report, body, no_contents);
+    }
+}
+
+static void add_rows(struct report *report, struct body *body)
+{
+    const struct clp_profile_function *function = body->function;
+    struct clp_span rest = {function->source, function->source_bytes}, line;
+
+    if (!is_of_empty_file(body))
+        add_lone_rows(report, body, function->first_line);
+    body->line = function->first_line;
+    if (function->source == NULL)
+        add_bare_rows(report, body);
+    else
+        while (clp_source_next_line(&rest, &line))
+            add_row(report, body, line);
+    add_lone_rows(report, body, INT64_MAX);
+    end_stretch(report, body);
+}
+
+static void add_compiler(struct report *report, const struct clp_profile_function *function)
+{
+    if (function->compiler == NULL)
+        return;
+    start_heading(report, "Compiled by: ");
+    clp_shown_add_text(report->out, function->compiler);
+    clp_buf_add_text(report->out, "; calls of the compiled code are not counted\n");
+}
+
+/* line_profiler names neither file nor function above a table without source, and the plain table
+ * follows it to the character; ours need not. */
+static void add_place(struct report *report, const struct clp_profile_function *function)
+{
+    bool has_source = function->source != NULL;
+
+    if (has_source || report->memory || function->source_changed) {
+        start_heading(report, "File: ");
+        add_file(report, function->file);
+        clp_buf_add_text(report->out, "\n");
+        start_heading(report, "Function: ");
+        clp_shown_add_text(report->out, function->name);
+        clp_buf_add_format(report->out, " at line %d\n", (int)function->first_line);
+    }
+    add_compiler(report, function);
+    if (has_source)
+        return;
+    if (function->source_changed) {
+        clp_buf_add_text(report->out, "\nThe file was changed: the code that ran was compiled from another "
+                                      "text.\nContinuing without the function's contents.\n");
+        return;
+    }
+    clp_buf_add_text(report->out, "\nCould not find file ");
+    add_file(report, function->file);
+    clp_buf_add_text(report->out,
+                     "\nAre you sure you are running this program from the same directory\n"
+                     "that you ran the profiler from?\n"
+                     "Continuing without the function's contents.\n");
+}
+
+static clp_status add_function(struct report *report, const struct clp_profile_function *function)
+{
+    struct body body = {.function = function, .line_width = strlen(line_title)};
+    if (report->options->widths.line > body.line_width)
+        body.line_width = report->options->widths.line;
+    clp_status status = set_rows(report, &body);
+
+    if (status != CLP_OK)
+        return status;
+    if (report->options->min_percent != 0)
+        body.head_end = find_head_end(function);
+    start_heading(report, "Total time: ");
+    clp_buf_add_format(report->out, "%g s\n",
+                       body.total.time * 1e-9);
+    add_place(report, function);
+    clp_buf_add_text(report->out, "\n");
+    clp_table_start_titles(&report->table);
+    clp_table_add_title(&report->table, 'n', body.line_width, line_title);
+    clp_table_add_titles(&report->table, body.line_width);
+    add_rows(report, &body);
+    clp_buf_add_text(report->out, "\n");
+    return CLP_OK;
+}
+
+/* ---- the whole ---- */
+
+static void add_summary(struct report *report)
+{
+    for (size_t i = 0; i < report->choice.count; i++) {
+        const struct clp_profile_function *function =
+            &report->profile->functions[report->choice.places[i]];
+        uint64_t total = clp_choice_total(report->profile, function, report->scale.raw_times);
+        if (report->options->choice.skip_zero && total == 0)
+            continue;
+        clp_buf_add_format(report->out, "%6.2f seconds - ", (double)total * 1e-9);
+        add_file(report, function->file);
+        clp_buf_add_format(report->out, ":%d - ", (int)function->first_line);
+        clp_shown_add_text(report->out, function->name);
+        clp_buf_add_text(report->out, "\n");
+        clp_drain_long(&report->options->drain, report->out);
+    }
+}
+
+static void add_footer(struct report *report)
+{
+    struct clp_footer_options options = {.raw_times = report->scale.raw_times,
+                                         .memory = report->memory,
+                                         .details = report->options->footer_details};
+    size_t start = report->out->used;
+
+    if (report->options->summarize)
+        clp_buf_add_text(report->out, "\n");
+    if (!clp_footer_add(&report->profile->meta, &options, report->out))
+        clp_buf_cut(report->out, start);
+}
+
+static clp_status add_functions(struct report *report)
+{
+    clp_status status = CLP_OK;
+
+    for (size_t i = 0; i < report->choice.count && status == CLP_OK; i++) {
+        status = add_function(report, &report->profile->functions[report->choice.places[i]]);
+        clp_drain_long(&report->options->drain, report->out);
+    }
+    return status;
+}
+
+static clp_status add_lines(struct report *report)
+{
+    struct clp_ranking ranking = {
+        .profile = report->profile,
+        .choice = &report->choice,
+        .options = &report->options->choice,
+        .most = report->options->lines,
+        .folder = report->options->folder,
+    };
+
+    return clp_ranking_add(&ranking, &report->table);
+}
+
+static clp_status add_tables(struct report *report)
+{
+    if (report->options->no_details)
+        return CLP_OK;
+    return report->options->lines != 0 ? add_lines(report) : add_functions(report);
+}
+
+static clp_status add_report(struct report *report)
+{
+    start_heading(report, "Timer unit: ");
+    clp_buf_add_format(report->out, "%g s\n\n", report->options->unit);
+    clp_status status = add_tables(report);
+    if (report->options->summarize)
+        add_summary(report);
+    if ((report->memory && !report->options->no_details) || report->options->footer)
+        add_footer(report);
+    clp_leak_report_text(report->profile, report->options->folder, report->out);
+    return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
+}
+
+/* By --self; without memory, with it, and with what was allocated. */
+static const char *const usual_columns[2][3] = {
+    {"hits,time,per-hit,percent", "hits,time,per-hit,percent,mem,increment",
+     "hits,time,per-hit,percent,mem,increment,allocated"},
+    {"hits,time,per-hit,percent,self,self-percent",
+     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment",
+     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment,allocated"},
+};
+
+static void choose_columns(struct report *report)
+{
+    const struct clp_report_options *options = report->options;
+    bool memory = report->profile->meta.has_memory && !options->no_memory;
+    size_t bytes;
+
+    report->columns = options->columns;
+    if (report->columns.count == 0) {
+        bool allocated = memory && clp_columns_allocated_tells(report->profile);
+        (void)clp_columns_parse(&report->columns, usual_columns[options->self][memory + allocated],
+                                &bytes);
+    }
+    for (size_t i = 0; i < report->columns.count; i++)
+        report->memory |= clp_column_is_memory(report->columns.items[i]);
+}
+
+static clp_status make_report(struct report *report)
+{
+    choose_columns(report);
+    report->table = (struct clp_table){.out = report->out, .columns = &report->columns,
+                                       .scale = &report->scale,
+                                       .widths_least = &report->options->widths,
+                                       .marked = report->options->marked};
+    clp_buf_init(&report->hidden, report->out->mem);
+    clp_status status = add_report(report);
+    if (report->hidden.failed)
+        status = CLP_NO_MEMORY;
+    clp_table_clear(&report->table);
+    clp_buf_clear(&report->hidden);
+    return status;
+}
+
+clp_status clp_report_text(const struct clp_profile *profile,
+                           const struct clp_report_options *options, struct clp_buf *out)
+{
+    struct report report = {
+        .profile = profile,
+        .options = options,
+        .out = out,
+        .scale = {1e-9 / options->unit, options->choice.raw_times},
+        .blanks_left = CLP_REPORT_MAX_BLANKS,
+    };
+    clp_status status = clp_choice_make(&report.choice, profile, &options->choice, out->mem);
+    if (status != CLP_OK)
+        return status;
+    /* The profiled program may have set a locale that writes 0,9 for 0.9. */
+    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    locale_t before = plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
+    status = make_report(&report);
+    if (plain != (locale_t)0) {
+        uselocale(before);
+        freelocale(plain);
+    }
+    clp_choice_clear(&report.choice);
+    return status;
+}

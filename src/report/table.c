@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "table.h"
+#include "base/shown.h"
+#include <string.h>
+
+/* A few pages come and go by chance. */
+#define LEAST_MOVED (64 * 1024)
+
+static const char source_title[] = "  Line Contents";
+
+double clp_table_moved(const struct clp_measures *measures)
+{
+    double moved = (double)clp_measures_increment(measures);
+
+    moved = moved < 0 ? -moved : moved;
+    return measures->rss != 0 && moved >= LEAST_MOVED ? moved : 0;
+}
+
+clp_status clp_table_start(struct clp_table *table, size_t count)
+{
+    if (count > table->room) {
+        void *rows = table->rows;
+        clp_status status = clp_mem_grow(table->out->mem, &rows, &table->room, count,
+                                         sizeof *table->rows);
+        if (status != CLP_OK)
+            return status;
+        table->rows = rows;
+    }
+    table->count = count;
+    for (size_t i = 0; i < table->columns->count; i++)
+        table->widths[i] = clp_widths_of(table->widths_least, table->columns->items[i]);
+    return CLP_OK;
+}
+
+void clp_table_clear(struct clp_table *table)
+{
+    clp_mem_free(table->out->mem, table->rows, table->room, sizeof *table->rows);
+    table->rows = NULL;
+    table->count = table->room = 0;
+}
+
+void clp_table_set_row(struct clp_table *table, size_t at, const struct clp_measures *measures,
+                       const struct clp_table_total *total)
+{
+    struct clp_table_row *row = &table->rows[at];
+    double time = (double)(table->scale->raw_times ? measures->raw_time : measures->time);
+
+    *row = (struct clp_table_row){0};
+    row->data = measures->hits != 0 || time != 0;
+    if (!row->data)
+        return;
+    row->estimate = !table->scale->raw_times && clp_measures_below_resolution(measures);
+    row->time = total->time != 0 ? clp_column_share(time, total->time) : 0;
+    row->memory =
+        total->memory != 0 ? clp_column_share(clp_table_moved(measures), total->memory) : 0;
+    for (size_t i = 0; i < table->columns->count; i++) {
+        clp_column_set_cell(table->columns->items[i], table->scale, measures, total->time,
+                            &row->cells[i]);
+        size_t bytes = strlen(row->cells[i].text);
+        if (bytes > table->widths[i])
+            table->widths[i] = bytes;
+    }
+}
+
+/* ---- titles ---- */
+
+static char letter_of(const struct clp_column *column)
+{
+    static const char letters[] = {
+        [CLP_COLUMN_COUNT] = 'c',   [CLP_COLUMN_TICKS] = 't', [CLP_COLUMN_PER_HIT] = 't',
+        [CLP_COLUMN_PERCENT] = 'p', [CLP_COLUMN_BYTES] = 'b', [CLP_COLUMN_NUMBER] = 'c',
+    };
+
+    return letters[column->format];
+}
+
+static void add_title_mark(const struct clp_table *table, char letter)
+{
+    if (!table->marked)
+        return;
+    clp_buf_add_text(table->out, CLP_MARK_TITLE);
+    clp_buf_add(table->out, &letter, 1);
+}
+
+void clp_table_start_titles(const struct clp_table *table)
+{
+    if (table->marked)
+        clp_buf_add_text(table->out, CLP_MARK_TITLES);
+}
+
+void clp_table_add_title(const struct clp_table *table, char letter, size_t width,
+                         const char *title)
+{
+    add_title_mark(table, letter);
+    clp_number_add(table->out, width, title);
+}
+
+void clp_table_add_titles(const struct clp_table *table, size_t before)
+{
+    size_t whole = before + strlen(source_title);
+
+    for (size_t i = 0; i < table->columns->count; i++) {
+        const struct clp_column *column = table->columns->items[i];
+        clp_table_add_title(table, letter_of(column), table->widths[i] + 1, column->title);
+        whole += table->widths[i] + 1;
+    }
+    clp_table_add_title(table, 's', 0, source_title);
+    clp_buf_add_text(table->out, table->marked ? "\n" CLP_MARK_TITLES : "\n");
+    clp_buf_add_repeated(table->out, '=', whole);
+    clp_buf_add_text(table->out, "\n");
+}
+
+/* ---- rows ---- */
+
+static char heat(double percent)
+{
+    static const double steps[] = {0.5, 1, 2, 5, 10, 20, 35, 55, 80};
+    char at = '0';
+
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && percent >= steps[i]; i++)
+        at++;
+    return at;
+}
+
+void clp_table_start_row(const struct clp_table *table, const struct clp_table_row *row)
+{
+    if (!table->marked)
+        return;
+    char heats[] = {row != NULL ? heat(row->time) : '0', row != NULL ? heat(row->memory) : '0'};
+    if (row != NULL && row->estimate)
+        heats[0] = 'e';
+    clp_buf_add_text(table->out, CLP_MARK_ROW);
+    clp_buf_add(table->out, heats, sizeof heats);
+}
+
+static void end_cell(const struct clp_table *table)
+{
+    if (table->marked)
+        clp_buf_add_text(table->out, CLP_MARK_CELL);
+}
+
+void clp_table_add_cells(const struct clp_table *table, const struct clp_table_row *row)
+{
+    end_cell(table);
+    for (size_t i = 0; i < table->columns->count; i++) {
+        clp_number_add(table->out, table->widths[i] + 1, row == NULL ? "" : row->cells[i].text);
+        end_cell(table);
+    }
+}
+
+void clp_table_add_source(const struct clp_table *table, const char *lead, struct clp_span text)
+{
+    clp_buf_add_text(table->out, lead);
+    clp_shown_add(table->out, text.text, text.bytes);
+    clp_buf_add(table->out, "\n", 1);
+}

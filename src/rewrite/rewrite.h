@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Puts probes into a code object's bytes. A pure function: bytes in, bytes out.
+ *
+ *     before                    after
+ *     RESUME                    RESUME
+ *                               probe enter              from here on an exception leaves by `out`
+ *     LOAD_FAST x    line 7     probe line 7
+ *                           .-> LOAD_FAST x              a jump that begins no line arrives behind
+ *     ..                    |   ..                       the probe, one that begins it before it
+ *     YIELD_VALUE           |   probe suspend
+ *                           |   YIELD_VALUE              an exception thrown in here goes by `back`
+ *     RESUME                |   RESUME
+ *                           |   probe resume
+ *     JUMP_BACKWARD --------'   ..
+ *     RETURN_VALUE              probe leave
+ *                               RETURN_VALUE
+ *                         back: probe resume, RERAISE    to the handler that YIELD_VALUE had
+ *                         out:  probe leave, RERAISE
+ *                         ask:  probe + place, RERAISE   begins the handler's line or not, as the
+ *                                                        place has it where it was raised
+ *
+ * A line that only returns a value at hand (`return x`) has one probe for both, line and leave.
+ *
+ * A probe is three instructions: LOAD_CONST of the probe, UNARY_NEGATIVE, POP_TOP. They have the
+ * location of the instruction behind them; the blocks at the end have none. Instructions are never
+ * changed but for the distances of jumps. */
+#ifndef CLP_REWRITE_H
+#define CLP_REWRITE_H
+
+#include "decoded.h"
+#include "base/mem.h"
+#include "rewritten.h"
+#include "base/status.h"
+#include <stdbool.h>
+
+/* Rewrites; with `insert` false nothing is put in and the bytes must come out as they went in.
+ * When code is refused (CLP_CORRUPT, CLP_TOO_LARGE, CLP_UNSUPPORTED, CLP_NO_MEMORY), *reason is a
+ * constant that says why, and *out is empty. */
+clp_status clp_rewrite(struct clp_rewritten *out, struct clp_mem *mem,
+                       const struct clp_bytecode *bytecode, const struct clp_code *code,
+                       bool insert, const char **reason);
+
+void clp_rewritten_clear(struct clp_rewritten *rewritten);
+
+#endif

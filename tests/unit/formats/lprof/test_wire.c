@@ -1,0 +1,733 @@
+/* SPDX-License-Identifier: MIT */
+/* Files are written by hand here, byte by byte, wherever the reader is on trial: our own writer
+ * could share its mistakes. In the texts below a key or value reads "\xa4" "file": a str of 4. */
+#include "helpers.h"
+#include "formats/lprof/wire.h"
+#include "formats/lprof/wire_reader.h"
+#include "formats/lprof/wire_rows.h"
+#include <stdio.h>
+
+static struct test_mem test;
+static struct clp_profile profile;
+static struct clp_buf out;
+static struct clp_fault fault;
+
+static void set_up(void)
+{
+    clp_profile_init(&profile, test_mem_init(&test, 0));
+    clp_buf_init(&out, &test.mem);
+}
+
+static void tear_down(void)
+{
+    clp_profile_clear(&profile);
+    clp_buf_clear(&out);
+    test_mem_check_empty(&test);
+}
+
+TestSuite(wire, .init = set_up, .fini = tear_down);
+
+/* ---- what we write, we read ---- */
+
+static struct clp_profile_function *add(struct clp_profile *to, const char *file, const char *name,
+                                        int32_t line)
+{
+    struct clp_profile_function *function = NULL;
+
+    cr_assert_eq(clp_profile_add_function(to, file, name, line, &function), CLP_OK);
+    return function;
+}
+
+/* Two functions with every measure, at both ends of its range, and one without lines. */
+static void fill(struct clp_profile *to)
+{
+    struct clp_measures most = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                INT64_MAX, INT64_MIN, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    struct clp_measures some = {1, 200, 70000, 4, 5, 6, 7, 8, 9, 10, -11, 12, 13, 14, 15, 16, 17, 18,
+                                19, 20};
+    struct clp_measures none = {0};
+
+    struct clp_profile_function *f = add(to, "a.py", "A.f.<locals>.g", 3);
+    f->total = 12345;
+    f->raw_total = UINT64_MAX;
+    cr_assert_eq(clp_profile_add_line(to, f, 0, &some), CLP_OK);
+    cr_assert_eq(clp_profile_add_line(to, f, 7, &none), CLP_OK);
+    cr_assert_eq(clp_profile_add_line(to, f, INT32_MAX, &most), CLP_OK);
+    cr_assert_eq(clp_profile_set_source(to, f, "def g():\n\0\xff", 11), CLP_OK);
+    cr_assert_eq(clp_profile_set_text(to, &f->compiler, "numba"), CLP_OK);
+    f = add(to, "b \xc3\xa9.py", "<module>", 0);
+    some = (struct clp_measures){.hits = 1};
+    cr_assert_eq(clp_profile_add_line(to, f, 70000, &some), CLP_OK);
+    add(to, "", "", 1);
+    struct clp_profile_leak leak = {.line = 7, .bytes = UINT64_MAX, .bytes_per_call = 0.5,
+                                    .bytes_per_second = 1e300, .confidence = 0.95};
+    cr_assert_eq(clp_profile_add_leak(to, f, &leak), CLP_OK);
+    leak = (struct clp_profile_leak){.line = 3, .bytes = 1};
+    cr_assert_eq(clp_profile_add_leak(to, f, &leak), CLP_OK);
+    struct clp_profile_series *series;
+    cr_assert_eq(clp_profile_add_series(to, 77, 1700000000.5, &series), CLP_OK);
+    cr_assert_eq(clp_profile_add_sample(to, series, 0, UINT64_MAX), CLP_OK);
+    cr_assert_eq(clp_profile_add_sample(to, series, UINT64_MAX, 0), CLP_OK);
+    struct clp_profile_mark mark = {.file = (char[]){""}, .name = (char[]){"f g"},
+                                    .first_line = INT32_MAX, .level = UINT32_MAX,
+                                    .enter = UINT64_MAX, .leave = UINT64_MAX};
+    cr_assert_eq(clp_profile_add_mark(to, series, &mark), CLP_OK);
+    mark.enter = 0;
+    cr_assert_eq(clp_profile_add_mark(to, series, &mark), CLP_OK);
+    cr_assert_eq(clp_profile_add_series(to, 0, 0, &series), CLP_OK);
+    struct clp_profile_process process = {.pid = 77, .parent = UINT64_MAX, .start = 1.5,
+                                          .wall = UINT64_MAX, .self = 3, .events = 4,
+                                          .name = (char[]){"worker \xc3\xa9"},
+                                          .numbers = (char[]){"\0\xff"}, .numbers_bytes = 2};
+    cr_assert_eq(clp_profile_add_process(to, &process), CLP_OK);
+    process = (struct clp_profile_process){.pid = 1};
+    cr_assert_eq(clp_profile_add_process(to, &process), CLP_OK);
+    cr_assert_eq(clp_profile_set_text(to, &to->meta.python, "3.12.1"), CLP_OK);
+    cr_assert_eq(clp_profile_set_text(to, &to->meta.command, "a.py -x"), CLP_OK);
+    to->meta.pid = 77;
+    to->meta.start = 1700000000.25;
+    to->meta.wall = 5000000000;
+    to->meta.overhead = 6;
+    to->meta.overhead_error = 5;
+    to->meta.events = 7;
+    to->meta.reads = 8;
+    to->meta.own_bytes = 9;
+    to->meta.others_grown = 10;
+    to->meta.others_released = 11;
+    cr_assert_eq(clp_profile_set_text(to, &to->meta.memory, "anon"), CLP_OK);
+    to->meta.has_memory = true;
+    to->meta.inexact_memory = true;
+    to->meta.memory_step = 4096;
+}
+
+Test(wire, everything_survives_the_round_trip)
+{
+    struct clp_profile before;
+
+    clp_profile_init(&before, &test.mem);
+    fill(&before);
+    before.functions[0].source_changed = true;
+    cr_assert_eq(clp_wire_encode(&before, &out), CLP_OK);
+    cr_assert_eq(clp_wire_decode(out.bytes, out.used, &profile, &fault), CLP_OK, "%s at %zu",
+                 fault.reason, (size_t)fault.offset);
+    cr_assert_eq(fault.status, CLP_OK);
+    cr_assert(test_same_profile(&before, &profile));
+    test_check_profile(&profile);
+    clp_profile_clear(&before);
+}
+
+Test(wire, an_empty_profile_survives_too)
+{
+    struct clp_profile before;
+
+    clp_profile_init(&before, &test.mem);
+    cr_assert_eq(clp_wire_encode(&before, &out), CLP_OK);
+    cr_assert_eq(clp_wire_decode(out.bytes, out.used, &profile, &fault), CLP_OK);
+    cr_assert(test_same_profile(&before, &profile));
+}
+
+Test(wire, columns_of_zeroes_are_left_out)
+{
+    struct clp_measures measures = {.hits = 1};
+
+    struct clp_profile_function *f = add(&profile, "a.py", "f", 1);
+    cr_assert_eq(clp_profile_add_line(&profile, f, 1, &measures), CLP_OK);
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    cr_assert_not_null(memmem(out.bytes, out.used, "\xa4hits", 5));
+    cr_assert_null(memmem(out.bytes, out.used, "\xa8" "released", 9));
+}
+
+/* ---- files written by hand ---- */
+
+#define KEY_FORMAT "\xa6" "format" "\xa9" "clineprof"
+#define KEY_VERSION "\xa7" "version" "\x01"
+#define FUNCTION_KEY "\xa4" "file" "\xa4" "a.py" "\xa4" "line" "\x03" "\xa4" "name" "\xa1" "f"
+/* A whole file around one function, given as the map's size and what follows its key. */
+#define FILE_START "\x83" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x91"
+#define FILE_OF(size, rest) FILE_START size FUNCTION_KEY rest
+#define LINES_OF(size, rest) FILE_OF("\x84", "\xa5" "lines" size "\xa4" "line" rest)
+
+#define DECODE(text) clp_wire_decode(text, sizeof(text) - 1, &profile, &fault)
+
+Test(wire, reads_a_file_written_by_hand)
+{
+    static const char file[] =
+        "\xde\x00\x06" KEY_FORMAT KEY_VERSION
+        "\xa4" "unit" "\xcb\x3e\x11\x2e\x0b\xe8\x26\xd6\x95" /* 1e-09 */
+        "\xa9" "functions" "\x91" "\x87"
+        "\xa8" "compiler" "\xa5" "numba"
+        "\xa5" "total" "\xcd\x10\x00"
+        FUNCTION_KEY
+        "\xa9" "raw_total" "\xcf\x00\x00\x00\x01\x00\x00\x00\x00"
+        "\xa5" "lines" "\x85"
+        "\xa4" "hits" "\x92" "\x01" "\xcd\x03\xe8"
+        "\xa4" "line" "\xdc\x00\x02" "\x04" "\xcc\xc8"
+        "\xa4" "time" "\x92" "\xce\x00\x0f\x42\x40" "\x07"
+        "\xa7" "largest" "\x92" "\xff" "\xd1\xf0\x00"
+        "\xa5" "await" "\x92" "\xd0\x05" "\xd3\x00\x00\x00\x00\x00\x00\x00\x06"
+        "\xa6" "source" "\x91" "\x84" FUNCTION_KEY "\xa4" "text" "\xd9\x09" "def f():\n"
+        "\xa4" "meta" "\x84" "\xa3" "pid" "\x2a" "\xa5" "start" "\xca\x3f\xc0\x00\x00"
+        "\xaa" "has_memory" "\xc3" "\xa6" "tracer" "\xda\x00\x05" "probe";
+
+    cr_assert_eq(DECODE(file), CLP_OK, "%s at %zu", fault.reason, (size_t)fault.offset);
+    cr_assert_eq(profile.function_count, 1);
+    const struct clp_profile_function *f = &profile.functions[0];
+    cr_assert_str_eq(f->file, "a.py");
+    cr_assert_str_eq(f->name, "f");
+    cr_assert_eq(f->first_line, 3);
+    cr_assert_eq(f->total, 4096);
+    cr_assert_eq(f->raw_total, UINT64_C(4294967296));
+    cr_assert_str_eq(f->source, "def f():\n");
+    cr_assert_str_eq(f->compiler, "numba");
+    cr_assert_eq(f->line_count, 2);
+    struct clp_measures first = {.hits = 1, .time = 1000000, .largest = -1, .await = 5};
+    struct clp_measures second = {.hits = 1000, .time = 7, .largest = -4096, .await = 6};
+    cr_assert_eq(f->lines[0].line, 4);
+    cr_assert(test_same_measures(&f->lines[0].measures, &first));
+    cr_assert_eq(f->lines[1].line, 200);
+    cr_assert(test_same_measures(&f->lines[1].measures, &second));
+    struct clp_profile_meta meta = {.tracer = "probe", .pid = 42, .start = 1.5,
+                                    .has_memory = true};
+    cr_assert(test_same_meta(&profile.meta, &meta));
+}
+
+/* And the other way: the writer's bytes are these and no others. */
+Test(wire, writes_what_the_format_says)
+{
+    static const char expected[] =
+        "\x86" KEY_FORMAT KEY_VERSION "\xa4" "unit" "\xcb\x3e\x11\x2e\x0b\xe8\x26\xd6\x95"
+        "\xa9" "functions" "\x91" "\x86" FUNCTION_KEY
+        "\xa5" "total" "\x05" "\xa9" "raw_total" "\x06"
+        "\xa5" "lines" "\x83" "\xa4" "line" "\x92\x04\x05" "\xa4" "hits" "\x92\x01\x00"
+        "\xa7" "largest" "\x92\x00\xff"
+        "\xa6" "source" "\x91" "\x84" FUNCTION_KEY "\xa4" "text" "\xa3" "def"
+        "\xa4" "meta" "\x8f" "\xa6" "python" "\xa3" "3.9" "\xa6" "memory" "\xa3" "uss"
+        "\xa3" "pid" "\x07"
+        "\xa5" "start" "\xcb\x3f\xf8\x00\x00\x00\x00\x00\x00" "\xa4" "wall" "\x08"
+        "\xa8" "overhead" "\x09" "\xae" "overhead_error" "\x02" "\xa6" "events" "\x0a"
+        "\xa5" "reads" "\x0b"
+        "\xa9" "own_bytes" "\x0c" "\xac" "others_grown" "\x0e"
+        "\xaf" "others_released" "\x0f" "\xaa" "has_memory" "\xc3" "\xae" "inexact_memory" "\xc2"
+        "\xab" "memory_step" "\x0d";
+    struct clp_profile_function *f = add(&profile, "a.py", "f", 3);
+
+    f->total = 5;
+    f->raw_total = 6;
+    struct clp_measures measures = {.hits = 1};
+    cr_assert_eq(clp_profile_add_line(&profile, f, 4, &measures), CLP_OK);
+    measures = (struct clp_measures){.largest = -1};
+    cr_assert_eq(clp_profile_add_line(&profile, f, 5, &measures), CLP_OK);
+    cr_assert_eq(clp_profile_set_source(&profile, f, "def", 3), CLP_OK);
+    cr_assert_eq(clp_profile_set_text(&profile, &profile.meta.python, "3.9"), CLP_OK);
+    cr_assert_eq(clp_profile_set_text(&profile, &profile.meta.memory, "uss"), CLP_OK);
+    profile.meta = (struct clp_profile_meta){
+        .python = profile.meta.python, .memory = profile.meta.memory, .pid = 7, .start = 1.5, .wall = 8, .overhead = 9,
+        .overhead_error = 2, .events = 10, .reads = 11, .own_bytes = 12, .has_memory = true, .memory_step = 13,
+        .others_grown = 14, .others_released = 15};
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    cr_assert_eq(out.used, sizeof expected - 1);
+    cr_assert_eq(memcmp(out.bytes, expected, out.used), 0);
+}
+
+Test(wire, skips_what_it_does_not_know)
+{
+    static const char file[] =
+        "\x86" KEY_FORMAT KEY_VERSION
+        "\x07" "\x93\x01\xc0\xc4\x02\xff\xff"                       /* a key that is a number */
+        "\xa6" "future" "\x81\xa1" "x" "\xc7\x03\x05" "abc"           /* an extension type */
+        "\xa9" "functions" "\x91" "\x85" FUNCTION_KEY "\xa1" "?" "\xca\x7f\xc0\x00\x00"
+        "\xa5" "lines" "\x83" "\xa4" "line" "\x91\x04" "\xa3" "new" "\xa1" "x" "\xc0" "\xc0"
+        "\xa4" "meta" "\x81" "\xa3" "new" "\xd4\x00\x00";
+
+    cr_assert_eq(DECODE(file), CLP_OK, "%s at %zu", fault.reason, (size_t)fault.offset);
+    cr_assert_eq(profile.functions[0].line_count, 1);
+}
+
+Test(wire, totals_default_to_the_sum_of_the_lines)
+{
+    cr_assert_eq(DECODE(LINES_OF("\x83", "\x92\x01\x02" "\xa4" "time" "\x92\x03\x04"
+                                 "\xa8" "raw_time" "\x92\x05\x06")), CLP_OK);
+    cr_assert_eq(profile.functions[0].total, 7);
+    cr_assert_eq(profile.functions[0].raw_total, 11);
+}
+
+/* In a file with another unit every time is scaled, and nothing else. */
+Test(wire, times_are_turned_into_nanoseconds)
+{
+    static const char file[] =
+        "\x85" KEY_FORMAT KEY_VERSION
+        "\xa4" "unit" "\xcb\x3e\xb0\xc6\xf7\xa0\xb5\xed\x8d" /* 1e-06 */
+        "\xa9" "functions" "\x91" "\x86" FUNCTION_KEY "\xa5" "total" "\x02"
+        "\xa9" "raw_total" "\x03" "\xa5" "lines" "\x8d" "\xa4" "line" "\x91\x05"
+        "\xa4" "hits" "\x91\x01" "\xa4" "time" "\x91\x01" "\xa8" "raw_time" "\x91\x02"
+        "\xa4" "self" "\x91\x03" "\xa8" "raw_self" "\x91\x04" "\xa5" "await" "\x91\x05"
+        "\xa3" "max" "\x91\x06" "\xa3" "rss" "\x91\x07" "\xa5" "grown" "\x91\x08"
+        "\xa8" "released" "\x91\x09" "\xae" "self_increment" "\x91\x0a" "\xa7" "largest" "\x91\x0b"
+        "\xa4" "meta" "\x89" "\xa4" "wall" "\x01" "\xa8" "overhead" "\x02" "\xae" "overhead_error"
+        "\x09" "\xa3" "pid" "\x03"
+        "\xa5" "start" "\x04" "\xa6" "events" "\x05" "\xa5" "reads" "\x06"
+        "\xa9" "own_bytes" "\x07" "\xab" "memory_step" "\x08";
+    struct clp_measures expected = {1, 1000, 2000, 3000, 4000, 5000, 6000, 7, 8, 9, 10, 11,
+                                    0, 0, 0, 0, 0, 0, 0, 0};
+
+    cr_assert_eq(DECODE(file), CLP_OK, "%s at %zu", fault.reason, (size_t)fault.offset);
+    cr_assert(test_same_measures(&profile.functions[0].lines[0].measures, &expected));
+    cr_assert_eq(profile.functions[0].total, 2000);
+    cr_assert_eq(profile.functions[0].raw_total, 3000);
+    struct clp_profile_meta meta = {.wall = 1000, .overhead = 2000, .overhead_error = 9000, .pid = 3, .start = 4,
+                                    .events = 5, .reads = 6, .own_bytes = 7, .memory_step = 8};
+    cr_assert(test_same_meta(&profile.meta, &meta));
+}
+
+/* ---- bad files ---- */
+
+struct bad {
+    const char *bytes;
+    size_t count;
+    clp_status status;
+    const char *reason; /* a part of it; NULL: none is given */
+};
+
+#define BAD(bytes, status, reason) {bytes, sizeof(bytes) - 1, status, reason}
+#define DEEP4 "\x91\x91\x91\x91"
+
+static const struct bad bad_files[] = {
+    /* other things than a profile */
+    BAD("", CLP_EMPTY, NULL),
+    BAD("\x80", CLP_NOT_A_PROFILE, "\"format\""),
+    BAD("\x80\x06", CLP_NOT_A_PROFILE, "begin"),
+    BAD("hello\n", CLP_NOT_A_PROFILE, "begin"),
+    BAD("x", CLP_NOT_A_PROFILE, "map"),
+    BAD("\x93\x01\x02\x03", CLP_NOT_A_PROFILE, "map"),
+    BAD("\x89PNG\r\n\x1a\n", CLP_NOT_A_PROFILE, "begin"),
+    BAD("\x81\x01\x02", CLP_NOT_A_PROFILE, "\"format\""),
+    BAD("\x81\xa6" "format" "\xa9" "clineproF", CLP_NOT_A_PROFILE, "\"clineprof\""),
+    BAD("\x81\xa6" "format" "\x01", CLP_NOT_A_PROFILE, "\"clineprof\""),
+    /* the top map */
+    BAD("\x81" KEY_FORMAT, CLP_CORRUPT, "\"version\" is missing"),
+    BAD("\x82" KEY_FORMAT "\xa7" "version" "\xa1" "1", CLP_CORRUPT, "\"version\""),
+    BAD("\x82" KEY_FORMAT "\xa7" "version" "\x00", CLP_CORRUPT, "\"version\""),
+    BAD("\x82" KEY_FORMAT "\xa7" "version" "\xff", CLP_CORRUPT, "\"version\""),
+    BAD("\x82" KEY_FORMAT "\xa7" "version" "\x02", CLP_TOO_NEW, "\"version\""),
+    BAD("\x82" KEY_FORMAT KEY_VERSION, CLP_CORRUPT, "\"functions\" are missing"),
+    BAD("\x83" KEY_FORMAT KEY_VERSION KEY_VERSION, CLP_CORRUPT, "twice"),
+    BAD("\x83" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x80", CLP_CORRUPT, "not a list"),
+    BAD(FILE_OF("\x84", "\xa5" "lines" "\x81" "\xa4" "line" "\x90") "\xc0", CLP_CORRUPT, "behind"),
+    BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xae" "source_changed" "\x01"),
+        CLP_CORRUPT, "\"source_changed\""),
+    /* leaks */
+#define LEAKS(value) FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" \
+                             "\xa5" "leaks" value)
+#define LEAK(line, bytes, rest) \
+    LEAKS("\x91\x85" "\xa4" "line" line "\xa5" "bytes" bytes rest)
+    BAD(LEAKS("\x80"), CLP_CORRUPT, "\"leaks\""),
+    BAD(LEAKS("\x91\x90"), CLP_CORRUPT, "not a map"),
+    BAD(LEAKS("\x91\x80"), CLP_CORRUPT, "lacks"),
+#define RATES(confidence) "\xae" "bytes_per_call" "\x00" "\xb0" "bytes_per_second" "\x00" \
+                          "\xaa" "confidence" confidence
+    BAD(LEAK("\xff", "\x00", RATES("\x00")), CLP_CORRUPT, "a leak holds"),
+    BAD(LEAK("\x00", "\xff", RATES("\x00")), CLP_CORRUPT, "a leak holds"),
+    BAD(LEAK("\x00", "\x00", RATES("\xca\x7f\xc0\x00\x00")), CLP_CORRUPT, "a leak holds"),
+#undef RATES
+#undef LEAK
+#undef LEAKS
+    BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa8" "compiler" "\x01"),
+        CLP_CORRUPT, "\"compiler\""),
+    /* processes */
+#define PROCESSES(value) \
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa9" "processes" value, \
+        CLP_CORRUPT,
+    PROCESSES("\x80") "\"processes\" is not a list"),
+    PROCESSES("\x91\x90") "not a map"),
+    PROCESSES("\x91\x81" "\xa3" "pid" "\xff") "a process holds"),
+    PROCESSES("\x91\x81" "\xa5" "start" "\xa0") "a process holds"),
+    PROCESSES("\x91\x81" "\xa4" "wall" "\xa0") "a process holds"),
+    PROCESSES("\x91\x81" "\xa4" "name" "\x01") "\"name\" of a process"),
+    PROCESSES("\x91\x81" "\xa7" "numbers" "\xa1" "a") "\"numbers\" of a process"),
+#undef PROCESSES
+    /* the timeline */
+#define TIMELINE(value) \
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa8" "timeline" value, \
+        CLP_CORRUPT,
+    TIMELINE("\x80") "\"timeline\" is not a list"),
+    TIMELINE("\x91\x90") "not a map"),
+    TIMELINE("\x91\x80") "\"time\""),
+    TIMELINE("\x91\x82" "\xa4" "time" "\x90" "\xa3" "rss" "\x91\x00") "equally long"),
+    TIMELINE("\x91\x82" "\xa4" "time" "\x91\xff" "\xa3" "rss" "\x91\x00") "a sample"),
+    TIMELINE("\x91\x82" "\xa4" "time" "\x91\x00" "\xa3" "rss" "\x91\xff") "a sample"),
+    TIMELINE("\x91\x82" "\xa4" "time" "\x92\x02\x01" "\xa3" "rss" "\x92\x00\x00") "ascending"),
+#define MARKS(value) TIMELINE("\x91\x83" "\xa4" "time" "\x90" "\xa3" "rss" "\x90" "\xa5" "marks" value)
+#define MARK(file, line, level, enter, leave) \
+    MARKS("\x91\x86" "\xa4" "file" file "\xa4" "line" line "\xa4" "name" "\xa1" "f" \
+          "\xa5" "level" level "\xa5" "enter" enter "\xa5" "leave" leave)
+    MARKS("\x80") "\"marks\""),
+    MARKS("\x91\x90") "not a map"),
+    MARKS("\x91\x80") "a mark lacks"),
+    MARK("\x00", "\x01", "\x00", "\x00", "\x00") "a mark holds"),
+    MARK("\xa1" "a", "\xff", "\x00", "\x00", "\x00") "a mark holds"),
+    MARK("\xa1" "a", "\x01", "\xff", "\x00", "\x00") "a mark holds"),
+    MARK("\xa1" "a", "\x01", "\x00", "\x00", "\xc0") "a mark holds"),
+    MARK("\xa1" "a", "\x01", "\x00", "\x02", "\x01") "a mark holds"),
+#undef MARK
+#undef MARKS
+    TIMELINE("\x91\x83" "\xa3" "pid" "\xff" "\xa4" "time" "\x90" "\xa3" "rss" "\x90") "\"pid\""),
+#undef TIMELINE
+#define UNIT(value) \
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa4" "unit" value, \
+        CLP_CORRUPT, "\"unit\"")
+    UNIT("\x00"),
+    UNIT("\xff"),
+    UNIT("\xa4" "1e-9"),
+    UNIT("\xca\x7f\x80\x00\x00"), /* infinity */
+    UNIT("\xca\x7f\xc0\x00\x00"), /* not a number */
+    UNIT("\xca\xbf\x80\x00\x00"), /* -1 */
+#undef UNIT
+    /* functions */
+    BAD(FILE_START "\x01", CLP_CORRUPT, "not a map"),
+    BAD(FILE_START "\x80", CLP_CORRUPT, "\"file\""),
+    BAD(FILE_START "\x81" "\xa4" "file" "\x01", CLP_CORRUPT, "\"file\""),
+    BAD(FILE_START "\x81" "\xa4" "file" "\xa3" "a\0b", CLP_CORRUPT, "\"file\""),
+    BAD(FILE_START "\x81" "\xa4" "file" "\xc4\x01" "a", CLP_CORRUPT, "\"file\""),
+    BAD(FILE_START "\x81" "\xa4" "file" "\xa1" "a", CLP_CORRUPT, "\"line\""),
+    BAD(FILE_START "\x82" "\xa4" "file" "\xa1" "a" "\xa4" "line" "\xff", CLP_CORRUPT, "\"line\""),
+    BAD(FILE_START "\x82" "\xa4" "file" "\xa1" "a" "\xa4" "line" "\xce\x80\x00\x00\x00",
+        CLP_CORRUPT, "\"line\""),
+    BAD(FILE_START "\x82" "\xa4" "file" "\xa1" "a" "\xa4" "line" "\x01", CLP_CORRUPT, "\"name\""),
+    BAD(FILE_START "\x83" "\xa4" "file" "\xa1" "a" "\xa4" "line" "\x01" "\xa4" "name" "\xa1" "\0",
+        CLP_CORRUPT, "\"name\""),
+    BAD(FILE_OF("\x83", ""), CLP_CORRUPT, "\"lines\""),
+    BAD(FILE_OF("\x84", "\xa4" "name" "\xa1" "g"), CLP_CORRUPT, "same key twice"),
+    BAD(FILE_OF("\x84", "\xa5" "lines" "\x90"), CLP_CORRUPT, "not a map"),
+    BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa5" "total" "\xff"),
+        CLP_CORRUPT, "\"total\""),
+    BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa9" "raw_total" "\xc0"),
+        CLP_CORRUPT, "\"raw_total\""),
+    BAD("\x83" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x92"
+        "\x84" FUNCTION_KEY "\xa5" "lines" "\x81" "\xa4" "line" "\x90"
+        "\x84" FUNCTION_KEY "\xa5" "lines" "\x81" "\xa4" "line" "\x90",
+        CLP_CORRUPT, "listed before"),
+    /* lines */
+    BAD(FILE_OF("\x84", "\xa5" "lines" "\x80"), CLP_CORRUPT, "\"line\" is missing"),
+    BAD(LINES_OF("\x81", "\x05"), CLP_CORRUPT, "\"line\" is missing or not a list"),
+    BAD(LINES_OF("\x81", "\x91\xff"), CLP_CORRUPT, "line number"),
+    BAD(LINES_OF("\x81", "\x91\xce\x80\x00\x00\x00"), CLP_CORRUPT, "line number"),
+    BAD(LINES_OF("\x81", "\x91\xa1" "5"), CLP_CORRUPT, "line number"),
+    BAD(LINES_OF("\x81", "\x92\x05\x05"), CLP_CORRUPT, "ascending"),
+    BAD(LINES_OF("\x81", "\x92\x05\x04"), CLP_CORRUPT, "ascending"),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "hits" "\x05"), CLP_CORRUPT, "\"hits\" is not a list"),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "hits" "\x90"), CLP_CORRUPT, "\"hits\" and \"line\""),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "time" "\x92\x01\x02"), CLP_CORRUPT, "\"time\" and"),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "hits" "\x91\xff"), CLP_CORRUPT, "\"hits\" holds"),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa3" "rss" "\x91\xc0"), CLP_CORRUPT, "\"rss\" holds"),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "time" "\x91\xca\x3f\x80\x00\x00"), CLP_CORRUPT,
+        "\"time\" holds"),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa7" "largest" "\x91\xcf\x80\x00\x00\x00\x00\x00\x00\x00"),
+        CLP_CORRUPT, "\"largest\" holds"),
+    /* a time of 2 to the 63rd in seconds; and 1e308 seconds per tick, infinite in nanoseconds */
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa4" "unit" "\x01" "\xa9" "functions" "\x91" "\x84"
+        FUNCTION_KEY "\xa5" "lines" "\x82" "\xa4" "line" "\x91\x05"
+        "\xa4" "time" "\x91\xcf\x80\x00\x00\x00\x00\x00\x00\x00", CLP_CORRUPT, "\"time\" holds"),
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa4" "unit" "\xcb\x7f\xe1\xcc\xf3\x85\xeb\xc8\xa0"
+        "\xa9" "functions" "\x91" "\x84" FUNCTION_KEY "\xa5" "lines" "\x82" "\xa4" "line" "\x91\x05"
+        "\xa3" "max" "\x91\x00", CLP_CORRUPT, "\"max\" holds"),
+    /* source */
+#define SOURCE(rest) \
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x91" "\x84" FUNCTION_KEY \
+        "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa6" "source" rest
+    SOURCE("\x80"), CLP_CORRUPT, "\"source\" is not a list"),
+    SOURCE("\x91\xc0"), CLP_CORRUPT, "not a map"),
+    SOURCE("\x91\x83" FUNCTION_KEY), CLP_CORRUPT, "\"text\""),
+    SOURCE("\x91\x84" FUNCTION_KEY "\xa4" "text" "\x01"), CLP_CORRUPT, "\"text\""),
+    SOURCE("\x91\x84" "\xa4" "file" "\xa1" "?" "\xa4" "line" "\x03" "\xa4" "name" "\xa1" "f"
+           "\xa4" "text" "\xa1" "x"), CLP_CORRUPT, "not listed"),
+    SOURCE("\x92\x84" FUNCTION_KEY "\xa4" "text" "\xa1" "x"
+           "\x84" FUNCTION_KEY "\xa4" "text" "\xa1" "x"), CLP_CORRUPT, "twice"),
+#undef SOURCE
+    /* meta */
+#define META(rest) \
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa4" "meta" rest, CLP_CORRUPT, \
+        "meta")
+    META("\x81" "\xa3" "pid" "\xff"),
+    META("\x81" "\xa6" "python" "\x03"),
+    META("\x81" "\xa6" "python" "\xa2" "3\0"),
+    META("\x81" "\xa4" "wall" "\xca\x3f\x80\x00\x00"),
+    META("\x81" "\xaa" "has_memory" "\x01"),
+    META("\x81" "\xa5" "start" "\xa1" "0"),
+    META("\x81" "\xa5" "start" "\xca\x7f\xc0\x00\x00"),
+#undef META
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa4" "meta" "\x90", CLP_CORRUPT,
+        "not a map"),
+    /* headers that promise what is not there */
+    BAD("\xdf\xff\xff\xff\xff" KEY_FORMAT, CLP_NOT_A_PROFILE, "begin"),
+    BAD("\x8f" KEY_FORMAT, CLP_TRUNCATED, NULL),
+    BAD("\x83" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\xdd\xff\xff\xff\xff", CLP_TRUNCATED,
+        "more values than bytes"),
+    BAD("\x83" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\xdf\xff\xff\xff\xff" "\x01\x02",
+        CLP_TRUNCATED, "more values than bytes"),
+    BAD("\x83" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\xde\x00\x01" "\x01", CLP_TRUNCATED,
+        "more values than bytes"),
+    BAD(LINES_OF("\x81", "\xdd\x00\x00\x00\x05" "\x01\x02\x03\x04"), CLP_TRUNCATED,
+        "more values than bytes"),
+    BAD("\x83" KEY_FORMAT KEY_VERSION "\xdb\xff\xff\xff\xff" "abc", CLP_TRUNCATED, "text"),
+    BAD("\x83" KEY_FORMAT KEY_VERSION "\xc6\xff\xff\xff\xff" "abc", CLP_TRUNCATED, "text"),
+    BAD("\x83" KEY_FORMAT KEY_VERSION "\xc9\xff\xff\xff\xff" "abc", CLP_TRUNCATED, "text"),
+    BAD("\x83" KEY_FORMAT KEY_VERSION "\x01" "\xcf\x00", CLP_TRUNCATED, "within"),
+    BAD("\x83" KEY_FORMAT KEY_VERSION "\x01" "\xc1", CLP_CORRUPT, "does not use"),
+    BAD("\x83" KEY_FORMAT KEY_VERSION "\x01" DEEP4 DEEP4 DEEP4 "\x91\x91\x90", CLP_CORRUPT, "deep"),
+};
+
+static void check_same_rows(const struct clp_profile *there,
+                            const struct clp_profile_function *packed,
+                            const struct clp_profile_function *expected)
+{
+    struct clp_wire_rows rows;
+
+    clp_wire_rows_start(&rows, there, packed);
+    for (size_t i = 0; i < expected->line_count; i++, clp_wire_rows_next(&rows)) {
+        cr_assert_not_null(rows.at);
+        cr_assert_eq(rows.at->line, expected->lines[i].line);
+        cr_assert(test_same_measures(&rows.at->measures, &expected->lines[i].measures));
+    }
+    cr_assert_null(rows.at);
+}
+
+/* Read in place the bytes are what `profile` and `fault` say of them. */
+static void check_in_place(const char *bytes, size_t count, clp_status status)
+{
+    struct clp_profile there;
+    struct clp_fault other;
+    struct clp_buf copy;
+
+    clp_buf_init(&copy, &test.mem);
+    clp_buf_add(&copy, bytes, count);
+    clp_profile_init(&there, &test.mem);
+    cr_assert_eq(clp_wire_decode_in_place(&copy, &there, &other), status);
+    cr_assert_eq(other.offset, fault.offset);
+    cr_assert_eq(other.reason, fault.reason);
+    cr_assert_eq(there.function_count, profile.function_count);
+    for (size_t i = 0; i < there.function_count; i++) {
+        const struct clp_profile_function *a = &there.functions[i], *b = &profile.functions[i];
+        cr_assert_str_eq(a->file, b->file);
+        cr_assert_str_eq(a->name, b->name);
+        cr_assert_eq(a->total, b->total);
+        cr_assert_eq(a->raw_total, b->raw_total);
+        cr_assert_eq(a->leak_count, b->leak_count);
+        cr_assert_eq(a->line_count, b->line_count);
+        cr_assert_eq(a->source_bytes, b->source_bytes);
+        cr_assert(b->source == NULL || memcmp(a->source, b->source, b->source_bytes) == 0);
+        check_same_rows(&there, a, b);
+    }
+    clp_profile_clear(&there);
+    clp_buf_clear(&copy);
+}
+
+Test(wire, bad_files_are_refused_by_name)
+{
+    for (size_t i = 0; i < sizeof bad_files / sizeof bad_files[0]; i++) {
+        const struct bad *bad = &bad_files[i];
+        clp_status status = clp_wire_decode(bad->bytes, bad->count, &profile, &fault);
+        cr_expect_eq(status, bad->status, "bad file %zu: %s, %s", i, clp_status_text(status),
+                     fault.reason);
+        cr_expect_eq(fault.status, status);
+        cr_expect_leq(fault.offset, bad->count);
+        cr_expect(bad->reason == NULL ||
+                  (fault.reason != NULL && strstr(fault.reason, bad->reason) != NULL),
+                  "bad file %zu: the reason is %s", i, fault.reason);
+        cr_expect_eq(profile.function_count, 0);
+        check_in_place(bad->bytes, bad->count, status);
+        test_mem_check_empty(&test);
+    }
+}
+
+Test(wire, as_deep_as_allowed_is_allowed)
+{
+    cr_assert_eq(DECODE("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90"
+                        "\x01" DEEP4 DEEP4 DEEP4 "\x91\x90"), CLP_OK);
+}
+
+Test(wire, a_million_levels_do_not_reach_the_stack)
+{
+    clp_buf_add_text(&out, "\x83" KEY_FORMAT KEY_VERSION "\xa4" "deep");
+    clp_buf_add_repeated(&out, '\x91', 1000000);
+    clp_buf_add_text(&out, "\x01");
+    cr_assert_eq(clp_wire_decode(out.bytes, out.used, &profile, &fault), CLP_CORRUPT);
+    cr_assert_eq(fault.offset, 1 + 17 + 9 + 5 + 14);
+}
+
+Test(wire, the_offset_points_at_the_function)
+{
+    static const char good[] = "\x84" FUNCTION_KEY "\xa5" "lines" "\x81" "\xa4" "line" "\x90";
+    size_t start;
+
+    clp_buf_add_text(&out, "\x83" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x92");
+    clp_buf_add(&out, good, sizeof good - 1);
+    start = out.used;
+    clp_buf_add(&out, good, sizeof good - 1);
+    cr_assert_eq(clp_wire_decode(out.bytes, out.used, &profile, &fault), CLP_CORRUPT);
+    cr_assert_eq(fault.offset, start);
+}
+
+/* Memory stays in proportion to the file, whatever it says. Lines without measures are the worst
+ * there is: a byte each. (msgpack-c's own memory is not counted here; it holds one function at a
+ * time.) */
+Test(wire, memory_is_bounded_by_the_size_of_the_file)
+{
+    enum { FUNCTIONS = 200, LINES = 128 };
+
+    clp_buf_add_text(&out, "\x83" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\xdc");
+    clp_buf_add(&out, "\x00\xc8", 2);
+    for (int i = 0; i < FUNCTIONS; i++) {
+        clp_buf_add_format(&out, "\x84" "\xa4" "file" "\xa4" "a.py" "\xa4" "line" "\x03"
+                                 "\xa4" "name" "\xa3" "%03d" "\xa5" "lines" "\x81"
+                                 "\xa4" "line", i);
+        clp_buf_add(&out, "\xdc\x00\x80", 3);
+        for (int line = 0; line < LINES; line++)
+            clp_buf_add(&out, &(char){(char)line}, 1);
+    }
+    size_t before = test.mem.bytes;
+    cr_assert_eq(clp_wire_decode(out.bytes, out.used, &profile, &fault), CLP_OK, "%s",
+                 fault.reason);
+    cr_assert_eq(profile.function_count, FUNCTIONS);
+    cr_assert_eq(profile.functions[FUNCTIONS - 1].line_count, LINES);
+    cr_assert_lt(profile.mem->peak - before, 180 * out.used);
+    check_in_place(out.bytes, out.used, CLP_OK);
+}
+
+/* The same file: its bytes, and an entry for each function. */
+Test(wire, what_is_read_in_place_takes_little_more_than_the_file)
+{
+    enum { FUNCTIONS = 200, LINES = 1000 };
+
+    for (int i = 0; i < FUNCTIONS; i++) {
+        struct clp_profile_function *function;
+        char name[8];
+        (void)snprintf(name, sizeof name, "%d", i);
+        cr_assert_eq(clp_profile_add_function(&profile, "a.py", name, 1, &function), CLP_OK);
+        for (int line = 1; line <= LINES; line++)
+            cr_assert_eq(clp_profile_add_line(&profile, function, line,
+                                              &(struct clp_measures){.hits = 1}), CLP_OK);
+    }
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    size_t count = out.used, before = test.mem.bytes;
+    struct clp_profile there;
+    clp_profile_init(&there, &test.mem);
+    test.mem.peak = before;
+    cr_assert_eq(clp_wire_decode_in_place(&out, &there, &fault), CLP_OK);
+    cr_expect_eq(out.used, 0, "the profile has them");
+    cr_expect_lt(test.mem.peak - before, count / 5);
+    for (int i = 0; i < FUNCTIONS; i++)
+        check_same_rows(&there, &there.functions[i], &profile.functions[i]);
+    cr_expect_lt(test.mem.peak - before, count / 5);
+    clp_profile_clear(&there);
+}
+
+/* ---- damage ---- */
+
+/* What can be read must be a whole profile, and be read again the same. */
+static void decode_anything(const char *bytes, size_t count)
+{
+    struct clp_profile again;
+    struct clp_buf copy;
+    size_t held = test.mem.bytes;
+
+    fault.status = CLP_STATUS_COUNT;
+    clp_status status = clp_wire_decode(bytes, count, &profile, &fault);
+    cr_assert_eq(fault.status, status);
+    cr_assert_leq(fault.offset, count);
+    check_in_place(bytes, count, status);
+    if (status == CLP_OK) {
+        test_check_profile(&profile);
+        clp_buf_init(&copy, &test.mem);
+        clp_profile_init(&again, &test.mem);
+        cr_assert_eq(clp_wire_encode(&profile, &copy), CLP_OK);
+        cr_assert_eq(clp_wire_decode(copy.bytes, copy.used, &again, &fault), CLP_OK);
+        cr_assert(test_same_profile(&profile, &again));
+        clp_buf_clear(&copy);
+        clp_profile_clear(&again);
+        clp_profile_clear(&profile);
+    }
+    cr_assert_eq(test.mem.bytes, held, "%zu bytes leaked", test.mem.bytes - held);
+}
+
+static void encode_full(void)
+{
+    fill(&profile);
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    clp_profile_clear(&profile);
+}
+
+Test(wire, every_truncation_is_noticed)
+{
+    encode_full();
+    for (size_t count = 1; count < out.used; count++) {
+        char *exact = malloc(count); /* so that a sanitizer sees a read behind the end */
+        memcpy(exact, out.bytes, count);
+        cr_assert_eq(clp_wire_decode(exact, count, &profile, &fault), CLP_TRUNCATED,
+                     "cut at %zu: %s, %s", count, clp_status_text(fault.status), fault.reason);
+        free(exact);
+    }
+}
+
+/* Under a tool each value is tried at every STEPth byte only: all would take a quarter of an hour. */
+#ifdef CLP_PLAIN_CRITERION_H
+#define STEP 61
+#else
+#define STEP 1
+#endif
+
+Test(wire, every_changed_byte_is_survived)
+{
+    encode_full();
+    for (size_t i = 0; i < out.used; i++) {
+        char before = out.bytes[i];
+        for (int value = (int)(i % STEP); value < 256; value += STEP) {
+            out.bytes[i] = (char)value;
+            decode_anything(out.bytes, out.used);
+        }
+        out.bytes[i] = before;
+    }
+}
+
+Test(wire, out_of_memory_anywhere_leaves_the_profile_empty)
+{
+    size_t fail_at = 0;
+    bool failed;
+
+    encode_full();
+    do {
+        struct test_mem failing;
+        struct clp_profile to;
+        clp_profile_init(&to, test_mem_init(&failing, ++fail_at));
+        clp_status status = clp_wire_decode(out.bytes, out.used, &to, &fault);
+        failed = test_mem_failed(&failing);
+        cr_assert_eq(status, failed ? CLP_NO_MEMORY : CLP_OK);
+        cr_assert_eq(fault.status, status);
+        cr_assert(!failed || to.function_count == 0);
+        if (failed)
+            test_mem_check_empty(&failing);
+        clp_profile_clear(&to);
+        test_mem_check_empty(&failing);
+    } while (failed);
+    cr_assert_gt(fail_at, 15);
+}
+
+Test(wire, out_of_memory_while_writing_is_said)
+{
+    size_t fail_at = 0;
+    bool failed;
+
+    fill(&profile);
+    do {
+        struct test_mem failing;
+        struct clp_buf to;
+        clp_buf_init(&to, test_mem_init(&failing, ++fail_at));
+        clp_status status = clp_wire_encode(&profile, &to);
+        failed = test_mem_failed(&failing);
+        cr_assert_eq(status, failed ? CLP_NO_MEMORY : CLP_OK);
+        clp_buf_clear(&to);
+        test_mem_check_empty(&failing);
+    } while (failed);
+    cr_assert_gt(fail_at, 3);
+}

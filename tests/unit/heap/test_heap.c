@@ -1,0 +1,676 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap/heap.h"
+#include "heap/heap_results.h"
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+static struct clp_heap heap;
+static struct clp_functions functions;
+static struct clp_mem mem;
+
+#define LINES 4
+
+static struct clp_heap_place at(uint32_t function, uint32_t line, uint32_t execution)
+{
+    return (struct clp_heap_place){function, line, LINES, execution};
+}
+
+static const void *address(uint64_t number)
+{
+    return (const void *)(uintptr_t)(0x100000 + number * 16);
+}
+
+static void start(uint64_t interval, enum clp_heap_epochs epochs)
+{
+    uint32_t number;
+    char names[2][2] = {"f", "g"}, file[] = "a.py";
+
+    mem = clp_mem_system();
+    clp_functions_init(&functions, &mem);
+    for (int i = 0; i < 2; i++) {
+        struct clp_function function = {
+            .file = file, .name = names[i], .first_line = 10 * i + 1, .lowest_line = 10 * i + 1,
+            .line_count = LINES};
+        cr_assert_eq(clp_functions_add(&functions, &function, &number), CLP_OK);
+    }
+    cr_assert_eq(clp_heap_init(&heap, interval, epochs), CLP_OK);
+}
+
+static void finish(void)
+{
+    clp_heap_clear(&heap);
+    clp_functions_clear(&functions);
+    cr_assert_eq(mem.bytes, 0);
+}
+
+static void add(uint64_t number, size_t bytes, struct clp_heap_place place)
+{
+    clp_heap_add(&heap, address(number), bytes, &place);
+}
+
+static void drop(uint64_t number, struct clp_heap_place place)
+{
+    clp_heap_drop(&heap, address(number), &place);
+}
+
+static const struct clp_heap_line *line_of(uint32_t function, uint32_t line)
+{
+    return &heap.functions[function].lines[line];
+}
+
+static int64_t live(uint32_t function, uint32_t line)
+{
+    return line_of(function, line)->live;
+}
+
+static void count_block(void *data, const struct clp_shadow_slot *slot)
+{
+    (void)slot;
+    ++*(size_t *)data;
+}
+
+static size_t blocks_in_table(void)
+{
+    size_t count = 0;
+
+    clp_shadow_walk(&heap.shadow, count_block, &count);
+    return count;
+}
+
+Test(heap, blocks_are_their_lines)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 100, at(0, 1, 1));
+    add(2, 50, at(1, 3, 1));
+    add(3, 7, at(CLP_HEAP_NOBODY, 0, 0));
+    cr_expect_eq(live(0, 1), 100);
+    cr_expect_eq(live(1, 3), 50);
+    cr_expect_eq(heap.nobody.live, 7);
+    cr_expect_eq(heap.live, 157);
+    drop(1, at(1, 0, 9)); /* another line frees it */
+    drop(4, at(1, 0, 9)); /* never seen */
+    cr_expect_eq(live(0, 1), 0);
+    cr_expect_eq(line_of(0, 1)->freed_at_once, 0);
+    cr_expect_eq(heap.live, 57);
+    cr_expect_eq(blocks_in_table(), 2);
+    finish();
+}
+
+Test(heap, freed_by_the_execution_that_allocated)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 100, at(0, 1, 5));
+    drop(1, at(0, 1, 5));
+    add(1, 100, at(0, 1, 6));
+    drop(1, at(0, 1, 7)); /* the next time */
+    add(1, 100, at(0, 1, 7));
+    drop(1, at(0, 2, 7));
+    add(1, 1, at(CLP_HEAP_NOBODY, 0, 0));
+    drop(1, at(CLP_HEAP_NOBODY, 0, 0));
+    cr_expect_eq(line_of(0, 1)->freed_at_once, 100);
+    cr_expect_eq(heap.nobody.freed_at_once, 0);
+    finish();
+}
+
+Test(heap, resizing_moves_ownership)
+{
+    struct clp_heap_block taken;
+    struct clp_heap_place next = at(0, 2, 1);
+
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 100, at(0, 1, 1));
+    cr_assert(clp_heap_take(&heap, address(1), &taken));
+    cr_expect_eq(live(0, 1), 0);
+    clp_heap_restore(&heap, &taken); /* there was no memory */
+    cr_expect_eq(live(0, 1), 100);
+    cr_assert(clp_heap_take(&heap, address(1), &taken));
+    clp_heap_moved(&heap, &taken, address(9), 300, &next);
+    cr_expect_eq(live(0, 1), 0);
+    cr_expect_eq(live(0, 2), 300);
+    cr_expect_not(clp_heap_take(&heap, address(1), &taken));
+    cr_expect_eq(heap.live, 300);
+    cr_assert(clp_heap_take(&heap, address(9), &taken));
+    clp_heap_moved(&heap, &taken, address(9), 10, &next); /* the same execution again */
+    cr_expect_eq(live(0, 2), 10);
+    cr_expect_eq(line_of(0, 2)->freed_at_once, 300);
+    finish();
+}
+
+/* An address that comes twice was freed where nobody saw it. */
+Test(heap, stale_blocks_make_room)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 100, at(0, 1, 1));
+    add(1, 30, at(0, 2, 1));
+    cr_expect_eq(live(0, 1), 0);
+    cr_expect_eq(live(0, 2), 30);
+    cr_expect_eq(blocks_in_table(), 1);
+    finish();
+}
+
+/* Against a plain array, with all that goes on: additions, removals, growth. */
+Test(heap, table_holds_what_it_should)
+{
+    enum { BLOCKS = 20000, STEPS = 400000 };
+    static size_t sizes[BLOCKS];
+    int64_t sum = 0, lines[LINES] = {0};
+
+    start(1, CLP_HEAP_NO_EPOCHS);
+    srand(7);
+    for (int i = 0; i < STEPS; i++) {
+        size_t number = (size_t)rand() % BLOCKS, line = number % LINES;
+        if (sizes[number] == 0) {
+            sizes[number] = 1 + (size_t)rand() % 1000;
+            add(number, sizes[number], at(0, (uint32_t)line, 1));
+            sum += (int64_t)sizes[number];
+            lines[line] += (int64_t)sizes[number];
+        } else {
+            drop(number, at(1, 0, 1));
+            sum -= (int64_t)sizes[number];
+            lines[line] -= (int64_t)sizes[number];
+            sizes[number] = 0;
+        }
+    }
+    cr_assert_eq(heap.live, sum);
+    for (uint32_t i = 0; i < LINES; i++)
+        cr_assert_eq(live(0, i), lines[i]);
+    for (size_t i = 0; i < BLOCKS; i++)
+        if (sizes[i] != 0)
+            drop(i, at(1, 0, 1));
+    cr_assert_eq(heap.live, 0);
+    cr_assert_eq(blocks_in_table(), 0);
+    finish();
+    cr_assert_eq(heap.pages.bytes, 0, "pages that did not go back");
+}
+
+static struct clp_measures measures_of(int32_t line)
+{
+    struct clp_profile profile;
+    struct clp_measures found = {0};
+
+    clp_profile_init(&profile, &mem);
+    cr_assert_eq(clp_heap_fill(&heap, &(struct clp_heap_scope){.functions = &functions},
+                               &profile), CLP_OK);
+    for (size_t i = 0; i < profile.function_count; i++)
+        for (size_t j = 0; j < profile.functions[i].line_count; j++)
+            if (profile.functions[i].lines[j].line == line)
+                found = profile.functions[i].lines[j].measures;
+    clp_profile_clear(&profile);
+    return found;
+}
+
+Test(heap, what_each_line_had_at_the_peak)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 100, at(0, 0, 1));
+    add(2, 1000, at(0, 1, 1)); /* a peak of 1100 */
+    drop(1, at(1, 0, 1));
+    drop(2, at(1, 0, 1));
+    add(3, 600, at(0, 2, 1));
+    add(4, 450, at(0, 0, 1)); /* 1050 is none */
+    cr_expect_eq(measures_of(1).heap_peak, 100);
+    cr_expect_eq(measures_of(2).heap_peak, 1000);
+    cr_expect_eq(measures_of(3).heap_peak, 0);
+    add(5, 60, at(0, 3, 1)); /* 1110 is */
+    cr_expect_eq(measures_of(1).heap_peak, 450);
+    cr_expect_eq(measures_of(2).heap_peak, 0);
+    cr_expect_eq(measures_of(3).heap_peak, 600);
+    cr_expect_eq(measures_of(4).heap_peak, 60);
+    cr_expect_eq(measures_of(3).live, 600);
+    cr_expect_eq(measures_of(3).live_blocks, 1);
+    cr_expect_eq(heap.peak, 1110);
+    finish();
+}
+
+/* ---- sampling ---- */
+
+/* Adds blocks of one size as a thread does; how many were chosen. */
+static size_t allocate(size_t count, size_t bytes, uint64_t *random)
+{
+    int64_t left = clp_heap_draw(&heap, random);
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        left -= (int64_t)bytes;
+        if (left >= 0)
+            continue;
+        add(i + bytes * 100000, bytes, at(0, 0, 1));
+        left = clp_heap_draw(&heap, random);
+        chosen++;
+    }
+    return chosen;
+}
+
+static void check_near(double found, double expected, double part)
+{
+    cr_expect(found > expected * (1 - part) && found < expected * (1 + part), "%g, not %g", found,
+              expected);
+}
+
+Test(heap, estimates_are_unbiased)
+{
+    uint64_t random = 0;
+
+    start(4096, CLP_HEAP_NO_EPOCHS);
+    size_t chosen = allocate(1000000, 100, &random);
+    check_near((double)chosen, 1000000 * 100 / 4096.0, 0.03);
+    check_near((double)live(0, 0), 1e8, 0.03);
+    check_near((double)line_of(0, 0)->blocks / CLP_HEAP_ONE, 1e6, 0.03);
+    int64_t before = live(0, 0);
+    allocate(50000, 4096, &random); /* chosen with 63 % each */
+    check_near((double)(live(0, 0) - before), 50000 * 4096.0, 0.03);
+    before = live(0, 0);
+    cr_expect_eq(allocate(100, 1000000, &random), 100, "large ones always are");
+    cr_expect_eq(live(0, 0) - before, 100000000);
+    finish();
+}
+
+Test(heap, estimates_cancel_when_all_is_freed)
+{
+    uint64_t random = 0;
+
+    start(4096, CLP_HEAP_NO_EPOCHS);
+    allocate(100000, 100, &random);
+    for (uint64_t i = 0; i < 100000; i++)
+        drop(i + 100 * 100000, at(1, 0, 1));
+    cr_expect_eq(live(0, 0), 0);
+    cr_expect_eq(line_of(0, 0)->blocks, 0);
+    finish();
+}
+
+Test(heap, a_look_tells_what_is_there)
+{
+    start(4096, CLP_HEAP_NO_EPOCHS);
+    for (uint64_t i = 0; i < 50000; i += 2)
+        add(i, 100, at(0, 0, 1));
+    for (uint64_t i = 0; i < 100000; i++)
+        cr_assert_eq(clp_heap_may_have(&heap, address(i)), i < 50000 && i % 2 == 0);
+    for (uint64_t i = 0; i < 50000; i += 2)
+        drop(i, at(1, 0, 1));
+    for (uint64_t i = 0; i < 50000; i++)
+        cr_assert_not(clp_heap_may_have(&heap, address(i)));
+    finish();
+}
+
+/* Sizes and addresses that nobody has; what cannot be followed is said. */
+Test(heap, what_cannot_be_followed_is_known_to_be_lost)
+{
+    struct clp_heap_place place = at(0, 1, 1);
+
+    start(1, CLP_HEAP_NO_EPOCHS);
+    clp_heap_add(&heap, address(1), (size_t)CLP_HEAP_MOST_BYTES - 1, &place);
+    cr_expect_not(heap.lost);
+    cr_expect_eq(live(0, 1), (int64_t)CLP_HEAP_MOST_BYTES - 1);
+    clp_heap_add(&heap, address(2), (size_t)CLP_HEAP_MOST_BYTES, &place);
+    cr_expect(heap.lost);
+    heap.lost = false;
+    clp_heap_add(&heap, (const char *)address(3) + 8, 8, &place);
+    cr_expect_not(heap.lost); /* other allocators have such */
+    clp_heap_add(&heap, (const char *)address(3) + 8, 9, &place);
+    cr_expect(heap.lost);
+    clp_heap_drop(&heap, (const char *)address(1) + 8, &place);
+    cr_expect_eq(live(0, 1), (int64_t)CLP_HEAP_MOST_BYTES - 1);
+    finish();
+}
+
+Test(heap, it_starts_anew)
+{
+    start(1, CLP_HEAP_BY_CALLS);
+    for (int turn = 0; turn < 3; turn++) {
+        uint64_t bytes = heap.pages.bytes;
+        for (uint64_t i = 0; i < 20000; i++)
+            add(i, 100, at(0, 1, 1));
+        clp_heap_call(&heap, 0);
+        cr_expect_eq(live(0, 1), 2000000);
+        cr_expect(turn == 0 || heap.pages.bytes - bytes <= 2 << 20, "it takes more every time");
+        cr_assert_eq(clp_heap_restart(&heap), CLP_OK);
+        cr_expect_eq(blocks_in_table(), 0);
+        cr_expect_eq(heap.live, 0);
+        cr_expect_eq(heap.function_room, 0);
+        cr_expect_not(clp_heap_take(&heap, address(7), &(struct clp_heap_block){0}));
+    }
+    finish();
+    cr_assert_eq(heap.pages.bytes, 0, "pages that did not go back");
+}
+
+/* ---- epochs and verdicts ---- */
+
+static size_t judge(int64_t limit, struct clp_profile_leak *first)
+{
+    const struct clp_heap_judging judging = {.warmups = -1, .limit = limit, .seconds = 2};
+    struct clp_profile profile;
+    size_t count = 0;
+
+    clp_profile_init(&profile, &mem);
+    cr_assert_eq(clp_heap_judge(&heap, &(struct clp_heap_scope){.functions = &functions},
+                                &judging, &profile), CLP_OK);
+    for (size_t i = 0; i < profile.function_count; i++) {
+        if (profile.functions[i].leak_count != 0 && count == 0)
+            *first = profile.functions[i].leaks[0];
+        count += profile.functions[i].leak_count;
+    }
+    clp_profile_clear(&profile);
+    return count;
+}
+
+/* What is judged twice is judged the same. */
+static size_t leaks_found(int64_t limit, struct clp_profile_leak *first)
+{
+    struct clp_profile_leak second = {0}, unused = {0};
+
+    if (first == NULL)
+        first = &unused;
+    clp_heap_finish(&heap);
+    size_t count = judge(limit, first);
+    cr_expect_eq(judge(limit, &second), count);
+    cr_expect(count == 0 || (second.line == first->line && second.bytes == first->bytes &&
+                             second.bytes_per_call == first->bytes_per_call &&
+                             second.confidence == first->confidence));
+    return count;
+}
+
+/* Function 0: line 0 leaks, line 1 keeps a temporary until the next call, line 2 a ring of ten. */
+static void call_often(size_t calls)
+{
+    for (size_t i = 0; i < calls; i++) {
+        clp_heap_call(&heap, 0);
+        add(i, 600, at(0, 0, (uint32_t)i));
+        add(10000000, 100000, at(0, 1, (uint32_t)i));
+        if (i >= 10)
+            drop(20000000 + i - 10, at(0, 2, (uint32_t)i));
+        add(20000000 + i, 5000, at(0, 2, (uint32_t)i));
+        drop(10000000, at(0, 3, (uint32_t)i));
+    }
+}
+
+Test(heap, the_leak_is_found_among_the_innocent)
+{
+    const size_t calls[] = {20, 21, 63, 64, 65, 66, 127, 128, 129, 1000, 5000};
+
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct clp_profile_leak leak = {0};
+        start(1, CLP_HEAP_BY_CALLS);
+        call_often(calls[i]);
+        cr_assert_eq(leaks_found(0, &leak), 1, "%zu calls", calls[i]);
+        cr_assert_eq(leak.line, 1);
+        check_near(leak.bytes_per_call, 600, 0.01);
+        check_near(leak.bytes_per_second, (double)leak.bytes / 2, 0.01);
+        cr_assert_eq(leak.bytes % 600, 0);
+        finish();
+    }
+}
+
+Test(heap, few_calls_and_small_growth_are_no_leak)
+{
+    start(1, CLP_HEAP_BY_CALLS);
+    call_often(7);
+    cr_expect_eq(leaks_found(0, NULL), 0, "seven calls");
+    finish();
+    start(1, CLP_HEAP_BY_CALLS);
+    call_often(1000);
+    cr_expect_eq(leaks_found(-1, NULL), 0, "below 1 MiB");
+    finish();
+}
+
+Test(heap, one_clock_for_all)
+{
+    struct clp_profile_leak leak;
+
+    start(1, CLP_HEAP_BY_ONE);
+    for (uint64_t i = 0; i < 100; i++) {
+        add(2 * i, 500, at(1, 0, 1));
+        clp_heap_call(&heap, 0);
+        clp_heap_tick(&heap);
+    }
+    cr_expect_eq(leaks_found(0, &leak), 1);
+    cr_expect_eq(leak.line, 11);
+    finish();
+}
+
+/* ---- things that grow ---- */
+
+static void resize(uint64_t from, uint64_t to, size_t bytes, struct clp_heap_place place)
+{
+    struct clp_heap_block taken;
+    bool known = clp_heap_take(&heap, address(from), &taken);
+
+    clp_heap_moved(&heap, known ? &taken : NULL, address(to), bytes, &place);
+}
+
+/* A call by call, number n of 40: how does the thing of line 0 change? */
+typedef void change_thing(uint32_t n);
+
+static size_t leaks_of_samples(uint64_t interval, change_thing *act)
+{
+    struct clp_profile_leak leak = {0};
+
+    start(interval, CLP_HEAP_BY_CALLS);
+    for (uint32_t n = 1; n <= 40; n++) {
+        clp_heap_call(&heap, 0);
+        act(n);
+    }
+    size_t count = leaks_found(0, &leak);
+    cr_assert(count == 0 || (count == 1 && leak.line == 1));
+    if (count == 1)
+        check_near(leak.bytes_per_call, 1000, 0.1);
+    finish();
+    return count;
+}
+
+static size_t leaks_of_thing(change_thing *act)
+{
+    return leaks_of_samples(1, act);
+}
+
+static void resized(uint32_t n)
+{
+    resize(n - 1, n, 1000 * n, at(0, 0, n));
+}
+
+static void resized_where_it_is(uint32_t n)
+{
+    resize(1, 1, 1000 * n, at(0, 0, n));
+}
+
+/* As a str does, with a smaller temporary before and after it. */
+static void copied(uint32_t n)
+{
+    add(100 + n, 1000, at(0, 0, n));
+    add(200 + n, 1000 * n, at(0, 0, n));
+    drop(100 + n, at(0, 0, n));
+    add(300 + n, 10, at(0, 0, n));
+    drop(200 + n - 1, at(0, 0, n));
+    drop(300 + n, at(0, 0, n));
+}
+
+static void copied_and_freed_by_the_next_line(uint32_t n)
+{
+    add(n, 1000 * n, at(0, 0, n));
+    drop(n - 1, at(0, 1, n));
+}
+
+Test(heap, a_thing_that_grows_leaks)
+{
+    cr_expect_eq(leaks_of_thing(resized), 1);
+    cr_expect_eq(leaks_of_thing(resized_where_it_is), 1);
+    cr_expect_eq(leaks_of_thing(copied), 1);
+    cr_expect_eq(leaks_of_thing(copied_and_freed_by_the_next_line), 1);
+}
+
+static void replaced_by_its_like(uint32_t n)
+{
+    add(n, 100000, at(0, 0, n));
+    drop(n - 1, at(0, 0, n));
+}
+
+/* 40 of 41 calls; there are 64 epochs at most, and they have a call each. */
+static void cleared_at_last(uint32_t n)
+{
+    if (n < 40)
+        resized(n);
+    else
+        drop(39, at(0, 3, n));
+}
+
+static void shrunk_at_last(uint32_t n)
+{
+    resize(1, 1, n < 38 ? 1000 * n : 1000 * (60 - n), at(0, 0, n));
+}
+
+/* Of a thing of 100 kB and more every fifth block is not in the table, as may be with samples. */
+static void copied_and_seldom_seen(uint32_t n)
+{
+    if (n % 5 != 2)
+        add(n, 100000 + 1000 * n, at(0, 0, n));
+    drop(n - 1, at(0, 0, n));
+}
+
+/* .. and where it is made larger in place. */
+static void resized_and_seldom_seen(uint32_t n)
+{
+    struct clp_heap_place place = at(0, 0, n);
+    struct clp_heap_block taken;
+    bool known = clp_heap_take(&heap, address(1), &taken);
+
+    clp_heap_moved(&heap, known ? &taken : NULL, n % 5 != 2 ? address(1) : NULL, 100000 + 1000 * n, &place);
+}
+
+/* In every call it grows from nothing, and it stays till the next. */
+static void built_anew(uint32_t n)
+{
+    drop(50, at(0, 1, n));
+    for (uint32_t i = 1; i <= 10; i++)
+        resize(50, 50, 1000 * i, at(0, 0, 10 * n + i));
+}
+
+static void grown_by_turns(uint32_t n)
+{
+    resize(1, 1, 1000 * n, at(0, n % 2, n));
+}
+
+static void changing_its_size(uint32_t n)
+{
+    add(n, 1000 * (n % 7 + 1), at(0, 0, n));
+    drop(n - 1, at(0, 0, n));
+}
+
+static void cleared_every_ten_calls(uint32_t n)
+{
+    add(n, 100000 + 1000 * (n % 10), at(0, 0, n));
+    drop(n - 1, at(0, n % 10 == 0 ? 3 : 0, n));
+}
+
+Test(heap, a_thing_that_samples_miss_now_and_then_leaks)
+{
+    cr_expect_eq(leaks_of_samples(65536, copied_and_seldom_seen), 1);
+    cr_expect_eq(leaks_of_samples(65536, resized_and_seldom_seen), 1);
+    cr_expect_eq(leaks_of_samples(1, copied_and_seldom_seen), 0, "what is exact misses none");
+    cr_expect_eq(leaks_of_samples(65536, cleared_every_ten_calls), 0);
+}
+
+Test(heap, a_thing_that_does_not_stay_large_is_no_leak)
+{
+    cr_expect_eq(leaks_of_thing(replaced_by_its_like), 0);
+    cr_expect_eq(leaks_of_thing(cleared_at_last), 0);
+    cr_expect_eq(leaks_of_thing(shrunk_at_last), 0);
+    cr_expect_eq(leaks_of_thing(built_anew), 0);
+    cr_expect_eq(leaks_of_thing(changing_its_size), 0);
+    cr_expect_eq(leaks_of_thing(grown_by_turns), 0, "whose is it?");
+}
+
+/* ---- C's allocators ---- */
+
+static void map(uint64_t first, size_t bytes, struct clp_heap_place place)
+{
+    clp_heap_map(&heap, (const void *)(uintptr_t)first, bytes, &place);
+}
+
+static void unmap(uint64_t first, size_t bytes, struct clp_heap_place place)
+{
+    clp_heap_unmap(&heap, (const void *)(uintptr_t)first, bytes, &place);
+}
+
+Test(heap, parts_of_mappings_go)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    map(0x10000, 0x4000, at(0, 1, 5));
+    unmap(0x11000, 0x1000, at(0, 2, 1)); /* out of the middle */
+    cr_expect_eq(live(0, 1), 0x3000);
+    cr_expect_eq(heap.mappings.count, 2);
+    unmap(0x10000, 0x3000, at(0, 2, 1)); /* the first whole, of the second half */
+    cr_expect_eq(live(0, 1), 0x1000);
+    cr_expect_eq(line_of(0, 1)->freed_at_once, 0);
+    unmap(0, 0x100000, at(0, 2, 1));
+    cr_expect_eq(live(0, 1), 0);
+    cr_expect_eq(clp_shadow_find(&heap.shadow, (const void *)0x13000), NULL);
+    cr_expect_eq(heap.mappings.count, 0);
+    cr_expect_eq(heap.peak, 0x4000);
+    finish();
+}
+
+Test(heap, a_mapping_over_others_replaces_them)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    map(0x10000, 0x2000, at(0, 1, 1));
+    map(0x13000, 0x2000, at(0, 2, 1));
+    map(0x11000, 0x3000, at(1, 1, 1));
+    cr_expect_eq(live(0, 1), 0x1000);
+    cr_expect_eq(live(0, 2), 0x1000);
+    cr_expect_eq(live(1, 1), 0x3000);
+    map(0x11000, 0x3000, at(1, 2, 1));
+    cr_expect_eq(live(1, 1), 0);
+    cr_expect_eq(heap.mappings.count, 3);
+    unmap(0x11000, 0x3000, at(1, 2, 1)); /* by the execution that mapped it */
+    cr_expect_eq(line_of(1, 2)->freed_at_once, 0x3000);
+    finish();
+}
+
+Test(heap, what_c_asks_for_stands_apart)
+{
+    struct clp_heap_place line = at(0, 1, 1), nobody = at(CLP_HEAP_NOBODY, 0, 0);
+    struct clp_profile profile;
+
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 50, line);
+    add(2, 100, line);
+    clp_heap_count_native(&heap, 100, &line);
+    clp_heap_count_native(&heap, 70, &line); /* of a block that is gone by now */
+    clp_heap_count_native(&heap, 10, &nobody);
+    clp_profile_init(&profile, &mem);
+    cr_assert_eq(clp_heap_fill(&heap, &(struct clp_heap_scope){.functions = &functions}, &profile),
+                 CLP_OK);
+    cr_expect_eq(profile.functions[0].lines[0].measures.native, 170);
+    cr_expect_eq(profile.functions[0].lines[0].measures.native_blocks, 2);
+    cr_expect_eq(profile.functions[0].lines[0].measures.live, 150);
+    clp_profile_clear(&profile);
+    finish();
+}
+
+Test(heap, samples_of_c_stand_for_their_kind)
+{
+    struct clp_heap_place line = at(0, 1, 1);
+    uint64_t random = 0;
+    int64_t left = 0;
+
+    start(1000, CLP_HEAP_NO_EPOCHS);
+    heap.seeds = 3;
+    for (int i = 0; i < 200000; i++) {
+        left -= 50;
+        if (left < 0 && clp_heap_choose(&heap, &left, &random, 50))
+            clp_heap_count_native(&heap, 50, &line);
+    }
+    cr_expect_float_eq((double)line_of(0, 1)->native, 1e7, 4e5);
+    cr_expect_float_eq((double)line_of(0, 1)->native_blocks / CLP_HEAP_ONE, 2e5, 8e3);
+    finish();
+}
+
+Test(heap, a_restart_forgets_mappings)
+{
+    start(1, CLP_HEAP_NO_EPOCHS);
+    map(0x10000, 0x2000, at(0, 1, 1));
+    cr_assert_eq(clp_heap_restart(&heap), CLP_OK);
+    cr_expect_eq(heap.mappings.count, 0);
+    unmap(0x10000, 0x2000, at(0, 1, 1));
+    cr_expect_eq(heap.live, 0);
+    finish();
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "os/clock.h"
+#include <criterion/criterion.h>
+#include <math.h>
+#include <time.h>
+
+static void rest(long nanos)
+{
+    const struct timespec span = {.tv_nsec = nanos};
+
+    (void)nanosleep(&span, NULL);
+}
+
+/* Sleeping longer than asked does no harm: both clocks see it. */
+static void check_rate(struct clp_clock clock)
+{
+    uint64_t ticks = clp_clock_read(&clock), nanos = clp_clock_monotonic();
+
+    rest(20000000);
+    ticks = clp_clock_read(&clock) - ticks;
+    nanos = clp_clock_monotonic() - nanos;
+    double rate = clp_clock_nanos_per_tick(&clock);
+    cr_assert_float_eq((double)ticks * rate / (double)nanos, 1.0, 0.01, "%g nanoseconds per tick",
+                       rate);
+    cr_assert_float_eq(clock.rough_nanos / rate, 1.0, 0.1, "rough %g, exact %g", clock.rough_nanos,
+                       rate);
+}
+
+static void check_monotone(struct clp_clock clock)
+{
+    uint64_t last = clp_clock_read(&clock);
+
+    cr_assert_geq(last, clock.start_ticks);
+    for (int i = 0; i < 100000; i++) {
+        uint64_t now = clp_clock_read(&clock);
+        cr_assert_geq(now, last);
+        last = now;
+    }
+    cr_assert_gt(last, clock.start_ticks, "it stands still");
+}
+
+Test(clock, the_chosen_clock_is_monotone)
+{
+    check_monotone(clp_clock_start());
+}
+
+Test(clock, the_system_clock_is_monotone)
+{
+    check_monotone(clp_clock_start_monotonic());
+}
+
+Test(clock, the_chosen_clock_keeps_the_system_clocks_rate)
+{
+    check_rate(clp_clock_start());
+}
+
+Test(clock, the_system_clock_counts_nanoseconds)
+{
+    struct clp_clock clock = clp_clock_start_monotonic();
+
+    cr_assert_not(clock.counter);
+    cr_assert_eq(clp_clock_nanos_per_tick(&clock), 1);
+    check_rate(clock);
+}
+
+/* Asked before any time has passed there is no ratio to take; the rough one must do. */
+Test(clock, has_a_rate_at_once)
+{
+    struct clp_clock clock = clp_clock_start();
+
+    if (!clock.counter)
+        return;
+    clock.start_ticks = UINT64_MAX;
+    cr_assert_eq(clp_clock_nanos_per_tick(&clock), clock.rough_nanos);
+    cr_assert_gt(clock.rough_nanos, 0);
+}
+
+Test(clock, the_wall_clock_is_the_systems)
+{
+    double before = (double)time(NULL), now = clp_clock_wall();
+
+    cr_assert_geq(now, before - 1);
+    cr_assert_leq(now, (double)time(NULL) + 1);
+}

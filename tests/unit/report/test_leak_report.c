@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/leak_report.h"
+#include "helpers.h"
+
+static struct test_mem test;
+static struct clp_profile profile;
+static struct clp_buf out;
+
+static void start(void)
+{
+    test_mem_init(&test, 0);
+    clp_profile_init(&profile, &test.mem);
+    clp_buf_init(&out, &test.mem);
+}
+
+static void finish(void)
+{
+    clp_buf_clear(&out);
+    clp_profile_clear(&profile);
+    test_mem_check_empty(&test);
+}
+
+TestSuite(leak_report, .init = start, .fini = finish);
+
+static void add_leak(int32_t line, uint64_t bytes)
+{
+    static const char text[] = "def f():\n    K.append(1)\n    x = \x1b[2J\n";
+    struct clp_profile_function *function;
+    const struct clp_profile_leak leak = {line, bytes, 2048, 0.5, 0.987};
+
+    cr_assert_eq(clp_profile_add_function(&profile, "/home/a.py", "f", 7, &function), CLP_OK);
+    cr_assert_eq(clp_profile_set_source(&profile, function, text, sizeof text - 1), CLP_OK);
+    cr_assert_eq(clp_profile_add_leak(&profile, function, &leak), CLP_OK);
+}
+
+Test(leak_report, none)
+{
+    clp_leak_report_text(&profile, NULL, &out);
+    clp_leak_report_names(&profile, NULL, &out);
+    cr_expect_eq(out.used, 0);
+    cr_expect_eq(clp_leak_report_count(&profile), 0);
+}
+
+Test(leak_report, the_largest_first)
+{
+    add_leak(8, 1536);
+    add_leak(9, 5 << 20);
+    add_leak(900, 3);
+    cr_expect_eq(clp_leak_report_count(&profile), 3);
+    clp_leak_report_text(&profile, "/home", &out);
+    cr_expect_str_eq(clp_buf_text(&out),
+                     "\nLeaks: 3 lines\n"
+                     "a.py:9  5.0 MiB, 2.0 KiB per call, 0 B/s, confidence 99 %  x = \\x1b[2J\n"
+                     "a.py:8  1.5 KiB, 2.0 KiB per call, 0 B/s, confidence 99 %  K.append(1)\n"
+                     "a.py:900  3 B, 2.0 KiB per call, 0 B/s, confidence 99 %  \n");
+}
+
+Test(leak_report, names)
+{
+    add_leak(8, 1536);
+    clp_leak_report_names(&profile, "/home", &out);
+    cr_expect_str_eq(clp_buf_text(&out), "a line leaks: a.py:8 (1.5 KiB)");
+    for (int32_t line = 9; line < 21; line++)
+        add_leak(line, 10);
+    clp_buf_clear(&out);
+    clp_leak_report_names(&profile, NULL, &out);
+    cr_expect_str_eq(clp_buf_text(&out),
+                     "13 lines leak: /home/a.py:8 (1.5 KiB), /home/a.py:9 (10 B), /home/a.py:10 "
+                     "(10 B), /home/a.py:11 (10 B), /home/a.py:12 (10 B), /home/a.py:13 (10 B), "
+                     "/home/a.py:14 (10 B), /home/a.py:15 (10 B), /home/a.py:16 (10 B), "
+                     "/home/a.py:17 (10 B), ..");
+}
