@@ -75,6 +75,11 @@ def near(ours, theirs):
     return abs(ours - theirs) <= 0.2 * theirs + 3_000_000
 
 
+def between(least, ours, most):
+    """What was measured within, and around: on a busy machine the two lie far apart. What events cost is an average."""
+    return 0.9 * least <= ours <= 1.1 * most
+
+
 # ---- times and hits ----
 
 NESTED = """
@@ -306,6 +311,7 @@ def works(n):
 
 @profile
 def thread(n):
+    start = CLOCK()
     mine = [greenlet(works) for _ in range(4)]
     for one in mine: one.switch(n)
     spin("between", 5)
@@ -313,6 +319,7 @@ def thread(n):
         for one in mine:
             if not one.dead: one.switch()
     # of thread 0 the greenlets are left where they are
+    TOOK["threads"] += CLOCK() - start
 
 for round in range(10):
     threads = [threading.Thread(target=thread, args=(n,)) for n in range(4)]
@@ -327,8 +334,8 @@ def test_greenlets_in_several_threads(tmp_path):
     assert ran.line("works", "works")["hits"] == 10 * 4 * each
     assert ran.line("works", "parent's turn")["hits"] == 10 * 4 * each
     assert ran.hits("works") == [10 * 4 * 13, 10 * 4 * each, 10 * 4 * each, 10 * 4 * 3]
-    # what a thread waits for the interpreter's lock falls on any line; so only the line that measures it
-    assert near(ran.line("works", "works")["time"], ran.took["works"])
+    # what a thread waits for the interpreter's lock, or for the processor, falls on any line
+    assert between(ran.took["works"], ran.line("works", "works")["time"], ran.took["threads"] - ran.took["between"])
     check_sums(ran.profile)
 
 
@@ -352,9 +359,11 @@ one.start()
 one.join()
 KEPT.clear()
 spin("meanwhile", 20)
+start = CLOCK()
 for _ in range(50):
     KEPT.append(greenlet(fresh))    # most of them lie where others lay
     KEPT[-1].switch()
+TOOK["all of it"] = CLOCK() - start
 """
 
 
@@ -362,7 +371,7 @@ def test_a_new_greenlet_at_the_address_of_one_whose_thread_ended(tmp_path):
     ran = Ran(OUTLIVED, tmp_path)
     stuck = ran.line("stuck", "never comes back")
     assert stuck["hits"] == 50 and stuck["await"] == 0 and stuck["time"] < 10_000_000
-    assert near(ran.profile.function("fresh")["total"], ran.took["fresh"])
+    assert between(ran.took["fresh"], ran.profile.function("fresh")["total"], ran.took["all of it"])
 
 
 # ---- memory ----
