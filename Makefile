@@ -298,7 +298,7 @@ fuzz: ## a fuzzer at work, with clang; READER=wire|live|pickle|engine|rewrite, S
 	  $(patsubst %,-dict=../../%,$(wildcard tests/fuzz/$(READER).dict)) \
 	  $(READER) ../../tests/fuzz/corpus/$(READER)
 
-layers: ## do the arrows between the rooms run one way?
+layers: ## do the arrows between the folders run one way?
 	@"$(or $(PYTHON_EXE),python3)" tools/layers.py
 
 # ---- for users -------------------------------------------------------------------------------
