@@ -115,6 +115,7 @@ EDITABLE := $(if $(SANITIZER)$(VALGRIND),,$(wildcard $(patsubst $(OUT)/python/%,
         clean help print-sources FORCE
 
 all: $(MODULE) $(NATIVE) $(LAUNCHERS) $(PACKAGE_FILES) $(EDITABLE) ## build for PYTHON= (default: python3) into build/
+	@find $(OUT)/python -xtype l -delete # links to files of the package that have moved since
 
 # ---- building --------------------------------------------------------------------------------
 # Flags may change between two runs of make; objects made with others are not reused.

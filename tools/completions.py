@@ -17,12 +17,22 @@ ROW = re.compile(r"^  (?:(-\w)|  )(?:, |  )?(--[\w-]+)?(?: ?(\[?=?[A-Za-z]+\]?))
 
 
 class Option:
-    def __init__(self, command, row):
+    def __init__(self, command, row, others):
         self.letter, self.name, self.argument, self.help = row
-        self.names = [name for name in (self.letter, self.name) if name]
+        self.names = [name for name in (self.letter, self.name, others.get(self.name)) if name]
+        self.long = [name[2:] for name in self.names if name.startswith("--")]
         self.optional = (self.argument or "").startswith("[")
+        self.may_take_next = self.argument == "[N]"
         self.argument = (self.argument or "").strip("[=]")
-        self.values = values(command, self.name) if self.argument in ("NAME", "KEY", "MODE") else []
+        self.values = []
+        if self.argument in ("NAME", "KEY", "MODE"):
+            self.values = values(command, self.name, "?")
+        elif self.argument.islower():
+            self.values = values(command, self.name + "=?")
+
+    @property
+    def ends(self):
+        return self.help.endswith("ends the options")
 
     @property
     def takes_next(self):
@@ -42,7 +52,8 @@ class Command:
                       for line in head.splitlines()]
         self.about = rest.partition("\n\n")[0]
         self.closing = rest.rstrip("\n").rpartition("\n\n")[2]
-        self.options = [Option(self, match.groups()) for match in map(ROW.match, text.splitlines())
+        others = aliases(self.run("--help-page").stdout)
+        self.options = [Option(self, match.groups(), others) for match in map(ROW.match, text.splitlines())
                         if match and (match[1] or match[2])]
 
     def run(self, *more):
@@ -58,8 +69,31 @@ class Command:
         return found
 
 
-def values(command, name):
-    said = command.run(name, "?", "?").stderr
+def aliases(page):
+    """{name: its other name} of the table for docs/options.md."""
+    rows = (re.findall(r"`(--(?!no-)[\w-]+)", line.split(" | ")[0]) for line in page.splitlines())
+    return {row[0]: row[1] for row in rows if len(row) > 1}
+
+
+def one_of(letters, options):
+    """A pattern of the words that are one of these options; its letter may be the last of several."""
+    names = [name for option in options for name in option.names if name.startswith("--")]
+    ends = "".join(option.letter[1] for option in options if option.letter)
+    return "(%s)" % "|".join([f"-[{letters}]*[{ends}]"] * bool(ends) + names)
+
+
+class Words:
+    """What the words before the program come to."""
+
+    def __init__(self, options):
+        switches = "".join(option.letter[1] for option in options if option.letter and not option.argument)
+        self.last = one_of(switches, [option for option in options if option.ends])
+        self.takes = one_of(switches, [option for option in options if option.takes_next])
+        self.may_take = one_of(switches, [option for option in options if option.may_take_next])
+
+
+def values(command, *words):
+    said = command.run(*words, "?").stderr
     return re.split(", | or ", re.search(r" needs (?:some of )?(.*), not '\?'", said)[1])
 
 
@@ -73,13 +107,17 @@ def bash_offer(words):
 def bash_options(options):
     """What follows an option that takes a value, and the options themselves."""
     takes = [option for option in options if option.takes_next]
+    joins = [option for option in options if option.optional and option.values]
     if takes:
         yield "  case $before in"
+        for option in joins:
+            yield "  %s=) %s; return ;;" % (option.name, bash_offer(option.values))
         for option in takes:
             if option.values:
-                yield "  %s) %s; return ;;" % ("|".join(option.names), bash_offer(option.values))
-        yield "  %s) return ;;" % "|".join(name for option in takes if not option.values for name in option.names)
+                names = "|".join(f"{name}|{name}=" for name in option.names)
+                yield "  %s) %s; return ;;" % (names, bash_offer(option.values))
         yield "  esac"
+        yield f"  [[ $before =~ ^{Words(options).takes}=?$ ]] && return"
     names = [name for option in options for name in option.names]
     if names:
         yield "  [[ $now == -* ]] && %s" % bash_offer(names)
@@ -95,26 +133,28 @@ def bash_part(name, part, choice):
 
 def bash_end_of_options(options):
     """Behind the program all words are its own."""
-    takes = "|".join(name for option in options if option.takes_next for name in option.names)
+    words = Words(options)
     yield "  for (( at = 1; at < COMP_CWORD; at++ )); do"
-    yield "    case ${COMP_WORDS[at]} in"
-    yield "    -m|-c|--) return ;;"
-    yield f'    {takes}) [[ ${{COMP_WORDS[at+1]}} == "=" ]] && (( at++ )); (( at++ )) ;;'
-    yield "    =) (( at++ )) ;;"
-    yield "    -?*) ;;"
-    yield "    *) return ;;"
-    yield "    esac"
+    yield "    word=${COMP_WORDS[at]} next=${COMP_WORDS[at+1]}"
+    yield f"    [[ $word == -- || $word =~ ^{words.last} ]] && return"
+    yield f'    if [[ $word == "=" || $next == "=" || $word =~ ^{words.takes}$ ]]; then'
+    yield '      [[ $word != "=" && $next == "=" ]] && (( at++ )); (( at++ ))'
+    yield f"    elif [[ $word =~ ^{words.may_take}$ && $next =~ ^[0-9.]+$ ]]; then"
+    yield "      (( at++ ))"
+    yield "    elif [[ $word != -?* ]]; then"
+    yield "      return"
+    yield "    fi"
     yield "  done"
 
 
 def bash(command, parts):
     yield f"# bash completion for {command.name}; {MADE}"
     yield f"_{command.name}() {{"
-    yield "  local now=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} at"
+    yield "  local now=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} at word next"
     yield "  COMPREPLY=()"
     yield "  # --name=value comes as three words"
-    yield '  [[ $before == "=" ]] && before=${COMP_WORDS[COMP_CWORD-2]}'
-    yield '  [[ $now == "=" ]] && now=""'
+    yield '  [[ $before == "=" ]] && before=${COMP_WORDS[COMP_CWORD-2]}='
+    yield '  [[ $now == "=" ]] && before=$before= now=""'
     if parts:
         yield "  (( COMP_CWORD > 1 )) && case ${COMP_WORDS[1]} in"
         for name, (part, choice) in parts.items():
@@ -143,8 +183,9 @@ def zsh_option(option):
     if option.argument:
         action = "(%s)" % " ".join(option.values) if option.values else "_files"
         value = "%s:%s:%s" % (":" if option.optional else "", option.argument.lower(), action)
+        value += ":*::argument:_files" * option.ends
     for name in option.names:
-        join = "" if not option.argument or name == option.letter else "=-" if option.optional else "="
+        join = "" if not option.argument or name == option.letter else "=-" if option.optional and not option.may_take_next else "="
         yield f"'*{name}{join}[{about}]{value}'"
 
 
@@ -169,7 +210,7 @@ def zsh(command, parts):
     yield "  esac"
     yield "fi"
     yield zsh_arguments("-s -S", command.options,
-                        "'1:command or profile:_alternative \"commands:command:(%s)\" \"files:profile:_files\"'"
+                        "'1:command or profile: _alternative \"commands:command:(%s)\" \"files:profile:_files\"'"
                         % " ".join(parts), "'*:profile:_files'")
 
 
@@ -184,7 +225,7 @@ def fish_options(name, options, condition):
     for option in options:
         line = f"complete -c {name}" + (f" -n {fish_word(condition)}" if condition else "")
         line += f" -s {option.letter[1:]}" if option.letter else ""
-        line += f" -l {option.name[2:]}" if option.name else ""
+        line += "".join(f" -l {name}" for name in option.long)
         if option.values:
             line += " -x -a %s" % fish_word(" ".join(option.values))
         elif option.takes_next:
@@ -192,9 +233,34 @@ def fish_options(name, options, condition):
         yield line + f" -d {fish_word(option.help)}"
 
 
+def fish_end_of_options(name, options):
+    words = Words(options)
+    yield f"function __{name}_takes_options"
+    yield "  set -l next none"
+    yield "  for word in (commandline -opc)[2..-1]"
+    yield "    if test $next = number; and string match -qr '^[0-9.]+$' -- $word; or test $next = any"
+    yield "      set next none"
+    yield f"    else if test x$word = x--; or string match -qr '^{words.last}' -- $word"
+    yield "      return 1"
+    yield f"    else if string match -qr '^{words.takes}$' -- $word"
+    yield "      set next any"
+    yield f"    else if string match -qr '^{words.may_take}$' -- $word"
+    yield "      set next number"
+    yield "    else if string match -qr '^-.' -- $word"
+    yield "      set next none"
+    yield "    else"
+    yield "      return 1"
+    yield "    end"
+    yield "  end"
+    yield "  return 0"
+    yield "end"
+
+
 def fish(command, parts):
     yield f"# {MADE}"
-    none = "not __fish_seen_subcommand_from %s" % " ".join(parts) if parts else ""
+    none = "not __fish_seen_subcommand_from %s" % " ".join(parts) if parts else f"__{command.name}_takes_options"
+    if not parts:
+        yield from fish_end_of_options(command.name, command.options)
     yield from fish_options(command.name, command.options, none)
     for name, (part, choice) in parts.items():
         yield f"complete -c {command.name} -n __fish_use_subcommand -a {name}"

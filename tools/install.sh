@@ -32,9 +32,18 @@ put() { # MODE FROM TO
     echo "$3" | note
 }
 
+refuse_without_rights() {
+    place=$to
+    until [ -e "$place" ]; do place=$(dirname "$place"); done
+    [ -w "$place" ] && { [ ! -e "$to/bin" ] || [ -w "$to/bin" ]; } && return
+    echo "install: you may not write to ${to:-/}; use sudo, or install elsewhere: make install PREFIX=\$HOME/opt" >&2
+    exit 1
+}
+
 install_all() {
     python=$1
     shift
+    refuse_without_rights
     rm -f "$out/installed"
     put 755 "$out/bin/ckernprof" "$to/bin/ckernprof"
     ln -sf ckernprof "$to/bin/clineprof"

@@ -17,9 +17,12 @@ static bool complain_of_unknown(struct clp_option_parser *parser, const char *te
     struct clp_option_use use = {0};
     struct clp_option_use nearest = {0};
     size_t least = SIZE_MAX, dashes = plain ? 0 : strspn(text, "-");
+    bool has_number = !plain && clp_option_number_follows(parser);
 
     while (clp_option_use_next(parser->table, &use)) {
         size_t far = clp_option_slips(text + dashes, bytes - dashes, use.shown + 2);
+        if (far != SIZE_MAX) /* of two that are as near, the one that takes what follows */
+            far = 2 * far + (has_number && !clp_option_is_number(use.option));
         if (far >= least || use.option->help == NULL ||
             (plain && (use.form == CLP_USE_NEGATIVE || use.option->never_in_file)))
             continue;
@@ -288,6 +291,18 @@ static bool store_setting(struct clp_option_parser *parser, const struct clp_opt
     return *setting->value == 0 || clp_option_store(parser, use, setting->value);
 }
 
+/* A file has no --no- forms. */
+static bool complain_of_key(struct clp_option_parser *parser, const char *key)
+{
+    bool negative = strncmp(key, "no", 2) == 0 && (key[2] == '-' || key[2] == '_');
+    const struct clp_option *option = negative ? find_key(parser->table, key + 3) : NULL;
+
+    if (option == NULL || !clp_option_has_negative(option))
+        return complain_of_unknown(parser, key, strlen(key), true);
+    clp_buf_add_format(parser->error, "unknown key '%s' (did you mean %s = false?)", key, option->name);
+    return clp_option_point_to_help(parser);
+}
+
 bool clp_option_set(struct clp_option_table table, const struct clp_setting *setting, void *into,
                     const char *program, struct clp_buf *error)
 {
@@ -297,11 +312,13 @@ bool clp_option_set(struct clp_option_table table, const struct clp_setting *set
 
     (void)snprintf(use.shown, sizeof use.shown, "%s", setting->key);
     if (use.option == NULL)
-        return complain_of_unknown(&parser, setting->key, strlen(setting->key), true);
+        return complain_of_key(&parser, setting->key);
     if (use.option->never_in_file)
         return clp_option_complain_of(&parser, &use, "can only be an option on the command line");
     const char *wanted = wanted_instead(use.option, setting);
-    if (wanted != NULL)
-        return clp_option_complain_of_value(&parser, &use, wanted, setting->value);
+    if (wanted != NULL) {
+        bool on = false, flag = setting->type == CLP_SETTING_BOOL && clp_option_read_switch(setting->value, &on);
+        return clp_option_complain_of_value(&parser, &use, wanted, !flag ? setting->value : on ? "true" : "false");
+    }
     return store_setting(&parser, &use, setting);
 }

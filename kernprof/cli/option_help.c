@@ -51,6 +51,10 @@ void clp_option_help(struct clp_option_table table, struct clp_buf *out)
         if (option->standard != NULL && *option->standard != 0)
             clp_buf_add_format(out, " (default: %s)", option->standard);
         clp_buf_add_text(out, "\n");
+        if (option->kind != CLP_OPTION_MODE)
+            continue;
+        (void)snprintf(left, sizeof left, "      --no-%s", option->name);
+        clp_buf_add_format(out, "%-*s  as --%s off\n", (int)width, left, option->name);
     }
 }
 

@@ -6,7 +6,7 @@
 
 /* ---- spellings ---- */
 
-static bool has_negative(const struct clp_option *option)
+bool clp_option_has_negative(const struct clp_option *option)
 {
     return option->kind == CLP_OPTION_SWITCH || option->kind == CLP_OPTION_MODE ||
            option->kind == CLP_OPTION_BARE;
@@ -22,7 +22,7 @@ void clp_option_use_spell(struct clp_option_use *use)
 
 bool clp_option_use_next_form(struct clp_option_use *use)
 {
-    if (use->form == CLP_USE_NAME && has_negative(use->option))
+    if (use->form == CLP_USE_NAME && clp_option_has_negative(use->option))
         use->form = CLP_USE_NEGATIVE;
     else if (use->form != CLP_USE_ALIAS && use->option->alias != NULL)
         use->form = CLP_USE_ALIAS;
@@ -107,9 +107,15 @@ bool clp_option_complain_of_value(struct clp_option_parser *parser, const struct
     return clp_option_point_to_help(parser);
 }
 
+bool clp_option_is_number(const struct clp_option *option)
+{
+    return option->kind == CLP_OPTION_NUMBER || option->kind == CLP_OPTION_COUNT ||
+           option->kind == CLP_OPTION_SHARE;
+}
+
 bool clp_option_complain_of_lack(struct clp_option_parser *parser, const struct clp_option_use *use)
 {
     clp_buf_add_format(parser->error, "%s '%s' needs a %s", parser->what, use->shown,
-                       use->option->argument);
+                       clp_option_is_number(use->option) ? "number" : use->option->argument);
     return clp_option_point_to_help(parser);
 }

@@ -26,6 +26,12 @@ bool clp_option_use_next(struct clp_option_table table, struct clp_option_use *u
  * SIZE_MAX: more than the slips that a name of this length may have. Both without dashes at their start. */
 size_t clp_option_slips(const char *text, size_t bytes, const char *name);
 
+/* Does it take a number? */
+bool clp_option_is_number(const struct clp_option *option);
+
+/* Does the option have a --no- form on the command line? */
+bool clp_option_has_negative(const struct clp_option *option);
+
 /* The lines in parser->error, which point to --help; false, for the caller to return. clp_option_complain_of_value:
  * what would be right, and what was given. */
 bool clp_option_point_to_help(struct clp_option_parser *parser);

@@ -36,16 +36,10 @@ static bool read_number(const char *value, double *number)
     return end != value && *end == 0 && *number >= 0 && *number <= 1.7976931348623157e308;
 }
 
-static bool is_number(const struct clp_option *option)
-{
-    return option->kind == CLP_OPTION_NUMBER || option->kind == CLP_OPTION_COUNT ||
-           option->kind == CLP_OPTION_SHARE;
-}
-
 bool clp_option_needs_value(const struct clp_option *option)
 {
     return option->kind == CLP_OPTION_TEXT || option->kind == CLP_OPTION_TARGET ||
-           option->kind == CLP_OPTION_LIST || option->kind == CLP_OPTION_MODE || is_number(option);
+           option->kind == CLP_OPTION_LIST || option->kind == CLP_OPTION_MODE || clp_option_is_number(option);
 }
 
 static bool store_switch(struct clp_option_parser *parser, const struct clp_option_use *use, const char *value)
@@ -236,6 +230,14 @@ static const char *next_word(const struct clp_option_parser *parser)
     return parser->at + 1 < parser->argc ? parser->argv[parser->at + 1] : NULL;
 }
 
+bool clp_option_number_follows(const struct clp_option_parser *parser)
+{
+    const char *word = next_word(parser);
+    double number;
+
+    return word != NULL && read_number(word, &number);
+}
+
 /* -i 2: a number that follows is the option's; a script of that name goes behind "--". */
 static bool store_period(struct clp_option_parser *parser, const struct clp_option_use *use)
 {
@@ -257,7 +259,7 @@ bool clp_option_store_next(struct clp_option_parser *parser, const struct clp_op
     value = next_word(parser);
     if (value == NULL)
         return clp_option_complain_of_lack(parser, use);
-    if (!is_number(use->option) && value[0] == '-' && value[1] != 0)
+    if (!clp_option_is_number(use->option) && value[0] == '-' && value[1] != 0)
         return clp_option_complain_of_lack(parser, use);
     parser->at++;
     return clp_option_store(parser, use, value);

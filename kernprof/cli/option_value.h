@@ -27,4 +27,7 @@ bool clp_option_store(struct clp_option_parser *parser, const struct clp_option_
 bool clp_option_store_next(struct clp_option_parser *parser, const struct clp_option_use *use,
                            const char *value);
 
+/* Is the next word of the command line a number? */
+bool clp_option_number_follows(const struct clp_option_parser *parser);
+
 #endif

@@ -185,6 +185,11 @@ void clp_report_options_set(struct clp_report_options *report, const struct clp_
                      show->functions.items != NULL || show->files.items != NULL;
 }
 
+bool clp_run_options_is_text(const struct clp_run_options *options)
+{
+    return options->target_kind == CLP_TARGET_CODE || options->target_kind == CLP_TARGET_STDIN;
+}
+
 bool clp_run_options_no_memory(const struct clp_run_options *options)
 {
     return options->memory != NULL && clp_memory_named(options->memory) == CLP_MEMORY_OFF;
@@ -256,9 +261,9 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 0, "prof-imports", .field = RUN(prof_imports),
      .help = "if -p names the script: all that it imports, too"},
     {CLP_OPTION_LIST, 0, "include", .argument = "PATTERN", .standard = "", .field = RUN(include),
-     .help = "select functions whose name or file matches"},
+     .help = "of -p, only functions whose name or file matches"},
     {CLP_OPTION_LIST, 0, "exclude", .argument = "PATTERN", .standard = "", .field = RUN(exclude),
-     .help = "leave out functions whose name or file matches"},
+     .help = "of -p, no functions whose name or file matches"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "<script>.lprof",
      .field = RUN(outfile), .help = "where it goes; -: stdout"},
     {CLP_OPTION_MORE, 'v', "view", "verbose", .field = RUN(verbosity), .standard = "",

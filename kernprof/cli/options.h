@@ -112,6 +112,9 @@ bool clp_options_bytes(const char *text, int64_t *bytes);
 /* Is memory switched off (--no-memory, --memory off)? */
 bool clp_run_options_no_memory(const struct clp_run_options *options);
 
+/* Is the program a text without a file, of -c or standard input? */
+bool clp_run_options_is_text(const struct clp_run_options *options);
+
 /* Frees the lists; `mem` is the allocator of the `error` they were parsed with. */
 void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem);
 void clp_view_options_clear(struct clp_view_options *options, struct clp_mem *mem);

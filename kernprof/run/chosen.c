@@ -266,6 +266,23 @@ const char *clp_chosen_by(const struct clp_chosen *chosen, const char *file, con
     return target != NULL ? target->text : NULL;
 }
 
+static const char *leaves_out(const struct clp_targets *targets)
+{
+    return targets->included == NULL   ? "--exclude leaves out all of it that ran"
+           : targets->excluded == NULL ? "--include leaves out all of it that ran"
+                                       : "--include and --exclude leave out all of it that ran";
+}
+
+bool clp_chosen_has_left_out(const struct clp_chosen *chosen)
+{
+    const struct clp_targets *targets = &chosen->imports.targets;
+
+    for (size_t i = 0; i < targets->count; i++)
+        if (targets->items[i].left_out != 0)
+            return true;
+    return false;
+}
+
 /* What is said of a target that no code matched, and of the name that is most like it or None. */
 static const char *why_unmatched(const struct clp_targets *targets, const char *text, const PyObject *nearest)
 {
@@ -288,6 +305,10 @@ void clp_chosen_end(const struct clp_chosen *chosen)
         const char *text = targets->items[i].text;
         if (targets->items[i].matched != 0 || targets->items[i].settled)
             continue;
+        if (targets->items[i].left_out != 0) {
+            warn(chosen, text, leaves_out(targets), Py_None);
+            continue;
+        }
         PyObject *nearest = ask("nearest", Py_BuildValue("(NN)", PyUnicode_DecodeFSDefault(text),
                                                          PyUnicode_DecodeFSDefault(chosen->program)));
         warn(chosen, text, why_unmatched(targets, text, nearest), nearest);

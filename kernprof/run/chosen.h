@@ -30,6 +30,9 @@ PyObject *clp_chosen_script(struct clp_chosen *chosen, PyObject *code);
 /* What selected the function: a target's text, or NULL. Borrowed. */
 const char *clp_chosen_by(const struct clp_chosen *chosen, const char *file, const char *name);
 
+/* Did --include or --exclude keep something from a target? */
+bool clp_chosen_has_left_out(const struct clp_chosen *chosen);
+
 /* A warning for each target that matched nothing, with the nearest name there is. */
 void clp_chosen_end(const struct clp_chosen *chosen);
 

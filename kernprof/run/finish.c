@@ -227,10 +227,8 @@ static void gather(struct clp_run *run, struct clp_profile *profile, struct clp_
 
 static void say_all(struct clp_run *run, const struct clp_profile *profile)
 {
-    if (run->options.verbosity > 0 && profile->function_count != 0) { /* those that were not called, too */
+    if (run->options.verbosity > 0 && profile->function_count != 0) /* those that were not called, too */
         print_report(run, profile);
-        clp_leakrun_print(&run->options, profile);
-    }
     if (run->options.verbosity > 1)
         say_more(run, profile);
     say_left_out(run);
@@ -255,7 +253,7 @@ static void finish_lines(struct clp_run *run)
     bool done = nothing || clp_output_write_profile(run, &profile);
     clp_family_end(&run->recording, &summed, done);
     say_all(run, &profile);
-    clp_leakrun_gate(&run->options, &profile);
+    clp_leakrun_judge(&run->options, run->recording.profiler, &profile);
     clp_buf_clear(&summed);
     clp_profile_clear(&profile);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "leakrun.h"
+#include "cli/option_use.h"
 #include "report/leak_report.h"
+#include "cli/option.h"
 #include "cpython/object/profiler_run.h"
 #include "program_end.h"
 #include "bridge/words.h"
@@ -35,12 +37,6 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
                                  (long long)limit);
 }
 
-void clp_leakrun_print(const struct clp_run_options *options, const struct clp_profile *profile)
-{
-    if (clp_leakrun_wanted(options) && clp_leak_report_count(profile) == 0)
-        clp_words_print(1, "\nNo line was found to leak.\n");
-}
-
 void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler)
 {
     if (options->verbosity < 0)
@@ -57,25 +53,107 @@ void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler)
         clp_words_complain(me, "memory ran out for the table of live blocks; what stays alive is "
                                "more than what is shown");
         break;
-    case CLP_HEAP_EPOCHS_FEW:
-        clp_words_complain(me, "too few epochs for a verdict on leaks: there must be eight at "
-                               "least. They are calls of the line's function; --leaks=FUNCTION, "
-                               "--leaks=SECONDS or --leaks=checkpoints make others");
-        break;
     }
 }
 
-void clp_leakrun_gate(const struct clp_run_options *options, const struct clp_profile *profile)
+/* ---- no verdict ---- */
+
+static const char *last_part(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot != NULL ? dot + 1 : name;
+}
+
+/* The function whose calls are to be epochs is none that was selected: which one may be meant? */
+static void add_near_name(struct clp_buf *text, const char *wanted, const struct clp_functions *functions)
+{
+    size_t least = SIZE_MAX;
+    const char *nearest = NULL;
+
+    for (size_t i = 0; i < functions->count; i++) {
+        const char *names[] = {functions->items[i].name, last_part(functions->items[i].name)};
+        for (size_t j = 0; j < 2; j++) {
+            size_t slips = clp_option_slips(wanted, strlen(wanted), names[j]);
+            nearest = slips < least ? names[j] : nearest;
+            least = slips < least ? slips : least;
+        }
+    }
+    if (nearest != NULL)
+        clp_buf_add_format(text, "; did you mean %s?", nearest);
+    else
+        clp_buf_add_text(text, "; mark it with @profile, or select it with -p");
+}
+
+static bool is_selected(const char *wanted, const struct clp_functions *functions)
+{
+    for (size_t i = 0; i < functions->count; i++)
+        if (strcmp(functions->items[i].name, wanted) == 0 ||
+            strcmp(last_part(functions->items[i].name), wanted) == 0)
+            return true;
+    return false;
+}
+
+static void add_why_none(struct clp_buf *text, const struct clp_profile_meta *meta,
+                         const struct clp_functions *functions)
+{
+    const char *epoch = meta->leak_epoch;
+    bool by_calls = strcmp(epoch, "calls") == 0, by_points = strcmp(epoch, "checkpoints") == 0;
+
+    if (!by_calls && !by_points && !clp_leak_report_by_time(meta) && !is_selected(epoch, functions)) {
+        clp_buf_add_format(text, "no profiled function is called '%s'", epoch);
+        add_near_name(text, epoch, functions);
+        return;
+    }
+    clp_leak_report_add_epochs(meta, text);
+    clp_buf_add_text(text, by_calls    ? "; for a loop within a function: --leaks=FUNCTION, --leaks=SECONDS or "
+                                         "--leaks=checkpoints"
+                           : by_points ? "; call clineprof.checkpoint() at the end of each round"
+                           : clp_leak_report_by_time(meta) ? "; use a smaller number, or let it run longer"
+                                                           : "; let the program call it more often");
+}
+
+static void say_no_verdict(const struct clp_run_options *options, PyObject *profiler,
+                           const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_format(&text, "no verdict on leaks%s",
+                       options->fail_on_leak != NULL ? ", which --fail-on-leak takes for a failure" : "");
+    if (profile->meta.leak_epoch != NULL) { /* or it was told that the hooks were lost */
+        clp_buf_add_text(&text, ": ");
+        add_why_none(&text, &profile->meta, clp_profiler_functions(profiler));
+    }
+    clp_words_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+static void say_which(const struct clp_profile *profile)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf text;
     char folder[PATH_MAX];
 
-    if (options->fail_on_leak == NULL || clp_leak_report_count(profile) == 0)
-        return;
     clp_buf_init(&text, &mem);
     clp_leak_report_names(profile, getcwd(folder, sizeof folder), &text);
     clp_words_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
-    clp_program_end_exit_with(GATE_CODE);
+}
+
+void clp_leakrun_judge(const struct clp_run_options *options, PyObject *profiler,
+                       const struct clp_profile *profile)
+{
+    bool gate = options->fail_on_leak != NULL, leaks = clp_leak_report_count(profile) != 0;
+    bool judged = leaks || clp_leak_report_judged(profile);
+
+    if (!clp_leakrun_wanted(options))
+        return;
+    if (!judged && (gate || options->verbosity >= 0))
+        say_no_verdict(options, profiler, profile);
+    if (gate && leaks)
+        say_which(profile);
+    if (gate && (leaks || !judged))
+        clp_program_end_exit_with(GATE_CODE);
 }

@@ -13,13 +13,12 @@ bool clp_leakrun_wanted(const struct clp_run_options *options);
 /* The profiler of a run by lines, as the options want it; NULL with an exception set. */
 PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_options *options);
 
-/* Below the report, which ends with the leaks: says that there are none. */
-void clp_leakrun_print(const struct clp_run_options *options, const struct clp_profile *profile);
-
-/* What is to be told of what was counted: hooks or epochs that were missing. */
+/* What is to be told of what was counted: hooks or memory that were missing. */
 void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler);
 
-/* --fail-on-leak: names the lines, and has the process exit 3 unless it fails by itself. */
-void clp_leakrun_gate(const struct clp_run_options *options, const struct clp_profile *profile);
+/* Says where there can be no verdict. --fail-on-leak: names the lines that leak, and has the process exit 3 unless
+ * it fails by itself, also where there is no verdict. */
+void clp_leakrun_judge(const struct clp_run_options *options, PyObject *profiler,
+                       const struct clp_profile *profile);
 
 #endif

@@ -8,6 +8,7 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "bridge/words.h"
+#include <stdlib.h>
 #include <unistd.h>
 
 static const char me[] = CLP_RUN_NAME;
@@ -19,7 +20,7 @@ static bool is_there(const char *path)
 
 bool clp_nothing_is_kept_back(const struct clp_run *run)
 {
-    return run->profile_out >= 0 || clp_liverun_has_place(clp_buf_text(&run->recording.outfile));
+    return run->profile_out < 0 && clp_liverun_has_place(clp_buf_text(&run->recording.outfile));
 }
 
 /* ---- why ---- */
@@ -52,20 +53,24 @@ static void add_why_not_started(struct clp_buf *text, const struct clp_run *run)
         add_what_is_meant(text, run->options.target);
 }
 
-static void add_why_none_selected(struct clp_buf *text, const struct clp_run_options *options)
+static void add_why_none_selected(struct clp_buf *text, const struct clp_run *run)
 {
+    const struct clp_run_options *options = &run->options;
     bool module = options->target_kind == CLP_TARGET_MODULE;
 
     if (options->prof_mod.count != 0) {
-        clp_buf_add_text(text, "no target of -p was reached");
+        clp_buf_add_text(text, clp_chosen_has_left_out(&run->chosen) ? "what -p names was left out"
+                                                                     : "no target of -p was reached");
+        return;
+    }
+    if (!module && options->target_kind != CLP_TARGET_SCRIPT) {
+        clp_buf_add_text(text, "the text defines no function, and of a text only functions are counted; save it as a "
+                               "file, or select what it uses: -p MODULE");
         return;
     }
     clp_buf_add_text(text, "no @profile was reached; put @profile above a function that the program runs, or "
                            "select a whole file or module: -p ");
-    if (module || options->target_kind == CLP_TARGET_SCRIPT)
-        clp_words_add_quoted(text, options->target);
-    else
-        clp_buf_add_text(text, "MODULE");
+    clp_words_add_quoted(text, options->target);
 }
 
 static const struct clp_profile_function *first_idle(const struct clp_profile *profile)
@@ -136,6 +141,19 @@ static void hint_at_children(const struct clp_run *run, const struct clp_profile
                                   idle->name, clp_naming_seen_from_here(idle->file), (int)idle->first_line);
 }
 
+/* A package that the program's own environment has, perhaps. */
+static void hint_at_interpreter(const struct clp_run *run)
+{
+    PyObject *path = PySys_GetObject("executable"); /* borrowed */
+    const char *active = getenv("VIRTUAL_ENV");
+    const char *python = path != NULL && PyUnicode_Check(path) ? PyUnicode_AsUTF8(path) : NULL;
+
+    if (python != NULL && strcmp(run->end.exception, "ModuleNotFoundError") == 0 &&
+        run->options.python == NULL && (active == NULL || *active == 0))
+        clp_words_complain_format(me, "the program ran with %s; --python names another interpreter", python);
+    PyErr_Clear();
+}
+
 static void hint_at_profile(const struct clp_run_options *options)
 {
     struct clp_mem mem = clp_mem_system();
@@ -150,15 +168,21 @@ static void hint_at_profile(const struct clp_run_options *options)
     clp_buf_clear(&text);
 }
 
+/* Several letters with -l first, which few programs have: "-lv". */
+static bool asks_for_lines(const struct clp_run_options *options, const char *word)
+{
+    return !options->line_by_line && (strncmp(word, "--line", 6) == 0 || (strncmp(word, "-l", 2) == 0 && word[2] != 0));
+}
+
 static void hint_at_options(const struct clp_run *run)
 {
     const struct clp_run_options *options = &run->options;
-    const char *word = run->end.refused_words ? misplaced_word(options) : NULL;
+    const char *word = misplaced_word(options);
     bool by_name = options->target_kind == CLP_TARGET_SCRIPT || options->target_kind == CLP_TARGET_MODULE;
 
     if (run->end.lacks_profile && !options->builtin && by_name)
         hint_at_profile(options);
-    if (word != NULL)
+    if (word != NULL && (run->end.refused_words || asks_for_lines(options, word)))
         clp_words_complain_format(me, "'%s' stands behind the program and went to it; options of ckernprof stand "
                                       "before the program", word);
 }
@@ -170,7 +194,7 @@ static void start_to_say(struct clp_buf *text, const struct clp_run *run)
     clp_buf_add_text(text, "nothing was profiled");
     if (!clp_nothing_is_kept_back(run))
         clp_buf_add_text(text, ": ");
-    else if (run->profile_out < 0 && is_there(clp_buf_text(&run->recording.outfile)))
+    else if (is_there(clp_buf_text(&run->recording.outfile)))
         clp_buf_add_format(text, ", and '%s' stays as an earlier run wrote it: ",
                            clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)));
     else
@@ -202,7 +226,7 @@ static void say_nothing(const struct clp_run *run, const struct clp_profile *pro
         clp_buf_add_text(&text, "no function marked with @profile was called, nor any within 'with profile:'; "
                                 "without -b all functions are profiled");
     else if (profile->function_count == 0)
-        add_why_none_selected(&text, &run->options);
+        add_why_none_selected(&text, run);
     else
         add_why_none_ran(&text, run, profile);
     end_saying(&text, run);
@@ -211,6 +235,7 @@ static void say_nothing(const struct clp_run *run, const struct clp_profile *pro
 
 void clp_nothing_say(const struct clp_run *run, const struct clp_profile *profile)
 {
+    hint_at_interpreter(run);
     if (clp_choice_is_idle(profile)) {
         say_nothing(run, profile);
         return;
@@ -221,6 +246,7 @@ void clp_nothing_say(const struct clp_run *run, const struct clp_profile *profil
 
 void clp_nothing_say_of_calls(const struct clp_run *run, bool empty)
 {
+    hint_at_interpreter(run);
     if (empty)
         say_nothing(run, NULL);
     else

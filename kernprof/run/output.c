@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "output.h"
+#include "base/shown.h"
+#include "cli/overwrite.h"
 #include "os/file.h"
 #include "formats/lprof/wire.h"
 #include "run/processes/naming.h"
@@ -17,17 +19,11 @@ static const char me[] = CLP_RUN_NAME;
 
 /* ---- before the run ---- */
 
-/* A text has no name of its own. */
-static bool is_text(const struct clp_run_options *options)
-{
-    return options->target_kind == CLP_TARGET_CODE || options->target_kind == CLP_TARGET_STDIN;
-}
-
 static void add_name_of_program(struct clp_buf *out, const struct clp_run_options *options)
 {
     const char *slash = strrchr(options->target, '/');
 
-    if (is_text(options))
+    if (clp_run_options_is_text(options))
         clp_buf_add_format(out, "kernprof-%s", options->target_kind == CLP_TARGET_CODE ? "command" : "stdin");
     else
         clp_buf_add_text(out, slash != NULL ? slash + 1 : options->target);
@@ -54,7 +50,7 @@ static void name_outfile(struct clp_run *run)
     add_name_of_program(&run->recording.outfile, &run->options);
     clp_naming_add_rank(&run->recording.outfile);
     clp_buf_add_text(&run->recording.outfile, run->options.line_by_line ? ".lprof" : ".prof");
-    if (is_text(&run->options)) /* one run's file is not to take the place of another's */
+    if (clp_run_options_is_text(&run->options)) /* one run's file is not to take the place of another's */
         clp_naming_make_own(&run->recording.outfile);
 }
 
@@ -99,6 +95,10 @@ bool clp_output_ready(struct clp_run *run)
     name_outfile(run);
     if (goes_to_output(&run->options))
         return take_output(run);
+    if (run->options.outfile != NULL &&
+        clp_overwrite_refuse(&(struct clp_overwrite){
+            .program = me, .path = clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)), .profiles_only = true}))
+        return clp_words_exit(2) != NULL;
     if (clp_file_probe(clp_buf_text(&run->recording.outfile), &fault) != CLP_OK &&
         !goes_elsewhere(run, &fault)) {
         clp_recording_complain(&run->recording, "cannot write", clp_buf_text(&run->recording.outfile), &fault);
@@ -178,7 +178,9 @@ static void say_written(const struct clp_run *run, const char *path)
         return;
     path = clp_naming_seen_from_here(path);
     clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "Wrote profile results to '%s'\n", path);
+    clp_buf_add_text(&text, "Wrote profile results to '");
+    clp_shown_add_text(&text, path);
+    clp_buf_add_text(&text, "'\n");
     if (run->options.verbosity == 0) {
         clp_buf_add_text(&text, "Inspect results with:\n");
         add_viewer(run, &text);
@@ -200,8 +202,10 @@ static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t
     struct clp_buf path;
 
     clp_buf_init(&path, &mem);
-    bool written = clp_file_write_temporary(me, bytes, count, &path, &fault) == CLP_OK;
+    const char *name = run->options.line_by_line ? CLP_RUN_NAME "-XXXXXX.lprof" : CLP_RUN_NAME "-XXXXXX.prof";
+    bool written = clp_file_write_temporary(name, bytes, count, &path, &fault) == CLP_OK;
     if (written) {
+        clp_words_complain_format(me, "the profile is in '%s' instead", clp_buf_text(&path));
         say_written(run, clp_buf_text(&path));
     } else {
         clp_recording_complain(&run->recording, "the profile cannot be written to the temporary folder either",

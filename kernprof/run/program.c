@@ -2,10 +2,16 @@
 /* Follows what CPython's Modules/main.c does for `python script`, `python folder`,
  * `python -m module`, `python -c code` and `python -`, through the public API. */
 #include "program.h"
+#include "bridge/words.h"
 #include "os/file.h"
 #include "cli/first_path.h"
 #include "program_sys.h"
+#include <endian.h>
 #include <errno.h>
+#include <limits.h>
+#include <marshal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NO_SUCH_FILE 2 /* python's exit code */
@@ -51,11 +57,10 @@ static PyObject *run_module(const char *name, bool change_argv, struct clp_progr
     return result;
 }
 
-static bool set_main_file(PyObject *names, PyObject *file)
+static bool set_main_file(PyObject *names, PyObject *file, const char *loader_name)
 {
     PyObject *importlib = PyImport_ImportModule("_frozen_importlib_external");
-    PyObject *loader = importlib != NULL ? PyObject_CallMethod(importlib, "SourceFileLoader", "sO",
-                                                               "__main__", file)
+    PyObject *loader = importlib != NULL ? PyObject_CallMethod(importlib, loader_name, "sO", "__main__", file)
                                          : NULL;
     bool done = loader != NULL && PyDict_SetItemString(names, "__file__", file) == 0 &&
 #if PY_VERSION_HEX < 0x030F0000
@@ -111,6 +116,48 @@ static bool tell_text(struct clp_program_hook hook, PyObject *file, const struct
     return hook.know == NULL || hook.know(hook.data, file, clp_buf_text(source), source->used);
 }
 
+#define PYC_MAGIC 4
+#define PYC_HEADER 16 /* the magic number, then what is known of the source */
+
+static bool has_magic(const struct clp_buf *bytes, size_t count)
+{
+    const uint32_t magic = htole32((uint32_t)PyImport_GetMagicNumber());
+
+    return bytes->used >= count && memcmp(clp_buf_text(bytes), &magic, count) == 0;
+}
+
+/* By its name, or by the first half of the magic number. */
+static bool is_compiled(const char *script, const struct clp_buf *bytes)
+{
+    return clp_words_has_ending(script, ".pyc") || has_magic(bytes, PYC_MAGIC / 2);
+}
+
+static PyObject *unmarshal(const struct clp_buf *bytes)
+{
+    bool fits = has_magic(bytes, PYC_MAGIC);
+    PyObject *code = NULL;
+
+    if (fits && bytes->used > PYC_HEADER)
+        code = PyMarshal_ReadObjectFromString(clp_buf_text(bytes) + PYC_HEADER, (Py_ssize_t)bytes->used - PYC_HEADER);
+    if (code != NULL && PyCode_Check(code))
+        return code;
+    Py_XDECREF(code);
+    PyErr_SetString(PyExc_RuntimeError, fits ? "Bad code object in .pyc file" : "Bad magic number in .pyc file");
+    return NULL;
+}
+
+/* Takes names. */
+static PyObject *run_compiled(PyObject *file, const struct clp_buf *bytes, PyObject *names,
+                              struct clp_program_hook hook, struct clp_program_end *end)
+{
+    bool ready = names != NULL && set_main_file(names, file, "SourcelessFileLoader");
+    PyObject *code = ready ? unmarshal(bytes) : NULL;
+    PyObject *result = code != NULL ? run_code(code, names, hook, end) : NULL;
+
+    Py_XDECREF(names);
+    return result;
+}
+
 /* Takes names. */
 static PyObject *run_source(const char *script, PyObject *file, const struct clp_buf *source,
                             PyObject *names, struct clp_program_hook hook,
@@ -118,7 +165,7 @@ static PyObject *run_source(const char *script, PyObject *file, const struct clp
 {
     PyObject *code = NULL, *result = NULL;
 
-    if (names != NULL && set_main_file(names, file) && tell_text(hook, file, source)) {
+    if (names != NULL && set_main_file(names, file, "SourceFileLoader") && tell_text(hook, file, source)) {
         if (memchr(clp_buf_text(source), 0, source->used) == NULL)
             code = Py_CompileStringObject(clp_buf_text(source), file, Py_file_input, NULL, -1);
         result = code != NULL ? run_code(code, names, hook, end) : fail_from_file(script, names);
@@ -152,6 +199,8 @@ static PyObject *run_script(const char *script, PyObject *names, struct clp_prog
     } else if (clp_file_read(script, SIZE_MAX, &source, &fault) != CLP_OK) {
         complain_missing(file, fault.os_error);
         end->code = NO_SUCH_FILE;
+    } else if (is_compiled(script, &source)) {
+        result = run_compiled(file, &source, Py_XNewRef(names), hook, end);
     } else {
         result = run_source(script, file, &source, Py_XNewRef(names), hook, end);
     }

@@ -20,6 +20,7 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "output.h"
+#include "cli/overwrite.h"
 #include "program.h"
 #include "program_sys.h"
 #include "run/processes/recording.h"
@@ -218,13 +219,6 @@ static unsigned rights_of(const struct clp_run_options *options)
     return clp_file_rights(options->target_kind == CLP_TARGET_SCRIPT ? options->target : NULL);
 }
 
-static bool has_ending(const char *name, const char *ending)
-{
-    size_t bytes = strlen(name), more = strlen(ending);
-
-    return bytes > more && strcmp(name + bytes - more, ending) == 0;
-}
-
 static bool is_file(const char *path)
 {
     struct stat about;
@@ -239,10 +233,10 @@ static bool refuse_profile(const struct clp_run_options *options)
 
     if (options->target_kind != CLP_TARGET_SCRIPT || !is_file(name))
         return false;
-    if (has_ending(name, ".lprof") || has_ending(name, ".lprof.live"))
+    if (clp_words_has_ending(name, ".lprof") || clp_words_has_ending(name, ".lprof.live"))
         clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: clineprof %s, or: "
                                       "python3 -m clineprof %s", name, me, name, name);
-    else if (has_ending(name, ".prof"))
+    else if (clp_words_has_ending(name, ".prof"))
         clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: python3 -m pstats %s",
                                   name, me, name);
     else
@@ -256,24 +250,12 @@ static bool complain_of_no_program(const struct clp_run *run)
 {
     const char *last = run->words.items[run->words.count - 1];
 
-    if (run->words.count > 2 && has_ending(last, ".py") && is_file(last))
+    if (run->words.count > 2 && clp_words_has_ending(last, ".py") && is_file(last))
         clp_words_complain_format(me, "no program to run: '%s' is the value of the option before it; name the "
                                       "program behind that, too: .. %s %s", last, last, last);
     else
         clp_words_complain(me, "no program to run, as in ckernprof -l -v script.py; see ckernprof --help");
     return clp_words_exit(2) != NULL;
-}
-
-/* A program in the place of the profile? True when it was refused, with SystemExit set. */
-static bool refuse_outfile(const struct clp_run_options *options)
-{
-    const char *name = options->outfile;
-
-    if (name == NULL || !has_ending(name, ".py") || !is_file(name))
-        return false;
-    clp_words_complain_format(me, "'%s' is a program, and -o would write the profile over it", name);
-    (void)clp_words_exit(2);
-    return true;
 }
 
 /* False with SystemExit set when there is nothing to run. */
@@ -285,13 +267,16 @@ static bool ready_to_run(struct clp_run *run)
         return complain_and_exit("--pdb-mmem reads memory with every line, which --no-memory (or "
                                  "--memory off) switches off; give one of them", 2) != NULL;
     find_script(run);
-    if (refuse_profile(&run->options) || refuse_outfile(&run->options))
+    if (refuse_profile(&run->options))
         return false;
     run->recording.rights = rights_of(&run->options);
     if (!clp_output_ready(run))
         return false;
     if (!run->options.line_by_line)
         say_left_out(run);
+    else if (run->options.include.count != 0 && run->options.prof_mod.count == 0 &&
+             !clp_run_options_is_text(&run->options) && run->options.verbosity >= 0)
+        clp_words_complain(me, "--include chooses among what -p selects, and has no effect without it");
     return true;
 }
 

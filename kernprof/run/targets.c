@@ -193,12 +193,13 @@ const struct clp_target *clp_targets_find(const struct clp_targets *targets,
 
 bool clp_targets_select(struct clp_targets *targets, const struct clp_candidate *candidate)
 {
-    bool selected = false;
+    bool wanted = clp_targets_want(targets, candidate), selected = false;
 
-    for (size_t i = 0; i < targets->count && clp_targets_want(targets, candidate); i++) {
+    for (size_t i = 0; i < targets->count; i++) {
         bool matched = matches(&targets->items[i], candidate);
-        targets->items[i].matched += matched;
-        selected |= matched;
+        targets->items[i].matched += matched && wanted;
+        targets->items[i].left_out += matched && !wanted;
+        selected |= matched && wanted;
     }
     return selected;
 }

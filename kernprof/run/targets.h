@@ -19,6 +19,7 @@ struct clp_target {
     size_t name_bytes; /* of the text that count: a package's .__init__ is left out */
     bool stops;        /* at the package, and does not go on to the modules in it */
     size_t matched;    /* code objects so far */
+    size_t left_out;   /* .. that --include and --exclude kept from it */
     bool settled;      /* that it matches nothing is told already, or nobody's business */
 };
 

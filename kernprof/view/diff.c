@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "bridge/reading.h"
 #include "bridge/words.h"
+#include "cli/overwrite.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -401,6 +402,15 @@ static bool put_summary(const struct clp_diff *diff)
 
 /* ---- the whole ---- */
 
+static bool may_run(const struct clp_diff_request *request)
+{
+    int count = (int)(request->counts[CLP_OLD] + request->counts[CLP_NEW]);
+
+    return clp_reading_check_names(request->files, count) &&
+           !clp_overwrite_refuse(&(struct clp_overwrite){
+               .program = me, .path = request->outfile, .files = request->files, .file_count = count});
+}
+
 static bool put(const struct clp_diff *diff)
 {
     const struct clp_diff_request *request = diff->request;
@@ -488,8 +498,7 @@ int clp_diff_main(int argc, char **argv, struct clp_mem *mem)
         clp_words_complain(me, clp_buf_text(&text));
     } else if (request.help) {
         code = print_help(&text);
-    } else if (clp_reading_check_names(request.files,
-                                       (int)(request.counts[CLP_OLD] + request.counts[CLP_NEW]))) {
+    } else if (may_run(&request)) {
         code = run(&request, &text);
     }
     clp_mem_free(mem, request.files, request.file_room, sizeof *request.files);

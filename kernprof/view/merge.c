@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "bridge/reading.h"
 #include "bridge/words.h"
+#include "cli/overwrite.h"
 #include <string.h>
 #include <sys/stat.h>
 
@@ -36,8 +37,11 @@ static bool read_file(struct merging *merging, const char *path, struct clp_prof
         clp_progress_clear(&merging->progress);
     if (!done)
         clp_reading_complain(path, &fault, one->mem);
-    else if (notes.used != 0 && !merging->once.round)
+    else if (notes.used != 0 && !merging->once.round) {
+        bool above_report = merging->notes_to == 1;
+        clp_buf_add_text(&notes, above_report ? "; > marks lines that were being executed\n\n" : "\n");
         clp_words_print(merging->notes_to, clp_buf_text(&notes));
+    }
     clp_buf_clear(&notes);
     return done;
 }
@@ -239,7 +243,10 @@ int clp_merge_main(int argc, char **argv, struct clp_mem *mem)
     } else if (request.outfile == NULL && has_sum(&request)) {
         clp_words_complain_format(me, "%s is one of the files and would be counted again; say with "
                                       "-o where the sum goes", usual_outfile);
-    } else if (clp_reading_check_names(request.files, request.file_count)) {
+    } else if (clp_reading_check_names(request.files, request.file_count) &&
+               !clp_overwrite_refuse(&(struct clp_overwrite){
+                   .program = me, .path = request.outfile, .files = request.files,
+                   .file_count = request.file_count, .sums = true})) {
         code = merge(&request, mem);
     }
     clp_buf_clear(&text);

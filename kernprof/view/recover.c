@@ -5,6 +5,7 @@
 #include "formats/lprof/wire.h"
 #include "bridge/reading.h"
 #include "bridge/words.h"
+#include "cli/overwrite.h"
 #include <string.h>
 
 static const char me[] = "clineprof";
@@ -132,6 +133,8 @@ int clp_recover_main(int argc, char **argv, struct clp_mem *mem)
         code = refuse(&error);
     } else if (!name_outfile(&request, &outfile, &error)) {
         code = refuse(&error);
+    } else if (clp_overwrite_refuse(&(struct clp_overwrite){.program = me, .path = clp_buf_text(&outfile)})) {
+        code = 2;
     } else {
         code = recover(request.file, clp_buf_text(&outfile), mem) ? 0 : 1;
     }

@@ -13,6 +13,7 @@
 #include "cli/option_use.h"
 #include "cli/options.h"
 #include "bridge/reading.h"
+#include "cli/overwrite.h"
 #include "recover.h"
 #include "bridge/show.h"
 #include "top.h"
@@ -135,12 +136,16 @@ static bool answer(const struct clp_view_options *options, struct clp_buf *text,
     return true;
 }
 
+static bool refuse_outfile(const struct clp_view_options *options)
+{
+    return clp_overwrite_refuse(&(struct clp_overwrite){
+        .program = me, .path = options->outfile, .files = options->files, .file_count = options->file_count,
+        .sums = strcmp(options->format, "lprof") == 0});
+}
+
 static bool is_program(const char *name)
 {
-    size_t length = strlen(name);
-
-    return (length > 3 && strcmp(name + length - 3, ".py") == 0) ||
-           (length > 4 && strcmp(name + length - 4, ".pyw") == 0);
+    return clp_words_has_ending(name, ".py") || clp_words_has_ending(name, ".pyw");
 }
 
 /* The first of these words that is a program's file; NULL when there is none. */
@@ -231,7 +236,7 @@ static int main_of(const struct clp_words *words, struct clp_view_options *optio
         complain_of_options(first, clp_buf_text(&text));
     else if (!answer(options, &text, &code) &&
              !refuse_program(find_program(options->files, options->file_count)) &&
-             has_files(options))
+             has_files(options) && !refuse_outfile(options))
         code = refuse_command(words) ? 1 : view(options, mem);
     clp_buf_clear(&text);
     return code;

@@ -17,17 +17,23 @@ static const char me[] = "clineprof";
 #define LARGEST_PROFILE ((size_t)1 << 31)
 #define LARGEST_TEXT "a profile of more than 2 GiB is not read"
 
-/* Is there a live file of the profile's name, of a run that began after this moment? */
-static bool has_live(const char *path, double start, struct clp_mem *mem)
+/* What became of the run, begun after this moment, that has a live file of the profile's name; NULL: there is none. */
+static const char *fate_of_live(const char *path, double start, struct clp_mem *mem)
 {
+    static const char *const fates[] = {[CLP_LIFE_RUNS] = "has not ended", [CLP_LIFE_UNKNOWN] = "may not have ended",
+                                        [CLP_LIFE_ENDED] = "did not end by itself"};
     struct clp_live_header header;
+    const char *fate = NULL;
     struct clp_buf live;
 
     clp_buf_init(&live, mem);
     clp_buf_add_format(&live, "%s.live", path);
-    bool found = clp_live_peek_at(clp_buf_text(&live), &header, NULL) && header.start > start;
+    if (clp_live_peek_at(clp_buf_text(&live), &header, NULL) && header.start > start) {
+        header.who.boot[sizeof header.who.boot - 1] = 0;
+        fate = fates[clp_identity_life(&header.who, clp_buf_text(&live), header.locked != 0)];
+    }
     clp_buf_clear(&live);
-    return found;
+    return fate;
 }
 
 static bool is_input(const char *path)
@@ -50,24 +56,33 @@ bool clp_reading_check_names(char *const *names, int count)
     return false;
 }
 
+/* Of a file that is no profile of lines? */
+static bool is_others(const char *ending)
+{
+    return strcmp(ending, ".prof") == 0 || strcmp(ending, ".dat") == 0;
+}
+
 void clp_reading_add_fault(const char *path, const struct clp_fault *fault, struct clp_buf *out)
 {
     clp_shown_add_text(out, is_input(path) ? "standard input" : path);
     clp_buf_add_format(out, ": %s", clp_fault_text(fault));
-    if (fault->os_error == 0 && (fault->status != CLP_TOO_LARGE || fault->offset != 0))
+    if (fault->os_error == 0 && fault->status != CLP_EMPTY && (fault->status != CLP_TOO_LARGE || fault->offset != 0))
         clp_buf_add_format(out, " at byte %llu", (unsigned long long)fault->offset);
     if (fault->reason != NULL && fault->os_error == 0)
         clp_buf_add_format(out, ": %s", fault->reason);
     if (fault->found[0] != 0)
         clp_buf_add_format(out, ": %s", fault->found);
     const char *ending = strrchr(path, '.');
-    if (fault->status == CLP_NOT_A_PROFILE && ending != NULL && strcmp(ending, ".prof") == 0) {
-        clp_buf_add_text(out, "; if cProfile made it, run: python3 -m pstats ");
+    if (fault->status == CLP_NOT_A_PROFILE && ending != NULL && is_others(ending)) {
+        clp_buf_add_text(out, strcmp(ending, ".dat") == 0
+                                  ? "; if clineprof mem or mprof recorded it, run: clineprof mem plot "
+                                  : "; if cProfile made it, run: python3 -m pstats ");
         clp_shown_add_text(out, path);
     }
-    if (fault->os_error != ENOENT || !has_live(path, 0, out->mem))
+    const char *fate = fault->os_error == ENOENT ? fate_of_live(path, 0, out->mem) : NULL;
+    if (fate == NULL)
         return;
-    clp_buf_add_text(out, "; its run has not ended, what it recorded is in ");
+    clp_buf_add_format(out, "; its run %s, what it recorded is in ", fate);
     clp_shown_add_text(out, path);
     clp_buf_add_text(out, ".live");
 }
@@ -89,7 +104,8 @@ void clp_reading_describe_live(const char *path, const struct clp_live_about *ab
     clp_buf_add_format(out, ": process %llu %s", (unsigned long long)about->pid,
                        about->running ? "is still running"
                        : about->unknown ? "may still be running where it began"
-                                        : "did not end by itself");
+                       : about->parent != 0 ? "has ended" /* it leaves its file in any case */
+                                            : "did not end by itself");
     if (about->unknown) {
         clp_buf_add_text(out, " (on '");
         clp_shown_add_text(out, about->host);
@@ -97,7 +113,6 @@ void clp_reading_describe_live(const char *path, const struct clp_live_about *ab
     }
     if (about->incomplete)
         clp_buf_add_text(out, "; the file could not grow, later functions are missing");
-    clp_buf_add_text(out, "; > marks lines that were being executed");
 }
 
 static clp_status read_live(const char *path, struct clp_profile *profile, struct clp_buf *notes,
@@ -106,19 +121,18 @@ static clp_status read_live(const char *path, struct clp_profile *profile, struc
     struct clp_live_about about;
 
     clp_status status = clp_live_read(path, NULL, profile, &about, fault);
-    if (status == CLP_OK && notes != NULL) {
+    if (status == CLP_OK && notes != NULL)
         clp_reading_describe_live(path, &about, notes);
-        clp_buf_add_text(notes, "\n\n");
-    }
     return status;
 }
 
 /* A profile older than one thinks: the run that was to replace it was killed, or still runs. */
 static void say_if_older(const char *path, const struct clp_profile *profile)
 {
-    if (has_live(path, profile->meta.start, profile->mem))
-        clp_words_complain_format(
-            me, "%s: a later run has not ended, what it recorded is in %s.live", path, path);
+    const char *fate = fate_of_live(path, profile->meta.start, profile->mem);
+
+    if (fate != NULL)
+        clp_words_complain_format(me, "%s: a later run %s, what it recorded is in %s.live", path, fate, path);
 }
 
 static clp_status decode(struct clp_buf *bytes, bool in_place, struct clp_profile *profile,

@@ -9,8 +9,8 @@
 #include "profile/profile.h"
 
 /* Reads the file ("-": standard input) into an initialised, empty profile. What is worth knowing of
- * it is appended to `notes`, lines and a blank one for above the report, or complained about; NULL
- * keeps quiet. `in_place`: a file of ours is read as clp_wire_decode_in_place reads it. On failure the profile
+ * it, if it is live, is appended to `notes`, a line without its end, or complained about; NULL keeps
+ * quiet. `in_place`: a file of ours is read as clp_wire_decode_in_place reads it. On failure the profile
  * is empty again and *fault says where and why. */
 clp_status clp_reading_file(const char *path, bool in_place, struct clp_profile *profile,
                             struct clp_buf *notes, struct clp_fault *fault);

@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <unistd.h>
 
+#define LONG_REPORT 200 /* functions */
+
 static int complain_of_memory(const struct clp_show *show)
 {
     clp_words_complain(show->name, "out of memory; the report is not complete");
@@ -125,20 +127,74 @@ static int print_plain(const struct clp_profile *profile, const struct clp_show 
     return printing.whole || !done ? !done : complain_of_memory(show);
 }
 
+/* A pattern is for whole names: a function whose name only ends so. */
+static void add_name_meant(struct clp_buf *text, const struct clp_profile *profile, char *const *patterns)
+{
+    for (; *patterns != NULL; patterns++)
+        for (size_t i = 0; i < profile->function_count; i++) {
+            const char *dot = strrchr(profile->functions[i].name, '.');
+            if (dot == NULL || strcmp(dot + 1, *patterns) != 0)
+                continue;
+            clp_buf_add_format(text, "; names are whole, as %s, and '*.%s' is any that ends so",
+                               profile->functions[i].name, *patterns);
+            return;
+        }
+}
+
+static void say_none(const char *name, const struct clp_profile *profile, const struct clp_choice_options *options)
+{
+    bool by_function = options->functions != NULL, by_file = options->files != NULL;
+    struct clp_buf text;
+
+    clp_buf_init(&text, profile->mem);
+    clp_buf_add_format(&text, "%s%s%s matches none of %zu function%s", by_function ? "--function" : "",
+                       by_function && by_file ? " with " : "", by_file ? "--file" : "",
+                       profile->function_count, clp_buf_plural(profile->function_count));
+    if (by_function)
+        add_name_meant(&text, profile, options->functions);
+    clp_words_complain(name, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
 void clp_show_say_if_none(const char *name, const struct clp_profile *profile,
                           const struct clp_choice_options *options)
 {
-    bool by_function = options->functions != NULL, by_file = options->files != NULL;
     struct clp_choice choice;
 
-    if (!(by_function || by_file) || profile->function_count == 0 ||
+    if ((options->functions == NULL && options->files == NULL) || profile->function_count == 0 ||
         clp_choice_make(&choice, profile, options, profile->mem) != CLP_OK)
         return;
     if (choice.count == 0)
-        clp_words_complain_format(name, "%s%s%s matches none of %zu function%s",
-                                  by_function ? "--function" : "",
-                                  by_function && by_file ? " with " : "", by_file ? "--file" : "",
-                                  profile->function_count, clp_buf_plural(profile->function_count));
+        say_none(name, profile, options);
+    clp_choice_clear(&choice);
+}
+
+/* Columns without a number are not to be taken for zeros. */
+static void say_if_empty(const struct clp_show *show, const struct clp_profile *profile)
+{
+    const struct clp_columns *columns = &show->options.columns;
+
+    for (size_t i = 0; i < columns->count; i++) {
+        const char *lacks = clp_column_lacks(columns->items[i], &profile->meta);
+        if (lacks != NULL)
+            clp_words_complain_format(show->name, "--columns: %s was not measured; that takes a run with %s",
+                                      columns->items[i]->name, lacks);
+    }
+}
+
+/* Of a report that nobody reads to its end. */
+static void say_if_long(const struct clp_show *show, const struct clp_profile *profile)
+{
+    const struct clp_report_options *options = &show->options;
+    struct clp_choice choice;
+
+    if (show->outfile != NULL || options->lines != 0 || options->choice.top != 0 ||
+        profile->function_count < LONG_REPORT ||
+        clp_choice_make(&choice, profile, &options->choice, profile->mem) != CLP_OK)
+        return;
+    if (choice.count >= LONG_REPORT)
+        clp_words_complain_format(show->name, "the report has %zu functions; --lines 10 shows the lines that took "
+                                  "most, --top 5 the functions", choice.count);
     clp_choice_clear(&choice);
 }
 
@@ -150,11 +206,15 @@ int clp_show_report(const struct clp_profile *profile, const struct clp_show *sh
 
     options.folder = getcwd(folder, sizeof folder);
     clp_show_say_if_none(show->name, profile, &options.choice);
+    if (!show->mp)
+        say_if_empty(show, profile);
     if (show->mp && !profile->meta.has_memory) {
         clp_words_complain(show->name, "--mp: the profile has no memory; it was made without");
         return 1;
     }
-    if (!show->mp && show->rich && show->outfile == NULL && print_rich(profile, show, &options, &code))
-        return code;
-    return print_plain(profile, show, &options);
+    if (show->mp || !show->rich || show->outfile != NULL || !print_rich(profile, show, &options, &code))
+        code = print_plain(profile, show, &options);
+    if (!show->mp)
+        say_if_long(show, profile);
+    return code;
 }

@@ -37,6 +37,13 @@ void clp_words_clear(struct clp_words *words)
     *words = (struct clp_words){0};
 }
 
+bool clp_words_has_ending(const char *word, const char *ending)
+{
+    size_t bytes = strlen(word), more = strlen(ending);
+
+    return bytes > more && strcmp(word + bytes - more, ending) == 0;
+}
+
 /* In the quotes that bash, ksh and zsh have for a word which cannot be shown as it is. */
 static void add_escaped_word(struct clp_buf *out, const char *word)
 {
@@ -129,8 +136,10 @@ bool clp_words_write(int descriptor, const char *bytes, size_t count)
 {
     flush("stdout");
     flush("stderr");
-    if (was_closed(descriptor))
-        return true;
+    if (was_closed(descriptor)) {
+        errno = EBADF;
+        return false;
+    }
     while (count != 0) {
         ssize_t written = write(descriptor, bytes, count);
         if (written < 0 && errno == EINTR)

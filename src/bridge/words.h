@@ -19,7 +19,7 @@ void clp_words_clear(struct clp_words *words);
 
 /* Writes to file descriptor 1 or 2 all of it, after what the program's sys.stdout and sys.stderr
  * still hold back; whoever made the bytes sees to it that a terminal takes no harm (shown.h). False when
- * not all of them could be written, errno then says why. */
+ * not all of them could be written, as where it was closed from the start; errno then says why. */
 bool clp_words_write(int descriptor, const char *bytes, size_t count);
 
 /* Writes lines as clp_words_write does, and makes them harmless. Errors are ignored: there is nobody to tell. */
@@ -41,6 +41,9 @@ void clp_words_complain(const char *name, const char *text);
 
 /* clp_words_complain with a text that is made of a format. */
 void clp_words_complain_format(const char *name, const char *format, ...) CLP_PRINTF_LIKE(2, 3);
+
+/* Does the word go on before this ending? */
+bool clp_words_has_ending(const char *word, const char *ending);
 
 /* Appends one word as a shell would take it. */
 void clp_words_add_quoted(struct clp_buf *out, const char *word);

@@ -215,6 +215,17 @@ static clp_status judge_function(const struct clp_heap *heap,
     return status;
 }
 
+/* Of functions that are the scope's. */
+static uint64_t most_epochs(const struct clp_heap *heap, const struct clp_heap_scope *scope)
+{
+    uint64_t most = heap->clock.calls;
+
+    for (size_t i = 0; i < heap->function_room && i < scope->functions->count; i++)
+        if (is_in(scope, i) && heap->functions[i].clock.calls > most)
+            most = heap->functions[i].clock.calls;
+    return most;
+}
+
 clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_heap_scope *scope,
                           const struct clp_heap_judging *judging, struct clp_profile *profile)
 {
@@ -222,6 +233,7 @@ clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_heap_scope *sc
 
     if (heap->epochs == CLP_HEAP_NO_EPOCHS || !clp_lock_take(&heap->lock))
         return CLP_OK;
+    profile->meta.leak_epochs = most_epochs(heap, scope);
     count_old(heap, judging);
     for (size_t i = 0; i < heap->function_room && status == CLP_OK; i++)
         if (has_lines(heap, scope, i))

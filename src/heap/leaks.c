@@ -14,6 +14,11 @@ size_t clp_leaks_warmups(size_t epochs)
     return epochs / 10 > LEAST_WARMUPS ? epochs / 10 : LEAST_WARMUPS;
 }
 
+size_t clp_leaks_needed(size_t epochs)
+{
+    return clp_leaks_warmups(epochs) + CLP_LEAKS_LEAST_EPOCHS;
+}
+
 int64_t clp_leaks_limit(int64_t peak_bytes)
 {
     return peak_bytes / 100 > LEAST_LIMIT ? peak_bytes / 100 : LEAST_LIMIT;

@@ -70,6 +70,9 @@ struct clp_leaks_verdict {
 /* The usual warm-up of so many epochs: a tenth, at least three. */
 size_t clp_leaks_warmups(size_t epochs);
 
+/* How many there must be for a verdict, with the usual warm-up of so many. */
+size_t clp_leaks_needed(size_t epochs);
+
 /* The larger of 1 MiB and 1 % of the peak. */
 int64_t clp_leaks_limit(int64_t peak_bytes);
 

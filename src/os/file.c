@@ -480,18 +480,18 @@ clp_status clp_file_probe(const char *path, struct clp_fault *fault)
 
 /* ---- a last resort ---- */
 
-static int open_temporary(const char *folder, const char *prefix, char *path)
+static int open_temporary(const char *folder, const char *name, char *path)
 {
-    int bytes = snprintf(path, PATH_MAX, "%s/%s-XXXXXX.lprof", folder, prefix);
+    int bytes = snprintf(path, PATH_MAX, "%s/%s", folder, name);
 
     if (bytes < 0 || bytes >= PATH_MAX) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    return open_fresh(path, path + bytes - strlen("XXXXXX.lprof"), CLP_FILE_PRIVATE);
+    return open_fresh(path, path + bytes - strlen(strstr(name, "XXXXXX")), CLP_FILE_PRIVATE);
 }
 
-clp_status clp_file_write_temporary(const char *prefix, const char *bytes, size_t count,
+clp_status clp_file_write_temporary(const char *name, const char *bytes, size_t count,
                                     struct clp_buf *path_out, struct clp_fault *fault)
 {
     char path[PATH_MAX];
@@ -500,9 +500,9 @@ clp_status clp_file_write_temporary(const char *prefix, const char *bytes, size_
 
     *fault = (struct clp_fault){.status = CLP_OK};
     if (folder != NULL && folder[0] != 0)
-        fd = open_temporary(folder, prefix, path);
+        fd = open_temporary(folder, name, path);
     if (fd < 0)
-        fd = open_temporary(CLP_FILE_TEMPORARY, prefix, path);
+        fd = open_temporary(CLP_FILE_TEMPORARY, name, path);
     if (fd < 0)
         return refuse_io(fault);
     if (!close_after(fd, clp_file_put(fd, bytes, count))) {

@@ -67,9 +67,10 @@ clp_status clp_file_probe(const char *path, struct clp_fault *fault);
 /* The folder for it when $TMPDIR cannot be used or is not set. */
 #define CLP_FILE_TEMPORARY "/tmp"
 
-/* Makes a file with a fresh name "PREFIX-XXXXXX.lprof" in $TMPDIR or /tmp and writes the bytes to
- * it; its path is appended to path_out. For when the wanted place fails at the end of a run. */
-clp_status clp_file_write_temporary(const char *prefix, const char *bytes, size_t count,
+/* Makes a file in $TMPDIR or /tmp and writes the bytes to it. Its name is this one with a fresh word in the
+ * place of XXXXXX ("demo-XXXXXX.lprof"); its path is appended to path_out. For when the wanted place fails at the
+ * end of a run. */
+clp_status clp_file_write_temporary(const char *name, const char *bytes, size_t count,
                                     struct clp_buf *path_out, struct clp_fault *fault);
 
 #endif

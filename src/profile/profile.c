@@ -149,6 +149,7 @@ void clp_profile_clear(struct clp_profile *profile)
     clp_mem_free_text(mem, profile->meta.tracer);
     clp_mem_free_text(mem, profile->meta.command);
     clp_mem_free_text(mem, profile->meta.memory);
+    clp_mem_free_text(mem, profile->meta.leak_epoch);
     clp_buf_clear(&profile->file);
     clp_profile_init(profile, mem);
 }
@@ -770,6 +771,15 @@ static clp_status merge_memory(struct clp_profile *into, const struct clp_profil
     return clp_profile_set_text(into, &into->meta.memory, ours == NULL ? from->memory : "mixed");
 }
 
+static clp_status merge_epoch(struct clp_profile *into, const char *theirs)
+{
+    const char *ours = into->meta.leak_epoch;
+
+    if (theirs == NULL || (ours != NULL && strcmp(ours, theirs) == 0))
+        return CLP_OK;
+    return clp_profile_set_text(into, &into->meta.leak_epoch, ours == NULL ? theirs : "mixed");
+}
+
 static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_meta *from)
 {
     struct clp_profile_meta *meta = &into->meta;
@@ -784,7 +794,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->reads = sum_uint64_t(meta->reads, from->reads);
     meta->others_grown = sum_uint64_t(meta->others_grown, from->others_grown);
     meta->others_released = sum_uint64_t(meta->others_released, from->others_released);
-    if (merge_memory(into, from) != CLP_OK)
+    if (merge_memory(into, from) != CLP_OK || merge_epoch(into, from->leak_epoch) != CLP_OK)
         return CLP_NO_MEMORY;
     meta->has_memory |= from->has_memory;
     meta->inexact_memory |= from->inexact_memory;
@@ -796,6 +806,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->heap_unselected_peak = sum_uint64_t(meta->heap_unselected_peak, from->heap_unselected_peak);
     meta->heap_before = sum_uint64_t(meta->heap_before, from->heap_before);
     meta->heap_native = max_uint64_t(meta->heap_native, from->heap_native);
+    meta->leak_epochs = max_uint64_t(meta->leak_epochs, from->leak_epochs);
     if (keep_text(into, &meta->python, from->python) != CLP_OK ||
         merge_tracer(into, from->tracer) != CLP_OK)
         return CLP_NO_MEMORY;

@@ -157,7 +157,7 @@ struct clp_profile_function {
 /* Strings may be NULL (unknown), numbers 0. Merging keeps the first profile's meta where it is
  * known (tracers that differ are listed), sums wall, overhead and its error, events, reads, the other
  * threads' changes and the heap's bytes, ors the flags and takes the coarser memory_step and
- * heap_interval. */
+ * heap_interval and the larger leak_epochs. */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
@@ -182,6 +182,9 @@ struct clp_profile_meta {
     uint64_t heap_unselected, heap_unselected_peak; /* of that, what code that is not selected has */
     uint64_t heap_before; /* blocks that were there before the start, and are in none of these */
     uint64_t heap_native; /* 1: C's allocators are in these, too */
+    /* Where lines that leak were looked for: */
+    char *leak_epoch; /* what the epochs are, in the words of --leaks; "mixed" of several that differ */
+    uint64_t leak_epochs; /* the most that any line had */
 };
 
 /* The fields above in the order of the file, each with what it holds: TEXT; COUNT, and ASKED for one
@@ -210,7 +213,9 @@ struct clp_profile_meta {
     X(heap_unselected, ASKED)       \
     X(heap_unselected_peak, ASKED)  \
     X(heap_before, ASKED)           \
-    X(heap_native, ASKED)
+    X(heap_native, ASKED)           \
+    X(leak_epoch, TEXT)             \
+    X(leak_epochs, ASKED)
 
 struct clp_profile {
     struct clp_mem *mem; /* borrowed */

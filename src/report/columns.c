@@ -42,6 +42,12 @@ const char *clp_columns_parse(struct clp_columns *columns, const char *names, si
     return NULL;
 }
 
+void clp_columns_add(struct clp_columns *columns, const char *name)
+{
+    if (columns->count < CLP_COLUMNS_MOST)
+        columns->items[columns->count++] = named(name, strlen(name));
+}
+
 static size_t *width_named(struct clp_widths *widths, const char *name, size_t bytes)
 {
     const struct clp_column *column = named(name, bytes);
@@ -107,6 +113,24 @@ bool clp_columns_allocated_tells(const struct clp_profile *profile)
             if (allocated_tells(&rows.at->measures))
                 return true;
     return false;
+}
+
+const char *clp_column_lacks(const struct clp_column *column, const struct clp_profile_meta *meta)
+{
+    if (!clp_column_is_memory(column))
+        return NULL;
+    switch (column->value) {
+    case CLP_MEASURES_live:
+    case CLP_MEASURES_live_blocks:
+    case CLP_MEASURES_heap_peak:
+    case CLP_MEASURES_freed_in_line:
+        return meta->heap_interval != 0 ? NULL : "--heap or --leaks";
+    case CLP_MEASURES_native:
+    case CLP_MEASURES_native_blocks:
+        return meta->heap_native != 0 ? NULL : "--heap=native";
+    default:
+        return meta->has_memory ? NULL : "memory, which --no-memory leaves out";
+    }
 }
 
 double clp_column_share(double part, double total)

@@ -74,6 +74,9 @@ struct clp_columns {
  * was. */
 const char *clp_columns_parse(struct clp_columns *columns, const char *names, size_t *bytes);
 
+/* Adds the column of this name, where there is room. */
+void clp_columns_add(struct clp_columns *columns, const char *name);
+
 /* Characters that columns have at least; 0: as always. */
 struct clp_widths {
     size_t line, columns[CLP_COLUMNS_ALL];
@@ -92,6 +95,9 @@ void clp_columns_add_names(struct clp_buf *out);
 /* Does some line ask for memory of which its increment tells nothing: for 1 MiB or more in all, 64 KiB or more
  * each time, and grow by less than a quarter of that? It gives it back, or never touches it. */
 bool clp_columns_allocated_tells(const struct clp_profile *profile);
+
+/* The options that a run must have for the column to have anything; NULL where this profile's had. */
+const char *clp_column_lacks(const struct clp_column *column, const struct clp_profile_meta *meta);
 
 /* What cells are made with. */
 struct clp_column_scale {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "leak_report.h"
 #include "base/shown.h"
+#include "heap/leaks.h"
 #include "profile/source.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,13 @@ size_t clp_leak_report_count(const struct clp_profile *profile)
     for (size_t i = 0; i < profile->function_count; i++)
         count += profile->functions[i].leak_count;
     return count;
+}
+
+bool clp_leak_report_judged(const struct clp_profile *profile)
+{
+    const struct clp_profile_meta *meta = &profile->meta;
+
+    return meta->leak_epoch != NULL && meta->leak_epochs >= clp_leaks_needed(meta->leak_epochs);
 }
 
 static int compare(const void *a, const void *b)
@@ -79,7 +87,46 @@ static struct clp_span text_of(const struct found *found)
     return line;
 }
 
-static void add_leak(struct clp_buf *out, const struct found *found, const char *folder)
+static bool is_epoch(const struct clp_profile_meta *meta, const char *word)
+{
+    return meta->leak_epoch != NULL && strcmp(meta->leak_epoch, word) == 0;
+}
+
+bool clp_leak_report_by_time(const struct clp_profile_meta *meta)
+{
+    const char *epoch = meta->leak_epoch; /* no function's name begins so */
+
+    return epoch != NULL && (epoch[0] == '.' || (epoch[0] >= '0' && epoch[0] <= '9'));
+}
+
+/* What a leak's bytes per call are by. */
+static const char *epoch_of(const struct clp_profile_meta *meta)
+{
+    if (is_epoch(meta, "checkpoints"))
+        return "checkpoint";
+    return clp_leak_report_by_time(meta) || is_epoch(meta, "mixed") ? "epoch" : "call";
+}
+
+void clp_leak_report_add_epochs(const struct clp_profile_meta *meta, struct clp_buf *out)
+{
+    unsigned long long count = meta->leak_epochs;
+
+    if (is_epoch(meta, "calls"))
+        clp_buf_add_text(out, "at most ");
+    clp_buf_add_format(out, "%llu %s%s", count, epoch_of(meta), clp_buf_plural(count));
+    if (is_epoch(meta, "calls"))
+        clp_buf_add_text(out, " of a function");
+    else if (clp_leak_report_by_time(meta))
+        clp_buf_add_format(out, " of %s s", meta->leak_epoch);
+    else if (strcmp(epoch_of(meta), "call") == 0) { /* of a name */
+        clp_buf_add_text(out, " of ");
+        clp_shown_add_text(out, meta->leak_epoch);
+    }
+    clp_buf_add_format(out, ", %zu needed", clp_leaks_needed(0));
+}
+
+static void add_leak(struct clp_buf *out, const struct found *found, const struct clp_profile_meta *meta,
+                     const char *folder)
 {
     const struct clp_profile_leak *leak = found->leak;
     struct clp_span text = text_of(found);
@@ -89,7 +136,7 @@ static void add_leak(struct clp_buf *out, const struct found *found, const char 
     add_bytes(out, (double)leak->bytes);
     clp_buf_add_text(out, ", ");
     add_bytes(out, leak->bytes_per_call);
-    clp_buf_add_text(out, " per call, ");
+    clp_buf_add_format(out, " per %s, ", epoch_of(meta));
     add_bytes(out, leak->bytes_per_second);
     clp_buf_add_format(out, "/s, confidence %.0f %%  ", leak->confidence * 100);
     clp_shown_add(out, text.text, text.bytes);
@@ -102,10 +149,17 @@ void clp_leak_report_text(const struct clp_profile *profile, const char *folder,
     size_t count = clp_leak_report_count(profile);
     struct found *all = count != 0 ? collect(profile, count, out->mem) : NULL;
 
-    if (count != 0)
+    if (count != 0) {
         clp_buf_add_format(out, "\nLeaks: %zu line%s\n", count, clp_buf_plural(count));
+    } else if (clp_leak_report_judged(profile)) {
+        clp_buf_add_text(out, "\nNo line was found to leak.\n");
+    } else if (profile->meta.leak_epoch != NULL) {
+        clp_buf_add_text(out, "\nNo verdict on leaks: ");
+        clp_leak_report_add_epochs(&profile->meta, out);
+        clp_buf_add_text(out, ".\n");
+    }
     for (size_t i = 0; all != NULL && i < count; i++)
-        add_leak(out, &all[i], folder);
+        add_leak(out, &all[i], &profile->meta, folder);
     clp_mem_free(out->mem, all, count, sizeof *all);
 }
 

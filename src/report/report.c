@@ -415,26 +415,27 @@ static clp_status add_report(struct report *report)
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
 }
 
-/* By --self; without memory, with it, and with what was allocated. */
-static const char *const usual_columns[2][3] = {
-    {"hits,time,per-hit,percent", "hits,time,per-hit,percent,mem,increment",
-     "hits,time,per-hit,percent,mem,increment,allocated"},
+/* By --self; without memory, and with it. */
+static const char *const usual_columns[2][2] = {
+    {"hits,time,per-hit,percent", "hits,time,per-hit,percent,mem,increment"},
     {"hits,time,per-hit,percent,self,self-percent",
-     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment",
-     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment,allocated"},
+     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment"},
 };
 
 static void choose_columns(struct report *report)
 {
     const struct clp_report_options *options = report->options;
-    bool memory = report->profile->meta.has_memory && !options->no_memory;
+    const struct clp_profile *profile = report->profile;
+    bool memory = profile->meta.has_memory && !options->no_memory;
     size_t bytes;
 
     report->columns = options->columns;
     if (report->columns.count == 0) {
-        bool allocated = memory && clp_columns_allocated_tells(report->profile);
-        (void)clp_columns_parse(&report->columns, usual_columns[options->self][memory + allocated],
-                                &bytes);
+        (void)clp_columns_parse(&report->columns, usual_columns[options->self][memory], &bytes);
+        if (memory && clp_columns_allocated_tells(profile))
+            clp_columns_add(&report->columns, "allocated");
+        if (memory && profile->meta.heap_interval != 0)
+            clp_columns_add(&report->columns, "live");
     }
     for (size_t i = 0; i < report->columns.count; i++)
         report->memory |= clp_column_is_memory(report->columns.items[i]);

@@ -560,7 +560,8 @@ def test_clineprof_options(shell, tmp_path):
     ended = run([CKERNPROF.replace("ckernprof", "clineprof"), "all.lprof"], tmp_path)
     assert "Function: <module> at line 1" in ended.out and "Mem usage" in ended.out
     assert told[2].hits == {"<module>": {1: 1, 2: 1}} and "Mem usage" not in told[2].text
-    assert told[3].error is None
+    assert told[3].error is None and "Live  Line Contents" in told[3].text
+    assert ">Live</th>" in told[3].html and ">Live</th>" not in told[1].html
 
 
 def test_clineprof_finds_a_leak(shell):

@@ -119,10 +119,11 @@ def test_unwritable_output_stops_before_the_program(place, script, tmp_path):
 
 def test_probing_leaves_an_old_profile_alone(script, tmp_path):
     """What was there stays until the new profile is whole."""
-    path = script("print(open('x.lprof').read())\nimport os\nos._exit(0)\n")
-    (tmp_path / "x.lprof").write_text("old")
-    run_ckernprof(["-l", "-o", "x.lprof", path], tmp_path)
-    assert (tmp_path / "x.lprof").read_text() == "old"
+    path = script("import os\nos._exit(0)\n")
+    old = b"\x86\xa6format\xa9clineprof, and so on"
+    (tmp_path / "x.lprof").write_bytes(old)
+    assert run_ckernprof(["-l", "-o", "x.lprof", path], tmp_path).code == 0
+    assert (tmp_path / "x.lprof").read_bytes() == old
     assert sorted(os.listdir(tmp_path)) == ["program.py", "x.lprof", "x.lprof.live"]
 
 
@@ -134,12 +135,20 @@ def test_folder_removed_by_the_program(script, tmp_path):
         ["-l", "-o", "out/x.lprof", path], tmp_path, env={"TMPDIR": str(tmp_path / "temporary")}
     )
     assert "out/x.lprof" in ended.err and "No such file" in ended.err
-    assert len(ended.err.splitlines()) == 1
     [written] = re.findall(r"Wrote profile results to '(.*)'", ended.out)
     assert written.startswith("temporary/") and written.endswith(".lprof")
+    assert ended.err.splitlines()[1:] == [f"ckernprof: the profile is in '{tmp_path / written}' instead"]
     assert Profile.measure(Profile(tmp_path / written).function("f"), "hits") == {3: 1}
     assert run_viewer([written], tmp_path).code == 0
     assert ended.code == 0
+
+
+def test_a_rescued_profile_of_functions_is_called_so(script, tmp_path):
+    (tmp_path / "out").mkdir()
+    path = script("import shutil; shutil.rmtree('out')\n")
+    ended = run_ckernprof(["-q", "-o", "out/x.prof", path], tmp_path, env={"TMPDIR": str(tmp_path)})
+    [written] = tmp_path.glob("ckernprof-*.prof")
+    assert ended.code == 0 and ended.err.endswith(f"ckernprof: the profile is in '{written}' instead\n")
 
 
 def no_room():
@@ -201,7 +210,7 @@ def test_missing_and_unreadable(tmp_path, good):
     (tmp_path / "good.lprof").write_bytes(good)
     assert "No such file" in refused("missing.lprof", tmp_path)
     assert "s a directory" in refused("folder", tmp_path)
-    assert "empty" in refused("empty.lprof", tmp_path)
+    assert refused("empty.lprof", tmp_path).endswith("empty.lprof: the file is empty")
     ended = run_viewer(["good.lprof", "missing.lprof"], tmp_path)
     assert (ended.code, ended.out) == (1, "")
 

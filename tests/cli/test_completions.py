@@ -45,6 +45,22 @@ def completed(folder, *words):
     ("ckernprof --tracer = probe --memory a", "anon"),
     ("ckernprof -o file --tra", "--tracer"),
     ("ckernprof -o ", ""),  # a file
+    ("ckernprof -lo ", ""),
+    ("ckernprof -lp mod --tra", "--tracer"),
+    ("ckernprof -lo file --tracer m", "monitoring"),
+    ("ckernprof -li 5 --tra", "--tracer"),
+    ("ckernprof --timeline 0.5 --tra", "--tracer"),
+    ("ckernprof --timeline script.py --tra", ""),
+    ("ckernprof -lm module --tra", ""),
+    ("ckernprof -mmodule --tra", ""),
+    ("ckernprof --heap = n", "native"),
+    ("ckernprof --heap =", "python native"),
+    ("ckernprof --heap = native --tra", "--tracer"),
+    ("ckernprof --heap ", ""),
+    ("ckernprof --no-me", "--no-memory"),
+    ("ckernprof --verb", "--verbose"),
+    ("clineprof --t", "--top --to"),
+    ("clineprof --to ", "@--format "),
     ("ckernprof sc", ""),
     ("ckernprof script.py --tra", ""),  # it is the script's
     ("ckernprof -m module --tra", ""),
@@ -60,12 +76,22 @@ def completed(folder, *words):
     ("clineprof top ", ""),
 ])
 def test_bash_completes(words, offered, tmp_path):
+    if offered.startswith("@"):  # what another line is offered
+        offered = " ".join(completed(tmp_path, "clineprof", *offered[1:].split(" ")))
+        assert "html" in offered
     assert sorted(completed(tmp_path, *words.split(" "))) == sorted(offered.split())
 
 
 @pytest.mark.parametrize(("line", "offered"), [
     ("ckernprof --trac", ["--tracer"]),
     ("ckernprof --tracer p", ["probe"]),
+    ("ckernprof -lo file --trac", ["--tracer"]),
+    ("ckernprof -i 5 --trac", ["--tracer"]),
+    ("ckernprof --heap=n", ["--heap=native"]),
+    ("ckernprof --verb", ["--verbose"]),
+    ("ckernprof -m module --trac", []),
+    ("ckernprof script.py --trac", []),
+    ("ckernprof -- --trac", []),
     ("clineprof di", ["diff"]),
     ("clineprof diff a --form", ["--format"]),
     ("clineprof mem p", ["peak", "plot"]),
@@ -82,10 +108,12 @@ def test_fish_completes(line, offered, tmp_path):
 ZSH = """
 zmodload zsh/zpty
 zpty shell zsh -f -i
-zpty -w shell "PROMPT=; fpath=(${(q)1} \\$fpath); autoload -U compinit; compinit -u -D; print REA''DY"
+zpty -w shell "PROMPT=; fpath=(${(q)1} \\$fpath); autoload -U compinit; compinit -u -D"
+zpty -w shell "show() { print -r \\"<\\$BUFFER>\\" }; zle -N show; bindkey ^T show; print REA''DY"
 zpty -r -m shell seen '*READY*'
-zpty -w -n shell "$2"$'\\t'
-zpty -r -m shell seen "*$3*" && print found
+zpty -w -n shell "$2"$'\\t\\x14'
+zpty -r -m shell seen "*<$3*" && print found
+[[ $seen == *"bad option"* ]] && print $seen
 """
 
 
@@ -93,9 +121,15 @@ zpty -r -m shell seen "*$3*" && print found
     ("ckernprof --trac", "ckernprof --tracer"),
     ("ckernprof --tracer pr", "ckernprof --tracer probe"),
     ("ckernprof -l --memory=a", "ckernprof -l --memory=anon"),
+    ("ckernprof --verb", "ckernprof --verbose"),
+    ("ckernprof -l --heap=n", "ckernprof -l --heap=native"),
     ("clineprof di", "clineprof diff"),
+    ("clineprof d", "clineprof diff"),
     ("clineprof diff a --fail", "clineprof diff a --fail-on"),
     ("clineprof mem at", "clineprof mem attach"),
+    ("ckernprof -m module --trac", "ckernprof -m module --trac>"),
+    ("ckernprof -lm module --trac", "ckernprof -lm module --trac>"),
+    ("ckernprof script.py --trac", "ckernprof script.py --trac>"),
 ])
 def test_zsh_completes(line, offered, tmp_path):
     """zsh at a terminal, with a key pressed; without an answer it waits for one until the time is up."""

@@ -46,6 +46,9 @@ NOT_RUN = {
     "git clone ": "the address is the reader's",
     "cd clineprof": "the same",
     "make ": "by whoever runs this",
+    "python3 -m venv ~": "tests/cli/test_wheel.py",
+    ". ~/venv": "the same",
+    "pip install .": "the same",
     "ckernprof -l --prof-child-procs -p application -m gunicorn": "tests/cli/test_processes.py",
 }
 # The cells of a notebook are run by tests/api/test_notebook.py, what installs by tests/cli/test_wheel.py and

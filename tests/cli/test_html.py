@@ -790,10 +790,10 @@ def test_leaks(page, tmp_path):
     page.click("#tab-leaks")
     assert page.text("#tab-leaks") == "Leaks 2"
     first, second = page.rows("leaks")
-    assert second == {"Line": "return <1>", "Kept": "5.00 MiB", "Per call": "1.50 KiB",
+    assert second == {"Line": "return <1>", "Kept": "5.00 MiB", "Per epoch": "1.50 KiB",
                       "Per second": "2.00 KiB", "Sure %": "87.5", "Function": "cold",
                       "Place": "cold_store.py:72"}  # fmt: skip
-    assert first["Line"] == "total = U+202Ex" and first["Per call"] == "0.50 B"
+    assert first["Line"] == "total = U+202Ex" and first["Per epoch"] == "0.50 B"
     page.driver.find_elements("css selector", "#leaks td button")[1].click()
     assert page.text("#name") == "cold"
     assert page.js("return document.querySelector('#source .selected').cells[0].textContent") == "72"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """make install and make uninstall."""
+import os
 import shutil
 import sys
 
@@ -58,6 +59,20 @@ def test_what_was_there_before_stays(tmp_path):
     before = everything(tmp_path)
     assert install("", tmp_path).code == uninstall("", f"{tmp_path}/").code == 0
     assert everything(tmp_path) == before
+
+
+def test_who_may_not_write_there_is_told_so():
+    nobody = []
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("there is no setpriv here")
+        nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    script = (ROOT / "tools/install.sh").read_text("utf-8")
+    for prefix in "/usr", "/usr/no/such/folder":
+        done = run([*nobody, "sh", "-s", "", prefix, BUILD, "install", sys.executable], "/", stdin=script)
+        assert (done.code, done.out) == (1, "")
+        assert done.err == (f"install: you may not write to {prefix}; use sudo, or install elsewhere: make install "
+                            "PREFIX=$HOME/opt\n")
 
 
 def test_nothing_to_uninstall_is_said(tmp_path):

@@ -99,22 +99,50 @@ main()
 def test_epochs(script, epoch):
     ended = run(script, LOOP, f"--leaks={epoch}", env={"PYTHONPATH": build_path()})
     assert leaks_of(ended) == [("main", line_of(script(LOOP), "# leaks"))], ended.err
-    assert "epochs" not in ended.err
+    assert "no verdict" not in ended.err
 
 
 def test_epochs_of_seconds(script):
     text = LOOP.replace("handle()\n        clineprof.checkpoint()", "time.sleep(0.02)")
     ended = run(script, "import time\n" + text.replace("import clineprof\n", ""), "--leaks=0.04")
     assert len(leaks_of(ended)) == 1, ended.err
+    assert " per epoch, " in run_viewer(["program.py.lprof"], ended.folder).out.splitlines()[-1]
+    assert ended.profile().meta["leak_epoch"] == "0.04" and ended.profile().meta["leak_epochs"] >= 8
 
 
-def test_too_few_epochs_are_told(script):
+NO_VERDICT = {
+    "calls": "at most 1 call of a function, 8 needed; for a loop within a function: --leaks=FUNCTION, ",
+    "main": "1 call of main, 8 needed; let the program call it more often",
+    "60": "0 epochs of 60 s, 8 needed; use a smaller number, or let it run longer",
+    "checkpoints": "1 checkpoint, 8 needed; call clineprof.checkpoint() at the end of each round",
+    "mian": "no profiled function is called 'mian'; did you mean main?",
+    "nothing": "no profiled function is called 'nothing'; mark it with @profile, or select it with -p",
+}
+
+
+@pytest.mark.parametrize("epoch", NO_VERDICT)
+def test_a_gate_without_a_verdict_is_not_green(script, epoch):
+    text = LOOP.replace("handle = profile(handle)\n", "").replace(" " * 8 + "clineprof", "    clineprof")
+    for options, code in ([], 0), (["-v"], 0), (["--fail-on-leak"], 3), (["-q", "--fail-on-leak"], 3):
+        ended = run(script, text, f"--leaks={epoch}", *options, env={"PYTHONPATH": build_path()})
+        gate = ", which --fail-on-leak takes for a failure" if code else ""
+        assert ended.code == code, ended.err
+        assert f"ckernprof: no verdict on leaks{gate}: {NO_VERDICT[epoch]}" in ended.err
+        assert ("No verdict on leaks: " in ended.out) == ("-v" in options)
+    assert "8 needed.\n" in run_viewer(["program.py.lprof"], ended.folder).out.splitlines(True)[-1]
+
+
+def test_lines_are_judged_by_their_own_function(script):
     ended = run(script, LOOP, "--leaks", env={"PYTHONPATH": build_path()})
     assert ("main", line_of(script(LOOP), "# leaks")) not in leaks_of(ended)
-    text = LOOP.replace("handle = profile(handle)\n", "")
-    ended = run(script, text, "--leaks", env={"PYTHONPATH": build_path()})
-    assert ended.code == 0
-    assert "too few epochs for a verdict on leaks: there must be eight at least" in ended.err
+    assert "no verdict" not in ended.err
+
+
+@pytest.mark.once
+def test_a_run_that_profiled_nothing_is_no_green_gate(script):
+    ended = run(script, "pass", "--fail-on-leak")
+    assert ended.code == 3 and "nothing was profiled" in ended.err and "no verdict on leaks" in ended.err
+    assert run(script, "raise SystemExit(7)", "--fail-on-leak").code == 7
 
 
 @pytest.mark.parametrize(

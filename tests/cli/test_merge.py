@@ -151,7 +151,7 @@ def test_live_files_and_pickles(made):
     run_ckernprof(["-l", "-o", "died.lprof", "-c", program], made)
     run_viewer(["--format", "line_profiler", "-o", "pickle", "one.lprof"], made)
     ended = merge(made, "died.lprof.live", "pickle", "-o", "sum.lprof")
-    assert "did not end by itself" in ended.err
+    assert "did not end by itself\n" in ended.err
     profile = Profile(made / "sum.lprof")
     assert sorted(key[2] for key in profile.functions) == ["f", "f", "g"]
     assert profile.functions["/srv/prog.py", 1, "f"]["total"] == 15 * MS

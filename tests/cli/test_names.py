@@ -321,7 +321,7 @@ def test_where_nobody_can_tell_the_file_stays(program, tmp_path, container):
         assert re.fullmatch(r"prog\.py-\d+\.lprof", own) and turns(folder / own) == 5
         assert (folder / "prog.py.lprof.live").read_bytes() == live
         # in the same pid namespace the number, with the process's start, is enough
-        run_ckernprof(["-l", "-o", "x.lprof", "-c", "import os; os._exit(0)"], folder)
+        run_ckernprof(["-l", "-o", "x.lprof", "-c", "import os\ndef f(): os._exit(0)\nf()"], folder)
         ended = run_ckernprof(["-l", "-o", "x.lprof", "-c", "def f(): pass\nf()"], folder)
         assert "did not end and left its profile" in ended.err and written(ended.out) == ["x.lprof"]
     finally:

@@ -40,7 +40,9 @@ def test_the_page_is_made_from_the_table(program, tmp_path):
     assert (table.code, table.err) == (0, "")
     assert f"\n\n{table.out}\n" in PAGE, "run tools/options_page.py"
     shown = run([program, "--help"], tmp_path).out
-    listed = re.findall(r"^  (?:(-\w)|  )(?:, | +)(--[\w-]+)?", shown.split("options:\n")[1], re.M)
+    assert "\n      --no-memory  " in shown
+    options = shown.split("options:\n")[1].replace("      --no-memory            as --memory off\n", "")
+    listed = re.findall(r"^  (?:(-\w)|  )(?:, | +)(--[\w-]+)?", options, re.M)
     rows = [line for line in table.out.splitlines() if line.startswith("| `")]
     assert len(listed) == len(rows) > 10
     for (letter, name), row in zip(listed, rows):
@@ -321,6 +323,8 @@ def test_wrong_words_are_told_in_a_line(script, tmp_path):
     path = script("open('ran', 'w')\n")
     for words, said in {
         ("--prof-mods", "x"): "unknown option '--prof-mods' (did you mean --prof-mod?)",
+        ("--lins", "5"): "unknown option '--lins' (did you mean --lines?)",
+        ("--lins", "-l"): "unknown option '--lins' (did you mean --line?)",
         ("--outfill=x",): "unknown option '--outfill' (did you mean --outfile?)",
         ("--memory", "most"): "option '--memory' needs off, rss, anon, uss, pss or tree, not 'most'",
         ("--tracer", "x"): "option '--tracer' needs auto, probe, monitoring or settrace, not 'x'",

@@ -338,8 +338,32 @@ time.sleep(0.5)
         time.sleep(0.01)
     shown = run_viewer([file], tmp_path)
     assert re.search(r"^ +6 +57 ", shown.out, re.M), shown.out
+    assert re.search(": process [0-9]+ (has ended|is still running);", shown.out)
     process.stdout.close()
     process.stderr.close()
+
+
+def test_a_daemon_that_has_counted_nothing_yet_is_named(program, tmp_path):
+    """The process between, which ended at once, is not."""
+    program("""
+work(1)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.close(1)
+        os.close(2)
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+    os._exit(0)
+os.wait()
+while sum(name.endswith(".live") for name in os.listdir()) < 3:
+    time.sleep(0.01)
+""")
+    ended = run_ckernprof(["-l", OPTION, "prog.py"], tmp_path)
+    [file] = left_over(tmp_path)
+    (tmp_path / "go").touch()
+    assert re.fullmatch(r"ckernprof: process \d+ still runs; it has counted nothing so far, what it counts will be in "
+                        rf"'.*/{re.escape(file)}'\n", ended.err)  # fmt: skip
 
 
 OUTLIVING = """

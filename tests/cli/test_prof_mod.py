@@ -284,6 +284,23 @@ def test_a_target_that_matches_nothing(target, nearest, program):
 
 
 @pytest.mark.once
+def test_a_target_that_is_left_out(tmp_path):
+    (tmp_path / "main.py").write_text("def f(): return 1\nf()\n")
+    for options, why in {("--exclude", "*"): "--exclude leaves", ("--include", "nope"): "--include leaves",
+                         ("--include", "f", "--exclude", "*"): "--include and --exclude leave"}.items():  # fmt: skip
+        ended = run_ckernprof(["-l", "-p", "main.py", *options, "main.py"], tmp_path)
+        assert ended.err == (
+            f"ckernprof: -p main.py: {why} out all of it that ran\n"
+            "ckernprof: nothing was profiled, and no profile is written: what -p names was left out\n")  # fmt: skip
+    ended = run_ckernprof(["-l", "-p", "main.py", "--exclude", "g", "main.py"], tmp_path)
+    assert ended.err == ""
+    for options in ["--include", "f"], ["--include", "f", "-c", "def f(): return 1\nf()"]:
+        words = options if "-c" in options else [*options, "main.py"]
+        said = "ckernprof: --include chooses among what -p selects, and has no effect without it\n"
+        assert (said in run_ckernprof(["-l", *words], tmp_path).err) == ("-c" not in options)
+
+
+@pytest.mark.once
 @pytest.mark.parametrize(
     "target, nearest",
     {

@@ -131,6 +131,15 @@ def test_nothing_is_asked_of_classes_and_modules(tmp_path):
     assert selected(ended, tmp_path)["mod.py"] >= {"helper", "Class.method"}
 
 
+def test_a_function_is_not_asked_for_as_a_module(tmp_path):
+    write(tmp_path, {
+        "main.py": "import lazy\nprint(lazy.f())\n",
+        "lazy.py": "def f(): return 1\ndef __getattr__(name):\n    print('asked for', name)\n    raise OSError(name)\n",
+    })  # fmt: skip
+    ended = profiled(tmp_path, "lazy.f")
+    assert ended.err == "" and selected(ended, tmp_path) == {"lazy.py": {"f"}}
+
+
 # ---- where the code lies -----------------------------------------------------------------------
 
 

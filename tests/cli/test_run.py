@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """ckernprof: its options, what it prints, and that a program ends with it as it ends without."""
 
+import marshal
 import os
+import py_compile
 import re
 import shlex
 import signal
@@ -105,6 +107,9 @@ def test_outfile(script, tmp_path):
         ended = run_ckernprof(["-l", *options, path], tmp_path)
         assert "Wrote profile results to 'x.lprof'" in ended.out
         (tmp_path / "x.lprof").unlink()
+    ended = run_ckernprof(["-l", "-o", "new\nline.lprof", path], tmp_path)
+    assert "Wrote profile results to 'new\\x0aline.lprof'\n" in ended.out
+    (tmp_path / "new\nline.lprof").unlink()
     absolute = tmp_path / "else" / "named.prof"
     ended = run_ckernprof(["-l", "-o", absolute, path], tmp_path)
     assert Profile(absolute).functions and f"'{absolute.relative_to(tmp_path)}'" in ended.out
@@ -403,6 +408,44 @@ def test_endings_of_modules(kind, script, tmp_path):
         )
         assert (steady(said), ours.code) == (steady(bare.err), bare.code)
     assert path.exists()
+
+
+COMPILED = BARE + """
+import sys
+@profile
+def main():
+    print(sys.argv, sys.path[0], __name__, __file__, __spec__, type(__loader__).__name__, __builtins__.__name__)
+    if len(sys.argv) > 1:
+        raise ValueError("x")
+main()
+"""
+
+
+def test_compiled_programs(script, tmp_path):
+    """By their name, or by what stands in them."""
+    path = script(COMPILED)
+    for name in "c.pyc", "no_ending":
+        py_compile.compile(str(path), str(tmp_path / name), str(path))
+        for words in [name], [name, "x"], [f"./{name}"]:
+            bare = run_python(words, tmp_path)
+            calls, lines = run_ckernprof(words, tmp_path), run_ckernprof(["-l", "-o", "x.lprof", *words], tmp_path)
+            for ended in calls, lines:
+                assert (own_messages_removed(ended.out), ended.err, ended.code) == (bare.out, bare.err, bare.code)
+            assert sum(lines.profile("x.lprof").function("main")["lines"]["hits"]) > 1
+    shown = run_ckernprof(["-lv", "-p", "c.main", "c.pyc"], tmp_path)
+    assert "if len(sys.argv) > 1:" in shown.out and shown.code == 0
+
+
+@pytest.mark.once
+def test_compiled_programs_that_are_broken(script, tmp_path):
+    path = script("pass\n")
+    py_compile.compile(str(path), str(tmp_path / "c.pyc"))
+    whole = (tmp_path / "c.pyc").read_bytes()
+    for broken in b"", whole[:3], whole[:16], whole[:20], b"\0" + whole[1:], whole[:16] + marshal.dumps(1):
+        (tmp_path / "c.pyc").write_bytes(broken)
+        bare, ours = run_python(["c.pyc"], tmp_path), run_ckernprof(["-l", "c.pyc"], tmp_path)
+        assert ours.code == bare.code == 1
+        assert ours.err.splitlines()[-2] == bare.err.splitlines()[-1]
 
 
 def test_exit_code_of_main_guard(script):

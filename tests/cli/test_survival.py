@@ -110,6 +110,7 @@ def wait_for(condition, seconds=30):
 
 def recovered(live, to="out.lprof"):
     ended = run_viewer(["recover", live.name, "-o", to], live.parent)
+    assert "marks lines" not in ended.out  # there is no table
     assert ended.code == 0, ended.err
     return Profile(live.parent / to)
 
@@ -145,7 +146,7 @@ def test_a_run_that_dies_leaves_all_it_counted(how, code, script, live):
     assert not (script.parent / "prog.py.lprof").exists()
     check_counts(recovered(live), script, ended.out)
     shown = run_viewer([live.name], script.parent)
-    assert shown.code == 0 and "did not end by itself" in shown.out
+    assert shown.code == 0 and "did not end by itself; > marks lines that were being executed\n\n" in shown.out
     assert marked_lines(shown.out) == [line_of(script, "# in flight")]
     assert "turns += 1  # turns" in shown.out
 
@@ -364,7 +365,8 @@ def test_the_viewer_points_from_the_missing_profile_to_the_live_file(script, liv
     run_ckernprof(["-l", script, "term"], script.parent)
     ended = run_viewer(["prog.py.lprof"], script.parent)
     assert ended.code == 1 and len(ended.err.splitlines()) == 1
-    assert "No such file" in ended.err and ended.err.rstrip().endswith("prog.py.lprof.live")
+    assert "No such file" in ended.err and ended.err.endswith(
+        "; its run did not end by itself, what it recorded is in prog.py.lprof.live\n")  # fmt: skip
 
 
 def test_the_viewer_says_that_a_profile_is_older_than_the_live_file(script, live):
@@ -372,8 +374,8 @@ def test_the_viewer_says_that_a_profile_is_older_than_the_live_file(script, live
     assert run_viewer(["prog.py.lprof"], script.parent).err == ""
     run_ckernprof(["-l", script, "term"], script.parent)
     ended = run_viewer(["prog.py.lprof"], script.parent)
-    assert ended.code == 0 and "a later run has not ended" in ended.err
-    assert len(ended.err.splitlines()) == 1
+    assert ended.code == 0 and ended.err == (
+        "clineprof: prog.py.lprof: a later run did not end by itself, what it recorded is in prog.py.lprof.live\n")
 
 
 def test_the_next_run_keeps_what_was_left_and_says_so(script, live):
@@ -385,6 +387,35 @@ def test_the_next_run_keeps_what_was_left_and_says_so(script, live):
     assert kept.name in second.err and kept.read_bytes() == kept_bytes
     check_counts(recovered(kept), script, first.out)
     check_counts(recovered(live), script, second.out)
+
+
+def test_nothing_is_said_of_what_was_left_to_quiet_runs(script, live):
+    for options in [], ["-q"]:
+        run_ckernprof(["-l", script, "kill"], script.parent)
+        ended = run_ckernprof(["-l", *options, script, "go"], script.parent)
+        assert bool(ended.err) == (not options)
+    assert len(list(script.parent.glob("*.live"))) == 2
+
+
+@pytest.mark.once
+def test_what_a_run_left_that_counted_nothing_is_taken_away(tmp_path):
+    path = tmp_path / "prog.py"
+    path.write_text("import os\n@profile\ndef f(): pass\nos._exit(0)\n", "utf-8")
+    for _ in range(3):
+        assert run_ckernprof(["-l", path.name], tmp_path).err == ""
+        assert [live.name for live in tmp_path.glob("*.live")] == ["prog.py.lprof.live"]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("bytes_of_name", [250, 251, 255])
+def test_a_name_that_leaves_no_room_for_that_of_the_live_file(bytes_of_name, tmp_path):
+    (tmp_path / "prog.py").write_text("@profile\ndef f(): pass\nf()\n", "utf-8")
+    name = "x" * (bytes_of_name - 6) + ".lprof"
+    ended = run_ckernprof(["-l", "-o", name, "prog.py"], tmp_path)
+    assert ended.code == 0 and ended.profile(name).functions
+    assert ended.err == ("" if bytes_of_name == 250 else
+                         f"ckernprof: cannot keep '{tmp_path / name}.live' while the program runs: File name too long; if "
+                         "it is killed, its profile is lost\n")  # fmt: skip
 
 
 def test_a_file_of_the_users_is_left_alone(script, live):
@@ -605,7 +636,7 @@ def test_a_full_disk_costs_one_line_and_nothing_else(small_disk, tmp_path):
     assert sorted(path.name for path in disk.iterdir()) == ["filler"]
 
 
-def test_a_read_only_disk_costs_one_line_and_the_profile_goes_elsewhere(small_disk, tmp_path):
+def test_a_read_only_disk_costs_two_lines_and_the_profile_goes_elsewhere(small_disk, tmp_path):
     disk = small_disk(64)
     script = write(tmp_path, COUNTS)
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
@@ -615,9 +646,10 @@ def test_a_read_only_disk_costs_one_line_and_the_profile_goes_elsewhere(small_di
         env={"TMPDIR": str(tmp_path / "temporary")},
     )  # fmt: skip
     assert ended.code == 0
-    [told] = ended.err.splitlines()
+    told, place = ended.err.splitlines()
     assert told.startswith(f"ckernprof: cannot write '{disk}/out.lprof': Read-only file system; ")
     [written] = (tmp_path / "temporary").iterdir()
+    assert place == f"ckernprof: the profile is in '{written}' instead"
     assert written.name in ended.out and Profile(written).hits()
     assert list(disk.iterdir()) == []
 

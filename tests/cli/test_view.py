@@ -253,6 +253,13 @@ def test_does_not_run_the_folder_it_stands_in(made, tmp_path):
 
 
 @pytest.mark.once
+def test_a_closed_standard_output_is_told(made):
+    for words in ["one.lprof"], ["--format", "json", "one.lprof"], ["merge", "one.lprof", "-o", "-"], ["--help"]:
+        ended = run(["sh", "-c", '"$@" >&-', "sh", BUILD / "bin" / "clineprof", *words], made)
+        assert (ended.code, ended.err) == (1, "clineprof: cannot write to standard output: Bad file descriptor\n")
+
+
+@pytest.mark.once
 def test_closed_pipe_is_no_crash(made):
     ended = run(
         [
@@ -286,6 +293,21 @@ def test_columns(made):
     )
     assert again == ["Line #", "Hits"]
     (made / "x.lprof").unlink()
+
+
+def test_columns_that_were_not_measured_are_named(script, tmp_path):
+    path = script("@profile\ndef f():\n    return 1\nf()\n")
+    told = "clineprof: --columns: {} was not measured; that takes a run with {}\n"
+    for options, columns, expected in (
+        ([], "hits,mem,blocks", ""),
+        ([], "live,native", told.format("live", "--heap or --leaks") + told.format("native", "--heap=native")),
+        (["--heap"], "live,heap-peak,freed-in-line", ""),
+        (["--no-memory"], "mem", told.format("mem", "memory, which --no-memory leaves out")),
+    ):
+        run_ckernprof(["-l", "-q", *options, path], tmp_path)
+        ended = run_viewer(["--columns", columns, "program.py.lprof"], tmp_path)
+        assert (ended.code, ended.err) == (0, expected)
+    assert run_ckernprof(["-lv", "--columns=live", path], tmp_path).err.startswith("ckernprof: --columns: live")
 
 
 CALLS = """

@@ -136,8 +136,28 @@ def bare(report, name):
 def test_functions(words, names, folder):
     ended = run_viewer([*words, "p.lprof"], folder)
     assert (ended.code, " ".join(shown(ended.out))) == (0, names)
-    said = f"clineprof: {words[0]} matches none of 4 functions\n" if names == "" else ""
-    assert ended.err == said
+    said = f"clineprof: {words[0]} matches none of 4 functions" if names == "" else ""
+    assert ended.err.startswith(said) and bool(ended.err) == bool(said)
+
+
+def test_a_name_without_its_class(folder):
+    ended = run_viewer(["--function", "method", "p.lprof"], folder)
+    assert ended.err == ("clineprof: --function matches none of 4 functions; names are whole, as Class.method, and "
+                         "'*.method' is any that ends so\n")
+
+
+def test_a_long_report_names_the_short_ones(folder):
+    told = ("clineprof: the report has 250 functions; --lines 10 shows the lines that took most, --top 5 the "
+            "functions\n")
+    ran, idle = ([function("/p/a.py", at, f"{name}{at}", "def f():\n    pass\n", {at + 1: dict(hits=hits, time=1)})
+                  for at in range(1, 1001, 4)] for name, hits in (("ran", 1), ("idle", 0)))  # fmt: skip
+    write(folder / "long.lprof", ran)
+    write(folder / "short.lprof", ran[:150] + idle[:100])
+    assert run_viewer(["long.lprof"], folder).err == told
+    assert run_viewer(["short.lprof"], folder).err == told
+    for words in (["-z", "short.lprof"], ["--lines", "10", "long.lprof"], ["--top", "300", "long.lprof"],
+                  ["--format", "csv", "long.lprof"], ["-o", "x.txt", "long.lprof"]):  # fmt: skip
+        assert run_viewer(words, folder).err == "", words
 
 
 def test_both_patterns_match_nothing(folder):
@@ -441,9 +461,9 @@ def test_footer(meta, words, sentences, details, tmp_path):
     """None: there is none. -v tells how it came about, and has it stand below line_profiler's table, too."""
     write(tmp_path / "f.lprof", [function("/p/o.py", 1, "f", "def f():\n  1\n",
                                           {2: dict(hits=1, time=1)})], **meta)
-    last = view(tmp_path, *words, "f.lprof").splitlines()[-1]
+    last = run_viewer([*words, "f.lprof"], tmp_path).out.splitlines()[-1]
     assert last == f"Profiled by clineprof.{sentences}" if sentences is not None else "Profiled" not in last
-    last = view(tmp_path, "-v", *words, "f.lprof").splitlines()[-1]
+    last = run_viewer(["-v", *words, "f.lprof"], tmp_path).out.splitlines()[-1]
     assert last == f"Profiled by clineprof{details}." if details is not None else "Profiled" not in last
 
 
@@ -564,7 +584,7 @@ def test_config_keys(folder):
     'top = "many"': "key 'top' needs a whole number, not 'many'",
     "top = 2.5": "key 'top' needs a whole number, not '2.5'",
     "top = -1": "key 'top' needs a whole number such as 10, not '-1'",
-    "lines = true": "key 'lines' needs a whole number, not 'yes'",
+    "lines = true": "key 'lines' needs a whole number, not 'true'",
     "min-percent = 101": "key 'min-percent' needs a percentage from 0 to 100, not '101'",
     'min-percent = "x"': "key 'min-percent' needs a number, not 'x'",
     "function = 3": "key 'function' needs texts in quotes, not '3'",
@@ -580,7 +600,7 @@ def test_wrong_config_values(text, told, folder):
 @pytest.mark.parametrize("words, told", {
     ("--top", "-1"): "option '--top' needs a whole number such as 10, not '-1'",
     ("--top", "1.5"): "option '--top' needs a whole number such as 10, not '1.5'",
-    ("--top", ""): "option '--top' needs a N",
+    ("--top", ""): "option '--top' needs a number",
     ("--top", "9999999999"): "option '--top' needs a whole number such as 10, not '9999999999'",
     ("--lines", "x"): "option '--lines' needs a whole number such as 10, not 'x'",
     ("--min-percent", "100.1"): "option '--min-percent' needs a percentage from 0 to 100, not '100.1'",

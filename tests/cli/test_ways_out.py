@@ -5,10 +5,11 @@ says the way out."""
 import marshal
 import os
 import subprocess
+import sys
 
 import msgpack
 import pytest
-from harness import Profile, ckernprof, run, run_ckernprof, run_python, run_viewer, viewer_command
+from harness import CKERNPROF, Profile, ckernprof, run, run_ckernprof, run_python, run_viewer, viewer_command
 from terminal import on_terminal
 
 SMALL = "@profile\ndef f(n):\n    return n + 1\nprint(f(1))\n"
@@ -46,6 +47,26 @@ def test_a_program_that_ends_before_it_is_profiled(script, tmp_path):
     assert ended.code == 1 and ended.err.endswith(
         f"{NOTHING}the program ended by ModuleNotFoundError before any selected function ran\n")  # fmt: skip
     assert not list(tmp_path.glob("*.lprof"))
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("options", [["-l"], []], ids=" ".join)
+def test_a_missing_package_may_be_in_another_interpreter(options, script, tmp_path):
+    path = script("import no_such_module\n")
+    told = "ckernprof: the program ran with "
+    ended = run([CKERNPROF, *options, path.name], tmp_path, env={"VIRTUAL_ENV": ""})
+    assert ended.code == 1 and told in ended.err and "; --python names another interpreter\n" in ended.err
+    for words, env in ([], {"VIRTUAL_ENV": sys.prefix}), (["--python", sys.executable], {"VIRTUAL_ENV": ""}):
+        assert told not in run([CKERNPROF, *words, *options, path.name], tmp_path, env=env).err
+
+
+@pytest.mark.once
+def test_a_text_without_a_function(tmp_path):
+    why = "the text defines no function, and of a text only functions are counted; "
+    for words, text in (["-c", "print(2)"], ""), (["-"], "print(2)\n"):
+        ended = run_ckernprof(["-l", *words], tmp_path, stdin=text)
+        assert (ended.code, ended.out) == (0, "2\n")
+        assert ended.err == NOTHING + why + "save it as a file, or select what it uses: -p MODULE\n"
 
 
 @pytest.mark.once
@@ -88,6 +109,11 @@ def test_a_pipe_gets_its_profile_even_then(script, tmp_path):
     ended = run_ckernprof(["-l", "-o", "pipe", script("pass\n").name], tmp_path)
     assert ended.err.startswith("ckernprof: nothing was profiled: no @profile was reached")
     assert msgpack.unpackb(reader.communicate(timeout=60)[0])["functions"] == []
+    for words in ["program.py"], ["none.py"]:
+        ended = subprocess.run(ckernprof("-l", "-o", "-", *words), cwd=tmp_path, capture_output=True)
+        assert b"ckernprof: nothing was profiled: " in ended.stderr
+        assert msgpack.unpackb(ended.stdout)["functions"] == []
+    assert marshal.loads(subprocess.run(ckernprof("-o", "-", "none.py"), cwd=tmp_path, capture_output=True).stdout) == {}
 
 
 # ---- words that belong elsewhere ----
@@ -110,7 +136,12 @@ def test_options_behind_the_program(script, tmp_path):
         assert hint not in run_ckernprof([*mode, strict.name, "--bad"], tmp_path).err
     takes = script("import argparse, sys\nprint(sys.argv)\n" + SMALL, "takes.py")
     assert run_ckernprof(["-l", takes.name, "-v"], tmp_path).err == ""
-    assert run_ckernprof([idle.name, "-v"], tmp_path).err == ""
+    for word in "-v", "-l":
+        assert run_ckernprof([idle.name, word], tmp_path).err == ""
+    for word in "-lv", "--line-by-line":
+        assert run_ckernprof([idle.name, word], tmp_path).err == (
+            f"ckernprof: '{word}' stands behind the program and went to it; options of ckernprof stand before the "
+            "program\n")  # fmt: skip
 
 
 @pytest.mark.once
@@ -134,6 +165,9 @@ def test_a_profile_in_the_place_of_the_program(script, tmp_path):
             assert ended.err == (f"ckernprof: '{name}' is a profile, and ckernprof runs programs; to see it run: "
                                  f"clineprof {name}, or: python3 -m clineprof {name}\n")  # fmt: skip
     run_ckernprof([script("pass\n", "calls.py").name], tmp_path)
+    (tmp_path / "mem.dat").write_text("CMDLINE python x.py\nMEM 1.5 12.25\n")
+    assert run_viewer(["mem.dat"], tmp_path).err.endswith("run: clineprof mem plot mem.dat\n")
+    (tmp_path / "mem.dat").unlink()
     for ended in run_ckernprof(["-l", "calls.py.prof"], tmp_path), run_viewer(["calls.py.prof"], tmp_path):
         assert ended.err.endswith("run: python3 -m pstats calls.py.prof\n") and ended.err.count("\n") == 1
     left = "calls.py", "calls.py.prof", "program.py", "program.py.lprof.live"
@@ -151,10 +185,6 @@ def test_the_script_as_the_value_of_an_option(script, tmp_path):
     for words in [], ["-l"], ["-l", "-p", "none.py"]:
         assert run_ckernprof(words, tmp_path).err == (
             "ckernprof: no program to run, as in ckernprof -l -v script.py; see ckernprof --help\n")  # fmt: skip
-    ended = run_ckernprof(["-l", "-o", path.name, path.name], tmp_path)
-    assert ended.code == 2 and ended.err == (
-        "ckernprof: 'program.py' is a program, and -o would write the profile over it\n")  # fmt: skip
-    assert path.read_text() == SMALL
 
 
 @pytest.mark.once
@@ -164,6 +194,73 @@ def test_python_in_the_place_of_the_program(script, tmp_path):
         assert ended.code == 2 and ended.err.endswith(
             f"{NOTHING}the program could not be started; leave '{word}' out, ckernprof runs the program in Python "
             "itself\n")  # fmt: skip
+
+
+# ---- -o onto what is there ----
+
+
+def refuse_to_write_over(tool, path, what, words):
+    before = path.read_bytes()
+    ended = (run_ckernprof if tool == "ckernprof" else run_viewer)(words, path.parent)
+    assert (ended.code, ended.out, path.read_bytes()) == (2, "", before), ended.err
+    assert ended.err == f"{tool}: '{path.name}' is {what}, and -o would write over it; give -o another name\n"
+
+
+@pytest.mark.once
+def test_no_profile_is_written_over_a_program(script, tmp_path):
+    script(SMALL)
+    other, tool = script("pass\n", "other.py"), script("#!/usr/bin/env python\n" + SMALL, "tool")
+    plain, window = script(SMALL, "plain"), script(SMALL, "t.pyw")
+    for options in ["-l"], []:
+        for path in tool, window, other:
+            refuse_to_write_over("ckernprof", path, "a program", [*options, "-o", path.name, path.name])
+            refuse_to_write_over("ckernprof", path, "a program", [*options, "-o", path.name, "program.py"])
+        for words in ["plain"], ["program.py"], ["-s", "plain", "program.py"], ["-m", "program"]:
+            refuse_to_write_over("ckernprof", plain, "not a profile", [*options, "-o", "plain", *words])
+    (tmp_path / "data.json").write_text('{"a": 1}')
+    refuse_to_write_over("ckernprof", tmp_path / "data.json", "not a profile", ["-o", "data.json", "program.py"])
+
+
+@pytest.mark.once
+def test_profiles_of_all_kinds_are_replaced(script, tmp_path):
+    small, calls = script(SMALL), script("print(len('x'))\n", "calls.py")
+    (tmp_path / "empty").touch()
+    for out in "x.lprof", "empty":
+        for options, path in (["-l"], small), (["-l"], small), ([], calls), ([], calls), (["-l"], small):
+            ended = run_ckernprof([*options, "-o", out, path.name], tmp_path)
+            assert ended.err == "" and ended.code == 0
+    for out in "x.lprof", "old.lprof":
+        assert run_viewer(["--format", "line_profiler", "-o", "old.lprof", "x.lprof"], tmp_path).code == 0
+        assert run_ckernprof(["-l", "-o", out, small.name], tmp_path).code == 0
+        Profile(tmp_path / out)
+    (tmp_path / "none.prof").write_bytes(marshal.dumps({}))
+    assert run_ckernprof(["-l", "-o", "none.prof", small.name], tmp_path).code == 0
+
+
+@pytest.mark.once
+def test_the_viewer_writes_over_nothing_that_it_cannot_make_again(script, tmp_path):
+    path = script(SMALL)
+    for name in "a.lprof", "b.lprof":
+        run_ckernprof(["-l", "-o", name, path.name], tmp_path)
+    os.symlink("a.lprof", tmp_path / "link")
+    a, live = tmp_path / "a.lprof", tmp_path / "x.lprof.live"
+    for words in (["a.lprof"], ["--format", "html", "b.lprof", "a.lprof"], ["diff", "a.lprof", "b.lprof"],
+                  ["diff", "--format", "json", "b.lprof", "link"], ["--format", "line_profiler", "link"]):  # fmt: skip
+        refuse_to_write_over("clineprof", a, "a file that is read", [*words, "-o", "a.lprof"])
+    for words in ["a.lprof"], ["diff", "a.lprof", "b.lprof"], ["merge", "a.lprof"], ["--format", "lprof", "a.lprof"]:
+        refuse_to_write_over("clineprof", path, "a program", [*words, "-o", path.name])
+    ended = run_ckernprof(["-l", "-o", "x.lprof", script(f"{SMALL}import os; os._exit(0)\n", "dies.py").name], tmp_path)
+    assert ended.code == 0 and live.exists()
+    for words in [live.name], ["recover", live.name], ["merge", "a.lprof"], ["--format", "lprof", "a.lprof"]:
+        refuse_to_write_over("clineprof", live, "the live file of a run", [*words, "-o", live.name])
+    refuse_to_write_over("ckernprof", live, "the live file of a run", ["-l", "-o", live.name, path.name])
+    with open(a, "rb") as standard_input:
+        command = [*viewer_command(), "-", "-o", "a.lprof"]
+        assert subprocess.run(command, cwd=tmp_path, stdin=standard_input, stderr=subprocess.PIPE).returncode == 2
+    for words in ["merge", "a.lprof", "b.lprof"], ["--format", "lprof", "a.lprof"]:
+        assert run_viewer([*words, "-o", "a.lprof"], tmp_path).code == 0
+        assert Profile(a).functions
+    assert run_viewer(["recover", "-o", "a.lprof", live.name], tmp_path).code == 0
 
 
 # ---- -o - ----

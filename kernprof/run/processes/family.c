@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FEWEST_TO_SWEEP 16 /* files */
@@ -153,18 +154,19 @@ static bool has_row(const struct clp_profile *sum, const struct clp_live_header 
 }
 
 static void say_running(const struct clp_recording *recording, const char *path,
-                        const struct clp_live_about *about)
+                        const struct clp_live_about *about, bool counted)
 {
+    const char *so_far = counted ? "its counts so far are in the profile, all of them will be in"
+                                 : "it has counted nothing so far, what it counts will be in";
+
     if (recording->quiet)
         return;
     if (about->unknown)
-        clp_words_complain_format(recording->program, "process %llu on '%s' may still run; its counts so far "
-                                  "are in the profile, all of them will be in '%s'",
-                                  (unsigned long long)about->pid, about->host, path);
+        clp_words_complain_format(recording->program, "process %llu on '%s' may still run; %s '%s'",
+                                  (unsigned long long)about->pid, about->host, so_far, path);
     else
-        clp_words_complain_format(recording->program, "process %llu still runs; its counts so far are in the "
-                                  "profile, all of them will be in '%s'",
-                                  (unsigned long long)about->pid, path);
+        clp_words_complain_format(recording->program, "process %llu still runs; %s '%s'",
+                                  (unsigned long long)about->pid, so_far, path);
 }
 
 /* Marks no line as running any more: the process has ended, or is not to be called running. */
@@ -195,6 +197,20 @@ static bool is_running(const struct clp_live_header *header, const char *path)
 {
     return strcmp(header->name, CLP_RECORDING_SERVER) != 0 &&
            clp_identity_life(&header->who, path, header->locked != 0) != CLP_LIFE_ENDED;
+}
+
+static bool is_gone(uint64_t pid)
+{
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+/* A process that forks and ends at once, as one that makes a daemon, leaves its file for a moment to its child. */
+static void wait_for_fork(const struct clp_live_header *header, const char *path)
+{
+    const struct timespec moment = {.tv_nsec = 5000000};
+
+    for (int i = 0; i < 40 && is_gone(header->who.pid) && is_running(header, path); i++)
+        (void)nanosleep(&moment, NULL);
 }
 
 /* What several steps of adding need. `final`: those that run count, too, and what is wrong is told. */
@@ -228,8 +244,8 @@ static clp_status read_file(const struct adding *adding, const char *path)
         bool ended = (!about.running && !about.unknown) || strcmp(about.name, CLP_RECORDING_SERVER) == 0;
         if (ended && status == CLP_OK) /* else the file stays, to be recovered */
             add_name(adding->summed, path);
-        else if (!ended && one.meta.events != 0)
-            say_running(adding->recording, path, &about);
+        else if (!ended && one.function_count != 0) /* a tracker of resources never has any */
+            say_running(adding->recording, path, &about, one.meta.events != 0);
     } else {
         if (adding->final)
             clp_recording_complain(adding->recording, "cannot read what a child process recorded,", path, &fault);
@@ -262,6 +278,8 @@ static clp_status add_file(const struct adding *adding, const char *path, struct
     }
     if ((!adding->final || recording->leaves_running) && is_running(header, path))
         return CLP_OK;
+    if (adding->final)
+        wait_for_fork(header, path);
     if (!has_row(adding->sum, header))
         return read_file(adding, path);
     add_name(adding->summed, path);
@@ -347,7 +365,7 @@ static bool is_begun(const char *path, uint64_t pid)
 
     if (file >= 0)
         close(file);
-    return begun && !clp_proc_maps(pid, path) && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    return begun && !clp_proc_maps(pid, path) && is_gone(pid);
 }
 
 static void add_begun(const struct clp_recording *recording, struct clp_buf *summed)

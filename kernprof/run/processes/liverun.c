@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "liverun.h"
+#include "report/choice.h"
 #include "formats/live/live_reader.h"
 #include "os/filelock.h"
 #include "formats/live/live_peek.h"
@@ -77,17 +78,33 @@ static bool move(const char *path, const char *to)
     return errno == EINVAL && rename(path, to) == 0;
 }
 
-/* Moves the file out of the way. False when its place is not free. */
-static bool keep_earlier(const char *program, const char *outfile, const char *path, uint64_t pid)
+/* Has the process that left it counted nothing? */
+static bool holds_nothing(const char *path)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_live_about about;
+    struct clp_profile profile;
+    struct clp_fault fault;
+
+    clp_profile_init(&profile, &mem);
+    bool nothing = clp_live_read(path, NULL, &profile, &about, &fault) == CLP_OK && clp_choice_is_idle(&profile);
+    clp_profile_clear(&profile);
+    return nothing;
+}
+
+/* Moves the file out of the way, or takes it away where it is worth nothing. False when its place is not free. */
+static bool keep_earlier(const struct clp_liverun_wish *wish, const char *path, uint64_t pid)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf name;
 
+    if (holds_nothing(path) && unlink(path) == 0)
+        return true;
     clp_buf_init(&name, &mem);
-    bool moved = name_with(&name, outfile, pid) && move(path, clp_buf_text(&name));
-    if (moved)
+    bool moved = name_with(&name, clp_buf_text(wish->outfile), pid) && move(path, clp_buf_text(&name));
+    if (moved && !wish->quiet)
         clp_words_complain_format(
-            program, "an earlier run (process %llu) did not end and left its profile; it is kept as "
+            wish->program, "an earlier run (process %llu) did not end and left its profile; it is kept as "
                      "'%s', which clineprof shows",
             (unsigned long long)pid, clp_buf_text(&name));
     clp_buf_clear(&name);
@@ -133,14 +150,14 @@ static bool clear_file(int file, const struct clp_liverun_wish *wish, const char
     header.who.boot[sizeof header.who.boot - 1] = header.who.host[sizeof header.who.host - 1] = 0;
     *taken = (struct taken){true, clp_identity_life(&header.who, path, header.locked != 0), header.who};
     return taken->life == CLP_LIFE_ENDED && is_alone(file, path) &&
-           keep_earlier(wish->program, clp_buf_text(wish->outfile), path, header.who.pid);
+           keep_earlier(wish, path, header.who.pid);
 }
 
 /* Is OUTFILE.live free, or has it been made so? Else *taken says who has it. */
 static bool clear_place(const struct clp_liverun_wish *wish, const char *path, struct taken *taken)
 {
     int file = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
-    bool clear = file < 0 && errno == ENOENT;
+    bool clear = file < 0 && (errno == ENOENT || errno == ENAMETOOLONG); /* making it will say which */
 
     *taken = (struct taken){0};
     if (file < 0)

@@ -19,6 +19,7 @@ struct clp_liverun {
 
 struct clp_liverun_wish {
     const char *program;  /* for messages */
+    bool quiet;           /* of what an earlier run has left */
     struct clp_buf *outfile; /* absolute; the live file lies beside it. Whoever has that file alone writes
                                 here: where another process does, this becomes a name of our own */
     bool own_name;        /* .. in any case */

@@ -16,6 +16,7 @@ void clp_recording_begin(struct clp_recording *recording, const struct clp_recor
 {
     clp_liverun_begin(&recording->live, recording->profiler,
                       &(struct clp_liverun_wish){.program = recording->program,
+                                                 .quiet = recording->quiet,
                                                  .outfile = &recording->outfile,
                                                  .own_name = wish->own_name,
                                                  .command = wish->command,

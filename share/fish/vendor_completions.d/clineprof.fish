@@ -22,7 +22,7 @@ complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s v -l verbose -d 'the last line says more of how it was measured'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l raw-times -d 'times with the profiler\'s own cost left in'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l read-sources -d 'read missing source from the files it names'
-complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l format -x -a 'text html json csv speedscope collapsed pstats pclprof cpuprofile heapprofile trace github line_profiler lprof' -d 'html, json, csv, .. (docs/formats.md) (default: text)'
+complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l format -l to -x -a 'text html json csv speedscope collapsed pstats pclprof cpuprofile heapprofile trace github line_profiler lprof' -d 'html, json, csv, .. (docs/formats.md) (default: text)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s o -l outfile -r -d 'where it goes (default: standard output)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s c -l config -r -d 'read defaults from this TOML file'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l no-config -d 'read no config file'

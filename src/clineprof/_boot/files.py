@@ -31,3 +31,11 @@ def seen_from(folder, path):
     """A file's name from this folder on, where it lies in there; else as it is. The text report does the same."""
     folder = folder.rstrip("/") + "/"
     return path[len(folder):] if path.startswith(folder) and path != folder else path
+
+
+def file_prefix(prefix):
+    """What names of files can begin with, as a str. TypeError, ValueError."""
+    prefix = os.fsdecode(prefix)
+    if "\0" in prefix:
+        raise ValueError("no file can be called %r" % prefix)
+    return prefix

@@ -76,6 +76,7 @@ class _View:
         self.largest = max((abs(m.increment) for m in self.measures), default=0)
         self.timeline = profile.timeline if self.memory else None
         self.leaks = profile.leaks if self.memory else []
+        self.live = self.memory and profile.has_heap
         self.runs = colours.runs_of(
             (m.index, "\n".join(m.function.texts().values()))
             for m in self.hottest() if m.function.source is not None)  # fmt: skip
@@ -215,7 +216,8 @@ class _Row:
         self.number, self.text = number, texts.Markup(markup)
         self.running = number in m.function.running
         self.ran = bool(get("hits") or get("time"))
-        self.hits, self.time, self.self, self.rss = map(get, ("hits", "time", "self", "rss"))
+        self.hits, self.time, self.self, self.rss, self.live = map(
+            get, ("hits", "time", "self", "rss", "live"))  # fmt: skip
         self.increment = get("grown") - get("released")
 
 

@@ -16,6 +16,7 @@ SHOW = {
     "sort": True, "stripzeros": True, "rich": True, "details": False, "summarize": True, "memory": True,
     "output_unit": None,
 }  # fmt: skip
+USUAL = {"output_prefix": OUTPUT, "write_config": WRITE, "show_config": SHOW}
 FALSE = ("", "0", "off", "f", "false", "n", "no")  # of an environment variable; all else is true
 NOTHING = object()  # None may be what is marked
 
@@ -93,7 +94,9 @@ class GlobalProfiler:
         standard error, and it stays off.
         """
         if output_prefix is not None:
-            self.output_prefix = file_prefix(output_prefix)
+            from clineprof._boot import files
+
+            self.output_prefix = files.file_prefix(output_prefix)
         with self._lock:
             if self._profile is None and not self._take_launchers():
                 self._start()
@@ -140,25 +143,12 @@ class GlobalProfiler:
         try:
             from clineprof._global import ending
 
-            self._profile, self._ending = ending.begin(self, self._is_wanted())
+            self._profile, self._ending = ending.begin(self, USUAL, self._is_wanted())
             self._make_profile = _profile_class()
         except (ImportError, RuntimeError) as error:
             from clineprof import _boot
 
             _boot.complain("clineprof", "%s; nothing is profiled" % error)
-
-    def _setting(self, name):
-        """What the program has set. Where it means nothing, that is told and what was at first is used."""
-        first = {"output_prefix": OUTPUT, "write_config": WRITE, "show_config": SHOW}[name]
-        read = file_prefix if first is OUTPUT else lambda value: {**first, **value}
-        try:
-            return read(getattr(self, name))
-        except (TypeError, ValueError):
-            from clineprof import _boot
-
-            _boot.complain("clineprof", "profile.%s is not used: it cannot be %r" % (name, getattr(self, name)))
-            setattr(self, name, read(first))
-            return read(first)
 
     # ---- what is profiled ----
 
@@ -332,14 +322,6 @@ class _Off:
 
 
 OFF = _Off()
-
-
-def file_prefix(prefix):
-    """What names of files can begin with, as a str. TypeError, ValueError."""
-    prefix = os.fsdecode(prefix)
-    if "\0" in prefix:
-        raise ValueError("no file can be called %r" % prefix)
-    return prefix
 
 
 def _refuse_at_the_end():

@@ -15,10 +15,11 @@ SOON = 0.05  # seconds
 UNIT = 1e-6  # seconds: of the terminal, of the files and of the viewer
 
 
-def begin(profile, counts_others):
-    """(Profiler, Ending), set up. counts_others: with the other processes of the program."""
+def begin(profile, usual, counts_others):
+    """(Profiler, Ending), set up. usual: {name: output_prefix, write_config, show_config as they were at first}; what they lack now is as
+    it was then. counts_others: with the other processes of the program."""
     profiler = _boot.core().Profiler()
-    ending = Ending(profile, profiler)
+    ending = Ending(profile, usual, profiler)
     atexit.register(ending.at_exit)
     os.register_at_fork(after_in_child=ending.after_fork)
     if not (counts_others and ending.count_others()):
@@ -39,8 +40,9 @@ class Ending:
     """Who writes: the process that enabled the profile, and no child of it. A fork that outlives it, as
     a daemon does, writes in its place, beside its files if there are any, and prints nothing."""
 
-    def __init__(self, profile, profiler):
+    def __init__(self, profile, usual, profiler):
         self.profile, self.profiler = profile, profiler
+        self.usual = usual
         self.folder = _working_folder()
         self.began = time.time()
         self.process = None if _is_worker() else _boot.core().identity()
@@ -91,7 +93,7 @@ class Ending:
     def _take_names(self, outfile):
         """The files are called by the outfile that this process has alone."""
         self.has_names = True
-        self.suffix = outfile[len(os.path.join(self.folder, self.profile._setting("output_prefix"))):-len(".lprof")]
+        self.suffix = outfile[len(os.path.join(self.folder, self._output())):-len(".lprof")]
 
     def keep(self):
         """What is counted lies in a live file beside the profile to be, however the process dies. Where
@@ -103,7 +105,10 @@ class Ending:
                 self._take_names(outfile)
 
     def _prefix(self):
-        return self.profile._setting("output_prefix") + self.suffix
+        return self._output() + self.suffix
+
+    def _output(self):
+        return self._setting("output_prefix", files.file_prefix)
 
     def _path(self):
         return os.path.join(self.folder, self._prefix() + ".lprof")
@@ -182,10 +187,22 @@ class Ending:
         return True
 
     def _writes(self, what):
-        return self.profile._setting("write_config")[what]
+        return self._config("write_config")[what]
+
+    def _config(self, name):
+        return self._setting(name, lambda value: {**self.usual[name], **value})
+
+    def _setting(self, name, read):
+        """What the program has set, read; where it means nothing, that is told and what was at first is used."""
+        try:
+            return read(getattr(self.profile, name))
+        except (TypeError, ValueError):
+            _boot.complain("clineprof", "profile.%s is not used: it cannot be %r" % (name, getattr(self.profile, name)))
+            setattr(self.profile, name, read(self.usual[name]))
+            return read(self.usual[name])
 
     def _terminal(self):
-        if not self.profile._setting("show_config")["rich"]:
+        if not self._config("show_config")["rich"]:
             return self._text()
         try:
             from clineprof._report import terminal
@@ -196,11 +213,11 @@ class Ending:
 
     def _text(self, **more):
         try:
-            return self._rendered({**self.profile._setting("show_config"), **more})
+            return self._rendered({**self._config("show_config"), **more})
         except (TypeError, ValueError) as error:
             _boot.complain("clineprof", "profile.show_config is not used: %s" % error)
             self.profile.show_config = {"rich": False}
-            return self._rendered({**self.profile._setting("show_config"), **more})
+            return self._rendered({**self.usual["show_config"], **more})
 
     def _rendered(self, config):
         config["unit"] = config.pop("output_unit", None) or UNIT

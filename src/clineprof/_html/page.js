@@ -424,7 +424,7 @@ function leakColumns() {
       },
     },
     number("bytes", "Kept", 4, size, "Allocated there and not given back"),
-    number("call", "Per call", 5, size),
+    number("call", "Per epoch", 5, size),
     number("second", "Per second", 6, size),
     number("sure", "Sure %", 7, (share) => percent(share, 1)),
     text("function", "Function", 22, (id) => profile.leaks[id][2]),

@@ -258,9 +258,7 @@ enum clp_heap_state clp_profiler_heap_state(PyObject *profiler)
         return CLP_HEAP_FINE;
     if (recorder->heap->lost)
         return CLP_HEAP_MEMORY_OUT;
-    return recorder->epochs.kind != CLP_EPOCHS_NONE && !clp_heap_table_enough(recorder)
-               ? CLP_HEAP_EPOCHS_FEW
-               : CLP_HEAP_FINE;
+    return CLP_HEAP_FINE;
 }
 
 bool clp_profiler_displaced(PyObject *profiler)
@@ -298,6 +296,21 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
     return status;
 }
 
+/* What epochs are, as --leaks has it. */
+static clp_status fill_epoch(const struct clp_recorder *recorder, struct clp_profile *profile)
+{
+    const struct clp_epochs *epochs = &recorder->epochs;
+    char seconds[32];
+
+    snprintf(seconds, sizeof seconds, "%.6g", (double)epochs->period * recorder->clock.rough_nanos * 1e-9);
+    return clp_profile_set_text(profile, &profile->meta.leak_epoch,
+                                epochs->kind == CLP_EPOCHS_NONE          ? NULL
+                                : epochs->kind == CLP_EPOCHS_CALLS       ? "calls"
+                                : epochs->kind == CLP_EPOCHS_CHECKPOINTS ? "checkpoints"
+                                : epochs->kind == CLP_EPOCHS_NAMED       ? epochs->name
+                                                                         : seconds);
+}
+
 /* Where the hooks were lost the table holds what is long gone: nothing is said of it. */
 static clp_status fill_heap(const struct clp_profiler *self, struct clp_profile *profile)
 {
@@ -310,6 +323,8 @@ static clp_status fill_heap(const struct clp_profiler *self, struct clp_profile 
     if (!clp_hooks_alive())
         return CLP_OK;
     clp_status status = clp_heap_fill(recorder->heap, &scope, profile);
+    if (status == CLP_OK)
+        status = fill_epoch(recorder, profile);
     return status == CLP_OK ? clp_heap_judge(recorder->heap, &scope, &judging, profile) : status;
 }
 

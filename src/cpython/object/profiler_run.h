@@ -96,8 +96,7 @@ bool clp_profiler_displaced(PyObject *profiler);
 enum clp_heap_state {
     CLP_HEAP_FINE,
     CLP_HEAP_HOOKS_LOST, /* another tool took the hooks away */
-    CLP_HEAP_MEMORY_OUT, /* the table could not grow */
-    CLP_HEAP_EPOCHS_FEW  /* no line had enough for a verdict */
+    CLP_HEAP_MEMORY_OUT  /* the table could not grow */
 };
 
 enum clp_heap_state clp_profiler_heap_state(PyObject *profiler);

@@ -183,20 +183,3 @@ void clp_heap_table_finish(struct clp_recorder *recorder)
     if (recorder->with_heap != 0)
         clp_heap_finish(recorder->heap);
 }
-
-static bool is_enough(const struct clp_heap_clock *clock)
-{
-    return clock->epochs >= clp_leaks_warmups(clock->epochs) + CLP_LEAKS_LEAST_EPOCHS;
-}
-
-bool clp_heap_table_enough(const struct clp_recorder *recorder)
-{
-    const struct clp_heap *heap = recorder->heap;
-
-    if (recorder->epochs.kind != CLP_EPOCHS_CALLS)
-        return is_enough(&heap->clock);
-    for (size_t i = 0; i < heap->function_room; i++)
-        if (is_enough(&heap->functions[i].clock))
-            return true;
-    return false;
-}

@@ -26,7 +26,4 @@ void clp_heap_table_rest(struct clp_recorder *recorder);
 /* Everything is collected that can be, and the last epoch ends. */
 void clp_heap_table_finish(struct clp_recorder *recorder);
 
-/* Did enough of them end for a verdict on any line? */
-bool clp_heap_table_enough(const struct clp_recorder *recorder);
-
 #endif

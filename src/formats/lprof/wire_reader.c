@@ -8,13 +8,12 @@
 
 /* ---- the walk ---- */
 
-/* Do the bytes, as far as they reach, begin as every writer of ours begins? */
-static bool begins_like_profile(const char *bytes, size_t count)
+bool clp_wire_is(const char *bytes, size_t count)
 {
     static const char start[] = "\xa6" "format\xa9" CLP_WIRE_FORMAT;
     size_t wanted = sizeof start - 1;
 
-    if (((unsigned char)bytes[0] & 0xf0) != 0x80)
+    if (count == 0 || ((unsigned char)bytes[0] & 0xf0) != 0x80)
         return false;
     return memcmp(bytes + 1, start, count - 1 < wanted ? count - 1 : wanted) == 0;
 }
@@ -29,7 +28,7 @@ static clp_status check_bytes(const char *bytes, size_t count, struct clp_fault 
     clp_status status = clp_walk_item(&walk);
     if (status == CLP_OK && walk.at < count)
         status = clp_fault_set(fault, CLP_CORRUPT, walk.at, "more bytes behind the end");
-    if (status != CLP_OK && !begins_like_profile(bytes, count))
+    if (status != CLP_OK && !clp_wire_is(bytes, count))
         status = clp_fault_set(fault, CLP_NOT_A_PROFILE, 0, "it does not begin like one");
     return status;
 }

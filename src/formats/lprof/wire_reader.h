@@ -29,4 +29,7 @@ clp_status clp_wire_decode(const char *bytes, size_t count, struct clp_profile *
 clp_status clp_wire_decode_in_place(struct clp_buf *bytes, struct clp_profile *profile,
                                     struct clp_fault *fault);
 
+/* Do the bytes, as far as they reach, begin as every writer of ours begins? */
+bool clp_wire_is(const char *bytes, size_t count);
+
 #endif

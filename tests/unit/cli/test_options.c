@@ -398,7 +398,7 @@ Test(options, settings_that_are_wrong)
 {
     refuse_setting("viev", CLP_SETTING_BOOL, "true", "unknown key 'viev' (did you mean view?)");
     refuse_setting("x", CLP_SETTING_BOOL, "true", "unknown key 'x'");
-    refuse_setting("no-rich", CLP_SETTING_BOOL, "true", "unknown key 'no-rich'");
+    refuse_setting("no-rich", CLP_SETTING_BOOL, "true", "unknown key 'no-rich' (did you mean rich = false?)");
     refuse_setting("help-page", CLP_SETTING_BOOL, "true", "unknown key 'help-page'");
     refuse_setting("python", CLP_SETTING_TEXT, "x",
                    "key 'python' can only be an option on the command line");
@@ -464,7 +464,7 @@ Test(options, values_that_lack)
     refuse("-p", "option '-p' needs a TARGET");
     refuse("--memory", "option '--memory' needs a MODE");
     refuse("--include ''", "option '--include' needs a PATTERN");
-    refuse("-u", "option '-u' needs a UNIT");
+    refuse("-u", "option '-u' needs a number");
     refuse("--view=2 s.py", "option '--view' takes no value");
     refuse("--help=x", "option '--help' takes no value");
     struct line line;

@@ -418,7 +418,7 @@ Test(file, a_failed_write_leaves_the_old_file)
     clp_status status = write_bytes("a", large, 100000);
     int os_error = fault.os_error;
     setenv("TMPDIR", test_folder, 1);
-    clp_status second = clp_file_write_temporary("b", large, 100000, &buf, &fault);
+    clp_status second = clp_file_write_temporary("b-XXXXXX.lprof", large, 100000, &buf, &fault);
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
     cr_assert_eq(status, CLP_IO);
     cr_assert_eq(os_error, EFBIG);
@@ -575,10 +575,10 @@ Test(file, temporary_files_are_fresh_private_and_named)
     char first[PATH_MAX];
 
     setenv("TMPDIR", test_folder, 1);
-    cr_assert_eq(clp_file_write_temporary("demo", "one", 3, &buf, &fault), CLP_OK);
+    cr_assert_eq(clp_file_write_temporary("demo-XXXXXX.lprof", "one", 3, &buf, &fault), CLP_OK);
     snprintf(first, sizeof first, "%s", clp_buf_text(&buf));
     clp_buf_clear(&buf);
-    cr_assert_eq(clp_file_write_temporary("demo", "two", 3, &buf, &fault), CLP_OK);
+    cr_assert_eq(clp_file_write_temporary("demo-XXXXXX.lprof", "two", 3, &buf, &fault), CLP_OK);
     check_holds(first, "one");
     check_holds(clp_buf_text(&buf), "two");
     cr_assert_eq(mode_of(first), 0600);
@@ -591,7 +591,7 @@ Test(file, temporary_files_are_fresh_private_and_named)
 Test(file, a_bad_tmpdir_falls_back_to_tmp)
 {
     setenv("TMPDIR", "/nonexistent", 1);
-    cr_assert_eq(clp_file_write_temporary("clineprof-test", "one", 3, &buf, &fault), CLP_OK);
+    cr_assert_eq(clp_file_write_temporary("clineprof-test-XXXXXX.lprof", "one", 3, &buf, &fault), CLP_OK);
     cr_assert_eq(strncmp(clp_buf_text(&buf), "/tmp/clineprof-test-", 20), 0);
     check_holds(clp_buf_text(&buf), "one");
     unlink(clp_buf_text(&buf));
@@ -601,6 +601,6 @@ Test(file, a_temporary_file_nobody_could_find_is_removed)
 {
     setenv("TMPDIR", test_folder, 1);
     test.fail_at = 1;
-    cr_assert_eq(clp_file_write_temporary("demo", "one", 3, &buf, &fault), CLP_NO_MEMORY);
+    cr_assert_eq(clp_file_write_temporary("demo-XXXXXX.lprof", "one", 3, &buf, &fault), CLP_NO_MEMORY);
     cr_assert_eq(count_entries("."), 0);
 }

@@ -355,6 +355,28 @@ Test(profile, merging_tells_of_mixed_memory)
     }
 }
 
+Test(profile, merging_tells_of_mixed_epochs)
+{
+    static const struct { const char *into, *from, *sum; } cases[] = {
+        {NULL, "calls", "calls"}, {"calls", NULL, "calls"}, {"0.5", "0.5", "0.5"}, {"0.5", "handle", "mixed"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct clp_profile into, from;
+        clp_profile_init(&into, &test.mem);
+        clp_profile_init(&from, &test.mem);
+        cr_assert_eq(clp_profile_set_text(&into, &into.meta.leak_epoch, cases[i].into), CLP_OK);
+        cr_assert_eq(clp_profile_set_text(&from, &from.meta.leak_epoch, cases[i].from), CLP_OK);
+        into.meta.leak_epochs = 5;
+        from.meta.leak_epochs = i;
+        cr_assert_eq(clp_profile_merge(&into, &from), CLP_OK);
+        cr_expect(test_same_text(into.meta.leak_epoch, cases[i].sum), "case %zu", i);
+        cr_expect_eq(into.meta.leak_epochs, 5);
+        clp_profile_clear(&into);
+        clp_profile_clear(&from);
+    }
+}
+
 Test(profile, merging_into_nothing_copies)
 {
     struct clp_profile other;

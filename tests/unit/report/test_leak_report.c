@@ -55,6 +55,38 @@ Test(leak_report, the_largest_first)
                      "a.py:900  3 B, 2.0 KiB per call, 0 B/s, confidence 99 %  \n");
 }
 
+static const char *text_by(const char *epoch, uint64_t epochs)
+{
+    cr_assert_eq(clp_profile_set_text(&profile, &profile.meta.leak_epoch, epoch), CLP_OK);
+    profile.meta.leak_epochs = epochs;
+    clp_buf_clear(&out);
+    clp_leak_report_text(&profile, NULL, &out);
+    return clp_buf_text(&out);
+}
+
+Test(leak_report, no_verdict)
+{
+    cr_expect_str_eq(text_by("calls", 1), "\nNo verdict on leaks: at most 1 call of a function, 8 needed.\n");
+    cr_expect_str_eq(text_by("handle", 7), "\nNo verdict on leaks: 7 calls of handle, 8 needed.\n");
+    cr_expect_str_eq(text_by("0.1", 5), "\nNo verdict on leaks: 5 epochs of 0.1 s, 8 needed.\n");
+    cr_expect_str_eq(text_by("checkpoints", 0), "\nNo verdict on leaks: 0 checkpoints, 8 needed.\n");
+    cr_expect_str_eq(text_by("mixed", 1), "\nNo verdict on leaks: 1 epoch, 8 needed.\n");
+    cr_expect_not(clp_leak_report_judged(&profile));
+    cr_expect_str_eq(text_by("calls", 8), "\nNo line was found to leak.\n");
+    cr_expect(clp_leak_report_judged(&profile));
+    profile.meta.leak_epochs = 1000;
+    cr_expect(clp_leak_report_judged(&profile));
+}
+
+Test(leak_report, a_rate_is_by_what_the_epochs_are)
+{
+    add_leak(8, 1536);
+    cr_expect(strstr(text_by("handle", 8), "2.0 KiB per call, ") != NULL);
+    cr_expect(strstr(text_by("0.1", 8), "2.0 KiB per epoch, ") != NULL);
+    cr_expect(strstr(text_by("checkpoints", 8), "2.0 KiB per checkpoint, ") != NULL);
+    cr_expect(strstr(text_by("mixed", 8), "2.0 KiB per epoch, ") != NULL);
+}
+
 Test(leak_report, names)
 {
     add_leak(8, 1536);

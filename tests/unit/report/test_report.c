@@ -202,6 +202,22 @@ Test(report, memory_columns_grow)
     finish(&f);
 }
 
+Test(report, what_stays_alive_is_shown_where_it_was_measured)
+{
+    struct fixture f;
+
+    start(&f);
+    add_memory_function(&f);
+    check_lacks(report(&f), "Live");
+    f.profile.meta.heap_interval = 65536;
+    add_line(&f, 8, (struct clp_measures){.live = 5 * MIB});
+    check_contains(report(&f), "    Increment         Live  Line Contents\n");
+    check_contains(clp_buf_text(&f.out), "    5.000 MiB  ");
+    f.options.no_memory = true;
+    check_lacks(report(&f), "Live");
+    finish(&f);
+}
+
 Test(report, no_memory_gives_the_plain_table)
 {
     struct fixture f;

@@ -100,6 +100,8 @@ static void fill(struct clp_profile *to)
     to->meta.has_memory = true;
     to->meta.inexact_memory = true;
     to->meta.memory_step = 4096;
+    cr_assert_eq(clp_profile_set_text(to, &to->meta.leak_epoch, "handle"), CLP_OK);
+    to->meta.leak_epochs = 5;
 }
 
 Test(wire, everything_survives_the_round_trip)

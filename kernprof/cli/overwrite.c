@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "overwrite.h"
+#include "formats/live/live_reader.h"
+#include "formats/pickle/pickle.h"
+#include "formats/lprof/wire_reader.h"
+#include "bridge/words.h"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How a file begins. */
+struct start {
+    struct stat about;
+    char bytes[64];
+    size_t count;
+};
+
+/* False when it is no plain file, or none that can be read. */
+static bool look(const char *path, struct start *start)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool plain = file >= 0 && fstat(file, &start->about) == 0 && S_ISREG(start->about.st_mode);
+    ssize_t count = plain ? pread(file, start->bytes, sizeof start->bytes, 0) : -1;
+
+    if (file >= 0)
+        close(file);
+    start->count = count > 0 ? (size_t)count : 0;
+    return plain;
+}
+
+static bool is_program(const char *path, const struct start *start)
+{
+    return clp_words_has_ending(path, ".py") || clp_words_has_ending(path, ".pyw") ||
+           (start->count >= 2 && memcmp(start->bytes, "#!", 2) == 0);
+}
+
+/* cProfile's table: its keys are tuples of three; or the empty one. Marshal may set a bit in kinds. */
+static bool is_calls(const struct start *start)
+{
+    const char *bytes = start->bytes;
+
+    return start->count >= 2 && (bytes[0] & 0x7f) == '{' &&
+           (bytes[1] == '0' || (start->count >= 3 && (bytes[1] & 0x7f) == ')' && bytes[2] == 3));
+}
+
+/* Many a file may be a pickle; line_profiler's are known by their name. */
+static bool is_profile(const char *path, const struct start *start)
+{
+    return clp_wire_is(start->bytes, start->count) || is_calls(start) ||
+           (clp_words_has_ending(path, ".lprof") && clp_pickle_is(start->bytes, start->count));
+}
+
+static bool is_read(const struct clp_overwrite *wish, const struct start *start)
+{
+    struct stat about;
+
+    for (int i = 0; i < wish->file_count; i++) {
+        const char *file = strcmp(wish->files[i], "-") == 0 ? "/dev/stdin" : wish->files[i];
+        if (stat(file, &about) == 0 && about.st_dev == start->about.st_dev && about.st_ino == start->about.st_ino)
+            return true;
+    }
+    return false;
+}
+
+bool clp_overwrite_refuse(const struct clp_overwrite *wish)
+{
+    const char *what = NULL;
+    struct start start;
+
+    if (wish->path == NULL || !look(wish->path, &start))
+        return false;
+    if (is_program(wish->path, &start))
+        what = "a program";
+    else if (clp_live_is(start.bytes, start.count))
+        what = "the live file of a run";
+    else if (is_read(wish, &start) && !(wish->sums && clp_wire_is(start.bytes, start.count)))
+        what = "a file that is read";
+    else if (wish->profiles_only && start.count != 0 && !is_profile(wish->path, &start))
+        what = "not a profile";
+    if (what != NULL)
+        clp_words_complain_format(wish->program, "'%s' is %s, and -o would write over it; give -o another name",
+                                  wish->path, what);
+    return what != NULL;
+}
