@@ -18,7 +18,7 @@ CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3 /usr/bin/python3 python3.14 pyt
                 python3.10)
 GOALS := $(or $(MAKECMDGOALS),all)
 # What these need beyond a build is installed, too.
-WITH_VENV := check quick soak stdlib-check package-check fuzz-rewrite truth stress leak-repeats screenshots
+WITH_VENV := check quick test soak stdlib-check package-check fuzz-rewrite truth stress leak-repeats screenshots
 TESTING := $(WITH_VENV) unit valgrind conformance bench
 ifneq ($(filter-out help clean layers print-sources check-all uninstall wheels,$(GOALS)),)
 CONFIG := $(shell for p in $(CANDIDATES); do "$$p" tools/config.py $(OUT) && break; done \
@@ -110,7 +110,7 @@ EDITABLE := $(if $(SANITIZER)$(VALGRIND),,$(wildcard $(patsubst $(OUT)/python/%,
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo check quick check-all soak unit valgrind stress stdlib-check package-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
+.PHONY: all demo test check quick check-all soak unit valgrind stress stdlib-check package-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
         uninstall completions wheels \
         clean help print-sources FORCE
 
@@ -241,6 +241,16 @@ check: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready b
 
 quick: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready ## some tests of every subject, about 2 minutes
 	@exec $(CHECK) --venv $(VENV)/bin/python --quick
+
+# T names a Python test, a file or folder of them, or the file of C tests.
+C_TEST := $(if $(filter %.c,$(T)),$(or $(filter %/$(T:tests/%.c=%),$(TEST_BINARIES)),no-such-test))
+test: all $(or $(C_TEST),$(VENV)/ready $(REWRITE_LIBRARY)) ## one test: T=tests/cli/test_run.py::name or T=tests/unit/os/test_proc.c, TRACER=settrace
+	@test -n "$(T)" || { echo "make test: name the test, as in T=tests/cli/test_run.py"; exit 2; }
+	@$(or $(C_TEST),CLINEPROF_BUILD="$(CURDIR)/$(OUT)" $(if $(TRACER),CLINEPROF_TEST_TRACER=$(TRACER)) \
+	  $(VENV)/bin/python -m pytest -q -o pythonpath=$(OUT)/python $(T))
+
+no-such-test:
+	@echo "make test: there is no file of C tests called $(T)"; exit 2
 
 unit: $(TEST_BINARIES) $(FUZZERS) ## the C unit tests only, half a minute; SANITIZER=thread too
 	@exec $(CHECK)

@@ -95,15 +95,15 @@ bool clp_output_ready(struct clp_run *run)
     name_outfile(run);
     if (goes_to_output(&run->options))
         return take_output(run);
-    if (run->options.outfile != NULL &&
-        clp_overwrite_refuse(&(struct clp_overwrite){
-            .program = me, .path = clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)), .profiles_only = true}))
-        return clp_words_exit(2) != NULL;
     if (clp_file_probe(clp_buf_text(&run->recording.outfile), &fault) != CLP_OK &&
         !goes_elsewhere(run, &fault)) {
         clp_recording_complain(&run->recording, "cannot write", clp_buf_text(&run->recording.outfile), &fault);
         return clp_words_exit(1) != NULL;
     }
+    if (run->options.outfile != NULL && !run->unwritable &&
+        clp_overwrite_refuse(&(struct clp_overwrite){
+            .program = me, .path = clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)), .profiles_only = true}))
+        return clp_words_exit(2) != NULL;
     clp_file_clean(clp_buf_text(&run->recording.outfile));
     run->before = clp_naming_look(clp_buf_text(&run->recording.outfile));
     return true;

@@ -20,7 +20,6 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "output.h"
-#include "cli/overwrite.h"
 #include "program.h"
 #include "program_sys.h"
 #include "run/processes/recording.h"
