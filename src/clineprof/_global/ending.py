@@ -16,8 +16,8 @@ UNIT = 1e-6  # seconds: of the terminal, of the files and of the viewer
 
 
 def begin(profile, usual, counts_others):
-    """(Profiler, Ending), set up. usual: {name: output_prefix, write_config, show_config as they were at first}; what they lack now is as
-    it was then. counts_others: with the other processes of the program."""
+    """(Profiler, Ending), set up. usual: {name: what output_prefix, write_config and show_config were at first};
+    what they lack now is as it was then. counts_others: with the other processes of the program."""
     profiler = _boot.core().Profiler()
     ending = Ending(profile, usual, profiler)
     atexit.register(ending.at_exit)
