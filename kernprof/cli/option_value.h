@@ -5,7 +5,7 @@
 
 #include "option_use.h"
 
-/* Empties it. */
+/* Empties the list. */
 void clp_text_list_clear(struct clp_text_list *list, struct clp_mem *mem);
 
 /* Is a word of its own behind the option its value? */

@@ -3,6 +3,7 @@
 #include "cli/option_use.h"
 #include "report/leak_report.h"
 #include "cli/option.h"
+#include "cpython/memory/epochs.h"
 #include "cpython/object/profiler_run.h"
 #include "program_end.h"
 #include "bridge/words.h"
@@ -88,8 +89,7 @@ static void add_near_name(struct clp_buf *text, const char *wanted, const struct
 static bool is_selected(const char *wanted, const struct clp_functions *functions)
 {
     for (size_t i = 0; i < functions->count; i++)
-        if (strcmp(functions->items[i].name, wanted) == 0 ||
-            strcmp(last_part(functions->items[i].name), wanted) == 0)
+        if (clp_epochs_is_named(wanted, functions->items[i].name))
             return true;
     return false;
 }

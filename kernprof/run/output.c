@@ -102,7 +102,9 @@ bool clp_output_ready(struct clp_run *run)
     }
     if (run->options.outfile != NULL && !run->unwritable &&
         clp_overwrite_refuse(&(struct clp_overwrite){
-            .program = me, .path = clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)), .profiles_only = true}))
+            .program = me,
+            .path = clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)),
+            .profiles_only = true}))
         return clp_words_exit(2) != NULL;
     clp_file_clean(clp_buf_text(&run->recording.outfile));
     run->before = clp_naming_look(clp_buf_text(&run->recording.outfile));

@@ -12,7 +12,7 @@ bool clp_output_ready(struct clp_run *run);
  * none, which has been told; the process ends with 1, where the program has not failed. */
 bool clp_output_write_profile(struct clp_run *run, const struct clp_profile *profile);
 
-/* The same of a profile that is bytes already. */
+/* Writes a profile that is bytes already, as clp_output_write_profile does. */
 bool clp_output_write(struct clp_run *run, const char *bytes, size_t count);
 
 /* Tells that there will be no profile; the process ends as above. */

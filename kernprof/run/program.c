@@ -126,7 +126,7 @@ static bool has_magic(const struct clp_buf *bytes, size_t count)
     return bytes->used >= count && memcmp(clp_buf_text(bytes), &magic, count) == 0;
 }
 
-/* By its name, or by the first half of the magic number. */
+/* A compiled program is known by its name, or by the first half of the magic number. */
 static bool is_compiled(const char *script, const struct clp_buf *bytes)
 {
     return clp_words_has_ending(script, ".pyc") || has_magic(bytes, PYC_MAGIC / 2);

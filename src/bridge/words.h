@@ -48,7 +48,7 @@ bool clp_words_has_ending(const char *word, const char *ending);
 /* Appends one word as a shell would take it. */
 void clp_words_add_quoted(struct clp_buf *out, const char *word);
 
-/* The same of a str, in UTF-8, which a command line may not be: what is none is shown as \udcNN. False with an
+/* Appends a str as clp_words_add_quoted does, in UTF-8; bytes that are no UTF-8 are shown as \udcNN. False with an
  * exception set. */
 bool clp_words_add_quoted_text(struct clp_buf *out, PyObject *text);
 

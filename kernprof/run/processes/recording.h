@@ -25,7 +25,7 @@ struct clp_recording {
     bool leaves_running;      /* processes that still run have files of their own at their end */
 };
 
-/* Its buffers use `mem`. */
+/* A recording without a profiler yet. Its buffers use `mem`. */
 void clp_recording_init(struct clp_recording *recording, const char *program, struct clp_mem *mem);
 
 struct clp_recording_wish {

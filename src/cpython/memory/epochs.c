@@ -2,10 +2,9 @@
 #include "epochs.h"
 #include <string.h>
 
-/* "f" is called by its own name and by what it is qualified with. */
-static bool is_named(const struct clp_epochs *epochs, const char *name)
+bool clp_epochs_is_named(const char *wanted, const char *name)
 {
-    const char *dot = strrchr(name, '.'), *wanted = epochs->name;
+    const char *dot = strrchr(name, '.');
 
     return strcmp(name, wanted) == 0 || (dot != NULL && strcmp(dot + 1, wanted) == 0);
 }
@@ -27,7 +26,7 @@ void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions 
         clp_heap_call(epochs->heap, function);
     else if (epochs->kind == CLP_EPOCHS_SECONDS)
         clp_epochs_look_at_time(epochs);
-    else if (is_named(epochs, functions->items[function].name))
+    else if (clp_epochs_is_named(epochs->name, functions->items[function].name))
         clp_heap_tick(epochs->heap);
 }
 

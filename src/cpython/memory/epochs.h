@@ -24,6 +24,9 @@ struct clp_epochs {
     const struct clp_clock *clock; /* borrowed, likewise */
 };
 
+/* Does a user who says `wanted` mean the function with this qualified name? "f" means f and C.f, too. */
+bool clp_epochs_is_named(const char *wanted, const char *name);
+
 /* A selected function is called. */
 void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions *functions,
                           uint32_t function);

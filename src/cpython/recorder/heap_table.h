@@ -13,7 +13,7 @@
  * the same kind. False with an exception set. */
 bool clp_heap_table_start(struct clp_recorder *recorder, uint64_t interval, const char *epochs);
 
-/* One that wanted the table does not any more; when it was the last, blocks are only counted. */
+/* A window no longer wants the table. Without any window that does, blocks are only counted. */
 void clp_heap_table_stop(struct clp_recorder *recorder);
 
 /* Empties the table and begins again, with so many warm-up epochs and this limit (struct

@@ -38,7 +38,7 @@ static inline bool clp_stays_on_top(const struct clp_thread *thread, const struc
 /* The one that is on top; NULL: none is. */
 struct clp_stay *clp_stays_top(const struct clp_recorder *recorder, const struct clp_thread *thread);
 
-/* It goes on, above what is there. */
+/* The stay goes on, above what is on the thread's stack. */
 void clp_stays_push(struct clp_stay *stay, struct clp_thread *thread);
 
 /* Exits that nobody told of may have left something above it. */

@@ -18,7 +18,7 @@ struct clp_place {
 struct clp_place *clp_block_place_find(struct clp_recorder *recorder, PyObject *code, PyObject *name,
                                        int32_t first);
 
-/* One that has no function yet, to be kept or freed. NULL with an exception set. */
+/* A place that has no function yet, to be kept or freed. NULL with an exception set. */
 struct clp_place *clp_block_place_new(struct clp_recorder *recorder, PyObject *code, PyObject *name,
                                       int32_t first);
 void clp_block_place_free(struct clp_recorder *recorder, struct clp_place *place);
