@@ -10,7 +10,7 @@
  * Nothing of it is left for the program to see: no environment variable, no entry of sys.path. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "cli/commands.h"
 #include "cli/interpreter.h"
 #include "cli/options.h"
@@ -50,7 +50,7 @@ static int fail(const struct launch *launch, const char *format, ...)
     (void)vsnprintf(text, sizeof text, format, rest);
     va_end(rest);
     clp_buf_init(&line, &mem);
-    clp_shown_add_text(&line, text);
+    clp_escape_add_text(&line, text);
     fprintf(stderr, "%s: %s\n", launch->program, clp_buf_text(&line));
     clp_buf_clear(&line);
     return EXIT_USAGE;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* clineprof._core: the extension module. */
-#include "run/keep.h"
+#include "run/api_live_file.h"
 #include "bridge/load.h"
 #include "run/memory.h"
 #include "run/places.h"
 #include "run/run.h"
 #include "run/selection.h"
-#include "run/together.h"
-#include "view/view.h"
-#include "bridge/words.h"
-#include "base/shown.h"
+#include "run/api_processes.h"
+#include "view/viewer.h"
+#include "bridge/console.h"
+#include "base/escape.h"
 #include "base/version.h"
 #include "cpython/memory/hooks.h"
 #include "cpython/object/profiler.h"
@@ -41,7 +41,7 @@ static PyObject *module_main(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "sO!:main", &kind, &PyList_Type, &words))
         return NULL;
     if (strcmp(kind, "view") == 0)
-        return clp_view_main(words);
+        return clp_viewer_main(words);
     PyObject *type = PyObject_GetAttrString(module, "Profiler");
     PyObject *result = type != NULL ? clp_run_main(type, words) : NULL;
     Py_XDECREF(type);
@@ -64,7 +64,7 @@ static PyObject *module_print(PyObject *module, PyObject *text)
     (void)module;
     if (bytes == NULL)
         return NULL;
-    (void)clp_words_write(1, bytes, strlen(bytes));
+    (void)clp_console_write(1, bytes, strlen(bytes));
     Py_RETURN_NONE;
 }
 
@@ -90,7 +90,7 @@ static PyObject *module_shown(PyObject *module, PyObject *text)
     if (bytes == NULL)
         return NULL;
     clp_buf_init(&shown, &mem);
-    clp_shown_add(&shown, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    clp_escape_add(&shown, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
     Py_DECREF(bytes);
     if (shown.failed)
         PyErr_NoMemory();
@@ -130,12 +130,12 @@ static PyMethodDef module_methods[] = {
      "identity()\n--\n\n(pid, start, machine and pid namespace) of this process, texts."},
     {"recording", module_recording, METH_NOARGS,
      "recording()\n--\n\nDoes any Profiler of this process count at the moment?"},
-    {"keep", clp_keep_begin, METH_VARARGS,
+    {"keep", clp_api_live_file_begin, METH_VARARGS,
      "keep(profiler, outfile, rights, command)\n--\n\n"
      "A live file is kept beside the file from now on: (outfile, its path).\n"
      "The outfile has another name where another process makes that one. None when it is too late: another\n"
      "Profiler, functions or threads are known."},
-    {"keep_end", clp_keep_end, METH_O,
+    {"keep_end", clp_api_live_file_end, METH_O,
      "keep_end(written)\n--\n\nIt goes away when the profile has been written."},
     {"checkpoint", module_checkpoint, METH_NOARGS,
      "checkpoint()\n--\n\nWith ckernprof --leaks=checkpoints: an epoch is over. Else nothing."},
@@ -152,7 +152,7 @@ static PyMethodDef module_methods[] = {
      "is_idle(data)\n--\n\nHas no line of a profile run? data: the content of an .lprof file."},
     {"shown", module_shown, METH_O,
      "shown(text)\n--\n\nThe text on one line, without power over a terminal."},
-    {"quoted", clp_words_quoted, METH_O,
+    {"quoted", clp_console_quoted, METH_O,
      "quoted(text)\n--\n\nThe text as one word of a shell's command line."},
     {"print", module_print, METH_O,
      "print(text)\n--\n\nTo standard output, past sys.stdout, behind what is in its buffer. A reader that\n"
@@ -166,7 +166,7 @@ static PyMethodDef module_methods[] = {
     {"interpreter", clp_run_interpreter, METH_VARARGS,
      "interpreter(words, active, usual)\n--\n\nThe path of the interpreter that this command line of ckernprof wants:\n"
      "--python's; with `active` that of the active virtual environment; else the usual one."},
-    {"together", clp_together_begin, METH_VARARGS,
+    {"together", clp_api_processes_begin, METH_VARARGS,
      "together(profiler, outfile, rights, own_name, family, command, is_server)\n--\n\nThis process and those that it\n"
      "starts count together; clineprof._global.together does the rest. None where that cannot be."},
     {"join", module_join, METH_VARARGS,

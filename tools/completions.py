@@ -185,7 +185,8 @@ def zsh_option(option):
         value = "%s:%s:%s" % (":" if option.optional else "", option.argument.lower(), action)
         value += ":*::argument:_files" * option.ends
     for name in option.names:
-        join = "" if not option.argument or name == option.letter else "=-" if option.optional and not option.may_take_next else "="
+        join = "=-" if option.optional and not option.may_take_next else "="
+        join = "" if not option.argument or name == option.letter else join
         yield f"'*{name}{join}[{about}]{value}'"
 
 

@@ -116,7 +116,8 @@ def arrows_back(part, uses):
         elif part.layer(target) > part.layer(path):
             yield path, number, f"{folder_of(path)} uses {target}, of a folder below it"
         elif (folder_of(path), folder_of(target)) in APART:
-            yield path, number, f"{folder_of(path)} and {folder_of(target)} do not use each other, but this uses {target}"
+            pair = f"{folder_of(path)} and {folder_of(target)}"
+            yield path, number, f"{pair} do not use each other, but this uses {target}"
 
 
 def circles(uses):

@@ -118,7 +118,8 @@ def try_wheel(version, interpreter, wheel):
     folder = WORK / ("try-" + version)
     python = make_environment(interpreter, folder)
     run(python, "-m", "pip", "install", "-q", "--no-index", wheel)
-    shown = run(folder / "bin/ckernprof", "-l", "-v", "-o", folder / "demo.lprof", ROOT / "fixtures/demo.py", cwd=folder)
+    words = "-l", "-v", "-o", folder / "demo.lprof", ROOT / "fixtures/demo.py"
+    shown = run(folder / "bin/ckernprof", *words, cwd=folder)
     if "Line Contents" not in shown:
         raise Failed("the demo shows no table:\n" + shown)
     run(folder / "bin/clineprof", folder / "demo.lprof", cwd=folder)

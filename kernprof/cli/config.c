@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 
 static bool complain(const struct clp_config *config, const char *text)
 {
-    clp_words_complain(config->program, text);
-    (void)clp_words_exit(2);
+    clp_console_complain(config->program, text);
+    (void)clp_console_exit(2);
     return false;
 }
 
@@ -82,7 +82,7 @@ static void warn(const struct clp_config *config, PyObject *warnings)
     for (Py_ssize_t i = 0; !config->quiet && i < PyList_GET_SIZE(warnings); i++) {
         const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(warnings, i));
         if (text != NULL)
-            clp_words_complain(config->program, text);
+            clp_console_complain(config->program, text);
         PyErr_Clear();
     }
 }

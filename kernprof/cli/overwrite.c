@@ -3,7 +3,7 @@
 #include "formats/live/live_reader.h"
 #include "formats/pickle/pickle.h"
 #include "formats/lprof/wire_reader.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,7 +31,7 @@ static bool look(const char *path, struct start *start)
 
 static bool is_program(const char *path, const struct start *start)
 {
-    return clp_words_has_ending(path, ".py") || clp_words_has_ending(path, ".pyw") ||
+    return clp_console_has_ending(path, ".py") || clp_console_has_ending(path, ".pyw") ||
            (start->count >= 2 && memcmp(start->bytes, "#!", 2) == 0);
 }
 
@@ -48,7 +48,7 @@ static bool is_calls(const struct start *start)
 static bool is_profile(const char *path, const struct start *start)
 {
     return clp_wire_is(start->bytes, start->count) || is_calls(start) ||
-           (clp_words_has_ending(path, ".lprof") && clp_pickle_is(start->bytes, start->count));
+           (clp_console_has_ending(path, ".lprof") && clp_pickle_is(start->bytes, start->count));
 }
 
 static bool is_read(const struct clp_overwrite *wish, const struct start *start)
@@ -79,7 +79,7 @@ bool clp_overwrite_refuse(const struct clp_overwrite *wish)
     else if (wish->profiles_only && start.count != 0 && !is_profile(wish->path, &start))
         what = "not a profile";
     if (what != NULL)
-        clp_words_complain_format(wish->program, "'%s' is %s, and -o would write over it; give -o another name",
-                                  wish->path, what);
+        clp_console_complain_format(wish->program, "'%s' is %s, and -o would write over it; give -o another name",
+                                    wish->path, what);
     return what != NULL;
 }

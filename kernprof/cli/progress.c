@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "progress.h"
 #include "os/clock.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,13 +27,13 @@ void clp_progress_say(struct clp_progress *progress, const char *what, int numbe
     if (!progress->able || clp_clock_monotonic() - progress->start < PATIENCE_NANOS)
         return;
     (void)snprintf(line, sizeof line, "%s%s %d of %d", clear, what, number, count);
-    (void)clp_words_write(STDERR_FILENO, line, strlen(line));
+    (void)clp_console_write(STDERR_FILENO, line, strlen(line));
     progress->shown = true;
 }
 
 void clp_progress_clear(struct clp_progress *progress)
 {
     if (progress->shown)
-        (void)clp_words_write(STDERR_FILENO, clear, sizeof clear - 1);
+        (void)clp_console_write(STDERR_FILENO, clear, sizeof clear - 1);
     progress->shown = false;
 }

@@ -46,7 +46,7 @@ static void take_constants(PyCodeObject *code, PyCodeObject *copy)
     }
 }
 
-static void select_in(struct clp_chosen *chosen, PyObject *code)
+static void select_in(struct clp_target_selection *chosen, PyObject *code)
 {
     char name[256];
 
@@ -62,7 +62,7 @@ static int look(const char *event, PyObject *arguments, void *chosen)
 {
     if (strcmp(event, "exec") != 0 || !PyTuple_Check(arguments) ||
         PyTuple_GET_SIZE(arguments) != 1 || !PyCode_Check(PyTuple_GET_ITEM(arguments, 0)) ||
-        ((struct clp_chosen *)chosen)->imports.profiler == NULL)
+        ((struct clp_target_selection *)chosen)->imports.profiler == NULL)
         return 0;
     if (runs_script(PyTuple_GET_ITEM(arguments, 0)))
         select_in(chosen, PyTuple_GET_ITEM(arguments, 0));
@@ -70,7 +70,7 @@ static int look(const char *event, PyObject *arguments, void *chosen)
     return 0;
 }
 
-bool clp_childmain_watch(struct clp_chosen *chosen)
+bool clp_childmain_watch(struct clp_target_selection *chosen)
 {
     return chosen->imports.targets.count == 0 || PySys_AddAuditHook(look, chosen) == 0;
 }

@@ -5,11 +5,11 @@
 #ifndef CLP_CHILDMAIN_H
 #define CLP_CHILDMAIN_H
 
-#include "chosen.h"
+#include "target_selection.h"
 
 /* From now on what the targets name in such a script is selected just before it runs. With the probe
  * tracer that is not its own body, which nobody can exchange any more. *chosen must stay where it is.
  * False with an exception set. */
-bool clp_childmain_watch(struct clp_chosen *chosen);
+bool clp_childmain_watch(struct clp_target_selection *chosen);
 
 #endif

@@ -2,18 +2,18 @@
 #include "finish.h"
 #include "report/choice.h"
 #include "cpython/object/profiler_run.h"
-#include "calls.h"
+#include "cprofile.h"
 #include "run/processes/children.h"
-#include "chosen.h"
+#include "target_selection.h"
 #include "run/processes/family.h"
 #include "leakrun.h"
 #include "run/processes/liverun.h"
 #include "nothing.h"
 #include "cli/options.h"
 #include "output.h"
-#include "bridge/show.h"
+#include "bridge/print_report.h"
 #include "timeline.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 
 static const char me[] = CLP_RUN_NAME;
 
@@ -25,15 +25,15 @@ static const char me[] = CLP_RUN_NAME;
 
 static void print_report(const struct clp_run *run, const struct clp_profile *profile)
 {
-    struct clp_show show = {.name = me, .rich = run->options.show.rich, .path = run->start_path,
-                            .options = clp_report_defaults()};
+    struct clp_print_options show = {.name = me, .rich = run->options.show.rich, .path = run->start_path,
+                                     .options = clp_report_defaults()};
 
     clp_report_options_set(&show.options, &run->options.show);
     show.options.footer_details = run->options.verbosity > 1;
     show.options.footer |= show.options.footer_details;
     show.mp = run->options.show.mp;
     clp_memory_table_options_set(&show.table, &run->options.show);
-    (void)clp_show_report(profile, &show);
+    (void)clp_print_report(profile, &show);
 }
 
 static void say_what_lacks(const struct clp_run *run, const struct clp_profile *profile)
@@ -41,12 +41,12 @@ static void say_what_lacks(const struct clp_run *run, const struct clp_profile *
     if (run->options.verbosity < 0)
         return;
     if (run->end.started && profile->process_count < 2) /* children may have reached more */
-        clp_chosen_end(&run->chosen);
+        clp_target_selection_end(&run->chosen);
     clp_nothing_say(run, profile);
     if (clp_profiler_lost(run->recording.profiler))
-        clp_words_complain(me, "memory ran out while profiling; some counts are missing");
+        clp_console_complain(me, "memory ran out while profiling; some counts are missing");
     if (clp_profiler_displaced(run->recording.profiler))
-        clp_words_complain(me, "another tool had sys.settrace for itself; lines that ran "
+        clp_console_complain(me, "another tool had sys.settrace for itself; lines that ran "
                                "meanwhile are missing" CLP_DISPLACED_ADVICE);
 }
 
@@ -81,7 +81,7 @@ static void say_refused(const struct clp_run *run, const struct clp_refusal *ref
                        refusal->reason);
     if (refusal->taken_by != NULL)
         clp_buf_add_format(&text, "; tracer %s takes it", refusal->taken_by);
-    clp_words_complain(me, clp_buf_text(&text));
+    clp_console_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 
@@ -111,7 +111,7 @@ static void add_selected(struct clp_buf *text, const struct clp_run *run,
                          const struct clp_profile *profile, uint32_t number)
 {
     const struct clp_profile_function *function = &profile->functions[number];
-    const char *target = clp_chosen_by(&run->chosen, function->file, function->name);
+    const char *target = clp_target_selection_by(&run->chosen, function->file, function->name);
 
     clp_buf_add_format(text, "selected %s, %s:%d, by %s%s, tracer %s", function->name,
                        function->file, (int)function->first_line, target != NULL ? "-p " : "",
@@ -130,11 +130,11 @@ static void say_more(const struct clp_run *run, const struct clp_profile *profil
                        clp_buf_plural(profile->function_count), (unsigned long long)profile->meta.events,
                        clp_buf_plural(profile->meta.events),
                        (double)profile->meta.overhead * 1e-9, (double)profile->meta.wall * 1e-9);
-    clp_words_complain(me, clp_buf_text(&text));
+    clp_console_complain(me, clp_buf_text(&text));
     for (size_t i = 0; i < profile->function_count; i++) {
         clp_buf_clear(&text);
         add_selected(&text, run, profile, (uint32_t)i);
-        clp_words_complain(me, clp_buf_text(&text));
+        clp_console_complain(me, clp_buf_text(&text));
     }
     clp_buf_clear(&text);
 }
@@ -147,7 +147,7 @@ static void say_left_out(const struct clp_run *run)
     for (Py_ssize_t i = 0; lines != NULL && i < PyList_GET_SIZE(lines); i++) {
         const char *line = PyUnicode_AsUTF8(PyList_GET_ITEM(lines, i));
         if (line != NULL)
-            clp_words_complain(me, line);
+            clp_console_complain(me, line);
         PyErr_Clear();
     }
 }
@@ -177,34 +177,34 @@ static void say_compiled(const struct clp_run *run, const struct clp_profile *pr
         clp_buf_add_format(&text, "%s, %s:%d, was compiled by %s; calls of the compiled code are not "
                                   "counted", function->name, function->file,
                            (int)function->first_line, function->compiler);
-        clp_words_complain(me, clp_buf_text(&text));
+        clp_console_complain(me, clp_buf_text(&text));
     }
     clp_buf_clear(&text);
 }
 
 static void print_calls(const struct clp_run *run)
 {
-    PyObject *report = clp_calls_report(run->recording.profiler);
+    PyObject *report = clp_cprofile_report(run->recording.profiler);
     const char *text = report != NULL ? PyUnicode_AsUTF8(report) : NULL;
 
     if (text != NULL)
-        clp_words_print(1, text);
+        clp_console_print(1, text);
     else
-        clp_words_complain(me, "pstats cannot show the profile");
+        clp_console_complain(me, "pstats cannot show the profile");
     PyErr_Clear();
     Py_XDECREF(report);
 }
 
 static void finish_calls(struct clp_run *run)
 {
-    PyObject *bytes = clp_calls_bytes(run->recording.profiler);
+    PyObject *bytes = clp_cprofile_bytes(run->recording.profiler);
 
     if (bytes == NULL) {
         PyErr_Clear();
         clp_output_say_lost("cProfile cannot give its profile; it is not written");
         return;
     }
-    bool empty = clp_calls_empty(run->recording.profiler) || !run->end.started;
+    bool empty = clp_cprofile_empty(run->recording.profiler) || !run->end.started;
     if (!empty || !clp_nothing_is_kept_back(run))
         (void)clp_output_write(run, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
     Py_DECREF(bytes);
@@ -219,10 +219,10 @@ static void gather(struct clp_run *run, struct clp_profile *profile, struct clp_
 {
     if (clp_profiler_snapshot(run->recording.profiler, profile) != CLP_OK ||
         clp_timeline_fill(&run->timeline, run->recording.profiler, profile) != CLP_OK)
-        clp_words_complain(me, "out of memory; the profile holds only a part");
+        clp_console_complain(me, "out of memory; the profile holds only a part");
     note_command(run, profile);
     if (run->recording.family.token != 0 && clp_family_add(&run->recording, profile, summed) != CLP_OK)
-        clp_words_complain(me, "out of memory; the profile lacks some child processes");
+        clp_console_complain(me, "out of memory; the profile lacks some child processes");
 }
 
 static void say_all(struct clp_run *run, const struct clp_profile *profile)

@@ -6,7 +6,7 @@
 #include "cpython/memory/epochs.h"
 #include "cpython/object/profiler_run.h"
 #include "program_end.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include <limits.h>
 #include <unistd.h>
 
@@ -46,12 +46,12 @@ void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler)
     case CLP_HEAP_FINE:
         break;
     case CLP_HEAP_HOOKS_LOST:
-        clp_words_complain(me, "something else (tracemalloc that was on before?) took the hooks of "
+        clp_console_complain(me, "something else (tracemalloc that was on before?) took the hooks of "
                                "Python's allocators away; what was allocated after that is "
                                "missing, and there are no numbers of what stays alive");
         break;
     case CLP_HEAP_MEMORY_OUT:
-        clp_words_complain(me, "memory ran out for the table of live blocks; what stays alive is "
+        clp_console_complain(me, "memory ran out for the table of live blocks; what stays alive is "
                                "more than what is shown");
         break;
     }
@@ -126,7 +126,7 @@ static void say_no_verdict(const struct clp_run_options *options, PyObject *prof
         clp_buf_add_text(&text, ": ");
         add_why_none(&text, &profile->meta, clp_profiler_functions(profiler));
     }
-    clp_words_complain(me, clp_buf_text(&text));
+    clp_console_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 
@@ -138,7 +138,7 @@ static void say_which(const struct clp_profile *profile)
 
     clp_buf_init(&text, &mem);
     clp_leak_report_names(profile, getcwd(folder, sizeof folder), &text);
-    clp_words_complain(me, clp_buf_text(&text));
+    clp_console_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 

@@ -3,7 +3,7 @@
 #include "os/file.h"
 #include "timeline/history.h"
 #include "formats/lprof/wire.h"
-#include "run/processes/helpers.h"
+#include "run/processes/fork_helpers.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -123,7 +123,7 @@ static void sampler_free(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
 
     if (cast(self) != NULL) {
-        clp_helpers_remove(&cast(self)->helper);
+        clp_fork_helpers_remove(&cast(self)->helper);
         clp_sampler_close(cast(self));
         PyMem_RawFree(cast(self));
     }
@@ -136,14 +136,14 @@ static PyObject *sampler_start(PyObject *self, PyObject *nothing)
     (void)nothing;
     if (!check(clp_sampler_start(cast(self))))
         return NULL;
-    clp_helpers_add(&cast(self)->helper);
+    clp_fork_helpers_add(&cast(self)->helper);
     Py_RETURN_NONE;
 }
 
 static PyObject *sampler_stop(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    clp_helpers_remove(&cast(self)->helper);
+    clp_fork_helpers_remove(&cast(self)->helper);
     Py_RETURN_NONE;
 }
 

@@ -2,7 +2,7 @@
 #include "nativerun.h"
 #include "native/door.h"
 #include "cpython/memory/native.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ static const char me[] = CLP_RUN_NAME;
 
 static bool refuse(const struct clp_buf *text)
 {
-    clp_words_complain(me, clp_buf_text(text));
-    return clp_words_exit(2) != NULL;
+    clp_console_complain(me, clp_buf_text(text));
+    return clp_console_exit(2) != NULL;
 }
 
 /* The library lies beside this module. */
@@ -68,14 +68,14 @@ static bool set_preload(const char *library)
 }
 
 /* sys.orig_argv with the interpreter's full path in front; NULL with an exception set. */
-static char **own_words(struct clp_words *words)
+static char **own_words(struct clp_command_words *words)
 {
     PyObject *executable = PySys_GetObject("executable"); /* borrowed */
     PyObject *list = PySys_GetObject("orig_argv");        /* borrowed */
     PyObject *all = list != NULL ? PySequence_List(list) : NULL;
     bool done = all != NULL && executable != NULL && PyUnicode_Check(executable) &&
                 PyList_GET_SIZE(all) > 0 &&
-                PyList_SetItem(all, 0, Py_NewRef(executable)) == 0 && clp_words_init(words, all);
+                PyList_SetItem(all, 0, Py_NewRef(executable)) == 0 && clp_command_words_init(words, all);
 
     Py_XDECREF(all);
     return done ? words->items : NULL;
@@ -84,7 +84,7 @@ static char **own_words(struct clp_words *words)
 /* Does not return unless it fails. */
 static bool start_again(const char *library, struct clp_buf *reason)
 {
-    struct clp_words words;
+    struct clp_command_words words;
     char **argv = own_words(&words);
 
     if (argv != NULL && set_preload(library))
@@ -183,11 +183,11 @@ static void say_who_else(const struct clp_run_options *options)
     if (options->verbosity < 0)
         return;
     if (before != NULL)
-        clp_words_complain_format(me, "--heap=native: malloc is taken by %s before clineprof's "
+        clp_console_complain_format(me, "--heap=native: malloc is taken by %s before clineprof's "
                                       "library; what C code asks of it is missing", before);
     else if (behind != NULL)
-        clp_words_complain_format(me, "--heap=native: malloc is %s; what C code asks of it is counted",
-                                  behind);
+        clp_console_complain_format(me, "--heap=native: malloc is %s; what C code asks of it is counted",
+                                    behind);
 }
 
 static bool begin(const struct clp_run_options *options, struct clp_buf *library,

@@ -7,7 +7,7 @@
 #include "run/processes/naming.h"
 #include "cli/option.h"
 #include "cli/options.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ static void add_why_none_selected(struct clp_buf *text, const struct clp_run *ru
     bool module = options->target_kind == CLP_TARGET_MODULE;
 
     if (options->prof_mod.count != 0) {
-        clp_buf_add_text(text, clp_chosen_has_left_out(&run->chosen) ? "what -p names was left out"
+        clp_buf_add_text(text, clp_target_selection_has_left_out(&run->chosen) ? "what -p names was left out"
                                                                      : "no target of -p was reached");
         return;
     }
@@ -70,7 +70,7 @@ static void add_why_none_selected(struct clp_buf *text, const struct clp_run *ru
     }
     clp_buf_add_text(text, "no @profile was reached; put @profile above a function that the program runs, or "
                            "select a whole file or module: -p ");
-    clp_words_add_quoted(text, options->target);
+    clp_console_add_quoted(text, options->target);
 }
 
 static const struct clp_profile_function *first_idle(const struct clp_profile *profile)
@@ -136,9 +136,9 @@ static void hint_at_children(const struct clp_run *run, const struct clp_profile
     const struct clp_profile_function *idle = first_idle(profile);
 
     if (idle != NULL && misses_children(run))
-        clp_words_complain_format(me, "%s, %s:%d, did not run in this process, and the program started others; "
+        clp_console_complain_format(me, "%s, %s:%d, did not run in this process, and the program started others; "
                                       "--prof-child-procs profiles them, too",
-                                  idle->name, clp_naming_seen_from_here(idle->file), (int)idle->first_line);
+                                    idle->name, clp_naming_seen_from_here(idle->file), (int)idle->first_line);
 }
 
 /* A package that the program's own environment has, perhaps. */
@@ -150,7 +150,7 @@ static void hint_at_interpreter(const struct clp_run *run)
 
     if (python != NULL && strcmp(run->end.exception, "ModuleNotFoundError") == 0 &&
         run->options.python == NULL && (active == NULL || *active == 0))
-        clp_words_complain_format(me, "the program ran with %s; --python names another interpreter", python);
+        clp_console_complain_format(me, "the program ran with %s; --python names another interpreter", python);
     PyErr_Clear();
 }
 
@@ -163,8 +163,8 @@ static void hint_at_profile(const struct clp_run_options *options)
     clp_buf_add_text(&text, "the program asks for 'profile', which -l (times of lines) and -b (times of functions) "
                             "give it: ckernprof -l ");
     clp_buf_add_text(&text, options->target_kind == CLP_TARGET_MODULE ? "-m " : "");
-    clp_words_add_quoted(&text, options->target);
-    clp_words_complain(me, clp_buf_text(&text));
+    clp_console_add_quoted(&text, options->target);
+    clp_console_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 
@@ -183,7 +183,7 @@ static void hint_at_options(const struct clp_run *run)
     if (run->end.lacks_profile && !options->builtin && by_name)
         hint_at_profile(options);
     if (word != NULL && (run->end.refused_words || asks_for_lines(options, word)))
-        clp_words_complain_format(me, "'%s' stands behind the program and went to it; options of ckernprof stand "
+        clp_console_complain_format(me, "'%s' stands behind the program and went to it; options of ckernprof stand "
                                       "before the program", word);
 }
 
@@ -210,7 +210,7 @@ static void end_saying(struct clp_buf *text, const struct clp_run *run)
         clp_buf_add_text(text, "; the program started other processes, which --prof-child-procs profiles, too");
     if (word != NULL)
         clp_buf_add_format(text, "; '%s' stands behind the program and went to it, not to ckernprof", word);
-    clp_words_complain(me, clp_buf_text(text));
+    clp_console_complain(me, clp_buf_text(text));
 }
 
 static void say_nothing(const struct clp_run *run, const struct clp_profile *profile)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "output.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "cli/overwrite.h"
 #include "os/file.h"
 #include "formats/lprof/wire.h"
 #include "run/processes/naming.h"
 #include "program_end.h"
 #include "run/processes/recording.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -59,18 +59,18 @@ static void name_outfile(struct clp_run *run)
 static bool take_output(struct clp_run *run)
 {
     if (isatty(STDOUT_FILENO)) {
-        clp_words_complain(me, "'-o -' writes the profile to standard output, which is a terminal; send it to a "
+        clp_console_complain(me, "'-o -' writes the profile to standard output, which is a terminal; send it to a "
                                "file or a pipe: .. | clineprof -");
-        return clp_words_exit(2) != NULL;
+        return clp_console_exit(2) != NULL;
     }
     run->profile_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, CLP_FAR_DESCRIPTOR);
     if (run->profile_out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
         const struct clp_fault fault = {.status = CLP_IO, .os_error = errno};
-        clp_words_complain_of_place(me, NULL, &fault);
-        return clp_words_exit(1) != NULL;
+        clp_console_complain_of_place(me, NULL, &fault);
+        return clp_console_exit(1) != NULL;
     }
     if (run->options.output_interval > 0)
-        clp_words_complain(me, "-i: standard output gets the profile once, when the program ends");
+        clp_console_complain(me, "-i: standard output gets the profile once, when the program ends");
     return true;
 }
 
@@ -82,9 +82,9 @@ static bool goes_elsewhere(struct clp_run *run, const struct clp_fault *fault)
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         run->unwritable |= fault->os_error == errors[i];
     if (run->unwritable)
-        clp_words_complain_format(me, "cannot write '%s': %s; the temporary folder gets the profile "
+        clp_console_complain_format(me, "cannot write '%s': %s; the temporary folder gets the profile "
                                       "at the end, and nothing is kept until then",
-                                  clp_buf_text(&run->recording.outfile), clp_fault_text(fault));
+                                    clp_buf_text(&run->recording.outfile), clp_fault_text(fault));
     return run->unwritable;
 }
 
@@ -98,14 +98,14 @@ bool clp_output_ready(struct clp_run *run)
     if (clp_file_probe(clp_buf_text(&run->recording.outfile), &fault) != CLP_OK &&
         !goes_elsewhere(run, &fault)) {
         clp_recording_complain(&run->recording, "cannot write", clp_buf_text(&run->recording.outfile), &fault);
-        return clp_words_exit(1) != NULL;
+        return clp_console_exit(1) != NULL;
     }
     if (run->options.outfile != NULL && !run->unwritable &&
         clp_overwrite_refuse(&(struct clp_overwrite){
             .program = me,
             .path = clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)),
             .profiles_only = true}))
-        return clp_words_exit(2) != NULL;
+        return clp_console_exit(2) != NULL;
     clp_file_clean(clp_buf_text(&run->recording.outfile));
     run->before = clp_naming_look(clp_buf_text(&run->recording.outfile));
     return true;
@@ -122,7 +122,7 @@ static void add_beside(struct clp_buf *out, const char *folder, size_t length)
     clp_buf_init(&path, &mem);
     clp_buf_add(&path, folder, length);
     clp_buf_add_text(&path, "/clineprof");
-    clp_words_add_quoted(out, access(clp_buf_text(&path), X_OK) == 0 ? clp_buf_text(&path) : "clineprof");
+    clp_console_add_quoted(out, access(clp_buf_text(&path), X_OK) == 0 ? clp_buf_text(&path) : "clineprof");
     clp_buf_clear(&path);
 }
 
@@ -130,7 +130,7 @@ static void add_python(struct clp_buf *out, const char *module)
 {
     const char *python = PyUnicode_AsUTF8(PySys_GetObject("executable"));
 
-    clp_words_add_quoted(out, python != NULL ? python : "python3");
+    clp_console_add_quoted(out, python != NULL ? python : "python3");
     clp_buf_add_format(out, " -m %s", module);
 }
 
@@ -181,16 +181,16 @@ static void say_written(const struct clp_run *run, const char *path)
     path = clp_naming_seen_from_here(path);
     clp_buf_init(&text, &mem);
     clp_buf_add_text(&text, "Wrote profile results to '");
-    clp_shown_add_text(&text, path);
+    clp_escape_add_text(&text, path);
     clp_buf_add_text(&text, "'\n");
     if (run->options.verbosity == 0) {
         clp_buf_add_text(&text, "Inspect results with:\n");
         add_viewer(run, &text);
         clp_buf_add_text(&text, path[0] == '-' ? " ./" : " ");
-        clp_words_add_quoted(&text, path);
+        clp_console_add_quoted(&text, path);
         clp_buf_add_text(&text, "\n");
     }
-    clp_words_print(1, clp_buf_text(&text));
+    clp_console_print(1, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 
@@ -207,7 +207,7 @@ static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t
     const char *name = run->options.line_by_line ? CLP_RUN_NAME "-XXXXXX.lprof" : CLP_RUN_NAME "-XXXXXX.prof";
     bool written = clp_file_write_temporary(name, bytes, count, &path, &fault) == CLP_OK;
     if (written) {
-        clp_words_complain_format(me, "the profile is in '%s' instead", clp_buf_text(&path));
+        clp_console_complain_format(me, "the profile is in '%s' instead", clp_buf_text(&path));
         say_written(run, clp_buf_text(&path));
     } else {
         clp_recording_complain(&run->recording, "the profile cannot be written to the temporary folder either",
@@ -220,7 +220,7 @@ static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t
 
 void clp_output_say_lost(const char *text)
 {
-    clp_words_complain(me, text);
+    clp_console_complain(me, text);
     clp_program_end_exit_with(CODE_LOST);
 }
 
@@ -232,8 +232,8 @@ static void avoid_others(struct clp_run *run)
     if (run->recording.live.live != NULL || !clp_naming_has_changed(&run->before, clp_buf_text(outfile)))
         return;
     clp_naming_make_own(outfile);
-    clp_words_complain_format(me, "another process has written a profile of the same name meanwhile; this "
-                              "run's is '%s'", clp_naming_seen_from_here(clp_buf_text(outfile)));
+    clp_console_complain_format(me, "another process has written a profile of the same name meanwhile; this "
+                                "run's is '%s'", clp_naming_seen_from_here(clp_buf_text(outfile)));
 }
 
 static bool write_to_place(struct clp_run *run, const char *bytes, size_t count)
@@ -258,7 +258,7 @@ static bool write_to_output(const struct clp_run *run, const char *bytes, size_t
     if (clp_file_put(run->profile_out, bytes, count))
         return true;
     const struct clp_fault fault = {.status = CLP_IO, .os_error = errno};
-    clp_words_complain_of_place(me, NULL, &fault);
+    clp_console_complain_of_place(me, NULL, &fault);
     return write_elsewhere(run, bytes, count);
 }
 

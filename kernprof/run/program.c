@@ -2,7 +2,7 @@
 /* Follows what CPython's Modules/main.c does for `python script`, `python folder`,
  * `python -m module`, `python -c code` and `python -`, through the public API. */
 #include "program.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include "os/file.h"
 #include "cli/first_path.h"
 #include "program_sys.h"
@@ -129,7 +129,7 @@ static bool has_magic(const struct clp_buf *bytes, size_t count)
 /* A compiled program is known by its name, or by the first half of the magic number. */
 static bool is_compiled(const char *script, const struct clp_buf *bytes)
 {
-    return clp_words_has_ending(script, ".pyc") || has_magic(bytes, PYC_MAGIC / 2);
+    return clp_console_has_ending(script, ".pyc") || has_magic(bytes, PYC_MAGIC / 2);
 }
 
 static PyObject *unmarshal(const struct clp_buf *bytes)

@@ -4,17 +4,17 @@
 #include "run.h"
 #include "os/file.h"
 #include "cpython/object/profiler_run.h"
-#include "calls.h"
+#include "cprofile.h"
 #include "childmain.h"
 #include "run/processes/children.h"
-#include "chosen.h"
+#include "target_selection.h"
 #include "cli/config.h"
 #include "finish.h"
 #include "cli/first_path.h"
 #include "imports.h"
 #include "cli/interpreter.h"
 #include "leakrun.h"
-#include "mmem.h"
+#include "memory_break.h"
 #include "run/processes/naming.h"
 #include "nativerun.h"
 #include "cli/option.h"
@@ -25,7 +25,7 @@
 #include "run/processes/recording.h"
 #include "session.h"
 #include "timeline.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,15 +62,15 @@ static PyObject *print_and_exit(struct clp_run *run, void (*print)(const char *,
 
     clp_buf_init(&text, &run->mem);
     print(me, &text);
-    clp_words_print(1, clp_buf_text(&text));
+    clp_console_print(1, clp_buf_text(&text));
     clp_buf_clear(&text);
-    return clp_words_exit(0);
+    return clp_console_exit(0);
 }
 
 static PyObject *complain_and_exit(const char *text, int code)
 {
-    clp_words_complain(me, text);
-    return clp_words_exit(code);
+    clp_console_complain(me, text);
+    return clp_console_exit(code);
 }
 
 /* Turns the Python exception that is set into one line and an exit. */
@@ -81,13 +81,13 @@ static PyObject *complain_of_exception(int code)
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
     PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
-    clp_words_complain(me, text != NULL ? PyUnicode_AsUTF8(text) : "cannot start");
+    clp_console_complain(me, text != NULL ? PyUnicode_AsUTF8(text) : "cannot start");
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(trace);
     Py_XDECREF(text);
     PyErr_Clear();
-    return clp_words_exit(code);
+    return clp_console_exit(code);
 }
 
 /* Of a block it is known which line made it, and not in which thread. */
@@ -99,7 +99,7 @@ static void begin_threads(const struct clp_run *run)
         return;
     clp_profiler_name_threads(run->recording.profiler);
     if (options->verbosity >= 0 && (options->heap != NULL || clp_leakrun_wanted(options)))
-        clp_words_complain(me, "--threads: what --heap and --leaks find is told of all threads "
+        clp_console_complain(me, "--threads: what --heap and --leaks find is told of all threads "
                                "together, in tables without a thread's name");
 }
 
@@ -111,7 +111,7 @@ static bool start_profiler(struct clp_run *run, PyObject *profiler_type)
 
     recording->quiet = options->verbosity < 0;
     recording->profiler =
-        options->line_by_line ? clp_leakrun_profiler(profiler_type, options) : clp_calls_new();
+        options->line_by_line ? clp_leakrun_profiler(profiler_type, options) : clp_cprofile_new();
     return recording->profiler != NULL && (!options->line_by_line || options->verbosity < 1 ||
                                            clp_profiler_note_left_out(recording->profiler));
 }
@@ -143,7 +143,7 @@ static void begin_watch(struct clp_run *run)
                                                        .interval = options->timeline,
                                                        .children = options->include_children});
     if (options->pdb_mmem > 0)
-        clp_mmem_set(&run->watch, options->pdb_mmem);
+        clp_memory_break_set(&run->watch, options->pdb_mmem);
     if (run->watch.look != NULL || run->watch.stop != NULL)
         clp_profiler_set_watch(run->recording.profiler, &run->watch);
 }
@@ -164,7 +164,7 @@ static bool begin_choice(struct clp_run *run)
     struct clp_imports *imports = &run->chosen.imports;
 
     if (run->options.line_by_line)
-        return clp_chosen_begin(&run->chosen, &run->mem, &run->options, run->recording.profiler);
+        return clp_target_selection_begin(&run->chosen, &run->mem, &run->options, run->recording.profiler);
     if (!run->options.builtin)
         return true;
     *imports = (struct clp_imports){.profiler = run->recording.profiler, .selects_nothing = true};
@@ -208,7 +208,7 @@ static void say_left_out(const struct clp_run *run)
                        clp_leakrun_wanted(options) ? " --leaks" : "",
                        options->child_processes ? " --prof-child-procs" : "");
     if (clp_buf_text(&text)[text.used - 1] != ':' && options->verbosity >= 0)
-        clp_words_complain(me, clp_buf_text(&text));
+        clp_console_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 
@@ -232,15 +232,15 @@ static bool refuse_profile(const struct clp_run_options *options)
 
     if (options->target_kind != CLP_TARGET_SCRIPT || !is_file(name))
         return false;
-    if (clp_words_has_ending(name, ".lprof") || clp_words_has_ending(name, ".lprof.live"))
-        clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: clineprof %s, or: "
+    if (clp_console_has_ending(name, ".lprof") || clp_console_has_ending(name, ".lprof.live"))
+        clp_console_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: clineprof %s, or: "
                                       "python3 -m clineprof %s", name, me, name, name);
-    else if (clp_words_has_ending(name, ".prof"))
-        clp_words_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: python3 -m pstats %s",
-                                  name, me, name);
+    else if (clp_console_has_ending(name, ".prof"))
+        clp_console_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: python3 -m pstats %s",
+                                    name, me, name);
     else
         return false;
-    (void)clp_words_exit(2);
+    (void)clp_console_exit(2);
     return true;
 }
 
@@ -249,12 +249,12 @@ static bool complain_of_no_program(const struct clp_run *run)
 {
     const char *last = run->words.items[run->words.count - 1];
 
-    if (run->words.count > 2 && clp_words_has_ending(last, ".py") && is_file(last))
-        clp_words_complain_format(me, "no program to run: '%s' is the value of the option before it; name the "
+    if (run->words.count > 2 && clp_console_has_ending(last, ".py") && is_file(last))
+        clp_console_complain_format(me, "no program to run: '%s' is the value of the option before it; name the "
                                       "program behind that, too: .. %s %s", last, last, last);
     else
-        clp_words_complain(me, "no program to run, as in ckernprof -l -v script.py; see ckernprof --help");
-    return clp_words_exit(2) != NULL;
+        clp_console_complain(me, "no program to run, as in ckernprof -l -v script.py; see ckernprof --help");
+    return clp_console_exit(2) != NULL;
 }
 
 /* False with SystemExit set when there is nothing to run. */
@@ -275,7 +275,7 @@ static bool ready_to_run(struct clp_run *run)
         say_left_out(run);
     else if (run->options.include.count != 0 && run->options.prof_mod.count == 0 &&
              !clp_run_options_is_text(&run->options) && run->options.verbosity >= 0)
-        clp_words_complain(me, "--include chooses among what -p selects, and has no effect without it");
+        clp_console_complain(me, "--include chooses among what -p selects, and has no effect without it");
     return true;
 }
 
@@ -285,7 +285,7 @@ static PyObject *prepare(void *data, PyObject *code)
 {
     struct clp_run *run = data;
 
-    return run->options.line_by_line ? clp_chosen_script(&run->chosen, code) : Py_NewRef(code);
+    return run->options.line_by_line ? clp_target_selection_script(&run->chosen, code) : Py_NewRef(code);
 }
 
 static bool know(void *data, PyObject *file, const char *text, size_t bytes)
@@ -299,7 +299,7 @@ static bool begin(void *data)
 {
     const struct clp_run *run = data;
 
-    return run->options.builtin || clp_calls_enable(run->recording.profiler);
+    return run->options.builtin || clp_cprofile_enable(run->recording.profiler);
 }
 
 static void pause_recording(void *data)
@@ -307,7 +307,7 @@ static void pause_recording(void *data)
     const struct clp_run *run = data;
 
     if (!run->options.line_by_line)
-        clp_calls_disable(run->recording.profiler);
+        clp_cprofile_disable(run->recording.profiler);
 }
 
 /* How the interpreter ends: NULL with SystemExit set, or None. */
@@ -317,7 +317,7 @@ static PyObject *end(int code)
         return NULL; /* the program's own SystemExit */
     if (code == 0 || code == 130)
         Py_RETURN_NONE; /* no SystemExit, which PYTHONINSPECT would show */
-    return clp_words_exit(code);
+    return clp_console_exit(code);
 }
 
 static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
@@ -412,14 +412,14 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
 }
 
 /* What is wrong with the options this interpreter tells, as it answers --help. */
-static bool has_program(const struct clp_words *words, struct clp_run_options *options,
+static bool has_program(const struct clp_command_words *words, struct clp_run_options *options,
                         struct clp_buf *error)
 {
     return clp_run_options_parse(words->count, words->items, options, error) &&
            options->target_kind != CLP_TARGET_NONE;
 }
 
-static PyObject *find_interpreter(const struct clp_words *words, struct clp_interpreter_wish *wish)
+static PyObject *find_interpreter(const struct clp_command_words *words, struct clp_interpreter_wish *wish)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_run_options options;
@@ -446,7 +446,7 @@ static PyObject *find_interpreter(const struct clp_words *words, struct clp_inte
 PyObject *clp_run_interpreter(PyObject *module, PyObject *arguments)
 {
     struct clp_interpreter_wish wish = {0};
-    struct clp_words words;
+    struct clp_command_words words;
     PyObject *list, *usual, *found = NULL;
     int active;
 
@@ -454,11 +454,11 @@ PyObject *clp_run_interpreter(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "O!pO&:interpreter", &PyList_Type, &list, &active,
                           PyUnicode_FSConverter, &usual))
         return NULL;
-    if (clp_words_init(&words, list)) {
+    if (clp_command_words_init(&words, list)) {
         wish.active = active;
         wish.usual = PyBytes_AS_STRING(usual);
         found = find_interpreter(&words, &wish);
-        clp_words_clear(&words);
+        clp_command_words_clear(&words);
     }
     Py_DECREF(usual);
     return found;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "selection.h"
 #include "imports.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include <stdlib.h>
 
 /* Never freed: loaders may hold it. */
@@ -13,7 +13,7 @@ struct lasting {
 struct selection {
     PyObject_HEAD
     struct lasting *lasting;
-    struct clp_words targets, excluded; /* imports has borrowed from them */
+    struct clp_command_words targets, excluded; /* imports has borrowed from them */
     PyObject *profiler; /* owned */
 };
 
@@ -31,7 +31,7 @@ static bool begin(struct selection *self, PyObject *targets, PyObject *excluded)
         return false;
     }
     lasting->mem = clp_mem_system();
-    if (!clp_words_init(&self->targets, targets) || !clp_words_init(&self->excluded, excluded))
+    if (!clp_command_words_init(&self->targets, targets) || !clp_command_words_init(&self->excluded, excluded))
         return false;
     struct clp_targets *wanted = &lasting->imports.targets;
     if (clp_targets_init(wanted, &lasting->mem, (const char *const *)self->targets.items,
@@ -86,8 +86,8 @@ static void selection_free(PyObject *self)
         clp_imports_clear(&cast(self)->lasting->imports);
     }
     Py_XDECREF(cast(self)->profiler);
-    clp_words_clear(&cast(self)->targets);
-    clp_words_clear(&cast(self)->excluded);
+    clp_command_words_clear(&cast(self)->targets);
+    clp_command_words_clear(&cast(self)->excluded);
     type->tp_free(self);
     Py_DECREF(type);
     PyErr_Restore(error, value, trace);

@@ -13,7 +13,7 @@ struct clp_run *clp_run_new(PyObject *words)
     clp_recording_init(&run->recording, CLP_RUN_NAME, &run->mem);
     run->profile_out = -1;
     clp_buf_init(&run->found_script, &run->mem);
-    return clp_words_init(&run->words, words) ? run : NULL;
+    return clp_command_words_init(&run->words, words) ? run : NULL;
 }
 
 static void add_word(struct clp_buf *out, const char *word)
@@ -21,7 +21,7 @@ static void add_word(struct clp_buf *out, const char *word)
     PyObject *text = PyUnicode_DecodeFSDefault(word);
 
     if (text != NULL)
-        (void)clp_words_add_quoted_text(out, text);
+        (void)clp_console_add_quoted_text(out, text);
     PyErr_Clear();
     Py_XDECREF(text);
 }

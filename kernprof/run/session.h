@@ -3,12 +3,12 @@
 #ifndef CLP_SESSION_H
 #define CLP_SESSION_H
 
-#include "chosen.h"
+#include "target_selection.h"
 #include "cli/options.h"
 #include "program_end.h"
 #include "run/processes/recording.h"
 #include "timeline.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 
 /* What keeps a standard stream for us is far from the numbers that the program's own files get. */
 #define CLP_FAR_DESCRIPTOR 200
@@ -16,7 +16,7 @@
 /* Lives until the process ends: the atexit function holds it. */
 struct clp_run {
     struct clp_mem mem;
-    struct clp_words words;
+    struct clp_command_words words;
     struct clp_run_options options;
     struct clp_recording recording;
     uint64_t process;            /* clp_identity_self: a fork's copy of the atexit function has nothing to
@@ -26,7 +26,7 @@ struct clp_run {
     struct clp_naming_mark before; /* what was at the output when the run began */
     struct clp_program_end end;
     struct clp_buf found_script; /* the target's path when PATH led to it */
-    struct clp_chosen chosen;
+    struct clp_target_selection chosen;
     struct clp_watch watch;
     struct clp_timeline timeline;
     PyObject *start_path;        /* owned: sys.path without the program's folders; NULL without -r */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "timeline.h"
 #include "cpython/object/profiler_run.h"
-#include "run/processes/helpers.h"
-#include "bridge/words.h"
+#include "run/processes/fork_helpers.h"
+#include "bridge/console.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 static void look(void *data, const struct clp_engine *engine, uint64_t now)
 {
-    clp_marks_look(data, engine, now);
+    clp_function_spans_look(data, engine, now);
 }
 
 /* In the sampler's thread, which must not touch the stacks itself. */
@@ -60,17 +60,17 @@ void clp_timeline_begin(struct clp_timeline *timeline, PyObject *profiler,
         error = clp_sampler_start(&timeline->sampler);
     }
     if (error == 0)
-        clp_helpers_add(&timeline->sampler.helper);
+        clp_fork_helpers_add(&timeline->sampler.helper);
     else
-        clp_words_complain_format(wish->program, "no timeline: memory cannot be sampled: %s",
-                                  strerror(error));
+        clp_console_complain_format(wish->program, "no timeline: memory cannot be sampled: %s",
+                                    strerror(error));
 }
 
 void clp_timeline_stop(struct clp_timeline *timeline)
 {
     if (timeline->history == NULL)
         return;
-    clp_helpers_remove(&timeline->sampler.helper);
+    clp_fork_helpers_remove(&timeline->sampler.helper);
     if (timeline->sampler.block != NULL)
         clp_sampler_look(&timeline->sampler);
 }

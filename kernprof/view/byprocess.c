@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "byprocess.h"
 #include "formats/lprof/process_numbers.h"
-#include "base/shown.h"
-#include "bridge/words.h"
+#include "base/escape.h"
+#include "bridge/console.h"
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void add_row(const struct clp_profile_process *process, struct clp_buf *o
                        (unsigned long long)process->events);
     if (process->name != NULL) {
         clp_buf_add_text(out, "  ");
-        clp_shown_add_text(out, process->name);
+        clp_escape_add_text(out, process->name);
     }
     clp_buf_add_text(out, "\n");
 }
@@ -50,10 +50,10 @@ static bool matches(const struct clp_profile_process *process, char *const *patt
 static void complain_of_none(const struct clp_profile *profile, char *const *patterns)
 {
     if (profile->process_count == 0)
-        clp_words_complain(me, "--process: the profile is of one process; ckernprof "
+        clp_console_complain(me, "--process: the profile is of one process; ckernprof "
                                "--prof-child-procs makes one of several");
     else
-        clp_words_complain_format(me, "--process %s matches none of %zu processes; --processes lists "
+        clp_console_complain_format(me, "--process %s matches none of %zu processes; --processes lists "
                                       "them", patterns[0], profile->process_count);
 }
 
@@ -69,15 +69,15 @@ static bool pick(const struct clp_profile *from, char *const *patterns, struct c
             continue;
         found++;
         if (process->numbers == NULL) {
-            clp_words_complain_format(me, "--process: the file has no numbers of process %llu alone",
-                                      (unsigned long long)process->pid);
+            clp_console_complain_format(me, "--process: the file has no numbers of process %llu alone",
+                                        (unsigned long long)process->pid);
             return false;
         }
         clp_status status = clp_process_numbers_merge(sum, process, &fault);
         if (status == CLP_OK)
             continue;
-        clp_words_complain_format(me, "--process: the numbers of process %llu: %s",
-                                  (unsigned long long)process->pid, clp_status_text(status));
+        clp_console_complain_format(me, "--process: the numbers of process %llu: %s",
+                                    (unsigned long long)process->pid, clp_status_text(status));
         return false;
     }
     if (found == 0)
@@ -92,7 +92,7 @@ bool clp_byprocess_pick(struct clp_profile *profile, char *const *patterns)
     clp_profile_init(&sum, profile->mem);
     bool done = pick(profile, patterns, &sum);
     if (done && clp_process_numbers_copy_sources(&sum, profile) != CLP_OK) {
-        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
         done = false;
     }
     if (!done) {

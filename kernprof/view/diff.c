@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "diff.h"
-#include "diff/changes.h"
+#include "diff/diff_text.h"
 #include "diff/github.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "diff_json.h"
 #include "diff_result.h"
 #include "cli/option.h"
 #include "cli/option_help.h"
 #include "cli/progress.h"
 #include "bridge/reading.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include "cli/overwrite.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -36,11 +36,11 @@ static bool check_floor(const char *value, struct clp_buf *fault)
     return clp_compare_set_floor(&options, value, fault);
 }
 
-static bool check_gates(const char *value, struct clp_buf *fault)
+static bool check_limits(const char *value, struct clp_buf *fault)
 {
-    struct clp_gates gates;
+    struct clp_limits limits;
 
-    return clp_gates_parse(&gates, value, fault);
+    return clp_limits_parse(&limits, value, fault);
 }
 
 static bool check_top(const char *value, struct clp_buf *fault)
@@ -73,7 +73,7 @@ static const struct clp_option rows[] = {
      .field = FIELD(top), .help = "only the N functions that changed most"},
     {CLP_OPTION_SWITCH, 0, "all", .field = FIELD(all),
      .help = "also show what did not change"},
-    {CLP_OPTION_TEXT, 0, "fail-on", .argument = "GATES", .standard = "", .check = check_gates,
+    {CLP_OPTION_TEXT, 0, "fail-on", .argument = "LIMITS", .standard = "", .check = check_limits,
      .field = FIELD(fail_on), .help = "exit 3 on such changes: time>+20%,increment>+10MB,hits>+0"},
     {CLP_OPTION_TEXT, 0, "noise-floor", .argument = "LIST", .standard = "1ms,50ns/hit,64KiB",
      .check = check_floor, .field = FIELD(noise_floor), .help = "smaller changes count as none"},
@@ -93,9 +93,9 @@ static int print_help(struct clp_buf *out)
                           "\n"
                           "Prints what changed, function by function and line by line. Several files "
                           "of a side\nare averaged. Exit status: 0; 1 a file cannot be read; 2 wrong "
-                          "use; 3 a gate (--fail-on) is broken.\n\noptions:\n");
+                          "use; 3 a limit (--fail-on) is broken.\n\noptions:\n");
     clp_option_help(table, out);
-    return clp_words_answer(me, clp_buf_text(out));
+    return clp_console_answer(me, clp_buf_text(out));
 }
 
 /* Old files end at the first "--"; options may follow it, and a second one ends those. */
@@ -159,7 +159,7 @@ static bool parse(int argc, char **argv, struct clp_diff_request *request, struc
     if (!parse_words(&parser, request, &parted))
         return false;
     if (request->fail_on != NULL)
-        (void)clp_gates_parse(&request->gates, request->fail_on, error);
+        (void)clp_limits_parse(&request->limits, request->fail_on, error);
     return request->help || part_files(request, parted, error);
 }
 
@@ -213,12 +213,12 @@ static void clear_side(struct clp_diff *diff, int side)
     clp_mem_free(diff->mem, diff->profiles[side], count, sizeof *diff->profiles[side]);
 }
 
-/* A gate, or a column asked for, of which a side knows nothing. */
+/* A limit, or a column asked for, of which a side knows nothing. */
 static bool complain_of_unknown(const struct clp_diff *diff)
 {
     const struct clp_comparison *comparison = &diff->comparison;
-    const struct clp_gate *gate = clp_gates_find_unknown(&diff->request->gates, comparison);
-    enum clp_measure measure = gate != NULL ? gate->measure : CLP_MEASURES;
+    const struct clp_limit *limit = clp_limits_find_unknown(&diff->request->limits, comparison);
+    enum clp_measure measure = limit != NULL ? limit->measure : CLP_MEASURES;
 
     for (size_t i = 0; diff->request->measures != NULL && measure == CLP_MEASURES &&
                        i < comparison->options.measure_count; i++) {
@@ -229,13 +229,13 @@ static bool complain_of_unknown(const struct clp_diff *diff)
     if (measure == CLP_MEASURES)
         return false;
     bool old = !comparison->known[CLP_OLD][measure];
-    clp_words_complain_format(me, "%s cannot be compared: %s has no such numbers",
-                              clp_measure_name(measure),
-                              diff->request->files[old ? 0 : diff->request->counts[CLP_OLD]]);
+    clp_console_complain_format(me, "%s cannot be compared: %s has no such numbers",
+                                clp_measure_name(measure),
+                                diff->request->files[old ? 0 : diff->request->counts[CLP_OLD]]);
     return true;
 }
 
-/* ---- gates ---- */
+/* ---- limits ---- */
 
 static void keep_breach(void *listener, const struct clp_breach *breach)
 {
@@ -251,26 +251,26 @@ static void keep_breach(void *listener, const struct clp_breach *breach)
     diff->breaches[diff->breach_count++] = *breach;
 }
 
-static void add_gates(const struct clp_diff *diff, struct clp_buf *out)
+static void add_limits(const struct clp_diff *diff, struct clp_buf *out)
 {
     if (diff->breach_count == 0)
-        clp_buf_add_text(out, "No gate is broken: ");
+        clp_buf_add_text(out, "No limit is broken: ");
     else
-        clp_buf_add_text(out, "Gates are broken: ");
-    clp_shown_add_text(out, diff->request->fail_on);
+        clp_buf_add_text(out, "Limits are broken: ");
+    clp_escape_add_text(out, diff->request->fail_on);
     clp_buf_add_text(out, "\n");
     for (size_t i = 0; i < diff->breach_count; i++)
-        clp_changes_add_breach(&diff->breaches[i], diff->folder, out);
+        clp_diff_text_add_breach(&diff->breaches[i], diff->folder, out);
 }
 
 /* Where the output is for machines, or somewhere else, people still see what broke. */
-static void print_gates(const struct clp_diff *diff)
+static void print_limits(const struct clp_diff *diff)
 {
     struct clp_buf text;
 
     clp_buf_init(&text, diff->mem);
-    add_gates(diff, &text);
-    clp_words_print(2, clp_buf_text(&text));
+    add_limits(diff, &text);
+    clp_console_print(2, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 
@@ -282,7 +282,7 @@ static void add_fact(struct clp_buf *out, const char *what, const char *text, co
     if (text == NULL)
         return;
     clp_buf_add_format(out, "%s%s", *between, what);
-    clp_shown_add_text(out, text);
+    clp_escape_add_text(out, text);
     *between = ", ";
 }
 
@@ -314,23 +314,23 @@ static void add_side(const struct clp_diff *diff, int side, struct clp_buf *out)
     for (size_t i = 0; i < diff->request->counts[side]; i++) {
         const char *path = diff->request->files[start + i];
         clp_buf_add_text(out, " ");
-        clp_shown_add_text(out, path);
+        clp_escape_add_text(out, path);
     }
     add_about(diff, side, out);
 }
 
 static clp_status add_text(const struct clp_diff *diff, struct clp_buf *out)
 {
-    struct clp_changes_options options = {.unit = diff->request->unit, .folder = diff->folder,
-                                          .top = diff->top, .all = diff->request->all};
+    struct clp_diff_text_options options = {.unit = diff->request->unit, .folder = diff->folder,
+                                            .top = diff->top, .all = diff->request->all};
 
     add_side(diff, CLP_OLD, out);
     add_side(diff, CLP_NEW, out);
-    if (clp_changes_add(&diff->comparison, &options, out) != CLP_OK)
+    if (clp_diff_text_add(&diff->comparison, &options, out) != CLP_OK)
         return CLP_NO_MEMORY;
     if (diff->request->fail_on != NULL && diff->request->outfile == NULL) {
         clp_buf_add_text(out, "\n");
-        add_gates(diff, out);
+        add_limits(diff, out);
     }
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }
@@ -344,7 +344,7 @@ static clp_status add_annotations(const struct clp_diff *diff, struct clp_buf *o
     for (size_t i = 0; i < diff->breach_count; i++)
         clp_github_add_breach(&diff->breaches[i], diff->folder, out);
     if (diff->breach_count == 0)
-        add_gates(diff, out);
+        add_limits(diff, out);
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }
 
@@ -359,7 +359,7 @@ static clp_status make_summary(const struct clp_diff *diff, struct clp_buf *out)
     for (size_t i = 0; i < diff->breach_count && i < MOST_BREACHES; i++)
         clp_github_add_breach_row(&diff->breaches[i], diff->folder, out);
     if (diff->breach_count > MOST_BREACHES)
-        clp_buf_add_format(out, "\n%zu more broke a gate.\n", diff->breach_count - MOST_BREACHES);
+        clp_buf_add_format(out, "\n%zu more broke a limit.\n", diff->breach_count - MOST_BREACHES);
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }
 
@@ -379,7 +379,7 @@ static bool append_to(const char *path, const struct clp_buf *text)
     if (file >= 0)
         close(file);
     if (!done)
-        clp_words_complain_format(me, "cannot append to %s: %s", path, strerror(error));
+        clp_console_complain_format(me, "cannot append to %s: %s", path, strerror(error));
     return done;
 }
 
@@ -394,7 +394,7 @@ static bool put_summary(const struct clp_diff *diff)
     clp_buf_init(&text, diff->mem);
     bool done = make_summary(diff, &text) == CLP_OK;
     if (!done)
-        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
     done = done && append_to(path, &text);
     clp_buf_clear(&text);
     return done;
@@ -424,12 +424,12 @@ static bool put(const struct clp_diff *diff)
     else
         out.failed |= (github ? add_annotations(diff, &out) : add_text(diff, &out)) != CLP_OK;
     if (out.failed)
-        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
     bool done = made && !out.failed &&
-                clp_words_put(me, request->outfile,
-                              &(struct clp_file_content){clp_buf_text(&out), out.used, 0666 & ~diff->denied});
+                clp_console_put(me, request->outfile,
+                                &(struct clp_file_content){clp_buf_text(&out), out.used, 0666 & ~diff->denied});
     if (request->fail_on != NULL && (request->outfile != NULL || json))
-        print_gates(diff);
+        print_limits(diff);
     if (github)
         done = put_summary(diff) && done;
     clp_buf_clear(&out);
@@ -442,7 +442,7 @@ static int check_and_put(struct clp_diff *diff)
 
     if (complain_of_unknown(diff))
         return CLP_DIFF_FAILED;
-    broken = clp_gates_check(&diff->request->gates, &diff->comparison, keep_breach, diff);
+    broken = clp_limits_check(&diff->request->limits, &diff->comparison, keep_breach, diff);
     bool done = put(diff);
     if (broken != 0)
         return CLP_DIFF_BROKEN;
@@ -478,7 +478,7 @@ static int run(const struct clp_diff_request *request, struct clp_buf *text)
         code = check_and_put(&diff);
         clp_comparison_clear(&diff.comparison);
     } else {
-        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
     }
 out:
     clp_mem_free(diff.mem, diff.breaches, diff.breach_room, sizeof *diff.breaches);
@@ -495,7 +495,7 @@ int clp_diff_main(int argc, char **argv, struct clp_mem *mem)
 
     clp_buf_init(&text, mem);
     if (!parse(argc - 1, argv + 1, &request, &text)) {
-        clp_words_complain(me, clp_buf_text(&text));
+        clp_console_complain(me, clp_buf_text(&text));
     } else if (request.help) {
         code = print_help(&text);
     } else if (may_run(&request)) {

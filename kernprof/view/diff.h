@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `clineprof diff`: what changed between two profiles, or two sides of several; and gates on it. */
+/* `clineprof diff`: what changed between two profiles, or two sides of several; and limits on it. */
 #ifndef CLP_DIFF_H
 #define CLP_DIFF_H
 

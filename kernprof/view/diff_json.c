@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "diff_json.h"
-#include "diff/changes.h"
+#include "diff/diff_text.h"
 #include "cpython/compat/compat.h"
 #include "cli/first_path.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include "bridge/values.h"
 #include <math.h>
 #include <string.h>
@@ -28,12 +28,12 @@ static PyObject *amount_of(enum clp_measure_kind kind, double value)
     return value == floor(value) ? PyLong_FromDouble(value) : PyFloat_FromDouble(value);
 }
 
-static PyObject *range_of(enum clp_measure_kind kind, struct clp_range range)
+static PyObject *range_of(enum clp_measure_kind kind, struct clp_side_range range)
 {
     return Py_BuildValue("[NN]", amount_of(kind, range.low), amount_of(kind, range.high));
 }
 
-static bool is_one(struct clp_range range)
+static bool is_one(struct clp_side_range range)
 {
     return range.low == range.high;
 }
@@ -83,7 +83,7 @@ static PyObject *counts_of(const size_t counts[CLP_VERDICTS])
 
 /* Of the measures that are compared, and hits. */
 static PyObject *changes_of(const struct clp_comparison *comparison,
-                            const struct clp_samples *samples)
+                            const struct clp_side_samples *samples)
 {
     PyObject *dict = PyDict_New();
     struct clp_change hits = clp_comparison_change(comparison, samples, CLP_MEASURE_HITS);
@@ -189,7 +189,7 @@ static PyObject *functions_of(const struct clp_diff *diff)
     return functions;
 }
 
-/* ---- gates ---- */
+/* ---- limits ---- */
 
 static PyObject *breach_of(const struct clp_breach *breach)
 {
@@ -198,15 +198,15 @@ static PyObject *breach_of(const struct clp_breach *breach)
     const struct clp_profile_function *one = breach->function->sides[after ? CLP_NEW : CLP_OLD];
 
     return Py_BuildValue(
-        "{s:N,s:s,s:N,s:N,s:N,s:N,s:N}", "gate", text_of(breach->gate->text, breach->gate->bytes),
-        "measure", clp_measure_name(breach->gate->measure), "file", file_of(one), "line",
+        "{s:N,s:s,s:N,s:N,s:N,s:N,s:N}", "gate", text_of(breach->limit->text, breach->limit->bytes),
+        "measure", clp_measure_name(breach->limit->measure), "file", file_of(one), "line",
         row != NULL ? line_of(row, after ? CLP_NEW : CLP_OLD) : first_line_of(one), "function",
         text_of(one->name, strlen(one->name)), "text",
         row != NULL ? row_text(row, after ? CLP_NEW : CLP_OLD) : none(), "change",
-        change_of(breach->gate->measure, &breach->change));
+        change_of(breach->limit->measure, &breach->change));
 }
 
-static PyObject *gates_of(const struct clp_diff *diff)
+static PyObject *limits_of(const struct clp_diff *diff)
 {
     PyObject *broken = PyList_New(0);
 
@@ -260,7 +260,7 @@ static PyObject *object_of(const struct clp_diff *diff)
                          side_of(diff, CLP_NEW), "noise_floor",
                          floor_of(&diff->comparison.options), "summary",
                          summary_of(&diff->comparison), "functions", functions_of(diff), "gates",
-                         gates_of(diff));
+                         limits_of(diff));
 }
 
 bool clp_diff_json_add(const struct clp_diff *diff, struct clp_buf *out)
@@ -276,7 +276,7 @@ bool clp_diff_json_add(const struct clp_diff *diff, struct clp_buf *out)
         clp_buf_add(out, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
     bool done = bytes != NULL && PyBytes_Check(bytes);
     if (!done)
-        clp_words_complain("clineprof", "cannot make json");
+        clp_console_complain("clineprof", "cannot make json");
     PyErr_Clear();
     Py_XDECREF(object);
     Py_XDECREF(module);

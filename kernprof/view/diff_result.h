@@ -4,7 +4,7 @@
 #define CLP_DIFF_RESULT_H
 
 #include "diff/compare.h"
-#include "diff/gate.h"
+#include "diff/limits.h"
 #include "diff/verdict.h"
 #include <stdbool.h>
 
@@ -15,7 +15,7 @@ struct clp_diff_request {
     bool all, help;
     char **files; /* owned, the names borrowed; the old ones first */
     size_t file_room, counts[2];
-    struct clp_gates gates;
+    struct clp_limits limits;
 };
 
 /* What was found. */

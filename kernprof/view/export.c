@@ -3,7 +3,7 @@
 #include "formats/pickle/pickle.h"
 #include "formats/lprof/wire.h"
 #include "bridge/load.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include <string.h>
 #include <unistd.h>
 
@@ -18,8 +18,8 @@ static void complain_of_exception(const char *format)
     PyErr_NormalizeException(&type, &value, &trace);
     PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
     const char *why = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
-    clp_words_complain_format(me, "cannot make %s: %s", format,
-                              why != NULL && *why != 0 ? why : "no reason is known");
+    clp_console_complain_format(me, "cannot make %s: %s", format,
+                                why != NULL && *why != 0 ? why : "no reason is known");
     PyErr_Clear();
     Py_XDECREF(text);
     Py_XDECREF(type);
@@ -63,7 +63,7 @@ static bool make(const struct clp_profile *profile, const struct clp_view_option
         return make_in_python(profile, options, out);
     if ((pickle ? clp_pickle_encode(profile, out) : clp_wire_encode(profile, out)) == CLP_OK)
         return true;
-    clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+    clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
     return false;
 }
 
@@ -75,16 +75,16 @@ static bool is_binary(const struct clp_buf *bytes)
 static bool put(const struct clp_view_options *options, const struct clp_buf *bytes, unsigned rights)
 {
     if (bytes->failed) {
-        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
         return false;
     }
     if (options->outfile == NULL && is_binary(bytes) && isatty(STDOUT_FILENO)) {
-        clp_words_complain_format(me, "%s is nothing for a terminal; say with -o where it goes",
-                                  options->format);
+        clp_console_complain_format(me, "%s is nothing for a terminal; say with -o where it goes",
+                                    options->format);
         return false;
     }
     const struct clp_file_content content = {clp_buf_text(bytes), bytes->used, rights};
-    return clp_words_put(me, options->outfile, &content);
+    return clp_console_put(me, options->outfile, &content);
 }
 
 bool clp_export(const struct clp_profile *profile, const struct clp_view_options *options)

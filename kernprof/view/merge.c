@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "merge.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "export.h"
-#include "once.h"
+#include "dedupe_processes.h"
 #include "cli/option.h"
 #include "cli/option_help.h"
 #include "cli/progress.h"
 #include "bridge/reading.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include "cli/overwrite.h"
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ static const char usual_outfile[] = "merged.lprof";
 
 struct merging {
     struct clp_progress progress;
-    struct clp_once once;
+    struct clp_dedupe once;
     struct clp_profile *sum;
     int notes_to;
     bool in_place;
@@ -40,7 +40,7 @@ static bool read_file(struct merging *merging, const char *path, struct clp_prof
     else if (notes.used != 0 && !merging->once.round) {
         bool above_report = merging->notes_to == 1;
         clp_buf_add_text(&notes, above_report ? "; > marks lines that were being executed\n\n" : "\n");
-        clp_words_print(merging->notes_to, clp_buf_text(&notes));
+        clp_console_print(merging->notes_to, clp_buf_text(&notes));
     }
     clp_buf_clear(&notes);
     return done;
@@ -52,9 +52,9 @@ static bool merge_file(struct merging *merging, const char *path)
 
     clp_profile_init(&one, merging->sum->mem);
     bool done = read_file(merging, path, &one) &&
-                clp_once_take(&merging->once, merging->sum, &one, path);
+                clp_dedupe_take(&merging->once, merging->sum, &one, path);
     if (done && clp_profile_merge(merging->sum, &one) != CLP_OK) {
-        clp_words_complain(me, clp_status_text(CLP_NO_MEMORY));
+        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
         done = false;
     }
     clp_profile_clear(&one);
@@ -80,7 +80,7 @@ static bool merge_again(struct merging *merging, char *const *files, int count)
     for (int i = 0; i < count; i++) {
         if (strcmp(files[i], "-") != 0)
             continue;
-        clp_words_complain(me, "standard input and the other files have processes in common; save it "
+        clp_console_complain(me, "standard input and the other files have processes in common; save it "
                                "to a file, which can be read twice");
         return false;
     }
@@ -104,25 +104,25 @@ static void say_variants(const struct clp_profile *sum)
     else
         clp_buf_add_format(&text, "the source of %zu functions differs from file to file and is "
                                   "kept apart; the first is ", sum->variant_count);
-    clp_shown_add_text(&text, first->name);
+    clp_escape_add_text(&text, first->name);
     clp_buf_add_text(&text, ", ");
-    clp_shown_add_text(&text, first->file);
+    clp_escape_add_text(&text, first->file);
     clp_buf_add_format(&text, ":%d", (int)first->first_line);
-    clp_words_complain(me, clp_buf_text(&text));
+    clp_console_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 
 bool clp_merge_files(char *const *files, int count, int notes, struct clp_profile *sum)
 {
     struct merging merging = {.progress = clp_progress_start(),
-                              .once = clp_once_start(sum->mem),
+                              .once = clp_dedupe_start(sum->mem),
                               .sum = sum,
                               .notes_to = notes};
     bool done = merge_each(&merging, files, count) &&
                 (!merging.once.again || merge_again(&merging, files, count));
 
     clp_progress_clear(&merging.progress);
-    clp_once_clear(&merging.once);
+    clp_dedupe_clear(&merging.once);
     if (done)
         say_variants(sum);
     return done;
@@ -162,7 +162,7 @@ static int print_help(struct clp_buf *out)
                           "Adds profiles up and writes the sum. A function whose source differs from "
                           "file to\nfile is kept apart, as NAME (2).\n\noptions:\n");
     clp_option_help(table, out);
-    return clp_words_answer(me, clp_buf_text(out));
+    return clp_console_answer(me, clp_buf_text(out));
 }
 
 static bool parse(int argc, char **argv, struct request *request, struct clp_buf *error)
@@ -205,9 +205,9 @@ static int say_written(const struct request *request, const char *outfile, struc
     clp_buf_init(&text, mem);
     clp_buf_add_format(&text, "Wrote the sum of %d profile%s to '", request->file_count,
                        clp_buf_plural((uint64_t)request->file_count));
-    clp_shown_add_text(&text, outfile);
+    clp_escape_add_text(&text, outfile);
     clp_buf_add_text(&text, "'\n");
-    int code = clp_words_answer(me, clp_buf_text(&text));
+    int code = clp_console_answer(me, clp_buf_text(&text));
     clp_buf_clear(&text);
     return code;
 }
@@ -235,13 +235,13 @@ int clp_merge_main(int argc, char **argv, struct clp_mem *mem)
 
     clp_buf_init(&text, mem);
     if (!parse(argc - 1, argv + 1, &request, &text)) {
-        clp_words_complain(me, clp_buf_text(&text));
+        clp_console_complain(me, clp_buf_text(&text));
     } else if (request.help) {
         code = print_help(&text);
     } else if (request.file_count == 0) {
-        clp_words_complain(me, "no profile to merge; see clineprof merge --help");
+        clp_console_complain(me, "no profile to merge; see clineprof merge --help");
     } else if (request.outfile == NULL && has_sum(&request)) {
-        clp_words_complain_format(me, "%s is one of the files and would be counted again; say with "
+        clp_console_complain_format(me, "%s is one of the files and would be counted again; say with "
                                       "-o where the sum goes", usual_outfile);
     } else if (clp_reading_check_names(request.files, request.file_count) &&
                !clp_overwrite_refuse(&(struct clp_overwrite){

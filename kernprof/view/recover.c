@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "recover.h"
 #include "os/file.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "formats/lprof/wire.h"
 #include "bridge/reading.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include "cli/overwrite.h"
 #include <string.h>
 
@@ -101,9 +101,9 @@ static bool recover(const char *file, const char *outfile, struct clp_mem *mem)
     if (done) {
         clp_reading_describe_live(file, &about, &text);
         clp_buf_add_text(&text, "\nWrote profile results to '");
-        clp_shown_add_text(&text, outfile);
+        clp_escape_add_text(&text, outfile);
         clp_buf_add_text(&text, "'\n");
-        done = clp_words_answer(me, clp_buf_text(&text)) == 0;
+        done = clp_console_answer(me, clp_buf_text(&text)) == 0;
     }
     clp_buf_clear(&text);
     clp_profile_clear(&profile);
@@ -112,7 +112,7 @@ static bool recover(const char *file, const char *outfile, struct clp_mem *mem)
 
 static int refuse(const struct clp_buf *error)
 {
-    clp_words_complain(me, clp_buf_text(error));
+    clp_console_complain(me, clp_buf_text(error));
     return 2;
 }
 
@@ -127,7 +127,7 @@ int clp_recover_main(int argc, char **argv, struct clp_mem *mem)
     if (!parse(argc, argv, &request, &error)) {
         code = refuse(&error);
     } else if (request.help) {
-        code = clp_words_answer(me, help);
+        code = clp_console_answer(me, help);
     } else if (request.file == NULL) {
         clp_buf_add_text(&error, "recover needs a live file; see clineprof recover --help");
         code = refuse(&error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "top.h"
 #include "formats/live/live_reader.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "bridge/reading.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -124,7 +124,7 @@ static bool take_rows(struct top *top)
 
 static void add_title(const struct top *top, struct clp_buf *out)
 {
-    clp_shown_add_text(out, top->path);
+    clp_escape_add_text(out, top->path);
     clp_buf_add_format(out, "  process %llu %s  %.1f s  ",
                        (unsigned long long)top->about.pid,
                        top->about.running ? "is running"
@@ -166,11 +166,11 @@ static void add_row(const struct row *row, struct clp_buf *out)
         clp_buf_add_format(out, "%*.*f", columns[i].width, columns[i].digits,
                            columns[i].value(&row->line->measures));
     clp_buf_add_text(out, row->line->running ? " >" : "  ");
-    clp_shown_add_text(out, file);
+    clp_escape_add_text(out, file);
     clp_buf_add_format(out, ":%d ", (int)row->line->line);
-    clp_shown_add_text(out, row->function->name);
+    clp_escape_add_text(out, row->function->name);
     clp_buf_add_text(out, "  ");
-    clp_shown_add(out, text.text, text.bytes < LONGEST_TEXT ? text.bytes : LONGEST_TEXT);
+    clp_escape_add(out, text.text, text.bytes < LONGEST_TEXT ? text.bytes : LONGEST_TEXT);
     clp_buf_add_text(out, "\x1b[K\r\n");
 }
 
@@ -198,7 +198,7 @@ static bool draw(struct top *top)
     clp_buf_add_text(&out, "\x1b[J");
     bool done = !out.failed;
     if (done)
-        (void)clp_words_write(STDOUT_FILENO, clp_buf_text(&out), out.used);
+        (void)clp_console_write(STDOUT_FILENO, clp_buf_text(&out), out.used);
     clp_buf_clear(&out);
     clp_mem_free(top->mem, top->rows, top->row_count, sizeof *top->rows);
     return done;
@@ -232,13 +232,13 @@ static bool take_terminal(struct termios *before)
     sigaction(SIGHUP, &action, NULL);
     if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw) != 0)
         return false;
-    (void)clp_words_write(STDOUT_FILENO, take, sizeof take - 1);
+    (void)clp_console_write(STDOUT_FILENO, take, sizeof take - 1);
     return true;
 }
 
 static void give_terminal_back(const struct termios *before)
 {
-    (void)clp_words_write(STDOUT_FILENO, give_back, sizeof give_back - 1);
+    (void)clp_console_write(STDOUT_FILENO, give_back, sizeof give_back - 1);
     tcsetattr(STDIN_FILENO, TCSAFLUSH, before);
 }
 
@@ -306,14 +306,14 @@ static int run(const char *path, struct clp_mem *mem)
     if (!good) {
         const char *ending = strrchr(path, '.');
         if (fault.status == CLP_NOT_A_PROFILE && ending != NULL && strcmp(ending, ".lprof") == 0)
-            clp_words_complain_format(me, "%s is not the live file of a run; clineprof %s shows a finished profile",
-                                      path, path);
+            clp_console_complain_format(me, "%s is not the live file of a run; clineprof %s shows a finished profile",
+                                        path, path);
         else
             clp_reading_complain(path, &fault, mem);
         return 1;
     }
     if (!take_terminal(&before)) {
-        clp_words_complain(me, "top needs a terminal; clineprof FILE.live prints the table once");
+        clp_console_complain(me, "top needs a terminal; clineprof FILE.live prints the table once");
         return 2;
     }
     good = show(&top, &fault);
@@ -324,7 +324,7 @@ static int run(const char *path, struct clp_mem *mem)
         clp_reading_complain(path, &fault, mem);
         return 1;
     }
-    clp_words_complain(me, "the run has ended by itself; what it profiled is in its profile");
+    clp_console_complain(me, "the run has ended by itself; what it profiled is in its profile");
     return 0;
 }
 
@@ -333,9 +333,9 @@ int clp_top_main(int argc, char **argv, struct clp_mem *mem)
     const char *word = argc == 3 ? argv[2] : "";
 
     if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
-        return clp_words_answer(me, help);
+        return clp_console_answer(me, help);
     if (argc != 3 || word[0] == '-') {
-        clp_words_complain(me, "top takes one live file; see clineprof top --help");
+        clp_console_complain(me, "top takes one live file; see clineprof top --help");
         return 2;
     }
     return run(word, mem);

@@ -3,10 +3,10 @@
 #include "os/file.h"
 #include "formats/live/live_peek.h"
 #include "formats/pickle/pickle.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "formats/lprof/wire_reader.h"
 #include "cpython/compat/file_text.h"
-#include "words.h"
+#include "console.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +48,9 @@ bool clp_reading_check_names(char *const *names, int count)
     for (int i = 0; i < count; i++)
         inputs += is_input(names[i]);
     if (inputs > 1)
-        clp_words_complain(me, "standard input (-) can be read only once");
+        clp_console_complain(me, "standard input (-) can be read only once");
     else if (inputs == 1 && isatty(STDIN_FILENO))
-        clp_words_complain(me, "standard input is a terminal: name a file, or pipe a profile in");
+        clp_console_complain(me, "standard input is a terminal: name a file, or pipe a profile in");
     else
         return true;
     return false;
@@ -64,7 +64,7 @@ static bool is_others(const char *ending)
 
 void clp_reading_add_fault(const char *path, const struct clp_fault *fault, struct clp_buf *out)
 {
-    clp_shown_add_text(out, is_input(path) ? "standard input" : path);
+    clp_escape_add_text(out, is_input(path) ? "standard input" : path);
     clp_buf_add_format(out, ": %s", clp_fault_text(fault));
     if (fault->os_error == 0 && fault->status != CLP_EMPTY && (fault->status != CLP_TOO_LARGE || fault->offset != 0))
         clp_buf_add_format(out, " at byte %llu", (unsigned long long)fault->offset);
@@ -77,13 +77,13 @@ void clp_reading_add_fault(const char *path, const struct clp_fault *fault, stru
         clp_buf_add_text(out, strcmp(ending, ".dat") == 0
                                   ? "; if clineprof mem or mprof recorded it, run: clineprof mem plot "
                                   : "; if cProfile made it, run: python3 -m pstats ");
-        clp_shown_add_text(out, path);
+        clp_escape_add_text(out, path);
     }
     const char *fate = fault->os_error == ENOENT ? fate_of_live(path, 0, out->mem) : NULL;
     if (fate == NULL)
         return;
     clp_buf_add_format(out, "; its run %s, what it recorded is in ", fate);
-    clp_shown_add_text(out, path);
+    clp_escape_add_text(out, path);
     clp_buf_add_text(out, ".live");
 }
 
@@ -93,14 +93,14 @@ void clp_reading_complain(const char *path, const struct clp_fault *fault, struc
 
     clp_buf_init(&text, mem);
     clp_reading_add_fault(path, fault, &text);
-    clp_words_complain(me, clp_buf_text(&text));
+    clp_console_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 
 void clp_reading_describe_live(const char *path, const struct clp_live_about *about,
                                struct clp_buf *out)
 {
-    clp_shown_add_text(out, path);
+    clp_escape_add_text(out, path);
     clp_buf_add_format(out, ": process %llu %s", (unsigned long long)about->pid,
                        about->running ? "is still running"
                        : about->unknown ? "may still be running where it began"
@@ -108,7 +108,7 @@ void clp_reading_describe_live(const char *path, const struct clp_live_about *ab
                                             : "did not end by itself");
     if (about->unknown) {
         clp_buf_add_text(out, " (on '");
-        clp_shown_add_text(out, about->host);
+        clp_escape_add_text(out, about->host);
         clp_buf_add_text(out, "')");
     }
     if (about->incomplete)
@@ -132,7 +132,7 @@ static void say_if_older(const char *path, const struct clp_profile *profile)
     const char *fate = fate_of_live(path, profile->meta.start, profile->mem);
 
     if (fate != NULL)
-        clp_words_complain_format(me, "%s: a later run %s, what it recorded is in %s.live", path, fate, path);
+        clp_console_complain_format(me, "%s: a later run %s, what it recorded is in %s.live", path, fate, path);
 }
 
 static clp_status decode(struct clp_buf *bytes, bool in_place, struct clp_profile *profile,
@@ -294,9 +294,9 @@ clp_status clp_reading_add_sources(struct clp_profile *profile)
     for (size_t i = 0; i < count && status == CLP_OK; i++)
         status = add_source(&addition, profile, wanted[i]);
     if (addition.left_out != 0)
-        clp_words_complain_format(me, "no source for %zu of %zu function%s that lack%s it: their files "
+        clp_console_complain_format(me, "no source for %zu of %zu function%s that lack%s it: their files "
                                       "cannot be read, or have something else there",
-                                  addition.left_out, count, clp_buf_plural(count), count == 1 ? "s" : "");
+                                    addition.left_out, count, clp_buf_plural(count), count == 1 ? "s" : "");
     Py_XDECREF(addition.text);
     clp_mem_free(profile->mem, wanted, profile->function_count, sizeof *wanted);
     return status;

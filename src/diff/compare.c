@@ -23,7 +23,7 @@ static size_t smaller(size_t a, size_t b)
 /* Do they share half of the longer one, at the beginning and at the end? */
 static bool are_similar(struct clp_span one, struct clp_span other)
 {
-    struct clp_span a = clp_side_strip(one), b = clp_side_strip(other);
+    struct clp_span a = clp_diff_side_strip(one), b = clp_diff_side_strip(other);
     size_t least = smaller(a.bytes, b.bytes), most = a.bytes + b.bytes - least;
     size_t start = 0, end = 0, limit = smaller(least, ENDS_LOOKED_AT);
 
@@ -43,8 +43,8 @@ static bool are_equal(struct clp_span a, struct clp_span b)
 /* ---- the rows of two functions, against each other ---- */
 
 struct pair {
-    const struct clp_side *sides[2];
-    const struct clp_side_function *functions[2]; /* NULL where a side has none */
+    const struct clp_diff_side *sides[2];
+    const struct clp_diff_side_function *functions[2]; /* NULL where a side has none */
     size_t *to;                                   /* of the old rows */
 };
 
@@ -57,8 +57,8 @@ static void add_row(struct work *work, const struct pair *pair, size_t old_row, 
     for (int side = 0; side < 2; side++) {
         if (places[side] == CLP_ALIGN_NONE)
             continue;
-        const struct clp_side_function *function = pair->functions[side];
-        const struct clp_side_row *from = &function->rows[places[side]];
+        const struct clp_diff_side_function *function = pair->functions[side];
+        const struct clp_diff_side_row *from = &function->rows[places[side]];
         row->has[side] = true;
         row->line[side] = function->base->first_line + from->offset;
         row->text[side] = from->text;
@@ -69,7 +69,7 @@ static void add_row(struct work *work, const struct pair *pair, size_t old_row, 
                   !are_equal(row->text[CLP_OLD], row->text[CLP_NEW]);
 }
 
-static size_t row_count(const struct clp_side_function *function)
+static size_t row_count(const struct clp_diff_side_function *function)
 {
     return function != NULL ? function->row_count : 0;
 }
@@ -95,7 +95,7 @@ static void add_rows(struct work *work, const struct pair *pair)
 
 static void match_by_offset(const struct pair *pair)
 {
-    const struct clp_side_function *a = pair->functions[CLP_OLD], *b = pair->functions[CLP_NEW];
+    const struct clp_diff_side_function *a = pair->functions[CLP_OLD], *b = pair->functions[CLP_NEW];
 
     for (size_t i = 0, j = 0; i < a->row_count; i++) {
         while (j < b->row_count && b->rows[j].offset < a->rows[i].offset)
@@ -105,25 +105,25 @@ static void match_by_offset(const struct pair *pair)
     }
 }
 
-static bool is_in_text(const struct clp_side_function *function, size_t place)
+static bool is_in_text(const struct clp_diff_side_function *function, size_t place)
 {
     return place >= function->text_start &&
            place - function->text_start < function->text_count;
 }
 
 /* Lines outside of the text are the same at the same distance from it. */
-static uint64_t key_of(const struct clp_side_function *function, size_t place)
+static uint64_t key_of(const struct clp_diff_side_function *function, size_t place)
 {
     int64_t distance = function->rows[place].offset;
 
     if (is_in_text(function, place))
-        return clp_side_hash_line(function->rows[place].text);
+        return clp_diff_side_hash_line(function->rows[place].text);
     if (distance >= 0)
         distance -= (int64_t)function->text_count;
     return clp_hash_text(1, (const char *)&distance, sizeof distance);
 }
 
-static uint64_t *keys_of(struct clp_mem *mem, const struct clp_side_function *function)
+static uint64_t *keys_of(struct clp_mem *mem, const struct clp_diff_side_function *function)
 {
     uint64_t *keys = clp_mem_alloc(mem, function->row_count, sizeof *keys);
 
@@ -138,7 +138,7 @@ static uint64_t *keys_of(struct clp_mem *mem, const struct clp_side_function *fu
 static void match_edited(const struct pair *pair, size_t start, size_t end, size_t next,
                          size_t limit)
 {
-    const struct clp_side_function *a = pair->functions[CLP_OLD], *b = pair->functions[CLP_NEW];
+    const struct clp_diff_side_function *a = pair->functions[CLP_OLD], *b = pair->functions[CLP_NEW];
 
     for (size_t i = start; i < end && next < limit; i++) {
         size_t last = smaller(limit, next + EDITED_WITHIN), j = next;
@@ -168,7 +168,7 @@ static void match_edited_rows(const struct pair *pair)
 
 static clp_status match_by_text(struct work *work, const struct pair *pair)
 {
-    const struct clp_side_function *a = pair->functions[CLP_OLD], *b = pair->functions[CLP_NEW];
+    const struct clp_diff_side_function *a = pair->functions[CLP_OLD], *b = pair->functions[CLP_NEW];
     uint64_t *a_keys = keys_of(work->mem, a), *b_keys = keys_of(work->mem, b);
     clp_status status = CLP_NO_MEMORY;
 
@@ -184,7 +184,7 @@ static clp_status match_by_text(struct work *work, const struct pair *pair)
 
 static clp_status compare_rows_of(struct work *work, struct pair *pair)
 {
-    const struct clp_side_function *a = pair->functions[CLP_OLD], *b = pair->functions[CLP_NEW];
+    const struct clp_diff_side_function *a = pair->functions[CLP_OLD], *b = pair->functions[CLP_NEW];
     size_t count = row_count(a);
     clp_status status = CLP_OK;
 
@@ -193,8 +193,8 @@ static clp_status compare_rows_of(struct work *work, struct pair *pair)
         return CLP_NO_MEMORY;
     for (size_t i = 0; b == NULL && i < count; i++)
         pair->to[i] = CLP_ALIGN_NONE;
-    if (a != NULL && b != NULL && clp_side_have_texts(a->base, b->base) &&
-        !clp_side_have_same_text(a->base, b->base))
+    if (a != NULL && b != NULL && clp_diff_side_have_texts(a->base, b->base) &&
+        !clp_diff_side_have_same_text(a->base, b->base))
         status = match_by_text(work, pair);
     else if (a != NULL && b != NULL)
         match_by_offset(pair);
@@ -230,7 +230,7 @@ static clp_status compare_functions(struct work *work, size_t old_place, size_t 
 static clp_status take_comparison(struct clp_comparison *comparison)
 {
     for (int i = 0; i < 2; i++) {
-        const struct clp_side *side = &comparison->sides[i];
+        const struct clp_diff_side *side = &comparison->sides[i];
         comparison->function_room += side->function_count;
         for (size_t j = 0; j < side->function_count; j++)
             comparison->row_room += side->functions[j].row_count;
@@ -246,7 +246,7 @@ static clp_status take_comparison(struct clp_comparison *comparison)
 }
 
 static const struct clp_profile_function **bases_of(struct clp_mem *mem,
-                                                    const struct clp_side *side)
+                                                    const struct clp_diff_side *side)
 {
     const struct clp_profile_function **bases =
         clp_mem_alloc(mem, side->function_count, sizeof *bases);
@@ -279,8 +279,8 @@ static clp_status compare_matched(struct work *work, const size_t *to, size_t ol
 
 static clp_status compare_stores(struct work *work)
 {
-    const struct clp_side *a = &work->comparison->sides[CLP_OLD];
-    const struct clp_side *b = &work->comparison->sides[CLP_NEW];
+    const struct clp_diff_side *a = &work->comparison->sides[CLP_OLD];
+    const struct clp_diff_side *b = &work->comparison->sides[CLP_NEW];
     const struct clp_profile_function **a_bases = bases_of(work->mem, a);
     const struct clp_profile_function **b_bases = bases_of(work->mem, b);
     size_t *to = clp_mem_alloc(work->mem, a->function_count, sizeof *to);
@@ -427,8 +427,8 @@ clp_status clp_comparison_make(struct clp_comparison *comparison, struct clp_mem
     for (int side = 0; side < 2 && status == CLP_OK; side++) {
         comparison->file_counts[side] = sides[side].count;
         find_known(comparison, side, &sides[side]);
-        status = clp_side_make(&comparison->sides[side], &work.align, sides[side].profiles,
-                               sides[side].count);
+        status = clp_diff_side_make(&comparison->sides[side], &work.align, sides[side].profiles,
+                                    sides[side].count);
         comparison->lost += comparison->sides[side].lost;
     }
     if (status == CLP_OK)
@@ -450,8 +450,8 @@ void clp_comparison_clear(struct clp_comparison *comparison)
     clp_mem_free(mem, comparison->rows, comparison->row_room, sizeof *comparison->rows);
     clp_mem_free(mem, comparison->functions, comparison->function_room,
                  sizeof *comparison->functions);
-    clp_side_clear(&comparison->sides[CLP_OLD], mem);
-    clp_side_clear(&comparison->sides[CLP_NEW], mem);
+    clp_diff_side_clear(&comparison->sides[CLP_OLD], mem);
+    clp_diff_side_clear(&comparison->sides[CLP_NEW], mem);
     *comparison = (struct clp_comparison){.mem = mem};
 }
 

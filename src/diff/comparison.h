@@ -6,7 +6,7 @@
 #include "profile/measure.h"
 #include "base/mem.h"
 #include "profile/profile.h"
-#include "sides.h"
+#include "diff_side.h"
 #include "profile/source.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ struct clp_compare_options {
 
 /* Of one line or function: for each side its measures in each profile of the side, NULL where one
  * does not have it; a side is NULL when none has it. */
-struct clp_samples {
+struct clp_side_samples {
     const struct clp_measures *const *sides[2];
 };
 
@@ -37,7 +37,7 @@ struct clp_compared_row {
     bool edited;
     int64_t line[2];     /* where has */
     struct clp_span text[2];
-    struct clp_samples samples;
+    struct clp_side_samples samples;
     unsigned verdicts; /* diff/verdict.h */
 };
 
@@ -45,7 +45,7 @@ struct clp_compared_function {
     const struct clp_profile_function *sides[2]; /* of the first profile that has it; NULL: none */
     struct clp_compared_row *rows;               /* in the order of the text, gone before new */
     size_t row_count;
-    struct clp_samples samples; /* all lines merged; the time is the function's total */
+    struct clp_side_samples samples; /* all lines merged; the time is the function's total */
     unsigned verdicts;
     bool changed;               /* has it or one of its rows a verdict? */
 };
@@ -61,7 +61,7 @@ struct clp_comparison {
     uint64_t steps;  /* of aligning, so that a test can see that it is linear */
     struct clp_compared_row *rows; /* of all functions */
     size_t row_count, row_room, function_room;
-    struct clp_side sides[2];
+    struct clp_diff_side sides[2];
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "github.h"
-#include "changes.h"
-#include "base/shown.h"
+#include "diff_text.h"
+#include "base/escape.h"
 #include <math.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static void add_shown_property(struct clp_buf *out, const char *text)
     struct clp_buf shown;
 
     clp_buf_init(&shown, out->mem);
-    clp_shown_add_text(&shown, text);
+    clp_escape_add_text(&shown, text);
     out->failed |= shown.failed;
     add_property(out, clp_buf_text(&shown));
     clp_buf_clear(&shown);
@@ -57,7 +57,7 @@ static void add_head(struct clp_buf *out, const char *level, const char *folder,
     clp_buf_add_format(out, "::%s ", level);
     if (one != NULL && (row == NULL || row->has[CLP_NEW])) {
         clp_buf_add_text(out, "file=");
-        add_shown_property(out, clp_shown_file(one->file, folder));
+        add_shown_property(out, clp_escape_relative(one->file, folder));
         clp_buf_add_format(out, ",line=%lld,",
                            row != NULL ? (long long)row->line[CLP_NEW] : (long long)one->first_line);
     }
@@ -77,11 +77,11 @@ static void add_tail(struct clp_buf *out, struct clp_buf *text)
 
 static void add_text_of(struct clp_buf *out, const struct clp_compared_row *row)
 {
-    struct clp_span text = clp_changes_text(row);
+    struct clp_span text = clp_diff_text_width(row);
 
     if (text.bytes != 0)
         clp_buf_add_text(out, ": ");
-    clp_shown_add(out, text.text, text.bytes);
+    clp_escape_add(out, text.text, text.bytes);
 }
 
 void clp_github_add_breach(const struct clp_breach *breach, const char *folder,
@@ -90,12 +90,12 @@ void clp_github_add_breach(const struct clp_breach *breach, const char *folder,
     struct clp_buf text;
 
     clp_buf_init(&text, out->mem);
-    clp_changes_add_breach(breach, folder, &text);
+    clp_diff_text_add_breach(breach, folder, &text);
     while (text.used != 0 && text.bytes[text.used - 1] == '\n')
         text.bytes[--text.used] = 0;
     add_head(out, "error", folder, breach->function, breach->row);
     clp_buf_add_text(out, " ");
-    add_property(out, clp_measure_name(breach->gate->measure));
+    add_property(out, clp_measure_name(breach->limit->measure));
     add_tail(out, &text);
 }
 
@@ -114,7 +114,7 @@ static void add_warning(const struct clp_comparison *comparison, const char *fol
             !comparison->known[CLP_NEW][measure])
             continue;
         clp_buf_add_format(&text, "%s%s ", between, clp_measure_name(measure));
-        clp_changes_add_change(measure, &change, &text);
+        clp_diff_text_add_change(measure, &change, &text);
         between = "; ";
     }
     add_text_of(&text, row);
@@ -162,7 +162,7 @@ static void add_markdown(struct clp_buf *out, const char *text, size_t bytes)
     struct clp_buf shown;
 
     clp_buf_init(&shown, out->mem);
-    clp_shown_add(&shown, text, bytes);
+    clp_escape_add(&shown, text, bytes);
     out->failed |= shown.failed;
     for (const char *at = clp_buf_text(&shown); *at != 0; at++) {
         unsigned char c = (unsigned char)*at;
@@ -209,7 +209,7 @@ static void add_function(const struct clp_comparison *comparison, const char *fo
     clp_buf_add_text(out, "| <code>");
     add_markdown_text(out, one->name);
     clp_buf_add_text(out, "</code> | ");
-    add_markdown_text(out, clp_shown_file(one->file, folder));
+    add_markdown_text(out, clp_escape_relative(one->file, folder));
     clp_buf_add_format(out, ":%d | ", (int)one->first_line);
     add_cells(out, CLP_MEASURE_TOTAL, &total);
     clp_buf_add_text(out, " ");
@@ -231,7 +231,7 @@ clp_status clp_github_add_summary(const struct clp_comparison *comparison, const
         return CLP_NO_MEMORY;
     top = top != 0 ? top : USUAL_TOP;
     clp_buf_add_text(out, "### clineprof diff\n\n");
-    clp_changes_add_summary(comparison, out);
+    clp_diff_text_add_summary(comparison, out);
     if (list.count != 0)
         clp_buf_add_text(out, "\n| function | place | before | after | change | |\n"
                               "|---|---|---:|---:|---:|---|\n");
@@ -247,7 +247,7 @@ clp_status clp_github_add_summary(const struct clp_comparison *comparison, const
 
 void clp_github_add_breach_head(struct clp_buf *out)
 {
-    clp_buf_add_text(out, "| gate | place | before | after | change | line |\n"
+    clp_buf_add_text(out, "| limit | place | before | after | change | line |\n"
                           "|---|---|---:|---:|---:|---|\n");
 }
 
@@ -258,15 +258,15 @@ void clp_github_add_breach_row(const struct clp_breach *breach, const char *fold
     struct clp_buf place;
 
     if (breach->row != NULL)
-        text = clp_changes_text(breach->row);
+        text = clp_diff_text_width(breach->row);
     clp_buf_init(&place, out->mem);
-    clp_changes_add_place(breach->function, breach->row, folder, &place);
+    clp_diff_text_add_place(breach->function, breach->row, folder, &place);
     clp_buf_add_text(out, "| ");
-    add_markdown(out, breach->gate->text, breach->gate->bytes);
+    add_markdown(out, breach->limit->text, breach->limit->bytes);
     clp_buf_add_text(out, " | ");
     add_markdown(out, clp_buf_text(&place), place.used > 2 ? place.used - 2 : 0);
     clp_buf_add_text(out, " | ");
-    add_cells(out, breach->gate->measure, &breach->change);
+    add_cells(out, breach->limit->measure, &breach->change);
     clp_buf_add_text(out, " <code>");
     add_markdown(out, text.text, text.bytes);
     clp_buf_add_text(out, "</code> |\n");

@@ -8,7 +8,7 @@
 #define CLP_GITHUB_H
 
 #include "base/buf.h"
-#include "gate.h"
+#include "limits.h"
 #include "verdict.h"
 
 /* "::error file=..,line=..,title=..::.." and a line end. What is gone has a file and line of before,
@@ -25,7 +25,7 @@ clp_status clp_github_add_warnings(const struct clp_comparison *comparison, cons
 clp_status clp_github_add_summary(const struct clp_comparison *comparison, const char *folder,
                                   size_t top, struct clp_buf *out);
 
-/* A row of the table of broken gates, and what stands above the first. */
+/* A row of the table of broken limits, and what stands above the first. */
 void clp_github_add_breach_head(struct clp_buf *out);
 void clp_github_add_breach_row(const struct clp_breach *breach, const char *folder,
                                struct clp_buf *out);

@@ -5,13 +5,13 @@
 
 /* ---- changes ---- */
 
-static struct clp_range range_of(const struct clp_comparison *comparison,
-                                 const struct clp_samples *samples, int side,
+static struct clp_side_range range_of(const struct clp_comparison *comparison,
+                                 const struct clp_side_samples *samples, int side,
                                  enum clp_measure measure)
 {
     const struct clp_measures *const *values = samples->sides[side];
     size_t count = comparison->file_counts[side];
-    struct clp_range range = {0};
+    struct clp_side_range range = {0};
     double sum = 0;
 
     for (size_t i = 0; values != NULL && i < count; i++) {
@@ -25,7 +25,7 @@ static struct clp_range range_of(const struct clp_comparison *comparison,
     return range;
 }
 
-static double noise_of(const struct clp_comparison *comparison, const struct clp_samples *samples,
+static double noise_of(const struct clp_comparison *comparison, const struct clp_side_samples *samples,
                        enum clp_measure measure)
 {
     const struct clp_compare_options *options = &comparison->options;
@@ -51,7 +51,7 @@ static double percent_of(double change, double before)
 }
 
 struct clp_change clp_comparison_change(const struct clp_comparison *comparison,
-                                        const struct clp_samples *samples,
+                                        const struct clp_side_samples *samples,
                                         enum clp_measure measure)
 {
     struct clp_change change = {
@@ -67,7 +67,7 @@ struct clp_change clp_comparison_change(const struct clp_comparison *comparison,
     return change;
 }
 
-bool clp_comparison_ran(const struct clp_comparison *comparison, const struct clp_samples *samples,
+bool clp_comparison_ran(const struct clp_comparison *comparison, const struct clp_side_samples *samples,
                         int side)
 {
     const struct clp_measures *const *values = samples->sides[side];
@@ -95,7 +95,7 @@ static unsigned bit(enum clp_verdict verdict)
 }
 
 /* 0 where the measure has not changed. */
-static unsigned judge(const struct clp_comparison *comparison, const struct clp_samples *samples,
+static unsigned judge(const struct clp_comparison *comparison, const struct clp_side_samples *samples,
                       enum clp_measure measure, enum clp_verdict more, enum clp_verdict less)
 {
     struct clp_change change = clp_comparison_change(comparison, samples, measure);
@@ -105,7 +105,7 @@ static unsigned judge(const struct clp_comparison *comparison, const struct clp_
 
 /* By the first time and the first memory among the measures. */
 static unsigned judge_measures(const struct clp_comparison *comparison,
-                               const struct clp_samples *samples)
+                               const struct clp_side_samples *samples)
 {
     const struct clp_compare_options *options = &comparison->options;
     bool by_time = false, by_memory = false;
@@ -182,7 +182,7 @@ static int compare_weights(const void *left, const void *right)
 
 static struct weighed weigh(const struct clp_comparison *comparison, size_t place)
 {
-    const struct clp_samples *samples = &comparison->functions[place].samples;
+    const struct clp_side_samples *samples = &comparison->functions[place].samples;
     struct weighed weighed = {.place = place};
 
     for (size_t i = 0; i < 2 && i < comparison->options.measure_count; i++) {

@@ -6,23 +6,23 @@
 #include "comparison.h"
 #include "base/status.h"
 
-struct clp_range {
+struct clp_side_range {
     double mean, low, high;
 };
 
 struct clp_change {
-    struct clp_range before, after;
+    struct clp_side_range before, after;
     double change;  /* of the averages */
     double percent; /* of the one before; INFINITY from zero, 0 where nothing changed */
     bool changed;   /* beyond range and noise */
 };
 
 struct clp_change clp_comparison_change(const struct clp_comparison *comparison,
-                                        const struct clp_samples *samples,
+                                        const struct clp_side_samples *samples,
                                         enum clp_measure measure);
 
 /* Did it run, in any profile of the side? */
-bool clp_comparison_ran(const struct clp_comparison *comparison, const struct clp_samples *samples,
+bool clp_comparison_ran(const struct clp_comparison *comparison, const struct clp_side_samples *samples,
                         int side);
 
 /* Bits, 1 << verdict. A row is new or gone when it ran on a side and stands on no line of the other;

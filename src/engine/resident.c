@@ -79,7 +79,7 @@ void clp_engine_note_rss(struct clp_thread *thread, int64_t rss)
 }
 
 /* The other threads cannot give back what they do not hold. `now`: it was seen just now. */
-static bool is_own_release(const struct clp_engine *engine, const struct clp_reach *reach,
+static bool is_own_release(const struct clp_engine *engine, const struct clp_rss_bounds *reach,
                            uint64_t bytes, bool now)
 {
     if (bytes <= reach->released)
@@ -90,7 +90,7 @@ static bool is_own_release(const struct clp_engine *engine, const struct clp_rea
 /* How much of the change is within reach. Memory comes page by page, but goes block by block: a
  * release is taken as a whole. */
 static int64_t part_within(const struct clp_engine *engine, const struct clp_rss_change *change,
-                           struct clp_reach *reach, bool now)
+                           struct clp_rss_bounds *reach, bool now)
 {
     uint64_t bytes = (uint64_t)llabs(change->bytes);
 
@@ -124,7 +124,7 @@ static int64_t take_part(struct clp_thread *thread, struct clp_rss_change *chang
 }
 
 /* Takes what is open and within the thread's reach, the oldest first: fewest others can claim it. */
-static int64_t take_open(struct clp_thread *thread, struct clp_reach reach, uint64_t before)
+static int64_t take_open(struct clp_thread *thread, struct clp_rss_bounds reach, uint64_t before)
 {
     struct clp_engine *engine = thread->engine;
     size_t kept = 0;
@@ -142,7 +142,7 @@ static int64_t take_open(struct clp_thread *thread, struct clp_reach reach, uint
     return sum;
 }
 
-void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_reach reach)
+void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_rss_bounds reach)
 {
     struct clp_engine *engine = thread->engine;
     uint64_t before = engine->changes;

@@ -5,7 +5,7 @@
  *
  * Several threads. Resident size belongs to the process: the engine keeps it as last seen, and each
  * thread the sum of what it takes for its own. A thread that reads takes what it can have done
- * itself (struct clp_reach); the rest stays open, for threads whose last read lies further back:
+ * itself (struct clp_rss_bounds); the rest stays open, for threads whose last read lies further back:
  * their doing may be in it. What nobody takes is the other threads'. A thread in which nothing
  * selected runs has mostly been on its own for long, and could take anything: what it takes is no
  * other thread's, but stays open too. */
@@ -13,7 +13,7 @@
 #define CLP_RESIDENT_H
 
 #include "engine_state.h"
-#include "reach.h"
+#include "rss_bounds.h"
 
 /* A thread is new while the process is so large. */
 void clp_engine_begin_rss(struct clp_thread *thread, int64_t rss);
@@ -38,7 +38,7 @@ static inline bool clp_engine_wants_rss(const struct clp_thread *thread, uint64_
 void clp_engine_note_rss(struct clp_thread *thread, int64_t rss);
 
 /* Resident memory was read just before an event, while the process had other threads. */
-void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_reach reach);
+void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_rss_bounds reach);
 
 /* A read took so many ticks: how many of them it cost. Where it took many times as long as others, the
  * system had given the processor to somebody else meanwhile, and the rest is the program's wall time. */

@@ -142,7 +142,7 @@ static void share_largest(struct clp_views *views, uint32_t function)
 /* ---- attaching and detaching ---- */
 
 static bool attach(const struct clp_view *view, struct clp_view_item *item,
-                   const struct clp_ended *ended)
+                   const struct clp_engine_copy *copy)
 {
     drop_block(view, &item->base);
     item->attached = false; /* while largest values are shared out */
@@ -153,7 +153,7 @@ static bool attach(const struct clp_view *view, struct clp_view_item *item,
             return false;
         if (view->pool != &view->views->pool)
             clp_area_set_kind(&item->base->area, CLP_AREA_BASE);
-        clp_ended_merge(ended, item->base);
+        clp_engine_copy_merge(copy, item->base);
         clp_block_forget_largest(item->base);
     }
     item->attached = true;
@@ -162,14 +162,14 @@ static bool attach(const struct clp_view *view, struct clp_view_item *item,
 
 /* The base stays, for what counts on while this is detached: a live file has no other sign of it. */
 static bool detach(const struct clp_view *view, struct clp_view_item *item,
-                   const struct clp_ended *ended)
+                   const struct clp_engine_copy *copy)
 {
     struct clp_block *counters = new_block(view, item->function), *sum = sum_of(view, item);
     bool done = counters != NULL && sum != NULL;
 
     if (done) {
         clp_area_set_kind(&counters->area, CLP_AREA_FREE);
-        clp_ended_merge(ended, counters);
+        clp_engine_copy_merge(copy, counters);
         clp_block_merge(sum, counters);
         if (item->base != NULL)
             clp_block_subtract(sum, item->base);
@@ -185,17 +185,17 @@ static bool detach(const struct clp_view *view, struct clp_view_item *item,
     return done;
 }
 
-static clp_status begin(struct clp_views *views, struct clp_ended *ended, uint64_t now)
+static clp_status begin(struct clp_views *views, struct clp_engine_copy *copy, uint64_t now)
 {
-    clp_status status = clp_ended_init(ended, views->engine, &views->scratch, now);
+    clp_status status = clp_engine_copy_init(copy, views->engine, &views->scratch, now);
 
     views->engine->lost |= status != CLP_OK;
     return status;
 }
 
-static clp_status finish(struct clp_ended *ended, bool done)
+static clp_status finish(struct clp_engine_copy *copy, bool done)
 {
-    clp_ended_clear(ended);
+    clp_engine_copy_clear(copy);
     return done ? CLP_OK : CLP_NO_MEMORY;
 }
 
@@ -236,11 +236,11 @@ static struct clp_view_item *find_or_append(struct clp_view *view, uint32_t func
 
 /* A second view comes to the function: what the first has counted is put aside while it does not
  * count. */
-static bool share(struct clp_audience *audience, uint32_t function, const struct clp_ended *ended)
+static bool share(struct clp_audience *audience, uint32_t function, const struct clp_engine_copy *copy)
 {
     struct clp_view *first = audience->sole;
     struct clp_view_item *item = clp_view_find(first, function);
-    bool done = first->counting || !item->attached || detach(first, item, ended);
+    bool done = first->counting || !item->attached || detach(first, item, copy);
 
     first->mixed = true;
     audience->shared = true;
@@ -251,9 +251,9 @@ static bool share(struct clp_audience *audience, uint32_t function, const struct
 }
 
 static bool join(struct clp_view *view, struct clp_audience *audience, struct clp_view_item *item,
-                 const struct clp_ended *ended)
+                 const struct clp_engine_copy *copy)
 {
-    bool done = audience->sole == NULL || share(audience, item->function, ended);
+    bool done = audience->sole == NULL || share(audience, item->function, copy);
 
     audience->views++;
     item->selected = true;
@@ -264,14 +264,14 @@ static bool join(struct clp_view *view, struct clp_audience *audience, struct cl
         audience->gate = &view->counting;
     }
     view->mixed |= audience->shared || !view->counting;
-    return (!view->counting || attach(view, item, ended)) && done;
+    return (!view->counting || attach(view, item, copy)) && done;
 }
 
 clp_status clp_view_add(struct clp_view *view, uint32_t function, uint64_t now)
 {
     struct clp_audience *audience = clp_views_audience(view->views, function);
     struct clp_view_item *item = audience != NULL ? find_or_append(view, function) : NULL;
-    struct clp_ended ended;
+    struct clp_engine_copy copy;
 
     if (item == NULL) {
         view->views->engine->lost = true;
@@ -279,9 +279,9 @@ clp_status clp_view_add(struct clp_view *view, uint32_t function, uint64_t now)
     }
     if (item->selected)
         return CLP_OK;
-    if (begin(view->views, &ended, now) != CLP_OK)
+    if (begin(view->views, &copy, now) != CLP_OK)
         return CLP_NO_MEMORY;
-    return finish(&ended, join(view, audience, item, &ended));
+    return finish(&copy, join(view, audience, item, &copy));
 }
 
 static void leave(struct clp_view *view, struct clp_view_item *item)
@@ -301,23 +301,23 @@ static void leave(struct clp_view *view, struct clp_view_item *item)
 clp_status clp_view_remove(struct clp_view *view, uint32_t function, uint64_t now)
 {
     struct clp_view_item *item = clp_view_find(view, function);
-    struct clp_ended ended;
+    struct clp_engine_copy copy;
     bool done = true;
 
     if (item == NULL || !item->selected)
         return CLP_OK;
-    if (begin(view->views, &ended, now) != CLP_OK)
+    if (begin(view->views, &copy, now) != CLP_OK)
         return CLP_NO_MEMORY;
     if (item->attached)
-        done = detach(view, item, &ended);
+        done = detach(view, item, &copy);
     view->mixed = true;
     leave(view, item);
-    return finish(&ended, done);
+    return finish(&copy, done);
 }
 
 /* ---- windows ---- */
 
-static bool attach_all(struct clp_view *view, const struct clp_ended *ended)
+static bool attach_all(struct clp_view *view, const struct clp_engine_copy *copy)
 {
     bool done = true, mixed = false;
 
@@ -328,7 +328,7 @@ static bool attach_all(struct clp_view *view, const struct clp_ended *ended)
             continue;
         }
         if (!item->attached)
-            done &= attach(view, item, ended);
+            done &= attach(view, item, copy);
         if (audience_of(view, item)->shared) {
             audience_of(view, item)->counting++;
             mixed = true;
@@ -340,13 +340,13 @@ static bool attach_all(struct clp_view *view, const struct clp_ended *ended)
 
 static clp_status begin_counting(struct clp_view *view, uint64_t now)
 {
-    struct clp_ended ended;
+    struct clp_engine_copy copy;
     clp_status status = CLP_OK;
 
     if (view->mixed) {
-        if (begin(view->views, &ended, now) != CLP_OK)
+        if (begin(view->views, &copy, now) != CLP_OK)
             return CLP_NO_MEMORY;
-        status = finish(&ended, attach_all(view, &ended));
+        status = finish(&copy, attach_all(view, &copy));
     }
     view->counting = 1;
     view->views->counting++;
@@ -378,7 +378,7 @@ void clp_view_totals(const struct clp_view *view, struct clp_engine_totals *tota
     add_difference(totals, &now, &view->base);
 }
 
-static bool detach_shared(struct clp_view *view, const struct clp_ended *ended)
+static bool detach_shared(struct clp_view *view, const struct clp_engine_copy *copy)
 {
     bool done = true;
 
@@ -388,23 +388,23 @@ static bool detach_shared(struct clp_view *view, const struct clp_ended *ended)
             continue;
         audience_of(view, item)->counting--;
         if (item->attached)
-            done &= detach(view, item, ended);
+            done &= detach(view, item, copy);
     }
     return done;
 }
 
 /* Bodies that run go on in the counters, while other views count. */
-static bool detach_running(struct clp_view *view, const struct clp_ended *ended)
+static bool detach_running(struct clp_view *view, const struct clp_engine_copy *copy)
 {
     bool done = true;
 
-    for (size_t i = 0; i < ended->count; i++) {
-        const struct clp_thread *thread = ended->threads[i].from;
+    for (size_t i = 0; i < copy->count; i++) {
+        const struct clp_thread *thread = copy->threads[i].from;
         for (const struct clp_activation *at = thread->stack + 1; at <= thread->top; at++) {
             struct clp_view_item *item = clp_view_find(view, at->block->function);
             if (item == NULL || !item->attached)
                 continue;
-            done &= detach(view, item, ended);
+            done &= detach(view, item, copy);
             view->mixed = true;
         }
     }
@@ -412,7 +412,7 @@ static bool detach_running(struct clp_view *view, const struct clp_ended *ended)
 }
 
 /* Bodies on stacks that are kept go on in the counters, while other views count. */
-static bool detach_parked(struct clp_view *view, const struct clp_ended *ended)
+static bool detach_parked(struct clp_view *view, const struct clp_engine_copy *copy)
 {
     const struct clp_engine *engine = view->views->engine;
     bool done = true;
@@ -421,7 +421,7 @@ static bool detach_parked(struct clp_view *view, const struct clp_ended *ended)
         struct clp_view_item *item = &view->items[i];
         if (!item->attached || !clp_engine_is_parked(engine, item->function))
             continue;
-        done &= detach(view, item, ended);
+        done &= detach(view, item, copy);
         view->mixed = true;
     }
     return done;
@@ -436,7 +436,7 @@ static void unwind_all(struct clp_engine *engine, uint64_t now)
 
 static clp_status end_counting(struct clp_view *view, uint64_t now)
 {
-    struct clp_ended ended;
+    struct clp_engine_copy copy;
     bool done;
 
     clp_view_totals(view, &view->sum);
@@ -445,12 +445,12 @@ static clp_status end_counting(struct clp_view *view, uint64_t now)
         unwind_all(view->views->engine, now);
     if (view->views->counting == 0 && !view->mixed)
         return CLP_OK;
-    if (begin(view->views, &ended, now) != CLP_OK)
+    if (begin(view->views, &copy, now) != CLP_OK)
         return CLP_NO_MEMORY;
-    done = detach_shared(view, &ended);
-    done &= detach_running(view, &ended);
-    done &= detach_parked(view, &ended);
-    return finish(&ended, done);
+    done = detach_shared(view, &copy);
+    done &= detach_running(view, &copy);
+    done &= detach_parked(view, &copy);
+    return finish(&copy, done);
 }
 
 clp_status clp_view_set_counting(struct clp_view *view, bool counting, uint64_t now)
@@ -462,21 +462,21 @@ clp_status clp_view_set_counting(struct clp_view *view, bool counting, uint64_t 
 
 clp_status clp_view_reset(struct clp_view *view, uint64_t now)
 {
-    struct clp_ended ended;
+    struct clp_engine_copy copy;
     bool done = true;
 
     view->sum = (struct clp_engine_totals){0};
     clp_engine_sum(view->views->engine, &view->base);
-    if (begin(view->views, &ended, now) != CLP_OK)
+    if (begin(view->views, &copy, now) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < view->count; i++) {
         struct clp_view_item *item = &view->items[i];
         drop_block(view, &item->sum);
         if (item->attached)
-            done &= attach(view, item, &ended);
+            done &= attach(view, item, &copy);
     }
     view->mixed |= !done;
-    return finish(&ended, done);
+    return finish(&copy, done);
 }
 
 /* ---- beginning and end of a view ---- */
@@ -511,7 +511,7 @@ void clp_view_clear(struct clp_view *view, uint64_t now)
 /* ---- numbers ---- */
 
 struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_view_item *item,
-                               const struct clp_ended *ended, bool with_rss)
+                               const struct clp_engine_copy *copy, bool with_rss)
 {
     const struct clp_function *function =
         &view->views->engine->functions.items[item->function];
@@ -523,7 +523,7 @@ struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_vie
     if (item->sum != NULL)
         clp_block_merge(block, item->sum);
     if (item->attached)
-        clp_ended_merge(ended, block);
+        clp_engine_copy_merge(copy, block);
     if (item->attached && item->base != NULL)
         clp_block_subtract(block, item->base);
     return block;

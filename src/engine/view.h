@@ -24,7 +24,7 @@
 #ifndef CLP_VIEW_H
 #define CLP_VIEW_H
 
-#include "ended.h"
+#include "engine_copy.h"
 #include "threads.h"
 
 struct clp_view_item {
@@ -47,7 +47,7 @@ struct clp_audience {
 struct clp_views {
     struct clp_engine *engine; /* borrowed */
     struct clp_pool pool;      /* of sums and bases */
-    struct clp_pool scratch;   /* for clp_ended */
+    struct clp_pool scratch;   /* for clp_engine_copy */
     struct clp_audience **audiences; /* by function */
     size_t room;
     struct clp_view *first;
@@ -99,7 +99,7 @@ clp_status clp_view_reset(struct clp_view *view, uint64_t now);
 
 /* The item's numbers, in a new block of the views' pool, to be given back to it; NULL: no memory. */
 struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_view_item *item,
-                               const struct clp_ended *ended, bool with_rss);
+                               const struct clp_engine_copy *copy, bool with_rss);
 
 /* Can the item's numbers be had by groups of threads? Not where some of them are a sum of all. */
 bool clp_view_has_groups(const struct clp_view *view, const struct clp_view_item *item);

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Constant, name, what it is in, title of a column, the measure that it is taken from. TOTAL is the time of a whole function; all
- * others are of lines. */
+/* Constant, name, what it is in, title of a column, the measure that it is taken from. TOTAL is the time of a
+ * whole function; all others are of lines. */
 #define CLP_MEASURE_NAME_TABLE(X)                                            \
     X(TIME, "time", NANOS, "Time", time)                                     \
     X(SELF, "self", NANOS, "Self", self)                                     \

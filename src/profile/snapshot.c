@@ -134,24 +134,24 @@ clp_status clp_snapshot_function(const struct clp_function *function, const char
 /* What is asked of a view. */
 struct request {
     const struct clp_view *view;
-    const struct clp_ended *ended;
+    const struct clp_engine_copy *copy;
     bool with_rss;
     double nanos_per_tick;
 };
 
 /* Adds the function with these counters, which it gives back; NULL: there was no memory. */
-static clp_status add_function(const struct request *request, const struct clp_ended *ended,
+static clp_status add_function(const struct request *request, const struct clp_engine_copy *copy,
                                struct clp_block *sum, struct clp_profile *profile)
 {
-    const struct clp_engine *engine = ended->from;
+    const struct clp_engine *engine = copy->from;
     struct clp_profile_function *into;
 
     if (sum == NULL)
         return CLP_NO_MEMORY;
     clp_status status =
         clp_snapshot_function(&engine->functions.items[sum->function],
-                              ended->group != NULL
-                                  ? clp_groups_name(&engine->groups, *ended->group)
+                              copy->group != NULL
+                                  ? clp_groups_name(&engine->groups, *copy->group)
                                   : NULL,
                               profile, &into);
     if (status == CLP_OK)
@@ -190,19 +190,19 @@ static bool is_empty(const struct clp_block *sum)
 static clp_status add_groups(const struct request *request, const struct clp_view_item *item,
                              struct clp_profile *profile, bool *added)
 {
-    struct clp_ended ended = *request->ended;
+    struct clp_engine_copy copy = *request->copy;
     clp_status status = CLP_OK;
     uint32_t group;
 
-    ended.group = &group;
-    for (size_t i = 0; i <= ended.from->groups.count && status == CLP_OK; i++) {
-        group = i < ended.from->groups.count ? (uint32_t)i + 1 : 0; /* without a name: the last */
-        struct clp_block *sum = clp_view_sum(request->view, item, &ended, request->with_rss);
+    copy.group = &group;
+    for (size_t i = 0; i <= copy.from->groups.count && status == CLP_OK; i++) {
+        group = i < copy.from->groups.count ? (uint32_t)i + 1 : 0; /* without a name: the last */
+        struct clp_block *sum = clp_view_sum(request->view, item, &copy, request->with_rss);
         if (sum != NULL && is_empty(sum)) {
             clp_block_free(&request->view->views->pool, sum);
             continue;
         }
-        status = add_function(request, &ended, sum, profile);
+        status = add_function(request, &copy, sum, profile);
         *added = true;
     }
     return status;
@@ -218,16 +218,16 @@ static clp_status add_item(const struct request *request, const struct clp_view_
         status = add_groups(request, item, profile, &added);
     if (added || status != CLP_OK)
         return status;
-    return add_function(request, request->ended,
-                        clp_view_sum(request->view, item, request->ended, request->with_rss),
+    return add_function(request, request->copy,
+                        clp_view_sum(request->view, item, request->copy, request->with_rss),
                         profile);
 }
 
-clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_ended *ended,
+clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_engine_copy *copy,
                                   bool with_rss, double nanos_per_tick,
                                   struct clp_profile *profile)
 {
-    const struct request request = {view, ended, with_rss, nanos_per_tick};
+    const struct request request = {view, copy, with_rss, nanos_per_tick};
     struct clp_engine_totals totals;
     clp_status status = CLP_OK;
 

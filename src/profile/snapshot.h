@@ -4,7 +4,7 @@
 #ifndef CLP_SNAPSHOT_H
 #define CLP_SNAPSHOT_H
 
-#include "engine/ended.h"
+#include "engine/engine_copy.h"
 #include "profile.h"
 #include "engine/view.h"
 
@@ -16,9 +16,9 @@ clp_status clp_snapshot_function(const struct clp_function *function, const char
 
 /* Adds every function of the view, in selection order, to the profile, with its lines that ran, and
  * fills the parts of meta that the engine knows (overhead, events, reads, has_memory, others_..). What
- * runs counts up to the moment of `ended`; memory only where the view has it. On CLP_NO_MEMORY the
+ * runs counts up to the moment of `copy`; memory only where the view has it. On CLP_NO_MEMORY the
  * profile holds a part and must still be cleared. */
-clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_ended *ended,
+clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_engine_copy *copy,
                                   bool with_rss, double nanos_per_tick,
                                   struct clp_profile *profile);
 

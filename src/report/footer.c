@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "footer.h"
 #include "base/number.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include <string.h>
 
 struct footer {
@@ -50,7 +50,7 @@ static void add_memory_kind(struct clp_buf *out, const char *name)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i][0], name) == 0)
             name = kinds[i][1];
-    clp_shown_add_text(out, name);
+    clp_escape_add_text(out, name);
 }
 
 /* Changes that no line of the tables above has. */
@@ -99,7 +99,7 @@ static void add_details(struct footer *footer)
 
     if (tracer != NULL) {
         clp_buf_add_text(footer->out, ", tracer ");
-        clp_shown_add_text(footer->out, tracer);
+        clp_escape_add_text(footer->out, tracer);
     }
     add_cost(footer);
     add_memory(footer);

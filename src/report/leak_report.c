@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "leak_report.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "heap/leaks.h"
 #include "profile/source.h"
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static void add_bytes(struct clp_buf *out, double bytes)
 
 static void add_place(struct clp_buf *out, const struct found *found, const char *folder)
 {
-    clp_shown_add_file(out, found->function->file, folder);
+    clp_escape_add_file(out, found->function->file, folder);
     clp_buf_add_format(out, ":%d", (int)found->leak->line);
 }
 
@@ -120,7 +120,7 @@ void clp_leak_report_add_epochs(const struct clp_profile_meta *meta, struct clp_
         clp_buf_add_format(out, " of %s s", meta->leak_epoch);
     else if (strcmp(epoch_of(meta), "call") == 0) { /* of a name */
         clp_buf_add_text(out, " of ");
-        clp_shown_add_text(out, meta->leak_epoch);
+        clp_escape_add_text(out, meta->leak_epoch);
     }
     clp_buf_add_format(out, ", %zu needed", clp_leaks_needed(0));
 }
@@ -139,7 +139,7 @@ static void add_leak(struct clp_buf *out, const struct found *found, const struc
     clp_buf_add_format(out, " per %s, ", epoch_of(meta));
     add_bytes(out, leak->bytes_per_second);
     clp_buf_add_format(out, "/s, confidence %.0f %%  ", leak->confidence * 100);
-    clp_shown_add(out, text.text, text.bytes);
+    clp_escape_add(out, text.text, text.bytes);
     clp_buf_add_text(out, "\n");
 }
 

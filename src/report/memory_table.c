@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "memory_table.h"
 #include "base/number.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "profile/source.h"
 #include "formats/lprof/wire_rows.h"
 #include <stdio.h>
@@ -63,7 +63,7 @@ static void add_row(struct clp_buf *out, int64_t line, const struct row *row, si
     } else {
         clp_buf_add_repeated(out, ' ', 41);
     }
-    clp_shown_add(out, text.text, text.bytes);
+    clp_escape_add(out, text.text, text.bytes);
     clp_buf_add_text(out, "\n");
 }
 
@@ -145,7 +145,7 @@ static void add_function(struct clp_buf *out, const struct clp_profile *profile,
         return; /* never ran */
     clp_wire_rows_start(&body.rows, profile, function);
     clp_buf_add_text(out, "Filename: ");
-    clp_shown_add_file(out, function->file, options->folder);
+    clp_escape_add_file(out, function->file, options->folder);
     clp_buf_add_text(out, "\n\n");
     clp_buf_add_text(out, titles);
     if (function->source == NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "ranking.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "profile/source.h"
 #include "formats/lprof/wire_rows.h"
 #include <stdlib.h>
@@ -126,8 +126,8 @@ static clp_status set_rows(struct listing *listing)
 static const struct clp_buf *place_text(struct listing *listing, const struct entry *entry)
 {
     clp_buf_cut(&listing->scratch, 0);
-    clp_shown_add_file(&listing->scratch, function_of(listing, entry)->file,
-                       listing->ranking->folder);
+    clp_escape_add_file(&listing->scratch, function_of(listing, entry)->file,
+                        listing->ranking->folder);
     clp_buf_add_format(&listing->scratch, ":%d", (int)entry->line.line);
     return &listing->scratch;
 }
@@ -137,13 +137,13 @@ static const struct clp_buf *name_text(struct listing *listing, const struct ent
     const char *name = function_of(listing, entry)->name;
 
     clp_buf_cut(&listing->scratch, 0);
-    clp_shown_add_text(&listing->scratch, name);
+    clp_escape_add_text(&listing->scratch, name);
     return &listing->scratch;
 }
 
 static size_t wider(size_t width, const struct clp_buf *text)
 {
-    size_t other = clp_shown_width(clp_buf_text(text), text->used);
+    size_t other = clp_escape_width(clp_buf_text(text), text->used);
 
     return other > width ? other : width;
 }
@@ -162,7 +162,7 @@ static void set_widths(struct listing *listing)
 static void add_left(struct clp_buf *out, const struct clp_buf *text, size_t width)
 {
     clp_buf_add(out, clp_buf_text(text), text->used);
-    clp_buf_add_repeated(out, ' ', width - clp_shown_width(clp_buf_text(text), text->used));
+    clp_buf_add_repeated(out, ' ', width - clp_escape_width(clp_buf_text(text), text->used));
 }
 
 /* ---- the table ---- */

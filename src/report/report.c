@@ -5,7 +5,7 @@
 #include "footer.h"
 #include "leak_report.h"
 #include "ranking.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "profile/source.h"
 #include "table.h"
 #include "formats/lprof/wire_rows.h"
@@ -43,7 +43,7 @@ struct clp_report_options clp_report_defaults(void)
 
 static void add_file(const struct report *report, const char *file)
 {
-    clp_shown_add_file(report->out, file, report->options->folder);
+    clp_escape_add_file(report->out, file, report->options->folder);
 }
 
 static void start_heading(const struct report *report, const char *text)
@@ -169,7 +169,7 @@ static void note_in_stretch(struct report *report, struct body *body,
     if (!report->options->marked)
         return;
     clp_buf_add_text(&report->hidden, CLP_MARK_HIDDEN);
-    clp_shown_add(&report->hidden, contents.text, contents.bytes);
+    clp_escape_add(&report->hidden, contents.text, contents.bytes);
     clp_buf_add_text(&report->hidden, "\n");
 }
 
@@ -281,7 +281,7 @@ static void add_compiler(struct report *report, const struct clp_profile_functio
     if (function->compiler == NULL)
         return;
     start_heading(report, "Compiled by: ");
-    clp_shown_add_text(report->out, function->compiler);
+    clp_escape_add_text(report->out, function->compiler);
     clp_buf_add_text(report->out, "; calls of the compiled code are not counted\n");
 }
 
@@ -296,7 +296,7 @@ static void add_place(struct report *report, const struct clp_profile_function *
         add_file(report, function->file);
         clp_buf_add_text(report->out, "\n");
         start_heading(report, "Function: ");
-        clp_shown_add_text(report->out, function->name);
+        clp_escape_add_text(report->out, function->name);
         clp_buf_add_format(report->out, " at line %d\n", (int)function->first_line);
     }
     add_compiler(report, function);
@@ -352,7 +352,7 @@ static void add_summary(struct report *report)
         clp_buf_add_format(report->out, "%6.2f seconds - ", (double)total * 1e-9);
         add_file(report, function->file);
         clp_buf_add_format(report->out, ":%d - ", (int)function->first_line);
-        clp_shown_add_text(report->out, function->name);
+        clp_escape_add_text(report->out, function->name);
         clp_buf_add_text(report->out, "\n");
         clp_drain_long(&report->options->drain, report->out);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include <string.h>
 
 /* A few pages come and go by chance. */
@@ -151,6 +151,6 @@ void clp_table_add_cells(const struct clp_table *table, const struct clp_table_r
 void clp_table_add_source(const struct clp_table *table, const char *lead, struct clp_span text)
 {
     clp_buf_add_text(table->out, lead);
-    clp_shown_add(table->out, text.text, text.bytes);
+    clp_escape_add(table->out, text.text, text.bytes);
     clp_buf_add(table->out, "\n", 1);
 }

@@ -140,7 +140,7 @@ static bool read_number(const uint8_t **at, const uint8_t *end, uint32_t *number
     return false;
 }
 
-static clp_status add_range(struct clp_decoded *decoded, struct clp_range range)
+static clp_status add_range(struct clp_decoded *decoded, struct clp_handled_range range)
 {
     if (decoded->range_count == decoded->range_room &&
         clp_mem_grow(decoded->mem, (void **)&decoded->ranges, &decoded->range_room,
@@ -163,7 +163,7 @@ static clp_status read_range(struct clp_decoded *decoded, const uint8_t **at, co
         return refuse(reason, "its exception table is damaged");
     if (start > decoded->units || size == 0 || size > decoded->units - start)
         return refuse(reason, "its exception table names places out of the code");
-    struct clp_range range = {
+    struct clp_handled_range range = {
         .first = instruction_at(decoded, start),
         .past = start + size == decoded->units ? (uint32_t)decoded->count
                                                : instruction_at(decoded, start + size),

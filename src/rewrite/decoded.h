@@ -45,7 +45,7 @@ struct clp_instruction {
 
 /* Exceptions of the instructions first .. past - 1 are handled at `handler`, after the stack has
  * been cut to `depth` values, with the place of the exception on it if `lasti`. */
-struct clp_range {
+struct clp_handled_range {
     uint32_t first, past;
     uint32_t handler;
     uint32_t depth;
@@ -58,7 +58,7 @@ struct clp_decoded {
     struct clp_mem *mem;                 /* borrowed */
     struct clp_instruction *items;
     size_t count, room;
-    struct clp_range *ranges; /* in the order of the code; they do not overlap */
+    struct clp_handled_range *ranges; /* in the order of the code; they do not overlap */
     size_t range_count, range_room;
     uint32_t units;
     /* NOPs behind the end, which belong to nothing: line_profiler makes code objects differ by them. Not

@@ -184,7 +184,7 @@ static void add_places(const struct clp_edges *edges, const struct sources *sour
                        uint32_t handler, int depth, struct tally *tally)
 {
     for (uint32_t i = sources->first[end]; i != CLP_NOWHERE; i = sources->next[i]) {
-        const struct clp_range *range = &edges->decoded->ranges[i];
+        const struct clp_handled_range *range = &edges->decoded->ranges[i];
         for (uint32_t from = range->first; from < range->past; from++)
             add_place(edges, sources, from, handler, depth, tally);
     }
@@ -195,7 +195,7 @@ static void find_sources(const struct clp_decoded *decoded, const struct sources
     for (size_t i = 0; i < decoded->count; i++)
         sources->first[i] = CLP_NOWHERE;
     for (uint32_t i = 0; i < decoded->range_count; i++) {
-        const struct clp_range *range = &decoded->ranges[i];
+        const struct clp_handled_range *range = &decoded->ranges[i];
         uint32_t end = range->lasti ? clp_edges_reraise_of(decoded, range->handler) : CLP_NOWHERE;
         if (end == CLP_NOWHERE)
             continue;

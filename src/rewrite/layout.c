@@ -91,7 +91,7 @@ static uint32_t trivial_return(const struct clp_layout *layout, uint32_t at)
 
 static clp_status plan_line(struct clp_layout *layout, uint32_t at)
 {
-    struct clp_place *place = &layout->places[at];
+    struct clp_code_place *place = &layout->places[at];
     int32_t line = layout->decoded->items[at].line;
     uint32_t end = trivial_return(layout, at);
 
@@ -106,7 +106,7 @@ static clp_status plan_line(struct clp_layout *layout, uint32_t at)
 static clp_status plan_front(struct clp_layout *layout, uint32_t at)
 {
     const struct clp_decoded *decoded = layout->decoded;
-    struct clp_place *place = &layout->places[at];
+    struct clp_code_place *place = &layout->places[at];
     uint16_t flags = layout->edges->flags[at];
     bool begins = clp_edges_begins(layout->edges, at);
     int32_t line = decoded->items[at].line;
@@ -194,7 +194,7 @@ static void lay_out(struct clp_layout *layout)
     uint32_t at = 0;
 
     for (uint32_t i = 0; i < layout->decoded->count; i++) {
-        struct clp_place *place = &layout->places[i];
+        struct clp_code_place *place = &layout->places[i];
         place->block = at;
         place->counting = at + clp_layout_probe_units(place->front) + place->jumps_over;
         place->plain = place->counting + clp_layout_probe_units(place->line);
@@ -234,7 +234,7 @@ uint32_t clp_layout_destination(const struct clp_layout *layout, uint32_t from)
 {
     const struct clp_decoded *decoded = layout->decoded;
     uint32_t target = decoded->items[from].target;
-    const struct clp_place *place = &layout->places[target];
+    const struct clp_code_place *place = &layout->places[target];
 
     if (!clp_decoded_is(decoded, from, CLP_OP_GOES) ||
         (is_opcode(layout, from, decoded->bytecode->for_iter) &&
@@ -260,7 +260,7 @@ uint32_t clp_layout_back(const struct clp_layout *layout, uint32_t at)
 
 uint32_t clp_layout_handler(const struct clp_layout *layout, uint32_t range, bool counts)
 {
-    const struct clp_place *place = &layout->places[layout->decoded->ranges[range].handler];
+    const struct clp_code_place *place = &layout->places[layout->decoded->ranges[range].handler];
 
     return counts ? place->counting : place->plain;
 }

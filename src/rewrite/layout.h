@@ -14,7 +14,7 @@
  *     counting: line probe        jumps that begin the line arrive here
  *     plain:    behind probes     the others here; suspension, leaving
  *     self:     the instruction */
-struct clp_place {
+struct clp_code_place {
     uint32_t block, counting, plain, self;
     uint32_t front, line; /* constants, or CLP_NOWHERE */
     uint8_t prefixes;     /* of the instruction, now */
@@ -30,7 +30,7 @@ struct clp_layout {
     const struct clp_decoded *decoded; /* borrowed */
     const struct clp_edges *edges;     /* borrowed */
     struct clp_rewritten *out;         /* borrowed; takes the probes */
-    struct clp_place *places;          /* by instruction; owned */
+    struct clp_code_place *places;          /* by instruction; owned */
     uint32_t *backs;                   /* see clp_layout_back; owned. CLP_NOWHERE: not needed */
     uint32_t *asks; /* by range: where a re-raised exception is asked for its place; likewise */
     struct clp_hashmap constants;      /* of the probes, by kind and line */

@@ -58,7 +58,7 @@ static uint32_t new_argument(const struct clp_layout *layout, uint32_t at, uint3
 static void add_place(const struct clp_layout *layout, uint32_t at, struct clp_buf *code)
 {
     const struct clp_bytecode *bytecode = layout->decoded->bytecode;
-    const struct clp_place *place = &layout->places[at];
+    const struct clp_code_place *place = &layout->places[at];
     uint32_t body = clp_decoded_body(layout->decoded, at);
 
     add_probe(code, bytecode, place->front);

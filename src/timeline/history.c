@@ -48,11 +48,11 @@ clp_status clp_history_add(struct clp_history *history, const struct clp_samples
     size_t first = profile->series_count;
     clp_status status = clp_history_add_samples(samples, history->start, origin->pid, profile);
 
-    clp_marks_end(&history->marks);
+    clp_function_spans_end(&history->marks);
     if (first == profile->series_count)
         return status; /* nothing that marks could belong to */
     for (size_t i = 0; status == CLP_OK && i < history->marks.closed_count; i++) {
-        const struct clp_mark *mark = &history->marks.closed[i];
+        const struct clp_function_span *mark = &history->marks.closed[i];
         if (mark->function >= origin->functions->count)
             continue;
         const struct clp_function *function = &origin->functions->items[mark->function];
@@ -101,16 +101,16 @@ static void tidy_samples(struct clp_history *history, struct clp_samples *sample
     samples->count = count;
 }
 
-static bool is_sound(const struct clp_mark *mark)
+static bool is_sound(const struct clp_function_span *mark)
 {
-    return mark->enter <= mark->leave && mark->level < CLP_MARKS_DEPTH;
+    return mark->enter <= mark->leave && mark->level < CLP_FUNCTION_SPANS_DEPTH;
 }
 
-static size_t tidy_marks(struct clp_mark *marks, size_t count)
+static size_t tidy_marks(struct clp_function_span *marks, size_t count)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < count && i < CLP_MARKS; i++) {
+    for (size_t i = 0; i < count && i < CLP_FUNCTION_SPANS; i++) {
         if (is_sound(&marks[i]))
             marks[kept++] = marks[i];
     }
@@ -119,7 +119,7 @@ static size_t tidy_marks(struct clp_mark *marks, size_t count)
 
 void clp_history_tidy(struct clp_history *history, struct clp_samples *samples)
 {
-    struct clp_marks *marks = &history->marks;
+    struct clp_function_spans *marks = &history->marks;
 
     if (!(history->start >= 0 && history->start < 1e12))
         history->start = 0;

@@ -9,14 +9,14 @@
 #define CLP_HISTORY_H
 
 #include "os/clock.h"
-#include "marks.h"
+#include "function_spans.h"
 #include "profile/profile.h"
 #include "sampler.h"
 
 struct clp_history {
     double start;         /* seconds since 1970 of time 0 of the samples */
     uint64_t start_nanos; /* CLOCK_MONOTONIC then */
-    struct clp_marks marks;
+    struct clp_function_spans marks;
     struct clp_sample samples[CLP_SAMPLER_ROOM];
 };
 

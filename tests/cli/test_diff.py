@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""clineprof diff: what it says of two profiles, and the gates on it. Numbers are made by hand
+"""clineprof diff: what it says of two profiles, and the limits on it. Numbers are made by hand
 (tests/profiles.py) wherever the time of a run would be one."""
 
 import json
@@ -256,7 +256,7 @@ def test_sides_are_averaged_and_their_spread_is_used(tmp_path):
     assert "Before: old-0.lprof old-1.lprof old-2.lprof (average of 3)\n" in out
     old, new = sides(tmp_path, [10, 20, 30], [29, 95])
     ended = diff(tmp_path, *old, "--", *new, "--fail-on", "time>+20%")
-    assert ended.out.endswith("\nNo gate is broken: time>+20%\n")
+    assert ended.out.endswith("\nNo limit is broken: time>+20%\n")
 
 
 def test_how_sides_are_parted(tmp_path):
@@ -295,7 +295,7 @@ def test_how_sides_are_parted(tmp_path):
         ("--format", "xml", "a", "b"): "option '--format' needs text, json or github, not 'xml'",
         ("--fail-on", "time>20%", "a", "b"): "option '--fail-on' needs ns, us, ms or s at character 8",
         ("--fail-on", "tempo>+1%", "a", "b"): "at character 1 of 'tempo>+1%'",
-        ("a", "b", "--fail-on"): "option '--fail-on' needs a GATES",
+        ("a", "b", "--fail-on"): "option '--fail-on' needs a LIMITS",
         ("-", "-"): "standard input (-) can be read only once",
     }.items(),
 )
@@ -311,19 +311,19 @@ def test_help(tmp_path):
     for word in "-h", "--help":
         ended = diff(tmp_path, word)
         assert ended.out.startswith("usage: clineprof diff [options] old.lprof new.lprof\n")
-        assert "--fail-on GATES" in ended.out and ended.err == ""
+        assert "--fail-on LIMITS" in ended.out and ended.err == ""
     assert "clineprof diff old.lprof new.lprof" in run_viewer(["--help"], tmp_path).out
 
 
-# ---- gates ----
+# ---- limits ----
 
 
 def test_a_broken_gate_names_every_line(made):
-    gates = "time>+20%,increment>+2MB,hits>+0,total>30ms"
-    ended = diff(made, "old.lprof", "new.lprof", "--fail-on", gates, code=3)
+    limits = "time>+20%,increment>+2MB,hits>+0,total>30ms"
+    ended = diff(made, "old.lprof", "new.lprof", "--fail-on", limits, code=3)
     assert ended.err == ""
     assert ended.out.endswith(
-        f"\n\nGates are broken: {gates}\n"
+        f"\n\nLimits are broken: {limits}\n"
         "/srv/prog.py:1: work: total 35.0 ms -> 57.4 ms, +22.4 ms (+64.0 %) breaks total>30ms\n"
         "/srv/prog.py:5: work: time 0 s -> 2.00 ms, +2.00 ms breaks time>+20%: more()\n"
         "/srv/prog.py:5: work: hits 0 -> 1, +1 breaks hits>+0: more()\n"
@@ -339,7 +339,7 @@ def test_a_broken_gate_names_every_line(made):
 
 
 @pytest.mark.parametrize(
-    "gates, code",
+    "limits, code",
     {
         "time>+100%": 3,  # the new lines
         "time>+20ms": 0,
@@ -361,20 +361,20 @@ def test_a_broken_gate_names_every_line(made):
         "await>+0": 0,
     }.items(),
 )
-def test_gates(gates, code, made):
-    ended = diff(made, "old.lprof", "new.lprof", "--fail-on", gates, code=code)
-    calm = f"\nNo gate is broken: {gates}\n"
+def test_limits(limits, code, made):
+    ended = diff(made, "old.lprof", "new.lprof", "--fail-on", limits, code=code)
+    calm = f"\nNo limit is broken: {limits}\n"
     assert ended.out.endswith(calm) == (code == 0)
 
 
 def test_gates_where_the_output_is_for_machines(made):
-    gates = ["--fail-on", "time>+60ms,hits>+100"]
-    told = compared(made, "old.lprof", "old.lprof", *gates)
-    assert told["gates"] == {"expression": gates[1], "passed": True, "broken": []}
-    gates = ["--fail-on", "time>+15ms"]
+    limits = ["--fail-on", "time>+60ms,hits>+100"]
+    told = compared(made, "old.lprof", "old.lprof", *limits)
+    assert told["gates"] == {"expression": limits[1], "passed": True, "broken": []}
+    limits = ["--fail-on", "time>+15ms"]
     for words in ["--format", "json"], ["-o", "out"], ["--format=json", "-o", "out"]:
-        ended = diff(made, "old.lprof", "new.lprof", *gates, *words, code=3)
-        assert ended.err.startswith("Gates are broken: time>+15ms\n/srv/prog.py:7: work: time ")
+        ended = diff(made, "old.lprof", "new.lprof", *limits, *words, code=3)
+        assert ended.err.startswith("Limits are broken: time>+15ms\n/srv/prog.py:7: work: time ")
         assert len(ended.err.splitlines()) == 2
     [broken] = json.loads((made / "out").read_text())["gates"]["broken"]
     assert (broken["gate"], broken["line"], broken["text"]) == ("time>+15ms", 7, "        step(i, 1)")
@@ -411,8 +411,8 @@ def test_annotations(made):
         "(+100.0 %25); increment 1.000 MiB -> 4.000 MiB, +3.000 MiB (+300.0 %25): step(i, 1)",
         "::warning file=prog.py,line=21,title=fresh new::time 0 s -> 7.00 ms, +7.00 ms: pass",
     ]
-    gates = ["--fail-on", "time>+5ms,time<-2ms"]
-    assert diff(made, *words, *gates, env=env, code=3).out.splitlines() == [
+    limits = ["--fail-on", "time>+5ms,time<-2ms"]
+    assert diff(made, *words, *limits, env=env, code=3).out.splitlines() == [
         "::error file=prog.py,line=7,title=work time::prog.py:7: work: time 20.0 ms -> 40.0 ms, "
         "+20.0 ms (+100.0 %25) breaks time>+5ms: step(i, 1)",
         "::error file=prog.py,line=21,title=fresh time::prog.py:21: fresh: time 0 s -> 7.00 ms, "
@@ -422,7 +422,7 @@ def test_annotations(made):
         "breaks time<-2ms: pass",
     ]
     calm = diff(made, *words, "--fail-on", "time>+1s", env=env)
-    assert calm.out == "No gate is broken: time>+1s\n"
+    assert calm.out == "No limit is broken: time>+1s\n"
 
 
 def test_a_line_that_is_gone_has_no_place_to_be_annotated(tmp_path):

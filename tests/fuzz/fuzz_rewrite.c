@@ -66,7 +66,7 @@ static void print_code(const char *what, const struct clp_decoded *decoded)
                 item->opcode, item->argument, item->line, (int)item->target, (int)item->range);
     }
     for (uint32_t i = 0; i < decoded->range_count; i++) {
-        const struct clp_range *range = &decoded->ranges[i];
+        const struct clp_handled_range *range = &decoded->ranges[i];
         fprintf(stderr, "range %u: %u to %u, handler %u, depth %u, lasti %d\n", i, range->first,
                 range->past, range->handler, range->depth, range->lasti);
     }
@@ -373,7 +373,7 @@ static void expect_rest(const struct trial *trial, size_t place, uint32_t to)
 /* A body that has been left ends without a way back, and there is one way in. */
 static void check_left(const struct trial *trial, uint32_t from, uint32_t to)
 {
-    const struct clp_place *places = trial->layout.places;
+    const struct clp_code_place *places = trial->layout.places;
     bool last = trial->event_count > 0 &&
                 trial->events[trial->event_count - 1].kind == CLP_PROBE_LAST_LINE;
 
@@ -462,7 +462,7 @@ static void check_jump(struct trial *trial, uint32_t from)
     check_way(trial, from, to, false);
 }
 
-static bool same_range(const struct clp_range *one, const struct clp_range *other)
+static bool same_range(const struct clp_handled_range *one, const struct clp_handled_range *other)
 {
     return one->depth == other->depth && one->lasti == other->lasti;
 }
@@ -470,12 +470,12 @@ static bool same_range(const struct clp_range *one, const struct clp_range *othe
 /* Of an exception at an instruction that has a handler. */
 static void check_handled(struct trial *trial, uint32_t from)
 {
-    const struct clp_range *old = &trial->old.ranges[trial->old.items[from].range];
+    const struct clp_handled_range *old = &trial->old.ranges[trial->old.items[from].range];
     uint32_t range = trial->new.items[trial->new_of[from]].range;
     size_t place = 0;
 
     require(range != CLP_NOWHERE, "a handler was lost");
-    const struct clp_range *new = &trial->new.ranges[range];
+    const struct clp_handled_range *new = &trial->new.ranges[range];
     bool rethrown = (trial->edges.flags[from] & CLP_EDGE_RETHROWN) != 0;
     bool asked = !rethrown && (trial->edges.flags[from] & CLP_EDGE_PLACE_ASKED) != 0;
     if (rethrown || asked) {
@@ -532,7 +532,7 @@ static void match(struct trial *trial)
     for (uint32_t i = 0; i < trial->new.count; i++)
         trial->old_of[i] = CLP_NOWHERE;
     for (uint32_t i = 0; i < trial->old.count; i++) {
-        const struct clp_place *place = &trial->layout.places[i];
+        const struct clp_code_place *place = &trial->layout.places[i];
         const struct clp_instruction *old = &trial->old.items[i];
         for (; at < trial->new.count && trial->new.items[at].at < place->self; at++)
             require(trial->new.items[at].line == old->line, "a probe lies on another line");

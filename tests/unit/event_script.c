@@ -392,8 +392,8 @@ static void run_event(struct run *run)
         if (run->engine.with_rss && clp_engine_wants_rss(thread, now)) {
             if (shared)
                 clp_engine_share_rss(thread, run->resident,
-                                     (struct clp_reach){(uint64_t)grows, (uint64_t)frees,
-                                                        waits == 0, waits == 0 || waits == 1});
+                                     (struct clp_rss_bounds){(uint64_t)grows, (uint64_t)frees,
+                                                             waits == 0, waits == 0 || waits == 1});
             else
                 clp_engine_note_rss(thread, run->resident);
             thread->reads++;

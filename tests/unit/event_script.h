@@ -16,13 +16,14 @@
  *
  * EVENT is one of
  *   enter NAME FRAME | begin NAME FRAME LINE (enter, and the line begins) | line LINE
- *   leave | last LINE (the line begins and only leaves) | suspend | resume NAME FRAME | align NAME FRAME | foreign | unwind
+ *   leave | last LINE (the line begins and only leaves) | suspend | resume NAME FRAME
+ *   align NAME FRAME | foreign | unwind
  *   end (the thread is no more) | reap | switch FRAME FRAME (from the stack of one greenlet to another's)
- * FRAME is a letter, or - for a body that is never suspended; a number with a p behind it counts pages of 4096 bytes. `rss` is the resident
- * size of the process from then on; the runner reads it when the engine wants it, as a tracer does.
- * `still` is how long the profiler works after the event, or how long a read of memory takes. The others make it a read among several
- * threads, and say what this one can have done at most; `waits` is 0 for never, 1 for only while others
- * had their turn, 2 for something (the default).
+ * FRAME is a letter, or - for a body that is never suspended; a number with a p behind it counts pages of
+ * 4096 bytes. `rss` is the resident size of the process from then on; the runner reads it when the engine
+ * wants it, as a tracer does. `still` is how long the profiler works after the event, or how long a read of
+ * memory takes. The others make it a read among several threads, and say what this one can have done at most;
+ * `waits` is 0 for never, 1 for only while others had their turn, 2 for something (the default).
  *
  * Ticks are nanoseconds. Expectations come last and are complete: a line that ran, or a function,
  * that no expectation names is an error, and so is a measure that is not named and not 0 (raw_time

@@ -11,7 +11,7 @@
 static inline clp_status test_snapshot_take(struct clp_engine *engine, double nanos_per_tick,
                                             struct clp_profile *profile)
 {
-    const struct clp_ended ended = {.from = engine};
+    const struct clp_engine_copy ended = {.from = engine};
     struct clp_pages pages = {0};
     struct clp_views views;
 

@@ -111,7 +111,7 @@ PyObject *clp_children_callbacks(struct clp_recording *recording)
 }
 
 /* What a spawned process is to know. Owned list of str. */
-static PyObject *settings_of(const struct clp_recording *recording, const struct clp_words *words)
+static PyObject *settings_of(const struct clp_recording *recording, const struct clp_command_words *words)
 {
     char folder[PATH_MAX];
     struct clp_mem mem = clp_mem_system();
@@ -137,13 +137,13 @@ static PyObject *settings_of(const struct clp_recording *recording, const struct
 static bool has_no_place(const struct clp_recording *recording)
 {
     if (recording->live.live == NULL && recording->is_first)
-        clp_words_complain_format(recording->program, "--prof-child-procs: there is no place for files beside '%s'; "
+        clp_console_complain_format(recording->program, "--prof-child-procs: there is no place for files beside '%s'; "
                                       "only the first process is profiled",
-                                  clp_buf_text(&recording->outfile));
+                                    clp_buf_text(&recording->outfile));
     return recording->live.live == NULL;
 }
 
-bool clp_children_begin(struct clp_recording *recording, const struct clp_words *words)
+bool clp_children_begin(struct clp_recording *recording, const struct clp_command_words *words)
 {
     if (has_no_place(recording))
         return true;

@@ -9,11 +9,11 @@
 #define CLP_CHILDREN_H
 
 #include "recording.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 
 /* Before the program runs, by ckernprof with this command line: what it forks and spawns from now on takes part.
  * False with an exception set. */
-bool clp_children_begin(struct clp_recording *recording, const struct clp_words *words);
+bool clp_children_begin(struct clp_recording *recording, const struct clp_command_words *words);
 
 /* What _children.begin() calls around a fork: owned tuple, NULL with an exception set. */
 PyObject *clp_children_callbacks(struct clp_recording *recording);

@@ -10,7 +10,7 @@
 #include "formats/lprof/wire_reader.h"
 #include "liverun.h"
 #include "naming.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -162,11 +162,11 @@ static void say_running(const struct clp_recording *recording, const char *path,
     if (recording->quiet)
         return;
     if (about->unknown)
-        clp_words_complain_format(recording->program, "process %llu on '%s' may still run; %s '%s'",
-                                  (unsigned long long)about->pid, about->host, so_far, path);
+        clp_console_complain_format(recording->program, "process %llu on '%s' may still run; %s '%s'",
+                                    (unsigned long long)about->pid, about->host, so_far, path);
     else
-        clp_words_complain_format(recording->program, "process %llu still runs; %s '%s'",
-                                  (unsigned long long)about->pid, so_far, path);
+        clp_console_complain_format(recording->program, "process %llu still runs; %s '%s'",
+                                    (unsigned long long)about->pid, so_far, path);
 }
 
 /* Marks no line as running any more: the process has ended, or is not to be called running. */
@@ -226,8 +226,8 @@ struct adding {
 static void say_incomplete(const struct adding *adding, const struct clp_live_about *about)
 {
     if (about->incomplete)
-        clp_words_complain_format(adding->recording->program, "process %llu could not make its file larger; later "
-                                  "functions of it are missing", (unsigned long long)about->pid);
+        clp_console_complain_format(adding->recording->program, "process %llu could not make its file larger; later "
+                                    "functions of it are missing", (unsigned long long)about->pid);
 }
 
 static clp_status read_file(const struct adding *adding, const char *path)
@@ -258,8 +258,8 @@ static clp_status read_file(const struct adding *adding, const char *path)
 static void say_foreign(const struct adding *adding, const char *path, uint32_t owner)
 {
     if (adding->final)
-        clp_words_complain_format(adding->recording->program, "'%s' belongs to another user (uid %u); it is neither "
-                                  "counted nor removed", path, owner);
+        clp_console_complain_format(adding->recording->program, "'%s' belongs to another user (uid %u); it is neither "
+                                    "counted nor removed", path, owner);
 }
 
 /* A process's file. */

@@ -5,10 +5,10 @@
 #include "os/filelock.h"
 #include "formats/live/live_peek.h"
 #include "os/proc.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "cpython/object/profiler_run.h"
-#include "helpers.h"
-#include "bridge/words.h"
+#include "fork_helpers.h"
+#include "bridge/console.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -103,7 +103,7 @@ static bool keep_earlier(const struct clp_liverun_wish *wish, const char *path, 
     clp_buf_init(&name, &mem);
     bool moved = name_with(&name, clp_buf_text(wish->outfile), pid) && move(path, clp_buf_text(&name));
     if (moved && !wish->quiet)
-        clp_words_complain_format(
+        clp_console_complain_format(
             wish->program, "an earlier run (process %llu) did not end and left its profile; it is kept as "
                      "'%s', which clineprof shows",
             (unsigned long long)pid, clp_buf_text(&name));
@@ -175,15 +175,15 @@ static void say_taken(const struct clp_liverun_wish *wish, const char *path, con
     unsigned long long pid = taken->who.pid;
 
     if (!taken->is_ours)
-        clp_words_complain_format(wish->program, "'%s' is not a live file of your own; it is left alone, "
-                                  "and this run writes '%s'", path, outfile);
+        clp_console_complain_format(wish->program, "'%s' is not a live file of your own; it is left alone, "
+                                    "and this run writes '%s'", path, outfile);
     else if (taken->life == CLP_LIFE_UNKNOWN)
-        clp_words_complain_format(wish->program, "'%s' belongs to process %llu on '%s', which may still run; "
-                                  "it is left alone, and this run writes '%s'",
-                                  path, pid, taken->who.host, outfile);
+        clp_console_complain_format(wish->program, "'%s' belongs to process %llu on '%s', which may still run; "
+                                    "it is left alone, and this run writes '%s'",
+                                    path, pid, taken->who.host, outfile);
     else
-        clp_words_complain_format(wish->program, "process %llu is making a profile of the same name; this "
-                                  "run writes '%s'", pid, outfile);
+        clp_console_complain_format(wish->program, "process %llu is making a profile of the same name; this "
+                                    "run writes '%s'", pid, outfile);
 }
 
 static void name_live(struct clp_liverun *run, const struct clp_liverun_wish *wish)
@@ -301,10 +301,10 @@ static void begin_saves(struct clp_liverun *run, PyObject *profiler,
     clp_profiler_set_helper(profiler, &run->saver.pages);
     int error = clp_saver_start(&run->saver);
     if (error == 0)
-        clp_helpers_add(&run->saver.helper);
+        clp_fork_helpers_add(&run->saver.helper);
     else
-        clp_words_complain_format(wish->program, "cannot save every %g s: %s",
-                                  wish->save_interval, strerror(error));
+        clp_console_complain_format(wish->program, "cannot save every %g s: %s",
+                                    wish->save_interval, strerror(error));
 }
 
 void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
@@ -314,14 +314,14 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
 
     if (!clp_liverun_has_place(clp_buf_text(wish->outfile))) {
         if (wish->save_interval > 0)
-            clp_words_complain_format(
+            clp_console_complain_format(
                 wish->program, "'%s' is no file; it is not written before the program ends",
                 clp_buf_text(wish->outfile));
         return;
     }
     run->process = clp_identity_self();
     if (make_file(run, profiler, wish, &fault) != CLP_OK) {
-        clp_words_complain_format(
+        clp_console_complain_format(
             wish->program, "cannot keep '%s' while the program runs: %s; %sits profile is lost%s",
             clp_buf_text(&run->path), clp_fault_text(&fault),
             wish->is_member ? "" : "if it is killed, ",
@@ -345,7 +345,7 @@ static void say_lost(const struct clp_liverun *run, const char *program,
     struct clp_buf path;
 
     clp_buf_init(&path, &mem);
-    clp_shown_add_text(&path, clp_buf_text(&run->path));
+    clp_escape_add_text(&path, clp_buf_text(&run->path));
     dprintf(2, "%s: process %d cannot keep its profile in '%s': %s; it is lost\n", program,
             (int)getpid(), clp_buf_text(&path), clp_fault_text(fault));
     clp_buf_clear(&path);
@@ -373,9 +373,9 @@ void clp_liverun_stop_saves(struct clp_liverun *run, const char *program)
 {
     if (run->live == NULL)
         return;
-    clp_helpers_remove(&run->saver.helper);
+    clp_fork_helpers_remove(&run->saver.helper);
     if (run->saver.error != 0)
-        clp_words_complain_format(
+        clp_console_complain_format(
             program, "the profile could not be saved while the program ran: %s",
             strerror(run->saver.error));
 }
@@ -385,7 +385,7 @@ void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
     if (run->live == NULL)
         return;
     if (clp_live_error(run->live) != 0)
-        clp_words_complain_format(
+        clp_console_complain_format(
             program, "'%s' could not grow: %s; had the program been killed, a part of its profile "
                      "would have been lost",
             clp_buf_text(&run->path), strerror(clp_live_error(run->live)));
@@ -394,7 +394,7 @@ void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
         clp_pages_remove(run->live->pages, clp_buf_text(&run->path));
         clp_pages_close(run->live->pages);
     } else {
-        clp_words_complain_format(program, "what was recorded is in '%s', which clineprof shows",
-                                  clp_buf_text(&run->path));
+        clp_console_complain_format(program, "what was recorded is in '%s', which clineprof shows",
+                                    clp_buf_text(&run->path));
     }
 }

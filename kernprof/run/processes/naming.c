@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "naming.h"
 #include "os/identity.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -162,7 +162,7 @@ const char *clp_naming_seen_from_here(const char *path)
 {
     char folder[PATH_MAX];
 
-    return clp_shown_file(path, getcwd(folder, sizeof folder));
+    return clp_escape_relative(path, getcwd(folder, sizeof folder));
 }
 
 /* ---- others at the same place ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recording.h"
 #include "os/file.h"
-#include "bridge/words.h"
+#include "bridge/console.h"
 #include <unistd.h>
 
 void clp_recording_init(struct clp_recording *recording, const char *program, struct clp_mem *mem)
@@ -38,5 +38,5 @@ void clp_recording_complain(const struct clp_recording *recording, const char *d
 {
     if (recording->standard_error >= 0)
         (void)dup2(recording->standard_error, 2);
-    clp_words_complain_format(recording->program, "%s '%s': %s", doing, path, clp_fault_text(fault));
+    clp_console_complain_format(recording->program, "%s '%s': %s", doing, path, clp_fault_text(fault));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that records, for ckernprof (session.h) or for clineprof.profile (keep.c, together.c): its profiler, its
- * files, and the run of several processes that it may take part in. */
+/* A process that records, for ckernprof (session.h) or for clineprof.profile (api_live_file.c,
+ * api_processes.c): its profiler, its files, and the run of several processes that it may take part in. */
 #ifndef CLP_RECORDING_H
 #define CLP_RECORDING_H
 

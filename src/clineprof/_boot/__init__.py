@@ -21,7 +21,7 @@ def core():
 
 
 def shown(text):
-    """On one line, and without power over a terminal (src/base/shown.h). Where the C module cannot be
+    """On one line, and without power over a terminal (src/base/escape.h). Where the C module cannot be
     loaded, which is then what we report, Python's own escapes are used."""
     try:
         return core().shown(text)

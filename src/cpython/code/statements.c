@@ -15,10 +15,10 @@ PyObject *clp_statements_start(void)
 }
 
 /* Owned; NULL with an exception set. */
-static PyObject *parse(PyObject *helper, const struct clp_texts *texts, uint32_t text)
+static PyObject *parse(PyObject *helper, const struct clp_source_cache *texts, uint32_t text)
 {
     PyObject *parser = PyDict_GetItemWithError(helper, Py_None); /* borrowed */
-    PyObject *bytes = clp_texts_bytes(texts, text);
+    PyObject *bytes = clp_source_cache_bytes(texts, text);
     PyObject *starts = NULL;
 
     if (bytes == NULL)
@@ -29,7 +29,7 @@ static PyObject *parse(PyObject *helper, const struct clp_texts *texts, uint32_t
     return starts;
 }
 
-static bool read_text(PyObject *helper, const struct clp_texts *texts, uint32_t text)
+static bool read_text(PyObject *helper, const struct clp_source_cache *texts, uint32_t text)
 {
     PyObject *number = PyLong_FromUnsignedLong(text);
     int known = number != NULL ? PyDict_Contains(helper, number) : -1;
@@ -44,7 +44,7 @@ static bool read_text(PyObject *helper, const struct clp_texts *texts, uint32_t 
     return known == 1;
 }
 
-bool clp_statements_read(PyObject *helper, const struct clp_texts *texts, uint32_t text)
+bool clp_statements_read(PyObject *helper, const struct clp_source_cache *texts, uint32_t text)
 {
     Py_XINCREF(helper); /* the parser is Python code: its owner may give it up meanwhile */
     bool done = helper == NULL || read_text(helper, texts, text);

@@ -7,7 +7,7 @@
 #define CLP_STATEMENTS_H
 
 #include "rewrite/decoded.h"
-#include "texts.h"
+#include "source_cache.h"
 
 /* An owned helper for many texts, or NULL with an exception set. To be made before the program runs,
  * for it imports the parser. */
@@ -15,7 +15,7 @@ PyObject *clp_statements_start(void);
 
 /* Reads the statements of the text of this number, once. `helper` is borrowed, or NULL: then lines count by
  * themselves, and nothing is read. False with an exception set. */
-bool clp_statements_read(PyObject *helper, const struct clp_texts *texts, uint32_t text);
+bool clp_statements_read(PyObject *helper, const struct clp_source_cache *texts, uint32_t text);
 
 /* The statements of a text that was read; of any other, and without a helper, none: then lines count by
  * themselves. Borrowed from the helper, for its lifetime. */

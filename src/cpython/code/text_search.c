@@ -13,7 +13,7 @@
 
 /* What is looked for. */
 struct search {
-    struct clp_texts *texts;
+    struct clp_source_cache *texts;
     PyCodeObject *code;  /* owned: as it was compiled */
     PyObject *file;      /* borrowed from it */
     PyObject *globals;   /* borrowed, or NULL */
@@ -88,12 +88,12 @@ static bool is_source_text(struct search *search, struct clp_text *text)
 /* Asks a copy: an audit hook of the program's may select something meanwhile, and move the store. */
 static bool is_source(struct search *search, uint32_t number)
 {
-    struct clp_text copy = *clp_texts_get(search->texts, number);
+    struct clp_text copy = *clp_source_cache_get(search->texts, number);
 
     Py_INCREF(copy.text);
     Py_XINCREF(copy.keys);
     bool found = is_source_text(search, &copy);
-    struct clp_text *text = clp_texts_get(search->texts, number);
+    struct clp_text *text = clp_source_cache_get(search->texts, number);
     Py_XSETREF(text->keys, copy.keys);
     text->flags = copy.flags;
     Py_DECREF(copy.text);
@@ -103,10 +103,10 @@ static bool is_source(struct search *search, uint32_t number)
 /* The newest of the file's texts that compile to the code. */
 static uint32_t find_source(struct search *search)
 {
-    uint32_t number = clp_texts_newest(search->texts, search->file);
+    uint32_t number = clp_source_cache_newest(search->texts, search->file);
 
     while (number != CLP_TEXT_NONE && !is_source(search, number))
-        number = clp_texts_before(search->texts, search->file, number);
+        number = clp_source_cache_before(search->texts, search->file, number);
     return number;
 }
 
@@ -156,15 +156,15 @@ static PyObject *candidate_of(const struct search *search, const struct clp_comp
 /* Takes the bytes. Their number where they compile to the code; else CLP_TEXT_NONE. */
 static uint32_t try_candidate(struct search *search, PyObject *bytes)
 {
-    struct clp_texts *texts = search->texts;
+    struct clp_source_cache *texts = search->texts;
     struct clp_text text = {.text = bytes};
-    uint32_t number = clp_texts_equal(texts, search->file, clp_texts_span(&text));
+    uint32_t number = clp_source_cache_equal(texts, search->file, clp_source_cache_span(&text));
 
     if (number != CLP_TEXT_NONE) {
         number = is_source(search, number) ? number : CLP_TEXT_NONE;
     } else if (is_source_text(search, &text) && texts->generated_bytes < MOST_GENERATED) {
         texts->generated_bytes += (size_t)PyBytes_GET_SIZE(bytes);
-        number = clp_texts_add(search->texts, search->file, Py_NewRef(bytes));
+        number = clp_source_cache_add(search->texts, search->file, Py_NewRef(bytes));
     }
     Py_XDECREF(text.keys);
     Py_DECREF(bytes);
@@ -263,15 +263,15 @@ static struct clp_text_stamp stamp_of(const struct stat *about)
 /* The text that the file holds now. */
 static uint32_t text_now(const struct search *search, const struct clp_text_stamp *stamp)
 {
-    const struct clp_texts *texts = search->texts;
-    uint32_t number = clp_texts_newest(texts, search->file);
+    const struct clp_source_cache *texts = search->texts;
+    uint32_t number = clp_source_cache_newest(texts, search->file);
 
     while (number != CLP_TEXT_NONE &&
            memcmp(&texts->items[number - 1].stamp, stamp, sizeof *stamp) != 0)
-        number = clp_texts_before(texts, search->file, number);
+        number = clp_source_cache_before(texts, search->file, number);
     if (number != CLP_TEXT_NONE)
         return number;
-    number = clp_texts_add(search->texts, search->file, clp_file_text_read(search->file));
+    number = clp_source_cache_add(search->texts, search->file, clp_file_text_read(search->file));
     forget_error();
     if (number != CLP_TEXT_NONE)
         texts->items[number - 1].stamp = *stamp;
@@ -280,28 +280,28 @@ static uint32_t text_now(const struct search *search, const struct clp_text_stam
 
 /* Was the file changed since the process began? Also true where it was changed just before, for then the
  * text is compared and nothing is wrong; a change that is missed shows lines that did not run. */
-static bool is_recent(const struct clp_texts *texts, const struct clp_text_stamp *stamp)
+static bool is_recent(const struct clp_source_cache *texts, const struct clp_text_stamp *stamp)
 {
     return (double)stamp->changed * 1e-9 + CLOCK_STEP > texts->began;
 }
 
 static uint32_t find_in_file(struct search *search, const struct stat *about)
 {
-    const struct clp_texts *texts = search->texts;
+    const struct clp_source_cache *texts = search->texts;
     const struct clp_text_stamp stamp = stamp_of(about);
     uint32_t now = text_now(search, &stamp);
     bool recent = is_recent(texts, &stamp), trusted = is_loaders(search) && !recent;
 
     if (now == CLP_TEXT_NONE || search->fresh ||
-        (trusted && clp_texts_newest(texts, search->file) == now &&
-         clp_texts_before(texts, search->file, now) == CLP_TEXT_NONE))
+        (trusted && clp_source_cache_newest(texts, search->file) == now &&
+         clp_source_cache_before(texts, search->file, now) == CLP_TEXT_NONE))
         return now;
     uint32_t source = is_source(search, now) ? now : find_source(search);
     if (source != CLP_TEXT_NONE || trusted)
         return source != CLP_TEXT_NONE ? source : now;
     if (recent && compiles_file(search))
         return CLP_TEXT_CHANGED;
-    return has_block(search, clp_texts_span(clp_texts_get(texts, now))) ? now : CLP_TEXT_NONE;
+    return has_block(search, clp_source_cache_span(clp_source_cache_get(texts, now))) ? now : CLP_TEXT_NONE;
 }
 
 /* ---- what is in no file ---- */
@@ -367,7 +367,7 @@ static PyObject *from_loader(const struct search *search)
 static uint32_t add_str(const struct search *search, PyObject *text)
 {
     PyObject *utf8 = text != NULL ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
-    uint32_t number = clp_texts_add(search->texts, search->file, utf8);
+    uint32_t number = clp_source_cache_add(search->texts, search->file, utf8);
 
     forget_error();
     Py_XDECREF(text);
@@ -389,7 +389,7 @@ static uint32_t find_frozen(struct search *search)
     PyObject *file = global_of(search, "__file__");
 
     if (file != NULL && PyUnicode_Check(file) && starts_with(search->file, "<frozen "))
-        (void)clp_texts_add(search->texts, search->file, clp_file_text_read(file));
+        (void)clp_source_cache_add(search->texts, search->file, clp_file_text_read(file));
     Py_XDECREF(file);
     forget_error();
     return find_source(search);
@@ -417,10 +417,10 @@ static uint32_t find_text(struct search *search)
     if (!look_at(search->file, &about))
         return find_elsewhere(search);
     return S_ISREG(about.st_mode) ? find_in_file(search, &about)
-                                  : clp_texts_newest(search->texts, search->file);
+                                  : clp_source_cache_newest(search->texts, search->file);
 }
 
-uint32_t clp_text_search(struct clp_texts *texts, PyCodeObject *code, PyObject *globals, bool fresh)
+uint32_t clp_text_search(struct clp_source_cache *texts, PyCodeObject *code, PyObject *globals, bool fresh)
 {
     struct search search = {.texts = texts, .globals = globals, .fresh = fresh,
                             .code = (PyCodeObject *)Py_NewRef((PyObject *)code),
@@ -433,9 +433,9 @@ uint32_t clp_text_search(struct clp_texts *texts, PyCodeObject *code, PyObject *
     return number;
 }
 
-bool clp_text_search_know(struct clp_texts *texts, PyObject *file_name, const char *text, size_t bytes)
+bool clp_text_search_know(struct clp_source_cache *texts, PyObject *file_name, const char *text, size_t bytes)
 {
-    uint32_t number = clp_texts_add(texts, file_name, clp_file_text_decode(text, bytes));
+    uint32_t number = clp_source_cache_add(texts, file_name, clp_file_text_decode(text, bytes));
     struct stat about;
 
     if (number != CLP_TEXT_NONE && look_at(file_name, &about) && S_ISREG(about.st_mode))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the text that a code object was compiled from, and keeps it (texts.h). It is looked for in:
+/* Finds the text that a code object was compiled from, and keeps it (source_cache.h). It is looked for in:
  *
  *   texts given to exec(), eval(), compile()   where the code is what the text compiles to
  *   its file, now                              where the file was not changed while the program ran, or
@@ -13,15 +13,15 @@
 #ifndef CLP_TEXT_SEARCH_H
 #define CLP_TEXT_SEARCH_H
 
-#include "texts.h"
+#include "source_cache.h"
 
-/* The number of the text that the code, as it was before probes, was compiled from; or CLP_TEXT_NONE, CLP_TEXT_CHANGED. `globals`
- * are the module's, or NULL. `fresh`: the module's loader has given the code just now. Never leaves an
- * exception. */
-uint32_t clp_text_search(struct clp_texts *texts, PyCodeObject *code, PyObject *globals, bool fresh);
+/* The number of the text that the code, as it was before probes, was compiled from; or CLP_TEXT_NONE,
+ * CLP_TEXT_CHANGED. `globals` are the module's, or NULL. `fresh`: the module's loader has given the code just
+ * now. Never leaves an exception. */
+uint32_t clp_text_search(struct clp_source_cache *texts, PyCodeObject *code, PyObject *globals, bool fresh);
 
 /* This is the text of the file, whatever becomes of the file: `bytes` bytes as they stand in it. False with
  * an exception set. */
-bool clp_text_search_know(struct clp_texts *texts, PyObject *file_name, const char *text, size_t bytes);
+bool clp_text_search_know(struct clp_source_cache *texts, PyObject *file_name, const char *text, size_t bytes);
 
 #endif

@@ -303,7 +303,7 @@ static inline int clp_compat_small_int(PyObject *number)
  * holds; since 3.14 a wider drift is stored. */
 #define CLP_LINE_EVENTS_SCAN (PY_VERSION_HEX < 0x030E0000)
 
-/* LINE events that only repeat the line which is running (see clp_shape_find_repeats). */
+/* LINE events that only repeat the line which is running (see clp_code_lines_find_repeats). */
 #define CLP_LINE_EVENTS_REPEAT (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000)
 
 /* LINE events repeat the line behind a call of Python code, too: the frame stands in the call's inline cache

@@ -82,11 +82,11 @@ static bool warn_not_code(PyObject *object)
 }
 
 /* NULL with an exception set: it was closed. */
-static struct clp_window *window_of(PyObject *self)
+static struct clp_code_window *window_of(PyObject *self)
 {
-    struct clp_window *window = &clp_profiler_of(self)->window;
+    struct clp_code_window *window = &clp_profiler_of(self)->window;
 
-    return clp_window_is_there(window) ? window : NULL;
+    return clp_code_window_is_there(window) ? window : NULL;
 }
 
 static int select_untimed(PyObject *self, PyObject *object, bool with_inner)
@@ -138,14 +138,14 @@ static PyObject *profiler_call(PyObject *self, PyObject *arguments, PyObject *ke
 }
 
 /* The function that has the code, and those within it. */
-static bool remove_code(struct clp_window *window, PyCodeObject *code)
+static bool remove_code(struct clp_code_window *window, PyCodeObject *code)
 {
     const struct clp_selected *selected = clp_recorder_selected(window->recorder, (PyObject *)code);
     PyObject *constants = Py_NewRef(selected != NULL && selected->original != NULL
                                         ? ((PyCodeObject *)selected->original)->co_consts
                                         : code->co_consts);
     bool done = selected == NULL || selected->function == CLP_UNSELECTED ||
-                clp_window_remove(window, selected->function);
+                clp_code_window_remove(window, selected->function);
 
     for (Py_ssize_t i = 0; done && i < PyTuple_GET_SIZE(constants); i++) {
         PyObject *item = PyTuple_GET_ITEM(constants, i);
@@ -161,7 +161,7 @@ static PyObject *profiler_remove(PyObject *self, PyObject *function)
         PyErr_SetString(PyExc_TypeError, "remove_function() takes a Python function");
         return NULL;
     }
-    struct clp_window *window = window_of(self);
+    struct clp_code_window *window = window_of(self);
     if (window == NULL)
         return NULL;
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));
@@ -173,9 +173,9 @@ static PyObject *profiler_remove(PyObject *self, PyObject *function)
 /* ---- windows ---- */
 
 /* None, or NULL with an exception set; what it took is no line's. */
-static PyObject *untimed(PyObject *self, bool (*change)(struct clp_window *))
+static PyObject *untimed(PyObject *self, bool (*change)(struct clp_code_window *))
 {
-    struct clp_window *window = window_of(self);
+    struct clp_code_window *window = window_of(self);
 
     if (window == NULL)
         return NULL;
@@ -189,33 +189,33 @@ static PyObject *untimed(PyObject *self, bool (*change)(struct clp_window *))
 static PyObject *profiler_start(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    return untimed(self, clp_window_open);
+    return untimed(self, clp_code_window_open);
 }
 
 static PyObject *profiler_stop(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    return untimed(self, clp_window_close);
+    return untimed(self, clp_code_window_close);
 }
 
-static bool open_gate(struct clp_window *window)
+static bool open_gate(struct clp_code_window *window)
 {
-    return clp_window_set_gate(window, true);
+    return clp_code_window_set_gate(window, true);
 }
 
-static bool shut_gate(struct clp_window *window)
+static bool shut_gate(struct clp_code_window *window)
 {
-    return clp_window_set_gate(window, false);
+    return clp_code_window_set_gate(window, false);
 }
 
-static bool pause_counting(struct clp_window *window)
+static bool pause_counting(struct clp_code_window *window)
 {
-    return clp_window_set_pause(window, true);
+    return clp_code_window_set_pause(window, true);
 }
 
-static bool resume_counting(struct clp_window *window)
+static bool resume_counting(struct clp_code_window *window)
 {
-    return clp_window_set_pause(window, false);
+    return clp_code_window_set_pause(window, false);
 }
 
 static PyObject *profiler_pause(PyObject *self, PyObject *nothing)
@@ -237,7 +237,7 @@ static PyObject *profiler_gate(PyObject *self, PyObject *open)
     return wanted < 0 ? NULL : untimed(self, wanted ? open_gate : shut_gate);
 }
 
-static bool reset(struct clp_window *window)
+static bool reset(struct clp_code_window *window)
 {
     if (clp_view_reset(&window->view, clp_clock_read(&window->recorder->clock)) == CLP_OK)
         return true;
@@ -266,7 +266,7 @@ static PyObject *profiler_close(PyObject *self, PyObject *nothing)
 
 static const char *state_of(const struct clp_profiler *self)
 {
-    const struct clp_window *window = &self->window;
+    const struct clp_code_window *window = &self->window;
 
     if (window->recorder == NULL || window->gone)
         return "closed";

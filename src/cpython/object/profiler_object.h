@@ -7,11 +7,11 @@
 #ifndef CLP_PROFILER_OBJECT_H
 #define CLP_PROFILER_OBJECT_H
 
-#include "cpython/windows/window.h"
+#include "cpython/windows/code_window.h"
 
 struct clp_profiler {
     PyObject_HEAD
-    struct clp_window window; /* its `recorder` is NULL until it is set up, and after close() */
+    struct clp_code_window window; /* its `recorder` is NULL until it is set up, and after close() */
     PyTypeObject *block_type; /* owned; NULL before the first block */
     PyObject *weak_references; /* the interpreter's */
     PyObject *destination; /* owned: the file that its numbers are written to, for its repr(); or NULL */

@@ -136,7 +136,7 @@ clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wi
     recorder->engine.functions.listener = &recorder->live;
     recorder->live_window = &self->window;
     self->window.view.pool = &recorder->engine.pool;
-    clp_texts_tell_live(&recorder->texts);
+    clp_source_cache_tell_live(&recorder->texts);
     return CLP_OK;
 }
 
@@ -225,7 +225,7 @@ void clp_profiler_stop(PyObject *profiler)
 
     self->ended = true;
     if (self->window.recorder != NULL)
-        clp_window_end(&self->window);
+        clp_code_window_end(&self->window);
     /* a program that ran out of descriptors has left this one to write the profile with */
     if (clp_setup_recorder()->reading == 0)
         clp_proc_close(&clp_setup_recorder()->proc);
@@ -328,18 +328,18 @@ static clp_status fill_heap(const struct clp_profiler *self, struct clp_profile 
     return status == CLP_OK ? clp_heap_judge(recorder->heap, &scope, &judging, profile) : status;
 }
 
-static clp_status take_view(const struct clp_window *window, struct clp_profile *profile)
+static clp_status take_view(const struct clp_code_window *window, struct clp_profile *profile)
 {
     struct clp_recorder *recorder = window->recorder;
-    struct clp_ended ended;
-    clp_status status = clp_ended_init(&ended, &recorder->engine, &recorder->views.scratch,
-                                       clp_clock_read(&recorder->clock));
+    struct clp_engine_copy copy;
+    clp_status status = clp_engine_copy_init(&copy, &recorder->engine, &recorder->views.scratch,
+                                             clp_clock_read(&recorder->clock));
 
     if (status != CLP_OK)
         return status;
-    status = clp_snapshot_take_view(&window->view, &ended, window->memory,
+    status = clp_snapshot_take_view(&window->view, &copy, window->memory,
                                     clp_clock_nanos_per_tick(&recorder->clock), profile);
-    clp_ended_clear(&ended);
+    clp_engine_copy_clear(&copy);
     return status;
 }
 
@@ -358,6 +358,6 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
     if (status == CLP_OK && self->has_heap)
         status = fill_heap(self, profile); /* may have functions that threads have by other names */
     if (status == CLP_OK)
-        status = clp_texts_fill(&clp_setup_recorder()->texts, profile);
+        status = clp_source_cache_fill(&clp_setup_recorder()->texts, profile);
     return status;
 }

@@ -159,12 +159,12 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
 
     if (!set_up_memory(recorder, wishes->memory) || !set_up_statements(recorder, statements))
         return false;
-    clp_window_init(&self->window, recorder,
-                    wishes->memory != CLP_MEMORY_OFF && recorder->engine.with_rss);
-    if (!clp_window_hold(&self->window))
+    clp_code_window_init(&self->window, recorder,
+                         wishes->memory != CLP_MEMORY_OFF && recorder->engine.with_rss);
+    if (!clp_code_window_hold(&self->window))
         return false;
     bool done = set_up_heap(self, wishes);
-    clp_window_release(&self->window);
+    clp_code_window_release(&self->window);
     return done;
 }
 
@@ -178,7 +178,7 @@ static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)
         clp_turn_end();
     }
     Py_XDECREF(statements);
-    return done && (!wishes->started || clp_window_open(&self->window));
+    return done && (!wishes->started || clp_code_window_open(&self->window));
 }
 
 bool clp_setup_profiler(struct clp_profiler *self, const struct clp_wishes *wishes)
@@ -200,5 +200,5 @@ void clp_setup_undo(struct clp_profiler *self)
     if (self->has_heap)
         clp_heap_table_stop(recorder);
     self->has_heap = false;
-    clp_window_clear(&self->window);
+    clp_code_window_clear(&self->window);
 }

@@ -33,7 +33,7 @@ static void set_reach(struct clp_recorder *recorder)
 {
     double nanos_per_tick = recorder->clock.rough_nanos;
 
-    recorder->reach = (struct clp_reach_facts){
+    recorder->reach = (struct clp_rss_bounds_facts){
         .page = recorder->proc.page_bytes,
         .fault = clp_proc_fault_bytes(),
         .huge = clp_proc_huge_page(),
@@ -162,7 +162,7 @@ static void share_rss(const struct clp_recorder *recorder, struct clp_thread *th
     if (clp_engine_is_settled(thread, rss) && now - thread->use_at < recorder->use_span)
         return;
     struct clp_thread_use use = take_use(thread, now);
-    clp_engine_share_rss(thread, rss, clp_reach_of(&recorder->reach, &use, of_files));
+    clp_engine_share_rss(thread, rss, clp_rss_bounds_of(&recorder->reach, &use, of_files));
 }
 
 /* The thread's use behind it is without what this took. */

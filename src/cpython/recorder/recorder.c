@@ -30,7 +30,7 @@ bool clp_recorder_init(struct clp_recorder *recorder)
     recorder->engine.rss_span = UINT64_MAX;
     recorder->clock = clp_clock_start();
     recorder->started = clp_clock_wall();
-    clp_texts_init(&recorder->texts, &recorder->mem, &recorder->live);
+    clp_source_cache_init(&recorder->texts, &recorder->mem, &recorder->live);
     recorder->start_nanos = clp_clock_monotonic();
     if (clp_thread_hook_init(&recorder->thread_hook, thread_ended) != CLP_OK) {
         PyErr_SetString(PyExc_RuntimeError, "clineprof: the system has no thread key left");

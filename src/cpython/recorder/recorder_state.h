@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* What every tracer shares: the engine, the clock and the memory it records by, and what is known
  * of a selected code object. A process has one recorder; whoever wants numbers of it has a window
- * (window.h).
+ * (code_window.h).
  *
  * Threads. The interpreter's lock protects all of this, and every window. A thread keeps that lock for as
  * long as it runs no Python code. So:
  *
  *   - An event runs no Python code before it is recorded. (clp_recorder_end_slow may, behind it.)
- *   - A change runs none either: clp_window_hold begins one and clp_window_release ends it (or clp_change_begin,
- *     clp_change_end). What needs
- *     Python code (attributes of the program's objects, imports, source text) is fetched before, and what
- *     was known from before that is looked up again.
+ *   - A change runs none either: clp_code_window_hold begins one and clp_code_window_release ends it (or
+ *     clp_change_begin, clp_change_end). What needs Python code (attributes of the program's objects,
+ *     imports, source text) is fetched before, and what was known from before that is looked up again.
  *   - In a change the program has its say in a few places all the same: its audit hooks, when __code__ is
  *     assigned or a callback of sys.monitoring set, and what dies with a code object. Whatever it
  *     does there, from any thread, is safe: `open` of a site is right at all times, a site and an
@@ -28,27 +27,27 @@
 #include "heap/heap.h"
 #include "formats/live/live.h"
 #include "os/proc.h"
-#include "engine/reach.h"
+#include "engine/rss_bounds.h"
 #include "os/thread.h"
 #include "engine/view.h"
 #include "cpython/compat/compat.h"
 #include "cpython/memory/epochs.h"
 #include "greenlet_place.h"
 #include "cpython/compat/opcodes.h"
-#include "cpython/code/texts.h"
+#include "cpython/code/source_cache.h"
 #include "cpython/memory/thread_here.h"
 #include "watch.h"
 
 struct clp_selected;
 struct clp_stay;
-struct clp_place;
+struct clp_with_place;
 struct clp_tracer;
-struct clp_window;
+struct clp_code_window;
 
 /* Open `with` blocks (blocks.h). */
 struct clp_blocks {
     struct clp_stay *stays;   /* the newest first */
-    struct clp_place *places; /* those that were entered last */
+    struct clp_with_place *places; /* those that were entered last */
     bool lifted; /* some are off the stack while an event of their body is recorded */
     uint32_t walks; /* events are recorded for stay after stay: none may go meanwhile */
     void *source; /* what their events come from; its own */
@@ -89,9 +88,9 @@ struct clp_recorder {
     size_t with_heap;   /* how many want the table of live blocks */
     bool awake;         /* the tracer sends events */
     bool opened_late;   /* a window was opened on functions that may have been running */
-    struct clp_texts texts;
+    struct clp_source_cache texts;
     struct clp_live live;
-    const struct clp_window *live_window; /* borrowed: whose numbers are in the live file */
+    const struct clp_code_window *live_window; /* borrowed: whose numbers are in the live file */
     const struct clp_pages *helpers[2]; /* borrowed: helper threads' memory; NULL: there is none */
     struct clp_watch *watch;            /* borrowed; NULL: there is none */
     struct clp_heap *heap; /* owned: the table of live blocks; NULL: there is none */
@@ -104,7 +103,7 @@ struct clp_recorder {
     double change_margin;          /* the part of its change_ticks in which nothing can change */
     uint64_t check_at, check_gap;  /* ticks: when that is tried again */
     uint64_t file_bytes; /* of files among the resident memory, at the last read */
-    struct clp_reach_facts reach;
+    struct clp_rss_bounds_facts reach;
     uint64_t use_span, use_span_alone; /* ticks for which a thread's use is known well enough */
     struct clp_thread_hook thread_hook;
     struct clp_opcodes opcodes;

@@ -2,7 +2,7 @@
 #include "selected.h"
 
 struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, PyObject *code,
-                                               uint32_t function, struct clp_shape *shape)
+                                               uint32_t function, struct clp_code_lines *shape)
 {
     struct clp_selected *selected = clp_mem_alloc(&recorder->mem, 1, sizeof *selected);
     const struct clp_audience *audience = function == CLP_UNSELECTED
@@ -11,7 +11,7 @@ struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, Py
 
     if (selected == NULL || audience == NULL) {
         clp_mem_free(&recorder->mem, selected, 1, sizeof *selected);
-        clp_shape_clear(shape, &recorder->mem);
+        clp_code_lines_clear(shape, &recorder->mem);
         PyErr_NoMemory();
         return NULL;
     }
@@ -42,7 +42,7 @@ void clp_recorder_drop_selected(void *data)
     if (selected == NULL || --selected->holders > 0)
         return;
     Py_XDECREF(selected->original);
-    clp_shape_clear(&selected->shape, &selected->recorder->mem);
+    clp_code_lines_clear(&selected->shape, &selected->recorder->mem);
     clp_mem_free(&selected->recorder->mem, selected, 1, sizeof *selected);
 }
 

@@ -5,7 +5,7 @@
 #define CLP_SELECTED_H
 
 #include "recorder_state.h"
-#include "cpython/code/shape.h"
+#include "cpython/code/code_lines.h"
 
 /* The number of a function that has probes but is not selected. */
 #define CLP_UNSELECTED UINT32_MAX
@@ -33,13 +33,13 @@ struct clp_selected {
     const char *compiler; /* a constant: what compiles the code, too; NULL: nothing known */
     int32_t moved;      /* by so many lines: a copy that the program has made, with another first line. Its
                          * identity is odd then, so that only its own events have to look here */
-    struct clp_shape shape;
+    struct clp_code_lines shape;
 };
 
 /* Makes what hangs on a code object of the function. Takes *shape, also when it fails: NULL with an exception
  * set. */
 struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, PyObject *code,
-                                               uint32_t function, struct clp_shape *shape);
+                                               uint32_t function, struct clp_code_lines *shape);
 
 /* The code object on which this hangs is going. NULL is nothing. */
 void clp_recorder_code_gone(void *selected);

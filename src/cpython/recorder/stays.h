@@ -17,7 +17,7 @@
 struct clp_stay {
     struct clp_stay *next;    /* an older one */
     struct clp_recorder *recorder; /* borrowed */
-    struct clp_place *place;  /* where it stands; borrowed, the recorder keeps it */
+    struct clp_with_place *place;  /* where it stands; borrowed, the recorder keeps it */
     const struct clp_selected *selected; /* borrowed: of that place's entry in the table of functions */
     int32_t first;            /* the line of its `with` */
     PyFrameObject *frame;     /* owned */

@@ -6,7 +6,7 @@ const char *clp_attach_damage(struct clp_recorder *recorder, PyCodeObject *code)
     const char *reason = NULL;
 #if CLP_HAS_PROBES
     if (!recorder->knows_bytecode ||
-        clp_shape_decode(code, &recorder->mem, &recorder->bytecode, NULL, NULL, &reason) !=
+        clp_code_lines_decode(code, &recorder->mem, &recorder->bytecode, NULL, NULL, &reason) !=
             CLP_CORRUPT)
         reason = NULL;
     PyErr_Clear();
@@ -16,19 +16,19 @@ const char *clp_attach_damage(struct clp_recorder *recorder, PyCodeObject *code)
     return reason;
 }
 
-bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_shape *shape,
+bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *shape,
                            const char **damage)
 {
     *damage = clp_attach_damage(recorder, code);
     if (*damage == NULL) {
-        if (!clp_shape_init(shape, &recorder->mem, code, &recorder->opcodes))
+        if (!clp_code_lines_init(shape, &recorder->mem, code, &recorder->opcodes))
             return false;
         if (shape->line_count <= CLP_FUNCTION_MOST_LINES)
             return true;
         *damage = "its lines are too far apart";
-        clp_shape_clear(shape, &recorder->mem);
+        clp_code_lines_clear(shape, &recorder->mem);
     }
-    *shape = (struct clp_shape){.lowest_line = code->co_firstlineno, .line_count = 1};
+    *shape = (struct clp_code_lines){.lowest_line = code->co_firstlineno, .line_count = 1};
     return true;
 }
 
@@ -46,9 +46,9 @@ bool clp_attach_hang(struct clp_selected *selected, PyObject *code)
 struct clp_selected *clp_attach_more(struct clp_recorder *recorder, PyCodeObject *code,
                                      const struct clp_selected *known)
 {
-    struct clp_shape shape;
+    struct clp_code_lines shape;
 
-    if (!clp_shape_init(&shape, &recorder->mem, code, &recorder->opcodes))
+    if (!clp_code_lines_init(&shape, &recorder->mem, code, &recorder->opcodes))
         return NULL;
     struct clp_selected *selected =
         clp_recorder_new_selected(recorder, (PyObject *)code, known->function, &shape);

@@ -11,7 +11,7 @@ const char *clp_attach_damage(struct clp_recorder *recorder, PyCodeObject *code)
 
 /* The shape of the code. Of code that must be left alone it is its first line, and *damage says why. False with an
  * exception set. */
-bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_shape *shape,
+bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *shape,
                            const char **damage);
 
 /* The code object takes it over, even when this fails: false with an exception set. */

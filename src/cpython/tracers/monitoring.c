@@ -82,9 +82,9 @@ static bool only_repeats(const struct clp_recorder *recorder, const struct clp_t
 
     if (!CLP_LINE_EVENTS_REPEAT || CLP_LIKELY(runs != line && !(late && runs < 0)))
         return false;
-    return clp_shape_repeats_at(&clp_recorder_traced(recorder, code)->shape,
-                                clp_compat_frame_offset(PyEval_GetFrame()), line,
-                                thread->top->before);
+    return clp_code_lines_repeats_at(&clp_recorder_traced(recorder, code)->shape,
+                                     clp_compat_frame_offset(PyEval_GetFrame()), line,
+                                     thread->top->before);
 }
 
 /* The line that begins. A trace function is told before us. It may have made the frame go on at another line,
@@ -205,11 +205,11 @@ static PyObject *on_throw(PyObject *callable, PyObject *const *args, size_t narg
 
 /* What an exception that was raised here makes of `before`: its line. One that was just thrown in makes its
  * handler begin a line, whichever; when it is raised again it does so no more. */
-static int32_t line_before(const struct clp_shape *shape, int32_t before, PyFrameObject *frame)
+static int32_t line_before(const struct clp_code_lines *shape, int32_t before, PyFrameObject *frame)
 {
-    if (before == CLP_SHAPE_NO_LINE && clp_shape_thrown_into(shape, frame))
+    if (before == CLP_SHAPE_NO_LINE && clp_code_lines_thrown_into(shape, frame))
         return 0;
-    return clp_shape_line_raised(frame);
+    return clp_code_lines_line_raised(frame);
 }
 
 /* An exception has found its handler. The frame still stands where it was raised, and when it was raised
@@ -553,7 +553,7 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
 
     (void)reason;
     if (CLP_LINE_EVENTS_REPEAT && recorder->knows_bytecode && !selected->studied &&
-        !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
+        !clp_code_lines_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
         return CLP_SELECTION_FAILED;
     selected->studied = true;
     if (CLP_LINE_EVENTS_REPEAT && selected->shape.asks_places && !watch_handlers(state))

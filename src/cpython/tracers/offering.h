@@ -6,8 +6,8 @@
 
 #include "tracer.h"
 
-/* The events of a tracer begin, and end. Probes get into copies of code by themselves; for other tracers copies are watched.
- * The program's audit hooks are told of some of it. False with an exception set. */
+/* The events of a tracer begin, and end. Probes get into copies of code by themselves; for other tracers
+ * copies are watched. The program's audit hooks are told of some of it. False with an exception set. */
 bool clp_tracer_begin(struct clp_recorder *recorder, const struct clp_tracer *tracer);
 void clp_tracer_end(struct clp_recorder *recorder, const struct clp_tracer *tracer);
 

@@ -143,9 +143,9 @@ static PyObject *assemble(const struct state *state, PyCodeObject *code,
 static struct clp_selected *new_selected(const struct clp_selected *original, PyCodeObject *code)
 {
     struct clp_recorder *recorder = original->recorder;
-    struct clp_shape shape;
+    struct clp_code_lines shape;
 
-    if (!clp_shape_copy_lines(&shape, &recorder->mem, &original->shape))
+    if (!clp_code_lines_copy_lines(&shape, &recorder->mem, &original->shape))
         return NULL;
     struct clp_selected *selected =
         clp_recorder_new_selected(recorder, NULL, original->function, &shape);
@@ -181,7 +181,7 @@ static PyObject *make_copy(const struct state *state, PyCodeObject *code,
 static enum clp_selection rewrite(const struct state *state, PyCodeObject *code, PyObject *bytes,
                                   struct clp_selected *selected, const char **reason)
 {
-    struct clp_code old = clp_shape_code(code, bytes);
+    struct clp_code old = clp_code_lines_code(code, bytes);
     struct clp_rewritten rewritten;
 
     old.statements = clp_statements_of(selected->recorder->statements, selected->text);

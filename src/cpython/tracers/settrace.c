@@ -266,7 +266,7 @@ static bool suspends(PyFrameObject *frame, const PyObject *value)
     const struct clp_selected *selected = selected_of(frame);
 
     return value != NULL && selected != NULL &&
-           clp_shape_yields_at(&selected->shape, clp_compat_frame_offset(frame));
+           clp_code_lines_yields_at(&selected->shape, clp_compat_frame_offset(frame));
 }
 
 /* Since 3.12: is this event only a jump back to the line that was running already, or one where no
@@ -281,10 +281,10 @@ static bool begins_nothing(const struct clp_thread *thread, PyFrameObject *frame
     int offset = clp_compat_frame_offset(frame);
     if (selected == NULL) /* another body at the address of one whose end nobody told */
         return true;
-    if (runs && clp_shape_loops_at(&selected->shape, offset))
+    if (runs && clp_code_lines_loops_at(&selected->shape, offset))
         return true;
     return runs != CLP_TRACE_EVENTS_STRAY &&
-           clp_shape_repeats_at(&selected->shape, offset, line, thread->top->before);
+           clp_code_lines_repeats_at(&selected->shape, offset, line, thread->top->before);
 }
 
 static void note_line(struct clp_thread *thread, PyFrameObject *frame)
@@ -317,9 +317,9 @@ static void note_exception(struct clp_thread *thread, PyFrameObject *frame, PyOb
     if (!CLP_LINE_EVENTS_REPEAT || selected == NULL || !selected->shape.asks_places ||
         !PyTraceBack_Check(traceback) || ((PyTracebackObject *)traceback)->tb_frame != frame)
         return;
-    thread->top->before = clp_shape_thrown_into(&selected->shape, frame)
+    thread->top->before = clp_code_lines_thrown_into(&selected->shape, frame)
                               ? CLP_SHAPE_NO_LINE
-                              : clp_shape_line_raised(frame);
+                              : clp_code_lines_line_raised(frame);
 }
 
 /* May an event here be of a line that was running already? Asked of a body that was found running, at a
@@ -328,9 +328,9 @@ static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame
 {
     int offset = clp_compat_frame_offset(frame);
 
-    return PY_VERSION_HEX >= 0x030C0000 && (clp_shape_loops_at(&selected->shape, offset) ||
-                                            clp_shape_repeats_at(&selected->shape, offset, 0,
-                                                                 CLP_SHAPE_NO_LINE));
+    return PY_VERSION_HEX >= 0x030C0000 && (clp_code_lines_loops_at(&selected->shape, offset) ||
+                                            clp_code_lines_repeats_at(&selected->shape, offset, 0,
+                                                                      CLP_SHAPE_NO_LINE));
 }
 
 /* May the body have gone on untold? On 3.11 it does when what it awaits, or takes values from, ends by an
@@ -514,10 +514,10 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
     if (selected->studied)
         return CLP_SELECTION_DONE;
     if (PY_VERSION_HEX >= 0x030C0000 &&
-        !clp_shape_find_loops(&selected->shape, &recorder->mem, code, &recorder->opcodes))
+        !clp_code_lines_find_loops(&selected->shape, &recorder->mem, code, &recorder->opcodes))
         return CLP_SELECTION_FAILED;
     if (PY_VERSION_HEX >= 0x030C0000 && recorder->knows_bytecode &&
-        !clp_shape_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
+        !clp_code_lines_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
         return CLP_SELECTION_FAILED;
     selected->studied = true;
     return CLP_SELECTION_DONE;

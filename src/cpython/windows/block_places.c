@@ -5,16 +5,16 @@
 /* Places that are remembered; of code that a program keeps making none is met again. */
 #define PLACES_MOST 64
 
-void clp_block_place_free(struct clp_recorder *recorder, struct clp_place *place)
+void clp_block_place_free(struct clp_recorder *recorder, struct clp_with_place *place)
 {
-    clp_shape_clear(&place->selected.shape, &recorder->mem);
+    clp_code_lines_clear(&place->selected.shape, &recorder->mem);
     Py_DECREF(place->code);
     Py_DECREF(place->name);
     clp_mem_free(&recorder->mem, place, 1, sizeof *place);
 }
 
 /* Is a block of its code open? */
-static bool is_watched(const struct clp_recorder *recorder, const struct clp_place *place)
+static bool is_watched(const struct clp_recorder *recorder, const struct clp_with_place *place)
 {
     const struct clp_stay *stay = recorder->blocks.stays;
 
@@ -26,10 +26,10 @@ static bool is_watched(const struct clp_recorder *recorder, const struct clp_pla
 /* The list begins with those that were used last. */
 static void forget_oldest(struct clp_recorder *recorder)
 {
-    struct clp_place **link = &recorder->blocks.places;
+    struct clp_with_place **link = &recorder->blocks.places;
 
     for (int i = 0; *link != NULL; i++) {
-        struct clp_place *place = *link;
+        struct clp_with_place *place = *link;
         if (i < PLACES_MOST || is_watched(recorder, place)) {
             link = &place->next;
             continue;
@@ -40,12 +40,12 @@ static void forget_oldest(struct clp_recorder *recorder)
     }
 }
 
-struct clp_place *clp_block_place_find(struct clp_recorder *recorder, PyObject *code, PyObject *name,
+struct clp_with_place *clp_block_place_find(struct clp_recorder *recorder, PyObject *code, PyObject *name,
                                        int32_t first)
 {
-    for (struct clp_place **link = &recorder->blocks.places; *link != NULL;
+    for (struct clp_with_place **link = &recorder->blocks.places; *link != NULL;
          link = &(*link)->next) {
-        struct clp_place *place = *link;
+        struct clp_with_place *place = *link;
         if (place->code != code || place->first != first ||
             PyUnicode_Compare(place->name, name) != 0)
             continue;
@@ -57,26 +57,26 @@ struct clp_place *clp_block_place_find(struct clp_recorder *recorder, PyObject *
     return NULL;
 }
 
-static bool read_shape(struct clp_recorder *recorder, struct clp_place *place)
+static bool read_shape(struct clp_recorder *recorder, struct clp_with_place *place)
 {
-    struct clp_shape *shape = &place->selected.shape;
+    struct clp_code_lines *shape = &place->selected.shape;
     PyCodeObject *code = (PyCodeObject *)place->code;
 
-    return clp_shape_init(shape, &recorder->mem, code, &recorder->opcodes) &&
+    return clp_code_lines_init(shape, &recorder->mem, code, &recorder->opcodes) &&
            (!CLP_LINE_EVENTS_REPEAT || !recorder->knows_bytecode ||
-            clp_shape_find_repeats(shape, &recorder->mem, code, &recorder->bytecode));
+            clp_code_lines_find_repeats(shape, &recorder->mem, code, &recorder->bytecode));
 }
 
-struct clp_place *clp_block_place_new(struct clp_recorder *recorder, PyObject *code, PyObject *name,
+struct clp_with_place *clp_block_place_new(struct clp_recorder *recorder, PyObject *code, PyObject *name,
                                       int32_t first)
 {
-    struct clp_place *place = clp_mem_alloc(&recorder->mem, 1, sizeof *place);
+    struct clp_with_place *place = clp_mem_alloc(&recorder->mem, 1, sizeof *place);
 
     if (place == NULL) {
         PyErr_NoMemory();
         return NULL;
     }
-    *place = (struct clp_place){.code = Py_NewRef(code),
+    *place = (struct clp_with_place){.code = Py_NewRef(code),
                                 .name = Py_NewRef(name),
                                 .first = first,
                                 .selected = {.recorder = recorder, .suspends = true}};
@@ -87,7 +87,7 @@ struct clp_place *clp_block_place_new(struct clp_recorder *recorder, PyObject *c
     return NULL;
 }
 
-void clp_block_place_keep(struct clp_recorder *recorder, struct clp_place *place)
+void clp_block_place_keep(struct clp_recorder *recorder, struct clp_with_place *place)
 {
     place->selected.audience = recorder->views.audiences[place->selected.function];
     place->next = recorder->blocks.places;
@@ -97,7 +97,7 @@ void clp_block_place_keep(struct clp_recorder *recorder, struct clp_place *place
 
 void clp_blocks_rest(struct clp_recorder *recorder)
 {
-    for (struct clp_place *place = recorder->blocks.places; place != NULL; place = place->next)
+    for (struct clp_with_place *place = recorder->blocks.places; place != NULL; place = place->next)
         if (!is_watched(recorder, place))
             clp_blocks_unwatch_code(recorder, place->code);
     if (recorder->blocks.stays == NULL)
@@ -106,7 +106,7 @@ void clp_blocks_rest(struct clp_recorder *recorder)
 
 void clp_blocks_stop(struct clp_recorder *recorder)
 {
-    for (struct clp_place *place = recorder->blocks.places; place != NULL; place = place->next)
+    for (struct clp_with_place *place = recorder->blocks.places; place != NULL; place = place->next)
         clp_blocks_unwatch_code(recorder, place->code);
     clp_blocks_unwatch_all(recorder);
 }

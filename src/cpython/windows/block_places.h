@@ -7,24 +7,24 @@
 
 #include "cpython/recorder/selected.h"
 
-struct clp_place {
-    struct clp_place *next;
+struct clp_with_place {
+    struct clp_with_place *next;
     PyObject *code, *name; /* owned */
     int32_t first;         /* the line of its `with` */
     struct clp_selected selected; /* of the entry in the table of functions */
 };
 
 /* The one of this name that begins at this line of the code; NULL: there is none. */
-struct clp_place *clp_block_place_find(struct clp_recorder *recorder, PyObject *code, PyObject *name,
+struct clp_with_place *clp_block_place_find(struct clp_recorder *recorder, PyObject *code, PyObject *name,
                                        int32_t first);
 
 /* A place that has no function yet, to be kept or freed. NULL with an exception set. */
-struct clp_place *clp_block_place_new(struct clp_recorder *recorder, PyObject *code, PyObject *name,
+struct clp_with_place *clp_block_place_new(struct clp_recorder *recorder, PyObject *code, PyObject *name,
                                       int32_t first);
-void clp_block_place_free(struct clp_recorder *recorder, struct clp_place *place);
+void clp_block_place_free(struct clp_recorder *recorder, struct clp_with_place *place);
 
 /* It has its function now: it is kept with the others, of which the oldest may go. */
-void clp_block_place_keep(struct clp_recorder *recorder, struct clp_place *place);
+void clp_block_place_keep(struct clp_recorder *recorder, struct clp_with_place *place);
 
 /* Code in which no block is open now is watched no more. */
 void clp_blocks_rest(struct clp_recorder *recorder);

@@ -9,10 +9,10 @@
 
 /* An entry in the table of functions: from the line of the `with` to the end of the body it stands
  * in. */
-static bool add_function(struct clp_window *window, struct clp_place *place, uint32_t text)
+static bool add_function(struct clp_code_window *window, struct clp_with_place *place, uint32_t text)
 {
     const PyCodeObject *code = (PyCodeObject *)place->code;
-    const struct clp_shape *shape = &place->selected.shape;
+    const struct clp_code_lines *shape = &place->selected.shape;
     int64_t end = (int64_t)shape->lowest_line + shape->line_count;
     const struct clp_function wanted = {
         .first_line = place->first,
@@ -27,8 +27,8 @@ static bool add_function(struct clp_window *window, struct clp_place *place, uin
         PyErr_NoMemory();
         return false;
     }
-    return clp_window_add_function(window, code->co_filename, place->name, &wanted,
-                                   &place->selected.function);
+    return clp_code_window_add_function(window, code->co_filename, place->name, &wanted,
+                                        &place->selected.function);
 }
 
 /* ---- opening and closing ---- */
@@ -59,10 +59,10 @@ static uint32_t find_text(struct clp_recorder *recorder, PyFrameObject *frame, P
     return text;
 }
 
-static struct clp_place *new_place(struct clp_window *window, PyObject *code, PyObject *name,
+static struct clp_with_place *new_place(struct clp_code_window *window, PyObject *code, PyObject *name,
                                    int32_t first, uint32_t text)
 {
-    struct clp_place *place = clp_block_place_new(window->recorder, code, name, first);
+    struct clp_with_place *place = clp_block_place_new(window->recorder, code, name, first);
 
     if (place == NULL)
         return NULL;
@@ -74,18 +74,18 @@ static struct clp_place *new_place(struct clp_window *window, PyObject *code, Py
     return place;
 }
 
-static struct clp_place *place_of(struct clp_window *window, PyFrameObject *frame, PyObject *code,
+static struct clp_with_place *place_of(struct clp_code_window *window, PyFrameObject *frame, PyObject *code,
                                   PyObject *name, uint32_t text)
 {
     int32_t first = PyFrame_GetLineNumber(frame);
-    struct clp_place *place = clp_block_place_find(window->recorder, code, name, first);
+    struct clp_with_place *place = clp_block_place_find(window->recorder, code, name, first);
 
     if (place == NULL)
         return new_place(window, code, name, first, text);
-    return clp_window_add(window, place->selected.function, true) ? place : NULL;
+    return clp_code_window_add(window, place->selected.function, true) ? place : NULL;
 }
 
-static struct clp_stay *new_stay(struct clp_recorder *recorder, struct clp_place *place,
+static struct clp_stay *new_stay(struct clp_recorder *recorder, struct clp_with_place *place,
                                  PyFrameObject *frame, bool named)
 {
     struct clp_stay *stay = clp_mem_alloc(&recorder->mem, 1, sizeof *stay);
@@ -116,7 +116,7 @@ static void free_stay(struct clp_stay *stay)
     clp_mem_free(&stay->recorder->mem, stay, 1, sizeof *stay);
 }
 
-static struct clp_stay *open_stay(struct clp_recorder *recorder, struct clp_place *place,
+static struct clp_stay *open_stay(struct clp_recorder *recorder, struct clp_with_place *place,
                                   PyFrameObject *frame, bool named)
 {
     struct clp_stay *stay = new_stay(recorder, place, frame, named);
@@ -127,22 +127,22 @@ static struct clp_stay *open_stay(struct clp_recorder *recorder, struct clp_plac
     return NULL;
 }
 
-static struct clp_stay *open_block(struct clp_window *window, PyFrameObject *frame,
+static struct clp_stay *open_block(struct clp_code_window *window, PyFrameObject *frame,
                                    PyCodeObject *code, PyObject *name, bool named)
 {
     uint32_t text = find_text(window->recorder, frame, code, name);
     struct clp_stay *stay = NULL;
 
-    if (!clp_window_hold(window))
+    if (!clp_code_window_hold(window))
         return NULL;
-    struct clp_place *place = place_of(window, frame, (PyObject *)code, name, text);
+    struct clp_with_place *place = place_of(window, frame, (PyObject *)code, name, text);
     if (place != NULL)
         stay = open_stay(window->recorder, place, frame, named);
-    clp_window_release(window);
+    clp_code_window_release(window);
     return stay;
 }
 
-struct clp_stay *clp_blocks_open(struct clp_window *window, PyFrameObject *frame, PyObject *name)
+struct clp_stay *clp_blocks_open(struct clp_code_window *window, PyFrameObject *frame, PyObject *name)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
     PyObject *its_name = name != NULL ? Py_NewRef(name) : name_of(code);

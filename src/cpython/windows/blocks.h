@@ -11,11 +11,11 @@
 #define CLP_BLOCKS_H
 
 #include "cpython/recorder/stays.h"
-#include "window.h"
+#include "code_window.h"
 
 /* A block of this name, which the window counts, is about to begin at the frame's line. NULL with an
  * exception set. */
-struct clp_stay *clp_blocks_open(struct clp_window *window, PyFrameObject *frame, PyObject *name);
+struct clp_stay *clp_blocks_open(struct clp_code_window *window, PyFrameObject *frame, PyObject *name);
 
 /* The block is left, and freed. */
 void clp_blocks_close(struct clp_stay *stay);

@@ -90,7 +90,7 @@ static const char program[] =
     EIGHT_MOVES EIGHT_MOVES EIGHT_MOVES EIGHT_MOVES;
 
 /* One copy of the program: its functions by name. Owned. */
-static PyObject *load(struct clp_window *window)
+static PyObject *load(struct clp_code_window *window)
 {
     PyObject *names = PyDict_New();
     PyObject *plain = Py_CompileString(program, "<clineprof calibration>", Py_file_input);
@@ -118,7 +118,7 @@ static PyObject *get(PyObject *names, const char *name)
     return found;
 }
 
-static bool select_named(struct clp_window *window, PyObject *names, const char *name)
+static bool select_named(struct clp_code_window *window, PyObject *names, const char *name)
 {
     PyObject *function = get(names, name);
     PyObject *text = PyUnicode_FromString(name);
@@ -231,7 +231,7 @@ static bool time_all(const struct clp_recorder *recorder, const struct clp_calib
                      &timings->drains);
 }
 
-bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_window *window)
+bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_code_window *window)
 {
     const struct callee none = {0};
 
@@ -363,7 +363,7 @@ static double spread(const struct clp_costs *one, const struct clp_costs *other)
     return larger > 0 ? (larger - smaller) / larger : 0;
 }
 
-bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_window *window,
+bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_code_window *window,
                              struct clp_costs *costs, double *error)
 {
     struct clp_costs again;

@@ -4,7 +4,7 @@
 #ifndef CLP_CALIBRATE_H
 #define CLP_CALIBRATE_H
 
-#include "window.h"
+#include "code_window.h"
 
 #define CLP_TIMING_LINES 4
 
@@ -25,12 +25,12 @@ struct clp_calibration {
 };
 
 /* Before the tracer starts. False with an exception set, and nothing to clear. */
-bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_window *window);
+bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_code_window *window);
 
 /* With the tracer running: selects functions of its own, which the caller forgets afterwards with
  * clp_recorder_forget. *error is the share of the costs by which they may be off. False with an
  * exception set. */
-bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_window *window,
+bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_code_window *window,
                              struct clp_costs *costs, double *error);
 
 void clp_calibration_clear(struct clp_calibration *calibration);

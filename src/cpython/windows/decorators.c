@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "decorators.h"
-#include "cpython/code/shape.h"
+#include "cpython/code/code_lines.h"
 
 #if CLP_HAS_PROBES
 
@@ -49,7 +49,7 @@ static void with_decoded(struct clp_recorder *recorder, PyCodeObject *code, clp_
     const char *reason;
 
     if (recorder->knows_bytecode)
-        (void)clp_shape_decode(code, &recorder->mem, &recorder->bytecode, use, data, &reason);
+        (void)clp_code_lines_decode(code, &recorder->mem, &recorder->bytecode, use, data, &reason);
     PyErr_Clear();
 }
 

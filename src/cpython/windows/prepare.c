@@ -6,7 +6,7 @@
 #include "cpython/tracers/tracer.h"
 
 struct preparation {
-    struct clp_window *window;
+    struct clp_code_window *window;
     struct clp_recorder *recorder; /* the window's */
     const struct clp_chooser *chooser; /* or NULL */
     uint32_t text; /* the number of the source text, where it is wanted */
@@ -50,13 +50,13 @@ static PyObject *with_probes(const struct preparation *preparation, PyObject *co
                                     .text = preparation->text};
     const char *reason;
 
-    if (!clp_shape_init(&original.shape, &recorder->mem, (PyCodeObject *)code, &recorder->opcodes)) {
+    if (!clp_code_lines_init(&original.shape, &recorder->mem, (PyCodeObject *)code, &recorder->opcodes)) {
         Py_DECREF(code);
         return NULL;
     }
     enum clp_selection outcome =
         recorder->tracer->select(recorder, (PyCodeObject *)code, &original, &reason);
-    clp_shape_clear(&original.shape, &recorder->mem);
+    clp_code_lines_clear(&original.shape, &recorder->mem);
     if (outcome == CLP_SELECTION_REFUSED)
         return code;
     Py_DECREF(code);
@@ -85,7 +85,7 @@ static bool is_marked(const struct within *within, PyCodeObject *code, PyObject 
 {
     return is_decorated(&within->decorators, code) ||
            (within->is_marked &&
-            clp_window_wants_within(within->preparation->window, code, name));
+            clp_code_window_wants_within(within->preparation->window, code, name));
 }
 
 static PyObject *prepared(const struct preparation *preparation, PyObject *code, PyObject *name,
@@ -171,13 +171,13 @@ static bool begin(struct preparation *preparation, PyObject *code, PyObject *glo
         (wants_text(preparation, code) &&
          !clp_tracer_read_text(recorder, (PyCodeObject *)code, globals, fresh, &preparation->text)))
         return false;
-    if (clp_window_hold(preparation->window))
+    if (clp_code_window_hold(preparation->window))
         return true;
     PyErr_Clear(); /* another thread has closed it meanwhile */
     return false;
 }
 
-PyObject *clp_prepare_code(struct clp_window *window, PyObject *code,
+PyObject *clp_prepare_code(struct clp_code_window *window, PyObject *code,
                            const struct clp_chooser *chooser, PyObject *globals)
 {
     struct preparation preparation = {window, window->recorder, chooser, CLP_TEXT_NONE};
@@ -185,7 +185,7 @@ PyObject *clp_prepare_code(struct clp_window *window, PyObject *code,
     if (!begin(&preparation, code, globals, true))
         return PyErr_Occurred() ? NULL : Py_NewRef(code);
     PyObject *new = prepare_code(&preparation, code);
-    clp_window_release(window);
+    clp_code_window_release(window);
     return new;
 }
 
@@ -212,7 +212,7 @@ static bool prepare_function(const struct preparation *preparation, PyObject *fu
     return done;
 }
 
-bool clp_prepare_function(struct clp_window *window, PyObject *function,
+bool clp_prepare_function(struct clp_code_window *window, PyObject *function,
                           const struct clp_chooser *chooser)
 {
     struct preparation preparation = {window, window->recorder, chooser, CLP_TEXT_NONE};
@@ -226,7 +226,7 @@ bool clp_prepare_function(struct clp_window *window, PyObject *function,
     if (!held)
         return done;
     done = prepare_function(&preparation, function);
-    clp_window_release(window);
+    clp_code_window_release(window);
     return done;
 }
 

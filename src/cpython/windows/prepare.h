@@ -5,18 +5,18 @@
 #ifndef CLP_PREPARE_H
 #define CLP_PREPARE_H
 
-#include "window.h"
+#include "code_window.h"
 
 /* The code to run in the place of this one, a module's, a new reference: what the chooser chooses in
  * it is selected, and functions that are decorated with `profile` have probes, which record nothing
  * until they are selected. Without a chooser (NULL) only the latter. `globals` lead to the module's source
  * where it is no file; or NULL. The same code where there is nothing to do; NULL with an exception set. */
-PyObject *clp_prepare_code(struct clp_window *window, PyObject *code,
+PyObject *clp_prepare_code(struct clp_code_window *window, PyObject *code,
                            const struct clp_chooser *chooser, PyObject *globals);
 
 /* Does what clp_prepare_code does to a function that exists, and to all code within it. False with an
  * exception set. */
-bool clp_prepare_function(struct clp_window *window, PyObject *function,
+bool clp_prepare_function(struct clp_code_window *window, PyObject *function,
                           const struct clp_chooser *chooser);
 
 /* "all", "functions" (what def defines, and a module's body) or "module" (that alone). NULL with a

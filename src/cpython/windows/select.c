@@ -7,7 +7,7 @@
 #define DEEPEST 64
 
 struct selection {
-    struct clp_window *window;
+    struct clp_code_window *window;
     const struct clp_selecting *how;
     PyObject *class;    /* borrowed: the one at hand, or NULL */
     PyObject *left_out; /* borrowed: names of its functions that are not selected, a list */
@@ -316,7 +316,7 @@ static bool select_inside(struct selection *selection, PyObject *object, int dep
     return true;
 }
 
-int clp_select_object(struct clp_window *window, PyObject *object,
+int clp_select_object(struct clp_code_window *window, PyObject *object,
                       const struct clp_selecting *selecting)
 {
     struct selection selection = {.window = window, .how = selecting};

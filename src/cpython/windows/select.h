@@ -8,7 +8,7 @@
 #ifndef CLP_SELECT_H
 #define CLP_SELECT_H
 
-#include "window.h"
+#include "code_window.h"
 
 struct clp_selecting {
     bool with_inner; /* what is defined in the functions, too */
@@ -18,7 +18,7 @@ struct clp_selecting {
 
 /* Selects the code of every Python function that `object` stands for. Returns how many functions there
  * are, those that are left out among them (0: it is no Python code), -1 with an exception set. */
-int clp_select_object(struct clp_window *window, PyObject *object,
+int clp_select_object(struct clp_code_window *window, PyObject *object,
                       const struct clp_selecting *selecting);
 
 #endif

@@ -3,7 +3,7 @@
 #include "cpython/tracers/attach.h"
 #include "change.h"
 #include "cpython/compat/inner_code.h"
-#include "known.h"
+#include "function_refs.h"
 #include "cpython/tracers/offering.h"
 #include "settling.h"
 #include "cpython/code/statements.h"
@@ -11,8 +11,8 @@
 
 /* ---- code ---- */
 
-static bool add_function(struct clp_window *window, PyCodeObject *code, PyObject *name,
-                         uint32_t text, const struct clp_shape *shape, uint32_t *number)
+static bool add_function(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
+                         uint32_t text, const struct clp_code_lines *shape, uint32_t *number)
 {
     const struct clp_function wanted = {
         .first_line = code->co_firstlineno,
@@ -24,22 +24,22 @@ static bool add_function(struct clp_window *window, PyCodeObject *code, PyObject
         .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
     };
 
-    return clp_window_add_function(window, code->co_filename, name, &wanted, number);
+    return clp_code_window_add_function(window, code->co_filename, name, &wanted, number);
 }
 
 /* Owned, and on no code object yet; NULL with an exception set. */
-static struct clp_selected *make_selected(struct clp_window *window, PyCodeObject *code,
+static struct clp_selected *make_selected(struct clp_code_window *window, PyCodeObject *code,
                                           PyObject *name, uint32_t text,
                                           const char **damage)
 {
     struct clp_recorder *recorder = window->recorder;
-    struct clp_shape shape;
+    struct clp_code_lines shape;
     uint32_t number;
 
     if (!clp_attach_read_shape(recorder, code, &shape, damage))
         return NULL;
     if (!add_function(window, code, name, text, &shape, &number)) {
-        clp_shape_clear(&shape, &recorder->mem);
+        clp_code_lines_clear(&shape, &recorder->mem);
         return NULL;
     }
     struct clp_selected *selected =
@@ -50,7 +50,7 @@ static struct clp_selected *make_selected(struct clp_window *window, PyCodeObjec
 }
 
 /* Attached to the code object; NULL with an exception set. */
-static struct clp_selected *attach(struct clp_window *window, PyCodeObject *code, PyObject *name,
+static struct clp_selected *attach(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
                                    uint32_t text, const char **damage)
 {
     struct clp_selected *selected = make_selected(window, code, name, text, damage);
@@ -58,7 +58,7 @@ static struct clp_selected *attach(struct clp_window *window, PyCodeObject *code
     return selected != NULL && clp_attach_hang(selected, (PyObject *)code) ? selected : NULL;
 }
 
-struct clp_selected *clp_tracer_announce_code(struct clp_window *window, PyObject *code,
+struct clp_selected *clp_tracer_announce_code(struct clp_code_window *window, PyObject *code,
                                               PyObject *name, uint32_t text)
 {
     const char *damage = NULL;
@@ -161,7 +161,7 @@ static struct clp_selected *adopt(struct clp_recorder *recorder, PyCodeObject *c
 }
 
 /* Code that got its probes before there were functions of it. */
-static bool number_prepared(struct clp_window *window, PyCodeObject *code, PyObject *name,
+static bool number_prepared(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
                             uint32_t text, struct clp_selected *selected)
 {
     if (!add_function(window, code, name, text, &selected->shape, &selected->function))
@@ -173,7 +173,7 @@ static bool number_prepared(struct clp_window *window, PyCodeObject *code, PyObj
 }
 
 /* Code that was never seen. NULL with an exception set. */
-static struct clp_selected *meet(struct clp_window *window, PyCodeObject *code, PyObject *name,
+static struct clp_selected *meet(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
                                  uint32_t text)
 {
     struct clp_recorder *recorder = window->recorder;
@@ -186,7 +186,7 @@ static struct clp_selected *meet(struct clp_window *window, PyCodeObject *code, 
 }
 
 /* What is known of the code, which the window has now. NULL with an exception set. */
-static struct clp_selected *take(struct clp_window *window, PyCodeObject *code, PyObject *name,
+static struct clp_selected *take(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
                                  uint32_t text)
 {
     struct clp_selected *selected = clp_recorder_selected(window->recorder, (PyObject *)code);
@@ -199,18 +199,18 @@ static struct clp_selected *take(struct clp_window *window, PyCodeObject *code, 
     if (selected->function == CLP_UNSELECTED)
         done = number_prepared(window, code, name, text, selected);
     else
-        done = clp_window_add(window, selected->function, true);
+        done = clp_code_window_add(window, selected->function, true);
     return done ? selected : NULL;
 }
 
-static bool take_inner(struct clp_window *window, PyCodeObject *code, PyObject *name, uint32_t text);
+static bool take_inner(struct clp_code_window *window, PyCodeObject *code, PyObject *name, uint32_t text);
 
 /* One item of the constants of code that the window has, and all within it. */
-static bool take_item(struct clp_window *window, PyObject *item, PyObject *name, uint32_t text)
+static bool take_item(struct clp_code_window *window, PyObject *item, PyObject *name, uint32_t text)
 {
     struct clp_recorder *recorder = window->recorder;
 
-    if (!clp_window_wants_within(window, (PyCodeObject *)item, name))
+    if (!clp_code_window_wants_within(window, (PyCodeObject *)item, name))
         return true;
     const struct clp_selected *selected = take(window, (PyCodeObject *)item, name, text);
     if (selected == NULL || !take_inner(window, (PyCodeObject *)item, name, text))
@@ -220,7 +220,7 @@ static bool take_item(struct clp_window *window, PyObject *item, PyObject *name,
 }
 
 /* All code within the code becomes the window's, in the order in which it stands there. */
-static bool take_inner(struct clp_window *window, PyCodeObject *code, PyObject *name, uint32_t text)
+static bool take_inner(struct clp_code_window *window, PyCodeObject *code, PyObject *name, uint32_t text)
 {
     const struct clp_selected *copy = clp_recorder_probes(window->recorder, (PyObject *)code);
     PyCodeObject *own = copy != NULL ? (PyCodeObject *)copy->original : code;
@@ -237,7 +237,7 @@ static bool take_inner(struct clp_window *window, PyCodeObject *code, PyObject *
     return done;
 }
 
-bool clp_tracer_select_within(struct clp_window *window, PyObject *function, PyObject *name,
+bool clp_tracer_select_within(struct clp_code_window *window, PyObject *function, PyObject *name,
                               uint32_t text, bool with_inner)
 {
     struct clp_recorder *recorder = window->recorder;
@@ -254,21 +254,21 @@ bool clp_tracer_select_within(struct clp_window *window, PyObject *function, PyO
     if (recorder->tracer->install == NULL)
         done = !open || clp_tracer_open_code(recorder, code);
     else
-        done = clp_known_note(site, function) &&
+        done = clp_function_refs_note(site, function) &&
                (open  ? clp_tracer_open_function(recorder, function) : clp_tracer_close_function(recorder, function));
     return done && (open == (site->open != 0) || clp_tracer_settle(recorder, number));
 }
 
 /* The text is that of the code which the function has at first: of code that it gets meanwhile, and that nobody
  * has selected, none is known. The code is not kept: whoever holds it makes it shared (shared.h). */
-bool clp_tracer_select(struct clp_window *window, PyObject *function, PyObject *name, bool with_inner)
+bool clp_tracer_select(struct clp_code_window *window, PyObject *function, PyObject *name, bool with_inner)
 {
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));
     uint32_t text;
-    bool held = clp_window_is_there(window) &&
+    bool held = clp_code_window_is_there(window) &&
                 clp_tracer_read_text(window->recorder, (PyCodeObject *)code,
                                      PyFunction_GetGlobals(function), false, &text) &&
-                clp_window_hold(window);
+                clp_code_window_hold(window);
     bool same = PyFunction_GetCode(function) == code;
 
     Py_DECREF(code);
@@ -276,6 +276,6 @@ bool clp_tracer_select(struct clp_window *window, PyObject *function, PyObject *
         return false;
     bool done = clp_tracer_select_within(window, function, name, same ? text : CLP_TEXT_NONE,
                                          with_inner);
-    clp_window_release(window);
+    clp_code_window_release(window);
     return done;
 }

@@ -5,13 +5,13 @@
 #define CLP_SELECTING_H
 
 #include "cpython/tracers/tracer.h"
-#include "window.h"
+#include "code_window.h"
 
 /* Selects the function's code for the window: while that is open, lines that begin in it count. `name` is
- * its qualified name. with_inner: and all code within it, as far as the window wants it (window.h). Selecting
+ * its qualified name. with_inner: and all code within it, as far as the window wants it (code_window.h). Selecting
  * again changes nothing. What the tracer refuses goes to the next one that takes it, and recorder->refusals
  * tells of it. False with an exception set. */
-bool clp_tracer_select(struct clp_window *window, PyObject *function, PyObject *name,
+bool clp_tracer_select(struct clp_code_window *window, PyObject *function, PyObject *name,
                        bool with_inner);
 
 /* Finds what selecting the code needs to know of its text, for that must not run Python code: the text's number
@@ -21,13 +21,13 @@ bool clp_tracer_read_text(struct clp_recorder *recorder, PyCodeObject *code, PyO
                           bool fresh, uint32_t *text);
 
 /* clp_tracer_select as a part of a change: the text of the function's code is known. */
-bool clp_tracer_select_within(struct clp_window *window, PyObject *function, PyObject *name,
+bool clp_tracer_select_within(struct clp_code_window *window, PyObject *function, PyObject *name,
                               uint32_t text, bool with_inner);
 
 /* Code of which there are no functions yet is about to be selected: it gets its number now, so that
  * functions within it come behind it. `text` is that of its source text. Owned, for
  * clp_tracer_select_code; NULL with an exception set. */
-struct clp_selected *clp_tracer_announce_code(struct clp_window *window, PyObject *code,
+struct clp_selected *clp_tracer_announce_code(struct clp_code_window *window, PyObject *code,
                                               PyObject *name, uint32_t text);
 
 /* Selects what was announced, or a copy of it with other constants. The code to use in its place, a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "settling.h"
 #include "cpython/tracers/attach.h"
-#include "known.h"
+#include "function_refs.h"
 #include "cpython/tracers/monitoring.h"
 #include "cpython/tracers/offering.h"
 #include "shared.h"
@@ -118,7 +118,7 @@ bool clp_tracer_close_function(struct clp_recorder *recorder, PyObject *function
     if (copy != NULL) {
         PyObject *own = Py_NewRef(copy->original);
         done = park(recorder, copy, code) &&
-               clp_known_put_aside(recorder->sites[copy->function], function, code) &&
+               clp_function_refs_put_aside(recorder->sites[copy->function], function, code) &&
                clp_monitoring_carry(recorder, code, own) &&
                PyObject_SetAttrString(function, "__code__", own) == 0;
         Py_DECREF(own);
@@ -192,14 +192,14 @@ static bool open_all(struct clp_recorder *recorder, const struct clp_site *site)
 {
     if (recorder->tracer->install == NULL)
         return for_each(recorder, codes_of(site), clp_tracer_open_code);
-    bool done = for_each(recorder, clp_known_list(site), clp_tracer_open_function);
+    bool done = for_each(recorder, clp_function_refs_list(site), clp_tracer_open_function);
     return for_each(recorder, codes_of(site), open_refused) && done;
 }
 
 static bool close_all(struct clp_recorder *recorder, const struct clp_site *site)
 {
     bool done = recorder->tracer->install == NULL ||
-                for_each(recorder, clp_known_list(site), clp_tracer_close_function);
+                for_each(recorder, clp_function_refs_list(site), clp_tracer_close_function);
 
     return for_each(recorder, codes_of(site), close_code) && done;
 }

@@ -36,7 +36,7 @@ static bool start_named(struct clp_recorder *recorder, const char *name)
 
 /* In memory of its own: the child of a fork in another thread has the window, but not that thread's stack. */
 struct trial {
-    struct clp_window window;
+    struct clp_code_window window;
     struct clp_calibration calibration;
     struct clp_costs costs;
 };
@@ -53,7 +53,7 @@ static bool measure(struct trial *trial, const char *name)
 {
     struct clp_recorder *recorder = trial->window.recorder;
     bool done = clp_calibration_begin(&trial->calibration, &trial->window) &&
-                start_chosen(recorder, name) && clp_window_open(&trial->window) &&
+                start_chosen(recorder, name) && clp_code_window_open(&trial->window) &&
                 clp_calibration_measure(&trial->calibration, &trial->window, &trial->costs,
                                         &recorder->cost_error);
 
@@ -74,9 +74,9 @@ static bool is_alone(const struct clp_recorder *recorder, const struct clp_view 
  * functions of the trial stay in the engine, as nobody's. */
 static bool try_out(struct clp_recorder *recorder, struct trial *trial, const char *name)
 {
-    clp_window_init(&trial->window, recorder, false);
+    clp_code_window_init(&trial->window, recorder, false);
     bool done = measure(trial, name), alone = is_alone(recorder, &trial->window.view);
-    clp_window_clear(&trial->window);
+    clp_code_window_clear(&trial->window);
     if (!done && recorder->windows == 0)
         recorder->tracer = NULL; /* it rests, its window being closed */
     if (done && alone)

@@ -194,13 +194,13 @@ static clp_status fill_history(const struct clp_live_reader *reader, double rate
 
 clp_status clp_live_make_profile(struct clp_live_reader *reader, struct clp_profile *profile)
 {
-    const struct clp_ended ended = {.from = &reader->engine}; /* it has been unwound */
+    const struct clp_engine_copy copy = {.from = &reader->engine}; /* it has been unwound */
     double rate = rate_of(reader->header);
 
     clp_live_end_all(reader);
     if (!add_sums(reader))
         return CLP_NO_MEMORY;
-    clp_status status = clp_snapshot_take_view(&reader->view, &ended, reader->engine.with_rss, rate,
+    clp_status status = clp_snapshot_take_view(&reader->view, &copy, reader->engine.with_rss, rate,
                                                profile);
     drop_sums(&reader->engine);
     if (status == CLP_OK)

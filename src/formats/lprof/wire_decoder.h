@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "profile/profile.h"
 #include "base/status.h"
-#include "walk.h"
+#include "msgpack_check.h"
 #include <msgpack.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,11 +39,11 @@ static inline clp_status no_memory(struct clp_decoder *decoder)
 }
 
 /* The bytes have been walked over as far as `end`. */
-static inline struct clp_walk clp_wire_walk(const struct clp_decoder *decoder,
-                                            struct clp_wire_span span)
+static inline struct clp_msgpack_check clp_wire_walk(const struct clp_decoder *decoder,
+                                                     struct clp_wire_span span)
 {
-    return (struct clp_walk){.bytes = (const unsigned char *)decoder->bytes, .count = span.end,
-                             .at = span.start, .fault = decoder->fault};
+    return (struct clp_msgpack_check){.bytes = (const unsigned char *)decoder->bytes, .count = span.end,
+                                      .at = span.start, .fault = decoder->fault};
 }
 
 #endif

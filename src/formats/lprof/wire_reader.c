@@ -21,11 +21,11 @@ bool clp_wire_is(const char *bytes, size_t count)
 /* Everything that can be said without allocating. */
 static clp_status check_bytes(const char *bytes, size_t count, struct clp_fault *fault)
 {
-    struct clp_walk walk = {.bytes = (const unsigned char *)bytes, .count = count, .fault = fault};
+    struct clp_msgpack_check walk = {.bytes = (const unsigned char *)bytes, .count = count, .fault = fault};
 
     if (count == 0)
         return clp_fault_set(fault, CLP_EMPTY, 0, NULL);
-    clp_status status = clp_walk_item(&walk);
+    clp_status status = clp_msgpack_check_item(&walk);
     if (status == CLP_OK && walk.at < count)
         status = clp_fault_set(fault, CLP_CORRUPT, walk.at, "more bytes behind the end");
     if (status != CLP_OK && !clp_wire_is(bytes, count))
@@ -41,14 +41,14 @@ enum { TOP_FORMAT, TOP_VERSION, TOP_UNIT, TOP_FUNCTIONS, TOP_SOURCE, TOP_META, T
 static const char *const top_names[TOP_KEYS] = {"format", "version", "unit",    "functions",
                                                 "source", "meta",    "timeline", "processes"};
 
-static clp_status split_top(struct clp_walk *walk, struct clp_wire_span *spans)
+static clp_status split_top(struct clp_msgpack_check *walk, struct clp_wire_span *spans)
 {
     struct clp_wire_split split = {top_names, TOP_KEYS, spans, 0};
-    struct clp_walk_head top;
+    struct clp_msgpack_check_head top;
 
-    if (clp_walk_head(walk, &top) != CLP_OK)
+    if (clp_msgpack_check_head(walk, &top) != CLP_OK)
         return walk->fault->status;
-    if (top.kind != CLP_WALK_MAP)
+    if (top.kind != CLP_MSGPACK_MAP)
         return clp_fault_set(walk->fault, CLP_NOT_A_PROFILE, 0, "not a msgpack map");
     if (clp_wire_split_pairs(walk, top.count, &split) != CLP_OK)
         return walk->fault->status;
@@ -115,16 +115,16 @@ static clp_status read_unit(struct clp_decoder *decoder, struct clp_wire_span sp
 static clp_status read_each(struct clp_decoder *decoder, struct clp_wire_span span, const char *not_list,
                             clp_status (*read)(struct clp_decoder *, struct clp_wire_span))
 {
-    struct clp_walk walk = clp_wire_walk(decoder, span);
-    struct clp_walk_head list;
+    struct clp_msgpack_check walk = clp_wire_walk(decoder, span);
+    struct clp_msgpack_check_head list;
 
-    if (clp_walk_head(&walk, &list) != CLP_OK)
+    if (clp_msgpack_check_head(&walk, &list) != CLP_OK)
         return decoder->fault->status;
-    if (list.kind != CLP_WALK_ARRAY)
+    if (list.kind != CLP_MSGPACK_ARRAY)
         return clp_fault_set(decoder->fault, CLP_CORRUPT, span.start, not_list);
     for (uint64_t i = 0; i < list.count; i++) {
         struct clp_wire_span item = {.start = walk.at};
-        if (clp_walk_item(&walk) != CLP_OK)
+        if (clp_msgpack_check_item(&walk) != CLP_OK)
             return decoder->fault->status;
         item.end = walk.at;
         decoder->offset = item.start;
@@ -168,7 +168,7 @@ static clp_status read_top(struct clp_decoder *decoder, const struct clp_wire_sp
 
 static clp_status decode(struct clp_decoder *decoder)
 {
-    struct clp_walk walk = {.bytes = (const unsigned char *)decoder->bytes, .count = decoder->count,
+    struct clp_msgpack_check walk = {.bytes = (const unsigned char *)decoder->bytes, .count = decoder->count,
                         .fault = decoder->fault};
     struct clp_wire_span spans[TOP_KEYS] = {{0}};
 

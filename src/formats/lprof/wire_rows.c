@@ -21,12 +21,12 @@ static bool is_time(const struct clp_wire_column *column)
 
 /* Sets one measure of a line from its column. */
 static clp_status read_cell(struct clp_decoder *decoder, const struct clp_wire_column *column,
-                            struct clp_walk *walk, struct clp_measures *measures)
+                            struct clp_msgpack_check *walk, struct clp_measures *measures)
 {
     uint64_t value;
     bool negative;
 
-    if (!clp_walk_number(walk, &value, &negative) || (negative && !column->is_signed) ||
+    if (!clp_msgpack_check_number(walk, &value, &negative) || (negative && !column->is_signed) ||
         (column->is_signed && !negative && value > INT64_MAX) ||
         (is_time(column) && !clp_profile_scale_time(decoder->scale, &value)))
         return refuse_here(decoder, column->not_number);
@@ -41,11 +41,11 @@ clp_status clp_wire_read_row(struct clp_decoder *decoder, struct clp_wire_column
     bool negative;
 
     *row = (struct clp_profile_line){0};
-    if (!clp_walk_number(&columns->walks[0], &line, &negative) || negative || line > INT32_MAX)
+    if (!clp_msgpack_check_number(&columns->walks[0], &line, &negative) || negative || line > INT32_MAX)
         return refuse_here(decoder, "column \"line\" holds something that is not a line number");
     row->line = (int32_t)line;
     for (size_t i = 0; i < CLP_WIRE_COLUMNS; i++) {
-        struct clp_walk *walk = &columns->walks[i + 1];
+        struct clp_msgpack_check *walk = &columns->walks[i + 1];
         if (walk->bytes != NULL &&
             read_cell(decoder, &clp_wire_columns[i], walk, &row->measures) != CLP_OK)
             return decoder->fault->status;
@@ -55,12 +55,12 @@ clp_status clp_wire_read_row(struct clp_decoder *decoder, struct clp_wire_column
 
 /* Moves behind the head of a list. */
 static clp_status start_column(struct clp_decoder *decoder, struct clp_wire_span span,
-                               struct clp_walk *walk, uint64_t *count, const char *not_list)
+                               struct clp_msgpack_check *walk, uint64_t *count, const char *not_list)
 {
-    struct clp_walk_head head;
+    struct clp_msgpack_check_head head;
 
     *walk = clp_wire_walk(decoder, span);
-    if (span.end == 0 || clp_walk_head(walk, &head) != CLP_OK || head.kind != CLP_WALK_ARRAY)
+    if (span.end == 0 || clp_msgpack_check_head(walk, &head) != CLP_OK || head.kind != CLP_MSGPACK_ARRAY)
         return refuse_here(decoder, not_list);
     *count = head.count;
     walk->fault = NULL; /* what follows has been walked over */

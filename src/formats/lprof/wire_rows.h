@@ -4,14 +4,14 @@
 #define CLP_WIRE_ROWS_H
 
 #include "profile/profile.h"
-#include "walk.h"
+#include "msgpack_check.h"
 #include "wire_decoder.h"
 #include "wire_fields.h"
 
 /* The columns of a packed function, each as far as it has been read: [0] is "line". Without bytes: the
  * file has none of it. */
 struct clp_wire_columns {
-    struct clp_walk walks[CLP_WIRE_COLUMNS + 1];
+    struct clp_msgpack_check walks[CLP_WIRE_COLUMNS + 1];
     uint64_t count;
 };
 

@@ -2,10 +2,10 @@
 #include "wire_split.h"
 #include <string.h>
 
-static void note_value(struct clp_wire_split *split, const struct clp_walk *walk,
-                       const struct clp_walk_head *key, struct clp_wire_span value)
+static void note_value(struct clp_wire_split *split, const struct clp_msgpack_check *walk,
+                       const struct clp_msgpack_check_head *key, struct clp_wire_span value)
 {
-    for (size_t k = 0; key->kind == CLP_WALK_TEXT && k < split->count; k++) {
+    for (size_t k = 0; key->kind == CLP_MSGPACK_TEXT && k < split->count; k++) {
         if (key->count != strlen(split->names[k]) ||
             memcmp(walk->bytes + key->body, split->names[k], key->count) != 0)
             continue;
@@ -15,18 +15,18 @@ static void note_value(struct clp_wire_split *split, const struct clp_walk *walk
     }
 }
 
-clp_status clp_wire_split_pairs(struct clp_walk *walk, uint64_t pairs,
+clp_status clp_wire_split_pairs(struct clp_msgpack_check *walk, uint64_t pairs,
                                 struct clp_wire_split *split)
 {
-    struct clp_walk_head key;
+    struct clp_msgpack_check_head key;
 
     memset(split->spans, 0, split->count * sizeof *split->spans);
     for (uint64_t i = 0; i < pairs; i++) {
-        struct clp_walk ahead = *walk;
-        if (clp_walk_item(walk) != CLP_OK || clp_walk_head(&ahead, &key) != CLP_OK)
+        struct clp_msgpack_check ahead = *walk;
+        if (clp_msgpack_check_item(walk) != CLP_OK || clp_msgpack_check_head(&ahead, &key) != CLP_OK)
             return walk->fault->status;
         struct clp_wire_span value = {.start = walk->at};
-        if (clp_walk_item(walk) != CLP_OK)
+        if (clp_msgpack_check_item(walk) != CLP_OK)
             return walk->fault->status;
         value.end = walk->at;
         note_value(split, walk, &key, value);
@@ -37,13 +37,13 @@ clp_status clp_wire_split_pairs(struct clp_walk *walk, uint64_t pairs,
 clp_status clp_wire_split(struct clp_decoder *decoder, struct clp_wire_span map,
                           const char *const *names, size_t count, struct clp_wire_span *spans)
 {
-    struct clp_walk walk = clp_wire_walk(decoder, map);
+    struct clp_msgpack_check walk = clp_wire_walk(decoder, map);
     struct clp_wire_split split = {names, count, spans, 0};
-    struct clp_walk_head head;
+    struct clp_msgpack_check_head head;
 
-    if (clp_walk_head(&walk, &head) != CLP_OK)
+    if (clp_msgpack_check_head(&walk, &head) != CLP_OK)
         return decoder->fault->status;
-    if (head.kind != CLP_WALK_MAP)
+    if (head.kind != CLP_MSGPACK_MAP)
         return refuse_here(decoder, "not a map where one must be");
     if (clp_wire_split_pairs(&walk, head.count, &split) != CLP_OK)
         return decoder->fault->status;

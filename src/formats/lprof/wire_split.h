@@ -15,7 +15,7 @@ struct clp_wire_split {
 };
 
 /* Moves over so many pairs of a map. */
-clp_status clp_wire_split_pairs(struct clp_walk *walk, uint64_t pairs,
+clp_status clp_wire_split_pairs(struct clp_msgpack_check *walk, uint64_t pairs,
                                 struct clp_wire_split *split);
 
 /* Finds where the values of a map lie: spans[i] is that of names[i]. What is no map, or has one of these keys

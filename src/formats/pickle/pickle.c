@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "pickle.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include "unpickle.h"
 #include <math.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static void add_text(struct clp_buf *out, struct clp_buf *scratch, const char *t
 
     restart(scratch);
     while (at < end) {
-        size_t bytes = clp_shown_utf8_bytes(at, (size_t)(end - at));
+        size_t bytes = clp_escape_utf8_bytes(at, (size_t)(end - at));
         if (bytes == 0)
             clp_buf_add_format(scratch, "\\x%02x", *at);
         else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "pickled.h"
-#include "base/shown.h"
+#include "base/escape.h"
 #include <string.h>
 
 void clp_unpickled_clear(struct clp_unpickled *values)
@@ -66,7 +66,7 @@ static bool is_surrogate(const unsigned char *text, size_t left)
 static void add_utf8(struct clp_buf *out, const unsigned char *text, size_t bytes)
 {
     for (size_t at = 0, size; at < bytes; at += size) {
-        size = clp_shown_utf8_bytes(text + at, bytes - at);
+        size = clp_escape_utf8_bytes(text + at, bytes - at);
         if (size != 0) {
             clp_buf_add(out, (const char *)text + at, size);
         } else if (is_surrogate(text + at, bytes - at)) {

@@ -408,7 +408,8 @@ Test(options, settings_that_are_wrong)
                    "key 'unit' needs a number above 0, such as 1e-3, not '0'");
     refuse_setting("view", CLP_SETTING_NUMBER, "1.5", "key 'view' needs a whole number, not '1.5'");
     refuse_setting("view", CLP_SETTING_WHOLE, "99", "key 'view' needs a small number, not '99'");
-    refuse_setting("memory", CLP_SETTING_TEXT, "most", "key 'memory' needs off, rss, anon, uss, pss or tree, not 'most'");
+    refuse_setting("memory", CLP_SETTING_TEXT, "most",
+                   "key 'memory' needs off, rss, anon, uss, pss or tree, not 'most'");
     refuse_setting("outfile", CLP_SETTING_BOOL, "true",
                    "key 'outfile' needs a text in quotes, not 'true'");
     refuse_setting("prof_mod", CLP_SETTING_WHOLE, "1",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Expected values are by hand. Times are in milliseconds here, MS nanoseconds each. */
 #include "diff/compare.h"
-#include "diff/changes.h"
-#include "diff/gate.h"
+#include "diff/diff_text.h"
+#include "diff/limits.h"
 #include "diff/github.h"
 #include "helpers.h"
 #include <math.h>
@@ -514,47 +514,47 @@ Test(compare, floors_are_read_from_a_text)
     clp_buf_clear(&fault);
 }
 
-/* ---- gates ---- */
+/* ---- limits ---- */
 
-static struct clp_gates gates_of(const char *expression)
+static struct clp_limits limits_of(const char *expression)
 {
-    struct clp_gates gates = {.count = 0};
+    struct clp_limits limits = {.count = 0};
     struct clp_buf fault;
 
     clp_buf_init(&fault, &f.test.mem);
-    cr_assert(clp_gates_parse(&gates, expression, &fault), "%s", clp_buf_text(&fault));
+    cr_assert(clp_limits_parse(&limits, expression, &fault), "%s", clp_buf_text(&fault));
     clp_buf_clear(&fault);
-    return gates;
+    return limits;
 }
 
 static bool breaks(const char *expression, double before, double after, bool changed)
 {
-    struct clp_gates gates = gates_of(expression);
+    struct clp_limits limits = limits_of(expression);
     double percent = before != 0 ? 100 * (after - before) / fabs(before)
                    : after == before ? 0 : copysign(INFINITY, after - before);
     struct clp_change change = {.before = {before, before, before}, .after = {after, after, after},
                                 .change = after - before, .percent = percent, .changed = changed};
 
-    return clp_gate_breaks(&gates.items[0], &change);
+    return clp_limit_breaks(&limits.items[0], &change);
 }
 
 Test(compare, a_gate_is_a_measure_a_direction_and_an_amount)
 {
-    struct clp_gates gates = gates_of("time>+20%,increment > +10MB , hits<-0,total>1.5s,mem>2GiB");
+    struct clp_limits limits = limits_of("time>+20%,increment > +10MB , hits<-0,total>1.5s,mem>2GiB");
 
-    cr_assert_eq(gates.count, 5);
-    cr_assert_eq(gates.items[0].measure, CLP_MEASURE_TIME);
-    cr_assert_eq(gates.items[0].kind, CLP_GATE_PERCENT);
-    cr_assert_eq(gates.items[0].amount, 20);
-    cr_assert_eq(gates.items[1].kind, CLP_GATE_CHANGE);
-    cr_assert_eq(gates.items[1].amount, 1e7);
-    cr_assert_eq(gates.items[1].bytes, strlen("increment > +10MB"));
-    cr_assert(gates.items[2].below && gates.items[2].amount == 0);
-    cr_assert_eq(gates.items[3].kind, CLP_GATE_LIMIT);
-    cr_assert_eq(gates.items[3].amount, 1.5e9);
-    cr_assert_eq(gates.items[4].amount, 2.0 * (1 << 30));
-    cr_assert_eq(gates_of("self>3us").items[0].amount, 3000);
-    cr_assert_eq(gates_of("await>0").items[0].amount, 0);
+    cr_assert_eq(limits.count, 5);
+    cr_assert_eq(limits.items[0].measure, CLP_MEASURE_TIME);
+    cr_assert_eq(limits.items[0].kind, CLP_LIMIT_PERCENT);
+    cr_assert_eq(limits.items[0].amount, 20);
+    cr_assert_eq(limits.items[1].kind, CLP_LIMIT_CHANGE);
+    cr_assert_eq(limits.items[1].amount, 1e7);
+    cr_assert_eq(limits.items[1].bytes, strlen("increment > +10MB"));
+    cr_assert(limits.items[2].below && limits.items[2].amount == 0);
+    cr_assert_eq(limits.items[3].kind, CLP_LIMIT_VALUE);
+    cr_assert_eq(limits.items[3].amount, 1.5e9);
+    cr_assert_eq(limits.items[4].amount, 2.0 * (1 << 30));
+    cr_assert_eq(limits_of("self>3us").items[0].amount, 3000);
+    cr_assert_eq(limits_of("await>0").items[0].amount, 0);
 }
 
 Test(compare, a_gate_breaks_beyond_its_amount_and_not_at_it)
@@ -598,13 +598,13 @@ Test(compare, a_bad_gate_says_what_and_where)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct clp_gates gates = {.count = 7};
+        struct clp_limits limits = {.count = 7};
         struct clp_buf fault;
         clp_buf_init(&fault, &f.test.mem);
-        cr_expect_not(clp_gates_parse(&gates, cases[i][0], &fault), "%s", cases[i][0]);
+        cr_expect_not(clp_limits_parse(&limits, cases[i][0], &fault), "%s", cases[i][0]);
         cr_expect_not_null(strstr(clp_buf_text(&fault), cases[i][1]), "%s: %s", cases[i][0],
                            clp_buf_text(&fault));
-        cr_expect_eq(gates.count, 7);
+        cr_expect_eq(limits.count, 7);
         clp_buf_clear(&fault);
     }
 }
@@ -619,7 +619,7 @@ static void tell(void *listener, const struct clp_breach *breach)
     struct clp_buf line;
 
     clp_buf_init(&line, &f.test.mem);
-    clp_changes_add_breach(breach, "/w", &line);
+    clp_diff_text_add_breach(breach, "/w", &line);
     strncat(told->text, clp_buf_text(&line), sizeof told->text - strlen(told->text) - 1);
     clp_buf_clear(&line);
 }
@@ -635,20 +635,20 @@ Test(compare, everything_that_breaks_a_gate_is_told)
     hit(CLP_NEW, 0, g, 3, 1, 10);
     hit(CLP_NEW, 0, g, 4, 1, 2);
     compare();
-    struct clp_gates gates = gates_of("time>+20%,total>+20%,hits<1");
+    struct clp_limits limits = limits_of("time>+20%,total>+20%,hits<1");
     struct told told = {""};
-    cr_assert_eq(clp_gates_check(&gates, &f.comparison, tell, &told), 3);
+    cr_assert_eq(clp_limits_check(&limits, &f.comparison, tell, &told), 3);
     cr_assert_str_eq(told.text,
                      "a.py:1: g: total 20.0 ms -> 25.0 ms, +5.00 ms (+25.0 %) breaks total>+20%\n"
                      "a.py:2: g: time 10.0 ms -> 13.0 ms, +3.00 ms (+30.0 %) breaks time>+20%: one()\n"
                      "a.py:4: g: time 0 s -> 2.00 ms, +2.00 ms breaks time>+20%: new_line()\n");
-    gates = gates_of("hits>+0,mem>1B");
-    cr_assert_eq(clp_gates_check(&gates, &f.comparison, tell, &told), 1);
+    limits = limits_of("hits>+0,mem>1B");
+    cr_assert_eq(clp_limits_check(&limits, &f.comparison, tell, &told), 1);
     f.profiles[CLP_OLD][0].meta.has_memory = false;
     compare();
-    cr_assert_null(clp_gates_find_unknown(&gates, &f.comparison), "a limit is of the new side");
-    gates = gates_of("time>1s,mem>+1B");
-    cr_assert_eq(clp_gates_find_unknown(&gates, &f.comparison), &gates.items[1]);
+    cr_assert_null(clp_limits_find_unknown(&limits, &f.comparison), "a limit is of the new side");
+    limits = limits_of("time>1s,mem>+1B");
+    cr_assert_eq(clp_limits_find_unknown(&limits, &f.comparison), &limits.items[1]);
 }
 
 /* ---- GitHub ---- */

@@ -397,7 +397,7 @@ static void model_change(struct model *model)
 }
 
 /* What of a change the thread takes. */
-static int64_t model_part(struct model *model, int64_t bytes, struct clp_reach *reach, bool now)
+static int64_t model_part(struct model *model, int64_t bytes, struct clp_rss_bounds *reach, bool now)
 {
     uint64_t size = (uint64_t)llabs(bytes);
 
@@ -419,7 +419,7 @@ static int64_t model_part(struct model *model, int64_t bytes, struct clp_reach *
     return bytes;
 }
 
-static void model_share(struct model *model, struct model_thread *thread, struct clp_reach reach)
+static void model_share(struct model *model, struct model_thread *thread, struct clp_rss_bounds reach)
 {
     int before = model->change_count;
 
@@ -443,10 +443,10 @@ static void model_share(struct model *model, struct model_thread *thread, struct
     }
 }
 
-static struct clp_reach some_reach(struct model *model)
+static struct clp_rss_bounds some_reach(struct model *model)
 {
-    return (struct clp_reach){pick(model, 6) * 4096, pick(model, 6) * 4096, pick(model, 3) == 0,
-                              pick(model, 2) == 0};
+    return (struct clp_rss_bounds){pick(model, 6) * 4096, pick(model, 6) * 4096, pick(model, 3) == 0,
+                                   pick(model, 2) == 0};
 }
 
 static void read_rss(struct model *model, struct model_thread *thread)
@@ -460,7 +460,7 @@ static void read_rss(struct model *model, struct model_thread *thread)
         thread->rss += model->resident - model->read;
         model->read = model->resident;
     } else {
-        struct clp_reach reach = some_reach(model);
+        struct clp_rss_bounds reach = some_reach(model);
         clp_engine_share_rss(thread->thread, model->resident, reach);
         model_share(model, thread, reach);
     }

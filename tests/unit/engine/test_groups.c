@@ -78,7 +78,7 @@ Test(groups, a_view_tells_its_functions_by_group)
     struct clp_engine engine;
     struct clp_views views;
     struct clp_view view;
-    struct clp_ended ended;
+    struct clp_engine_copy ended;
     struct clp_profile profile;
     uint32_t function;
 
@@ -95,9 +95,9 @@ Test(groups, a_view_tells_its_functions_by_group)
     run_thread(&engine, 0, 1000, true);
     run_thread(&engine, a, 100, false);
 
-    cr_assert_eq(clp_ended_init(&ended, &engine, &views.scratch, 2000), CLP_OK);
+    cr_assert_eq(clp_engine_copy_init(&ended, &engine, &views.scratch, 2000), CLP_OK);
     cr_assert_eq(clp_snapshot_take_view(&view, &ended, false, 1, &profile), CLP_OK);
-    clp_ended_clear(&ended);
+    clp_engine_copy_clear(&ended);
     cr_assert_eq(profile.function_count, 3);
     check_function(&profile.functions[0], "f [a]", 110);
     check_function(&profile.functions[1], "f [b]", 1);

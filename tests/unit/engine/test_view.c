@@ -95,14 +95,14 @@ static void give(struct fixture *fixture, struct clp_view *view, uint32_t functi
 static void check(struct fixture *fixture, const struct clp_view *view, uint32_t function,
                   uint64_t hits, uint64_t time, int64_t largest)
 {
-    struct clp_ended ended;
+    struct clp_engine_copy ended;
     const struct clp_view_item *item = clp_view_find(view, function);
 
     cr_assert_not_null(item);
-    cr_assert_eq(clp_ended_init(&ended, &fixture->engine, &fixture->views.scratch, fixture->now),
+    cr_assert_eq(clp_engine_copy_init(&ended, &fixture->engine, &fixture->views.scratch, fixture->now),
                  CLP_OK);
     struct clp_block *sum = clp_view_sum(view, item, &ended, false);
-    clp_ended_clear(&ended);
+    clp_engine_copy_clear(&ended);
     cr_assert_not_null(sum);
     cr_expect_eq(sum->cells[0].hits, hits, "%llu hits", (unsigned long long)sum->cells[0].hits);
     cr_expect_eq(clp_cell_time(&sum->cells[0]), time, "time is %llu",

@@ -78,8 +78,8 @@ Test(history, a_profile_gets_series_and_marks)
     clp_profile_init(&profile, &mem);
     history->start = 9;
     history->start_nanos = 100;
-    history->marks.open[0] = (struct clp_mark){.enter = 50, .leave = 90, .function = 0};
-    history->marks.open[1] = (struct clp_mark){.enter = 50, .leave = 90, .function = 77};
+    history->marks.open[0] = (struct clp_function_span){.enter = 50, .leave = 90, .function = 0};
+    history->marks.open[1] = (struct clp_function_span){.enter = 50, .leave = 90, .function = 77};
     history->marks.open_count = 2;
     look(10, 1000, 1);
     look(20, 2000, 3);

@@ -312,7 +312,8 @@ static void spoil_thread(struct clp_thread *thread, uint64_t value, struct clp_b
         uint32_t lines = block != NULL ? block->line_count : 0;
         for (uint32_t j = 0; j < lines; j++) {
             block->cells[j] = (struct clp_cell){
-                .open = block->cells[j].open, .hits = value, .self = value, .nested = (int64_t)value, .max = (int64_t)value,
+                .open = block->cells[j].open, .hits = value, .self = value,
+                .nested = (int64_t)value, .max = (int64_t)value,
                 .self_correction = (int64_t)value, .nested_correction = (int64_t)value, .await = value};
             block->rss[j] = (struct clp_rss_cell){(int64_t)value, (int64_t)value, (int64_t)value, (int64_t)value};
         }

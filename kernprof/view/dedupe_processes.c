@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "dedupe_processes.h"
+#include "formats/lprof/process_numbers.h"
+#include "bridge/console.h"
+#include <string.h>
+
+static const char me[] = "clineprof";
+
+struct clp_dedupe_process {
+    uint64_t pid;
+    double start;
+    bool in_sum; /* of another file, as a child of `parent` by this name */
+    uint64_t parent;
+    char name[64];
+};
+
+struct clp_dedupe clp_dedupe_start(struct clp_mem *mem)
+{
+    return (struct clp_dedupe){.mem = mem};
+}
+
+void clp_dedupe_clear(struct clp_dedupe *once)
+{
+    clp_mem_free(once->mem, once->items, once->room, sizeof *once->items);
+    *once = clp_dedupe_start(once->mem);
+}
+
+static struct clp_dedupe_process *find(const struct clp_dedupe *once, uint64_t pid, double start)
+{
+    for (size_t i = 0; i < once->count; i++)
+        if (once->items[i].pid == pid && once->items[i].start == start)
+            return &once->items[i];
+    return NULL;
+}
+
+static const struct clp_profile_process *find_row(const struct clp_profile *sum, uint64_t pid,
+                                                  double start)
+{
+    for (size_t i = 0; i < sum->process_count; i++)
+        if (sum->processes[i].pid == pid && sum->processes[i].start == start)
+            return &sum->processes[i];
+    return NULL;
+}
+
+/* NULL: no memory. */
+static struct clp_dedupe_process *add(struct clp_dedupe *once, const struct clp_profile_meta *meta)
+{
+    struct clp_dedupe_process *found = find(once, meta->pid, meta->start);
+
+    if (found != NULL)
+        return found;
+    if (once->count == once->room &&
+        clp_mem_grow(once->mem, (void **)&once->items, &once->room, once->room * 2 + 16,
+                     sizeof *once->items) != CLP_OK)
+        return NULL;
+    once->items[once->count] =
+        (struct clp_dedupe_process){.pid = meta->pid, .start = meta->start};
+    return &once->items[once->count++];
+}
+
+static void note(struct clp_dedupe *once, struct clp_dedupe_process *process,
+                 const struct clp_profile_process *row)
+{
+    once->again = process->in_sum = true;
+    process->parent = row->parent;
+    (void)snprintf(process->name, sizeof process->name, "%s", row->name != NULL ? row->name : "");
+}
+
+/* Of one process. Files of others (line_profiler's) do not say which. */
+static clp_status take_single(struct clp_dedupe *once, const struct clp_profile *sum,
+                              struct clp_profile *one)
+{
+    if (one->meta.pid == 0 || one->meta.start == 0)
+        return CLP_OK;
+    struct clp_dedupe_process *process = add(once, &one->meta);
+    if (process == NULL)
+        return CLP_NO_MEMORY;
+    const struct clp_profile_process *row = find_row(sum, process->pid, process->start);
+    if (!once->round && row != NULL)
+        note(once, process, row);
+    /* the sum is to list it, with these numbers */
+    return once->round && process->in_sum && row == NULL
+               ? clp_process_numbers_add(one, one, process->parent, process->name)
+               : CLP_OK;
+}
+
+struct others {
+    const struct clp_dedupe *once;
+    const struct clp_profile *sum;
+};
+
+/* Has it no file of its own, and is it in no sum before this one? */
+static bool counts_here(const void *data, const struct clp_profile_process *row)
+{
+    const struct others *others = data;
+
+    return find(others->once, row->pid, row->start) == NULL &&
+           find_row(others->sum, row->pid, row->start) == NULL;
+}
+
+/* A sum from which another was made, with more of the process, comes too late to be taken apart. */
+static bool says_more(const struct clp_profile *sum, const struct clp_profile_process *row,
+                      const char *path)
+{
+    const struct clp_profile_process *there = find_row(sum, row->pid, row->start);
+
+    if (there == NULL || there->events >= row->events)
+        return false;
+    clp_console_complain_format(me, "%s: process %llu is in an earlier file, which has less of it; name "
+                                  "this file first",
+                                path, (unsigned long long)row->pid);
+    return true;
+}
+
+/* Of several. */
+static bool take_sum(struct clp_dedupe *once, const struct clp_profile *sum, struct clp_profile *one,
+                     const char *path)
+{
+    const struct others others = {once, sum};
+    const struct clp_profile_process *twice = NULL;
+
+    for (size_t i = 0; i < one->process_count; i++) {
+        const struct clp_profile_process *row = &one->processes[i];
+        struct clp_dedupe_process *process = find(once, row->pid, row->start);
+        if (process != NULL)
+            note(once, process, row);
+        if (says_more(sum, row, path))
+            return false;
+        if (!counts_here(&others, row))
+            twice = row;
+    }
+    if (twice == NULL || (!once->round && find_row(sum, twice->pid, twice->start) == NULL))
+        return true;
+    clp_status status = clp_process_numbers_keep(one, counts_here, &others);
+    if (status == CLP_CORRUPT)
+        clp_console_complain_format(me, "%s: process %llu is in another file, too, and this file has no "
+                                      "numbers of each process; leave out one of the two files",
+                                    path, (unsigned long long)twice->pid);
+    else if (status != CLP_OK)
+        clp_console_complain(me, clp_status_text(status));
+    return status == CLP_OK;
+}
+
+bool clp_dedupe_take(struct clp_dedupe *once, const struct clp_profile *sum, struct clp_profile *one,
+                     const char *path)
+{
+    if (one->process_count != 0)
+        return take_sum(once, sum, one, path);
+    clp_status status = take_single(once, sum, one);
+    if (status != CLP_OK)
+        clp_console_complain(me, clp_status_text(status));
+    return status == CLP_OK;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* The viewer: reads profiles, sums them, prints the report. */
+#include "viewer.h"
+#include "byprocess.h"
+#include "cli/commands.h"
+#include "cli/config.h"
+#include "diff.h"
+#include "export.h"
+#include "cli/first_path.h"
+#include "folding.h"
+#include "merge.h"
+#include "cli/option.h"
+#include "cli/option_use.h"
+#include "cli/options.h"
+#include "bridge/reading.h"
+#include "cli/overwrite.h"
+#include "recover.h"
+#include "bridge/print_report.h"
+#include "top.h"
+#include "bridge/console.h"
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const char me[] = "clineprof";
+
+static bool is_text(const struct clp_view_options *options)
+{
+    return strcmp(options->format, "text") == 0;
+}
+
+/* The report of a file takes little more memory than the file. */
+static bool only_reads(const struct clp_view_options *options)
+{
+    return is_text(options) && options->file_count == 1 && !options->read_sources &&
+           !options->by_statement && options->process.count == 0;
+}
+
+/* What is worth knowing of a file that is still written stands above its report. */
+static bool read_all(const struct clp_view_options *options, struct clp_profile *sum)
+{
+    bool report = is_text(options) && options->outfile == NULL;
+
+    if (only_reads(options))
+        return clp_merge_file_in_place(options->files[0], report ? 1 : 2, sum);
+    if (!clp_merge_files(options->files, options->file_count, report ? 1 : 2, sum))
+        return false;
+    if (options->read_sources && clp_reading_add_sources(sum) != CLP_OK)
+        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY)); /* shown without */
+    return true;
+}
+
+static struct clp_report_options report_options(const struct clp_view_options *view)
+{
+    struct clp_report_options options = clp_report_defaults();
+
+    clp_report_options_set(&options, &view->show);
+    if (view->sort && view->show.sort_by == NULL)
+        options.choice.order = CLP_CHOICE_BY_TIME;
+    options.choice.raw_times = view->raw_times;
+    options.no_memory = view->no_memory;
+    options.footer_details = view->verbose;
+    options.footer |= view->by_statement || view->verbose;
+    return options;
+}
+
+static int print_report(const struct clp_view_options *view, const struct clp_profile *profile)
+{
+    struct clp_print_options show = {.name = me, .outfile = view->outfile, .rich = view->show.rich,
+                                     .options = report_options(view)};
+    struct clp_buf note;
+
+    clp_buf_init(&note, profile->mem);
+    if (!view->read_sources)
+        clp_reading_note_sources(profile, &note);
+    if (view->processes)
+        clp_byprocess_add_table(profile, &note);
+    show.note = clp_buf_text(&note);
+    show.mp = view->show.mp;
+    clp_memory_table_options_set(&show.table, &view->show);
+    int code = clp_print_report(profile, &show);
+    clp_buf_clear(&note);
+    return code;
+}
+
+/* All but the report gets a profile that holds what is to be shown, in its order. */
+static int make_export(const struct clp_view_options *view, struct clp_profile *profile)
+{
+    struct clp_report_options options = report_options(view);
+
+    clp_print_if_none_chosen(me, profile, &options.choice);
+    if (clp_choice_reduce(profile, &options.choice) == CLP_OK)
+        return clp_export(profile, view) ? 0 : 1;
+    clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
+    return 1;
+}
+
+static int view(const struct clp_view_options *options, struct clp_mem *mem)
+{
+    struct clp_profile profile;
+
+    clp_profile_init(&profile, mem);
+    int code = read_all(options, &profile) ? 0 : 1;
+    if (code == 0 && options->process.count != 0)
+        code = clp_byprocess_pick(&profile, options->process.items) ? 0 : 1;
+    if (code == 0 && options->by_statement)
+        clp_folding_fold(&profile);
+    if (code == 0)
+        code = is_text(options) ? print_report(options, &profile) : make_export(options, &profile);
+    clp_profile_clear(&profile);
+    return code;
+}
+
+/* False when there is nothing to show, or standard input is no profile's; that has been told. */
+static bool has_files(const struct clp_view_options *options)
+{
+    if (options->file_count != 0)
+        return clp_reading_check_names(options->files, options->file_count);
+    clp_console_complain(me, "no profile to show; see clineprof --help");
+    return false;
+}
+
+/* --help and the like. True when that was all. */
+static bool answer(const struct clp_view_options *options, struct clp_buf *text, int *code)
+{
+    if (options->help)
+        clp_view_options_help(me, text);
+    else if (options->page)
+        clp_view_options_page(me, text);
+    else if (options->version)
+        clp_options_version(me, text);
+    else
+        return false;
+    *code = clp_console_answer(me, clp_buf_text(text));
+    return true;
+}
+
+static bool refuse_outfile(const struct clp_view_options *options)
+{
+    return clp_overwrite_refuse(&(struct clp_overwrite){
+        .program = me, .path = options->outfile, .files = options->files, .file_count = options->file_count,
+        .sums = strcmp(options->format, "lprof") == 0});
+}
+
+static bool is_program(const char *name)
+{
+    return clp_console_has_ending(name, ".py") || clp_console_has_ending(name, ".pyw");
+}
+
+/* The first of these words that is a program's file; NULL when there is none. */
+static const char *find_program(char *const *words, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (is_program(words[i]))
+            return words[i];
+    return NULL;
+}
+
+/* True when a program is to be shown, which has then been refused. */
+static bool refuse_program(const char *name)
+{
+    if (name != NULL)
+        clp_console_complain_format(me, "'%s' is a program, and %s shows profiles; to profile it run: "
+                                      "ckernprof -l -v %s, or: python3 -m clineprof.kernprof -l -v %s",
+                                    name, me, name, name);
+    return name != NULL;
+}
+
+/* An option that is not known may be ckernprof's or the program's own. */
+static void complain_of_options(const char *first, const char *text)
+{
+    if (first == NULL || !is_program(first) || !refuse_program(first))
+        clp_console_complain(me, text);
+}
+
+/* The first word that is no option, before parsing puts words in order. */
+static const char *first_name(const struct clp_command_words *words)
+{
+    for (int i = 1; i < words->count; i++)
+        if (words->items[i][0] != '-')
+            return words->items[i];
+    return NULL;
+}
+
+/* The command, or option, of which the word is a slip; NULL when it is like none. */
+static const char *meant_by(const char *word)
+{
+    if (strcmp(word, "help") == 0 || strcmp(word, "version") == 0)
+        return word[0] == 'h' ? "--help" : "--version";
+    for (size_t i = 0; i < CLP_COMMANDS; i++)
+        if (clp_option_slips(word, strlen(word), clp_command_name(i)) != SIZE_MAX)
+            return clp_command_name(i);
+    return NULL;
+}
+
+/* What is missing at the end of a profile's name, if that would be there; or NULL. */
+static const char *ending_of(const char *word)
+{
+    static const char *const endings[] = {".lprof", ".py.lprof", ".lprof.live", ".py.lprof.live"};
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (snprintf(path, sizeof path, "%s%s", word, endings[i]) < PATH_MAX && access(path, F_OK) == 0)
+            return endings[i];
+    return NULL;
+}
+
+/* A first word that is no file, and does not look like one, may be meant as a command. True when it was refused. */
+static bool refuse_command(const struct clp_command_words *words)
+{
+    const char *word = words->count > 1 ? words->items[1] : "-";
+    const char *meant = meant_by(word);
+
+    if (strpbrk(word, "-./") != NULL || access(word, F_OK) == 0)
+        return false;
+    if (meant != NULL)
+        clp_console_complain_format(me, "there is no file '%s'; did you mean %s %s?", word, me, meant);
+    else if (ending_of(word) != NULL)
+        clp_console_complain_format(me, "there is no file '%s'; did you mean %s%s?", word, word, ending_of(word));
+    else
+        clp_console_complain_format(me, "there is no file '%s', and no command of that name; %s --help lists the "
+                                      "commands", word, me);
+    return true;
+}
+
+static int main_of(const struct clp_command_words *words, struct clp_view_options *options,
+                   struct clp_mem *mem)
+{
+    const char *first = first_name(words);
+    struct clp_buf text;
+    int code = 2;
+
+    clp_buf_init(&text, mem);
+    if (!clp_view_options_parse(words->count, words->items, options, &text))
+        complain_of_options(first, clp_buf_text(&text));
+    else if (!answer(options, &text, &code) &&
+             !refuse_program(find_program(options->files, options->file_count)) &&
+             has_files(options) && !refuse_outfile(options))
+        code = refuse_command(words) ? 1 : view(options, mem);
+    clp_buf_clear(&text);
+    return code;
+}
+
+/* The defaults and what config files say. What is wrong with the command line is told later. False
+ * with SystemExit set. */
+static bool configure(PyObject *list, struct clp_view_options *options, struct clp_mem *mem,
+                      PyObject **keep)
+{
+    struct clp_config config = {.program = me, .table = "cli"};
+    struct clp_view_options line;
+    struct clp_command_words words; /* a copy, which parsing puts in order */
+    struct clp_buf error;
+    bool done = true;
+
+    clp_view_options_init(&line);
+    if (!clp_first_path_leave() || !clp_command_words_init(&words, list))
+        return false;
+    clp_buf_init(&error, mem);
+    if (clp_view_options_parse(words.count, words.items, &line, &error) && line.file_count != 0 &&
+        !line.no_config) {
+        config.file = line.config;
+        done = clp_config_read(&config, clp_view_options_table(), options, mem, keep);
+    }
+    clp_option_replace_lists(clp_view_options_table(), options, &line, mem);
+    clp_buf_clear(&error);
+    clp_view_options_clear(&line, mem);
+    clp_command_words_clear(&words);
+    return done;
+}
+
+/* A command that is written in Python; the words are the whole command line. The exit code; -1 with an
+ * exception set. */
+static int run_in_python(const char *name, PyObject *words)
+{
+    PyObject *module = clp_first_path_leave() ? PyImport_ImportModule(name) : NULL;
+    PyObject *code = module != NULL ? PyObject_CallMethod(module, "main", "O", words) : NULL;
+    int value = code != NULL ? (int)PyLong_AsLong(code) : -1;
+
+    Py_XDECREF(module);
+    Py_XDECREF(code);
+    return value;
+}
+
+PyObject *clp_viewer_main(PyObject *list)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_view_options options;
+    struct clp_command_words words;
+    PyObject *keep = NULL;
+    int code;
+
+    clp_view_options_init(&options);
+    if (!clp_command_words_init(&words, list))
+        return NULL;
+    if (clp_command_is(words.count, words.items, CLP_COMMAND_RECOVER))
+        code = clp_recover_main(words.count, words.items, &mem);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_TOP))
+        code = clp_top_main(words.count, words.items, &mem);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_DIFF))
+        code = clp_diff_main(words.count, words.items, &mem);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_MERGE))
+        code = clp_merge_main(words.count, words.items, &mem);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_MEM))
+        code = run_in_python("clineprof._mem.command", list);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_HOOK))
+        code = run_in_python("clineprof._children.hook", list);
+    else if (configure(list, &options, &mem, &keep))
+        code = main_of(&words, &options, &mem);
+    else
+        code = -1; /* an exception is set */
+    clp_view_options_clear(&options, &mem);
+    clp_command_words_clear(&words);
+    Py_XDECREF(keep);
+    return code < 0 ? NULL : clp_console_exit(code);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "print_report.h"
+#include "os/file.h"
+#include "console.h"
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+#define LONG_REPORT 200 /* functions */
+
+static int complain_of_memory(const struct clp_print_options *show)
+{
+    clp_console_complain(show->name, "out of memory; the report is not complete");
+    return 1;
+}
+
+/* The marked text as the terminal is to get it (clineprof/_report/terminal.py): a new reference, or NULL without
+ * rich. */
+static PyObject *colour(const struct clp_print_options *show, const char *marked)
+{
+    PyObject *module = PyImport_ImportModule("clineprof._report.terminal"), *text = NULL;
+    PyObject *path = show->path != NULL ? show->path : Py_None;
+
+    if (module != NULL)
+        text = PyObject_CallMethod(module, "render", "sO", marked, path);
+    Py_XDECREF(module);
+    if (text != NULL && PyUnicode_Check(text) && PyUnicode_AsUTF8(text) != NULL)
+        return text;
+    PyErr_Clear();
+    Py_XDECREF(text);
+    return NULL;
+}
+
+/* The report with what is to be said at its end; false when memory ran out. */
+static bool make_text(const struct clp_profile *profile, const struct clp_print_options *show,
+                      const struct clp_report_options *options, struct clp_buf *text)
+{
+    bool whole = clp_report_text(profile, options, text) == CLP_OK;
+
+    clp_buf_add_text(text, show->note != NULL ? show->note : "");
+    return whole && !text->failed;
+}
+
+/* False without rich, with nothing printed. */
+static bool print_rich(const struct clp_profile *profile, const struct clp_print_options *show,
+                       struct clp_report_options *options, int *code)
+{
+    struct clp_buf marked;
+
+    clp_buf_init(&marked, profile->mem);
+    options->marked = true;
+    bool whole = make_text(profile, show, options, &marked);
+    options->marked = false;
+    PyObject *text = whole ? colour(show, clp_buf_text(&marked)) : NULL;
+    clp_buf_clear(&marked);
+    if (text != NULL)
+        *code = clp_console_answer(show->name, PyUnicode_AsUTF8(text));
+    else if (whole)
+        clp_console_complain(show->name,
+                             "no colours: the package rich is not installed or does not work; pip install rich");
+    else
+        *code = complain_of_memory(show);
+    Py_XDECREF(text);
+    return text != NULL || !whole;
+}
+
+/* ---- without colours: piece by piece ---- */
+
+struct printing {
+    const struct clp_profile *profile;
+    const struct clp_print_options *show;
+    struct clp_report_options options;
+    struct clp_memory_table_options table;
+    int descriptor; /* of the file; -1: standard output */
+    int error;      /* of the first piece that could not be written; 0: all could */
+    bool whole;     /* memory was enough */
+};
+
+static void put_piece(void *data, struct clp_buf *text)
+{
+    struct printing *printing = data;
+    bool done = printing->error != 0 ||
+                (printing->descriptor < 0
+                     ? clp_console_write(STDOUT_FILENO, clp_buf_text(text), text->used)
+                     : clp_file_put(printing->descriptor, clp_buf_text(text), text->used));
+
+    if (!done)
+        printing->error = errno;
+    clp_buf_cut(text, 0);
+}
+
+static bool put_all(void *data, int descriptor)
+{
+    struct printing *printing = data;
+    const struct clp_print_options *show = printing->show;
+    struct clp_buf text;
+
+    printing->descriptor = descriptor;
+    printing->options.drain = printing->table.drain = (struct clp_drain){put_piece, printing};
+    clp_buf_init(&text, printing->profile->mem);
+    printing->whole =
+        show->mp ? clp_memory_table_text(printing->profile, &printing->table, &text) == CLP_OK
+                 : make_text(printing->profile, show, &printing->options, &text);
+    put_piece(printing, &text);
+    clp_buf_clear(&text);
+    /* what is not whole must not take the place of a file; a terminal has it already */
+    errno = printing->error == 0 && !printing->whole && descriptor >= 0 ? ENOMEM : printing->error;
+    return errno == 0;
+}
+
+static int print_plain(const struct clp_profile *profile, const struct clp_print_options *show,
+                       const struct clp_report_options *options)
+{
+    struct printing printing = {.profile = profile, .show = show, .options = *options,
+                                .table = show->table, .whole = true};
+    struct clp_fault fault = {.status = CLP_IO};
+
+    printing.table.folder = options->folder;
+    const struct clp_file_writer writer = {put_all, &printing, 0666 & ~profile->denied};
+    bool done = show->outfile == NULL
+                    ? put_all(&printing, -1) || printing.error == EPIPE
+                    : clp_file_write_by(show->outfile, &writer, &fault) == CLP_OK;
+    if (show->outfile == NULL)
+        fault.os_error = printing.error;
+    if (!done)
+        clp_console_complain_of_place(show->name, show->outfile, &fault);
+    return printing.whole || !done ? !done : complain_of_memory(show);
+}
+
+/* A pattern is for whole names: a function whose name only ends so. */
+static void add_name_meant(struct clp_buf *text, const struct clp_profile *profile, char *const *patterns)
+{
+    for (; *patterns != NULL; patterns++)
+        for (size_t i = 0; i < profile->function_count; i++) {
+            const char *dot = strrchr(profile->functions[i].name, '.');
+            if (dot == NULL || strcmp(dot + 1, *patterns) != 0)
+                continue;
+            clp_buf_add_format(text, "; names are whole, as %s, and '*.%s' is any that ends so",
+                               profile->functions[i].name, *patterns);
+            return;
+        }
+}
+
+static void say_none(const char *name, const struct clp_profile *profile, const struct clp_choice_options *options)
+{
+    bool by_function = options->functions != NULL, by_file = options->files != NULL;
+    struct clp_buf text;
+
+    clp_buf_init(&text, profile->mem);
+    clp_buf_add_format(&text, "%s%s%s matches none of %zu function%s", by_function ? "--function" : "",
+                       by_function && by_file ? " with " : "", by_file ? "--file" : "",
+                       profile->function_count, clp_buf_plural(profile->function_count));
+    if (by_function)
+        add_name_meant(&text, profile, options->functions);
+    clp_console_complain(name, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+void clp_print_if_none_chosen(const char *name, const struct clp_profile *profile,
+                              const struct clp_choice_options *options)
+{
+    struct clp_choice choice;
+
+    if ((options->functions == NULL && options->files == NULL) || profile->function_count == 0 ||
+        clp_choice_make(&choice, profile, options, profile->mem) != CLP_OK)
+        return;
+    if (choice.count == 0)
+        say_none(name, profile, options);
+    clp_choice_clear(&choice);
+}
+
+/* Columns without a number are not to be taken for zeros. */
+static void say_if_empty(const struct clp_print_options *show, const struct clp_profile *profile)
+{
+    const struct clp_columns *columns = &show->options.columns;
+
+    for (size_t i = 0; i < columns->count; i++) {
+        const char *lacks = clp_column_lacks(columns->items[i], &profile->meta);
+        if (lacks != NULL)
+            clp_console_complain_format(show->name, "--columns: %s was not measured; that takes a run with %s",
+                                        columns->items[i]->name, lacks);
+    }
+}
+
+/* Of a report that nobody reads to its end. */
+static void say_if_long(const struct clp_print_options *show, const struct clp_profile *profile)
+{
+    const struct clp_report_options *options = &show->options;
+    struct clp_choice choice;
+
+    if (show->outfile != NULL || options->lines != 0 || options->choice.top != 0 ||
+        profile->function_count < LONG_REPORT ||
+        clp_choice_make(&choice, profile, &options->choice, profile->mem) != CLP_OK)
+        return;
+    if (choice.count >= LONG_REPORT)
+        clp_console_complain_format(show->name, "the report has %zu functions; --lines 10 shows the lines that took "
+                                    "most, --top 5 the functions", choice.count);
+    clp_choice_clear(&choice);
+}
+
+int clp_print_report(const struct clp_profile *profile, const struct clp_print_options *show)
+{
+    struct clp_report_options options = show->options;
+    char folder[PATH_MAX];
+    int code = 0;
+
+    options.folder = getcwd(folder, sizeof folder);
+    clp_print_if_none_chosen(show->name, profile, &options.choice);
+    if (!show->mp)
+        say_if_empty(show, profile);
+    if (show->mp && !profile->meta.has_memory) {
+        clp_console_complain(show->name, "--mp: the profile has no memory; it was made without");
+        return 1;
+    }
+    if (show->mp || !show->rich || show->outfile != NULL || !print_rich(profile, show, &options, &code))
+        code = print_plain(profile, show, &options);
+    if (!show->mp)
+        say_if_long(show, profile);
+    return code;
+}

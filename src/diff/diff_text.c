@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: MIT */
+/* A table is made twice: once for the widths of its columns, once for good. */
+#include "diff_text.h"
+#include "base/number.h"
+#include "base/escape.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TICKS_WIDTH 12
+#define PERCENT_WIDTH 8
+#define HITS_WIDTH 9
+#define LINE_WIDTH 6
+#define MOST_CELLS (CLP_COMPARE_MOST_MEASURES * 4 + 2)
+
+static const char text_title[] = "  Line Contents";
+
+/* ---- pieces ---- */
+
+static int side_of(const struct clp_compared_row *row)
+{
+    return row->has[CLP_NEW] ? CLP_NEW : CLP_OLD;
+}
+
+struct clp_span clp_diff_text_width(const struct clp_compared_row *row)
+{
+    struct clp_span text = row->text[side_of(row)];
+
+    for (; text.bytes != 0 && (*text.text == ' ' || *text.text == '\t'); text.text++)
+        text.bytes--;
+    while (text.bytes != 0 && text.text[text.bytes - 1] == ' ')
+        text.bytes--;
+    return text;
+}
+
+void clp_diff_text_add_place(const struct clp_compared_function *function,
+                             const struct clp_compared_row *row, const char *folder,
+                             struct clp_buf *out)
+{
+    int side = function->sides[CLP_NEW] != NULL ? CLP_NEW : CLP_OLD;
+
+    if (row != NULL)
+        side = side_of(row);
+    const struct clp_profile_function *shown = function->sides[side];
+    clp_escape_add_text(out, clp_escape_relative(shown->file, folder));
+    clp_buf_add_format(out, ":%lld: ",
+                       row != NULL ? (long long)row->line[side] : (long long)shown->first_line);
+    clp_escape_add_text(out, shown->name);
+    clp_buf_add_text(out, ": ");
+}
+
+void clp_diff_text_add_change(enum clp_measure measure, const struct clp_change *change,
+                              struct clp_buf *out)
+{
+    enum clp_measure_kind kind = clp_measure_kind_of(measure);
+
+    clp_measure_add_amount(out, kind, change->before.mean, false);
+    clp_buf_add_text(out, " -> ");
+    clp_measure_add_amount(out, kind, change->after.mean, false);
+    if (change->change == 0)
+        return;
+    clp_buf_add_text(out, ", ");
+    clp_measure_add_amount(out, kind, change->change, true);
+    if (isfinite(change->percent))
+        clp_buf_add_format(out, " (%+.1f %%)", change->percent);
+}
+
+void clp_diff_text_add_breach(const struct clp_breach *breach, const char *folder,
+                              struct clp_buf *out)
+{
+    struct clp_span text = {"", 0};
+
+    if (breach->row != NULL)
+        text = clp_diff_text_width(breach->row);
+    clp_diff_text_add_place(breach->function, breach->row, folder, out);
+    clp_buf_add_format(out, "%s ", clp_measure_name(breach->limit->measure));
+    clp_diff_text_add_change(breach->limit->measure, &breach->change, out);
+    clp_buf_add_text(out, " breaks ");
+    clp_escape_add(out, breach->limit->text, breach->limit->bytes);
+    if (text.bytes != 0)
+        clp_buf_add_text(out, ": ");
+    clp_escape_add(out, text.text, text.bytes);
+    clp_buf_add_text(out, "\n");
+}
+
+/* ---- cells ---- */
+
+struct changes {
+    const struct clp_comparison *comparison;
+    const struct clp_diff_text_options *options;
+    struct clp_buf *out;
+    double scalar; /* units of times in a nanosecond */
+};
+
+/* A table at hand: its columns are those measures that changed in it. */
+struct table {
+    const struct clp_compared_function *function;
+    enum clp_measure measures[CLP_COMPARE_MOST_MEASURES];
+    size_t measure_count;
+    bool hits; /* two columns more */
+    size_t widths[MOST_CELLS];
+    struct clp_number cells[MOST_CELLS]; /* of the row at hand */
+    bool whole;                          /* every row is shown */
+};
+
+static void add_sign(struct clp_number *number, double value)
+{
+    size_t bytes = strlen(number->text);
+
+    if (!(value > 0) || bytes + 1 >= sizeof number->text)
+        return;
+    memmove(number->text + 1, number->text, bytes + 1);
+    number->text[0] = '+';
+}
+
+static void set_amount(const struct changes *changes, enum clp_measure measure, double value,
+                       struct clp_number *number)
+{
+    enum clp_measure_kind kind = clp_measure_kind_of(measure);
+
+    if (kind == CLP_MEASURE_NANOS)
+        clp_number_set_decimal(number, value * changes->scalar, TICKS_WIDTH);
+    else if (kind == CLP_MEASURE_BYTES)
+        clp_number_set_bytes(number, value);
+    else if (value == floor(value) && value >= 0 && value < 1e18)
+        clp_number_set_count(number, (uint64_t)value, HITS_WIDTH);
+    else
+        clp_number_set_decimal(number, value, HITS_WIDTH);
+}
+
+static void set_percent(unsigned verdicts, double percent, struct clp_number *number)
+{
+    if (clp_verdict_is(verdicts, CLP_VERDICT_NEW)) {
+        memcpy(number->text, "new", sizeof "new");
+    } else if (clp_verdict_is(verdicts, CLP_VERDICT_GONE)) {
+        memcpy(number->text, "gone", sizeof "gone");
+    } else if (isfinite(percent)) {
+        clp_number_set_decimal(number, percent, PERCENT_WIDTH - 1);
+        add_sign(number, percent);
+    }
+}
+
+/* Before, after, change, percent; the last two only where it is a change. Memory that stayed as it
+ * was is left blank: that is most lines. */
+static void set_cells(const struct changes *changes, const struct clp_compared_row *row,
+                      enum clp_measure measure,
+                      struct clp_number cells[4])
+{
+    const struct clp_comparison *comparison = changes->comparison;
+    struct clp_change change = clp_comparison_change(comparison, &row->samples, measure);
+
+    if (clp_measure_kind_of(measure) == CLP_MEASURE_BYTES && change.before.mean == 0 &&
+        change.after.mean == 0)
+        return;
+    if (clp_comparison_ran(comparison, &row->samples, CLP_OLD))
+        set_amount(changes, measure, change.before.mean, &cells[0]);
+    if (clp_comparison_ran(comparison, &row->samples, CLP_NEW))
+        set_amount(changes, measure, change.after.mean, &cells[1]);
+    if (!change.changed)
+        return;
+    set_amount(changes, measure, change.change, &cells[2]);
+    add_sign(&cells[2], change.change);
+    set_percent(row->verdicts, change.percent, &cells[3]);
+}
+
+static void set_hits(const struct changes *changes, const struct clp_compared_row *row,
+                     struct clp_number cells[2])
+{
+    struct clp_change hits =
+        clp_comparison_change(changes->comparison, &row->samples, CLP_MEASURE_HITS);
+
+    if (!hits.changed)
+        return;
+    if (!clp_verdict_is(row->verdicts, CLP_VERDICT_NEW))
+        set_amount(changes, CLP_MEASURE_HITS, hits.before.mean, &cells[0]);
+    if (!clp_verdict_is(row->verdicts, CLP_VERDICT_GONE))
+        set_amount(changes, CLP_MEASURE_HITS, hits.after.mean, &cells[1]);
+}
+
+static size_t cell_count(const struct table *table)
+{
+    return table->measure_count * 4 + (table->hits ? 2 : 0);
+}
+
+static void set_row(const struct changes *changes, struct table *table,
+                    const struct clp_compared_row *row)
+{
+    memset(table->cells, 0, cell_count(table) * sizeof *table->cells);
+    for (size_t i = 0; i < table->measure_count; i++)
+        set_cells(changes, row, table->measures[i], &table->cells[i * 4]);
+    if (table->hits)
+        set_hits(changes, row, &table->cells[table->measure_count * 4]);
+}
+
+/* ---- which rows ---- */
+
+/* Beyond the noise in one of the measures that are compared, hits aside? */
+static bool has_weight(const struct clp_comparison *comparison, const struct clp_compared_row *row)
+{
+    const struct clp_compare_options *options = &comparison->options;
+
+    for (size_t i = 0; i < options->measure_count; i++)
+        if (clp_comparison_change(comparison, &row->samples, options->measures[i]).changed)
+            return true;
+    return false;
+}
+
+/* Of functions that are new or gone every line is, which says nothing. */
+static bool matters(const struct changes *changes, const struct table *table,
+                    const struct clp_compared_row *row)
+{
+    bool both = table->function->sides[CLP_OLD] != NULL && table->function->sides[CLP_NEW] != NULL;
+
+    if (table->whole)
+        return true;
+    return both ? row->verdicts != 0
+                : has_weight(changes->comparison, row);
+}
+
+static bool starts_with(struct clp_span text, const char *word)
+{
+    size_t bytes = strlen(word);
+
+    return text.bytes > bytes && memcmp(text.text, word, bytes) == 0;
+}
+
+/* The row that names the function: the first def or class, else the first of all. A module has
+ * none. */
+static size_t find_head(const struct clp_compared_function *function)
+{
+    const struct clp_profile_function *side = function->sides[CLP_NEW];
+
+    if (strcmp(side != NULL ? side->name : function->sides[CLP_OLD]->name, "<module>") == 0)
+        return function->row_count;
+    for (size_t i = 0; i < function->row_count; i++) {
+        struct clp_span text = clp_diff_text_width(&function->rows[i]);
+        if (starts_with(text, "def ") || starts_with(text, "async def ") ||
+            starts_with(text, "class "))
+            return i;
+    }
+    return 0;
+}
+
+/* The next row to be shown, from `at` on; row_count when there is none. */
+static size_t find_shown(const struct changes *changes, const struct table *table, size_t head,
+                         size_t at)
+{
+    const struct clp_compared_function *function = table->function;
+
+    while (at < function->row_count && at != head &&
+           !matters(changes, table, &function->rows[at]))
+        at++;
+    return at;
+}
+
+/* ---- a table ---- */
+
+static bool is_changed_in(const struct changes *changes, const struct table *table,
+                          enum clp_measure measure)
+{
+    const struct clp_compared_function *function = table->function;
+
+    for (size_t i = 0; i < function->row_count; i++)
+        if (clp_comparison_change(changes->comparison, &function->rows[i].samples, measure).changed)
+            return true;
+    return false;
+}
+
+static bool is_known(const struct clp_comparison *comparison, enum clp_measure measure)
+{
+    return comparison->known[CLP_OLD][measure] && comparison->known[CLP_NEW][measure];
+}
+
+/* The first measure always, others where they changed. */
+static void choose_columns(const struct changes *changes, struct table *table)
+{
+    const struct clp_compare_options *options = &changes->comparison->options;
+
+    for (size_t i = 0; i < options->measure_count; i++) {
+        enum clp_measure measure = options->measures[i];
+        if (measure == CLP_MEASURE_HITS || !is_known(changes->comparison, measure))
+            continue;
+        if (table->measure_count == 0 || is_changed_in(changes, table, measure))
+            table->measures[table->measure_count++] = measure;
+    }
+    for (size_t i = 0; i < table->function->row_count && !table->hits; i++) {
+        unsigned verdicts = table->function->rows[i].verdicts;
+        table->hits = clp_verdict_is(verdicts, CLP_VERDICT_MORE) ||
+                      clp_verdict_is(verdicts, CLP_VERDICT_FEWER);
+    }
+}
+
+static const char *const cell_titles[4] = {" before", " after", "Change", "%"};
+
+static void set_title(const struct table *table, size_t cell, char title[32])
+{
+    size_t place = cell % 4;
+    bool of_hits = cell >= table->measure_count * 4;
+    enum clp_measure measure = of_hits ? CLP_MEASURE_HITS : table->measures[cell / 4];
+
+    (void)snprintf(title, 32, "%s%s", place < 2 ? clp_measure_title(measure) : "",
+                   cell_titles[place]);
+}
+
+static void set_widths(const struct changes *changes, struct table *table, size_t head)
+{
+    const struct clp_compared_function *function = table->function;
+    size_t count = cell_count(table);
+    char title[32];
+
+    for (size_t i = 0; i < count; i++) {
+        set_title(table, i, title);
+        size_t least = i >= table->measure_count * 4 ? HITS_WIDTH
+                     : i % 4 == 3 ? PERCENT_WIDTH : TICKS_WIDTH;
+        table->widths[i] = strlen(title) > least ? strlen(title) : least;
+    }
+    for (size_t i = find_shown(changes, table, head, 0); i < function->row_count;
+         i = find_shown(changes, table, head, i + 1)) {
+        set_row(changes, table, &function->rows[i]);
+        for (size_t j = 0; j < count; j++) {
+            size_t bytes = strlen(table->cells[j].text);
+            if (bytes > table->widths[j])
+                table->widths[j] = bytes;
+        }
+    }
+}
+
+/* More between the columns of two measures. */
+static size_t gap_before(const struct table *table, size_t cell)
+{
+    bool first = cell % 4 == 0 && cell <= table->measure_count * 4;
+
+    return first && cell != 0 ? 3 : 1;
+}
+
+static void add_header(struct changes *changes, const struct table *table)
+{
+    struct clp_buf *out = changes->out;
+    size_t start = out->used;
+    char title[32];
+
+    clp_number_add(out, LINE_WIDTH, "Old #");
+    clp_number_add(out, LINE_WIDTH + 1, "New #");
+    for (size_t i = 0; i < cell_count(table); i++) {
+        set_title(table, i, title);
+        clp_number_add(out, table->widths[i] + gap_before(table, i), title);
+    }
+    clp_buf_add_text(out, text_title);
+    size_t bytes = out->used - start;
+    clp_buf_add_text(out, "\n");
+    clp_buf_add_repeated(out, '=', bytes);
+    clp_buf_add_text(out, "\n");
+}
+
+static void add_line_number(struct clp_buf *out, size_t width, bool has, int64_t line)
+{
+    char number[CLP_NUMBER_BYTES] = "";
+
+    if (has)
+        (void)snprintf(number, sizeof number, "%lld", (long long)line);
+    clp_number_add(out, width, number);
+}
+
+/* Where a side's text is not known, nothing is known of lines that did not run in it. */
+static char mark_of(const struct table *table, const struct clp_compared_row *row)
+{
+    const struct clp_profile_function *const *sides = table->function->sides;
+    bool both = sides[CLP_OLD] != NULL && sides[CLP_NEW] != NULL;
+
+    if (both && (sides[CLP_OLD]->source == NULL || sides[CLP_NEW]->source == NULL))
+        return ' ';
+    if (!row->has[CLP_OLD])
+        return '+';
+    if (!row->has[CLP_NEW])
+        return '-';
+    return row->edited ? '~' : ' ';
+}
+
+static void add_row(struct changes *changes, struct table *table,
+                    const struct clp_compared_row *row)
+{
+    struct clp_buf *out = changes->out;
+    struct clp_span text = row->text[side_of(row)];
+    char mark[] = {' ', mark_of(table, row)};
+
+    set_row(changes, table, row);
+    add_line_number(out, LINE_WIDTH, row->has[CLP_OLD], row->line[CLP_OLD]);
+    add_line_number(out, LINE_WIDTH + 1, row->has[CLP_NEW], row->line[CLP_NEW]);
+    for (size_t i = 0; i < cell_count(table); i++)
+        clp_number_add(out, table->widths[i] + gap_before(table, i), table->cells[i].text);
+    clp_buf_add(out, mark, sizeof mark);
+    clp_escape_add(out, text.text, text.bytes);
+    clp_buf_add_text(out, "\n");
+}
+
+/* Rows in between fold, where there are more than one of them. */
+static void add_rows(struct changes *changes, struct table *table, size_t head)
+{
+    const struct clp_compared_function *function = table->function;
+    size_t next = 0;
+
+    while (next < function->row_count) {
+        size_t shown = find_shown(changes, table, head, next);
+        if (shown - next > 1)
+            clp_buf_add_text(changes->out, "   ...\n");
+        else if (shown - next == 1)
+            add_row(changes, table, &function->rows[next]);
+        if (shown < function->row_count)
+            add_row(changes, table, &function->rows[shown]);
+        next = shown + 1;
+    }
+}
+
+static void add_table(struct changes *changes, struct table *table)
+{
+    size_t head = find_head(table->function);
+
+    if (find_shown(changes, table, table->function->row_count, 0) == table->function->row_count)
+        return;
+    choose_columns(changes, table);
+    set_widths(changes, table, head);
+    clp_buf_add_text(changes->out, "\n");
+    add_header(changes, table);
+    add_rows(changes, table, head);
+}
+
+/* ---- a function ---- */
+
+static void add_verdicts(struct clp_buf *out, unsigned verdicts)
+{
+    const char *between = "  (";
+
+    for (unsigned i = 0; i < CLP_VERDICTS; i++) {
+        if (!clp_verdict_is(verdicts, (enum clp_verdict)i))
+            continue;
+        clp_buf_add_format(out, "%s%s", between, clp_verdict_text((enum clp_verdict)i));
+        between = ", ";
+    }
+    if (verdicts != 0)
+        clp_buf_add_text(out, ")");
+}
+
+static void add_total(struct changes *changes, const struct clp_compared_function *function)
+{
+    struct clp_change total = clp_comparison_change(changes->comparison, &function->samples,
+                                                    CLP_MEASURE_TOTAL);
+    struct clp_buf *out = changes->out;
+
+    clp_buf_add_text(out, "Total time: ");
+    if (function->sides[CLP_OLD] != NULL)
+        clp_buf_add_format(out, "%g s", total.before.mean * 1e-9);
+    if (function->sides[CLP_OLD] != NULL && function->sides[CLP_NEW] != NULL)
+        clp_buf_add_text(out, " -> ");
+    if (function->sides[CLP_NEW] != NULL)
+        clp_buf_add_format(out, "%g s", total.after.mean * 1e-9);
+    if (total.changed && isfinite(total.percent) && function->sides[CLP_NEW] != NULL)
+        clp_buf_add_format(out, ", %+g s, %+.1f %%", total.change * 1e-9, total.percent);
+    add_verdicts(out, function->verdicts);
+    clp_buf_add_text(out, "\n");
+}
+
+/* One thing, or what it was and what it is. */
+static void add_texts(struct clp_buf *out, const char *before, const char *after)
+{
+    const char *first = before != NULL ? before : after;
+
+    clp_escape_add_text(out, first);
+    if (before == NULL || after == NULL || strcmp(before, after) == 0)
+        return;
+    clp_buf_add_text(out, " -> ");
+    clp_escape_add_text(out, after);
+}
+
+static void add_place(struct changes *changes, const struct clp_compared_function *function)
+{
+    const struct clp_profile_function *before = function->sides[CLP_OLD];
+    const struct clp_profile_function *after = function->sides[CLP_NEW];
+    const struct clp_profile_function *one = after != NULL ? after : before;
+    const char *folder = changes->options->folder;
+    struct clp_buf *out = changes->out;
+
+    clp_buf_add_text(out, "File: ");
+    add_texts(out, before != NULL ? clp_escape_relative(before->file, folder) : NULL,
+              after != NULL ? clp_escape_relative(after->file, folder) : NULL);
+    clp_buf_add_text(out, "\nFunction: ");
+    clp_escape_add_text(out, one->name);
+    if (before != NULL && before->first_line != one->first_line)
+        clp_buf_add_format(out, " at line %d -> %d\n", (int)before->first_line,
+                           (int)one->first_line);
+    else
+        clp_buf_add_format(out, " at line %d\n", (int)one->first_line);
+}
+
+static void add_function(struct changes *changes, const struct clp_compared_function *function)
+{
+    struct table table = {.function = function, .whole = changes->options->all};
+
+    add_total(changes, function);
+    add_place(changes, function);
+    add_table(changes, &table);
+    clp_buf_add_text(changes->out, "\n");
+}
+
+/* ---- the whole ---- */
+
+static void add_counts(struct clp_buf *out, const size_t counts[CLP_VERDICTS], const char **between)
+{
+    for (unsigned i = 0; i < CLP_VERDICTS; i++) {
+        if (counts[i] == 0)
+            continue;
+        clp_buf_add_format(out, "%s%zu %s", *between, counts[i],
+                           clp_verdict_text((enum clp_verdict)i));
+        *between = ", ";
+    }
+}
+
+static void add_floor(const struct clp_comparison *comparison, struct clp_buf *out)
+{
+    const struct clp_compare_options *options = &comparison->options;
+
+    clp_buf_add_text(out, "Noise floor: ");
+    clp_measure_add_round(out, CLP_MEASURE_NANOS, options->time_floor);
+    clp_buf_add_text(out, ", ");
+    clp_measure_add_round(out, CLP_MEASURE_NANOS, options->hit_floor);
+    clp_buf_add_text(out, " per hit");
+    if (is_known(comparison, CLP_MEASURE_INCREMENT)) {
+        clp_buf_add_text(out, ", ");
+        clp_measure_add_round(out, CLP_MEASURE_BYTES, options->bytes_floor);
+    }
+    clp_buf_add_text(out, "\n");
+}
+
+void clp_diff_text_add_summary(const struct clp_comparison *comparison, struct clp_buf *out)
+{
+    struct clp_comparison_tally tally = clp_comparison_count(comparison);
+    const char *between = "";
+
+    clp_buf_add_text(out, "Functions: ");
+    add_counts(out, tally.functions, &between);
+    if (tally.within != 0) {
+        clp_buf_add_format(out, "%s%zu changed within", between, tally.within);
+        between = ", ";
+    }
+    if (tally.unchanged != 0 || *between == 0)
+        clp_buf_add_format(out, "%s%zu unchanged", between, tally.unchanged);
+    clp_buf_add_text(out, "\n");
+    between = "Lines: ";
+    add_counts(out, tally.lines, &between);
+    if (*between == ',')
+        clp_buf_add_text(out, "\n");
+}
+
+static void add_end(const struct changes *changes, size_t shown, size_t count)
+{
+    const struct clp_comparison *comparison = changes->comparison;
+
+    clp_diff_text_add_summary(comparison, changes->out);
+    if (shown < count)
+        clp_buf_add_format(changes->out, "Shown: %zu of %zu functions, those that changed most.\n",
+                           shown, count);
+    if (comparison->lost != 0)
+        clp_buf_add_format(changes->out,
+                           "Texts differ within a side: %zu line%s that only some have %s left "
+                           "out.\n", comparison->lost, clp_buf_plural(comparison->lost),
+                           comparison->lost == 1 ? "is" : "are");
+    add_floor(comparison, changes->out);
+}
+
+static clp_status add_changes(struct changes *changes)
+{
+    struct clp_comparison_list list;
+    size_t top = changes->options->top;
+    clp_status status =
+        clp_comparison_list_make(&list, changes->comparison, changes->options->all);
+
+    if (status != CLP_OK)
+        return status;
+    clp_buf_add_format(changes->out, "Timer unit: %g s\n\n", changes->options->unit);
+    size_t shown = top != 0 && top < list.count ? top : list.count;
+    for (size_t i = shown; i-- > 0;)
+        add_function(changes, &changes->comparison->functions[list.places[i]]);
+    add_end(changes, shown, list.count);
+    clp_comparison_list_clear(&list, changes->comparison->mem);
+    return changes->out->failed ? CLP_NO_MEMORY : CLP_OK;
+}
+
+clp_status clp_diff_text_add(const struct clp_comparison *comparison,
+                             const struct clp_diff_text_options *options, struct clp_buf *out)
+{
+    struct changes changes = {comparison, options, out, 1e-9 / options->unit};
+
+    return add_changes(&changes);
+}
