@@ -2,6 +2,7 @@
 /* clineprof._core: the extension module. */
 #include "run/api_live_file.h"
 #include "bridge/load.h"
+#include "bridge/measure_rows.h"
 #include "run/memory.h"
 #include "run/places.h"
 #include "run/run.h"
@@ -175,12 +176,12 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* Takes the reference to the type; NULL is a failure that has its exception already. */
-static bool add_type(PyObject *module, const char *name, PyObject *type)
+/* Takes the reference to the object; NULL is a failure that has its exception already. */
+static bool add_object(PyObject *module, const char *name, PyObject *object)
 {
-    bool done = type != NULL && PyModule_AddObjectRef(module, name, type) == 0;
+    bool done = object != NULL && PyModule_AddObjectRef(module, name, object) == 0;
 
-    Py_XDECREF(type);
+    Py_XDECREF(object);
     return done;
 }
 
@@ -195,9 +196,10 @@ static void load_opcode(void)
 static int module_exec(PyObject *module)
 {
     load_opcode();
-    bool done = add_type(module, "Profiler", clp_profiler_make_type(module)) &&
-                add_type(module, "Selection", clp_selection_make_type(module)) &&
-                add_type(module, "Sampler", clp_memory_make_type(module)) &&
+    bool done = add_object(module, "Profiler", clp_profiler_make_type(module)) &&
+                add_object(module, "Selection", clp_selection_make_type(module)) &&
+                add_object(module, "Sampler", clp_memory_make_type(module)) &&
+                add_object(module, "MEASURES", clp_measure_rows_tuple()) &&
                 PyModule_AddStringConstant(module, "__version__", CLP_VERSION) == 0;
 
     return done ? 0 : -1;

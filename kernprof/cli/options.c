@@ -50,8 +50,9 @@ static bool check_order(const char *value, struct clp_buf *fault)
 {
     if (clp_choice_order_named(value) != CLP_CHOICE_ORDERS)
         return true;
-    clp_buf_add_format(fault, "needs order, time, self, mem, increment, hits or name, not '%s'",
-                       value);
+    clp_buf_add_text(fault, "needs one of order,name,");
+    clp_measure_add_names(fault, CLP_MEASURE_total);
+    clp_buf_add_format(fault, ", not '%s'", value);
     return false;
 }
 
@@ -158,7 +159,7 @@ static enum clp_choice_order order_of(const struct clp_show_options *show)
 {
     if (show->sort_by != NULL)
         return clp_choice_order_named(show->sort_by);
-    return show->top != 0 || show->lines != 0 ? CLP_CHOICE_BY_TIME : CLP_CHOICE_BY_ORDER;
+    return show->top != 0 || show->lines != 0 ? CLP_CHOICE_BY_time : CLP_CHOICE_BY_ORDER;
 }
 
 void clp_report_options_set(struct clp_report_options *report, const struct clp_show_options *show)

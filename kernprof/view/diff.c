@@ -230,7 +230,7 @@ static bool complain_of_unknown(const struct clp_diff *diff)
         return false;
     bool old = !comparison->known[CLP_OLD][measure];
     clp_console_complain_format(me, "%s cannot be compared: %s has no such numbers",
-                                clp_measure_name(measure),
+                                clp_measure_rows[measure].name,
                                 diff->request->files[old ? 0 : diff->request->counts[CLP_OLD]]);
     return true;
 }

@@ -41,7 +41,7 @@ static bool is_one(struct clp_side_range range)
 /* Ranges only where there are any, of several files. */
 static PyObject *change_of(enum clp_measure measure, const struct clp_change *change)
 {
-    enum clp_measure_kind kind = clp_measure_kind_of(measure);
+    enum clp_measure_kind kind = clp_measure_rows[measure].kind;
     PyObject *dict = Py_BuildValue(
         "{s:N,s:N,s:N,s:N,s:N}", "before", amount_of(kind, change->before.mean), "after",
         amount_of(kind, change->after.mean), "change", amount_of(kind, change->change), "percent",
@@ -86,15 +86,15 @@ static PyObject *changes_of(const struct clp_comparison *comparison,
                             const struct clp_side_samples *samples)
 {
     PyObject *dict = PyDict_New();
-    struct clp_change hits = clp_comparison_change(comparison, samples, CLP_MEASURE_HITS);
-    bool good = dict != NULL && clp_dict_set(dict, "hits", change_of(CLP_MEASURE_HITS, &hits));
+    struct clp_change hits = clp_comparison_change(comparison, samples, CLP_MEASURE_hits);
+    bool good = dict != NULL && clp_dict_set(dict, "hits", change_of(CLP_MEASURE_hits, &hits));
 
     for (size_t i = 0; good && i < comparison->options.measure_count; i++) {
         enum clp_measure measure = comparison->options.measures[i];
         if (!comparison->known[CLP_OLD][measure] || !comparison->known[CLP_NEW][measure])
             continue;
         struct clp_change change = clp_comparison_change(comparison, samples, measure);
-        good = clp_dict_set(dict, clp_measure_name(measure), change_of(measure, &change));
+        good = clp_dict_set(dict, clp_measure_rows[measure].name, change_of(measure, &change));
     }
     if (!good)
         Py_CLEAR(dict);
@@ -159,14 +159,14 @@ static PyObject *function_of(const struct clp_diff *diff,
     const struct clp_profile_function *after = function->sides[CLP_NEW];
     const struct clp_profile_function *one = after != NULL ? after : before;
     struct clp_change total =
-        clp_comparison_change(comparison, &function->samples, CLP_MEASURE_TOTAL);
+        clp_comparison_change(comparison, &function->samples, CLP_MEASURE_total);
 
     return Py_BuildValue("{s:N,s:[NN],s:[NN],s:N,s:N,s:N,s:N}", "name",
                          text_of(one->name, strlen(one->name)), "file", file_of(before),
                          file_of(after), "line", first_line_of(before), first_line_of(after),
                          "verdicts",
                          verdicts_of(function->verdicts), "total",
-                         change_of(CLP_MEASURE_TOTAL, &total), "measures",
+                         change_of(CLP_MEASURE_total, &total), "measures",
                          changes_of(comparison, &function->samples), "lines",
                          rows_of(comparison, function, diff->request->all));
 }
@@ -199,7 +199,7 @@ static PyObject *breach_of(const struct clp_breach *breach)
 
     return Py_BuildValue(
         "{s:N,s:s,s:N,s:N,s:N,s:N,s:N}", "gate", text_of(breach->limit->text, breach->limit->bytes),
-        "measure", clp_measure_name(breach->limit->measure), "file", file_of(one), "line",
+        "measure", clp_measure_rows[breach->limit->measure].name, "file", file_of(one), "line",
         row != NULL ? line_of(row, after ? CLP_NEW : CLP_OLD) : first_line_of(one), "function",
         text_of(one->name, strlen(one->name)), "text",
         row != NULL ? row_text(row, after ? CLP_NEW : CLP_OLD) : none(), "change",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "merge.h"
+#include "profile/profile_merge.h"
 #include "base/escape.h"
 #include "export.h"
 #include "dedupe_processes.h"

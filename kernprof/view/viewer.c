@@ -57,7 +57,7 @@ static struct clp_report_options report_options(const struct clp_view_options *v
 
     clp_report_options_set(&options, &view->show);
     if (view->sort && view->show.sort_by == NULL)
-        options.choice.order = CLP_CHOICE_BY_TIME;
+        options.choice.order = CLP_CHOICE_BY_time;
     options.choice.raw_times = view->raw_times;
     options.no_memory = view->no_memory;
     options.footer_details = view->verbose;

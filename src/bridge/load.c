@@ -23,14 +23,14 @@ static bool set_text(PyObject *dict, const char *key, const char *text)
 
 /* ---- columns ---- */
 
-static PyObject *number_of_uint64_t(uint64_t value)
+static PyObject *number_of_count(const void *value)
 {
-    return PyLong_FromUnsignedLongLong(value);
+    return PyLong_FromUnsignedLongLong(*(const uint64_t *)value);
 }
 
-static PyObject *number_of_int64_t(int64_t value)
+static PyObject *number_of_change(const void *value)
 {
-    return PyLong_FromLongLong(value);
+    return PyLong_FromLongLong(*(const int64_t *)value);
 }
 
 typedef PyObject *make_object(const void *item);
@@ -57,63 +57,49 @@ static PyObject *number_of_line(const void *line)
     return PyLong_FromLong(((const struct clp_profile_line *)line)->line);
 }
 
-#define CLP_MEASURE_GETTERS(name, type, merge)                            \
-    static bool has_##name(const struct clp_profile_line *line)           \
-    {                                                                     \
-        return line->measures.name != 0;                                  \
-    }                                                                     \
-    static PyObject *number_of_##name(const void *line)                   \
-    {                                                                     \
-        const struct clp_measures *measures =                             \
-            &((const struct clp_profile_line *)line)->measures;           \
-        return number_of_##type(measures->name);                          \
-    }
-CLP_MEASURE_TABLE(CLP_MEASURE_GETTERS)
-#undef CLP_MEASURE_GETTERS
-
-static bool is_below_resolution(const struct clp_profile_line *line)
+static PyObject *is_below_resolution(const void *line)
 {
-    return clp_measures_below_resolution(&line->measures);
+    return PyBool_FromLong(clp_measures_below_resolution(&((const struct clp_profile_line *)line)->measures));
 }
 
-static PyObject *below_resolution_of(const void *line)
-{
-    return PyBool_FromLong(is_below_resolution(line));
-}
-
-static const struct column {
-    const char *name;
-    bool (*has)(const struct clp_profile_line *line);
-    make_object *number_of;
-} columns[] = {
-#define CLP_MEASURE_COLUMN(name, type, merge) {#name, has_##name, number_of_##name},
-    CLP_MEASURE_TABLE(CLP_MEASURE_COLUMN)
-#undef CLP_MEASURE_COLUMN
-    {"below_resolution", is_below_resolution, below_resolution_of},
-};
-
-static bool is_zero(const struct clp_profile_function *function, const struct column *column)
+static bool any_below_resolution(const struct clp_profile_function *function)
 {
     for (size_t i = 0; i < function->line_count; i++)
-        if (column->has(&function->lines[i]))
+        if (clp_measures_below_resolution(&function->lines[i].measures))
+            return true;
+    return false;
+}
+
+static bool is_zero(const struct clp_profile_function *function, size_t at)
+{
+    for (size_t i = 0; i < function->line_count; i++) {
+        const char *measures = (const char *)&function->lines[i].measures;
+        if (*(const uint64_t *)(const void *)(measures + at) != 0)
             return false;
+    }
     return true;
 }
 
+/* Columns of zeros are left out. */
 static PyObject *lines_of(const struct clp_profile_function *function)
 {
-    PyObject *lines = PyDict_New();
-    bool good = lines != NULL && clp_dict_set(lines, "line",
-                                              LIST_OF(function->lines, function->line_count,
-                                                      number_of_line));
+    const struct clp_profile_line *lines = function->lines;
+    size_t count = function->line_count;
+    PyObject *columns = PyDict_New();
+    bool good = columns != NULL && clp_dict_set(columns, "line", LIST_OF(lines, count, number_of_line));
 
-    for (size_t i = 0; good && i < sizeof columns / sizeof *columns; i++)
-        if (!is_zero(function, &columns[i]))
-            good = clp_dict_set(lines, columns[i].name,
-                       LIST_OF(function->lines, function->line_count, columns[i].number_of));
+    for (size_t i = 0; good && i < CLP_MEASURES; i++) {
+        const struct clp_measure_row *row = &clp_measure_rows[i];
+        if (row->kept && !is_zero(function, row->at))
+            good = clp_dict_set(columns, row->field,
+                                list_of((const char *)&lines->measures + row->at, count, sizeof *lines,
+                                        row->is_signed ? number_of_change : number_of_count));
+    }
+    if (good && any_below_resolution(function))
+        good = clp_dict_set(columns, "below_resolution", LIST_OF(lines, count, is_below_resolution));
     if (!good)
-        Py_CLEAR(lines);
-    return lines;
+        Py_CLEAR(columns);
+    return columns;
 }
 
 static PyObject *running_of(const struct clp_profile_function *function)
@@ -177,11 +163,6 @@ static PyObject *function_of(const void *item)
     return dict;
 }
 
-static PyObject *number_of_count(const void *count)
-{
-    return number_of_uint64_t(*(const uint64_t *)count);
-}
-
 static PyObject *mark_of(const void *item)
 {
     const struct clp_profile_mark *mark = item;
@@ -190,8 +171,8 @@ static PyObject *mark_of(const void *item)
                 clp_dict_set(dict, "line", PyLong_FromLong(mark->first_line)) &&
                 set_text(dict, "name", mark->name) &&
                 clp_dict_set(dict, "level", PyLong_FromUnsignedLong(mark->level)) &&
-                clp_dict_set(dict, "enter", number_of_uint64_t(mark->enter)) &&
-                clp_dict_set(dict, "leave", number_of_uint64_t(mark->leave));
+                clp_dict_set(dict, "enter", PyLong_FromUnsignedLongLong(mark->enter)) &&
+                clp_dict_set(dict, "leave", PyLong_FromUnsignedLongLong(mark->leave));
 
     if (!good)
         Py_CLEAR(dict);
@@ -202,7 +183,7 @@ static PyObject *series_of(const void *item)
 {
     const struct clp_profile_series *series = item;
     PyObject *dict = PyDict_New();
-    bool good = dict != NULL && clp_dict_set(dict, "pid", number_of_uint64_t(series->pid)) &&
+    bool good = dict != NULL && clp_dict_set(dict, "pid", PyLong_FromUnsignedLongLong(series->pid)) &&
                 clp_dict_set(dict, "start", PyFloat_FromDouble(series->start)) &&
                 clp_dict_set(dict, "time", LIST_OF(series->time, series->count, number_of_count)) &&
                 clp_dict_set(dict, "rss", LIST_OF(series->rss, series->count, number_of_count)) &&
@@ -222,7 +203,7 @@ static bool set_meta_text(PyObject *dict, const char *key, const char *text)
 
 static bool set_meta_number(PyObject *dict, const char *key, uint64_t number)
 {
-    return clp_dict_set(dict, key, number_of_uint64_t(number));
+    return clp_dict_set(dict, key, PyLong_FromUnsignedLongLong(number));
 }
 
 static bool set_meta_flag(PyObject *dict, const char *key, bool flag)
@@ -347,7 +328,7 @@ static PyObject *hottest_of(const struct clp_profile *profile, size_t count)
     struct clp_buf out;
 
     options.lines = count;
-    options.choice.order = CLP_CHOICE_BY_SELF;
+    options.choice.order = CLP_CHOICE_BY_self;
     options.folder = getcwd(folder, sizeof folder);
     clp_buf_init(&out, profile->mem);
     bool whole = clp_report_text(profile, &options, &out) == CLP_OK;

@@ -169,17 +169,25 @@ void clp_print_if_none_chosen(const char *name, const struct clp_profile *profil
     clp_choice_clear(&choice);
 }
 
-/* Columns without a number are not to be taken for zeros. */
+static void say_if_lacking(const struct clp_print_options *show, const struct clp_profile *profile,
+                           const char *option, const char *name, enum clp_measure measure)
+{
+    const char *lacks = clp_profile_lacks(&profile->meta, measure);
+
+    if (lacks != NULL)
+        clp_console_complain_format(show->name, "%s: %s was not measured; that takes a run with %s", option,
+                                    name, lacks);
+}
+
+/* Says which columns, and which key of --sort-by, have no numbers: nobody shall take these for zeros. */
 static void say_if_empty(const struct clp_print_options *show, const struct clp_profile *profile)
 {
     const struct clp_columns *columns = &show->options.columns;
+    enum clp_measure key = clp_choice_measure(show->options.choice.order);
 
-    for (size_t i = 0; i < columns->count; i++) {
-        const char *lacks = clp_column_lacks(columns->items[i], &profile->meta);
-        if (lacks != NULL)
-            clp_console_complain_format(show->name, "--columns: %s was not measured; that takes a run with %s",
-                                        columns->items[i]->name, lacks);
-    }
+    for (size_t i = 0; i < columns->count; i++)
+        say_if_lacking(show, profile, "--columns", columns->items[i]->name, columns->items[i]->measure);
+    say_if_lacking(show, profile, "--sort-by", clp_measure_rows[key].name, key);
 }
 
 /* Of a report that nobody reads to its end. */

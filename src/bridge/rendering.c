@@ -15,7 +15,7 @@ static clp_status report(const struct clp_profile *profile, const struct clp_ren
     options.unit = wanted->unit;
     options.choice.skip_zero = wanted->skip_zero;
     if (wanted->sort)
-        options.choice.order = CLP_CHOICE_BY_TIME;
+        options.choice.order = CLP_CHOICE_BY_time;
     options.no_details = !wanted->details;
     options.summarize = wanted->summarize;
     options.no_memory = !wanted->memory;

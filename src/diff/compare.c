@@ -317,18 +317,16 @@ static bool knows_more_than_time(const struct clp_profile *profile)
 static void find_known(struct clp_comparison *comparison, int side,
                        const struct clp_compare_side *profiles)
 {
-    bool memory = true, times = true;
-
-    for (size_t i = 0; i < profiles->count; i++) {
-        memory = memory && profiles->profiles[i].meta.has_memory;
-        times = times && knows_more_than_time(&profiles->profiles[i]);
-    }
     for (unsigned i = 0; i < CLP_MEASURES; i++) {
         enum clp_measure measure = (enum clp_measure)i;
-        bool always = measure == CLP_MEASURE_TIME || measure == CLP_MEASURE_HITS ||
-                      measure == CLP_MEASURE_TOTAL;
-        bool bytes = clp_measure_kind_of(measure) == CLP_MEASURE_BYTES;
-        comparison->known[side][i] = always || (bytes ? memory : times);
+        bool always = measure == CLP_MEASURE_time || measure == CLP_MEASURE_hits ||
+                      measure == CLP_MEASURE_total;
+        bool known = true;
+        for (size_t j = 0; j < profiles->count && known && !always; j++)
+            known = clp_measure_rows[i].needs == CLP_NEEDS_TIMES
+                        ? knows_more_than_time(&profiles->profiles[j])
+                        : clp_profile_lacks(&profiles->profiles[j].meta, measure) == NULL;
+        comparison->known[side][i] = known;
     }
 }
 
@@ -338,7 +336,7 @@ struct clp_compare_options clp_compare_defaults(void)
         .time_floor = 1e6,
         .hit_floor = 50,
         .bytes_floor = 64 * 1024,
-        .measures = {CLP_MEASURE_TIME, CLP_MEASURE_INCREMENT},
+        .measures = {CLP_MEASURE_time, CLP_MEASURE_increment},
         .measure_count = 2,
     };
 }
@@ -398,11 +396,9 @@ bool clp_compare_set_measures(struct clp_compare_options *options, const char *n
     for (const char *at = names;; at += bytes + 1) {
         bytes = strcspn(at, ",");
         enum clp_measure measure = clp_measure_named(at, bytes);
-        if (measure >= CLP_MEASURE_TOTAL || found.measure_count == CLP_COMPARE_MOST_MEASURES) {
+        if (measure >= CLP_MEASURE_total || found.measure_count == CLP_COMPARE_MOST_MEASURES) {
             clp_buf_add_text(fault, "needs some of ");
-            for (unsigned i = 0; i < CLP_MEASURE_TOTAL; i++)
-                clp_buf_add_format(fault, "%s%s", i == 0 ? "" : ",",
-                                   clp_measure_name((enum clp_measure)i));
+            clp_measure_add_names(fault, CLP_MEASURE_total);
             clp_buf_add_format(fault, ", not '%.*s'", (int)bytes, at);
             return false;
         }

@@ -52,7 +52,7 @@ void clp_diff_text_add_place(const struct clp_compared_function *function,
 void clp_diff_text_add_change(enum clp_measure measure, const struct clp_change *change,
                               struct clp_buf *out)
 {
-    enum clp_measure_kind kind = clp_measure_kind_of(measure);
+    enum clp_measure_kind kind = clp_measure_rows[measure].kind;
 
     clp_measure_add_amount(out, kind, change->before.mean, false);
     clp_buf_add_text(out, " -> ");
@@ -73,7 +73,7 @@ void clp_diff_text_add_breach(const struct clp_breach *breach, const char *folde
     if (breach->row != NULL)
         text = clp_diff_text_width(breach->row);
     clp_diff_text_add_place(breach->function, breach->row, folder, out);
-    clp_buf_add_format(out, "%s ", clp_measure_name(breach->limit->measure));
+    clp_buf_add_format(out, "%s ", clp_measure_rows[breach->limit->measure].name);
     clp_diff_text_add_change(breach->limit->measure, &breach->change, out);
     clp_buf_add_text(out, " breaks ");
     clp_escape_add(out, breach->limit->text, breach->limit->bytes);
@@ -116,7 +116,7 @@ static void add_sign(struct clp_number *number, double value)
 static void set_amount(const struct changes *changes, enum clp_measure measure, double value,
                        struct clp_number *number)
 {
-    enum clp_measure_kind kind = clp_measure_kind_of(measure);
+    enum clp_measure_kind kind = clp_measure_rows[measure].kind;
 
     if (kind == CLP_MEASURE_NANOS)
         clp_number_set_decimal(number, value * changes->scalar, TICKS_WIDTH);
@@ -149,7 +149,7 @@ static void set_cells(const struct changes *changes, const struct clp_compared_r
     const struct clp_comparison *comparison = changes->comparison;
     struct clp_change change = clp_comparison_change(comparison, &row->samples, measure);
 
-    if (clp_measure_kind_of(measure) == CLP_MEASURE_BYTES && change.before.mean == 0 &&
+    if (clp_measure_rows[measure].kind == CLP_MEASURE_BYTES && change.before.mean == 0 &&
         change.after.mean == 0)
         return;
     if (clp_comparison_ran(comparison, &row->samples, CLP_OLD))
@@ -167,14 +167,14 @@ static void set_hits(const struct changes *changes, const struct clp_compared_ro
                      struct clp_number cells[2])
 {
     struct clp_change hits =
-        clp_comparison_change(changes->comparison, &row->samples, CLP_MEASURE_HITS);
+        clp_comparison_change(changes->comparison, &row->samples, CLP_MEASURE_hits);
 
     if (!hits.changed)
         return;
     if (!clp_verdict_is(row->verdicts, CLP_VERDICT_NEW))
-        set_amount(changes, CLP_MEASURE_HITS, hits.before.mean, &cells[0]);
+        set_amount(changes, CLP_MEASURE_hits, hits.before.mean, &cells[0]);
     if (!clp_verdict_is(row->verdicts, CLP_VERDICT_GONE))
-        set_amount(changes, CLP_MEASURE_HITS, hits.after.mean, &cells[1]);
+        set_amount(changes, CLP_MEASURE_hits, hits.after.mean, &cells[1]);
 }
 
 static size_t cell_count(const struct table *table)
@@ -278,7 +278,7 @@ static void choose_columns(const struct changes *changes, struct table *table)
 
     for (size_t i = 0; i < options->measure_count; i++) {
         enum clp_measure measure = options->measures[i];
-        if (measure == CLP_MEASURE_HITS || !is_known(changes->comparison, measure))
+        if (measure == CLP_MEASURE_hits || !is_known(changes->comparison, measure))
             continue;
         if (table->measure_count == 0 || is_changed_in(changes, table, measure))
             table->measures[table->measure_count++] = measure;
@@ -296,9 +296,9 @@ static void set_title(const struct table *table, size_t cell, char title[32])
 {
     size_t place = cell % 4;
     bool of_hits = cell >= table->measure_count * 4;
-    enum clp_measure measure = of_hits ? CLP_MEASURE_HITS : table->measures[cell / 4];
+    enum clp_measure measure = of_hits ? CLP_MEASURE_hits : table->measures[cell / 4];
 
-    (void)snprintf(title, 32, "%s%s", place < 2 ? clp_measure_title(measure) : "",
+    (void)snprintf(title, 32, "%s%s", place < 2 ? clp_measure_rows[measure].title : "",
                    cell_titles[place]);
 }
 
@@ -443,7 +443,7 @@ static void add_verdicts(struct clp_buf *out, unsigned verdicts)
 static void add_total(struct changes *changes, const struct clp_compared_function *function)
 {
     struct clp_change total = clp_comparison_change(changes->comparison, &function->samples,
-                                                    CLP_MEASURE_TOTAL);
+                                                    CLP_MEASURE_total);
     struct clp_buf *out = changes->out;
 
     clp_buf_add_text(out, "Total time: ");
@@ -523,7 +523,7 @@ static void add_floor(const struct clp_comparison *comparison, struct clp_buf *o
     clp_buf_add_text(out, ", ");
     clp_measure_add_round(out, CLP_MEASURE_NANOS, options->hit_floor);
     clp_buf_add_text(out, " per hit");
-    if (is_known(comparison, CLP_MEASURE_INCREMENT)) {
+    if (is_known(comparison, CLP_MEASURE_increment)) {
         clp_buf_add_text(out, ", ");
         clp_measure_add_round(out, CLP_MEASURE_BYTES, options->bytes_floor);
     }

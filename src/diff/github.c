@@ -95,7 +95,7 @@ void clp_github_add_breach(const struct clp_breach *breach, const char *folder,
         text.bytes[--text.used] = 0;
     add_head(out, "error", folder, breach->function, breach->row);
     clp_buf_add_text(out, " ");
-    add_property(out, clp_measure_name(breach->limit->measure));
+    add_property(out, clp_measure_rows[breach->limit->measure].name);
     add_tail(out, &text);
 }
 
@@ -113,7 +113,7 @@ static void add_warning(const struct clp_comparison *comparison, const char *fol
         if (!change.changed || !comparison->known[CLP_OLD][measure] ||
             !comparison->known[CLP_NEW][measure])
             continue;
-        clp_buf_add_format(&text, "%s%s ", between, clp_measure_name(measure));
+        clp_buf_add_format(&text, "%s%s ", between, clp_measure_rows[measure].name);
         clp_diff_text_add_change(measure, &change, &text);
         between = "; ";
     }
@@ -184,7 +184,7 @@ static void add_markdown_text(struct clp_buf *out, const char *text)
 static void add_cells(struct clp_buf *out, enum clp_measure measure,
                       const struct clp_change *change)
 {
-    enum clp_measure_kind kind = clp_measure_kind_of(measure);
+    enum clp_measure_kind kind = clp_measure_rows[measure].kind;
 
     clp_measure_add_amount(out, kind, change->before.mean, false);
     clp_buf_add_text(out, " | ");
@@ -200,7 +200,7 @@ static void add_function(const struct clp_comparison *comparison, const char *fo
                          const struct clp_compared_function *function, struct clp_buf *out)
 {
     struct clp_change total =
-        clp_comparison_change(comparison, &function->samples, CLP_MEASURE_TOTAL);
+        clp_comparison_change(comparison, &function->samples, CLP_MEASURE_total);
     const struct clp_profile_function *one = function->sides[CLP_NEW];
     const char *between = "";
 
@@ -211,7 +211,7 @@ static void add_function(const struct clp_comparison *comparison, const char *fo
     clp_buf_add_text(out, "</code> | ");
     add_markdown_text(out, clp_escape_relative(one->file, folder));
     clp_buf_add_format(out, ":%d | ", (int)one->first_line);
-    add_cells(out, CLP_MEASURE_TOTAL, &total);
+    add_cells(out, CLP_MEASURE_total, &total);
     clp_buf_add_text(out, " ");
     for (unsigned i = 0; i < CLP_VERDICTS; i++) {
         if (!clp_verdict_is(function->verdicts, (enum clp_verdict)i))

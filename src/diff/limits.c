@@ -26,6 +26,18 @@ static void skip_spaces(struct reader *reader)
         reader->at++;
 }
 
+static bool complain_of_measure(struct reader *reader)
+{
+    struct clp_buf names;
+
+    clp_buf_init(&names, reader->fault->mem);
+    clp_buf_add_text(&names, "one of ");
+    clp_measure_add_names(&names, CLP_MEASURES);
+    (void)complain(reader, clp_buf_text(&names));
+    clp_buf_clear(&names);
+    return false;
+}
+
 static bool read_measure(struct reader *reader, struct clp_limit *limit)
 {
     skip_spaces(reader);
@@ -33,8 +45,7 @@ static bool read_measure(struct reader *reader, struct clp_limit *limit)
     limit->measure = clp_measure_named(reader->at, bytes);
     limit->text = reader->at;
     if (bytes == 0 || limit->measure == CLP_MEASURES)
-        return complain(reader, "time, self, hits, await, max, mem, grown, released, increment, "
-                                "self-increment, largest or total");
+        return complain_of_measure(reader);
     reader->at += bytes;
     skip_spaces(reader);
     if (*reader->at != '>' && *reader->at != '<')
@@ -46,7 +57,7 @@ static bool read_measure(struct reader *reader, struct clp_limit *limit)
 
 static bool complain_of_unit(struct reader *reader, const struct clp_limit *limit, bool percent)
 {
-    enum clp_measure_kind kind = clp_measure_kind_of(limit->measure);
+    enum clp_measure_kind kind = clp_measure_rows[limit->measure].kind;
     char wanted[64];
 
     (void)snprintf(wanted, sizeof wanted, "%s%s", clp_measure_units(kind), percent ? ", or %" : "");
@@ -56,7 +67,7 @@ static bool complain_of_unit(struct reader *reader, const struct clp_limit *limi
 /* Behind the number; zero is the same in every unit. */
 static bool read_unit(struct reader *reader, struct clp_limit *limit, bool change)
 {
-    enum clp_measure_kind kind = clp_measure_kind_of(limit->measure);
+    enum clp_measure_kind kind = clp_measure_rows[limit->measure].kind;
 
     skip_spaces(reader);
     size_t bytes = strcspn(reader->at, ", ");
@@ -152,7 +163,7 @@ static void check_samples(struct check *check, const struct clp_compared_functio
         return;
     for (size_t i = 0; i < check->limits->count; i++) {
         const struct clp_limit *limit = &check->limits->items[i];
-        if ((limit->measure == CLP_MEASURE_TOTAL) != (row == NULL))
+        if ((limit->measure == CLP_MEASURE_total) != (row == NULL))
             continue;
         struct clp_breach breach = {limit, function, row, {.changed = false}};
         breach.change = clp_comparison_change(check->comparison, samples, limit->measure);

@@ -30,10 +30,10 @@ static double noise_of(const struct clp_comparison *comparison, const struct clp
 {
     const struct clp_compare_options *options = &comparison->options;
 
-    switch (clp_measure_kind_of(measure)) {
+    switch (clp_measure_rows[measure].kind) {
     case CLP_MEASURE_NANOS: {
-        double before = range_of(comparison, samples, CLP_OLD, CLP_MEASURE_HITS).mean;
-        double after = range_of(comparison, samples, CLP_NEW, CLP_MEASURE_HITS).mean;
+        double before = range_of(comparison, samples, CLP_OLD, CLP_MEASURE_hits).mean;
+        double after = range_of(comparison, samples, CLP_NEW, CLP_MEASURE_hits).mean;
         return fmax(options->time_floor, options->hit_floor * fmax(before, after));
     }
     case CLP_MEASURE_BYTES:
@@ -113,7 +113,7 @@ static unsigned judge_measures(const struct clp_comparison *comparison,
 
     for (size_t i = 0; i < options->measure_count; i++) {
         enum clp_measure measure = options->measures[i];
-        enum clp_measure_kind kind = clp_measure_kind_of(measure);
+        enum clp_measure_kind kind = clp_measure_rows[measure].kind;
         if (!comparison->known[CLP_OLD][measure] || !comparison->known[CLP_NEW][measure])
             continue;
         if (kind == CLP_MEASURE_NANOS && !by_time) {
@@ -137,7 +137,7 @@ static unsigned judge_row(const struct clp_comparison *comparison,
         return bit(side == CLP_NEW ? CLP_VERDICT_NEW : CLP_VERDICT_GONE);
     }
     return judge_measures(comparison, &row->samples) |
-           judge(comparison, &row->samples, CLP_MEASURE_HITS, CLP_VERDICT_MORE, CLP_VERDICT_FEWER);
+           judge(comparison, &row->samples, CLP_MEASURE_hits, CLP_VERDICT_MORE, CLP_VERDICT_FEWER);
 }
 
 static unsigned judge_function(const struct clp_comparison *comparison,

@@ -6,17 +6,6 @@
 
 #define LARGEST_NUMBER 1e18
 
-static const struct row {
-    const char *name, *title;
-    enum clp_measure_kind kind;
-    enum clp_measures_field field;
-} rows[] = {
-#define MEASURE_ROW(constant, name, kind, title, field) \
-    {name, title, CLP_MEASURE_##kind, CLP_MEASURES_##field},
-    CLP_MEASURE_NAME_TABLE(MEASURE_ROW)
-#undef MEASURE_ROW
-};
-
 static const struct unit {
     enum clp_measure_kind kind;
     const char *name;
@@ -33,35 +22,6 @@ static const struct unit {
 static bool is_name(const char *name, const char *text, size_t bytes)
 {
     return strncmp(name, text, bytes) == 0 && name[bytes] == 0;
-}
-
-enum clp_measure clp_measure_named(const char *name, size_t bytes)
-{
-    unsigned at = 0;
-
-    while (at < CLP_MEASURES && !is_name(rows[at].name, name, bytes))
-        at++;
-    return (enum clp_measure)at;
-}
-
-const char *clp_measure_name(enum clp_measure measure)
-{
-    return rows[measure].name;
-}
-
-const char *clp_measure_title(enum clp_measure measure)
-{
-    return rows[measure].title;
-}
-
-enum clp_measure_kind clp_measure_kind_of(enum clp_measure measure)
-{
-    return rows[measure].kind;
-}
-
-double clp_measure_value(enum clp_measure measure, const struct clp_measures *measures)
-{
-    return clp_measures_value(measures, rows[measure].field);
 }
 
 double clp_measure_unit(enum clp_measure_kind kind, const char *name, size_t bytes)

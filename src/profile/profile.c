@@ -1,64 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* The index maps the hash of a function's key to its place. Functions whose hashes are equal sit
  * at hash, hash + 1, hash + 2 and so on, up to the first key that is not in the map; nothing is
- * ever taken out, so that chain has no holes.
- *
- * `variants` is used by merges of functions whose texts differ. It maps the hash of a key without
- * " (2)", and of a text, to the place of the function that has both; and the hash of such a key alone
- * to the highest number given to one, so that no chain of numbers is ever walked twice. */
+ * ever taken out, so that chain has no holes. */
 #include "profile.h"
 #include "engine/functions.h"
 #include <stdio.h>
 #include <string.h>
 
-static uint64_t sum_uint64_t(uint64_t a, uint64_t b)
+const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_measure measure)
 {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
-/* A foreign file may hold any number: stop at the ends, never overflow. */
-static int64_t sum_int64_t(int64_t a, int64_t b)
-{
-    if (b > 0 && a > INT64_MAX - b)
-        return INT64_MAX;
-    if (b < 0 && a < INT64_MIN - b)
-        return INT64_MIN;
-    return a + b;
-}
-
-static uint64_t max_uint64_t(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t magnitude(int64_t value)
-{
-    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-}
-
-static int64_t maxabs_int64_t(int64_t a, int64_t b)
-{
-    return magnitude(b) > magnitude(a) ? b : a;
-}
-
-#define SUM(type) sum_##type
-#define MAX(type) max_##type
-#define MAXABS(type) maxabs_##type
-
-void clp_measures_merge(struct clp_measures *into, const struct clp_measures *from)
-{
-#define MERGE_FIELD(name, type, merge) into->name = merge(type)(into->name, from->name);
-    CLP_MEASURE_TABLE(MERGE_FIELD)
-#undef MERGE_FIELD
-}
-
-int64_t clp_measures_increment(const struct clp_measures *measures)
-{
-    uint64_t grown = measures->grown, released = measures->released;
-
-    if (grown >= released)
-        return grown - released > INT64_MAX ? INT64_MAX : (int64_t)(grown - released);
-    return released - grown > INT64_MAX ? -INT64_MAX : -(int64_t)(released - grown);
+    switch (clp_measure_rows[measure].needs) {
+    case CLP_NEEDS_MEMORY:
+        return meta->has_memory ? NULL : "memory, which --no-memory leaves out";
+    case CLP_NEEDS_HEAP:
+        return meta->heap_interval != 0 ? NULL : "--heap or --leaks";
+    case CLP_NEEDS_NATIVE:
+        return meta->heap_native != 0 ? NULL : "--heap=native";
+    default:
+        return NULL;
+    }
 }
 
 bool clp_profile_scale_time(double scale, uint64_t *value)
@@ -70,20 +30,6 @@ bool clp_profile_scale_time(double scale, uint64_t *value)
         return false;
     *value = (uint64_t)scaled;
     return true;
-}
-
-double clp_measures_value(const struct clp_measures *measures, enum clp_measures_field field)
-{
-    switch (field) {
-#define MEASURE_CASE(name, type, merge) \
-    case CLP_MEASURES_##name:           \
-        return (double)measures->name;
-        CLP_MEASURE_TABLE(MEASURE_CASE)
-#undef MEASURE_CASE
-    case CLP_MEASURES_increment:
-        return (double)clp_measures_increment(measures);
-    }
-    return 0;
 }
 
 void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem)
@@ -177,6 +123,14 @@ static struct clp_profile_function *find_function(struct clp_profile *profile, c
             return function;
     }
     return NULL;
+}
+
+bool clp_profile_has_function(struct clp_profile *profile, const char *file, const char *name,
+                              int32_t first_line)
+{
+    uint64_t hash;
+
+    return find_function(profile, file, name, first_line, &hash) != NULL;
 }
 
 /* Room for one more item after `count`; doubled where there is none. */
@@ -476,192 +430,6 @@ clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const 
     return CLP_OK;
 }
 
-/* How many of from's lines `into` does not have. */
-static size_t count_new_lines(const struct clp_profile_function *into,
-                              const struct clp_profile_function *from)
-{
-    size_t i = 0, fresh = 0;
-
-    for (size_t j = 0; j < from->line_count; j++) {
-        while (i < into->line_count && into->lines[i].line < from->lines[j].line)
-            i++;
-        if (i == into->line_count || into->lines[i].line != from->lines[j].line)
-            fresh++;
-    }
-    return fresh;
-}
-
-/* Two ascending lists into one, from the back, so that it happens in place and takes one pass:
- * inserting line by line would take quadratic time where two large functions alternate. */
-static clp_status merge_lines(struct clp_mem *mem, struct clp_profile_function *into,
-                              const struct clp_profile_function *from)
-{
-    size_t fresh = count_new_lines(into, from);
-
-    if (reserve_lines(mem, into, fresh) != CLP_OK)
-        return CLP_NO_MEMORY;
-    size_t i = into->line_count, j = from->line_count, out = i + fresh;
-    into->line_count = out;
-    while (j > 0) {
-        const struct clp_profile_line *other = &from->lines[j - 1];
-        if (i > 0 && into->lines[i - 1].line > other->line) {
-            into->lines[--out] = into->lines[--i];
-        } else if (i > 0 && into->lines[i - 1].line == other->line) {
-            into->lines[--out] = into->lines[--i];
-            clp_measures_merge(&into->lines[out].measures, &other->measures);
-            into->lines[out].running |= other->running;
-            j--;
-        } else {
-            into->lines[--out] = *other;
-            j--;
-        }
-    }
-    return CLP_OK;
-}
-
-/* A module's text goes as far as it ran, which is not everywhere the same: `if __name__ == ..`. */
-static bool same_source(const struct clp_profile_function *a, const struct clp_profile_function *b)
-{
-    size_t bytes = a->source_bytes < b->source_bytes ? a->source_bytes : b->source_bytes;
-
-    if (a->source_changed || b->source_changed)
-        return a->source_changed == b->source_changed;
-    return a->source == NULL || b->source == NULL ||
-           ((a->source_bytes == b->source_bytes || strcmp(a->name, "<module>") == 0) &&
-            memcmp(a->source, b->source, bytes) == 0);
-}
-
-/* Bytes of a name without the " (2)" of a version. */
-static size_t plain_name_bytes(const char *name)
-{
-    size_t bytes = strlen(name), at = bytes;
-
-    if (bytes < 4 || name[bytes - 1] != ')')
-        return bytes;
-    for (at = bytes - 1; at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9';)
-        at--;
-    if (at == bytes - 1 || at < 2 || name[at - 1] != '(' || name[at - 2] != ' ')
-        return bytes;
-    return at - 2;
-}
-
-size_t clp_profile_plain_name(const struct clp_profile_function *function)
-{
-    return plain_name_bytes(function->name);
-}
-
-static uint64_t hash_plain_key(const struct clp_profile_function *function)
-{
-    uint64_t hash = clp_hash_text(1, function->file, strlen(function->file));
-
-    hash = clp_hash_text(hash, function->name, plain_name_bytes(function->name));
-    return clp_hash_text(hash, (const char *)&function->first_line, sizeof function->first_line);
-}
-
-static uint64_t hash_variant(const struct clp_profile_function *function)
-{
-    return clp_hash_text(hash_plain_key(function), function->source, function->source_bytes);
-}
-
-/* "NAME (2)", or the next number that nobody has. NULL: out of memory. */
-static struct clp_profile_function *append_variant(struct clp_profile *into,
-                                                   const struct clp_profile_function *from)
-{
-    size_t bytes = plain_name_bytes(from->name), room = bytes + sizeof " (18446744073709551615)";
-    uint64_t key = hash_plain_key(from), number = 1, hash;
-    char *name = clp_mem_alloc(into->mem, room, 1);
-    struct clp_profile_function *function = NULL;
-
-    if (name == NULL)
-        return NULL;
-    (void)clp_hashmap_get(&into->variants, key, &number);
-    memcpy(name, from->name, bytes);
-    do
-        (void)snprintf(name + bytes, room - bytes, " (%llu)", (unsigned long long)++number);
-    while (find_function(into, from->file, name, from->first_line, &hash) != NULL);
-    if (clp_hashmap_set(&into->variants, key, number) == CLP_OK &&
-        append_function(into, from->file, name, hash) == CLP_OK) {
-        function = &into->functions[into->function_count - 1];
-        function->first_line = from->first_line;
-        function->source_changed = from->source_changed;
-        if (into->variant_count++ == 0)
-            into->variant_place = into->function_count - 1;
-    }
-    clp_mem_free(into->mem, name, room, 1);
-    return function;
-}
-
-/* The function has the same key, another text: the one that has both, or a new one. */
-static clp_status find_variant(struct clp_profile *into, const struct clp_profile_function *from,
-                               struct clp_profile_function **function)
-{
-    uint64_t hash = hash_variant(from), place;
-    uint64_t other = hash_variant(*function);
-
-    if (clp_hashmap_set(&into->variants, other, (uint64_t)(*function - into->functions)) != CLP_OK)
-        return CLP_NO_MEMORY;
-    if (clp_hashmap_get(&into->variants, hash, &place) &&
-        same_source(&into->functions[place], from)) {
-        *function = &into->functions[place];
-        return CLP_OK;
-    }
-    *function = append_variant(into, from);
-    if (*function == NULL)
-        return CLP_NO_MEMORY;
-    return clp_hashmap_set(&into->variants, hash, into->function_count - 1);
-}
-
-static bool is_variant(const struct clp_profile_function *function)
-{
-    return function->source != NULL && function->name[plain_name_bytes(function->name)] != 0;
-}
-
-/* The function that `from` joins: of its key, or of its text where texts differ. One that an earlier
- * merge numbered is looked for by its text first, for there its number may have been another. */
-static clp_status find_joined(struct clp_profile *into, const struct clp_profile_function *from,
-                              struct clp_profile_function **function)
-{
-    size_t count = into->function_count;
-    uint64_t place;
-
-    if (is_variant(from) && clp_hashmap_get(&into->variants, hash_variant(from), &place) &&
-        same_source(&into->functions[place], from)) {
-        *function = &into->functions[place];
-        return CLP_OK;
-    }
-    if (clp_profile_add_function(into, from->file, from->name, from->first_line, function) != CLP_OK)
-        return CLP_NO_MEMORY;
-    if (into->function_count != count)
-        (*function)->source_changed = from->source_changed;
-    if (!same_source(*function, from))
-        return find_variant(into, from, function);
-    if (!is_variant(from))
-        return CLP_OK;
-    return clp_hashmap_set(&into->variants, hash_variant(from),
-                           (uint64_t)(*function - into->functions));
-}
-
-static clp_status merge_function(struct clp_profile *into, const struct clp_profile_function *from)
-{
-    struct clp_profile_function *function;
-
-    if (find_joined(into, from, &function) != CLP_OK)
-        return CLP_NO_MEMORY;
-    if (merge_lines(into->mem, function, from) != CLP_OK)
-        return CLP_NO_MEMORY;
-    for (size_t i = 0; i < from->leak_count; i++)
-        if (clp_profile_add_leak(into, function, &from->leaks[i]) != CLP_OK)
-            return CLP_NO_MEMORY;
-    function->total = sum_uint64_t(function->total, from->total);
-    function->raw_total = sum_uint64_t(function->raw_total, from->raw_total);
-    if (function->compiler == NULL &&
-        clp_profile_set_text(into, &function->compiler, from->compiler) != CLP_OK)
-        return CLP_NO_MEMORY;
-    if (function->source_bytes < from->source_bytes)
-        return clp_profile_set_source(into, function, from->source, from->source_bytes);
-    return CLP_OK;
-}
-
 clp_status clp_profile_add_process(struct clp_profile *profile,
                                    const struct clp_profile_process *process)
 {
@@ -697,136 +465,16 @@ uint64_t clp_profile_self(const struct clp_profile *profile)
     return sum.self;
 }
 
-static clp_status merge_series(struct clp_profile *into, const struct clp_profile_series *from)
+size_t clp_profile_plain_name(const struct clp_profile_function *function)
 {
-    struct clp_profile_series *series;
+    const char *name = function->name;
+    size_t bytes = strlen(name), at = bytes;
 
-    if (clp_profile_add_series(into, from->pid, from->start, &series) != CLP_OK)
-        return CLP_NO_MEMORY;
-    for (size_t i = 0; i < from->count; i++)
-        if (clp_profile_add_sample(into, series, from->time[i], from->rss[i]) != CLP_OK)
-            return CLP_NO_MEMORY;
-    for (size_t i = 0; i < from->mark_count; i++)
-        if (clp_profile_add_mark(into, series, &from->marks[i]) != CLP_OK)
-            return CLP_NO_MEMORY;
-    return CLP_OK;
-}
-
-static clp_status keep_text(struct clp_profile *into, char **text, const char *other)
-{
-    return *text != NULL ? CLP_OK : clp_profile_set_text(into, text, other);
-}
-
-/* Is the word one of those between commas? */
-static bool has_word(const char *list, const char *word, size_t bytes)
-{
-    while (list != NULL && *list != 0) {
-        size_t length = strcspn(list, ",");
-        if (length == bytes && memcmp(list, word, bytes) == 0)
-            return true;
-        list += length;
-        list += strspn(list, ", ");
-    }
-    return false;
-}
-
-/* Runs by several tracers: "probe, settrace". */
-static clp_status merge_tracer(struct clp_profile *into, const char *other)
-{
-    struct clp_buf all;
-
-    clp_buf_init(&all, into->mem);
-    if (into->meta.tracer != NULL)
-        clp_buf_add_text(&all, into->meta.tracer);
-    while (other != NULL && *other != 0) {
-        size_t bytes = strcspn(other, ",");
-        if (!has_word(clp_buf_text(&all), other, bytes)) {
-            clp_buf_add_text(&all, all.used != 0 ? ", " : "");
-            clp_buf_add(&all, other, bytes);
-        }
-        other += bytes;
-        other += strspn(other, ", ");
-    }
-    clp_status status = all.failed ? CLP_NO_MEMORY : CLP_OK;
-    if (status == CLP_OK && all.used != 0)
-        status = clp_profile_set_text(into, &into->meta.tracer, clp_buf_text(&all));
-    clp_buf_clear(&all);
-    return status;
-}
-
-/* The kind of memory that a profile's measures are of; NULL: it has none. */
-static const char *memory_of(const struct clp_profile_meta *meta)
-{
-    if (!meta->has_memory)
-        return NULL;
-    return meta->memory != NULL ? meta->memory : "rss";
-}
-
-static clp_status merge_memory(struct clp_profile *into, const struct clp_profile_meta *from)
-{
-    const char *ours = memory_of(&into->meta), *theirs = memory_of(from);
-
-    if (theirs == NULL || (ours != NULL && strcmp(ours, theirs) == 0))
-        return CLP_OK;
-    return clp_profile_set_text(into, &into->meta.memory, ours == NULL ? from->memory : "mixed");
-}
-
-static clp_status merge_epoch(struct clp_profile *into, const char *theirs)
-{
-    const char *ours = into->meta.leak_epoch;
-
-    if (theirs == NULL || (ours != NULL && strcmp(ours, theirs) == 0))
-        return CLP_OK;
-    return clp_profile_set_text(into, &into->meta.leak_epoch, ours == NULL ? theirs : "mixed");
-}
-
-static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_meta *from)
-{
-    struct clp_profile_meta *meta = &into->meta;
-
-    meta->pid = meta->pid != 0 ? meta->pid : from->pid;
-    meta->start = meta->start != 0 ? meta->start : from->start;
-    meta->own_bytes = meta->own_bytes != 0 ? meta->own_bytes : from->own_bytes;
-    meta->wall = sum_uint64_t(meta->wall, from->wall);
-    meta->overhead = sum_uint64_t(meta->overhead, from->overhead);
-    meta->overhead_error = sum_uint64_t(meta->overhead_error, from->overhead_error);
-    meta->events = sum_uint64_t(meta->events, from->events);
-    meta->reads = sum_uint64_t(meta->reads, from->reads);
-    meta->others_grown = sum_uint64_t(meta->others_grown, from->others_grown);
-    meta->others_released = sum_uint64_t(meta->others_released, from->others_released);
-    if (merge_memory(into, from) != CLP_OK || merge_epoch(into, from->leak_epoch) != CLP_OK)
-        return CLP_NO_MEMORY;
-    meta->has_memory |= from->has_memory;
-    meta->inexact_memory |= from->inexact_memory;
-    meta->memory_step = max_uint64_t(meta->memory_step, from->memory_step);
-    meta->heap_interval = max_uint64_t(meta->heap_interval, from->heap_interval);
-    meta->heap_live = sum_uint64_t(meta->heap_live, from->heap_live);
-    meta->heap_peak = sum_uint64_t(meta->heap_peak, from->heap_peak);
-    meta->heap_unselected = sum_uint64_t(meta->heap_unselected, from->heap_unselected);
-    meta->heap_unselected_peak = sum_uint64_t(meta->heap_unselected_peak, from->heap_unselected_peak);
-    meta->heap_before = sum_uint64_t(meta->heap_before, from->heap_before);
-    meta->heap_native = max_uint64_t(meta->heap_native, from->heap_native);
-    meta->leak_epochs = max_uint64_t(meta->leak_epochs, from->leak_epochs);
-    if (keep_text(into, &meta->python, from->python) != CLP_OK ||
-        merge_tracer(into, from->tracer) != CLP_OK)
-        return CLP_NO_MEMORY;
-    return keep_text(into, &meta->command, from->command);
-}
-
-clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from)
-{
-    into->denied |= from->denied;
-    for (size_t i = 0; i < from->function_count; i++) {
-        if (merge_function(into, &from->functions[i]) != CLP_OK)
-            return CLP_NO_MEMORY;
-    }
-    for (size_t i = 0; i < from->series_count; i++) {
-        if (merge_series(into, &from->series[i]) != CLP_OK)
-            return CLP_NO_MEMORY;
-    }
-    for (size_t i = 0; i < from->process_count; i++) {
-        if (clp_profile_add_process(into, &from->processes[i]) != CLP_OK)
-            return CLP_NO_MEMORY;
-    }
-    return merge_meta(into, &from->meta);
+    if (bytes < 4 || name[bytes - 1] != ')')
+        return bytes;
+    for (at = bytes - 1; at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9';)
+        at--;
+    if (at == bytes - 1 || at < 2 || name[at - 1] != '(' || name[at - 2] != ' ')
+        return bytes;
+    return at - 2;
 }

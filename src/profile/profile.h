@@ -19,75 +19,12 @@
 #include "base/buf.h"
 #include "base/hashmap.h"
 #include "base/mem.h"
+#include "measures.h"
 #include "source.h"
 #include "base/status.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Every measure of a line, in one table: name of field and column, C type, and how two values of
- * the same line are merged: SUM, MAX, or MAXABS (the one further from 0). The wire format writes a
- * column for each, by this name.
- *
- *   hits            times the line began
- *   time            wall time, callees included, what the profiler itself cost taken off
- *   raw_time        the same as the clock saw it
- *   self, raw_self  without the time in selected callees
- *   await           wall time suspended at the line (coroutines, async generators)
- *   max             the longest single execution
- *   rss             resident bytes after the line, the largest seen
- *   grown,released  sums of the rises and falls of resident bytes; increment = grown - released
- *   self_increment  increment without selected callees
- *   largest         the largest single change, with its sign
- *   allocated       bytes allocated through Python's allocators, a block that is resized anew
- *   blocks          .. how many times
- *   live            with --heap: bytes of these alive at the end
- *   live_blocks     .. how many
- *   heap_peak       bytes of these alive when all that is known was at its largest
- *   freed_in_line   bytes that the execution which allocated them also freed
- *   native          with --heap=native: bytes asked of C's allocators, which live .. include
- *   native_blocks   .. how many times */
-#define CLP_MEASURE_TABLE(X)          \
-    X(hits, uint64_t, SUM)            \
-    X(time, uint64_t, SUM)            \
-    X(raw_time, uint64_t, SUM)        \
-    X(self, uint64_t, SUM)            \
-    X(raw_self, uint64_t, SUM)        \
-    X(await, uint64_t, SUM)           \
-    X(max, uint64_t, MAX)             \
-    X(rss, uint64_t, MAX)             \
-    X(grown, uint64_t, SUM)           \
-    X(released, uint64_t, SUM)        \
-    X(self_increment, int64_t, SUM)   \
-    X(largest, int64_t, MAXABS)       \
-    X(allocated, uint64_t, SUM)       \
-    X(blocks, uint64_t, SUM)          \
-    X(live, uint64_t, SUM)            \
-    X(live_blocks, uint64_t, SUM)     \
-    X(heap_peak, uint64_t, SUM)       \
-    X(freed_in_line, uint64_t, SUM)   \
-    X(native, uint64_t, SUM)          \
-    X(native_blocks, uint64_t, SUM)
-
-struct clp_measures {
-#define CLP_MEASURE_FIELD(name, type, merge) type name;
-    CLP_MEASURE_TABLE(CLP_MEASURE_FIELD)
-#undef CLP_MEASURE_FIELD
-};
-
-/* Where the clock saw nothing, a line has what its instructions take (charges.h), some nanoseconds for each hit.
- * Profiles without raw times look alike, but their lines last longer than this. */
-#define CLP_MEASURES_LONGEST_FLOOR 20 /* ns */
-
-/* Is the line shorter than can be resolved? What the profiler's own events cost is an average, known to
- * about a third: where less remains than half of what was taken off, the time is an estimate. So is a floor. */
-static inline bool clp_measures_below_resolution(const struct clp_measures *measures)
-{
-    if (measures->raw_self == 0)
-        return measures->self != 0 && measures->self < CLP_MEASURES_LONGEST_FLOOR * measures->hits;
-    return measures->raw_self > measures->self &&
-           measures->raw_self - measures->self > 2 * measures->self;
-}
 
 struct clp_profile_line {
     int32_t line; /* 1-based line number in the file */
@@ -222,7 +159,7 @@ struct clp_profile {
     struct clp_profile_function *functions;
     size_t function_count, function_room;
     struct clp_hashmap index; /* of a function's key -> its place */
-    struct clp_hashmap variants; /* of functions whose texts differed in a merge: see profile.c */
+    struct clp_hashmap variants; /* of functions whose texts differed in a merge: see profile_merge.c */
     size_t variant_count;        /* functions that a merge kept apart for that */
     size_t variant_place;        /* the first of them */
     struct clp_profile_series *series;
@@ -242,6 +179,9 @@ void clp_profile_clear(struct clp_profile *profile);
  * next clp_profile_add_function. CLP_NO_MEMORY leaves the profile as it was. */
 clp_status clp_profile_add_function(struct clp_profile *profile, const char *file, const char *name,
                                     int32_t first_line, struct clp_profile_function **function);
+
+bool clp_profile_has_function(struct clp_profile *profile, const char *file, const char *name,
+                              int32_t first_line);
 
 /* Finds or appends one of several functions of this key that were compiled from different texts, numbered as
  * in functions.h: the first is called NAME, the others NAME (2), NAME (3) and so on. Otherwise as
@@ -304,30 +244,10 @@ clp_status clp_profile_cut_source(struct clp_profile *profile,
  * it). CLP_NO_MEMORY leaves it as it was. */
 clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const char *value);
 
-/* Adds everything in `from` to `into`. A function whose text is another than that of the same
- * function in `into` is kept apart, as "NAME (2)", "NAME (3)" and so on; one of that text which
- * comes later joins it. CLP_NO_MEMORY leaves `into` partly merged but whole: it may
- * still be printed and must still be cleared. */
-clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from);
-
-/* Merges one line's measures into another's, each as CLP_MEASURE_TABLE says. Stops at the ends of
- * the type instead of overflowing. */
-void clp_measures_merge(struct clp_measures *into, const struct clp_measures *from);
+/* The options that a run must have for the measure to be known; NULL where this profile's run had them. */
+const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_measure measure);
 
 /* A file's ticks to nanoseconds, `scale` in each. False where they do not fit into 64 bits. */
 bool clp_profile_scale_time(double scale, uint64_t *value);
-
-/* grown - released. */
-int64_t clp_measures_increment(const struct clp_measures *measures);
-
-/* One of the measures, or the increment, for who chooses among them. */
-enum clp_measures_field {
-#define CLP_MEASURES_FIELD(name, type, merge) CLP_MEASURES_##name,
-    CLP_MEASURE_TABLE(CLP_MEASURES_FIELD)
-#undef CLP_MEASURES_FIELD
-    CLP_MEASURES_increment
-};
-
-double clp_measures_value(const struct clp_measures *measures, enum clp_measures_field field);
 
 #endif

@@ -5,16 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool has_measure(enum clp_choice_order order)
+{
+    return order != CLP_CHOICE_BY_ORDER && order != CLP_CHOICE_BY_NAME;
+}
+
 enum clp_choice_order clp_choice_order_named(const char *name)
 {
-#define CLP_CHOICE_ORDER_TEXT(order, text) text,
-    static const char *const texts[] = {CLP_CHOICE_ORDER_TABLE(CLP_CHOICE_ORDER_TEXT)};
-#undef CLP_CHOICE_ORDER_TEXT
-    unsigned at = 0;
+    enum clp_measure measure = clp_measure_named(name, strlen(name));
 
-    while (at < CLP_CHOICE_ORDERS && strcmp(texts[at], name) != 0)
-        at++;
-    return (enum clp_choice_order)at;
+    if (strcmp(name, "order") == 0)
+        return CLP_CHOICE_BY_ORDER;
+    if (strcmp(name, "name") == 0)
+        return CLP_CHOICE_BY_NAME;
+    return measure < CLP_MEASURE_total ? (enum clp_choice_order)(CLP_CHOICE_BY_hits + measure)
+                                       : CLP_CHOICE_ORDERS;
+}
+
+enum clp_measure clp_choice_measure(enum clp_choice_order order)
+{
+    return has_measure(order) ? (enum clp_measure)(order - CLP_CHOICE_BY_hits) : CLP_MEASURE_time;
 }
 
 /* ---- which ---- */
@@ -84,47 +94,26 @@ uint64_t clp_choice_total(const struct clp_profile *profile,
 
 static double key_of_line(const struct clp_measures *measures, enum clp_choice_order order, bool raw)
 {
-    switch (order) {
-    case CLP_CHOICE_BY_TIME:
-        return (double)(raw ? measures->raw_time : measures->time);
-    case CLP_CHOICE_BY_SELF:
-        return (double)(raw ? measures->raw_self : measures->self);
-    case CLP_CHOICE_BY_MEM:
-        return (double)measures->rss;
-    case CLP_CHOICE_BY_INCREMENT:
-        return (double)clp_measures_increment(measures);
-    case CLP_CHOICE_BY_HITS:
-        return (double)measures->hits;
-    default:
-        return 0;
-    }
+    enum clp_measure measure = clp_choice_measure(order);
+
+    return clp_measure_value(raw ? clp_measure_raw(measure) : measure, measures);
 }
 
-static bool has_measure(enum clp_choice_order order)
-{
-    return order != CLP_CHOICE_BY_ORDER && order != CLP_CHOICE_BY_NAME;
-}
-
-/* Of all lines the sum, of resident sizes the largest. */
+/* That of all its lines merged, but for the time. */
 static double key_of(const struct clp_profile *profile, const struct clp_profile_function *function,
                      enum clp_choice_order order, bool raw)
 {
+    struct clp_measures all = {0};
     struct clp_wire_rows rows;
-    double key = 0;
 
     if (!has_measure(order))
         return 0;
-    if (order == CLP_CHOICE_BY_TIME)
+    if (order == CLP_CHOICE_BY_time)
         return (double)clp_choice_total(profile, function, raw);
     clp_wire_rows_start(&rows, profile, function);
-    for (; rows.at != NULL; clp_wire_rows_next(&rows)) {
-        double at_line = key_of_line(&rows.at->measures, order, raw);
-        if (order != CLP_CHOICE_BY_MEM)
-            key += at_line;
-        else if (at_line > key)
-            key = at_line;
-    }
-    return key;
+    for (; rows.at != NULL; clp_wire_rows_next(&rows))
+        clp_measures_merge(&all, &rows.at->measures);
+    return key_of_line(&all, order, raw);
 }
 
 /* ---- functions ---- */
@@ -165,7 +154,7 @@ static size_t choose(const struct clp_profile *profile, const struct clp_choice_
                      struct place *places)
 {
     enum clp_choice_order first =
-        has_measure(options->order) ? options->order : CLP_CHOICE_BY_TIME;
+        has_measure(options->order) ? options->order : CLP_CHOICE_BY_time;
     size_t count = 0;
 
     for (size_t i = 0; i < profile->function_count; i++)
@@ -273,8 +262,6 @@ static bool has_data(const struct clp_measures *measures)
 static size_t find_lines(const struct clp_choice *choice, const struct clp_profile *profile,
                          const struct clp_choice_options *options, struct clp_choice_line *lines)
 {
-    enum clp_choice_order order =
-        has_measure(options->order) ? options->order : CLP_CHOICE_BY_TIME;
     struct clp_wire_rows rows;
     size_t count = 0;
 
@@ -286,7 +273,7 @@ static size_t find_lines(const struct clp_choice *choice, const struct clp_profi
                 continue;
             /* `function` is where it stands among the chosen ones for as long as they are sorted */
             lines[count++] = (struct clp_choice_line){
-                i, rows.next - 1, key_of_line(measures, order, options->raw_times)};
+                i, rows.next - 1, key_of_line(measures, options->order, options->raw_times)};
         }
     }
     return count;

@@ -6,19 +6,15 @@
 
 #include "profile/profile.h"
 
-/* By what functions are sorted: all ascending, so that what matters stands last, near the prompt. */
-#define CLP_CHOICE_ORDER_TABLE(X) \
-    X(ORDER, "order")             \
-    X(TIME, "time")               \
-    X(SELF, "self")               \
-    X(MEM, "mem")                 \
-    X(INCREMENT, "increment")     \
-    X(HITS, "hits")               \
-    X(NAME, "name")
-
-#define CLP_CHOICE_ORDER_NAME(order, name) CLP_CHOICE_BY_##order,
-enum clp_choice_order { CLP_CHOICE_ORDER_TABLE(CLP_CHOICE_ORDER_NAME) CLP_CHOICE_ORDERS };
-#undef CLP_CHOICE_ORDER_NAME
+/* By what functions are sorted: all ascending, so that what matters stands last, near the prompt. Behind the two
+ * without a measure stands one for each measure of a line. */
+#define CLP_CHOICE_ORDER_OF(field, ...) CLP_CHOICE_BY_##field,
+enum clp_choice_order {
+    CLP_CHOICE_BY_ORDER, /* in which functions were selected */
+    CLP_CHOICE_BY_NAME,
+    CLP_MEASURE_TABLE(CLP_CHOICE_ORDER_OF, CLP_CHOICE_ORDER_OF) CLP_CHOICE_ORDERS
+};
+#undef CLP_CHOICE_ORDER_OF
 
 /* All zero: everything, in the order of selection. */
 struct clp_choice_options {
@@ -31,8 +27,11 @@ struct clp_choice_options {
                  * without one (selection, name) is time; 0: all */
 };
 
-/* The order of this name; CLP_CHOICE_ORDERS when there is none. */
+/* The order of this name, "order", "name" or a measure's; CLP_CHOICE_ORDERS when there is none. */
 enum clp_choice_order clp_choice_order_named(const char *name);
+
+/* The measure that lines are compared by, which for orders without one is time. */
+enum clp_measure clp_choice_measure(enum clp_choice_order order);
 
 /* Did any line of the function run? */
 bool clp_choice_was_hit(const struct clp_profile *profile,

@@ -8,10 +8,14 @@
 /* Less is 0.000 MiB. */
 #define LEAST_BYTES (0.0005 * 1024 * 1024)
 
-static const struct clp_column all[] = {
-#define CLP_COLUMN_ROW(name, title, width, format, value) \
-    {name, title, width, CLP_COLUMN_##format, CLP_MEASURES_##value},
-    CLP_COLUMN_TABLE(CLP_COLUMN_ROW)
+static const struct clp_column all[CLP_COLUMNS_ALL] = {
+#define CLP_COLUMN_ROW(field, type, merge, kind, needs, page, width, name, title, about) \
+    {name, title, width, CLP_COLUMN_AMOUNT, CLP_MEASURE_##field},
+    CLP_MEASURE_TABLE(CLP_COLUMN_ROW, CLP_COLUMN_ROW)
+#undef CLP_COLUMN_ROW
+#define CLP_COLUMN_ROW(name, title, width, form, measure) \
+    {name, title, width, CLP_COLUMN_##form, CLP_MEASURE_##measure},
+    CLP_COLUMN_FORMS(CLP_COLUMN_ROW)
 #undef CLP_COLUMN_ROW
 };
 
@@ -115,55 +119,39 @@ bool clp_columns_allocated_tells(const struct clp_profile *profile)
     return false;
 }
 
-const char *clp_column_lacks(const struct clp_column *column, const struct clp_profile_meta *meta)
-{
-    if (!clp_column_is_memory(column))
-        return NULL;
-    switch (column->value) {
-    case CLP_MEASURES_live:
-    case CLP_MEASURES_live_blocks:
-    case CLP_MEASURES_heap_peak:
-    case CLP_MEASURES_freed_in_line:
-        return meta->heap_interval != 0 ? NULL : "--heap or --leaks";
-    case CLP_MEASURES_native:
-    case CLP_MEASURES_native_blocks:
-        return meta->heap_native != 0 ? NULL : "--heap=native";
-    default:
-        return meta->has_memory ? NULL : "memory, which --no-memory leaves out";
-    }
-}
-
 double clp_column_share(double part, double total)
 {
     return part < total ? 100 * part / total : 100;
 }
 
-static enum clp_measures_field raw_of(enum clp_measures_field value)
+static void set_amount(enum clp_measure measure, const struct clp_column_scale *scale,
+                       const struct clp_measures *measures, size_t width, struct clp_number *cell)
 {
-    return value == CLP_MEASURES_time   ? CLP_MEASURES_raw_time
-           : value == CLP_MEASURES_self ? CLP_MEASURES_raw_self
-                                            : value;
+    const struct clp_measure_row *row = &clp_measure_rows[measure];
+    double value = clp_measure_value(measure, measures);
+    bool is_size = row->merge == CLP_MERGE_MAX; /* what is there, not what changed */
+
+    if (row->needs != CLP_NEEDS_TIMES && measures->rss == 0)
+        return;
+    if (row->kind == CLP_MEASURE_NANOS)
+        clp_number_set_decimal(cell, value * scale->scalar, width);
+    else if (row->kind == CLP_MEASURE_COUNT)
+        clp_number_set_count(cell, (uint64_t)value, width);
+    else if (is_size || fabs(value) >= LEAST_BYTES)
+        clp_number_set_bytes(cell, value);
 }
 
 void clp_column_set_cell(const struct clp_column *column, const struct clp_column_scale *scale,
                          const struct clp_measures *measures, double total,
                          struct clp_number *cell)
 {
-    double value =
-        clp_measures_value(measures, scale->raw_times ? raw_of(column->value) : column->value);
-    double hits = (double)measures->hits;
+    enum clp_measure measure = scale->raw_times ? clp_measure_raw(column->measure) : column->measure;
+    double value = clp_measure_value(measure, measures);
 
-    if (column->format == CLP_COLUMN_COUNT)
-        clp_number_set_count(cell, measures->hits, column->width);
-    else if (column->format == CLP_COLUMN_TICKS)
-        clp_number_set_decimal(cell, value * scale->scalar, column->width);
-    else if (column->format == CLP_COLUMN_PER_HIT && hits != 0)
-        clp_number_set_decimal(cell, value * scale->scalar / hits, column->width);
-    else if (column->format == CLP_COLUMN_PERCENT && total != 0)
+    if (column->form == CLP_COLUMN_AMOUNT)
+        set_amount(measure, scale, measures, column->width, cell);
+    else if (column->form == CLP_COLUMN_PER_HIT && measures->hits != 0)
+        clp_number_set_decimal(cell, value * scale->scalar / (double)measures->hits, column->width);
+    else if (column->form == CLP_COLUMN_PERCENT && total != 0)
         clp_number_set_decimal(cell, clp_column_share(value, total), column->width);
-    else if (column->format == CLP_COLUMN_BYTES && measures->rss != 0 &&
-             (column->value == CLP_MEASURES_rss || fabs(value) >= LEAST_BYTES))
-        clp_number_set_bytes(cell, value);
-    else if (column->format == CLP_COLUMN_NUMBER && measures->rss != 0)
-        clp_number_set_count(cell, (uint64_t)value, column->width);
 }

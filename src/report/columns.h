@@ -7,60 +7,36 @@
 #include "base/number.h"
 #include "profile/profile.h"
 
-/* What a column shows: its name for --columns, title, width, and how the value is printed: COUNT
- * (of hits), TICKS (a time in the report's unit), PER_HIT (the same by hit), PERCENT (of the
- * function's time), BYTES, NUMBER (where memory was measured); last the measure that it is taken
- * from. */
-#define CLP_COLUMN_TABLE(X)                                              \
-    X("hits", "Hits", 9, COUNT, hits)                                    \
-    X("time", "Time", 12, TICKS, time)                                   \
-    X("per-hit", "Per Hit", 8, PER_HIT, time)                            \
-    X("percent", "% Time", 8, PERCENT, time)                             \
-    X("mem", "Mem usage", 12, BYTES, rss)                                \
-    X("increment", "Increment", 12, BYTES, increment)                    \
-    X("self", "Self", 12, TICKS, self)                                   \
-    X("self-per-hit", "Self/Hit", 8, PER_HIT, self)                      \
-    X("self-percent", "% Self", 8, PERCENT, self)                        \
-    X("await", "Await", 12, TICKS, await)                                \
-    X("max", "Max", 12, TICKS, max)                                      \
-    X("grown", "Grown", 12, BYTES, grown)                                \
-    X("released", "Released", 12, BYTES, released)                       \
-    X("self-increment", "Self incr.", 12, BYTES, self_increment)         \
-    X("largest", "Largest", 12, BYTES, largest)                          \
-    X("allocated", "Allocated", 12, BYTES, allocated)                    \
-    X("blocks", "Blocks", 9, NUMBER, blocks)                             \
-    X("live", "Live", 12, BYTES, live)                                   \
-    X("live-blocks", "Live blocks", 11, NUMBER, live_blocks)             \
-    X("heap-peak", "At peak", 12, BYTES, heap_peak)                      \
-    X("freed-in-line", "Freed here", 12, BYTES, freed_in_line)           \
-    X("native", "Native", 12, BYTES, native)                             \
-    X("native-blocks", "Native blocks", 13, NUMBER, native_blocks)
+/* A column for each measure, and these, which show one in another form: name for --columns, title, width, form,
+ * measure. */
+#define CLP_COLUMN_FORMS(X)                              \
+    X("per-hit", "Per Hit", 8, PER_HIT, time)            \
+    X("percent", "% Time", 8, PERCENT, time)             \
+    X("self-per-hit", "Self/Hit", 8, PER_HIT, self)      \
+    X("self-percent", "% Self", 8, PERCENT, self)
 
 #define CLP_COLUMNS_MOST 16
 
-#define CLP_COLUMN_ONE(name, title, width, format, value) +1
-enum { CLP_COLUMNS_ALL = 0 CLP_COLUMN_TABLE(CLP_COLUMN_ONE) };
+#define CLP_COLUMN_ONE(...) +1
+enum { CLP_COLUMNS_ALL = CLP_MEASURE_total CLP_COLUMN_FORMS(CLP_COLUMN_ONE) };
 #undef CLP_COLUMN_ONE
 
-enum clp_column_format {
-    CLP_COLUMN_COUNT,
-    CLP_COLUMN_TICKS,
+enum clp_column_form {
+    CLP_COLUMN_AMOUNT, /* of a time in the report's unit */
     CLP_COLUMN_PER_HIT,
-    CLP_COLUMN_PERCENT,
-    CLP_COLUMN_BYTES,
-    CLP_COLUMN_NUMBER
+    CLP_COLUMN_PERCENT, /* of the function's time */
 };
 
 struct clp_column {
     const char *name, *title;
     size_t width;
-    enum clp_column_format format;
-    enum clp_measures_field value;
+    enum clp_column_form form;
+    enum clp_measure measure;
 };
 
 static inline bool clp_column_is_memory(const struct clp_column *column)
 {
-    return column->format == CLP_COLUMN_BYTES || column->format == CLP_COLUMN_NUMBER;
+    return clp_measure_rows[column->measure].needs != CLP_NEEDS_TIMES;
 }
 
 /* The columns that are asked for, in their order. */
@@ -95,9 +71,6 @@ void clp_columns_add_names(struct clp_buf *out);
 /* Does some line ask for memory of which its increment tells nothing: for 1 MiB or more in all, 64 KiB or more
  * each time, and grow by less than a quarter of that? It gives it back, or never touches it. */
 bool clp_columns_allocated_tells(const struct clp_profile *profile);
-
-/* The options that a run must have for the column to have anything; NULL where this profile's had. */
-const char *clp_column_lacks(const struct clp_column *column, const struct clp_profile_meta *meta);
 
 /* What cells are made with. */
 struct clp_column_scale {

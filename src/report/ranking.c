@@ -169,16 +169,11 @@ static void add_left(struct clp_buf *out, const struct clp_buf *text, size_t wid
 
 static void add_heading(const struct listing *listing, size_t all)
 {
-    static const char *const measures[CLP_CHOICE_ORDERS] = {
-        [CLP_CHOICE_BY_ORDER] = "time",          [CLP_CHOICE_BY_TIME] = "time",
-        [CLP_CHOICE_BY_SELF] = "time of its own", [CLP_CHOICE_BY_MEM] = "resident memory",
-        [CLP_CHOICE_BY_INCREMENT] = "increment", [CLP_CHOICE_BY_HITS] = "hits",
-        [CLP_CHOICE_BY_NAME] = "time",
-    };
+    enum clp_measure measure = clp_choice_measure(listing->ranking->options->order);
 
     clp_buf_add_format(listing->table->out, "%sHottest lines by %s: %zu of %zu\n\n",
                        listing->table->marked ? CLP_MARK_HEADING : "",
-                       measures[listing->ranking->options->order], listing->count, all);
+                       clp_measure_rows[measure].name, listing->count, all);
 }
 
 static void add_titles(const struct listing *listing)

@@ -64,14 +64,13 @@ void clp_table_set_row(struct clp_table *table, size_t at, const struct clp_meas
 
 /* ---- titles ---- */
 
+/* The mark of a title, by which rich colours the column. */
 static char letter_of(const struct clp_column *column)
 {
     static const char letters[] = {
-        [CLP_COLUMN_COUNT] = 'c',   [CLP_COLUMN_TICKS] = 't', [CLP_COLUMN_PER_HIT] = 't',
-        [CLP_COLUMN_PERCENT] = 'p', [CLP_COLUMN_BYTES] = 'b', [CLP_COLUMN_NUMBER] = 'c',
-    };
+        [CLP_MEASURE_COUNT] = 'c', [CLP_MEASURE_NANOS] = 't', [CLP_MEASURE_BYTES] = 'b'};
 
-    return letters[column->format];
+    return column->form == CLP_COLUMN_PERCENT ? 'p' : letters[clp_measure_rows[column->measure].kind];
 }
 
 static void add_title_mark(const struct clp_table *table, char letter)

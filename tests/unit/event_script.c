@@ -452,12 +452,12 @@ static void expect_function(struct run *run, const struct clp_profile_function *
 static void set_measure(struct run *run, struct clp_measures *measures, const char *name,
                         int64_t value)
 {
-#define SET(field, type, merge)          \
+#define SET(field, type, ...)            \
     if (strcmp(name, #field) == 0) {     \
         measures->field = (type)value;   \
         return;                          \
     }
-    CLP_MEASURE_TABLE(SET)
+    CLP_MEASURE_TABLE(SET, CLP_MEASURE_SKIP)
 #undef SET
     fail(run, "no measure '%s'", name);
 }
@@ -489,9 +489,9 @@ static void expect_line(struct run *run, const struct clp_profile_function *func
         if (function->lines[i].line != line)
             continue;
         const struct clp_measures *found = &function->lines[i].measures;
-#define COMPARE(field, type, merge) \
+#define COMPARE(field, type, ...)   \
     compare(run, #field, (int64_t)found->field, (int64_t)wanted.field);
-        CLP_MEASURE_TABLE(COMPARE)
+        CLP_MEASURE_TABLE(COMPARE, CLP_MEASURE_SKIP)
 #undef COMPARE
         note_expected(run, &function->lines[i]);
         return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "family.h"
+#include "profile/profile_merge.h"
 #include "os/file.h"
 #include "os/filelock.h"
 #include "formats/live/live_peek.h"

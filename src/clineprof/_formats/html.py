@@ -102,6 +102,7 @@ class _View:
         return json.dumps({
             "rows": rows, "files": list(files), "whole": self.whole, "memory": self.memory,
             "self": any(m.self for m in self.measures), "leaks": [_leak(leak) for leak in self.leaks],
+            "measures": [(m.column, m.title, m.unit, m.needs, m.merge, m.page, m.about) for m in measures.SHOWN],
             "hidden": texts.HIDDEN, "kinds": colours.KINDS,
             "coloured": -1 if self.runs is None else len(self.runs),
         }, separators=(",", ":"))

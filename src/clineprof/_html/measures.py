@@ -3,14 +3,10 @@
 import os
 
 from clineprof._boot.files import seen_from
+from clineprof._boot.measures import MEASURES
 
-# Columns of a line that the page shows, by the name they have there.
-TIMES = ("hits", "time", "self", "await", "max")
-MEMORY = (
-    "rss", "grown", "released", "self_increment", "largest",
-    "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line",
-    "native", "native_blocks",
-)  # fmt: skip
+# What the page shows of a line: measures of lower numbers on smaller screens; the last are on no page.
+SHOWN = [measure for measure in MEASURES if measure.page < 3]
 _RAW = {"time": "raw_time", "self": "raw_self"}
 
 
@@ -49,9 +45,11 @@ class Measures:
 
 
 def _columns(function, options):
-    names = TIMES + MEMORY if options["memory"] else TIMES
     found = {}
-    for name in names:
+    for measure in SHOWN:
+        name = measure.column
+        if not measure.kept or (measure.needs != "times" and not options["memory"]):
+            continue
         column = function[_RAW.get(name, name) if options["raw_times"] else name]
         if any(column):
             found[name] = column

@@ -152,75 +152,64 @@ function putName(cell, i) {
   if (functions[i][RUNNING]) cell.append(element("span", "note", "running"));
 }
 
-// Of a line: key, title, width, how it is written, 0: on a phone too, 1: usually, 2: when asked for.
-const LINE_COLUMNS = [
-  ["hits", "Hits", 12, count, 1, "Times the line began"],
-  ["time", "Time", 11, time, 0, "Calls it makes included"],
-  ["per-hit", "Per hit", 10, time, 1, "Time of one execution"],
-  ["percent", "% Time", 9, null, 1, "Of the function's time"],
-  ["self", "Self", 11, time, 1, "Without the profiled functions it calls"],
-  ["await", "Await", 11, time, 1, "Suspended there: no part of the time"],
-  ["max", "Max", 10, time, 2, "The longest single execution"],
-  ["rss", "Mem usage", 13, size, 1, "Resident memory after the line, the largest seen"],
-  ["increment", "Increment", 14, size, 0, "What it added to resident memory, less what it gave back"],
-  ["grown", "Grown", 11, size, 2, "Rises of resident memory"],
-  ["released", "Released", 11, size, 2, "Falls of resident memory"],
-  ["self_increment", "Self incr.", 11, size, 2, "Increment without the profiled functions it calls"],
-  ["largest", "Largest", 11, size, 2, "The largest single change"],
-  ["allocated", "Allocated", 13, size, 2, "What it asked Python's allocators for"],
-  ["blocks", "Blocks", 11, count, 2, "How many times"],
-  ["live", "Live", 11, size, 2, "Of that, not yet freed at the end"],
-  ["live_blocks", "Live blocks", 13, count, 2, "How many those are"],
-  ["heap_peak", "At peak", 11, size, 2, "Alive when all live bytes were at their highest"],
-  ["freed_in_line", "Freed here", 13, size, 2, "Freed by the execution that had allocated it"],
-  ["native", "Native", 11, size, 2, "What C code asked C's allocators for"],
-  ["native_blocks", "Native blocks", 15, count, 2, "How many times"],
-];
-const OF_MEMORY = ["rss", "increment", "grown", "released", "self_increment", "largest"];
-// What is nothing where there was no change.
-const CHANGES = ["increment", "grown", "released", "self_increment", "largest", "allocated", "live",
-  "heap_peak", "freed_in_line", "native"];
-// Not every profile knows these: they are shown where the function has some.
-const NOT_ALWAYS = ["await", "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line",
-  "native", "native_blocks"];
-const OF_TIME = ["time", "per-hit", "percent", "self", "max"];
+// The columns of a line: its measures, and two forms of the time.
+const WRITTEN = { count, ns: time, bytes: size };
+const LINE_COLUMNS = profile.measures.flatMap(([key, title, unit, needs, merge, page, about]) => {
+  const column = {
+    key, title, page, needs, width: Math.max(11, title.length + 4), write: WRITTEN[unit],
+    hint: about[0].toUpperCase() + about.slice(1),
+    estimated: unit === "ns" && key !== "await",
+    change: unit === "bytes" && merge !== "largest", // nothing stands where there was none
+  };
+  if (key !== "time") return [column];
+  const form = { ...column, page: 1, width: 10 };
+  return [
+    column,
+    { ...form, key: "per-hit", title: "Per hit", hint: "Time of one execution" },
+    { ...form, key: "percent", title: "% Time", write: null, hint: "Of the function's time" },
+  ];
+});
 const ESTIMATE = "An estimate: the line is so short that what the profiler itself cost is larger";
 const BARS = { time: "of-time", self: "of-self", increment: "of-memory" };
 let allColumns = false;
 
 // Nothing stands where a line never ran, and of memory nothing where it was not read.
-function measureOf(columns, key, at) {
+function measureOf(columns, { key, needs }, at) {
   const get = (name) => (columns[name] ? columns[name][at] : 0);
   if (at < 0 || (!get("hits") && !get("time"))) return null;
   if (key === "per-hit") return get("hits") ? get("time") / get("hits") : null;
-  if (OF_MEMORY.includes(key) && !get("rss")) return null;
+  if (needs !== "times" && !get("rss")) return null;
   return get(key === "percent" ? "time" : key);
+}
+
+// The usual measures have a column where the profile has them, the others where the function has some.
+function isKnown(columns, { key, needs, page }) {
+  if (needs !== "times") return profile.memory && (page < 2 || key in columns);
+  return key === "self" ? profile.self : key === "await" ? key in columns : true;
 }
 
 function lineColumns(i, rows) {
   const { columns } = detailsOf(i), total = functions[i][TOTAL];
   const wholes = { time: total, self: total, increment: most(columns.increment || []) };
   const level = allColumns ? 2 : narrow.matches ? 0 : 1;
-  const wanted = LINE_COLUMNS.filter(([key, , , , from]) => from <= level &&
-    (OF_MEMORY.includes(key) ? profile.memory : key === "self" ? profile.self :
-      columns[key] || !NOT_ALWAYS.includes(key)));
+  const wanted = LINE_COLUMNS.filter((column) => column.page <= level && isKnown(columns, column));
   return [
     {
       key: "line", title: "Line", width: 8, value: (row) => rows.number[row],
       fill: (cell, row) => void (cell.textContent = rows.number[row]),
     },
-    ...wanted.map(([key, title, width, write, , hint]) => ({
-      key, title, width, hint,
-      value: (row) => measureOf(columns, key, rows.at[row]) ?? -Infinity,
+    ...wanted.map((column) => ({
+      key: column.key, title: column.title, width: column.width, hint: column.hint,
+      value: (row) => measureOf(columns, column, rows.at[row]) ?? -Infinity,
       fill(cell, row) {
-        const value = measureOf(columns, key, rows.at[row]);
-        if (value === null || (value === 0 && CHANGES.includes(key))) return;
-        cell.textContent = write ? write(value) : percent(value, total);
-        if (OF_TIME.includes(key) && columns.below_resolution?.[rows.at[row]]) {
+        const value = measureOf(columns, column, rows.at[row]);
+        if (value === null || (value === 0 && column.change)) return;
+        cell.textContent = column.write ? column.write(value) : percent(value, total);
+        if (column.estimated && columns.below_resolution?.[rows.at[row]]) {
           cell.classList.add("estimate");
           cell.title = ESTIMATE;
         }
-        if (BARS[key]) bar(cell, value, wholes[key], BARS[key]);
+        if (BARS[column.key]) bar(cell, value, wholes[column.key], BARS[column.key]);
       },
     })),
     { key: "source", title: "Source", text: true, value: (row) => rows.text[row], fill: putSource },

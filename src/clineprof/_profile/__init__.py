@@ -5,31 +5,11 @@ import heapq
 import os
 import re
 
-# The measures of a line, in the order of the file (docs/format.md). Times are in units (`unit`
-# seconds each), sizes in bytes.
-COLUMNS = (
-    "hits", "time", "raw_time", "self", "raw_self", "await", "max",
-    "rss", "grown", "released", "self_increment", "largest",
-    "allocated", "blocks", "live", "live_blocks", "heap_peak", "freed_in_line",
-    "native", "native_blocks",
-)  # fmt: skip
+from clineprof import _boot
+from clineprof._boot.measures import MEASURES, told
 
-# Those and the increment as tables have them: under a name that tells the unit.
-TIME_TABLE = {
-    "hits": "hits", "time_ns": "time", "raw_time_ns": "raw_time", "self_ns": "self",
-    "raw_self_ns": "raw_self", "await_ns": "await", "max_ns": "max",
-    "below_resolution": "below_resolution",
-}  # fmt: skip
-MEMORY_TABLE = {
-    "rss_bytes": "rss", "grown_bytes": "grown", "released_bytes": "released",
-    "increment_bytes": "increment", "self_increment_bytes": "self_increment",
-    "largest_bytes": "largest", "allocated_bytes": "allocated", "blocks": "blocks",
-}  # fmt: skip
-HEAP_TABLE = {
-    "live_bytes": "live", "live_blocks": "live_blocks", "heap_peak_bytes": "heap_peak",
-    "freed_in_line_bytes": "freed_in_line", "native_bytes": "native",
-    "native_blocks": "native_blocks",
-}  # fmt: skip
+# The measures that a file keeps, in its order (docs/format.md). Times are in units (`unit` seconds each).
+COLUMNS = tuple(measure.column for measure in MEASURES if measure.kept)
 
 _LINE_END = re.compile("\r\n|\r|\n")  # str.splitlines knows more of them than Python source
 
@@ -48,8 +28,6 @@ def load(path, *more):
     OSError when a file cannot be read, ValueError (what and where, in one line) when it is no
     profile.
     """
-    from clineprof import _boot
-
     profile = Profile(_boot.core().load(path, *more))
     profile._rights = _boot.core().rights(path, *more)
     return profile
@@ -164,12 +142,12 @@ class Profile:
 
     def _measures(self, memory):
         """What was measured: {name that tells the unit: column}."""
-        measures = dict(TIME_TABLE)
-        if memory and self.has_memory:
-            measures.update(MEMORY_TABLE)
-        if memory and self.has_heap:
-            measures.update(HEAP_TABLE)
-        return measures
+        heap = memory and self.has_heap
+        known = {"times": True, "memory": memory and self.has_memory, "heap": heap, "native": heap}
+        table = {told(m): m.column for m in MEASURES if m.needs == "times"}
+        table["below_resolution"] = "below_resolution"
+        table.update((told(m), m.column) for m in MEASURES if known[m.needs])
+        return table
 
     def to_pandas(self):
         """The table of `columns` as a pandas.DataFrame. ImportError without pandas.
@@ -265,10 +243,9 @@ class Function:
 class Line:
     """A line of a function. line: its number; text: as it ran, None when that is not known.
 
-    Every column is an attribute: hits; time, raw_time, self, raw_self, max and awaited (the column
-    "await", which Python does not take for a name) in units; rss, grown, released, increment,
-    self_increment and largest in bytes. below_resolution: is the line so short that its time is an
-    estimate?
+    Every measure is an attribute (docs/format.md lists them; times are in units, sizes in bytes). The column "await" is
+    called awaited, because Python does not take its name. below_resolution: is the line so short that its time is
+    an estimate?
     """
 
     __slots__ = "function", "_place"

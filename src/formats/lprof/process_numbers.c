@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "process_numbers.h"
+#include "profile/profile_merge.h"
 #include "wire.h"
 #include "wire_reader.h"
 #include <string.h>

@@ -3,12 +3,14 @@
 
 #define SIGNED_uint64_t false
 #define SIGNED_int64_t true
-#define COLUMN(name, type, merge)                                                 \
+#define COLUMN(name, type, ...)                                                   \
     {#name, offsetof(struct clp_measures, name), SIGNED_##type,                   \
      "column \"" #name "\" is not a list",                                        \
      "columns \"" #name "\" and \"line\" are not equally long",                   \
      "column \"" #name "\" holds something that is not a number in its range"},
-const struct clp_wire_column clp_wire_columns[CLP_WIRE_COLUMNS] = {CLP_MEASURE_TABLE(COLUMN)};
+const struct clp_wire_column clp_wire_columns[CLP_WIRE_COLUMNS] = {
+    CLP_MEASURE_TABLE(COLUMN, CLP_MEASURE_SKIP)
+};
 #undef COLUMN
 
 #define WHAT_TEXT "a text"

@@ -12,7 +12,7 @@
 #define CLP_WIRE_UNIT 1e-9
 
 #define CLP_WIRE_ONE(...) +1
-enum { CLP_WIRE_COLUMNS = 0 CLP_MEASURE_TABLE(CLP_WIRE_ONE) };
+enum { CLP_WIRE_COLUMNS = 0 CLP_MEASURE_TABLE(CLP_WIRE_ONE, CLP_MEASURE_SKIP) };
 #undef CLP_WIRE_ONE
 
 /* One measure of a line and the column it is kept in. */

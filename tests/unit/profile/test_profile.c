@@ -2,6 +2,7 @@
 #include "engine/functions.h"
 #include "helpers.h"
 #include "profile/profile.h"
+#include "profile/profile_merge.h"
 #include <stdio.h>
 
 static struct test_mem test;

@@ -64,8 +64,8 @@ Test(choice, reduces_and_orders)
     char *functions[] = {"[ad]", "c", NULL}, *files[] = {"two.*", NULL};
 
     check_reduced(&(struct clp_choice_options){0}, "bcad");
-    check_reduced(&(struct clp_choice_options){.order = CLP_CHOICE_BY_TIME}, "cabd");
-    check_reduced(&(struct clp_choice_options){.order = CLP_CHOICE_BY_TIME, .raw_times = true},
+    check_reduced(&(struct clp_choice_options){.order = CLP_CHOICE_BY_time}, "cabd");
+    check_reduced(&(struct clp_choice_options){.order = CLP_CHOICE_BY_time, .raw_times = true},
                   "dbac");
     check_reduced(&(struct clp_choice_options){.order = CLP_CHOICE_BY_NAME, .skip_zero = true},
                   "abd");
@@ -96,7 +96,7 @@ Test(choice, of_an_empty_profile)
 
 static clp_status take_lines(struct fixture *f, size_t most, size_t *count)
 {
-    struct clp_choice_options options = {.order = CLP_CHOICE_BY_TIME};
+    struct clp_choice_options options = {.order = CLP_CHOICE_BY_time};
     struct clp_choice choice;
     struct clp_choice_line *lines;
     size_t all;

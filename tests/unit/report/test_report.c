@@ -105,7 +105,7 @@ static void read_case_line(struct fixture *f, const char *text)
         add_line(f, line, (struct clp_measures){.hits = hits, .time = nanos});
     } else if (sscanf(text, "unit %lf", &f->options.unit) != 1) {
         if (strcmp(text, "sort\n") == 0)
-            f->options.choice.order = CLP_CHOICE_BY_TIME;
+            f->options.choice.order = CLP_CHOICE_BY_time;
         f->options.summarize |= strcmp(text, "summarize\n") == 0;
         f->options.choice.skip_zero |= strcmp(text, "skip-zero\n") == 0;
     }
@@ -341,7 +341,7 @@ Test(report, order)
     }
     const char *text = report(&f);
     cr_expect_lt(strstr(text, "f07"), strstr(text, "f40"));
-    f.options.choice.order = CLP_CHOICE_BY_TIME;
+    f.options.choice.order = CLP_CHOICE_BY_time;
     text = report(&f);
     for (int32_t i = 1; i < 40; i++) {
         char one[] = {'f', (char)('0' + i / 10), (char)('0' + i % 10), 0};
