@@ -18,6 +18,7 @@ from harness import (
     own_messages_removed,
     run_ckernprof,
     run_python,
+    tried_again,
 )
 
 pytest.importorskip("greenlet")
@@ -238,6 +239,7 @@ print(repr(three.throw(GreenletExit)), three.dead)
 """
 
 
+@tried_again
 def test_exceptions_across_greenlets(tmp_path):
     ran = Ran(THROWN, tmp_path)
     assert ran.out[:4] == [

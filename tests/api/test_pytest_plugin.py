@@ -254,7 +254,7 @@ def test_the_table_and_the_file(project):
     assert ended.code == 4 and "out" in ended.err  # there is no such folder
     ended = project.pytest("--clineprof=shop", "--clineprof-lines=3", "--clineprof-out=x.lprof")
     part = ended.out.split(" clineprof ")[1]
-    assert "Hottest lines by time of its own: 3 of " in part
+    assert "Hottest lines by self: 3 of " in part
     rows = re.findall(r"^shop/\S+:\d+ ", part, re.M)
     assert len(rows) == 3 and "Wrote profile results to 'x.lprof'" in part
     assert project.hits("total", "x.lprof") == TOTAL

@@ -7,7 +7,7 @@ import dis
 import sys
 
 import pytest
-from harness import TRACER, line_of, run_ckernprof
+from harness import TRACER, line_of, run_ckernprof, tried_again
 
 PROGRAM = '''
 import asyncio, contextlib, threading, time
@@ -346,6 +346,7 @@ main(range(1000))
 """
 
 
+@tried_again
 def test_an_event_costs_more_where_it_keeps_an_instruction_from_being_adapted(tmp_path):
     """Line events of the interpreter's own do, those of probes do not. A line that calls is given the time of its
     callee less all that events cost there."""

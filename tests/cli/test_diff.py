@@ -97,8 +97,8 @@ def test_report(made):
     header, rule, *rows = out[len(TEXT) :].removesuffix(SUMMARY).strip("\n").splitlines()
     titles = [title for title in header.split("  ") if title]
     assert [title.strip() for title in titles] == [
-        "Old #", "New #", "Time before", "Time after", "Change", "%", "Incr. before",
-        "Incr. after", "Change", "%", "Hits before Hits after", "Line Contents",
+        "Old #", "New #", "Time before", "Time after", "Change", "%",
+        "Increment before Increment after", "Change", "%", "Hits before Hits after", "Line Contents",
     ]  # fmt: skip
     assert rule == "=" * len(header)
     assert [row.split() for row in rows] == words_of(WORK)
@@ -165,7 +165,7 @@ def test_unit(made):
 
 def test_measures(made):
     out = diff(made, "--measure", "self,mem", "old.lprof", "new.lprof").out
-    assert "Self before" in out and "Time before" not in out and "Incr. before" not in out
+    assert "Self before" in out and "Time before" not in out and "Increment before" not in out
     assert diff(made, "--columns=self,mem", "old.lprof", "new.lprof").out == out
     function = compared(made, "--measure", "grown", "old.lprof", "new.lprof")["functions"][0]
     assert set(function["measures"]) == {"hits", "grown"}
@@ -289,7 +289,7 @@ def test_how_sides_are_parted(tmp_path):
         ("--top", "0", "a", "b"): "option '--top' needs a whole number above 0, not '0'",
         ("--top", "x", "a", "b"): "option '--top' needs a whole number above 0, not 'x'",
         ("-u", "0", "a", "b"): "option '-u' needs a number above 0",
-        ("--measure", "tim", "a", "b"): "option '--measure' needs some of time,self,hits,",
+        ("--measure", "tim", "a", "b"): "option '--measure' needs some of hits,time,raw-time,",
         ("--measure", "total", "a", "b"): ", not 'total'",
         ("--noise-floor", "1", "a", "b"): "option '--noise-floor' needs amounts such as 1ms,",
         ("--format", "xml", "a", "b"): "option '--format' needs text, json or github, not 'xml'",
