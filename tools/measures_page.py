@@ -91,8 +91,7 @@ def schema(measures):
 def stub(measures):
     lines = []
     for m in measures:
-        name = "awaited" if m.column == "await" else m.column
-        lines += ["    @property", "    def %s(self) -> int: ..." % name]
+        lines += ["    @property", "    def %s(self) -> int: ..." % sys.modules[type(m).__module__].attribute(m)]
     pattern = r"def text\(self\) -> str \| None: \.\.\.\n(.*?)(?=    @property\n    def below_resolution)"
     return pattern, lines
 

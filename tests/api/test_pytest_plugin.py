@@ -697,6 +697,23 @@ def test_leaks(project):
     assert 16 * 1000 <= int(leaked.replace(",", "")) < 20 * 1100
 
 
+ASKS = """
+KEPT = []
+def asks():
+    bytes(3 << 20)
+    KEPT.append(bytes(2 << 20))
+"""
+
+
+def test_limits_on_what_is_allocated_and_kept(project):
+    ended = limits(project, "allocated=1 << 20, functions=asks", "live=1 << 20, functions=asks",
+                   "allocated=4 << 20, live=4 << 20, functions=asks", body="asks()", head=ASKS)
+    assert counts(ended) == {"failed": 2, "passed": 1}, ended.out
+    assert [line.split(",")[0] for line in said(ended, 0)[2::2]] == ["      allocated 3", "      allocated 2"]
+    assert said(ended, 1)[1].endswith("KEPT.append(bytes(2 << 20))") and len(said(ended, 1)) == 3
+    assert said(ended, 1)[2].startswith("      live 2,097,1")
+
+
 def test_the_smaller_of_two_limits_on_leaks(project):
     for first, second in (0, 10**6), (10**6, 0):
         mark = "leaks=%d, functions=leak)\n@pytest.mark.line_limits(leaks=%d, functions=leak"
@@ -716,12 +733,16 @@ def test_too_few_calls_for_a_verdict_on_leaks(project):
     ]
 
 
+NAMES = (
+    "hits, time, raw_time, self, raw_self, awaited, max, rss, grown, released, increment, self_increment, largest, "
+    "allocated, blocks, live, live_blocks, heap_peak, freed_in_line, leaks"
+)
 WRONG = [
-    ("tme=1", "there is no limit 'tme'; there are time, increment, hits, leaks"),
-    ("1", "limits have names: time, increment, hits, leaks"),
-    ("", "say what is limited: time, increment, hits, leaks"),
-    ("functions=total", "say what is limited: time, increment, hits, leaks"),
-    ("hits='3'", "hits is a number of executions, not '3'"),
+    ("tme=1", "there is no limit 'tme'; there are " + NAMES),
+    ("1", "limits have names: " + NAMES),
+    ("", "say what is limited: " + NAMES),
+    ("functions=total", "say what is limited: " + NAMES),
+    ("hits='3'", "hits is a number of executions or blocks, not '3'"),
     ("time=-1", "time is a number of seconds, not -1"),
     ("increment=True", "increment is a number of bytes, not True"),
     ("time=float('nan')", "time is a number of seconds, not nan"),

@@ -15,6 +15,11 @@ MEASURES = tuple(Measure(*row) for row in _boot.core().MEASURES)
 _SUFFIX = {"ns": "_ns", "bytes": "_bytes", "count": ""}
 
 
+def attribute(measure):
+    """What Python code calls the measure: it takes no "await" for a name."""
+    return "awaited" if measure.column == "await" else measure.column
+
+
 def told(measure):
     """The measure's name in a table: it tells the unit."""
     return measure.column + _SUFFIX[measure.unit]

@@ -6,7 +6,7 @@ import os
 import re
 
 from clineprof import _boot
-from clineprof._boot.measures import MEASURES, told
+from clineprof._boot.measures import MEASURES, attribute, told
 
 # The measures that a file keeps, in its order (docs/format.md). Times are in units (`unit` seconds each).
 COLUMNS = tuple(measure.column for measure in MEASURES if measure.kept)
@@ -281,5 +281,6 @@ def _measure(column):
     return property(get)
 
 
-for _column in COLUMNS:
-    setattr(Line, "awaited" if _column == "await" else _column, _measure(_column))
+for _of in MEASURES:
+    if _of.kept:
+        setattr(Line, attribute(_of), _measure(_of.column))

@@ -8,6 +8,7 @@ import pytest
 
 from clineprof import _boot, _profile
 from clineprof._boot import files, targets
+from clineprof._boot.measures import MEASURES, attribute
 from clineprof._pytest.words import DISPLACED, meant
 
 FEWEST_CALLS = 8  # without which there is no verdict on leaks (docs/memory.md)
@@ -81,16 +82,21 @@ def _is_amount(value):
 
 
 class _Limit:
-    def __init__(self, unit, shown):
-        self.unit, self.shown = unit, shown
+    def __init__(self, unit, shown, needs, scale=1):
+        self.unit, self.shown, self.needs, self.scale = unit, shown, needs, scale
 
 
-LIMITS = {
-    "time": _Limit("seconds", lambda value: "%.3g s" % value),
-    "increment": _Limit("bytes", lambda value: "{:,} bytes".format(math.floor(value))),
-    "hits": _Limit("executions", lambda value: "{:,}".format(math.floor(value))),
-    "leaks": _Limit("bytes", lambda value: "{:,} bytes".format(math.floor(value))),
+_KINDS = {
+    "ns": ("seconds", lambda value: "%.3g s" % value),
+    "bytes": ("bytes", lambda value: "{:,} bytes".format(math.floor(value))),
+    "count": ("executions or blocks", lambda value: "{:,}".format(math.floor(value))),
 }
+# Every measure, but those for which the program must be started with a library that it preloads.
+LIMITS = {
+    attribute(m): _Limit(*_KINDS[m.unit], m.needs, 1e-9 if m.unit == "ns" else 1)
+    for m in MEASURES if m.needs != "native"
+}  # fmt: skip
+LIMITS["leaks"] = _Limit(*_KINDS["bytes"], "heap")
 
 
 # ---- a test ----
@@ -134,18 +140,18 @@ class _Watch:
         broken = []
         for function in profile.functions:
             for line in function.lines:
-                over = list(self._over(profile, line))
+                over = list(self._over(line))
                 if over:
                     broken.append((line, over))
         return self._told(broken) + self._unjudged(profile)
 
-    def _over(self, profile, line):
+    def _over(self, line):
         for name, allowed in self.limits.items():
             if name == "leaks":
                 found = [leak["bytes"] for leak in line.function.leaks if leak["line"] == line.line]
                 measured = sum(found)
             else:
-                measured = getattr(line, name) * (profile.unit if name == "time" else 1)
+                measured = getattr(line, name) * LIMITS[name].scale
             if measured > allowed:
                 shown = LIMITS[name].shown
                 yield "%s %s, allowed %s" % (name, shown(measured), shown(allowed))
@@ -174,7 +180,8 @@ def _make(limits):
     try:
         if "leaks" in limits:  # whose size is looked at here: there may be several limits
             return core.Profiler(heap=1, leaks="calls", leak_limit=0)
-        return core.Profiler(memory="increment" in limits)
+        needs = {LIMITS[name].needs for name in limits}
+        return core.Profiler(memory=needs != {"times"}, heap=1 if "heap" in needs else 0)
     except RuntimeError as error:
         raise Wrong(str(error)) from None
 
