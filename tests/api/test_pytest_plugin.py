@@ -952,7 +952,7 @@ def test_limits_of_one_test_are_those_of_no_other(project):
 
 def test_the_marker_is_known(project):
     ended = project.pytest("--strict-markers", "--markers")
-    assert "@pytest.mark.line_limits(time, increment, hits, leaks, functions)" in ended.out
+    assert "@pytest.mark.line_limits(time, increment, hits, allocated, leaks, functions)" in ended.out
 
 
 # ---- docs/pytest.md ----
