@@ -89,7 +89,7 @@ static uint16_t kind_of(const char *name, int minor)
     return 0;
 }
 
-/* The row of that name, or NULL. */
+/* The row of this name, or NULL. */
 static const struct row *find(const char *name)
 {
     for (size_t i = 0; i < ROW_COUNT; i++) {

@@ -311,7 +311,7 @@ static clp_status read_lines(struct clp_decoded *decoded, const char **reason)
     return CLP_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole code object ---- */
 
 /* The number of NOPs at the end of the code: a compiler never ends code with one. */
 static uint32_t count_appended(const struct clp_code *code, const struct clp_bytecode *bytecode)

@@ -331,7 +331,7 @@ static bool fits(const struct clp_layout *layout)
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole layout ---- */
 
 static clp_status allocate(struct clp_layout *layout)
 {

@@ -341,7 +341,7 @@ static void add_locations(const struct clp_layout *layout, struct clp_buf *table
     add_location(table, &location, layout->total - written);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole rewrite ---- */
 
 static clp_status write_out(const struct clp_layout *layout, struct clp_rewritten *out,
                             const char **reason)

@@ -13,7 +13,7 @@
  * with an exception set. */
 bool clp_heap_table_start(struct clp_recorder *recorder, uint64_t interval, const char *epochs);
 
-/* A window no longer wants the table. Without any window that does, blocks are only counted. */
+/* Tells that a window no longer wants the table. Without any window that does, blocks are only counted. */
 void clp_heap_table_stop(struct clp_recorder *recorder);
 
 /* Empties the table and starts it again, with so many warm-up epochs and this limit (struct clp_epochs). False

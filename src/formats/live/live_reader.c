@@ -245,7 +245,7 @@ static clp_status each_area(struct clp_live_reader *reader, enum clp_area_kind k
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole file ---- */
 
 static clp_status read_all(struct clp_live_reader *reader, uint64_t now,
                            struct clp_profile *profile)
