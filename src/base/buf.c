@@ -18,7 +18,7 @@ void clp_buf_clear(struct clp_buf *buf)
     clp_buf_init(buf, buf->mem);
 }
 
-/* Room for `more` bytes and the ending 0; at least doubled, so that appending stays linear. */
+/* Makes room for `more` bytes and the ending 0. The room at least doubles, so that appending takes linear time. */
 static clp_status grow(struct clp_buf *buf, size_t more)
 {
     if (more > SIZE_MAX / 2 - 1 - buf->used)

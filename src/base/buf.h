@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A growing run of bytes, always ended by a 0 that is not counted.
+/* A buffer of bytes that grows. A 0 byte, which `used` does not count, always follows its contents.
  *
- * The first failure to allocate is remembered in `failed`; later calls do nothing, so a writer may
- * append all it has and look once at the end. */
+ * The first failure to allocate sets `failed` and leaves the contents as they are. Later calls then append
+ * nothing. So a writer may append everything and look at `failed` once at the end. */
 #ifndef CLP_BUF_H
 #define CLP_BUF_H
 
@@ -28,22 +28,22 @@ void clp_buf_add_text(struct clp_buf *buf, const char *text);
 void clp_buf_add_repeated(struct clp_buf *buf, char byte, size_t count);
 void clp_buf_add_format(struct clp_buf *buf, const char *format, ...) CLP_PRINTF_LIKE(2, 3);
 
-/* Takes back all behind the first `used` bytes. */
+/* Removes all bytes after the first `used`. */
 void clp_buf_cut(struct clp_buf *buf, size_t used);
 
-/* The bytes so far as a text; "" before the first append. Borrowed until the next change. */
+/* The contents as a text; "" before the first append. Borrowed until the buffer's next change. */
 const char *clp_buf_text(const struct clp_buf *buf);
 
-/* Who takes a long text piece by piece. */
+/* Takes a long text piece by piece while it is being written. */
 struct clp_drain {
-    void (*take)(void *data, struct clp_buf *text); /* empties it; NULL: all is wanted at once */
+    void (*take)(void *data, struct clp_buf *text); /* empties `text`; NULL: the text is wanted in one piece */
     void *data;
 };
 
-/* Has what is there taken when it is long. */
+/* Calls drain->take, if there is one, once `text` has reached 1 MiB. */
 void clp_drain_long(const struct clp_drain *drain, struct clp_buf *text);
 
-/* What a noun ends in where there are so many of it: "1 line", "2 lines". */
+/* The ending of an English noun that is counted: "1 line", "2 lines". */
 static inline const char *clp_buf_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";

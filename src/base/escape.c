@@ -37,7 +37,8 @@ static unsigned code_point(const unsigned char *text, size_t bytes)
     return code;
 }
 
-/* Terminals obey the first; the others let a line read differently from what it is. */
+/* Terminals obey control characters. The characters of the second line make a text look different from what it
+ * is. */
 static bool is_control(unsigned code)
 {
     return (code < ' ' && code != '\t') || (code >= 0x7f && code < 0xa0) ||
@@ -55,7 +56,7 @@ static void add_escaped(struct clp_buf *out, const unsigned char *text, size_t b
         clp_buf_add_format(out, "\\x%02x", text[i]);
 }
 
-/* Adds text in runs: plain ASCII at once, the rest character by character. */
+/* Adds a run of plain ASCII at once, and all else character by character. */
 void clp_escape_add(struct clp_buf *out, const char *text, size_t bytes)
 {
     const unsigned char *at = (const unsigned char *)text, *end = at + bytes;
@@ -122,7 +123,7 @@ size_t clp_escape_width(const char *text, size_t bytes)
         at++, width++;
     if (at == end)
         return width;
-    /* wcwidth goes by the locale, and a program may have set one that knows ASCII only */
+    /* wcwidth depends on the locale, and the program may have set a locale that knows ASCII only */
     locale_t wide = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
     locale_t before = wide != (locale_t)0 ? uselocale(wide) : (locale_t)0;
     while (at < end) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Three quarters of the slots are used at most, so a search always meets a free one.
+/* At most three quarters of the slots are used, so a search always meets a free slot.
  *
- * The invariant all three operations keep: between a key's home (its hash, cut to the table) and
- * the slot it is in, going up and around, no slot is free. */
+ * The invariant that get, set and take keep: no slot is free between a key's home (its hash, cut to the size of
+ * the table) and the slot that it is in, counting upwards and around the end. */
 #include "hashmap.h"
 
 #define FIRST_ROOM 16
@@ -37,7 +37,7 @@ static size_t next(const struct clp_hashmap *map, size_t place)
     return (place + 1) & (map->room - 1);
 }
 
-/* The key's slot, or the free one where it would go. The map has room. */
+/* The slot of the key, or the free slot where the key would go. The map must have slots. */
 static size_t find(const struct clp_hashmap *map, uint64_t key)
 {
     size_t place = home(map, key);
@@ -91,8 +91,8 @@ clp_status clp_hashmap_set(struct clp_hashmap *map, uint64_t key, uint64_t value
     return CLP_OK;
 }
 
-/* Frees a slot and closes the gap: every key that the gap would cut off from its home moves into
- * it, which leaves a new gap further up, until a slot that was free anyway. */
+/* Frees a slot and closes the gap. A key that the gap would cut off from its home moves into the gap, and its
+ * old slot is the new gap. This ends at a slot that was free before. */
 static void free_slot(struct clp_hashmap *map, size_t gap)
 {
     size_t mask = map->room - 1;

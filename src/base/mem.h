@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocator every room is given, so that a test can make it fail and the profiler can say what
- * it holds. Sizes travel with every call; that keeps the count exact without a header per block.
+/* The allocator that each part of the profiler is given. A test can make it fail, and the profiler can say how
+ * much memory it holds. Callers pass the sizes of their blocks, so the count is exact without a header in each
+ * block.
  *
- * Not synchronised: one thread at a time (in the interpreter, the one that holds the GIL). */
+ * Not synchronised: one thread at a time may use it (in the interpreter, the thread that holds the GIL). */
 #ifndef CLP_MEM_H
 #define CLP_MEM_H
 
@@ -10,8 +11,8 @@
 #include <stddef.h>
 
 struct clp_mem {
-    /* realloc with the old size: old 0 allocates, new 0 frees and returns NULL. NULL on failure,
-     * the old block then being untouched. */
+    /* Works like realloc, with the old size: old_bytes 0 allocates; new_bytes 0 frees and returns NULL. On
+     * failure returns NULL and leaves the old block alone. */
     void *(*resize)(void *context, void *block, size_t old_bytes, size_t new_bytes);
     void *context;
     size_t bytes; /* held now */
@@ -21,8 +22,8 @@ struct clp_mem {
 /* An allocator over malloc. */
 struct clp_mem clp_mem_system(void);
 
-/* Zeroed memory for count items of item_bytes each; NULL when there is none or the product
- * overflows. count 0 gives NULL, which clp_mem_free takes. */
+/* Allocates zeroed memory for `count` items of item_bytes each. NULL when there is no memory or the product
+ * overflows. A count of 0 gives NULL, which clp_mem_free accepts. */
 void *clp_mem_alloc(struct clp_mem *mem, size_t count, size_t item_bytes);
 
 /* Grows or shrinks *block, an array of *count items, to new_count; new items are zeroed. On
@@ -36,7 +37,8 @@ clp_status clp_mem_resize(struct clp_mem *mem, void **block, size_t *bytes, size
 
 void clp_mem_free(struct clp_mem *mem, void *block, size_t count, size_t item_bytes);
 
-/* A copy of `bytes` bytes of text with a 0 behind it, to be freed by clp_mem_free_text; NULL: no memory. */
+/* A copy of `bytes` bytes of text, with a 0 after them. The caller frees it by clp_mem_free_text. NULL: no
+ * memory. */
 char *clp_mem_copy_text(struct clp_mem *mem, const char *text, size_t bytes);
 void clp_mem_free_text(struct clp_mem *mem, char *text);
 

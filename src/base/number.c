@@ -18,9 +18,9 @@ static size_t put_digits(char *text, uint64_t value)
     return bytes;
 }
 
-/* printf's "%.1f" and "%.3f" (`scale` 10 and 1000), which would be most of the time a long report
- * takes. Near a tie the product may round to the other side: printf decides there. Returns the
- * length, which may be more than fits the cell. */
+/* Writes the value as printf's "%.1f" (`scale` 10) or "%.3f" (`scale` 1000). printf itself would take most of
+ * the time of a long report. Close to a tie the product may round to the wrong side, so printf decides there.
+ * Returns the length, which may be more than the width of the column. */
 static size_t set_fixed(struct clp_number *number, double value, unsigned scale)
 {
     double scaled = (value < 0 ? -value : value) * scale;
@@ -34,7 +34,7 @@ static size_t set_fixed(struct clp_number *number, double value, unsigned scale)
     if (value < 0)
         *at++ = '-';
     at += put_digits(at, whole / scale);
-    /* a 1 in front keeps the leading zeros; the point takes its place */
+    /* an extra 1 in front keeps the leading zeros of the fraction; the point overwrites it */
     size_t bytes = put_digits(at, scale + whole % scale);
     *at = '.';
     return (size_t)(at - number->text) + bytes;

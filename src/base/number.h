@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers as tables show them. They are printed for every cell, so printf is asked only where it
- * alone knows how to round. The caller sees to it that the locale writes a point. */
+/* Numbers as tables show them. A table formats a number for every cell, and printf is slow, so printf is used
+ * only where exact rounding needs it. The caller makes sure that the locale's decimal point is ".". */
 #ifndef CLP_NUMBER_H
 #define CLP_NUMBER_H
 
@@ -13,16 +13,16 @@ struct clp_number {
     char text[CLP_NUMBER_BYTES];
 };
 
-/* "1234", or "1.234e+09" where it is wider than that. */
+/* Sets "1234", or what "%g" gives ("1.23457e+09") where the digits do not fit the width. */
 void clp_number_set_count(struct clp_number *number, uint64_t count, size_t width);
 
-/* "1234.5": fixed point while it fits the width, three digits and an exponent beyond. */
+/* Sets "1234.5" where that fits the width, else three digits and an exponent. */
 void clp_number_set_decimal(struct clp_number *number, double value, size_t width);
 
-/* "-1.250 MiB" from an amount of bytes. */
+/* Sets "-1.250 MiB" from a number of bytes. */
 void clp_number_set_bytes(struct clp_number *number, double amount);
 
-/* Appends a text, at the right end of a column of this width. */
+/* Appends a text, aligned to the right in a column of this width. */
 void clp_number_add(struct clp_buf *out, size_t width, const char *text);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What can go wrong, in one table.
+/* All that can go wrong, in one table.
  *
- * A function that can fail returns a clp_status; its results go through out parameters that are
- * written only on success. Where one word is not enough (a bad file), it fills a clp_fault. */
+ * A function that can fail returns a clp_status. Its results go through out parameters, which it writes only on
+ * success. Where a status is not enough (a bad file), the function fills a clp_fault. */
 #ifndef CLP_STATUS_H
 #define CLP_STATUS_H
 
@@ -28,20 +28,20 @@ typedef enum clp_status { CLP_STATUS_TABLE(CLP_STATUS_CODE) CLP_STATUS_COUNT } c
 struct clp_fault {
     clp_status status;
     uint64_t offset;    /* bytes from the start of the file */
-    int os_error;       /* errno of the failed call, 0 when the system was not at fault */
+    int os_error;       /* errno of the failed call; 0: no system call failed */
     const char *reason; /* what was found or expected there; NULL when the status says it all */
-    char found[96];     /* a name in the file that goes with it, plain ASCII; "": none */
+    char found[96];     /* a name from the file that `reason` is about, plain ASCII; "": none */
 };
 
-/* Sets the fault; os_error is 0 then and found empty; returns the status. */
+/* Sets the fault, with os_error 0 and `found` empty. Returns the status. */
 clp_status clp_fault_set(struct clp_fault *fault, clp_status status, uint64_t offset,
                          const char *reason);
 
 /* The message of a status; never NULL. */
 const char *clp_status_text(clp_status status);
 
-/* The system's message where it was at fault, or the reason for its error where we know more; else that of
- * the status; never NULL. */
+/* The message of a fault; never NULL. Where a system call failed this is `reason`, or the system's own message
+ * where `reason` is NULL. Otherwise it is the message of the status. */
 const char *clp_fault_text(const struct clp_fault *fault);
 
 #if defined(__GNUC__)

@@ -44,7 +44,7 @@ bool clp_console_has_ending(const char *word, const char *ending)
     return bytes > more && strcmp(word + bytes - more, ending) == 0;
 }
 
-/* In the quotes that bash, ksh and zsh have for a word which cannot be shown as it is. */
+/* Adds a word that must not be shown as it is, in the quotes $'..' of bash, ksh and zsh. */
 static void add_escaped_word(struct clp_buf *out, const char *word)
 {
     clp_buf_add_text(out, "$'");
@@ -126,7 +126,7 @@ static void flush(const char *name)
     PyErr_Clear();
 }
 
-/* Closed when the interpreter started: what has that number now is a file of the program's. */
+/* Was the descriptor closed when the interpreter started? A file of the program may have its number now. */
 static bool was_closed(int descriptor)
 {
     return PySys_GetObject(descriptor == 1 ? "__stdout__" : "__stderr__") == Py_None;
@@ -178,7 +178,7 @@ void clp_console_complain(const char *name, const char *text)
 
 void clp_console_complain_format(const char *name, const char *format, ...)
 {
-    char text[2 * PATH_MAX + 512]; /* two paths and what is said of them */
+    char text[2 * PATH_MAX + 512]; /* room for two paths and what is said of them */
     va_list arguments;
 
     va_start(arguments, format);

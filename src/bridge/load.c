@@ -35,7 +35,7 @@ static PyObject *number_of_change(const void *value)
 
 typedef PyObject *make_object(const void *item);
 
-/* A list with what `make` makes of each of these items. */
+/* Makes a list of what `make` makes of each item. */
 static PyObject *list_of(const void *items, size_t count, size_t item_bytes, make_object *make)
 {
     PyObject *list = PyList_New((Py_ssize_t)count);
@@ -195,7 +195,7 @@ static PyObject *series_of(const void *item)
     return dict;
 }
 
-/* A text that is not known is left out. */
+/* Sets a text of meta. A text that is not known is left out. */
 static bool set_meta_text(PyObject *dict, const char *key, const char *text)
 {
     return text == NULL || set_text(dict, key, text);
@@ -341,7 +341,7 @@ static PyObject *hottest_of(const struct clp_profile *profile, size_t count)
     return text;
 }
 
-/* False with an exception set. */
+/* Reads the bytes of a .lprof file. False with ValueError set. */
 static bool decode(const char *bytes, Py_ssize_t size, struct clp_profile *profile)
 {
     struct clp_fault fault;

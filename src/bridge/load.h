@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles as Python objects, for the formats that are written in Python and for clineprof.load. */
+/* Profiles as Python objects, for clineprof.load and for the formats that are written in Python. */
 #ifndef CLP_LOAD_H
 #define CLP_LOAD_H
 
 #include "profile/profile.h"
 #include "cpython/compat/compat.h"
 
-/* A dict like the file that docs/format.md draws, but that each function holds its own text
- * ("source", None when it is not known), "lines" lacks no column that is not zero throughout, and
- * "running" lists the lines in flight. Text that is no UTF-8 comes with \xNN in it. A new
- * reference; NULL with an exception set. */
+/* Makes a dict with the keys of the .lprof file (docs/format.md), except that a function holds its own text
+ * ("source", None when it is not known) and "running", a list of the lines in flight, and that "lines" has a
+ * column "below_resolution" where it is true of some line. There are no "processes". Columns of "lines" that
+ * hold nothing but zeros are left out. Bytes that are no UTF-8 become \xNN. A new reference; NULL with an
+ * exception set. */
 PyObject *clp_load_dict(const struct clp_profile *profile);
 
-/* load(*paths): the sum of the files, as such a dict. OSError when one cannot be read, ValueError when it is no
- * profile. */
+/* The Python function load(*paths): the sum of the files, as a dict of clp_load_dict. OSError when a file
+ * cannot be read, ValueError when it is no profile. */
 PyObject *clp_load_files(PyObject *module, PyObject *paths);
 
-/* sum(*paths): the sum of the files as bytes of a .lprof file. Failures as above. */
+/* The Python function sum(*paths): the sum of the files as the bytes of a .lprof file. Raises what load raises. */
 PyObject *clp_load_sum(PyObject *module, PyObject *paths);
 
-/* hottest(data, count): the table of the lines that took the most time of their own in a .lprof file of this
- * content, as text; "" where nothing ran. ValueError when it is no profile. */
+/* The Python function hottest(data, count): for the bytes of a .lprof file, the table of the `count` lines with
+ * the most time of their own, as a str; "" where nothing ran. ValueError when the bytes are no profile. */
 PyObject *clp_load_hottest(PyObject *module, PyObject *arguments);
 
-/* is_idle(data): has no line run in a .lprof file of this content? ValueError when it is no profile. */
+/* The Python function is_idle(data): has no line run in this .lprof file, given as bytes? ValueError when the
+ * bytes are no profile. */
 PyObject *clp_load_is_idle(PyObject *module, PyObject *arguments);
 
 #endif

@@ -6,20 +6,20 @@
 #include <limits.h>
 #include <unistd.h>
 
-#define LONG_REPORT 200 /* functions */
+#define LONG_REPORT 200 /* functions; a longer report gets advice */
 
-static int complain_of_memory(const struct clp_print_options *show)
+static int complain_of_memory(const struct clp_print_options *print)
 {
-    clp_console_complain(show->name, "out of memory; the report is not complete");
+    clp_console_complain(print->name, "out of memory; the report is not complete");
     return 1;
 }
 
-/* The marked text as the terminal is to get it (clineprof/_report/terminal.py): a new reference, or NULL without
- * rich. */
-static PyObject *colour(const struct clp_print_options *show, const char *marked)
+/* Turns the marked text into what the terminal gets (clineprof/_report/terminal.py). A new reference; NULL
+ * without rich. */
+static PyObject *colour(const struct clp_print_options *print, const char *marked)
 {
     PyObject *module = PyImport_ImportModule("clineprof._report.terminal"), *text = NULL;
-    PyObject *path = show->path != NULL ? show->path : Py_None;
+    PyObject *path = print->path != NULL ? print->path : Py_None;
 
     if (module != NULL)
         text = PyObject_CallMethod(module, "render", "sO", marked, path);
@@ -31,49 +31,50 @@ static PyObject *colour(const struct clp_print_options *show, const char *marked
     return NULL;
 }
 
-/* The report with what is to be said at its end; false when memory ran out. */
-static bool make_text(const struct clp_profile *profile, const struct clp_print_options *show,
+/* Makes the report, with the note at its end. False: memory ran out. */
+static bool make_text(const struct clp_profile *profile, const struct clp_print_options *print,
                       const struct clp_report_options *options, struct clp_buf *text)
 {
     bool whole = clp_report_text(profile, options, text) == CLP_OK;
 
-    clp_buf_add_text(text, show->note != NULL ? show->note : "");
+    clp_buf_add_text(text, print->note != NULL ? print->note : "");
     return whole && !text->failed;
 }
 
-/* False without rich, with nothing printed. */
-static bool print_rich(const struct clp_profile *profile, const struct clp_print_options *show,
+/* Prints the report in colours, and sets *code to the exit code where something was printed or memory ran out.
+ * False: rich is missing, and nothing is printed. */
+static bool print_rich(const struct clp_profile *profile, const struct clp_print_options *print,
                        struct clp_report_options *options, int *code)
 {
     struct clp_buf marked;
 
     clp_buf_init(&marked, profile->mem);
     options->marked = true;
-    bool whole = make_text(profile, show, options, &marked);
+    bool whole = make_text(profile, print, options, &marked);
     options->marked = false;
-    PyObject *text = whole ? colour(show, clp_buf_text(&marked)) : NULL;
+    PyObject *text = whole ? colour(print, clp_buf_text(&marked)) : NULL;
     clp_buf_clear(&marked);
     if (text != NULL)
-        *code = clp_console_answer(show->name, PyUnicode_AsUTF8(text));
+        *code = clp_console_answer(print->name, PyUnicode_AsUTF8(text));
     else if (whole)
-        clp_console_complain(show->name,
+        clp_console_complain(print->name,
                              "no colours: the package rich is not installed or does not work; pip install rich");
     else
-        *code = complain_of_memory(show);
+        *code = complain_of_memory(print);
     Py_XDECREF(text);
     return text != NULL || !whole;
 }
 
-/* ---- without colours: piece by piece ---- */
+/* ---- printing without colours, piece by piece ---- */
 
 struct printing {
     const struct clp_profile *profile;
-    const struct clp_print_options *show;
+    const struct clp_print_options *print;
     struct clp_report_options options;
     struct clp_memory_table_options table;
-    int descriptor; /* of the file; -1: standard output */
-    int error;      /* of the first piece that could not be written; 0: all could */
-    bool whole;     /* memory was enough */
+    int descriptor; /* of the file that is written; -1: standard output */
+    int error;      /* errno of the first piece that could not be written; 0: none failed */
+    bool whole;     /* there was memory enough */
 };
 
 static void put_piece(void *data, struct clp_buf *text)
@@ -92,42 +93,42 @@ static void put_piece(void *data, struct clp_buf *text)
 static bool put_all(void *data, int descriptor)
 {
     struct printing *printing = data;
-    const struct clp_print_options *show = printing->show;
+    const struct clp_print_options *print = printing->print;
     struct clp_buf text;
 
     printing->descriptor = descriptor;
     printing->options.drain = printing->table.drain = (struct clp_drain){put_piece, printing};
     clp_buf_init(&text, printing->profile->mem);
     printing->whole =
-        show->mp ? clp_memory_table_text(printing->profile, &printing->table, &text) == CLP_OK
-                 : make_text(printing->profile, show, &printing->options, &text);
+        print->mp ? clp_memory_table_text(printing->profile, &printing->table, &text) == CLP_OK
+                  : make_text(printing->profile, print, &printing->options, &text);
     put_piece(printing, &text);
     clp_buf_clear(&text);
-    /* what is not whole must not take the place of a file; a terminal has it already */
+    /* an incomplete report must not replace a file; a terminal has got its pieces already */
     errno = printing->error == 0 && !printing->whole && descriptor >= 0 ? ENOMEM : printing->error;
     return errno == 0;
 }
 
-static int print_plain(const struct clp_profile *profile, const struct clp_print_options *show,
+static int print_plain(const struct clp_profile *profile, const struct clp_print_options *print,
                        const struct clp_report_options *options)
 {
-    struct printing printing = {.profile = profile, .show = show, .options = *options,
-                                .table = show->table, .whole = true};
+    struct printing printing = {.profile = profile, .print = print, .options = *options,
+                                .table = print->table, .whole = true};
     struct clp_fault fault = {.status = CLP_IO};
 
     printing.table.folder = options->folder;
     const struct clp_file_writer writer = {put_all, &printing, 0666 & ~profile->denied};
-    bool done = show->outfile == NULL
+    bool done = print->outfile == NULL
                     ? put_all(&printing, -1) || printing.error == EPIPE
-                    : clp_file_write_by(show->outfile, &writer, &fault) == CLP_OK;
-    if (show->outfile == NULL)
+                    : clp_file_write_by(print->outfile, &writer, &fault) == CLP_OK;
+    if (print->outfile == NULL)
         fault.os_error = printing.error;
     if (!done)
-        clp_console_complain_of_place(show->name, show->outfile, &fault);
-    return printing.whole || !done ? !done : complain_of_memory(show);
+        clp_console_complain_of_place(print->name, print->outfile, &fault);
+    return printing.whole || !done ? !done : complain_of_memory(print);
 }
 
-/* A pattern is for whole names: a function whose name only ends so. */
+/* Adds advice for a pattern that is only the end of a function's name: patterns are compared with whole names. */
 static void add_name_meant(struct clp_buf *text, const struct clp_profile *profile, char *const *patterns)
 {
     for (; *patterns != NULL; patterns++)
@@ -169,60 +170,60 @@ void clp_print_if_none_chosen(const char *name, const struct clp_profile *profil
     clp_choice_clear(&choice);
 }
 
-static void say_if_lacking(const struct clp_print_options *show, const struct clp_profile *profile,
+static void say_if_lacking(const struct clp_print_options *print, const struct clp_profile *profile,
                            const char *option, const char *name, enum clp_measure measure)
 {
     const char *lacks = clp_profile_lacks(&profile->meta, measure);
 
     if (lacks != NULL)
-        clp_console_complain_format(show->name, "%s: %s was not measured; that takes a run with %s", option,
+        clp_console_complain_format(print->name, "%s: %s was not measured; that takes a run with %s", option,
                                     name, lacks);
 }
 
 /* Says which columns, and which key of --sort-by, have no numbers: nobody shall take these for zeros. */
-static void say_if_empty(const struct clp_print_options *show, const struct clp_profile *profile)
+static void say_if_empty(const struct clp_print_options *print, const struct clp_profile *profile)
 {
-    const struct clp_columns *columns = &show->options.columns;
-    enum clp_measure key = clp_choice_measure(show->options.choice.order);
+    const struct clp_columns *columns = &print->options.columns;
+    enum clp_measure key = clp_choice_measure(print->options.choice.order);
 
     for (size_t i = 0; i < columns->count; i++)
-        say_if_lacking(show, profile, "--columns", columns->items[i]->name, columns->items[i]->measure);
-    say_if_lacking(show, profile, "--sort-by", clp_measure_rows[key].name, key);
+        say_if_lacking(print, profile, "--columns", columns->items[i]->name, columns->items[i]->measure);
+    say_if_lacking(print, profile, "--sort-by", clp_measure_rows[key].name, key);
 }
 
-/* Of a report that nobody reads to its end. */
-static void say_if_long(const struct clp_print_options *show, const struct clp_profile *profile)
+/* Gives advice on a report that is too long to be read to its end. */
+static void say_if_long(const struct clp_print_options *print, const struct clp_profile *profile)
 {
-    const struct clp_report_options *options = &show->options;
+    const struct clp_report_options *options = &print->options;
     struct clp_choice choice;
 
-    if (show->outfile != NULL || options->lines != 0 || options->choice.top != 0 ||
+    if (print->outfile != NULL || options->lines != 0 || options->choice.top != 0 ||
         profile->function_count < LONG_REPORT ||
         clp_choice_make(&choice, profile, &options->choice, profile->mem) != CLP_OK)
         return;
     if (choice.count >= LONG_REPORT)
-        clp_console_complain_format(show->name, "the report has %zu functions; --lines 10 shows the lines that took "
+        clp_console_complain_format(print->name, "the report has %zu functions; --lines 10 shows the lines that took "
                                     "most, --top 5 the functions", choice.count);
     clp_choice_clear(&choice);
 }
 
-int clp_print_report(const struct clp_profile *profile, const struct clp_print_options *show)
+int clp_print_report(const struct clp_profile *profile, const struct clp_print_options *print)
 {
-    struct clp_report_options options = show->options;
+    struct clp_report_options options = print->options;
     char folder[PATH_MAX];
     int code = 0;
 
     options.folder = getcwd(folder, sizeof folder);
-    clp_print_if_none_chosen(show->name, profile, &options.choice);
-    if (!show->mp)
-        say_if_empty(show, profile);
-    if (show->mp && !profile->meta.has_memory) {
-        clp_console_complain(show->name, "--mp: the profile has no memory; it was made without");
+    clp_print_if_none_chosen(print->name, profile, &options.choice);
+    if (!print->mp)
+        say_if_empty(print, profile);
+    if (print->mp && !profile->meta.has_memory) {
+        clp_console_complain(print->name, "--mp: the profile has no memory; it was made without");
         return 1;
     }
-    if (show->mp || !show->rich || show->outfile != NULL || !print_rich(profile, show, &options, &code))
-        code = print_plain(profile, show, &options);
-    if (!show->mp)
-        say_if_long(show, profile);
+    if (print->mp || !print->rich || print->outfile != NULL || !print_rich(profile, print, &options, &code))
+        code = print_plain(profile, print, &options);
+    if (!print->mp)
+        say_if_long(print, profile);
     return code;
 }

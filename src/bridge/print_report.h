@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints a report, as the viewer and as ckernprof -v do. */
+/* Prints a report, for the viewer and for ckernprof -v. */
 #ifndef CLP_PRINT_REPORT_H
 #define CLP_PRINT_REPORT_H
 
@@ -8,20 +8,21 @@
 #include "cpython/compat/compat.h"
 
 struct clp_print_options {
-    const char *name; /* who complains */
-    const char *outfile; /* where it goes; NULL: standard output */
-    bool rich;        /* in colours, which a file does not get */
-    PyObject *path;   /* where rich is looked for, borrowed; NULL: sys.path */
+    const char *name; /* the command, for messages on stderr */
+    const char *outfile; /* the file that is written; NULL: standard output */
+    bool rich;        /* in colours; a file gets none */
+    PyObject *path;   /* where the package rich is looked for, borrowed; NULL: sys.path */
     bool mp;          /* memory_profiler's table in place of the report */
     struct clp_memory_table_options table;
     const char *note; /* a line below the report; or NULL */
-    struct clp_report_options options; /* the folder is the working directory, whatever it says */
+    struct clp_report_options options; /* `folder` is ignored: it is the working directory */
 };
 
-/* The exit code: 1 when that could not be done, which has been told. */
-int clp_print_report(const struct clp_profile *profile, const struct clp_print_options *show);
+/* Prints the profile. Returns the exit code: 1 when that failed, which stderr has been told. */
+int clp_print_report(const struct clp_profile *profile, const struct clp_print_options *print);
 
-/* A pattern with a slip in it shall not pass for an empty profile. */
+/* Says on stderr when the options' patterns match no function of a profile that has some. A pattern with a
+ * typing error must not look like an empty profile. */
 void clp_print_if_none_chosen(const char *name, const struct clp_profile *profile,
                               const struct clp_choice_options *options);
 

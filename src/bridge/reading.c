@@ -18,7 +18,8 @@ static const char me[] = "clineprof";
 #define LARGEST_PROFILE ((size_t)1 << 31)
 #define LARGEST_TEXT "a profile of more than 2 GiB is not read"
 
-/* What became of the run, begun after this moment, that has a live file of the profile's name; NULL: there is none. */
+/* Says what became of the run that has the live file NAME.live, if it began after `start` (seconds since 1970).
+ * NULL: there is no such run. */
 static const char *fate_of_live(const char *path, double start, struct clp_mem *mem)
 {
     static const char *const fates[] = {[CLP_LIFE_RUNS] = "has not ended", [CLP_LIFE_UNKNOWN] = "may not have ended",
@@ -57,7 +58,7 @@ bool clp_reading_check_names(char *const *names, int count)
     return false;
 }
 
-/* Of a file that is no profile of lines? */
+/* Is it the ending of another tool's file, which holds no times of lines? */
 static bool is_others(const char *ending)
 {
     return strcmp(ending, ".prof") == 0 || strcmp(ending, ".dat") == 0;
@@ -105,7 +106,7 @@ void clp_reading_describe_live(const char *path, const struct clp_live_about *ab
     clp_buf_add_format(out, ": process %llu %s", (unsigned long long)about->pid,
                        about->running ? "is still running"
                        : about->unknown ? "may still be running where it began"
-                       : about->parent != 0 ? "has ended" /* it leaves its file in any case */
+                       : about->parent != 0 ? "has ended" /* a child process leaves its live file in any case */
                                             : "did not end by itself");
     if (about->unknown) {
         clp_buf_add_text(out, " (on '");
@@ -127,7 +128,8 @@ static clp_status read_live(const char *path, struct clp_profile *profile, struc
     return status;
 }
 
-/* A profile older than one thinks: the run that was to replace it was killed, or still runs. */
+/* Says when a profile is older than its reader may think: the run that was to replace it was killed, or still
+ * runs. */
 static void say_if_older(const char *path, const struct clp_profile *profile)
 {
     const char *fate = fate_of_live(path, profile->meta.start, profile->mem);
@@ -184,7 +186,7 @@ clp_status clp_reading_merge(const char *path, struct clp_profile *sum, struct c
 
 /* ---- source that a profile lacks ---- */
 
-/* "<string>" and the like are no files. */
+/* May the function's text be in a file? Names such as "<string>" are not files. */
 static bool may_have_source(const struct clp_profile_function *function)
 {
     return function->source == NULL && !function->source_changed && function->file[0] != '<';
@@ -201,7 +203,7 @@ void clp_reading_note_sources(const struct clp_profile *profile, struct clp_buf 
     }
 }
 
-/* By file and line, so that one text at a time is enough. */
+/* Orders functions by file and line, so that one file's text is in memory at a time. */
 static int compare_functions(const void *left, const void *right)
 {
     const struct clp_profile_function *a = *(struct clp_profile_function *const *)left;
@@ -213,7 +215,7 @@ static int compare_functions(const void *left, const void *right)
     return a->first_line < b->first_line ? -1 : a->first_line > b->first_line;
 }
 
-/* Owned bytes of the function's file; NULL where there are none, without an exception. */
+/* The bytes of the function's file, a new reference; NULL, without an exception, where there are none. */
 static PyObject *read_text(const struct clp_profile_function *function)
 {
     PyObject *name = PyUnicode_DecodeUTF8(function->file, (Py_ssize_t)strlen(function->file), NULL);
@@ -224,11 +226,10 @@ static PyObject *read_text(const struct clp_profile_function *function)
     return text;
 }
 
-/* A foreign profile may name the same long block again and again: a file's text is gone through so
- * many times. */
+/* How often the text of a file may be gone through. A foreign profile may name one long block again and again. */
 #define MOST_WALKS 64
 
-/* The function's block; empty where it does not fit. */
+/* The function's block; empty where the text there does not fit the function. */
 static struct clp_span find_block(const struct clp_profile_function *function,
                                   struct clp_source_walk *walk, size_t *bytes_left)
 {

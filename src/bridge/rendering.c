@@ -24,7 +24,8 @@ static clp_status report(const struct clp_profile *profile, const struct clp_ren
     return clp_report_text(profile, &options, out);
 }
 
-/* With as many digits as memory_profiler's API and its magics have; its command line has more. */
+/* Makes memory_profiler's table, with as many digits as its API and its magics show. Its command line shows
+ * more. */
 static clp_status memory_table(const struct clp_profile *profile, const struct clp_rendering *wanted,
                                struct clp_buf *out)
 {
@@ -60,7 +61,7 @@ static const struct format {
     {"line_profiler", pickle, false, false},
 };
 
-/* NULL with an exception set. */
+/* The format of this name; NULL with ValueError set. */
 static const struct format *format_named(const char *name)
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
@@ -105,7 +106,7 @@ bool clp_rendering_check(const struct clp_rendering *rendering)
     return true;
 }
 
-/* False with an exception set. */
+/* Sets the profile's command, or reads the `bytes` into the profile. False with an exception set. */
 static bool fill(struct clp_profile *profile, const struct clp_rendering *rendering)
 {
     struct clp_fault fault = {.status = CLP_NO_MEMORY};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Dicts and lists that are made up of new values. */
+/* Adds new values to dicts and lists. */
 #ifndef CLP_VALUES_H
 #define CLP_VALUES_H
 
 #include "cpython/compat/compat.h"
 #include <stdbool.h>
 
-/* Both take the reference to `value`; NULL is a failure that has its exception already. */
+/* Both functions take the reference to `value`. A `value` of NULL is a failure whose exception is set already. */
 static inline bool clp_list_append(PyObject *list, PyObject *value)
 {
     bool done = value != NULL && PyList_Append(list, value) == 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "charges.h"
 
-/* No average is off by more: a probe was seen to take from 7 to 12 ns, 8.5 on average, depending on the lines
- * beside it. */
+/* The highest factor. No average is off by more: a probe was seen to take from 7 to 12 ns, 8.5 on average,
+ * depending on the lines beside it. */
 #define LARGEST_FACTOR 1.5
 
-/* A round that is not the last finds lines that have come to their floor meanwhile, mostly all at once: a few
- * rounds do. The factor of any round may be used, so 32 are only there to bound the work. */
+/* Bounds the work. Every round but the last finds lines that reach their floor at its factor, mostly all at
+ * once, so a few rounds do. The factor of any round may be used. */
 #define MOST_ROUNDS 32
 
 static double charge_of(const struct clp_charges *charges, const struct clp_cell *cell)
@@ -23,8 +23,8 @@ static double floor_of(const struct clp_charges *charges, const struct clp_cell 
     return (double)cell->hits * count * (double)charges->costs->instruction / CLP_CORRECTION_ONE;
 }
 
-/* A line is not given more than there was: its intervals, and of a line that only leaves its work. raw is
- * 0 when the line is shorter than one step of the clock; the floor is then the best estimate. */
+/* Limits the floor to the time that a line can have: its intervals, and for a line that only leaves, its work.
+ * `raw` is 0 when the line is shorter than one step of the clock; the floor is then the best estimate. */
 static double limited(double floor, double raw, double charge)
 {
     double most = charge < 0 ? raw - charge : raw;
@@ -32,7 +32,7 @@ static double limited(double floor, double raw, double charge)
     return floor < most || raw == 0 ? floor : most;
 }
 
-/* fixed + raw - factor * charge: of a line, or of all. */
+/* The time of a line, or of all lines, as fixed + raw - factor * charge. */
 struct sums {
     double fixed, raw, charge;
 };
@@ -111,6 +111,6 @@ double clp_charges_overlap(const struct clp_charges *charges, const struct clp_b
     overlap += raw;
     if (overlap >= 0)
         return overlap;
-    /* What lies within others may be charged more than it took; then it is nothing. */
+    /* Executions within others may be charged more than they took. They then count as nothing. */
     return raw >= 0 ? 0 : raw > overlap ? raw : overlap;
 }

@@ -23,7 +23,7 @@ void clp_engine_clear(struct clp_engine *engine)
     clp_pool_clear(&engine->pool);
 }
 
-/* What a suspension and a resumption go through costs them a third less without calls. */
+/* A suspension and a resumption take a third less time without calls. */
 #define INLINE inline __attribute__((always_inline))
 
 /* ---- intervals and stays ---- */
@@ -51,7 +51,7 @@ static struct clp_rss_cell *rss_cell(const struct clp_activation *top)
     return &top->block->rss[top->cell - top->block->cells];
 }
 
-/* What the line event of the stay on top cost, if it belongs to this activation. */
+/* The cost of the line event of the stay on top, or 0 if that event belongs to an earlier activation. */
 static inline int64_t own_cost(const struct clp_thread *thread)
 {
     return on_line(thread) && !thread->top->continued ? thread->line_cost : 0;
@@ -74,7 +74,8 @@ static inline void end_interval(struct clp_thread *thread, uint64_t at)
     thread->last_rss = thread->rss;
 }
 
-/* The stay on top ends; what an outer execution of the line will bring does not count. */
+/* Ends the stay on top. Where an outer execution of the line goes on, which contains the stay, its time and its
+ * change of memory do not count. */
 static INLINE void end_stay(struct clp_thread *thread)
 {
     struct clp_activation *top = thread->top;
@@ -108,7 +109,8 @@ static inline void begin_line(struct clp_thread *thread, struct clp_cell *cell)
     top->carried = 0;
 }
 
-/* The first line takes what has passed, and grown, since the body was entered. */
+/* Begins the first line of the body on top. The line takes the time and the growth of memory since the body was
+ * entered. */
 static inline void begin_first_line(struct clp_thread *thread, struct clp_cell *cell)
 {
     struct clp_activation *top = thread->top;
@@ -163,7 +165,7 @@ static INLINE struct clp_activation *push(struct clp_thread *thread, struct clp_
     return top;
 }
 
-/* Ends the interval on top, starts one for a body of the function above it. NULL: not recorded. */
+/* Ends the interval on top and pushes a body of the function. NULL: the body is not recorded. */
 static INLINE struct clp_activation *go_in(struct clp_thread *thread, uint32_t function,
                                            const void *frame, uint64_t now, struct clp_cost cost)
 {
@@ -185,7 +187,7 @@ static INLINE struct clp_activation *go_in(struct clp_thread *thread, uint32_t f
     if (CLP_UNLIKELY(top == NULL))
         return NULL;
     top->entered_correction = thread->correction;
-    top->entry_cost = cost.after; /* its line is not known yet */
+    top->entry_cost = cost.after; /* its first line is not known yet */
     thread->correction += cost.after;
     return top;
 }
@@ -195,7 +197,8 @@ static inline bool is_plain(const struct clp_thread *thread)
     return !thread->top->special && thread->top->cell->open == 0;
 }
 
-/* Ends the interval and the stay of the body on top; top->carried is how long it has taken. */
+/* Ends the interval and the stay of the body on top. top->carried is then how long the stay has lasted. `cost`
+ * is the part of the event before its reading of the clock, plain_cost_ticks the whole charge of a plain stay. */
 static INLINE void end_body(struct clp_thread *thread, uint64_t at, int64_t cost,
                             int64_t plain_cost_ticks)
 {
@@ -222,8 +225,9 @@ static INLINE void end_body(struct clp_thread *thread, uint64_t at, int64_t cost
     thread->top->carried = ticks > 0 ? (uint64_t)ticks : 0;
 }
 
-/* A body that is left before a line has begun, as by an exception thrown into a generator that has not
- * started, is time of its caller's line, but not of its function: no line of that has it. */
+/* Takes the time of a body that was left before its first line began out of its function's total, because no
+ * line of the function has that time. It stays with the caller's line. One case is an exception that is thrown
+ * into a generator which has not started. */
 static void take_back(const struct clp_thread *thread, const struct clp_activation *left)
 {
     struct clp_block *block = left->block;
@@ -234,7 +238,7 @@ static void take_back(const struct clp_thread *thread, const struct clp_activati
     block->total_correction -= thread->correction - left->entered_correction;
 }
 
-/* Takes the body on top, which has ended, off the stack. */
+/* Takes the body on top off the stack. Its stay has ended. */
 static INLINE void go_out(struct clp_thread *thread, int64_t cost)
 {
     const struct clp_activation *left = thread->top--;
@@ -247,7 +251,8 @@ static INLINE void go_out(struct clp_thread *thread, int64_t cost)
 
 /* ---- events ---- */
 
-/* A body that begins or resumes is not running yet: if it is on top, its exit was not told. */
+/* Leaves the body on top if the body that begins or resumes has the same frame. Two bodies cannot run in one
+ * frame, so an exit was not told. */
 static void drop_stale(struct clp_thread *thread, const void *frame, uint64_t now)
 {
     if (CLP_UNLIKELY(thread->top->frame == frame && frame != NULL))
@@ -259,7 +264,7 @@ struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t func
 {
     struct clp_engine *engine = thread->engine;
 
-    /* a generator that was collected while suspended told nobody; its frame's address is used anew */
+    /* a generator that was collected while suspended told nobody; its frame's address may be used again */
     if (frame != NULL && engine->suspended.count != 0 &&
         engine->functions.items[function].generator)
         clp_suspended_forget(engine, frame);
@@ -291,7 +296,7 @@ void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now)
 
     if (!clp_engine_has_line(thread, line))
         cost.before = 0;
-    else if (!on_line(thread)) /* the interval that ends is its own: it is charged a line event */
+    else if (!on_line(thread)) /* the interval that ends is the line's own, so the line is charged a line event */
         cost.before += thread->line_cost;
     clp_engine_line(thread, line, now);
     leave(thread, now, cost, clp_engine_whole_ticks(thread->line_cost + cost.before));
@@ -322,12 +327,13 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
     go_out(thread, cost.after);
     if (record == NULL)
         return;
-    /* the popped activation is still there to be read: nothing has been pushed since */
+    /* the popped activation can still be read: nothing has been pushed since */
     note_place(record, thread, top, now);
 }
 
-/* The record of a body of this function, or NULL. Most of the time it is the one that was asked for
- * last: records are never given back to the system, so a stale one shows by its frame. */
+/* The record of a suspended body of this function, or NULL. Most of the time this is the record that was asked
+ * for last. Records are not freed while the engine is in use, so that one may be read; it is stale if it has
+ * another frame. */
 static INLINE struct clp_suspended *find_suspended(struct clp_thread *thread, uint32_t function,
                                             const void *frame)
 {
@@ -345,13 +351,13 @@ static INLINE struct clp_suspended *find_suspended(struct clp_thread *thread, ui
     return record;
 }
 
-/* The body on top goes on at the line at which it was suspended. */
+/* Puts the body on top at the line at which it was suspended. */
 static INLINE void stand_at(struct clp_thread *thread, const struct clp_suspended *record,
                             int64_t cost)
 {
     struct clp_activation *top = thread->top;
 
-    thread->correction -= cost; /* go_in gave it to nobody */
+    thread->correction -= cost; /* go_in counted the cost, but charged it to no line */
     top->cell = &top->block->cells[record->line];
     top->before = record->before;
     top->carried = record->carried;
@@ -371,14 +377,15 @@ static INLINE void take_up(struct clp_thread *thread, struct clp_suspended *reco
         thread->top->cell->await += now - record->since;
 }
 
-/* Goes in where the body was suspended, or at no line when there is no record of that. */
+/* Enters the body at the line at which it was suspended, or at no line if no record says which. */
 static INLINE struct clp_activation *go_on(struct clp_thread *thread, uint32_t function,
                                     const void *frame, uint64_t now, struct clp_cost cost)
 {
     struct clp_suspended *record = find_suspended(thread, function, frame);
 
     if (record == NULL)
-        clp_suspended_forget(thread->engine, frame); /* of another function: long gone */
+        clp_suspended_forget(thread->engine, frame); /* the frame's record is of another function, so its body has
+                                                      * long been gone */
     if (go_in(thread, function, frame, now, cost) == NULL)
         return NULL;
     if (record != NULL)
@@ -401,7 +408,7 @@ bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place
         end_interval(thread, now - thread->stopped);
         return false;
     }
-    if (top->suspended != NULL) /* it gets another one when it suspends again */
+    if (top->suspended != NULL) /* the body gets another record when it suspends again */
         clp_suspended_forget(thread->engine, top->frame);
     end_body(thread, now - thread->stopped, 0, thread->line_ticks);
     go_out(thread, 0);
@@ -419,7 +426,7 @@ struct clp_activation *clp_engine_put_back(struct clp_thread *thread,
     if (top == NULL || !place->on_line)
         return top;
     stand_at(thread, place, 0);
-    if (top->cell->open == 0) /* several bodies that stand at one line have waited once */
+    if (top->cell->open == 0) /* several bodies that stand at one line waited together: count it once */
         top->cell->await += now - place->since;
     return top;
 }
@@ -441,7 +448,8 @@ struct clp_activation *clp_engine_align(struct clp_thread *thread, uint32_t func
     while (at != thread->stack && (at->frame != frame || at->block->function != function))
         at--;
     if (at == thread->stack) {
-        /* running since before it was selected, or resumed untold; late, so nothing to take off */
+        /* the body ran before it was selected, or resumed untold; this comes late, so there is nothing to take
+         * off */
         return go_on(thread, function, frame, now, (struct clp_cost){0});
     }
     while (thread->top != at)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine turns events into measures. It asks nobody anything: time, resident bytes and the
- * identity of a running body are arguments, so a unit test, a text fixture and CPython drive the
- * same code.
+/* The engine turns events into measures. It asks nobody anything: time, resident bytes and the identity of a
+ * running body are arguments. So a unit test, a text fixture and CPython drive the same code.
  *
- * A tracer, for each event of a selected function, in the thread in which it happens:
+ * A tracer does this for each event of a selected function, in the thread in which the event happens:
  *
  *     now = the clock
  *     if (clp_engine_wants_rss(thread, now)) { clp_engine_note_rss(thread, resident bytes)
@@ -11,36 +10,39 @@
  *     clp_engine_enter | line | leave | suspend | resume (thread, .., now)
  *     if memory was read: clp_engine_stand_still(thread, later - now)
  *
- * The stack. Activations of a thread form a stack; thread->top is the innermost and stack[0] a
- * floor that no body ever is, so every activation has a parent. An activation whose first line has
- * not begun has no cell of its own: its `cell` is the thread's `outside`, a bin.
+ * The stack. The activations of a thread form a stack. thread->top is the innermost one. stack[0] is a floor
+ * that is never a body, so every activation has a parent. An activation whose first line has not begun has no
+ * cell of its own: its `cell` is the thread's `outside`, a cell that no report shows.
  *
- * Time. Each thread has a clock that stops while memory is read (`stopped`). Every interval between
- * two events is `self` time of the line on top. Inclusive time is that and the whole of each callee
- * entered from the line, added when the callee is left. `open` of a cell counts callees entered from
- * it: while it is not zero, an outer execution of the same line is still going on and its callee
- * brings the whole, so what the inner ones add to `self` they take off again from `nested`.
+ * Time. Each thread has a clock of its own, which stops while memory is read (`stopped` counts how long). An
+ * interval is the time between two events. It is `self` time of the line on top. The inclusive time of a line
+ * is its self time and the whole of each callee that is entered from the line; a callee's time is added when
+ * the callee is left. A cell's `open` counts the callees that were entered from it and not yet left. While
+ * `open` is not 0, an outer execution of the same line is still going on. Its callee will add its whole time,
+ * which contains the inner executions. So inner executions subtract from `nested` what they add to `self`.
  *
- * Plain stays. Nearly every execution of a line is one interval: it calls nothing selected, memory
- * stays as it is. The hot path adds it once. Whatever makes a stay more than that sets `special` and
- * keeps where it began: its largest time and its change of memory are known when it ends.
+ * Stays. A stay is one execution of a line in one activation. Nearly every stay is plain: a single interval, in
+ * which the line calls nothing selected and memory stays as it is. The hot path counts such a stay in one step.
+ * Whatever makes a stay more than one interval sets `special` and notes where the stay began; its largest time
+ * and its change of memory are computed when it ends.
  *
- * Correction. What an event itself costs is known from calibration: a part of it lies before its
- * reading of the clock, in the interval that ends there, and a part behind it, in the next one. Nearly
- * all intervals begin and end with a line event, so a line is charged one whole line event per hit, the
- * second part of its own and the first part of the next. Where its interval begins or ends with another
- * event, it is charged the difference, which may be negative. The sum so far is running per thread, so
- * a callee takes the difference between its end and its beginning, exactly as it does with time.
+ * Correction. Calibration measures what an event itself costs. A part of the cost lies before the event's
+ * reading of the clock, in the interval that ends there. The other part lies after the reading, in the next
+ * interval. Nearly all intervals begin and end with a line event. So a line is charged one whole line event per
+ * hit: the second part of its own event and the first part of the next one. Where its interval begins or ends
+ * with another kind of event, the line is charged the difference, which may be negative. Each thread keeps a
+ * running sum of all charges. The charges of a callee are the difference of that sum between the callee's end
+ * and its beginning, exactly as with time.
  *
- * The last line. `return x` is one event: the line begins and the body is left at one reading, so the
- * line has no interval. It is charged no line event and given what its instructions take, `work`, which
- * is taken off the caller's line, in whose interval they run.
+ * The last line. `return x` is one event: the line begins and the body is left at one reading of the clock, so
+ * the line has no interval. It is charged no line event. It is given what its instructions take (`work`), which
+ * is subtracted from the caller's line, in whose interval the instructions run.
  *
- * Memory counts as time does, by stays and by intervals: resident.h. Bodies and whole stacks that are in no
- * thread just now: suspended.h, stacks.h. Threads: threads.h, reaping.h.
+ * Memory counts as time does, by stays and by intervals: see resident.h. suspended.h and stacks.h keep the
+ * bodies and whole stacks that are in no thread at the moment. threads.h and reaping.h keep the threads.
  *
- * Not synchronised: one thread at a time, the one that holds the interpreter's lock. It may take other threads'
- * activations off their stacks. Only clp_engine_end_thread needs no lock. */
+ * Not synchronised: one thread at a time may call the engine, the one that holds the interpreter's lock. That
+ * thread may take activations off other threads' stacks. Only clp_engine_end_thread needs no lock. */
 #ifndef CLP_ENGINE_H
 #define CLP_ENGINE_H
 
@@ -51,42 +53,42 @@
 void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_pages *pages);
 void clp_engine_clear(struct clp_engine *engine);
 
-/* Leaves everything that is still on the thread's stack, as if it returned now. */
+/* Leaves every body on the thread's stack, as if each returned now. */
 void clp_engine_unwind(struct clp_thread *thread, uint64_t now);
 
-/* Is a body of the function on any thread's stack, or on one that is kept? */
+/* Is a body of the function on any thread's stack, or on a stack that is kept for later (stacks.h)? */
 bool clp_engine_runs(const struct clp_engine *engine, uint32_t function);
 
-/* A body of the function begins; `frame` may be NULL for one that is never suspended, if a tracer
- * tells of each of its exits. Its activation, borrowed until the next event; NULL when it could
- * not be recorded. */
+/* A body of the function begins. `frame` may be NULL for a body that is never suspended, if the tracer tells of
+ * each exit of it. Returns its activation, borrowed until the next event, or NULL when it could not be
+ * recorded. */
 struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t function,
                                         const void *frame, uint64_t now);
 
-/* The body on top is left for good, by return or by an exception. */
+/* The body on top is left for good, by a return or by an exception. */
 void clp_engine_leave(struct clp_thread *thread, uint64_t now);
 
-/* A line begins and the body on top is left, both at once. */
+/* A line begins and the body on top is left, both in one event. */
 void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now);
 
 /* The body on top yields or awaits. */
 void clp_engine_suspend(struct clp_thread *thread, uint64_t now);
 
-/* A suspended body goes on, maybe in another thread. Without a record of it, it is entered. Returns
- * as clp_engine_enter. */
+/* A suspended body continues, maybe in another thread. A body that the engine does not know as suspended is
+ * entered. Returns what clp_engine_enter returns. */
 struct clp_activation *clp_engine_resume(struct clp_thread *thread, uint32_t function,
                                          const void *frame, uint64_t now);
 
-/* Puts this body on top when an event shows that it is not there: exits that no event told of are
- * made up for; a body that was running before it was selected is entered. Returns as
- * clp_engine_enter; NULL: drop the event. */
+/* Makes sure that this body is on top, for a tracer that has an event of a body which is not. Bodies above it
+ * are left: no event told of their exits. A body that is not on the stack (it was running before it was
+ * selected) is entered. Returns what clp_engine_enter returns; after NULL the tracer must drop the event. */
 struct clp_activation *clp_engine_align(struct clp_thread *thread, uint32_t function,
                                         const void *frame, uint64_t now);
 
 /* Is this body on the thread's stack? */
 bool clp_engine_is_running(const struct clp_thread *thread, const void *frame);
 
-/* Did this body leave the stack last of all? For a tracer that is told of an exit too many. */
+/* Did this body leave the stack last of all? Serves a tracer that is told of an exit twice. */
 static inline bool clp_engine_left_last(const struct clp_thread *thread, const void *frame)
 {
     const struct clp_activation *popped = thread->top + 1;
@@ -94,25 +96,26 @@ static inline bool clp_engine_left_last(const struct clp_thread *thread, const v
     return popped < thread->stack + thread->stack_room && popped->frame == frame;
 }
 
-/* The profiler itself worked for this many ticks since the last event's `now`: they are nobody's. */
+/* Takes the profiler's own work, which lasted `ticks` since the last event's `now`, out of the thread's time. */
 static inline void clp_engine_stand_still(struct clp_thread *thread, uint64_t ticks)
 {
     thread->stopped += ticks;
 }
 
-/* Takes the body on top off the stack as if it were suspended; what it has counted is complete
- * then. False: there is none. */
+/* Takes the body on top off the stack as if it were suspended, and describes it in *place. What the body has
+ * counted is then complete. False: the stack is empty. */
 bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place, uint64_t now);
 
-/* Puts a body on top that goes on at its line. NULL: not recorded. */
+/* Puts a body that clp_engine_take_down has taken off back on top, at its line. NULL: the body is not recorded. */
 struct clp_activation *clp_engine_put_back(struct clp_thread *thread,
                                            const struct clp_suspended *place, uint64_t now);
 
-/* clp_engine_line where the stay that ends is no plain one. */
+/* Does what clp_engine_line does where the stay that ends is not plain. `place` and `at` as in
+ * clp_engine_line_plain. */
 void clp_engine_line_special(struct clp_thread *thread, size_t place, uint64_t at);
 
-/* Line `line` of the file begins in the body on top, which the tracer has made sure is the running
- * one. A line that the function does not have is dropped. */
+/* The line `line` of the file begins in the body on top. The tracer has made sure that the body on top is the
+ * one that runs. A line that the function does not have is dropped. */
 static inline void clp_engine_line(struct clp_thread *thread, int32_t line, uint64_t now)
 {
     uint32_t index = (uint32_t)line - (uint32_t)thread->top->block->lowest_line;

@@ -19,7 +19,7 @@ static struct clp_block *copy_block(struct clp_engine_copy *copy, const struct c
     return block;
 }
 
-/* The copy's block in place of the thread's. NULL: no memory. */
+/* The copied thread's block for the function of `from`, made if need be. NULL: no memory. */
 static struct clp_block *block_in(struct clp_engine_copy *copy, struct clp_thread *twin,
                                   const struct clp_block *from)
 {
@@ -49,7 +49,7 @@ static bool copy_stack(struct clp_engine_copy *copy, struct clp_thread *twin,
         top->block = block;
         top->cell = at->cell == &from->outside ? &twin->outside
                                                : block->cells + (at->cell - at->block->cells);
-        top->suspended = NULL; /* the record stays the body's */
+        top->suspended = NULL; /* the record of a suspension stays with the original body */
     }
     return true;
 }

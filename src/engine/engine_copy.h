@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the counters come to at this moment, though bodies are running: their threads are copied, with the
- * blocks that they count in, and in the copy everything that runs ends now. The engine is left alone. */
+/* What the counters come to at this moment, although bodies are running. The threads in which bodies run are
+ * copied, with the blocks that these bodies count in. In the copy, every running body ends now. The engine
+ * itself does not change. */
 #ifndef CLP_ENGINE_COPY_H
 #define CLP_ENGINE_COPY_H
 
@@ -9,25 +10,25 @@
 
 struct clp_engine_copy_thread {
     const struct clp_thread *from;
-    struct clp_thread *copy; /* has blocks of what was running, and no others */
+    struct clp_thread *copy; /* has blocks of the functions that run, and no others */
 };
 
 struct clp_engine_copy {
     const struct clp_engine *from; /* borrowed */
     struct clp_pool *pool;         /* borrowed: gives the copies their memory */
-    struct clp_engine engine;      /* the copies' */
-    struct clp_engine_copy_thread *threads; /* in which something runs, in the engine's order */
+    struct clp_engine engine;      /* has the copied threads */
+    struct clp_engine_copy_thread *threads; /* those in which something runs, in the engine's order */
     size_t count, room;
     const uint32_t *group; /* borrowed: only threads of this group are merged; NULL: all are */
 };
 
-/* Good until the engine's next event, and must not move. Until it is cleared the pool serves nobody
- * else. On CLP_NO_MEMORY there is nothing to be cleared. */
+/* Makes the copy. It is valid until the engine's next event, and must not move in memory. Until it is cleared,
+ * nobody else may use the pool. After CLP_NO_MEMORY there is nothing to clear. */
 clp_status clp_engine_copy_init(struct clp_engine_copy *copy, const struct clp_engine *engine,
                                 struct clp_pool *pool, uint64_t now);
 void clp_engine_copy_clear(struct clp_engine_copy *copy);
 
-/* Adds the counters of all threads to `sum`, a block of the function. */
+/* Adds the function's counters of all threads, running bodies included, to `sum`, a block of that function. */
 void clp_engine_copy_merge(const struct clp_engine_copy *copy, struct clp_block *sum);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the engine keeps: of a body that runs, of one that is suspended, of a thread, of them all. engine.h
- * says what the numbers mean. */
+/* What the engine keeps of a running body, of a suspended body, of a thread, and of all threads. engine.h says
+ * what the numbers mean. */
 #ifndef CLP_ENGINE_STATE_H
 #define CLP_ENGINE_STATE_H
 
@@ -15,121 +15,128 @@
 
 #define CLP_CORRECTION_ONE 256 /* corrections count 1/256 ticks */
 
-/* What an execution was charged, in whole ticks, for its largest time; less than 0 counts as nothing. */
+/* The charge of one execution in whole ticks, for its largest time. A negative charge counts as 0. */
 static inline int64_t clp_engine_whole_ticks(int64_t correction)
 {
     return correction > 0 ? correction / CLP_CORRECTION_ONE : 0;
 }
 
-/* What an event adds to the interval before its reading of the clock and to the one behind it, in
- * 1/256 ticks. Within a selected body that is counted from what a line event would add there. */
+/* What an event costs, in 1/256 ticks: `before` its reading of the clock, in the interval that ends there, and
+ * `after` it, in the interval that begins there. Where that interval lies in a selected body, the number is the
+ * difference from what a line event would cost there. */
 struct clp_cost {
     int64_t before, after;
 };
 
-/* All in 1/256 ticks. */
+/* What each kind of event costs, in 1/256 ticks. */
 struct clp_costs {
-    int64_t line; /* a line event, in whole */
+    int64_t line; /* a whole line event, both parts */
     struct clp_cost enter, leave, suspend, resume;
-    int64_t last_line;   /* a line event that leaves the body, too: the part behind its reading */
-    int64_t work;        /* what the instructions of such a line take, all of it there */
-    int64_t foreign;     /* an event of a function that is not selected, in whole (settrace) */
+    int64_t last_line;   /* a line event that also leaves the body (`return x`): the part after its reading */
+    int64_t work;        /* what the instructions of such a line take; all of them run after the reading */
+    int64_t foreign;     /* a whole event of a function that is not selected (settrace) */
     int64_t instruction; /* what a cheap instruction of the program takes: a load or store of a local */
-    int64_t unadapted;   /* what one takes longer when the event there keeps it from being adapted */
+    int64_t unadapted;   /* how much longer an instruction takes where an event keeps it from being adapted */
 };
 
-/* A body that is suspended, and where. */
+/* A suspended body, and where it was suspended. */
 struct clp_suspended {
     struct clp_suspended *next_free;
-    const void *frame; /* the body's; NULL while the record is free */
+    const void *frame; /* the frame of the body; NULL while the record is free */
     uint32_t function;
-    uint32_t line;
-    bool on_line;     /* had its first line begun? */
-    int32_t before;   /* as the activation's */
+    uint32_t line;    /* index of the line's cell in the function's block; valid if on_line */
+    bool on_line;     /* has the body's first line begun? */
+    int32_t before;   /* see struct clp_activation */
     uint64_t carried; /* ticks of the line's execution so far */
-    uint64_t since;   /* the clock itself: it may resume in a thread with another standstill */
+    uint64_t since;   /* time of the suspension by the clock itself: threads' own clocks differ */
 };
 
 struct clp_activation {
-    const void *frame; /* identity of the running body, never dereferenced */
+    const void *frame; /* identity of the running body; never dereferenced */
     struct clp_block *block;
-    struct clp_cell *cell; /* of the line being executed, or the thread's `outside` */
-    uint64_t code;  /* a tracer's: identity of the code that runs; 0 at first */
-    bool special;   /* the stay is more than one interval; the start_.. below are set */
+    struct clp_cell *cell; /* the cell of the line being executed, or the thread's `outside` */
+    uint64_t code;  /* used by tracers: identity of the code that runs; 0 at first */
+    bool special;   /* the stay is more than one interval; start, start_.. are set */
     bool continued; /* the stay was suspended; its line event belongs to an earlier activation */
-    int32_t before; /* a tracer's: the line of the instruction executed last; -1: it has none, 0: it is
-                     * the cell's */
+    /* Used by tracers: the line of the instruction that was executed last. -1: it has no line; 0: it is on the
+     * cell's line. */
+    int32_t before;
     uint64_t start;
     int64_t start_correction;
     int64_t start_rss;
     uint64_t carried;                     /* ticks of this execution before a suspension */
     uint64_t entered;                     /* when the body was entered or resumed */
     int64_t entered_correction;
-    int64_t entry_cost;                   /* of that event, for the first line to take */
-    struct clp_suspended *suspended;      /* its record of an earlier suspension, or NULL */
+    int64_t entry_cost;                   /* cost of the entering event, which the first line takes */
+    struct clp_suspended *suspended;      /* record of the body's earlier suspension, or NULL */
 };
 
-/* What the allocator's hooks keep of a thread. */
+/* What the hooks on the allocators keep for a thread. */
 struct clp_allocating {
-    int64_t left;    /* bytes to the next block that is chosen for the table of live blocks */
-    uint64_t random; /* 0: nothing was drawn yet */
-    uint32_t busy;   /* in the allocator, or at work that is the profiler's own: not counted */
+    int64_t left;    /* bytes until the next block is chosen for the table of live blocks */
+    uint64_t random; /* state of the random numbers; 0: none was drawn yet */
+    uint32_t busy;   /* not 0: in the allocator, or at the profiler's own work; nothing is counted */
 };
 
-/* A thread and its stack come from the pool: whoever reads its chunks when the process is gone finds
- * the lines that were being executed. */
+/* A thread's counters. Thread and stack come from the pool, so that a reader of the pool's chunks finds the
+ * lines that were being executed when the process died. */
 struct clp_thread {
     struct clp_area area;
     struct clp_activation *top;
-    uint64_t last;          /* the thread's last event, on its own clock */
-    uint64_t stopped;       /* ticks its clock has stood still */
-    int64_t correction;     /* of all events so far, 1/256 ticks */
-    int64_t line_cost;      /* of a line event, 1/256 ticks */
-    int64_t line_ticks;     /* the same in whole ticks */
-    int64_t leave_ticks;    /* .. with that of the leaving which ends the line */
-    int64_t suspend_ticks;  /* .. of the suspension */
-    struct clp_cost enter, leave; /* the engine's costs */
-    struct clp_cost last_line;    /* what the line is charged, no line event but its work; its caller's */
-    uint64_t rss_span;            /* the engine's */
+    uint64_t last;          /* time of the thread's last event, on its own clock */
+    uint64_t stopped;       /* ticks that its own clock has stood still */
+    int64_t correction;     /* charges for all its events so far, 1/256 ticks */
+    int64_t line_cost;      /* cost of a line event, 1/256 ticks */
+    int64_t line_ticks;     /* cost of a line event, in whole ticks */
+    int64_t leave_ticks;    /* cost of a line event and of the leaving that ends the line, in whole ticks */
+    int64_t suspend_ticks;  /* cost of a line event and of the suspension that ends the line, in whole ticks */
+    struct clp_cost enter, leave; /* copies of engine->costs */
+    /* For `return x`, `before` is what the line is charged (its work, and no line event), `after` what its
+     * caller's line is. */
+    struct clp_cost last_line;
+    uint64_t rss_span;            /* copy of engine->rss_span */
     uint32_t usage;         /* resident size at the last read, in CLP_USAGE_UNIT bytes */
-    bool broken;            /* out of memory once: records nothing more */
-    bool unhooked;          /* a tracer's: its next event does what could not be done before */
-    bool traced;            /* a tracer's: at its last event the thread had a trace function */
-    bool ended;             /* clp_engine_end_thread was called: may be reaped */
-    uint32_t group;         /* of the engine's; 0: of no name */
-    int64_t rss, last_rss;  /* resident bytes by what it did itself, at the last read and event */
+    bool broken;            /* ran out of memory once; records nothing more */
+    bool unhooked;          /* used by tracers: the next event must do what could not be done before */
+    bool traced;            /* used by tracers: the thread had a trace function at its last event */
+    bool ended;             /* clp_engine_end_thread was called; the thread may be reaped */
+    uint32_t group;         /* number in engine->groups; 0: nobody named the thread */
+    /* Resident bytes by this thread's own changes alone, as of its last read and its last event. */
+    int64_t rss, last_rss;
     struct clp_engine *engine;
-    struct clp_block **blocks; /* by function number; NULL where it never ran here */
+    struct clp_block **blocks; /* by function number; NULL for a function that never ran here */
     size_t block_room;
     struct clp_activation *stack; /* [0] is the floor */
-    struct clp_activation *last_room; /* of the stack */
+    struct clp_activation *last_room; /* the last place in `stack` */
     size_t stack_room;
-    struct clp_cell outside; /* `open` throughout, which keeps it off the hot path */
+    struct clp_cell outside; /* the cell outside all lines; `open` is never 0, which keeps it off the hot path */
     uint64_t reads;
     struct clp_allocating allocating;
-    uint64_t changes; /* of the engine's, when this thread read last */
-    int64_t others_grown, others_released; /* what its reads left open, less what they took of that */
-    struct clp_thread_use use; /* a tracer's: what the system said of the thread, and when */
-    uint64_t use_at;
+    uint64_t changes; /* engine->changes at this thread's last read */
+    /* Bytes that this thread's reads left open (resident.h), less the open bytes that its reads took. */
+    int64_t others_grown, others_released;
+    struct clp_thread_use use; /* used by tracers: what the system said of the thread */
+    uint64_t use_at; /* when `use` was asked for */
     struct clp_thread *next;
 };
 
-/* The area of a stack; its activations start on the next cache line. */
+/* The size of the head of a stack's area. The activations start behind it, on the next cache line. */
 #define CLP_STACK_HEAD 64
 
-/* A change of the resident size that a read saw, as far as no thread has taken it. */
+/* A change of resident size that a read saw, and that no thread has taken yet. */
 struct clp_rss_change {
     uint64_t number;
     int64_t bytes;
-    int64_t idle; /* of them those that a thread took in which nothing ran */
+    int64_t idle; /* of `bytes`, those that were taken by threads in which nothing selected ran */
 };
 
-#define CLP_OPEN_CHANGES 16 /* the oldest one makes room: it stays the other threads' */
+#define CLP_OPEN_CHANGES 16 /* when there are more, the oldest is dropped: it remains a change by other threads */
 
-/* How long the quickest of the last reads of resident memory took, and the quickest since. Ticks. */
+/* How many ticks the quickest of the recent reads of resident memory took, and the quickest of those that came
+ * after them. */
 struct clp_read_cost {
     uint64_t least, next;
-    uint32_t count; /* reads since */
+    uint32_t count; /* reads that `next` is about */
 };
 
 struct clp_engine {
@@ -138,21 +145,21 @@ struct clp_engine {
     struct clp_pool pool;
     struct clp_costs costs;
     bool with_rss;
-    uint64_t rss_span; /* ticks below which no memory can have changed */
+    uint64_t rss_span; /* reads are skipped after fewer ticks: no memory can have changed */
     int64_t rss;       /* resident bytes at the last read of any thread */
-    bool knows_rss;    /* was there one? */
+    bool knows_rss;    /* has any thread read yet? */
     struct clp_read_cost read_cost;
-    uint64_t changes;  /* seen so far, while there were several threads */
-    int64_t others;    /* bytes of them that stayed the other threads' */
+    uint64_t changes;  /* number of changes that were seen while there were several threads */
+    int64_t others;    /* bytes of these changes that no thread took */
     struct clp_rss_change open[CLP_OPEN_CHANGES]; /* the oldest first */
     size_t open_count;
     struct clp_thread *threads;
-    struct clp_thread *ended; /* counters of reaped threads, by group; made when first needed */
-    struct clp_groups groups; /* none: threads are not told apart */
-    struct clp_hashmap suspended;
+    struct clp_thread *ended; /* counters of reaped threads, one per group, made when needed */
+    struct clp_groups groups; /* empty: threads are not told apart */
+    struct clp_hashmap suspended; /* frame -> struct clp_suspended */
     struct clp_suspended *free_suspended;
     struct clp_hashmap parked; /* stacks that do not run, by their owner */
-    bool lost; /* some activation was not recorded for want of memory */
+    bool lost; /* some activation was not recorded because memory ran out */
 };
 
 #endif

@@ -15,7 +15,7 @@ static void free_function(struct clp_mem *mem, const struct clp_function *functi
     clp_mem_free(mem, function->instructions, function->line_count, 1);
 }
 
-/* False: no memory, and nothing is to be freed. */
+/* False: no memory; the copy owns nothing. */
 static bool copy_function(struct clp_mem *mem, const struct clp_function *from,
                           struct clp_function *copy)
 {
@@ -87,13 +87,13 @@ clp_status clp_functions_add(struct clp_functions *functions, const struct clp_f
 
     for (; clp_hashmap_get(&functions->index, hash, &place); hash++) {
         if (same_function(&functions->items[place], wanted)) {
-            /* two lambdas of one line, say, of which one may be suspended */
+            /* such an entry may be two lambdas on one line, one of which can be suspended */
             functions->items[place].generator |= wanted->generator;
             *number = (uint32_t)place;
             return CLP_OK;
         }
     }
-    /* the index first: an entry appended but not indexed could be appended twice */
+    /* the index comes first: an entry that was appended and not indexed could be appended twice */
     if (clp_hashmap_set(&functions->index, hash, functions->count) != CLP_OK)
         return CLP_NO_MEMORY;
     if (append(functions, wanted) != CLP_OK) {
@@ -104,8 +104,8 @@ clp_status clp_functions_add(struct clp_functions *functions, const struct clp_f
     return CLP_OK;
 }
 
-/* All versions of a function stand in one stretch of the index: nothing is ever taken out of it but the newest,
- * when there was no memory for it. */
+/* All versions of a function stand next to each other in the index. Nothing is ever taken out of it but the
+ * newest entry, when appending ran out of memory. */
 const struct clp_function *clp_functions_next_version(const struct clp_functions *functions,
                                                       const struct clp_function *wanted,
                                                       uint64_t *at)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that are told apart, by name: those of one name are a group, and what they count stays
- * together when they end. Groups have small numbers; 0 is that of threads which nobody has named. */
+/* Threads that are told apart by name. Threads of one name are a group, and their counts stay together when
+ * they end. Groups have small numbers; group 0 is the threads that nobody has named. */
 #ifndef CLP_GROUPS_H
 #define CLP_GROUPS_H
 
@@ -8,8 +8,8 @@
 #include "base/status.h"
 #include <stdint.h>
 
-/* A program may start any number of threads, each with a name of its own; and each name has counters
- * of its own for good. The last group is that of all further names. */
+/* The most groups. A program may start any number of threads, each with a name of its own, and each name has
+ * counters of its own to the end. The last group takes all further names ("other threads"). */
 #define CLP_GROUPS_MOST 1000
 
 struct clp_groups {
@@ -21,10 +21,10 @@ struct clp_groups {
 void clp_groups_init(struct clp_groups *groups, struct clp_mem *mem);
 void clp_groups_clear(struct clp_groups *groups);
 
-/* The group of this name, which may be new. CLP_NO_MEMORY leaves all as it was. */
+/* Finds the group of this name, or makes it. CLP_NO_MEMORY leaves all as it was. */
 clp_status clp_groups_find(struct clp_groups *groups, const char *name, uint32_t *group);
 
-/* Borrowed; what reports call a group. */
+/* What reports call a group. Borrowed. */
 const char *clp_groups_name(const struct clp_groups *groups, uint32_t group);
 
 #endif

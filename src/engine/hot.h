@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The hot path: what nearly every event comes to, in line, so that it costs no call. What is out of the ordinary
- * is left to the functions of engine.h. */
+/* The hot path: nearly every event takes one of these inline functions, which cost no call. The functions named
+ * *_plain return false, and have done nothing, where something is out of the ordinary. The caller then hands
+ * the event to a function of engine.h. */
 #ifndef CLP_HOT_H
 #define CLP_HOT_H
 
 #include "engine_state.h"
 
-/* Something that is no event of a selected function cost the program this much, in 1/256 ticks. */
+/* Charges the line on top for something that is no event of a selected function. `cost` is in 1/256 ticks. */
 static inline void clp_engine_add_cost(struct clp_thread *thread, int64_t cost)
 {
     struct clp_cell *cell = thread->top->cell;
 
     thread->correction += cost;
     cell->self_correction += cost;
-    if (cell->open != 0) /* the outer execution brings it in the whole of its callee */
+    if (cell->open != 0) /* the outer execution of the line adds the whole of its callee */
         cell->nested_correction -= cost;
 }
 
-/* The line on top, or -1 before the first. */
+/* The line of the file that is being executed in the body on top; -1 before its first line. */
 static inline int32_t clp_engine_current_line(const struct clp_thread *thread)
 {
     const struct clp_activation *top = thread->top;
@@ -27,9 +28,8 @@ static inline int32_t clp_engine_current_line(const struct clp_thread *thread)
     return top->block->lowest_line + (int32_t)(top->cell - top->block->cells);
 }
 
-/* The line whose cell lies `place` bytes from the start of the function's block begins
- * in the body on top, `at` on the thread's clock. False when nothing is done, because the stay that
- * ends is no plain one. */
+/* A line begins in the body on top, at `at` on the thread's own clock. The line's cell lies `place` bytes
+ * behind the start of the function's block. Fails where the stay that ends is not plain (engine.h). */
 static inline bool clp_engine_line_plain(struct clp_thread *thread, size_t place, uint64_t at)
 {
     struct clp_activation *top = thread->top;
@@ -59,16 +59,18 @@ static inline bool clp_engine_has_line(const struct clp_thread *thread, int32_t 
     return (uint32_t)line - (uint32_t)block->lowest_line < block->line_count;
 }
 
-/* ---- entering and leaving, where nothing is out of the ordinary ----
+/* ---- entering and leaving a body, where nothing is out of the ordinary ----
  *
- * The same as clp_engine_enter, with the first line, and clp_engine_leave, for bodies that are never
- * suspended, in line, so that they cost no call. False when nothing is done: then those do it. */
+ * clp_engine_enter_plain is clp_engine_enter together with the first line, for a body that is never suspended.
+ * clp_engine_leave_plain and clp_engine_last_line_plain are clp_engine_leave and clp_engine_last_line for a
+ * body that was never suspended. */
 
-/* The stay on top, which was one interval until now, becomes more than that. */
+/* Notes where the stay on top began, because it becomes more than one interval. Nothing happens if that is
+ * noted already. */
 static inline void clp_engine_make_special(struct clp_thread *thread)
 {
     struct clp_activation *top = thread->top;
-    bool own = top->cell != &thread->outside && !top->continued; /* its line event is part of it */
+    bool own = top->cell != &thread->outside && !top->continued; /* the line event is part of the stay */
 
     if (top->special)
         return;
@@ -118,7 +120,8 @@ clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint6
     return true;
 }
 
-/* The body of `left`, which has just been taken off the stack, is a part of its caller's line. */
+/* Adds the body of `left`, which was just taken off the stack, to its caller's line and to the total of its
+ * function. `correction` is what the thread was charged up to the body's end. */
 static inline void clp_engine_bring(struct clp_thread *thread, const struct clp_activation *left,
                                     int64_t correction)
 {

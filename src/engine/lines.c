@@ -51,7 +51,7 @@ static unsigned class_of(size_t bytes)
     return class;
 }
 
-/* Where a free area keeps its place in the list of those of its size. */
+/* Where a free area keeps its link to the next free area of its size. */
 static void **next_free(void *area)
 {
     return (void **)((struct clp_area *)area + 1);

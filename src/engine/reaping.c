@@ -3,7 +3,7 @@
 #include "engine.h"
 #include "threads.h"
 
-/* What the ended threads of the group have counted; NULL: no memory. */
+/* The counters of the group's ended threads, made if need be. NULL: no memory. */
 static struct clp_thread *ended_of(struct clp_engine *engine, uint32_t group)
 {
     struct clp_thread *ended = engine->ended;
@@ -18,7 +18,7 @@ static struct clp_thread *ended_of(struct clp_engine *engine, uint32_t group)
     return ended;
 }
 
-/* False: no memory; the rest waits in its thread. */
+/* Moves the thread's blocks into the group's. False: no memory; the other blocks stay in their thread. */
 static bool merge_blocks(struct clp_thread *into, struct clp_thread *from)
 {
     for (uint32_t i = 0; i < from->block_room; i++) {
@@ -46,7 +46,7 @@ void clp_engine_reap(struct clp_engine *engine)
         }
         struct clp_thread *into = ended_of(engine, thread->group);
         if (into == NULL)
-            return; /* it stays in the list; nothing is lost */
+            return; /* the thread stays in the list; nothing is lost */
         clp_engine_unwind(thread, thread->last + thread->stopped);
         if (!merge_blocks(into, thread))
             return;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The size of the process; `own` is what the thread did to it. */
+/* Notes the size of the process. `own` is the part of its change that the thread did itself. */
 static void set_rss(struct clp_thread *thread, int64_t rss, int64_t own)
 {
     thread->engine->rss = rss;
@@ -46,8 +46,8 @@ void clp_engine_set_rss_span(struct clp_engine *engine, uint64_t ticks)
         thread->rss_span = ticks;
 }
 
-/* A read takes some ten times as long where its lines of code and data have left the caches; a thread
- * that waits for the processor does so for milliseconds. */
+/* A read takes some ten times as long when the caches have lost its code and data. A thread that waits for the
+ * processor waits for milliseconds. */
 #define LONGEST_READ 16
 #define READS_OF_LATE 64
 
@@ -59,7 +59,7 @@ uint64_t clp_engine_read_cost(struct clp_engine *engine, uint64_t ticks)
         cost->least = ticks;
     if (ticks < cost->next || cost->count == 0)
         cost->next = ticks;
-    if (++cost->count == READS_OF_LATE) { /* reads may have become slower for good */
+    if (++cost->count == READS_OF_LATE) { /* from time to time begin anew: reads may have become slower for good */
         cost->least = cost->next;
         cost->count = 0;
     }
@@ -78,34 +78,37 @@ void clp_engine_note_rss(struct clp_thread *thread, int64_t rss)
     take_rss(thread, rss, rss - thread->engine->rss);
 }
 
-/* The other threads cannot give back what they do not hold. `now`: it was seen just now. */
-static bool is_own_release(const struct clp_engine *engine, const struct clp_rss_bounds *reach,
+/* Must the thread have done this release itself, since the other threads cannot give back what they do not
+ * hold? `now`: the release was seen just now. */
+static bool is_own_release(const struct clp_engine *engine, const struct clp_rss_bounds *bounds,
                            uint64_t bytes, bool now)
 {
-    if (bytes <= reach->released)
+    if (bytes <= bounds->released)
         return true;
-    return now && (reach->ran_through || (reach->never_waited && engine->others < 0));
+    return now && (bounds->ran_through || (bounds->never_waited && engine->others < 0));
 }
 
-/* How much of the change is within reach. Memory comes page by page, but goes block by block: a
+/* How much of the change the thread can have done. Memory comes page by page, but goes block by block, so a
  * release is taken as a whole. */
 static int64_t part_within(const struct clp_engine *engine, const struct clp_rss_change *change,
-                           struct clp_rss_bounds *reach, bool now)
+                           struct clp_rss_bounds *bounds, bool now)
 {
     uint64_t bytes = (uint64_t)llabs(change->bytes);
 
     if (change->bytes > 0) {
-        bytes = bytes < reach->grown ? bytes : reach->grown;
-        reach->grown -= bytes;
+        bytes = bytes < bounds->grown ? bytes : bounds->grown;
+        bounds->grown -= bytes;
         return (int64_t)bytes;
     }
-    if (!is_own_release(engine, reach, bytes, now))
+    if (!is_own_release(engine, bounds, bytes, now))
         return 0;
-    reach->released -= bytes < reach->released ? bytes : reach->released;
+    bounds->released -= bytes < bounds->released ? bytes : bounds->released;
     return change->bytes;
 }
 
-/* The thread takes this part of a change. What had not been taken before was the other threads'. */
+/* Gives this part of a change to the thread. Returns how much of it the thread takes as its own change. Bytes
+ * that no thread had taken before are taken off those that count as other threads' changes. In a thread in
+ * which nothing selected runs, the part stays open, as `idle`. */
 static int64_t take_part(struct clp_thread *thread, struct clp_rss_change *change, int64_t part)
 {
     int64_t *others = change->bytes > 0 ? &thread->others_grown : &thread->others_released;
@@ -123,8 +126,9 @@ static int64_t take_part(struct clp_thread *thread, struct clp_rss_change *chang
     return part;
 }
 
-/* Takes what is open and within the thread's reach, the oldest first: fewest others can claim it. */
-static int64_t take_open(struct clp_thread *thread, struct clp_rss_bounds reach, uint64_t before)
+/* Takes the open changes that the thread can have done, the oldest first, because the fewest other threads can
+ * claim it. */
+static int64_t take_open(struct clp_thread *thread, struct clp_rss_bounds bounds, uint64_t before)
 {
     struct clp_engine *engine = thread->engine;
     size_t kept = 0;
@@ -134,7 +138,7 @@ static int64_t take_open(struct clp_thread *thread, struct clp_rss_bounds reach,
         struct clp_rss_change change = engine->open[i];
         if (change.number > thread->changes)
             sum += take_part(thread, &change,
-                             part_within(engine, &change, &reach, change.number > before));
+                             part_within(engine, &change, &bounds, change.number > before));
         if (change.bytes != 0)
             engine->open[kept++] = change;
     }
@@ -142,17 +146,17 @@ static int64_t take_open(struct clp_thread *thread, struct clp_rss_bounds reach,
     return sum;
 }
 
-void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_rss_bounds reach)
+void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_rss_bounds bounds)
 {
     struct clp_engine *engine = thread->engine;
     uint64_t before = engine->changes;
 
     if (rss != engine->rss)
         leave_open(thread, rss - engine->rss);
-    take_rss(thread, rss, take_open(thread, reach, before));
+    take_rss(thread, rss, take_open(thread, bounds, before));
 }
 
-/* ---- memory that is read later than from the start ---- */
+/* ---- memory that is not measured from the start ---- */
 
 static void move_activations(struct clp_thread *thread, const struct clp_block *from,
                              struct clp_block *into)

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Resident memory of lines. A line's sums of resident bytes are made as those of its time (engine.h). A read is
- * skipped when too little time has passed since the thread's last event for a single page fault; the next read
- * carries the difference.
+/* Resident memory of lines. A line's sums of resident bytes are made in the same way as its times (engine.h). A
+ * read is skipped when too little time for a single page fault has passed since the thread's last event. The
+ * next read then carries the difference.
  *
- * Several threads. Resident size belongs to the process: the engine keeps it as last seen, and each
- * thread the sum of what it takes for its own. A thread that reads takes what it can have done
- * itself (struct clp_rss_bounds); the rest stays open, for threads whose last read lies further back:
- * their doing may be in it. What nobody takes is the other threads'. A thread in which nothing
- * selected runs has mostly been on its own for long, and could take anything: what it takes is no
- * other thread's, but stays open too. */
+ * Several threads. Resident size belongs to the process. The engine keeps the size as last seen, and each
+ * thread the sum of the changes that it takes for its own. A thread that reads takes what it can have done
+ * itself (struct clp_rss_bounds). The rest stays open for threads whose last read lies further back, because
+ * they may have done it. What no thread takes is counted as a change by other threads. A thread in which
+ * nothing selected runs has mostly not read for long, and could take anything. So what it takes belongs to no
+ * other thread, but stays open too. */
 #ifndef CLP_RESIDENT_H
 #define CLP_RESIDENT_H
 
 #include "engine_state.h"
 #include "rss_bounds.h"
 
-/* A thread is new while the process is so large. */
+/* Begins to measure the memory of a new thread. `rss` is the size of the process now. */
 void clp_engine_begin_rss(struct clp_thread *thread, int64_t rss);
 
-/* So many ticks are too few for any change of memory: reads are skipped by that in every thread. */
+/* Sets how many ticks are too few for any change of memory, in every thread. Reads are skipped when less has
+ * passed. */
 void clp_engine_set_rss_span(struct clp_engine *engine, uint64_t ticks);
 
-/* Resident memory is read from now on: every block gets room for it. Once; false: no memory, some
- * have it, and it may be tried again. */
+/* Gives every block room for memory, because memory is read from now on. It succeeds once. False: no memory;
+ * some blocks have room, and the call may be repeated. */
 bool clp_engine_add_rss(struct clp_engine *engine);
 
-/* Memory was not read for a while, and is `rss` now; what changed meanwhile is nobody's. `span` is the
- * engine's rss_span from now on, UINT64_MAX when reading ends. */
+/* Begins to read memory again, or ends it. The size is `rss` now; what changed while nobody read belongs to no
+ * line. `span` is what clp_engine_set_rss_span is given, UINT64_MAX to end reading. */
 void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t span);
 
 static inline bool clp_engine_wants_rss(const struct clp_thread *thread, uint64_t now)
@@ -34,17 +35,19 @@ static inline bool clp_engine_wants_rss(const struct clp_thread *thread, uint64_
     return now - thread->stopped - thread->last >= thread->rss_span;
 }
 
-/* Resident memory was read just before an event, while the process had no other thread. */
+/* Takes a resident size that was read just before an event, while the process had no other thread. */
 void clp_engine_note_rss(struct clp_thread *thread, int64_t rss);
 
-/* Resident memory was read just before an event, while the process had other threads. */
-void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_rss_bounds reach);
+/* Takes a resident size that was read just before an event, while the process had other threads. `bounds` is
+ * what this thread can have done. */
+void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_rss_bounds bounds);
 
-/* A read took so many ticks: how many of them it cost. Where it took many times as long as others, the
- * system had given the processor to somebody else meanwhile, and the rest is the program's wall time. */
+/* How many of the ticks that a read took are its cost. When a read takes many times as long as others, the
+ * system has given the processor to another thread or process meanwhile. The rest is then wall time of the
+ * program. */
 uint64_t clp_engine_read_cost(struct clp_engine *engine, uint64_t ticks);
 
-/* Is there nothing to share: has nothing changed since the thread's last read? */
+/* Has nothing changed since this thread's last read, so that there is nothing to share? */
 static inline bool clp_engine_is_settled(const struct clp_thread *thread, int64_t rss)
 {
     return rss == thread->engine->rss && thread->changes == thread->engine->changes;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "rss_bounds.h"
 
-/* A fault brings in so much of a file, at most. */
+/* The most that a fault brings in of a file. */
 #define FILE_FAULT_BYTES ((uint64_t)2 << 20)
-/* Bytes that a processor clears in a nanosecond: more than any does. */
+/* Bytes that a processor clears in a nanosecond: more than any processor does. */
 #define CLEARED_PER_NANO 64
-/* What waiting for something, with all around it, takes of the processor each time that it gives the
- * thread's place to another. */
+/* The processor time that waiting takes, with all around it, each time that another thread gets the processor. */
 #define SWITCH_NANOS 50000
-/* Giving pages back takes at least this part of the quickest that was seen. */
+/* Releasing pages takes at least this part of the quickest time that was seen. */
 #define RELEASE_MARGIN 0.5
 
 static uint64_t smaller(uint64_t a, uint64_t b)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a thread can have done to memory, from what the system says of it. Resident size belongs to the
- * process; this tells threads' doings apart (resident.h, clp_engine_share_rss).
+/* What a thread can have done to resident memory at most, from what the system says of the thread. Resident
+ * size belongs to the process; the bounds help to divide its changes between threads (clp_engine_share_rss).
  *
- *   growth    comes by page faults, and the thread's own are known. A fault brings in a page, or a few
- *             where the kernel is told to; or a huge page, which takes processor time to clear; or of a
- *             file as much as lies in memory around it. A fault may bring nothing (a copy after a fork).
- *   releases  are not counted by thread, but take processor time page by page. Huge pages go in no
- *             time: there only waiting tells. */
+ *   growth    comes by page faults, and the system counts each thread's own. A fault brings in one page, or a
+ *             few where the kernel is told to; or a huge page, which takes processor time to clear; or as much of
+ *             a file as lies in memory around it. A fault may bring in nothing (a copy after a fork).
+ *   releases  are not counted by thread, but take processor time for each page. Huge pages are released in no
+ *             time: for them only waiting tells. */
 #ifndef CLP_RSS_BOUNDS_H
 #define CLP_RSS_BOUNDS_H
 
@@ -15,20 +15,23 @@
 #include <stdint.h>
 
 struct clp_rss_bounds_facts {
-    uint64_t page;          /* bytes */
-    uint64_t fault;         /* bytes that a fault without a file brings in, but for huge pages */
+    uint64_t page;          /* bytes of a page */
+    uint64_t fault;         /* bytes that a fault outside files brings in, huge pages aside */
     uint64_t huge;          /* bytes of a huge page; 0: there are none */
-    double release_nanos;   /* the quickest giving back of a page, with many others, that was seen */
+    double release_nanos;   /* the quickest release of a page, together with many others, that was seen */
 };
 
 /* What a thread can have done to resident memory since its last read, at most. */
 struct clp_rss_bounds {
     uint64_t grown, released; /* bytes */
-    bool ran_through;  /* it ran all the time: what was released just now was its own */
-    bool never_waited; /* the same where the other threads hold less than that */
+    bool ran_through;  /* the thread ran all the time: what was released just now was its own */
+    /* The thread never waited, though others may have interrupted it: what was released just now was its own if
+     * the other threads hold less than that. */
+    bool never_waited;
 };
 
-/* `use` is since the thread's last read, `of_files` the growth of memory that is of files since then. */
+/* `use` is what the thread did since its last read. of_files is the growth since then, in bytes, of memory that
+ * is of files. */
 struct clp_rss_bounds clp_rss_bounds_of(const struct clp_rss_bounds_facts *facts,
                                         const struct clp_thread_use *use, uint64_t of_files);
 

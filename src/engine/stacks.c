@@ -4,7 +4,8 @@
 #include "suspended.h"
 #include "threads.h"
 
-/* Every body leaves the stack as if it were suspended; so what they have counted is complete. */
+/* Takes every body off the stack as if it were suspended, so that what it has counted is complete, and keeps
+ * the stack under its owner. Without memory the stack is lost, and the thread records nothing more. */
 static void park(struct clp_thread *thread, const void *owner, uint64_t now)
 {
     size_t count = (size_t)(thread->top - thread->stack);
@@ -43,5 +44,5 @@ void clp_engine_switch_stack(struct clp_thread *thread, const void *from, const 
         clp_parked_free(thread->engine, parked);
     }
     if (thread->top != thread->last_room)
-        thread->top[1].frame = NULL; /* it did not leave this stack last */
+        thread->top[1].frame = NULL; /* the body there did not leave this stack last */
 }

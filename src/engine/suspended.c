@@ -34,7 +34,8 @@ struct clp_suspended *clp_suspended_new(struct clp_engine *engine, const void *f
 {
     struct clp_suspended *record;
 
-    clp_suspended_forget(engine, frame); /* of a body gone unnoticed that had this address */
+    clp_suspended_forget(engine, frame); /* drops what was kept of another body, which ended unnoticed and had this
+                                          * address */
     record = engine->free_suspended;
     if (record != NULL)
         engine->free_suspended = record->next_free;

@@ -24,7 +24,7 @@ void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *cos
         set_thread_costs(thread, costs);
 }
 
-/* ---- made ---- */
+/* ---- making threads ---- */
 
 static struct clp_activation *new_stack(struct clp_engine *engine, size_t room)
 {
@@ -128,7 +128,7 @@ struct clp_block *clp_engine_block(struct clp_thread *thread, uint32_t function)
     return thread->blocks[function];
 }
 
-/* ---- all of them ---- */
+/* ---- all threads ---- */
 
 static void add_totals(struct clp_engine_totals *totals, const struct clp_thread *thread)
 {

@@ -84,7 +84,7 @@ static void drop_block(const struct clp_view *view, struct clp_block **block)
     *block = NULL;
 }
 
-/* The item's sum, made if need be; NULL: no memory. */
+/* The item's sum, made if need be. NULL: no memory. */
 static struct clp_block *sum_of(const struct clp_view *view, struct clp_view_item *item)
 {
     if (item->sum == NULL)
@@ -128,7 +128,8 @@ static bool has_counters(const struct clp_engine *engine, uint32_t function)
     return false;
 }
 
-/* Largest values go to all who count them, and begin anew. */
+/* Raises the largest values of all attached views of the function to those of the counters. The counters'
+ * largest values begin anew. */
 static void share_largest(struct clp_views *views, uint32_t function)
 {
     for (struct clp_view *view = views->first; view != NULL; view = view->next) {
@@ -145,7 +146,7 @@ static bool attach(const struct clp_view *view, struct clp_view_item *item,
                    const struct clp_engine_copy *copy)
 {
     drop_block(view, &item->base);
-    item->attached = false; /* while largest values are shared out */
+    item->attached = false; /* its own sum takes no part in share_largest */
     if (has_counters(view->views->engine, item->function)) {
         share_largest(view->views, item->function);
         item->base = new_block(view, item->function);
@@ -160,7 +161,9 @@ static bool attach(const struct clp_view *view, struct clp_view_item *item,
     return true;
 }
 
-/* The base stays, for what counts on while this is detached: a live file has no other sign of it. */
+/* Adds what the item counted since its base to its sum. A live file keeps showing the engine's counters, too.
+ * So its item gets their present values as its base: only this tells a reader that the sum contains them
+ * already. */
 static bool detach(const struct clp_view *view, struct clp_view_item *item,
                    const struct clp_engine_copy *copy)
 {
@@ -215,7 +218,7 @@ bool clp_view_has(const struct clp_view *view, uint32_t function)
     return item != NULL && item->selected;
 }
 
-/* NULL: no memory, and nothing is changed. */
+/* The view's item of the function, made if need be. NULL: no memory, and nothing has changed. */
 static struct clp_view_item *find_or_append(struct clp_view *view, uint32_t function)
 {
     struct clp_mem *mem = view->views->engine->mem;
@@ -234,8 +237,8 @@ static struct clp_view_item *find_or_append(struct clp_view *view, uint32_t func
     return item;
 }
 
-/* A second view comes to the function: what the first has counted is put aside while it does not
- * count. */
+/* Makes the function a shared one, because a second view takes it. If the first view is not counting now, what
+ * it has counted is put into its sum. */
 static bool share(struct clp_audience *audience, uint32_t function, const struct clp_engine_copy *copy)
 {
     struct clp_view *first = audience->sole;
@@ -393,7 +396,7 @@ static bool detach_shared(struct clp_view *view, const struct clp_engine_copy *c
     return done;
 }
 
-/* Bodies that run go on in the counters, while other views count. */
+/* Detaches the functions that run in some thread: while other views count, these bodies go on counting. */
 static bool detach_running(struct clp_view *view, const struct clp_engine_copy *copy)
 {
     bool done = true;
@@ -411,7 +414,7 @@ static bool detach_running(struct clp_view *view, const struct clp_engine_copy *
     return done;
 }
 
-/* Bodies on stacks that are kept go on in the counters, while other views count. */
+/* Detaches the functions on stacks that are kept: while other views count, these bodies go on counting. */
 static bool detach_parked(struct clp_view *view, const struct clp_engine_copy *copy)
 {
     const struct clp_engine *engine = view->views->engine;

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Several profiles of one engine, at the same time. A view has its own functions, counts in its own
- * windows, and has its own numbers; the counters are the engine's, and each event counts there once.
+/* Several profiles of one engine at the same time. A view has its own functions, counts in its own windows, and
+ * has its own numbers. The counters belong to the engine, and each event counts there once.
  *
- *   struct clp_views          all views of an engine
- *     audiences[function]       how many views have the function, and whether one of them counts
+ *   struct clp_views           all views of an engine
+ *     audiences[function]      how many views have the function, and whether one of them counts
  *   struct clp_view
- *     items[]                 its functions, in the order in which they were selected
- *       sum                   what it counted up to the last change
- *       base                  the engine's counters at that moment
+ *     items[]                  its functions, in the order in which they were selected
+ *       sum                    what the item counted up to the last change
+ *       base                   the engine's counters at that moment
  *
- * The numbers of an item that is attached are sum + counters - base; of one that is not, sum. Blocks
- * are only made where they are needed: the counters of a function that no other view has, and that is
- * at rest while the view does not count, are its own.
+ * The numbers of an attached item are sum + counters - base; those of an item that is not attached are sum.
+ * Blocks for sum and base are made only where they are needed. The counters of a function are the view's own
+ * numbers where no other view has the function and it does not run while the view is not counting.
  *
- * Largest values have no difference. Where a base is taken they are brought to all views that are
- * attached, and begin anew.
+ * Largest values have no difference. So where a base is taken, the largest values are handed to all attached
+ * views, and begin anew.
  *
- * A tracer asks the gate of a function when a body is entered, resumed or found running, so that
- * nothing is recorded which nobody counts. What is on a stack already goes on, unseen.
+ * A tracer asks the gate of a function when a body is entered, resumed or found running, so that what nobody
+ * counts is not recorded. A body that is on a stack already goes on counting, unseen.
  *
- * Not synchronised: one thread at a time, the one that holds the interpreter's lock. Nothing here gives that up,
- * so who holds it finds gates, counts and items in agreement. */
+ * Not synchronised: one thread at a time may use it, the one that holds the interpreter's lock. No function
+ * here gives the lock up, so its holder always finds gates, counts and items in agreement. */
 #ifndef CLP_VIEW_H
 #define CLP_VIEW_H
 
@@ -29,79 +29,86 @@
 
 struct clp_view_item {
     uint32_t function;
-    bool selected; /* false: given up; what was counted stays */
-    bool attached;
-    struct clp_block *sum, *base; /* NULL: zero throughout */
+    bool selected; /* false: the view gave the function up; what was counted stays */
+    bool attached; /* the engine's counters count for the item */
+    struct clp_block *sum, *base; /* NULL: all zero */
 };
 
-/* Of a function; never moves. */
+/* Who has a function. An audience never moves in memory. */
 struct clp_audience {
-    const uint32_t *gate; /* not 0: somebody counts it */
-    uint32_t counting;    /* views that count and have it; where it is shared, `gate` points here */
-    uint32_t views;       /* that have it */
-    struct clp_view *sole; /* the one that has it; NULL: none, or it is shared */
-    bool shared;          /* since it had two views, until it has none */
-    bool slow; /* for tracers: entering is more than one event, or may be */
+    const uint32_t *gate; /* points to 0 while nobody counts the function */
+    /* While `shared`: how many views have the function and count. `gate` then points here. */
+    uint32_t counting;
+    uint32_t views;       /* how many views have the function */
+    struct clp_view *sole; /* the one view that has the function; NULL: no view has it, or it is shared */
+    bool shared;          /* a second view took the function; stays set until no view has it */
+    bool slow; /* used by tracers: entering a body is, or may be, more than one event */
 };
 
 struct clp_views {
     struct clp_engine *engine; /* borrowed */
-    struct clp_pool pool;      /* of sums and bases */
+    struct clp_pool pool;      /* gives the blocks of sums and bases */
     struct clp_pool scratch;   /* for clp_engine_copy */
-    struct clp_audience **audiences; /* by function */
+    struct clp_audience **audiences; /* by function; owned */
     size_t room;
     struct clp_view *first;
-    size_t counting; /* views */
+    size_t counting; /* how many views count */
 };
 
 struct clp_view {
     struct clp_views *views;
     struct clp_view *next;
-    struct clp_pool *pool; /* its blocks'; that of `views`, or the engine's for one in a live file */
+    /* Gives the blocks of the view's items: the pool of `views`, or the engine's pool for the view of a live
+     * file. */
+    struct clp_pool *pool;
     struct clp_view_item *items;
     size_t count, room;
     struct clp_hashmap index; /* function -> place in items */
-    uint32_t counting;        /* 0 or 1; what the gates of functions point to that it alone has */
-    bool mixed;               /* some item is shared, or not attached */
-    struct clp_engine_totals sum, base;
+    uint32_t counting;        /* 0 or 1; the gates of functions that only this view has point here */
+    bool mixed;               /* some item is shared or not attached */
+    struct clp_engine_totals sum, base; /* sum and base of what belongs to no function */
 };
 
-/* For code of no function: nobody counts it. */
+/* The audience of code that belongs to no function: nobody counts it. */
 extern const struct clp_audience clp_nobody;
 
 void clp_views_init(struct clp_views *views, struct clp_engine *engine, struct clp_pages *pages);
 
-/* Views that are still there must not be used any more, but for clp_view_clear. */
+/* Frees what all views share. Clear every view before. */
 void clp_views_clear(struct clp_views *views);
 
-/* The engine begins anew, and no view has a function. */
+/* Forgets all audiences and totals, when the engine begins anew. No view may have a function. */
 void clp_views_forget(struct clp_views *views);
 
-/* NULL: no memory. The same one for as long as the views exist. */
+/* The function's audience, made if need be. It stays the same one for as long as the views exist. NULL: no
+ * memory. */
 struct clp_audience *clp_views_audience(struct clp_views *views, uint32_t function);
 
-/* The view must not move. With `live`, it lies in the engine's own memory, for clp_live_read. */
+/* The view must not move in memory. With `live`, its blocks lie in the engine's pool, for the reader of a live
+ * file. */
 void clp_view_init(struct clp_view *view, struct clp_views *views, bool live);
 void clp_view_clear(struct clp_view *view, uint64_t now);
 
-/* NULL when it never had the function. Borrowed until the next one is added. */
+/* The view's item of the function; NULL: the view never had it. Borrowed until the next function is added. */
 struct clp_view_item *clp_view_find(const struct clp_view *view, uint32_t function);
 
-/* Does it have the function now? */
+/* Does the view have the function now? */
 bool clp_view_has(const struct clp_view *view, uint32_t function);
 
-/* These bring the sums up to `now`. On CLP_NO_MEMORY they are done all the same, but for some items the
- * view counts nothing until it begins anew, or too little; the engine is marked as having lost. */
+/* The four changes of a view. Each brings the sums up to `now`. On CLP_NO_MEMORY engine->lost is set, and the
+ * change is made in part or not at all: for some items the view counts too little, or nothing until it begins
+ * to count again. */
 clp_status clp_view_add(struct clp_view *view, uint32_t function, uint64_t now);
 clp_status clp_view_remove(struct clp_view *view, uint32_t function, uint64_t now);
 clp_status clp_view_set_counting(struct clp_view *view, bool counting, uint64_t now);
 clp_status clp_view_reset(struct clp_view *view, uint64_t now);
 
-/* The item's numbers, in a new block of the views' pool, to be given back to it; NULL: no memory. */
+/* The item's numbers, in a new block, to be given back to the pool of `views`. NULL: no memory. */
 struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_view_item *item,
                                const struct clp_engine_copy *copy, bool with_rss);
 
-/* Can the item's numbers be had by groups of threads? Not where some of them are a sum of all. */
+/* Can the item's numbers be told by groups of threads? They cannot where a part of them is a sum over all
+ * threads. */
 bool clp_view_has_groups(const struct clp_view *view, const struct clp_view_item *item);
 
 /* What the view has counted that belongs to no function. */

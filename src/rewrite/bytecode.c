@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Source of the rules: Python/bytecodes.c, Python/instrumentation.c and Lib/dis.py of each version. */
+/* The rules come from Python/bytecodes.c, Python/instrumentation.c and Lib/dis.py of each version. */
 #include "bytecode.h"
 #include "opcode_table.h"
 #include <stddef.h>
@@ -28,7 +28,7 @@ enum {
     BRANCH = CLP_OP_TARGET | CLP_OP_GOES,
 };
 
-/* What an instruction does, by its name; the rest goes on to the next one. */
+/* The flags of instructions, by name. An instruction that is not listed has none: it continues at the next one. */
 static const struct {
     const char *name;
     uint16_t flags;
@@ -89,7 +89,7 @@ static uint16_t kind_of(const char *name, int minor)
     return 0;
 }
 
-/* The row of that name, or NULL. */
+/* The row of this name, or NULL. */
 static const struct row *find(const char *name)
 {
     for (size_t i = 0; i < ROW_COUNT; i++) {
@@ -99,7 +99,7 @@ static const struct row *find(const char *name)
     return NULL;
 }
 
-/* The opcode of that name; 0, which is a cache unit, when the version has none. */
+/* The opcode of this name, or 0 when the version has none; 0 is the opcode of cache units. */
 static uint8_t number_of(const char *name, int minor)
 {
     int number = find(name)->in[minor - FIRST_MINOR].number;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the instructions of each CPython version look like and where they lead. An instruction is
- * zero or more EXTENDED_ARG prefixes, one unit of opcode and argument, and its inline cache; a unit
- * has two bytes. */
+/* The instructions of each CPython version: what they look like and where they lead. An instruction is zero or
+ * more EXTENDED_ARG prefixes, one unit of opcode and argument, and its inline cache. A unit has two bytes. */
 #ifndef CLP_BYTECODE_H
 #define CLP_BYTECODE_H
 
@@ -11,17 +10,17 @@
 enum {
     CLP_OP_KNOWN = 1,
     CLP_OP_TARGET = 2,     /* its argument is a distance to another instruction */
-    CLP_OP_BACKWARD = 4,   /* .. counted backwards */
-    CLP_OP_GOES = 8,       /* control may go there (END_ASYNC_FOR only names a place) */
-    CLP_OP_NO_NEXT = 16,   /* never goes on to the instruction behind it */
+    CLP_OP_BACKWARD = 4,   /* the distance is counted backwards */
+    CLP_OP_GOES = 8,       /* execution may continue at the target (END_ASYNC_FOR only names a place) */
+    CLP_OP_NO_NEXT = 16,   /* never continues at the next instruction */
     CLP_OP_LEAVES = 32,    /* returns from the body */
-    CLP_OP_NEVER_STARTS = 64, /* the interpreter lets no line begin here */
+    CLP_OP_NEVER_STARTS = 64, /* the interpreter lets no line begin at it */
     CLP_OP_TRIVIAL = 128,     /* pushes a value that is at hand: takes no time, calls nothing */
     CLP_OP_QUIET = 256,       /* never raises */
 };
 
 struct clp_bytecode {
-    int minor; /* of CPython 3 */
+    int minor; /* the version is 3.minor */
     struct {
         uint16_t flags;
         uint8_t caches;
@@ -29,19 +28,20 @@ struct clp_bytecode {
     uint8_t nop, extended_arg, load_const, unary_negative, pop_top, jump_forward, reraise;
     uint8_t copy, binary_op;
     uint8_t resume, yield_value, send, for_iter, load_name, load_global, load_attr;
-    /* END_FOR, which FOR_ITER jumps past, and what stays glued behind it; 0 where there is none */
+    /* END_FOR, which an exhausted FOR_ITER jumps past, and the instruction that must follow it; 0 where the
+     * version has none. */
     uint8_t end_for, end_for_tail;
-    /* Is the tail jumped past, too? (3.13) */
+    /* Does FOR_ITER jump past end_for_tail, too? (3.13) */
     bool skips_tail;
 };
 
-/* False when nothing is known of this version. */
+/* False: nothing is known of this version. */
 bool clp_bytecode_init(struct clp_bytecode *bytecode, int minor);
 
-/* How many opcodes of the version are known. */
+/* The number of opcodes that are known of the version. */
 int clp_bytecode_count(const struct clp_bytecode *bytecode);
 
-/* Is this what is known of the instruction of that name? */
+/* Does the table give the instruction of this name the same number and the same number of cache units? */
 bool clp_bytecode_agrees(const struct clp_bytecode *bytecode, const char *name, int number,
                          int caches);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Sources: CPython's InternalDocs/code_objects.md (locations), InternalDocs/exception_handling.md
- * (Objects/locations.md and exception_handling_notes.txt before 3.13), Lib/dis.py. */
+/* The formats are described in CPython's InternalDocs/code_objects.md (locations) and
+ * InternalDocs/exception_handling.md (before 3.13 in Objects/locations.md and exception_handling_notes.txt),
+ * and in Lib/dis.py. */
 #include "decoded.h"
 #include <limits.h>
 
-/* A unit index, with all that is inserted, must fit 32 bits however it is multiplied here. */
+/* Limits the size of code, so that a unit's index fits 32 bits with all that is inserted, and in every product
+ * here. */
 #define MOST_UNITS (1u << 24)
 #define MOST_DEPTH (1u << 20)
 
@@ -26,7 +28,7 @@ static clp_status add_instruction(struct clp_decoded *decoded, struct clp_instru
     return CLP_OK;
 }
 
-/* Cache units hold zeros in what the interpreter shows of its code. */
+/* Are the cache units there, and unused? They hold zeros in the code that the interpreter gives out. */
 static bool caches_fit(const struct clp_decoded *decoded, uint32_t unit, uint32_t caches)
 {
     if (caches >= decoded->units - unit)
@@ -85,8 +87,9 @@ static uint32_t instruction_at(const struct clp_decoded *decoded, uint32_t unit)
     return low < decoded->count && decoded->items[low].at == unit ? (uint32_t)low : CLP_NOWHERE;
 }
 
-/* 3.15 begins generator expressions with it: what stands before the generator is made tells of nothing
- * (RESUME_AT_GEN_EXPR_START in Include/internal/pycore_opcode_utils.h). */
+/* The argument of the RESUME with which generator expressions begin since 3.15, before the generator is made.
+ * No tool is told of what runs until then. (RESUME_AT_GEN_EXPR_START in
+ * Include/internal/pycore_opcode_utils.h.) */
 #define RESUME_BEFORE_GENERATOR 4
 
 static bool enters(const struct clp_decoded *decoded, const struct clp_instruction *item)
@@ -124,7 +127,7 @@ static clp_status find_targets(struct clp_decoded *decoded, const char **reason)
 
 /* ---- the exception table ---- */
 
-/* Six bits a byte, the highest first; 64 on all bytes but the last. */
+/* Reads a number of six bits a byte, the highest bits first. All bytes but the last have 64 set. */
 static bool read_number(const uint8_t **at, const uint8_t *end, uint32_t *number)
 {
     uint32_t value = 0;
@@ -196,7 +199,7 @@ static clp_status read_ranges(struct clp_decoded *decoded, const char **reason)
 
 enum { ONE_LINE = 10, NO_COLUMNS = 13, LONG = 14, NONE = 15 };
 
-/* Six bits a byte, the lowest first. Moves behind the number. */
+/* Reads a number of six bits a byte, the lowest bits first, and moves *at behind it. */
 static bool read_low_first(const uint8_t **at, const uint8_t *end, uint32_t *number)
 {
     uint32_t value = 0;
@@ -266,7 +269,7 @@ bool clp_location_read(const uint8_t **at, const uint8_t *end, struct clp_locati
     return true;
 }
 
-/* A lambda's code may lie within a statement that begins above it. */
+/* Does not go above first_line, because the code of a lambda may lie within a statement that begins above it. */
 int32_t clp_statements_line(const struct clp_statements *statements, int32_t first_line,
                             int32_t line)
 {
@@ -308,9 +311,9 @@ static clp_status read_lines(struct clp_decoded *decoded, const char **reason)
     return CLP_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole code object ---- */
 
-/* A compiler's code does not end with a NOP. */
+/* The number of NOPs at the end of the code: a compiler never ends code with one. */
 static uint32_t count_appended(const struct clp_code *code, const struct clp_bytecode *bytecode)
 {
     uint32_t units = (uint32_t)(code->code_bytes / 2), count = 0;

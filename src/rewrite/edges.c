@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Sources: maybe_call_line_trace in Python/ceval.c of 3.11; initialize_lines and
+/* The rules come from maybe_call_line_trace in Python/ceval.c of 3.11, and from initialize_lines and
  * _Py_call_instrumentation_line in Python/instrumentation.c since 3.12.
  *
- * 3.11: a line begins where the line differs from that of the instruction executed before, after a
- * jump backwards (but to SEND), and behind the first RESUME.
+ * 3.11: a line begins where the line differs from that of the instruction executed before, after a jump
+ * backwards (except to a SEND), and behind the first RESUME.
  *
- * Since 3.12: at marked instructions, when the line differs or the instruction before is a RESUME.
- * Marked are changes of line in the order of the code, targets of jumps, and handlers. In 3.12 the
- * instruction before is misread after an inlined call; here it is the one it should be. */
+ * Since 3.12: a line begins at a marked instruction when the line differs from that of the instruction executed
+ * before, or when that one is a RESUME. Marked are changes of line in the order of the code, targets of jumps,
+ * and handlers. After an inlined call 3.12 misreads which instruction was executed before; here it is always
+ * the right one. */
 #include "edges.h"
 
 static int minor_of(const struct clp_decoded *decoded)
@@ -23,7 +24,7 @@ static bool never_starts(const struct clp_decoded *decoded, uint32_t at)
 
 /* ---- marks ---- */
 
-/* Where FOR_ITER goes when it is exhausted: past the END_FOR that it names, since 3.12. */
+/* Where FOR_ITER continues when it is exhausted. Since 3.12 this is past the END_FOR that it names. */
 static uint32_t goes_to(const struct clp_decoded *decoded, uint32_t from)
 {
     const struct clp_bytecode *bytecode = decoded->bytecode;
@@ -59,8 +60,8 @@ static void mark_changes(struct clp_edges *edges)
     }
 }
 
-/* Targets are marked whatever they are, and FOR_ITER and SEND mark the instruction behind the one
- * they name; of handlers, all but END_ASYNC_FOR. */
+/* Marks the targets of jumps, whatever they are. For FOR_ITER and SEND the instruction behind the target is
+ * marked. Marks all handlers but END_ASYNC_FOR. */
 static void mark_targets(struct clp_edges *edges)
 {
     const struct clp_decoded *decoded = edges->decoded;
@@ -79,7 +80,7 @@ static void mark_targets(struct clp_edges *edges)
     }
 }
 
-/* On 3.11 whatever has a line may begin it, once the body is entered. */
+/* Marks every instruction that has a line: on 3.11 each may begin its line, once the body is entered. */
 static void mark_all(struct clp_edges *edges)
 {
     for (uint32_t i = edges->decoded->entry + 1; i < edges->decoded->count; i++) {
@@ -109,14 +110,15 @@ bool clp_edge_counts(const struct clp_edges *edges, uint32_t from, uint32_t to)
     return decoded->items[from].opcode == decoded->bytecode->resume;
 }
 
-/* A RERAISE that puts the place of the exception back: that is then the instruction before. */
+/* Does this RERAISE restore the place of the exception, so that the instruction there counts as executed
+ * before? */
 static bool restores_place(const struct clp_decoded *decoded, uint32_t at)
 {
     return decoded->items[at].opcode == decoded->bytecode->reraise &&
            decoded->items[at].argument != 0;
 }
 
-/* Since 3.13 a body into which an exception is thrown stands at its RESUME already. */
+/* Since 3.13 a body into which an exception is thrown already stands at the RESUME behind its YIELD_VALUE. */
 bool clp_edge_throw_counts(const struct clp_edges *edges, uint32_t from, uint32_t handler)
 {
     const struct clp_decoded *decoded = edges->decoded;
@@ -128,8 +130,8 @@ bool clp_edge_throw_counts(const struct clp_edges *edges, uint32_t from, uint32_
     return clp_edge_counts(edges, from, handler);
 }
 
-/* Instructions from the start of a handler to the RERAISE that ends it without handling: those of an
- * `async with` are the most. */
+/* The most instructions looked at from the start of a handler to the RERAISE that ends it without handling the
+ * exception. An `async with` has the most. */
 #define HANDLER_REACH 32
 
 uint32_t clp_edges_reraise_of(const struct clp_decoded *decoded, uint32_t handler)
@@ -141,29 +143,30 @@ uint32_t clp_edges_reraise_of(const struct clp_decoded *decoded, uint32_t handle
             return i;
         if (clp_decoded_is(decoded, i, CLP_OP_NO_NEXT))
             return CLP_NOWHERE;
-        /* what is awaited there ends at some time */
+        /* a SEND there ends at some time */
         i = decoded->items[i].opcode == decoded->bytecode->send ? decoded->items[i].target : i + 1;
     }
     return CLP_NOWHERE;
 }
 
-/* Places from which an exception comes to a handler, by whether that begins its line. */
+/* How many of the places from which an exception comes to a handler begin the handler's line, and how many do
+ * not. */
 struct tally {
     size_t counting, others;
 };
 
-/* By RERAISE: the ranges whose handler it ends, a list. What it re-raises came from there. */
+/* For each RERAISE, the list of ranges whose handlers it ends. What it raises again was raised in these ranges. */
 struct sources {
-    uint32_t *first; /* by instruction */
-    uint32_t *next;  /* by range */
+    uint32_t *first; /* by instruction: the first range */
+    uint32_t *next;  /* by range: the next range */
 };
 
-#define DEEPEST_HANDLER 8 /* handlers in handlers, of those that end in a RERAISE with the place */
+#define DEEPEST_HANDLER 8 /* how many handlers that end in a RERAISE with the place may lie in each other */
 
 static void add_places(const struct clp_edges *edges, const struct sources *sources, uint32_t end,
                        uint32_t handler, int depth, struct tally *tally);
 
-/* Adds an exception at `from` that arrives at the handler, be it by way of others. */
+/* Counts an exception at `from` that arrives at the handler, directly or through other handlers. */
 static void add_place(const struct clp_edges *edges, const struct sources *sources, uint32_t from,
                       uint32_t handler, int depth, struct tally *tally)
 {
@@ -179,7 +182,7 @@ static void add_place(const struct clp_edges *edges, const struct sources *sourc
     }
 }
 
-/* Adds all that the RERAISE `end` may re-raise. */
+/* Counts every exception that the RERAISE `end` may raise again. */
 static void add_places(const struct clp_edges *edges, const struct sources *sources, uint32_t end,
                        uint32_t handler, int depth, struct tally *tally)
 {
@@ -204,8 +207,9 @@ static void find_sources(const struct clp_decoded *decoded, const struct sources
     }
 }
 
-/* Nearly always all places are of one kind. Where not (a `with` of several managers on one line), the
- * place itself is asked, on its way to the handler. */
+/* Decides whether the RERAISE `end` begins its handler's line. Nearly always this is the same for all places.
+ * Where it is not (a `with` of several managers on one line), the exception is asked for its place on the way
+ * to the handler. */
 static void note_place(struct clp_edges *edges, const struct sources *sources, uint32_t end)
 {
     const struct clp_decoded *decoded = edges->decoded;
@@ -262,8 +266,9 @@ static bool is_opcode(const struct clp_decoded *decoded, uint32_t at, uint8_t op
     return at < decoded->count && opcode != 0 && decoded->items[at].opcode == opcode;
 }
 
-/* A body is suspended at YIELD_VALUE; 3.11 moves it to the end of the loop around SEND before it
- * raises what a delegate did not handle. */
+/* May an exception have been thrown into the body while it is suspended at this instruction? A body is
+ * suspended at YIELD_VALUE. 3.11 moves it to the end of the loop around SEND before it raises what a delegate
+ * did not handle. */
 static bool may_be_thrown_into(const struct clp_decoded *decoded, uint32_t at)
 {
     const struct clp_bytecode *bytecode = decoded->bytecode;
@@ -289,7 +294,7 @@ static void note_edges_from(struct clp_edges *edges, uint32_t from)
     if (clp_decoded_is(decoded, from, CLP_OP_GOES)) {
         uint32_t to = goes_to(decoded, from);
         if (to != item->target)
-            note_fall(edges, from, to); /* it arrives where END_FOR would go on */
+            note_fall(edges, from, to); /* FOR_ITER arrives where END_FOR would continue */
         else
             note_jump(edges, clp_edge_counts(edges, from, to), to);
     }
@@ -301,7 +306,7 @@ static void note_edges_from(struct clp_edges *edges, uint32_t from)
     }
 }
 
-/* END_FOR and what is glued to it let nothing in between. */
+/* Does a line begin between END_FOR and the instruction that must follow it? */
 static bool splits_loop_end(const struct clp_edges *edges, uint32_t at)
 {
     const struct clp_bytecode *bytecode = edges->decoded->bytecode;
@@ -311,8 +316,8 @@ static bool splits_loop_end(const struct clp_edges *edges, uint32_t at)
            is_opcode(edges->decoded, at, bytecode->end_for_tail);
 }
 
-/* The interpreter goes on behind the END_FOR (3.13: and the POP_TOP) without looking whether there
- * is one. */
+/* Is there no END_FOR (3.13: END_FOR and POP_TOP) where this FOR_ITER leads? The interpreter continues behind
+ * them without looking whether they are there. */
 static bool lacks_end(const struct clp_decoded *decoded, uint32_t at)
 {
     const struct clp_bytecode *bytecode = decoded->bytecode;

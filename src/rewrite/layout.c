@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "layout.h"
 
-/* Lines and kinds in one number: a key of the map of constants. */
+/* Puts a kind and a line into one number: a key of the map of constants. */
 static uint64_t key_of(enum clp_probe_kind kind, int32_t line)
 {
     return (uint64_t)(uint32_t)line << 8 | (uint64_t)kind;
@@ -59,15 +59,15 @@ static bool ends_send(const struct clp_layout *layout, uint32_t at)
 {
     const struct clp_decoded *decoded = layout->decoded;
 
-    /* 3.11 has the loop around SEND end right before, and nothing else leads there backwards */
+    /* on 3.11 the loop around SEND ends right before it, and nothing else leads there backwards */
     if (!is_311(layout) || at == 0 || !clp_decoded_is(decoded, at - 1, CLP_OP_BACKWARD))
         return false;
     uint32_t loop = decoded->items[at - 1].target;
     return is_opcode(layout, loop, decoded->bytecode->send) && decoded->items[loop].target == at;
 }
 
-/* The return that ends the line which begins here with nothing but values at hand, all of it reached
- * by falling through the line's probe only, and no handler around it; or CLP_NOWHERE. */
+/* The return that ends the line which begins at `at`, if the line only returns a value at hand: all of it is
+ * reached through the line's probe alone, and no handler covers it. Otherwise CLP_NOWHERE. */
 static uint32_t trivial_return(const struct clp_layout *layout, uint32_t at)
 {
     const struct clp_decoded *decoded = layout->decoded;
@@ -102,7 +102,7 @@ static clp_status plan_line(struct clp_layout *layout, uint32_t at)
     return want(layout, CLP_PROBE_LAST_LINE, line, &place->line);
 }
 
-/* The probe behind a RESUME, and the line that begins at this instruction. */
+/* Plans the probe behind a RESUME, and the probe of the line that begins at this instruction. */
 static clp_status plan_front(struct clp_layout *layout, uint32_t at)
 {
     const struct clp_decoded *decoded = layout->decoded;
@@ -213,7 +213,7 @@ static uint32_t distance(const struct clp_layout *layout, uint32_t from)
     return clp_decoded_is(layout->decoded, from, CLP_OP_BACKWARD) ? next - to : to - next;
 }
 
-/* Gives jumps the prefixes that they need by now. True when one has grown; none ever shrinks. */
+/* Gives each jump the prefixes that its distance needs now. True if a jump has grown; no jump ever shrinks. */
 static bool widen_jumps(struct clp_layout *layout)
 {
     bool grown = false;
@@ -269,7 +269,7 @@ uint32_t clp_layout_ask_units(const struct clp_layout *layout, uint32_t constant
 {
     const struct clp_bytecode *bytecode = layout->decoded->bytecode;
 
-    /* the probe with another operator, COPY in it, and RERAISE */
+    /* the instructions of a probe with BINARY_OP as the operator, COPY among them, and RERAISE */
     return 1 + clp_layout_probe_units(constant) + bytecode->op[bytecode->binary_op].caches + 1;
 }
 
@@ -309,8 +309,9 @@ static void lay_out_blocks(struct clp_layout *layout)
     layout->total = at;
 }
 
-/* 3.11 raises what a delegate did not handle at the unit before the place to which the repeated SEND
- * leads; that must be the end of the loop around it. And it reads one byte of that distance. */
+/* Can the repeated SEND do its work? 3.11 raises what a delegate did not handle at the unit before the one to
+ * which that SEND leads; this must be the end of the loop around the delegation. And 3.11 reads one byte of the
+ * distance. */
 static bool fits_repeated_send(const struct clp_layout *layout, uint32_t yield)
 {
     uint32_t send = yield - 1;
@@ -330,7 +331,7 @@ static bool fits(const struct clp_layout *layout)
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole layout ---- */
 
 static clp_status allocate(struct clp_layout *layout)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is put into a code object, and where everything comes to lie: the first half of a rewrite. */
+/* The first half of a rewrite: decides what is put into a code object, and at which address everything lies. */
 #ifndef CLP_LAYOUT_H
 #define CLP_LAYOUT_H
 
@@ -7,23 +7,24 @@
 #include "base/hashmap.h"
 #include "rewritten.h"
 
-/* What stands before an instruction, in this order; addresses are units of the new code.
+/* What stands before an instruction, in this order. Addresses are units of the new code.
  *
- *     block:    front probe       only on the way from the instruction before (entry, resumption)
- *               jump to `plain`   when that way begins no line
- *     counting: line probe        jumps that begin the line arrive here
- *     plain:    behind probes     the others here; suspension, leaving
+ *     block:    front probe       reached only from the instruction before (entry, resumption)
+ *               jump to `plain`   if arriving from the instruction before begins no line
+ *     counting: line probe        where jumps that begin the line arrive
+ *     plain:    behind probes     where all other jumps arrive; suspension, leaving
  *     self:     the instruction */
 struct clp_code_place {
     uint32_t block, counting, plain, self;
-    uint32_t front, line; /* constants, or CLP_NOWHERE */
-    uint8_t prefixes;     /* of the instruction, now */
-    bool jumps_over;
-    bool left; /* the body has been left already: a line that only returns */
+    uint32_t front, line; /* constants of the probes, or CLP_NOWHERE */
+    uint8_t prefixes;     /* prefixes of the instruction in the new code */
+    bool jumps_over;      /* the jump to `plain` is there */
+    bool left; /* the body is left before the instruction: it ends a line that only returns */
 };
 
-/* Two blocks per range, and two for what lies in no range: where what was thrown into a suspended
- * body goes, when the line of its handler does not begin with that and when it does. */
+/* The number of `back` blocks for each range of the exception table, and for the code in no range. An exception
+ * that was thrown into a suspended body goes through such a block: through the first where the handler's line
+ * does not begin then, through the second where it does. */
 #define CLP_BACK_BLOCKS 2
 
 struct clp_layout {
@@ -31,57 +32,62 @@ struct clp_layout {
     const struct clp_edges *edges;     /* borrowed */
     struct clp_rewritten *out;         /* borrowed; takes the probes */
     struct clp_code_place *places;          /* by instruction; owned */
-    uint32_t *backs;                   /* see clp_layout_back; owned. CLP_NOWHERE: not needed */
-    uint32_t *asks; /* by range: where a re-raised exception is asked for its place; likewise */
-    struct clp_hashmap constants;      /* of the probes, by kind and line */
-    uint32_t end;                      /* of the code that was there before */
+    /* Addresses of the `back` blocks, see clp_layout_back; owned. CLP_NOWHERE: the block is not needed. */
+    uint32_t *backs;
+    /* By range, addresses of the blocks that ask a re-raised exception for its place; owned. CLP_NOWHERE: not
+     * needed. */
+    uint32_t *asks;
+    struct clp_hashmap constants;      /* constants of the probes, by kind and line */
+    uint32_t end;                      /* units up to the end of the original code, probes included */
     uint32_t leave_block;              /* address of the block `out` */
-    uint32_t total;                    /* units in all */
-    bool insert;
+    uint32_t total;                    /* units of the whole code */
+    bool insert;                       /* false: no probes are put in */
 };
 
+/* Plans the new code. With `insert` false the code is laid out without probes. On CLP_NO_MEMORY or
+ * CLP_UNSUPPORTED *reason is a constant that says why, and there is nothing to clear but *out. */
 clp_status clp_layout_init(struct clp_layout *layout, const struct clp_decoded *decoded,
                            const struct clp_edges *edges, struct clp_rewritten *out, bool insert,
                            const char **reason);
 void clp_layout_clear(struct clp_layout *layout);
 
-/* The constant of the probe, or CLP_NOWHERE when it is not used. */
+/* The constant of the probe of this kind and line, or CLP_NOWHERE when no such probe is used. */
 uint32_t clp_layout_constant(const struct clp_layout *layout, enum clp_probe_kind kind,
                              int32_t line);
 
-/* Prefixes that an argument needs. */
+/* The number of EXTENDED_ARG prefixes that an argument needs. */
 static inline uint8_t clp_layout_prefixes(uint32_t argument)
 {
     return (uint8_t)((argument > 0xFF) + (argument > 0xFFFF) + (argument > 0xFFFFFF));
 }
 
-/* Units of the probe with this constant; 0 for CLP_NOWHERE. */
+/* The units that a probe with this constant takes; 0 for CLP_NOWHERE. */
 static inline uint32_t clp_layout_probe_units(uint32_t constant)
 {
     return constant == CLP_NOWHERE ? 0u : 3u + clp_layout_prefixes(constant);
 }
 
-/* What stands right before the instruction itself. */
+/* What stands right before the instruction itself, in the order of the fields. */
 struct clp_behind {
-    uint32_t resume_if, suspend, leave; /* constants, or CLP_NOWHERE */
-    bool repeats_send;                  /* a jump over a SEND that is only looked at (3.11) */
+    uint32_t resume_if, suspend, leave; /* constants of probes, or CLP_NOWHERE */
+    bool repeats_send;                  /* a SEND that is only looked at, and a jump over it (3.11) */
 };
 
 struct clp_behind clp_layout_behind(const struct clp_layout *layout, uint32_t at);
 
-/* Where the instruction's jump arrives. */
+/* The address at which the instruction's jump arrives. */
 uint32_t clp_layout_destination(const struct clp_layout *layout, uint32_t from);
 
-/* The slot in `backs` of exceptions thrown in at this instruction. */
+/* The index in `backs` of the block for exceptions that are thrown in at this instruction. */
 uint32_t clp_layout_back(const struct clp_layout *layout, uint32_t at);
 
-/* Units of the block that asks, with this constant. */
+/* The units that a block takes which asks for the place, with this probe. */
 uint32_t clp_layout_ask_units(const struct clp_layout *layout, uint32_t constant);
 
-/* The constant of the probe that asks on the way to the range's handler. */
+/* The constant of the probe that asks for the place on the way to the range's handler. */
 uint32_t clp_layout_ask_constant(const struct clp_layout *layout, uint32_t range);
 
-/* Where an exception raised at `from` finds its handler, for a range that has one. */
+/* The address at which the range's handler begins. `counts`: its line begins then. */
 uint32_t clp_layout_handler(const struct clp_layout *layout, uint32_t range, bool counts);
 
 #endif

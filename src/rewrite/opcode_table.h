@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The instructions of CPython 3.11 to 3.15: X(name, number and inline cache units in each version),
- * -1 where a version has none. From each interpreter's own `opcode` module, and compared with it
- * again whenever the probe tracer starts. Instructions that only a running interpreter writes into
- * code (INSTRUMENTED_.., specialised ones) are left out on purpose: code that holds one is refused. */
+/* The instructions of CPython 3.11 to 3.15: X(name, then for each version the number and the number of inline
+ * cache units). The number is -1 where a version does not have the instruction. The numbers come from each
+ * interpreter's own `opcode` module, and are compared with it again whenever the probe tracer starts.
+ * Instructions that only a running interpreter writes into code (INSTRUMENTED_.., specialised ones) are left
+ * out on purpose: code that holds one is refused. */
 #ifndef CLP_OPCODE_TABLE_H
 #define CLP_OPCODE_TABLE_H
 

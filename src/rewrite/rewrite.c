@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The second half of a rewrite: writing code and tables. */
+/* The second half of a rewrite: writes the code and its tables. */
 #include "rewrite.h"
 #include "layout.h"
 
@@ -72,9 +72,10 @@ static void add_place(const struct clp_layout *layout, uint32_t at, struct clp_b
     clp_buf_add_repeated(code, 0, ((size_t)body - 1) * 2);
 }
 
-/* The probe and the place, which the interpreter has put below the exception, are operands of one
- * addition. Since 3.14 the place is no object: there the probe gets the exception, whose traceback
- * tells nearly always the same, and is the left one: an exception's class may know how to add. */
+/* Adds a block that asks for the place of an exception. The probe and the place, which the interpreter has put
+ * below the exception, are the operands of one addition. Since 3.14 the place is no object. There the probe is
+ * added to the exception, whose traceback nearly always tells the same place. The probe is the left operand,
+ * because the class of the exception may define addition, too. */
 static void add_ask(const struct clp_layout *layout, uint32_t range, struct clp_buf *code)
 {
     const struct clp_bytecode *bytecode = layout->decoded->bytecode;
@@ -113,13 +114,13 @@ static void add_code(const struct clp_layout *layout, struct clp_buf *code)
 
 /* ---- the exception table ---- */
 
-/* A run of units whose exceptions go the same way. */
+/* A run of units whose exceptions go to the same handler. */
 struct run {
     uint32_t start, end;
     uint32_t handler; /* CLP_NOWHERE: none */
     uint32_t depth;
     bool lasti;
-    uint32_t range; /* of the old table; runs of different ones stay apart */
+    uint32_t range; /* range in the old table; runs of different ranges stay apart */
 };
 
 static void add_number(struct clp_buf *table, uint32_t number, uint8_t first)
@@ -155,7 +156,7 @@ static struct run in_range(const struct clp_layout *layout, uint32_t range, bool
     };
 }
 
-/* Where an exception goes that nothing in the old table handles. */
+/* The run of an exception that nothing in the old table handles. */
 static struct run leaving(const struct clp_layout *layout)
 {
     return (struct run){
@@ -185,7 +186,7 @@ static struct run run_of(const struct clp_layout *layout, uint32_t at)
         return in_range(layout, range,
                         layout->insert && clp_edge_throw_counts(layout->edges, at,
                                                                 decoded->ranges[range].handler));
-    /* before the body is entered, and after it has been left, there is nothing to leave */
+    /* before the body is entered and after it has been left, there is nothing to leave */
     if (!layout->insert || at <= decoded->entry || clp_decoded_is(decoded, at, CLP_OP_LEAVES) ||
         layout->places[at].left)
         return nothing;
@@ -198,7 +199,7 @@ static bool same_way(const struct run *one, const struct run *other)
            one->lasti == other->lasti && one->range == other->range;
 }
 
-/* The blocks at the end re-raise to where the exception would have gone at once. */
+/* Adds runs for the `back` blocks: each re-raises to where the exception would have gone directly. */
 static void add_back_runs(const struct clp_layout *layout, struct clp_buf *table)
 {
     uint32_t units =
@@ -252,8 +253,8 @@ static void add_exceptions(const struct clp_layout *layout, struct clp_buf *tabl
 
 static int32_t needed_stack(const struct clp_layout *layout)
 {
-    /* a probe; and in the blocks at the end below it the exception and where it happened, and above
-     * it one of them again when it is asked */
+    /* a probe takes one value; in the blocks at the end it lies above the exception and its place, and a copy
+     * of one of those lies above it where the place is asked for */
     uint32_t most = 3;
 
     if (!layout->insert)
@@ -278,7 +279,7 @@ static void add_head(struct clp_buf *table, uint8_t form, uint32_t units)
     clp_buf_add(table, &head, 1);
 }
 
-/* Adds an entry for more units of a location; its line is that of the entry before. */
+/* Adds an entry for more units of the location. Its line is the line of the entry before. */
 static void add_again(struct clp_buf *table, const struct clp_location *location, uint32_t units)
 {
     bool has_delta = location->form >= NO_COLUMNS && location->form < NONE;
@@ -306,8 +307,8 @@ static void add_location(struct clp_buf *table, const struct clp_location *locat
     }
 }
 
-/* Where a unit of the old code lies now, with what stands before its instruction. `*at` is the
- * instruction it lies in, found by going on from the one asked for last. */
+/* The new address of a unit of the old code, together with what stands before its instruction. *at is the
+ * number of the instruction that the unit lies in; the search starts at the instruction of the last call. */
 static uint32_t new_unit(const struct clp_layout *layout, uint32_t unit, uint32_t *at)
 {
     const struct clp_decoded *decoded = layout->decoded;
@@ -340,7 +341,7 @@ static void add_locations(const struct clp_layout *layout, struct clp_buf *table
     add_location(table, &location, layout->total - written);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole rewrite ---- */
 
 static clp_status write_out(const struct clp_layout *layout, struct clp_rewritten *out,
                             const char **reason)

@@ -16,14 +16,14 @@
  *                               RETURN_VALUE
  *                         back: probe resume, RERAISE    to the handler that YIELD_VALUE had
  *                         out:  probe leave, RERAISE
- *                         ask:  probe + place, RERAISE   begins the handler's line or not, as the
- *                                                        place has it where it was raised
+ *                         ask:  probe + place, RERAISE   begins the handler's line, or does not: the place
+ *                                                        at which the exception was raised decides
  *
- * A line that only returns a value at hand (`return x`) has one probe for both, line and leave.
+ * A line that only returns a value at hand (`return x`) has one probe for line and leave.
  *
- * A probe is three instructions: LOAD_CONST of the probe, UNARY_NEGATIVE, POP_TOP. They have the
- * location of the instruction behind them; the blocks at the end have none. Instructions are never
- * changed but for the distances of jumps. */
+ * A probe is three instructions: LOAD_CONST of the probe, UNARY_NEGATIVE, POP_TOP. They have the location of
+ * the instruction behind them. The blocks at the end have no location. Instructions of the original code never
+ * change, except for the distances of jumps. */
 #ifndef CLP_REWRITE_H
 #define CLP_REWRITE_H
 
@@ -33,9 +33,9 @@
 #include "base/status.h"
 #include <stdbool.h>
 
-/* Rewrites; with `insert` false nothing is put in and the bytes must come out as they went in.
- * When code is refused (CLP_CORRUPT, CLP_TOO_LARGE, CLP_UNSUPPORTED, CLP_NO_MEMORY), *reason is a
- * constant that says why, and *out is empty. */
+/* Rewrites *code. With `insert` false nothing is put in, and the bytes must come out as they went in. On
+ * failure (CLP_CORRUPT, CLP_TOO_LARGE, CLP_UNSUPPORTED, CLP_NO_MEMORY) *reason is a constant that says why, and
+ * *out is empty. Clear *out by clp_rewritten_clear after success. */
 clp_status clp_rewrite(struct clp_rewritten *out, struct clp_mem *mem,
                        const struct clp_bytecode *bytecode, const struct clp_code *code,
                        bool insert, const char **reason);

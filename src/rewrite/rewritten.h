@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What comes out of a rewrite (rewrite.h): a code object's new bytes, and the probes that stand in them. */
+/* The result of a rewrite (rewrite.h): a code object's new bytes, and the probes that stand in them. */
 #ifndef CLP_REWRITTEN_H
 #define CLP_REWRITTEN_H
 
@@ -10,26 +10,26 @@
 
 enum clp_probe_kind {
     CLP_PROBE_ENTER,
-    CLP_PROBE_ENTER_LINE, /* enters, and the line begins */
+    CLP_PROBE_ENTER_LINE, /* the body is entered, and its first line begins */
     CLP_PROBE_LINE,
-    CLP_PROBE_LAST_LINE, /* the line begins, and as it only returns what is at hand the body is left */
+    CLP_PROBE_LAST_LINE, /* the line begins, and the body is left: the line only returns a value at hand */
     CLP_PROBE_LEAVE,
     CLP_PROBE_SUSPEND,
     CLP_PROBE_RESUME,
-    CLP_PROBE_RESUME_IF, /* resumes unless it runs already (3.11) */
-    CLP_PROBE_LINE_ASKED, /* the line begins unless what is added to it was raised there */
+    CLP_PROBE_RESUME_IF, /* the body resumes, unless it is running already (3.11) */
+    CLP_PROBE_LINE_ASKED, /* the line begins, unless the added exception was raised on it */
     CLP_PROBE_KINDS
 };
 
-/* A constant to be put behind those of the code object. */
+/* A probe, to become a constant behind those of the code object. */
 struct clp_probe {
     enum clp_probe_kind kind;
-    int32_t line; /* where the kind has one, else 0 */
+    int32_t line; /* the line of the file, for kinds that have one; else 0 */
 };
 
 struct clp_rewritten {
     struct clp_buf code, exceptions, locations;
-    int32_t stack_size;
+    int32_t stack_size;       /* in values */
     struct clp_probe *probes; /* in the order of the constants */
     size_t probe_count, probe_room;
     struct clp_mem *mem; /* borrowed */

@@ -52,7 +52,8 @@ static int profiler_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* Whose line it is: `from clineprof import profile` has a Python function in between. */
+/* The level, for a warning, of the user's frame. With `from clineprof import profile` a Python function lies in
+ * between. */
 static Py_ssize_t level_of_user(void)
 {
     PyObject *globals = PyEval_GetGlobals(); /* borrowed */
@@ -63,7 +64,7 @@ static Py_ssize_t level_of_user(void)
     return is_ours ? 2 : 1;
 }
 
-/* An object that cannot even show itself is named by its class. */
+/* Warns that nothing is profiled of the object. An object whose repr() fails is named by its class. */
 static bool warn_not_code(PyObject *object)
 {
     bool is_class = PyType_Check(object) && PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE);
@@ -81,7 +82,7 @@ static bool warn_not_code(PyObject *object)
     return !failed;
 }
 
-/* NULL with an exception set: it was closed. */
+/* The profiler's window; NULL with an exception set, because the profiler was closed. */
 static struct clp_code_window *window_of(PyObject *self)
 {
     struct clp_code_window *window = &clp_profiler_of(self)->window;
@@ -101,7 +102,7 @@ static int select_untimed(PyObject *self, PyObject *object, bool with_inner)
     return found;
 }
 
-/* Behind the program's end finalisers and daemon threads go on. */
+/* Selects the object, unless the program is over: finalizers and daemon threads continue after its end. */
 static PyObject *profiler_select(PyObject *self, PyObject *object, bool with_inner)
 {
     int found = 1;
@@ -120,8 +121,8 @@ static PyObject *profiler_add(PyObject *self, PyObject *object)
     return profiler_select(self, object, false);
 }
 
-/* memory_profiler's `profile` is called with where its tables go, and how they look. Here they are a report of
- * the end, with options of its own. */
+/* profile(..): accepts the arguments of memory_profiler's `profile`, which say where its tables go and how they
+ * look. Here the tables are a report at the end, with options of its own, so these arguments have no effect. */
 static PyObject *profiler_call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"", "stream", "precision", "backend", NULL};
@@ -137,7 +138,7 @@ static PyObject *profiler_call(PyObject *self, PyObject *arguments, PyObject *ke
     return object != NULL ? profiler_select(self, object, true) : Py_NewRef(self);
 }
 
-/* The function that has the code, and those within it. */
+/* Removes the function that has the code, and those within it. */
 static bool remove_code(struct clp_code_window *window, PyCodeObject *code)
 {
     const struct clp_selected *selected = clp_recorder_selected(window->recorder, (PyObject *)code);
@@ -172,7 +173,7 @@ static PyObject *profiler_remove(PyObject *self, PyObject *function)
 
 /* ---- windows ---- */
 
-/* None, or NULL with an exception set; what it took is no line's. */
+/* Changes the window. The time of that counts for no line. Returns None, or NULL with an exception set. */
 static PyObject *untimed(PyObject *self, bool (*change)(struct clp_code_window *))
 {
     struct clp_code_window *window = window_of(self);
@@ -277,7 +278,7 @@ static const char *state_of(const struct clp_profiler *self)
     return window->paused ? "paused" : window->shut ? "its gate is shut" : "counting";
 }
 
-/* "counting, tracer probe, 3 functions, for 'x.lprof'" */
+/* Tells, for example, "counting, tracer probe, 3 functions, for 'x.lprof'". */
 static PyObject *profiler_summary(PyObject *self, void *nothing)
 {
     const struct clp_profiler *profiler = clp_profiler_of(self);
@@ -312,8 +313,8 @@ static PyObject *profiler_running(PyObject *self, void *nothing)
     return PyBool_FromLong(clp_profiler_of(self)->window.recorder != NULL && clp_profiler_of(self)->window.open);
 }
 
-/* Selected functions are measured wherever they run, so switching on and off around a part of the
- * program, which line_profiler needs, has nothing to do here. */
+/* enable(), disable() and the like, which line_profiler needs around a part of the program. They do nothing
+ * here, because selected functions are measured wherever they run. */
 static PyObject *profiler_nothing(PyObject *self, PyObject *arguments)
 {
     (void)self, (void)arguments;
@@ -326,8 +327,9 @@ static PyObject *profiler_itself(PyObject *self, PyObject *arguments)
     return Py_NewRef(self);
 }
 
-/* Functions that use the profiler are pickled with it, by dill for one. Who unpickles them may have no
- * clineprof: he gets the `profile` of his own run, or else a function that gives back its argument. */
+/* Pickles the profiler, because functions that use it are pickled with it, for example by dill. There may be no
+ * clineprof where they are unpickled. So the result is the `profile` of that run, or else a function that
+ * returns its argument. */
 static PyObject *profiler_reduce(PyObject *self, PyObject *nothing)
 {
     PyObject *eval = PyDict_GetItemString(PyEval_GetBuiltins(), "eval"); /* borrowed */
@@ -402,7 +404,7 @@ static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
     return dict;
 }
 
-/* What it has counted so far, unless other bytes are wished for. */
+/* Renders what the profiler has counted so far, or the bytes in `wanted`, if there are any. */
 static PyObject *render(PyObject *self, const struct clp_rendering *wanted)
 {
     struct clp_mem mem = clp_mem_system();

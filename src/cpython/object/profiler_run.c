@@ -12,7 +12,7 @@
 #include "cpython/tracers/tracer.h"
 #include <unistd.h>
 
-/* "3.12.1" */
+/* Writes the interpreter's version, such as "3.12.1". */
 static void add_version(char *text, size_t room)
 {
     (void)snprintf(text, room, "%.20s", Py_GetVersion());
@@ -130,7 +130,7 @@ clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wi
     if (status != CLP_OK)
         return status;
     clp_live_note_command(&recorder->live, wish->command);
-    clp_recorder_forget(recorder); /* the calling thread's counters move into the file */
+    clp_recorder_forget(recorder); /* moves the calling thread's counters into the file */
     clp_engine_set_costs(&recorder->engine, &costs);
     recorder->engine.functions.added = clp_live_note_function;
     recorder->engine.functions.listener = &recorder->live;
@@ -226,7 +226,7 @@ void clp_profiler_stop(PyObject *profiler)
     self->ended = true;
     if (self->window.recorder != NULL)
         clp_code_window_end(&self->window);
-    /* a program that ran out of descriptors has left this one to write the profile with */
+    /* a program that ran out of descriptors can write its profile with this one */
     if (clp_setup_recorder()->reading == 0)
         clp_proc_close(&clp_setup_recorder()->proc);
 }
@@ -296,7 +296,7 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
     return status;
 }
 
-/* What epochs are, as --leaks has it. */
+/* Sets what the epochs are, in the words of --leaks. */
 static clp_status fill_epoch(const struct clp_recorder *recorder, struct clp_profile *profile)
 {
     const struct clp_epochs *epochs = &recorder->epochs;
@@ -311,7 +311,8 @@ static clp_status fill_epoch(const struct clp_recorder *recorder, struct clp_pro
                                                                          : seconds);
 }
 
-/* Where the hooks were lost the table holds what is long gone: nothing is said of it. */
+/* Adds the numbers of live blocks. Where the hooks were lost, the table holds blocks that are long gone, so
+ * nothing is said of it. */
 static clp_status fill_heap(const struct clp_profiler *self, struct clp_profile *profile)
 {
     struct clp_recorder *recorder = clp_setup_recorder();
@@ -348,10 +349,10 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
     struct clp_profiler *self = clp_profiler_of(profiler);
     clp_status status = CLP_OK;
 
-    /* runs Python code, so it comes first; while the window is open the epoch goes on */
+    /* the last epoch ends first, because that runs Python code; while the window is open the epoch goes on */
     if (self->has_heap && !self->window.open && clp_hooks_alive())
         clp_heap_table_finish(clp_setup_recorder());
-    if (self->window.recorder != NULL) /* the program may have closed the launcher's */
+    if (self->window.recorder != NULL) /* the program may have closed the launcher's profiler */
         status = take_view(&self->window, profile);
     if (status == CLP_OK)
         status = fill_meta(self, profile);

@@ -8,8 +8,8 @@
 #include "cpython/tracers/tracers.h"
 #include "cpython/compat/turn.h"
 
-/* The process's, made for the first profiler. It stays: code objects, other threads' ends and the
- * interpreter's slot for code data point to it. */
+/* The recorder of the process, made for the first profiler. It is never freed: code objects, the ends of other
+ * threads, and the interpreter's slot for code data point to it. */
 static struct clp_recorder *process_recorder;
 
 struct clp_recorder *clp_setup_recorder(void)
@@ -17,7 +17,7 @@ struct clp_recorder *clp_setup_recorder(void)
     return process_recorder;
 }
 
-/* What is read already, for whoever has no wish. */
+/* The mode of memory for a profiler that has no wish: the one that is read already, if there is one. */
 static enum clp_memory usual_mode(void)
 {
     const struct clp_recorder *recorder = process_recorder;
@@ -61,7 +61,8 @@ static bool set_up_heap(struct clp_profiler *self, const struct clp_wishes *wish
     return self->has_heap;
 }
 
-/* Statements are found where the probes are put in, by the helper; NULL: by line. */
+/* Sets whether statements count or lines. Statements are found by the helper (statements.h) where probes are
+ * put in; without a helper each line counts. False with an exception set. */
 static bool set_up_statements(struct clp_recorder *recorder, PyObject *helper)
 {
     bool wanted = helper != NULL;
@@ -114,7 +115,7 @@ static bool start_tracer(struct clp_recorder *recorder, const char *name)
     return false;
 }
 
-/* Unless there is one, maybe by now. */
+/* Makes the recorder, unless there is one by now. False with an exception set. */
 static bool make_recorder(void)
 {
     struct clp_recorder *recorder = PyMem_RawMalloc(sizeof *recorder);
@@ -141,8 +142,8 @@ static void note_start(struct clp_profiler *self, const struct clp_recorder *rec
     self->start_nanos = clp_clock_monotonic();
 }
 
-/* The recorder, with memory and its tracer, whoever makes it: this runs Python code, but none behind the tracer's
- * start. */
+/* Prepares the recorder, with memory and its tracer, whoever has made it. This runs Python code, but none after
+ * the tracer has started. */
 static bool prepare_recorder(struct clp_profiler *self, const struct clp_wishes *wishes)
 {
     if (process_recorder == NULL && !make_recorder())
@@ -152,7 +153,7 @@ static bool prepare_recorder(struct clp_profiler *self, const struct clp_wishes 
            start_tracer(process_recorder, wishes->tracer);
 }
 
-/* The profiler becomes one of the recorder's, if their wishes agree at this moment. */
+/* Makes the profiler one of the recorder's, if their wishes agree at this moment. */
 static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyObject *statements)
 {
     struct clp_recorder *recorder = process_recorder;

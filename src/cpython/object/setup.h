@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* How a Profiler comes to be: what was wished for, against what the profilers of the process record. Making the
- * recorder and starting its tracer is done in a turn (turn.h); the rest, in which wishes are compared and the
- * window is made, runs no Python code. */
+/* Makes a Profiler: compares its wishes with what the profilers of the process record. Making the recorder and
+ * starting its tracer is done in a turn (turn.h). The rest, comparing wishes and making the window, runs no
+ * Python code. */
 #ifndef CLP_SETUP_H
 #define CLP_SETUP_H
 
 #include "profiler_object.h"
 
+/* What a Profiler is asked for. */
 struct clp_wishes {
-    const char *tracer;
+    const char *tracer; /* NULL or "auto": the preferred one that works */
     enum clp_memory memory;
     int by_statement;
-    Py_ssize_t heap;    /* bytes between samples; 0: no table of live blocks */
-    const char *leaks;  /* epochs of verdicts; NULL: none */
-    long long leak_limit; /* bytes; negative: the usual limit */
-    int started;
+    Py_ssize_t heap;    /* mean bytes between samples; 0: no table of live blocks */
+    const char *leaks;  /* what epochs of verdicts are (heap_table.h); NULL: no verdicts */
+    long long leak_limit; /* bytes by which a line may grow; negative: the usual limit */
+    int started;          /* not 0: the window is opened */
 };
 
-/* None and True are the resident size, False is nothing; else by name. False with an exception set. */
+/* Reads the argument `memory`. NULL, None and True mean the resident size, or what is measured already; False
+ * means nothing; a str names the mode. False with an exception set. */
 bool clp_setup_read_memory(PyObject *object, enum clp_memory *mode);
 
-/* False with an exception set; then clp_setup_undo has to follow as for one that was made. */
+/* Makes the profiler. False with an exception set; clp_setup_undo must be called in that case, too. */
 bool clp_setup_profiler(struct clp_profiler *self, const struct clp_wishes *wishes);
 
-/* Gives up what it has; it is closed then. Twice is once. */
+/* Gives up all that the profiler has, which is closed then. Calling it again changes nothing. */
 void clp_setup_undo(struct clp_profiler *self);
 
-/* The one recorder; NULL before the first profiler. */
+/* The recorder of the process; NULL before the first profiler. */
 struct clp_recorder *clp_setup_recorder(void);
 
 #endif

@@ -5,13 +5,13 @@
 #include "cpython/recorder/own_work.h"
 #include "setup.h"
 
-/* `with profile.block("name"):`; its __enter__ is no Python function, so the frame that runs is that of
- * the `with`. */
+/* The context manager of `with profile.block("name"):`. Its __enter__ is no Python function, so the running
+ * frame is that of the `with`. */
 struct block {
     PyObject_HEAD
     PyObject *profiler; /* owned */
     PyObject *name;     /* owned */
-    struct clp_stay *stay; /* NULL: not entered */
+    struct clp_stay *stay; /* NULL: the block is not entered */
 };
 
 static void block_free(PyObject *self)
@@ -25,7 +25,7 @@ static void block_free(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Is the frame's function one of this module? */
+/* Is the frame's function defined in this module? */
 static bool is_of(PyFrameObject *frame, const char *module)
 {
     PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
@@ -45,14 +45,15 @@ static bool is_called(PyFrameObject *frame, const char *name)
     return is_it;
 }
 
-/* contextlib's ExitStack enters it for somebody else, and so does `from clineprof import profile`. */
+/* Does the frame only enter a block for another frame? contextlib's ExitStack does, and so does the `profile`
+ * of `from clineprof import profile`. */
 static bool is_between(PyFrameObject *frame)
 {
     return is_of(frame, "contextlib") ||
            ((is_called(frame, "__enter__") || is_called(frame, "__exit__")) && is_of(frame, "clineprof._global"));
 }
 
-/* The frame of the `with`; owned. */
+/* The frame of the `with`, a new reference. */
 static PyFrameObject *frame_of_with(void)
 {
     PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
@@ -65,13 +66,15 @@ static PyFrameObject *frame_of_with(void)
     return frame;
 }
 
-/* Outside windows a block costs nothing; one in which a window opens does not count. */
+/* Does the profiler take blocks now? A block that begins outside windows costs nothing, and does not count if a
+ * window opens within it. */
 static bool takes_blocks(const struct clp_profiler *self)
 {
     return self->window.recorder != NULL && !self->ended && self->window.open;
 }
 
-/* NULL: with an exception set, or because another thread has closed the profiler meanwhile. */
+/* Opens a block and begins it. NULL with an exception set, or without one because another thread has closed the
+ * profiler meanwhile. */
 static struct clp_stay *open_block(struct clp_profiler *self, PyFrameObject *frame, PyObject *name)
 {
     struct clp_recorder *recorder = self->window.recorder;
@@ -97,7 +100,7 @@ static PyObject *block_enter(PyObject *self, PyObject *nothing)
         stay = open_block(clp_profiler_of(block->profiler), frame, block->name);
     if (block->stay == NULL)
         block->stay = stay;
-    else if (stay != NULL) /* another thread has entered it meanwhile */
+    else if (stay != NULL) /* another thread has entered the block meanwhile */
         clp_blocks_close(stay);
     Py_XDECREF(frame);
     return PyErr_Occurred() ? NULL : Py_NewRef(self);

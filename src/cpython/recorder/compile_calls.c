@@ -4,10 +4,10 @@
 #include "cpython/compat/exchange.h"
 #include "own_work.h"
 
-/* The interpreter's built-in functions are the process's. */
+/* The recorder that wants texts, borrowed; NULL: nobody does. It is one for the process, as the built-ins are. */
 static struct clp_recorder *watcher; /* borrowed; NULL: nobody wants texts now */
 
-/* The text of a module that the import system compiles stands in its file. */
+/* Is this a call by the import system? The text of a module that it compiles is in the module's file. */
 static bool is_import(void)
 {
     PyFrameObject *frame = clp_compat_frame_here(); /* borrowed */
@@ -19,7 +19,7 @@ static bool is_import(void)
     return found;
 }
 
-/* Code that is given as a syntax tree has no text. */
+/* Is the code given as text? A syntax tree has none. */
 static bool is_text(PyObject *source)
 {
     return PyUnicode_Check(source) || PyBytes_Check(source) || PyByteArray_Check(source);
@@ -40,10 +40,10 @@ typedef PyObject *(*keyword_call)(PyObject *, PyObject *const *, Py_ssize_t, PyO
 
 enum { COMPILE, EXEC, EVAL, BUILTINS };
 
-/* The interpreter's own functions, each in the two forms that it may have: without keywords, and with them. */
+/* The interpreter's own functions. Each built-in may have one of two forms: without keywords, and with them. */
 static struct clp_exchange builtins[2 * BUILTINS];
 
-/* By place or by name; borrowed, or NULL. */
+/* An argument, by its place or by its name. Borrowed, or NULL. */
 static PyObject *argument_of(PyObject *const *arguments, Py_ssize_t count, PyObject *names,
                              Py_ssize_t place, const char *name)
 {

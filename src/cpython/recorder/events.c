@@ -3,7 +3,8 @@
 #include "engine/stacks.h"
 #include "names.h"
 
-/* Makes the thread's counters for the function: page faults that are not the program's. */
+/* Enters a function for the first time in this thread, which makes its counters. The page faults and the time
+ * of that are left out of what the thread used. */
 static struct clp_activation *enter_first(const struct clp_selected *selected,
                                           struct clp_thread *thread, const void *frame,
                                           uint64_t now)
@@ -21,7 +22,8 @@ static struct clp_activation *enter_first(const struct clp_selected *selected,
     return activation;
 }
 
-/* The activation, or NULL; the clock is still to be told when it may go on. */
+/* Enters the body. Returns its activation, or NULL. At the thread's first entry of the function moment->still
+ * becomes the time that this took; clp_recorder_end takes it off. */
 static struct clp_activation *enter(const struct clp_selected *selected,
                                     struct clp_thread *thread, const void *frame,
                                     struct clp_moment *moment)
@@ -66,7 +68,7 @@ void clp_recorder_leave(struct clp_thread *thread)
 
     clp_engine_leave(thread, moment.now);
     clp_recorder_end(thread, moment);
-    clp_recorder_of(thread)->blocks.lifted = false; /* of a body that is gone */
+    clp_recorder_of(thread)->blocks.lifted = false; /* those blocks were of a body that is gone */
 }
 
 void clp_recorder_last_line(struct clp_thread *thread, int32_t line)
@@ -84,7 +86,7 @@ void clp_recorder_suspend(struct clp_thread *thread)
 
     clp_engine_suspend(thread, moment.now);
     clp_recorder_end(thread, moment);
-    clp_recorder_of(thread)->blocks.lifted = false; /* they are suspended with it */
+    clp_recorder_of(thread)->blocks.lifted = false; /* the blocks are suspended together with the body */
 }
 
 void clp_recorder_switch_stack(struct clp_recorder *recorder, struct clp_thread *thread,
@@ -95,6 +97,6 @@ void clp_recorder_switch_stack(struct clp_recorder *recorder, struct clp_thread 
     clp_engine_switch_stack(thread, from, to, moment.now);
     clp_recorder_end(thread, moment);
     recorder->blocks.lifted = false;
-    /* it took time in proportion to the stacks */
+    /* the switch took time in proportion to the size of the stacks */
     clp_engine_stand_still(thread, clp_clock_read(&recorder->clock) - thread->stopped - thread->last);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The events of bodies, each with its moment. Blocks that a body has entered lie above it: stays.h has the events
- * in which that may matter. Protected as recorder_state.h says. */
+/* Records the events of bodies, each with its moment. `with` blocks that a body has entered lie above it on the
+ * stack; stays.h has the events for which that may matter. Protected as recorder_state.h says. */
 #ifndef CLP_EVENTS_H
 #define CLP_EVENTS_H
 
 #include "moments.h"
 #include "selected.h"
 
+/* A line begins in the body on top. */
 static inline void clp_recorder_line(struct clp_recorder *recorder,
                                      struct clp_thread *thread, int32_t line)
 {
@@ -16,8 +17,8 @@ static inline void clp_recorder_line(struct clp_recorder *recorder,
     clp_recorder_end(thread, moment);
 }
 
-/* A line begins by an event of the interpreter's own, which keeps the first instruction there from being
- * adapted. */
+/* Records a line that an event of the interpreter has told of. Such an event keeps the first instruction of the
+ * line from being adapted, so the line is charged for that, too. */
 static inline void clp_recorder_told_line(struct clp_recorder *recorder, struct clp_thread *thread,
                                           int32_t line)
 {
@@ -30,21 +31,24 @@ static inline void clp_recorder_told_line(struct clp_recorder *recorder, struct 
         clp_engine_add_cost(thread, recorder->engine.costs.unadapted);
 }
 
-/* clp_recorder_enter, and the first line begins at once. */
+/* Does what clp_recorder_enter does, and the first line begins in the same event. */
 void clp_recorder_enter_line(const struct clp_selected *selected, struct clp_thread *thread,
                              const void *frame, int32_t line);
 
+/* A body of selected code begins. `frame` may be NULL as in clp_engine_enter. */
 void clp_recorder_enter(const struct clp_selected *selected, struct clp_thread *thread,
                         const void *frame);
+/* The line begins and the body on top is left, in one event; the body on top is left; the body on top is
+ * suspended. */
 void clp_recorder_last_line(struct clp_thread *thread, int32_t line);
 void clp_recorder_leave(struct clp_thread *thread);
 void clp_recorder_suspend(struct clp_thread *thread);
 
-/* The thread goes on with the stack of `to`; the stack that ran until now was that of `from`. */
+/* The thread continues with the stack of `to`. The stack that ran until now belongs to `from`. */
 void clp_recorder_switch_stack(struct clp_recorder *recorder, struct clp_thread *thread,
                                const void *from, const void *to);
 
-/* The activation, or NULL, is one of this code. */
+/* Notes that the activation, which may be NULL, runs this code. */
 static inline void clp_recorder_note_code(struct clp_activation *activation,
                                           const struct clp_selected *selected)
 {

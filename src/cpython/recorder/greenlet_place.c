@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "greenlet_place.h"
 
-/* Under this name a thread's dictionary has the program's own trace function. */
+/* The key in a thread's dictionary under which the program's own trace function is kept. */
 #define OWN_KEY "clineprof.greenlet"
 
 PyObject *clp_greenlet_place_own(void)

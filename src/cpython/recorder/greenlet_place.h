@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* The greenlet module has a trace function for each thread. We take its place; the program's own one is kept for
- * it (greenlets.h calls it).
+/* The greenlet module has one trace function per thread. We take its place, and keep the program's own trace
+ * function, which greenlets.c calls.
  *
- * Threads: the interpreter's lock. Nothing here runs Python code: it is done in the middle of events. */
+ * Threads: the interpreter's lock protects this. Nothing here runs Python code, because it is called in the
+ * middle of events. */
 #ifndef CLP_GREENLET_PLACE_H
 #define CLP_GREENLET_PLACE_H
 
 #include "engine/engine.h"
 #include "cpython/compat/compat.h"
 
-/* Greenlets, once their module is there. All owned. */
+/* What is known of greenlets once their module is loaded. All references are owned. */
 struct clp_greenlets {
-    PyObject *settrace; /* the module's own */
-    PyObject *callback; /* what is told of switches; NULL: the module was not met yet */
+    PyObject *settrace; /* the module's own settrace() */
+    PyObject *callback; /* our trace function; NULL: the module was not met yet */
 };
 
-/* The calling thread tells of its switches from now on, if the module is there. */
+/* Sets our trace function in the calling thread, if the module is there. From then on the thread tells of its
+ * switches. */
 void clp_greenlet_place_hook(const struct clp_greenlets *greenlets, struct clp_thread *thread);
 
-/* The thread is hooked at its next event: each one that looks at memory comes by. */
+/* Marks the thread, so that its next event calls clp_greenlet_place_hook. Until then every event takes the slow
+ * path that reads memory. */
 void clp_greenlet_place_hook_later(struct clp_thread *thread);
 
-/* Takes the place of the calling thread's trace function; what was there is the program's. False with an exception
- * set. */
+/* Sets our trace function in the calling thread. The one that was there is kept as the program's. False with an
+ * exception set. */
 bool clp_greenlet_place_take(const struct clp_greenlets *greenlets);
 
-/* The program's own one in the calling thread, borrowed; NULL: it has none. Setting NULL takes it off; false
- * when that fails, maybe with an exception set. */
+/* The program's own trace function in the calling thread, borrowed; NULL: there is none. Setting NULL removes
+ * it. Setting returns false when it fails, maybe with an exception set. */
 PyObject *clp_greenlet_place_own(void);
 bool clp_greenlet_place_set_own(PyObject *function);
 

@@ -10,7 +10,8 @@ static struct clp_recorder *recorder_of(PyObject *capsule)
 
 /* ---- switches ---- */
 
-/* A trace function that fails is removed: the program's is, and ours comes back. */
+/* Calls the program's own trace function. If that fails, greenlet removes the trace function. So the program's
+ * is forgotten, and ours comes back with the thread's next event. */
 static PyObject *call_own(PyObject *function, PyObject *arguments)
 {
     PyObject *type, *value, *trace;
@@ -28,7 +29,7 @@ static PyObject *call_own(PyObject *function, PyObject *arguments)
     return NULL;
 }
 
-/* callback("switch" or "throw", (origin, target)), in the target. */
+/* The trace function: callback("switch" or "throw", (origin, target)). greenlet calls it in the target. */
 static PyObject *on_switch(PyObject *self, PyObject *arguments)
 {
     struct clp_recorder *recorder = recorder_of(self);
@@ -37,9 +38,9 @@ static PyObject *on_switch(PyObject *self, PyObject *arguments)
 
     if (!PyArg_ParseTuple(arguments, "O(OO)", &event, &origin, &target))
         return NULL;
-    /* where nobody counts all stacks are empty; a dead one switches to its parent, maybe to itself */
+    /* without a view that counts all stacks are empty; a dead greenlet switches to its parent, maybe to itself */
     if (thread != NULL && recorder->views.counting != 0 && origin != target) {
-        if (clp_compat_running_frame(PyThreadState_Get()) == NULL) /* it begins */
+        if (clp_compat_running_frame(PyThreadState_Get()) == NULL) /* the target begins now */
             clp_engine_forget_stack(&recorder->engine, target);
         clp_recorder_switch_stack(recorder, thread, origin, target);
     }
@@ -78,7 +79,7 @@ static PyMethodDef own_methods[] = {
      "gettrace() -> object\n\nReturns the currently set tracing function, or None."},
 };
 
-/* Puts it in the place of the module's own, wherever that is known by its name. */
+/* Puts our method in the place of the module's own, in the module and in the package `greenlet`. */
 static bool replace(PyObject *module, PyMethodDef *method, PyObject *capsule)
 {
     PyObject *original = PyObject_GetAttrString(module, method->ml_name);
@@ -107,7 +108,8 @@ static void hook_threads(struct clp_recorder *recorder)
         clp_greenlet_place_hook(&recorder->greenlets, clp_thread_here);
 }
 
-/* The module's own, which is called within events and so must not run Python code. Owned, or NULL. */
+/* The module's own settrace(). It is called within events, so it must not run Python code. A new reference;
+ * NULL if there is none, or the program has replaced it. */
 static PyObject *settrace_of(PyObject *module)
 {
     PyObject *function = PyObject_GetAttrString(module, "settrace");
@@ -117,14 +119,15 @@ static PyObject *settrace_of(PyObject *module)
     return function;
 }
 
-/* Later calls of a module that cannot be traced find the same. */
+/* Finds the module's functions and exchanges them. Where a part of it fails, a later call goes on with what was
+ * found. False: greenlets are not told of, or the program can see our trace function. */
 static bool adopt(struct clp_recorder *recorder, PyObject *module)
 {
     struct clp_greenlets *greenlets = &recorder->greenlets;
     PyObject *settrace_function = settrace_of(module), *capsule = PyCapsule_New(recorder, NULL, NULL);
     bool done = false;
 
-    if (greenlets->settrace == NULL) /* another thread's, otherwise */
+    if (greenlets->settrace == NULL) /* otherwise another thread has found it */
         greenlets->settrace = Py_XNewRef(settrace_function);
     if (capsule != NULL && greenlets->settrace != NULL && greenlets->callback == NULL)
         greenlets->callback = PyCFunction_New(&on_switch_method, capsule);

@@ -16,7 +16,7 @@ static bool is_seconds(const char *text, double *seconds)
     return end != text && *end == 0;
 }
 
-/* What the text says. False with an exception set. */
+/* Reads what `text` says of epochs. False with an exception set. */
 static bool read_epochs(struct clp_recorder *recorder, const char *text, struct clp_epochs *epochs)
 {
     double seconds;
@@ -61,7 +61,7 @@ static const char other_table[] =
     "clineprof: another Profiler of this process has a table of live blocks, of another kind (heap=, "
     "leaks=); there is one at a time";
 
-/* The kind of epochs that the text asks for, and of the recorder's: are they the same? */
+/* Does the table that exists have this interval and these epochs? */
 static bool is_same_kind(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
 {
     const struct clp_epochs *old = &recorder->epochs;
@@ -82,7 +82,7 @@ static void reset_epochs(struct clp_recorder *recorder)
 {
     struct clp_epochs *epochs = &recorder->epochs;
 
-    epochs->kind = CLP_EPOCHS_NONE; /* the rest one by one: a hook of an allocator may be looking */
+    epochs->kind = CLP_EPOCHS_NONE; /* field by field: a hook of an allocator may be reading them */
     clp_mem_free_text(&recorder->mem, epochs->name);
     epochs->name = NULL;
     epochs->period = epochs->next = 0;
@@ -99,7 +99,7 @@ static bool make_table(struct clp_recorder *recorder, uint64_t interval)
     struct clp_heap *heap = recorder->heap;
     clp_status status = CLP_NO_MEMORY;
 
-    if (heap != NULL) { /* whoever frees a block may be looking at it */
+    if (heap != NULL) { /* a thread that frees a block may be looking at the table */
         heap->interval = interval;
         heap->epochs = by;
         status = clp_heap_restart(heap);
@@ -112,7 +112,7 @@ static bool make_table(struct clp_recorder *recorder, uint64_t interval)
     }
     recorder->heap = recorder->epochs.heap = heap;
     recorder->epochs.clock = &recorder->clock;
-    recorder->heap->seeds = clp_clock_monotonic(); /* no two runs choose the same */
+    recorder->heap->seeds = clp_clock_monotonic(); /* so that no two runs choose the same blocks */
     recorder->heap_before = (uint64_t)blocks_before();
     return true;
 }
@@ -179,7 +179,7 @@ void clp_heap_table_finish(struct clp_recorder *recorder)
 {
     if (recorder->with_heap == 0 || recorder->epochs.kind == CLP_EPOCHS_NONE)
         return;
-    (void)PyGC_Collect(); /* finalizers run, and threads */
+    (void)PyGC_Collect(); /* runs finalizers, and lets other threads run */
     if (recorder->with_heap != 0)
         clp_heap_finish(recorder->heap);
 }

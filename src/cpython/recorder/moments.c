@@ -3,16 +3,16 @@
 #include "os/processes.h"
 #include "cpython/memory/hooks.h"
 
-/* A line is not looked at for memory when it took less than this part of the quickest change of a
- * single page that was ever seen: none can have happened in it. At the start the processor may still
- * be at rest, or busy with others, and soon be quicker; so that is tried again, after 20 ms of the
- * program and each time twice as late, and only then is the part a large one. */
+/* Memory is not read for a line that took less than this part of the quickest change of a single page that was
+ * ever seen: no change can have happened in it. At the start the processor may still be at rest, or busy with
+ * other work, and become quicker soon. So the quickest change is tried again after 20 ms of the program, and
+ * then each time twice as late. Only after the first such try is the part a large one. */
 #define CHANGE_MARGIN_AT_START 0.6
 #define CHANGE_MARGIN 0.85
 #define FIRST_CHECK_NANOS 20e6
 
-/* How old a thread's page faults and processor time may be at the start of a line; the second while
- * there is no other thread. */
+/* How old a thread's page faults and processor time may be at the start of a line. The second number holds
+ * while the process has no other thread. */
 #define FRESH_NANOS 8000
 #define FRESH_NANOS_ALONE 512000
 
@@ -49,7 +49,7 @@ bool clp_recorder_open_memory(struct clp_recorder *recorder, enum clp_memory mem
         return true;
     clp_proc_close(&recorder->proc);
     if (clp_proc_open(&recorder->proc, memory) != CLP_OK)
-        return true; /* there is no memory to be seen */
+        return true; /* there is no memory to be read */
     recorder->memory_check = clp_proc_check(&recorder->proc, &recorder->clock);
     recorder->change_margin = CHANGE_MARGIN_AT_START;
     recorder->check_gap = (uint64_t)(FIRST_CHECK_NANOS / recorder->clock.rough_nanos);
@@ -64,8 +64,8 @@ bool clp_recorder_open_memory(struct clp_recorder *recorder, enum clp_memory mem
     return true;
 }
 
-/* The profiler's own part of what is counted. The live file's pages are of a file: no anonymous
- * memory, but this process alone has them. */
+/* The profiler's own part of the memory that is counted. The live file's pages belong to a file, so they are no
+ * anonymous memory; but this process alone has them. */
 static uint64_t own_bytes(const struct clp_recorder *recorder)
 {
     uint64_t bytes = recorder->pages.bytes + recorder->view_pages.bytes;
@@ -80,7 +80,7 @@ static uint64_t own_bytes(const struct clp_recorder *recorder)
     return bytes;
 }
 
-/* The program's memory as it is counted, and how much of it is of files. */
+/* Reads the program's memory as it is counted, and how much of it belongs to files. */
 static bool read_memory(const struct clp_recorder *recorder, int64_t *rss, uint64_t *shared)
 {
     struct clp_resident now;
@@ -99,7 +99,7 @@ bool clp_recorder_see_memory(struct clp_recorder *recorder, int64_t *rss)
     return read_memory(recorder, rss, &recorder->file_bytes);
 }
 
-/* What changed while nobody looked is nobody's. */
+/* Begins or ends reading. Changes while nobody read belong to no line. */
 static void set_reading(struct clp_recorder *recorder, uint64_t span)
 {
     int64_t rss = recorder->engine.rss;
@@ -129,12 +129,13 @@ void clp_recorder_reopen_memory(struct clp_recorder *recorder)
         return;
     clp_proc_close(&recorder->proc);
     (void)clp_proc_open(&recorder->proc, mode);
-    recorder->check_at = clp_clock_read(&recorder->clock) + recorder->check_gap; /* it takes a while */
+    /* The next check of the quickest change is put off, because it takes a while. */
+    recorder->check_at = clp_clock_read(&recorder->clock) + recorder->check_gap;
     if (recorder->reading != 0)
         set_reading(recorder, rss_span(recorder));
 }
 
-/* What the thread has used since the last time: of processor time no more than has passed. */
+/* What the thread has used since the last call. Its processor time is at most the time that has passed. */
 static struct clp_thread_use take_use(struct clp_thread *thread, uint64_t now)
 {
     struct clp_thread_use before = thread->use, *use = &thread->use;
@@ -154,8 +155,9 @@ void clp_recorder_begin_use(struct clp_thread *thread, uint64_t now)
     (void)take_use(thread, now);
 }
 
-/* Where nothing has changed there is nothing to share, and short lines need not be asked for their
- * use one by one: a thread's next change may then be taken for a little more its own. */
+/* Notes a size, in a process with several threads. Where nothing has changed there is nothing to share. Then
+ * short lines are not each asked what they used; so a little too much of the thread's next change may be taken
+ * for its own. */
 static void share_rss(const struct clp_recorder *recorder, struct clp_thread *thread, int64_t rss,
                       uint64_t of_files, uint64_t now)
 {
@@ -165,7 +167,7 @@ static void share_rss(const struct clp_recorder *recorder, struct clp_thread *th
     clp_engine_share_rss(thread, rss, clp_rss_bounds_of(&recorder->reach, &use, of_files));
 }
 
-/* The thread's use behind it is without what this took. */
+/* Tries again how quickly memory can change. What that takes is left out of what the thread uses. */
 static void check_again(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
 {
     uint64_t quickest = clp_proc_quickest_change(&recorder->proc, &recorder->clock);
@@ -179,9 +181,9 @@ static void check_again(struct clp_recorder *recorder, struct clp_thread *thread
     (void)take_use(thread, now);
 }
 
-/* Memory of a process with one thread. Its use is wanted, not too old, as soon as a line makes a
- * second one. Its processor time is not asked for: on a busy machine the thread would lose the processor
- * behind the lines after which that is due, again and again, and they would seem long. */
+/* Notes a size, in a process with one thread. The thread's page faults must be known, and not too old, as soon
+ * as a line starts a second thread. Its processor time is not asked for: on a busy machine the thread would
+ * lose the processor again and again behind lines after which it is asked, and those would seem long. */
 static void note_rss_alone(struct clp_recorder *recorder, struct clp_thread *thread, int64_t rss,
                            uint64_t now)
 {
@@ -192,13 +194,13 @@ static void note_rss_alone(struct clp_recorder *recorder, struct clp_thread *thr
     thread->use_at = now;
 }
 
-/* A second thread would change memory meanwhile. */
+/* Is it time to try again? Not with a second thread, which would change memory meanwhile. */
 static bool is_check_due(const struct clp_recorder *recorder, uint64_t now)
 {
     return now >= recorder->check_at && clp_thread_alone();
 }
 
-/* What is done beside a read, now and then; returns the ticks that it took. */
+/* Does what is done from time to time beside a read. Returns the ticks that it took. */
 static uint64_t work_beside(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
 {
     uint64_t start = clp_clock_read(&recorder->clock);
@@ -223,7 +225,7 @@ struct clp_moment clp_recorder_read_rss(struct clp_recorder *recorder, struct cl
     }
     if (!read_memory(recorder, &rss, &recorder->file_bytes))
         rss = recorder->engine.rss;
-    /* which thread a child process belongs to is not known: what it does is whose line sees it first */
+    /* nobody knows which thread a child process belongs to: the first line that sees its change is charged */
     if (clp_thread_alone() || recorder->proc.mode == CLP_MEMORY_TREE)
         note_rss_alone(recorder, thread, rss, now);
     else
@@ -238,7 +240,7 @@ struct clp_moment clp_recorder_read_rss(struct clp_recorder *recorder, struct cl
     return moment;
 }
 
-/* What the watch takes is nobody's time; events that it had itself are. */
+/* Leaves the time of the watch out of all lines, except for events that the watch itself caused. */
 void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
 {
     const struct clp_recorder *recorder = clp_recorder_of(thread);

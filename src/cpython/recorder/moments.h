@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An event's moment: its time, and resident memory, which is read where it may have changed. Protected as
+/* The moment of an event: its time, and resident memory, which is read where it may have changed. Protected as
  * recorder_state.h says. */
 #ifndef CLP_MOMENTS_H
 #define CLP_MOMENTS_H
@@ -7,17 +7,17 @@
 #include "engine/resident.h"
 #include "recorder_state.h"
 
-/* ---- of events ---- */
+/* ---- events ---- */
 
-/* An event's time, and for how long the clock stands still after it, because memory was read. */
+/* An event's time, and how long the clock stands still after it because memory was read. Ticks. */
 struct clp_moment {
     uint64_t now;
     uint64_t still;
 };
 
-/* Reads resident memory into the thread. If the read was interrupted, the event comes later by that: where
- * a thread has used up its time, the system takes the processor away when it is asked for something, and
- * what used it up is the line that ends. */
+/* Reads resident memory for an event at `now`. If the read was interrupted, the event's time is that much
+ * later: the system takes the processor from a thread that has used up its turn when the thread makes a system
+ * call. The wait belongs to the line that ends, whose work used up the turn. */
 struct clp_moment clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread *thread,
                                         uint64_t now);
 
@@ -31,7 +31,7 @@ static inline struct clp_moment clp_recorder_begin(struct clp_recorder *recorder
     return moment;
 }
 
-/* Behind an event for which memory was read. */
+/* Ends an event for which memory was read. */
 void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still);
 
 static inline void clp_recorder_end(struct clp_thread *thread, struct clp_moment moment)
@@ -42,24 +42,24 @@ static inline void clp_recorder_end(struct clp_thread *thread, struct clp_moment
 
 /* ---- reading memory ---- */
 
-/* Memory can be read, in this way, where /proc allows it. Nobody else may want another way now. False
- * with an exception set. */
+/* Lets memory be read in this way, where /proc allows it. Must not be called while somebody wants another way.
+ * False with an exception set. */
 bool clp_recorder_open_memory(struct clp_recorder *recorder, enum clp_memory memory);
 
-/* One window more, or less, for which memory is read. */
+/* Count the windows for which memory is read. */
 void clp_recorder_begin_reading(struct clp_recorder *recorder);
 void clp_recorder_end_reading(struct clp_recorder *recorder);
 
-/* The file under /proc is still the parent's of a fork: memory is read from this process's own. */
+/* Opens the files of this process under /proc, because those of a fork are still the parent's. */
 void clp_recorder_reopen_memory(struct clp_recorder *recorder);
 
-/* As resident memory is now: false when it is not read, and nothing changes. */
+/* Sets *rss to the program's memory as it is now. False when it cannot be read; *rss is then as it was. */
 bool clp_recorder_see_memory(struct clp_recorder *recorder, int64_t *rss);
 
-/* How long a line lasts at least for which memory is read, in ticks; UINT64_MAX: it is read for none. */
+/* How many ticks a line must last at least so that memory is read for it; UINT64_MAX: it is never read. */
 uint64_t clp_recorder_rss_span(const struct clp_recorder *recorder);
 
-/* What the calling thread has used so far is looked at: what comes later is measured from here. */
+/* Starts to measure what the calling thread uses: page faults and processor time. */
 void clp_recorder_begin_use(struct clp_thread *thread, uint64_t now);
 
 #endif

@@ -2,7 +2,8 @@
 #include "names.h"
 #include "cpython/memory/hooks.h"
 
-/* Borrowed; NULL where the program has not imported threading, or put something else there. */
+/* The dict of running threads in threading, borrowed. NULL where the program has not imported threading, or has
+ * put something else there. */
 static PyObject *running_threads(void)
 {
     PyObject *threading = PyDict_GetItemString(PyImport_GetModuleDict(), "threading");
@@ -13,8 +14,8 @@ static PyObject *running_threads(void)
     return running != NULL && PyDict_CheckExact(running) ? running : NULL;
 }
 
-/* Owned, UTF-8; NULL: threading does not know the thread (yet). May leave an exception. No Python code is
- * run: this is in the middle of an event. */
+/* The running thread's name as bytes in UTF-8, a new reference. NULL: threading does not know the thread (yet).
+ * May leave an exception. Runs no Python code, because this is in the middle of an event. */
 static PyObject *running_name(void)
 {
     PyObject *running = running_threads();

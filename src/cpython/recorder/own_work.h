@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Work of the profiler's own in the middle of the program: it is no line's, neither its time nor what it allocates.
- * A function may define others and select them, for example. */
+/* Work of the profiler itself in the middle of the program, such as selecting a function that the program
+ * defines. Neither its time nor what it allocates counts for any line. begin and end enclose it. */
 #ifndef CLP_OWN_WORK_H
 #define CLP_OWN_WORK_H
 

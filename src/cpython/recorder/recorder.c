@@ -5,10 +5,10 @@
 #include "names.h"
 #include "selected.h"
 
-/* The system's thread is gone and holds no lock here: only say so, somebody else reaps. */
+/* Marks a thread that has ended. The system's thread holds no lock here, so another thread reaps its counters. */
 static void thread_ended(void *data)
 {
-    clp_thread_here = NULL; /* what else the thread allocates or frees is nobody's */
+    clp_thread_here = NULL; /* what else the thread allocates or frees counts for no line */
     clp_engine_end_thread(data);
 }
 
@@ -56,7 +56,7 @@ struct clp_thread *clp_recorder_new_thread(struct clp_recorder *recorder)
     (void)clp_recorder_see_memory(recorder, &rss);
     clp_thread_here = clp_engine_new_thread(&recorder->engine, now, rss);
     if (clp_thread_here != NULL) {
-        clp_thread_here->allocating.left = -1; /* the first block asks whether there is a table */
+        clp_thread_here->allocating.left = -1; /* negative: the first block asks whether there is a table */
         clp_thread_hook_set(&recorder->thread_hook, clp_thread_here);
         clp_greenlet_place_hook(&recorder->greenlets, clp_thread_here);
         clp_recorder_begin_use(clp_thread_here, now);

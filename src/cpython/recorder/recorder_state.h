@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* What every tracer shares: the engine, the clock and the memory it records by, and what is known
- * of a selected code object. A process has one recorder; whoever wants numbers of it has a window
- * (code_window.h).
+/* What all tracers share: the engine, the clock and memory by which it records, and what is known of selected
+ * code. A process has one recorder. Whoever wants numbers from it has a window (code_window.h).
  *
- * Threads. The interpreter's lock protects all of this, and every window. A thread keeps that lock for as
- * long as it runs no Python code. So:
+ * Threads. The interpreter's lock protects all of this, and every window. A thread keeps that lock for as long
+ * as it runs no Python code. So:
  *
- *   - An event runs no Python code before it is recorded. (clp_recorder_end_slow may, behind it.)
- *   - A change runs none either: clp_code_window_hold begins one and clp_code_window_release ends it (or
- *     clp_change_begin, clp_change_end). What needs Python code (attributes of the program's objects,
- *     imports, source text) is fetched before, and what was known from before that is looked up again.
- *   - In a change the program has its say in a few places all the same: its audit hooks, when __code__ is
- *     assigned or a callback of sys.monitoring set, and what dies with a code object. Whatever it
- *     does there, from any thread, is safe: `open` of a site is right at all times, a site and an
- *     audience never move, no window goes while it is held, and no tracer stops while any is. It is also
- *     undone: whoever exchanges code looks again, afterwards, whether that is still wanted.
+ *   - An event runs no Python code before it is recorded. (clp_recorder_end_slow may, afterwards.)
+ *   - A change runs none either. clp_code_window_hold or clp_change_begin starts a change,
+ *     clp_code_window_release or clp_change_end ends it. What needs Python code (attributes of the program's
+ *     objects, imports, source text) is fetched before. What was looked up before that is looked up again.
+ *   - There are exceptions: within a change the program's code runs in its audit hooks, when __code__ is
+ *     assigned or a callback of sys.monitoring is set, and when what hangs on a code object dies. Whatever
+ *     it does there, from any thread, is safe: a site's `open` is right at all times; a site and an audience
+ *     never move; no window goes while it is held; and no tracer stops while any window is held. And whoever
+ *     exchanges code looks afterwards whether that is still wanted, and undoes it otherwise.
  *
- * Two things run without that lock: an ending thread's mark (clp_engine_end_thread), and the hooks of the raw
- * allocators (hooks.h). */
+ * Two things run without that lock: the mark of an ending thread (clp_engine_end_thread), and the hooks of the
+ * raw allocators (hooks.h). */
 #ifndef CLP_RECORDER_STATE_H
 #define CLP_RECORDER_STATE_H
 
@@ -44,89 +43,91 @@ struct clp_with_place;
 struct clp_tracer;
 struct clp_code_window;
 
-/* Open `with` blocks (blocks.h). */
+/* The open `with` blocks (blocks.h). */
 struct clp_blocks {
     struct clp_stay *stays;   /* the newest first */
-    struct clp_with_place *places; /* those that were entered last */
-    bool lifted; /* some are off the stack while an event of their body is recorded */
-    uint32_t walks; /* events are recorded for stay after stay: none may go meanwhile */
-    void *source; /* what their events come from; its own */
+    struct clp_with_place *places; /* the places that were entered last */
+    bool lifted; /* some blocks are off the stack while an event of their body is recorded */
+    uint32_t walks; /* not 0: a loop over the stays records events, so no stay may be freed */
+    void *source; /* where the blocks' events come from; belongs to that source */
 };
 
-/* Where a selected function's code is; by its number. Never moves. */
+/* Where the code of a selected function is. Sites are found by the function's number, and never move in memory. */
 struct clp_site {
-    uint32_t open; /* windows that are, and have it. Changed together with them */
-    PyObject *functions; /* owned, or NULL: of a tracer that installs. Weak references to those selected,
-                          * each with the code that is put aside for it while no window is open */
-    struct clp_selected *codes; /* those that are recorded without probes; borrowed */
+    uint32_t open; /* how many open windows have the function; changed together with them */
+    /* Owned, or NULL where the tracer installs no code. Weak references to the selected functions, each with
+     * the code that is kept for it while no window is open. */
+    PyObject *functions;
+    struct clp_selected *codes; /* the function's code objects that are recorded without probes; borrowed */
 };
 
 /* A function that the tracer could not take. */
 struct clp_refusal {
     struct clp_refusal *next;
-    uint32_t function; /* in the engine's table, which is not the place in a profile */
+    uint32_t function; /* its number in the engine's table, which is not its place in a profile */
     const char *reason; /* a constant */
-    const char *taken_by; /* the tracer that took it instead; NULL when none did */
+    const char *taken_by; /* the tracer that took it instead; NULL: none did */
 };
 
 struct clp_recorder {
-    struct clp_engine engine; /* first: a thread's engine is its recorder */
+    struct clp_engine engine; /* first, so that a thread's engine is its recorder */
     struct clp_mem mem;
     struct clp_pages pages;
     struct clp_views views;
     struct clp_pages view_pages;
-    struct clp_site **sites; /* owned; NULL where no window ever had the function */
+    struct clp_site **sites; /* by function; owned; NULL where no window ever had the function */
     size_t site_room;
-    size_t held;    /* how many holds there are, of all windows */
+    size_t held;    /* how many holds of windows there are */
     bool collects;  /* was garbage collection on before the first hold? */
     bool may_rest;  /* no window is open any more: the tracer stops when none is held */
     bool starting;  /* a tracer is being started */
-    size_t windows;     /* how many there are */
-    size_t open;        /* how many of them are open */
-    size_t reading;     /* how many count, and want memory */
-    size_t with_memory; /* how many want memory */
-    size_t with_heap;   /* how many want the table of live blocks */
+    size_t windows;     /* how many windows there are */
+    size_t open;        /* how many windows are open */
+    size_t reading;     /* how many windows count and want memory */
+    size_t with_memory; /* how many windows want memory */
+    size_t with_heap;   /* how many windows want the table of live blocks */
     bool awake;         /* the tracer sends events */
-    bool opened_late;   /* a window was opened on functions that may have been running */
+    bool opened_late;   /* some window was opened on functions that may have been running */
     struct clp_source_cache texts;
     struct clp_live live;
-    const struct clp_code_window *live_window; /* borrowed: whose numbers are in the live file */
-    const struct clp_pages *helpers[2]; /* borrowed: helper threads' memory; NULL: there is none */
-    struct clp_watch *watch;            /* borrowed; NULL: there is none */
-    struct clp_heap *heap; /* owned: the table of live blocks; NULL: there is none */
-    uint64_t heap_before;  /* blocks that were there before it */
+    const struct clp_code_window *live_window; /* borrowed: the window whose numbers are in the live file */
+    const struct clp_pages *helpers[2]; /* borrowed: memory of the helper threads; NULL: there is none */
+    struct clp_watch *watch;            /* borrowed; may be NULL */
+    struct clp_heap *heap; /* owned: the table of live blocks, or NULL */
+    uint64_t heap_before;  /* blocks that existed before the table */
     struct clp_epochs epochs;
-    bool watches_calls; /* epochs are told of each; clp_recorder_watch_calls sets it */
+    bool watches_calls; /* epochs are told of each call; set by clp_recorder_watch_calls */
     struct clp_clock clock;
     struct clp_proc proc;
     struct clp_proc_check memory_check;
-    double change_margin;          /* the part of its change_ticks in which nothing can change */
-    uint64_t check_at, check_gap;  /* ticks: when that is tried again */
-    uint64_t file_bytes; /* of files among the resident memory, at the last read */
+    double change_margin;          /* a line shorter than this part of change_ticks cannot have changed memory */
+    uint64_t check_at, check_gap;  /* ticks: when that is tried again, and the time to the next try */
+    uint64_t file_bytes; /* bytes of resident memory that belong to files, at the last read */
     struct clp_rss_bounds_facts reach;
-    uint64_t use_span, use_span_alone; /* ticks for which a thread's use is known well enough */
+    uint64_t use_span, use_span_alone; /* ticks during which what is known of a thread's use is new enough */
     struct clp_thread_hook thread_hook;
     struct clp_opcodes opcodes;
-    struct clp_bytecode bytecode; /* of this interpreter, where `knows_bytecode` */
+    struct clp_bytecode bytecode; /* of this interpreter; valid if knows_bytecode */
     bool knows_bytecode;
     Py_ssize_t code_slot;
-    uint64_t copies; /* made so far */
-    PyObject *statements; /* owned: statements.h's helper; NULL: lines count by themselves */
-    const struct clp_tracer *const *tracers; /* borrowed: this interpreter's, the preferred first, ended by NULL */
+    uint64_t copies; /* how many copies of code were made */
+    PyObject *statements; /* owned: the helper of statements.h; NULL: each line counts by itself */
+    /* Borrowed: the tracers of this interpreter, the preferred one first, ended by NULL. */
+    const struct clp_tracer *const *tracers;
     const struct clp_tracer *tracer;
-    const struct clp_tracer *fallback; /* takes what the tracer refuses; NULL until needed */
+    const struct clp_tracer *fallback; /* takes what `tracer` refuses; NULL until it is needed */
     struct clp_refusal *refusals;      /* the newest first; owned */
-    const char *no_probes; /* a constant: why no code gets any; NULL: it may */
+    const char *no_probes; /* a constant: why no code may have probes; NULL: it may */
     struct clp_blocks blocks;
     struct clp_greenlets greenlets;
-    void *probe_state, *monitoring_state; /* each tracer's own */
-    bool settrace_on; /* that tracer sends events */
-    bool names_threads; /* they are told apart (names.h) */
-    unsigned long first_thread; /* .. and this is the main one */
+    void *probe_state, *monitoring_state; /* each belongs to its tracer */
+    bool settrace_on; /* the tracer settrace sends events */
+    bool names_threads; /* threads are told apart by name (names.h) */
+    unsigned long first_thread; /* identifies the main thread, with names_threads */
     bool displaced;     /* another tool took the tracer's place; events are missing */
-    double cost_error;    /* the share of its events' cost by which that may be off */
+    double cost_error;    /* by which part of itself the cost of events may be wrong */
     double started;       /* seconds since 1970 */
-    uint64_t start_nanos; /* CLOCK_MONOTONIC then */
+    uint64_t start_nanos; /* CLOCK_MONOTONIC at `started` */
 };
 
 static inline struct clp_recorder *clp_recorder_of(const struct clp_thread *thread)

@@ -2,7 +2,7 @@
 #include "selected.h"
 
 struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, PyObject *code,
-                                               uint32_t function, struct clp_code_lines *shape)
+                                               uint32_t function, struct clp_code_lines *lines)
 {
     struct clp_selected *selected = clp_mem_alloc(&recorder->mem, 1, sizeof *selected);
     const struct clp_audience *audience = function == CLP_UNSELECTED
@@ -11,7 +11,7 @@ struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, Py
 
     if (selected == NULL || audience == NULL) {
         clp_mem_free(&recorder->mem, selected, 1, sizeof *selected);
-        clp_code_lines_clear(shape, &recorder->mem);
+        clp_code_lines_clear(lines, &recorder->mem);
         PyErr_NoMemory();
         return NULL;
     }
@@ -21,7 +21,7 @@ struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, Py
                                       .function = function,
                                       .audience = audience,
                                       .holders = 1,
-                                      .shape = *shape};
+                                      .shape = *lines};
     return selected;
 }
 

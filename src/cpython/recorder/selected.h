@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Selected code objects: what hangs on each, through the recorder's code slot, and the sites of their functions.
- * Protected as recorder_state.h says. */
+/* Selected code objects: the data that the recorder's code slot attaches to each, and the sites of their
+ * functions. Protected as recorder_state.h says. */
 #ifndef CLP_SELECTED_H
 #define CLP_SELECTED_H
 
@@ -10,56 +10,60 @@
 /* The number of a function that has probes but is not selected. */
 #define CLP_UNSELECTED UINT32_MAX
 
-/* Attached to a selected code object, through the recorder's code slot. */
+/* The data of a selected code object. The recorder's code slot attaches it to the code object. */
 struct clp_selected {
     struct clp_recorder *recorder; /* borrowed */
-    PyObject *code;                /* borrowed: the code object that this hangs on; where that may have gone, and
-                                    * `holders` has kept this, it is compared only */
-    uint64_t identity;             /* of that code: its address, or odd and never used again */
+    /* Borrowed: the code object that has this data. While `holders` keep the data for longer than the code
+     * object lives, this is only compared, never dereferenced. */
+    PyObject *code;
+    uint64_t identity;             /* identity of that code: its address, or an odd number that is never used again */
     uint32_t function;
-    uint32_t text; /* number of the text that the code was compiled from: whose statements count */
+    uint32_t text; /* number of the text that the code was compiled from, for its statements */
     const struct clp_audience *audience; /* borrowed: who counts the function */
-    struct clp_selected *next, **link; /* among the site's codes; NULL: it is not */
+    struct clp_selected *next, **link; /* links in the list of the site's codes; link NULL: not in a list */
     bool on;          /* a tracer sends events of this code */
-    bool studied;     /* .. and has found in it what it needs to know */
-    bool spread;      /* whoever else held the code has the copy */
-    uint32_t holders; /* the code object, and each probe that points here */
-    bool probed;      /* the code records itself, by its probes */
-    bool suspends;    /* generator or coroutine: its bodies are known by their frames */
-    PyObject *copy;     /* borrowed: the code object with probes made of this one, while it lives */
-    PyObject *original; /* owned: the code object that this one was made of, or NULL */
-    bool refused;       /* it cannot have probes */
-    bool left_alone;    /* no tracer may have it */
-    const char *compiler; /* a constant: what compiles the code, too; NULL: nothing known */
-    int32_t moved;      /* by so many lines: a copy that the program has made, with another first line. Its
-                         * identity is odd then, so that only its own events have to look here */
+    bool studied;     /* a tracer that sends events of it has found out what it needs to know */
+    bool spread;      /* others that held the code have its copy with probes */
+    uint32_t holders; /* how many hold this: the code object, and each probe that points here */
+    bool probed;      /* the code has probes, and records itself */
+    bool suspends;    /* of a generator or coroutine: the frame tells which body runs */
+    PyObject *copy;     /* borrowed: the copy with probes that was made of the code, while it lives */
+    PyObject *original; /* owned: the code object that this copy was made of, or NULL */
+    bool refused;       /* the code cannot have probes */
+    bool left_alone;    /* no tracer may have the code */
+    const char *compiler; /* a constant: a library that compiles the code and runs its own instead; NULL: none known */
+    /* By how many lines the code's first line is moved: in a copy that the program has made with another first
+     * line. Its identity is odd then, so that only its own events have to look here. */
+    int32_t moved;
     struct clp_code_lines shape;
 };
 
-/* Makes what hangs on a code object of the function. Takes *shape, also when it fails: NULL with an exception
- * set. */
+/* Makes the data of a code object of this function. Takes over *lines, also when it fails. NULL with an
+ * exception set. */
 struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, PyObject *code,
-                                               uint32_t function, struct clp_code_lines *shape);
+                                               uint32_t function, struct clp_code_lines *lines);
 
-/* The code object on which this hangs is going. NULL is nothing. */
+/* Tells that the code object with this data is freed. NULL is allowed. */
 void clp_recorder_code_gone(void *selected);
 
-/* One holder less; the last one frees it. NULL is nothing. */
+/* Removes a holder of the data. The last one frees it. NULL is allowed. */
 void clp_recorder_drop_selected(void *selected);
 
 /* The site of a function with this number, made if need be. NULL with an exception set. */
 struct clp_site *clp_recorder_site(struct clp_recorder *recorder, uint32_t function);
 
-/* Puts it among the codes of its function's site. False with an exception set. */
+/* Adds the code object to the list of its function's site. False with an exception set. */
 bool clp_recorder_list_code(struct clp_selected *selected);
 
+/* The data of a code object, borrowed; NULL for code that is not selected. */
 static inline struct clp_selected *clp_recorder_selected(const struct clp_recorder *recorder,
                                                          PyObject *code)
 {
     return clp_compat_code_data(code, recorder->code_slot);
 }
 
-/* What hangs on code that got probes here. NULL for other code, and for what somebody has copied. */
+/* The data of a code object with probes that were put in here. NULL for other code, and for a copy that
+ * somebody has made of such code. */
 static inline const struct clp_selected *clp_recorder_probes(const struct clp_recorder *recorder,
                                                              PyObject *code)
 {
@@ -69,7 +73,7 @@ static inline const struct clp_selected *clp_recorder_probes(const struct clp_re
                                                                                     : NULL;
 }
 
-/* The code as it was before probes; borrowed from it. */
+/* The code without probes that this code was made of, borrowed from it; or the code itself. */
 static inline PyCodeObject *clp_recorder_plain_code(const struct clp_recorder *recorder,
                                                     PyCodeObject *code)
 {
@@ -84,8 +88,8 @@ static inline bool clp_recorder_counts(const struct clp_selected *selected)
     return *selected->audience->gate != 0;
 }
 
-/* What hangs on selected code that a tracer has to record: it has no probes and is not left alone. NULL for
- * other code. */
+/* The data of selected code that a tracer must record: it has no probes, and is not left alone. NULL for other
+ * code. */
 static inline struct clp_selected *clp_recorder_traced(const struct clp_recorder *recorder,
                                                        PyObject *code)
 {

@@ -50,7 +50,7 @@ void clp_blocks_lift_open(struct clp_recorder *recorder, struct clp_thread *thre
     recorder->blocks.walks--;
 }
 
-/* The oldest first. */
+/* Puts lifted blocks back onto the stack, the oldest first. */
 static void lower_from(struct clp_stay *stay, struct clp_thread *thread)
 {
     if (stay == NULL)
@@ -83,7 +83,7 @@ void clp_recorder_resume(const struct clp_selected *selected, struct clp_thread 
 {
     struct clp_recorder *recorder = selected->recorder;
 
-    clp_blocks_lift(recorder, thread); /* they may have been told of it already */
+    clp_blocks_lift(recorder, thread); /* the blocks may have been told of the resumption already */
     struct clp_moment moment = clp_recorder_begin(recorder, thread);
     clp_recorder_note_code(clp_engine_resume(thread, selected->function, frame, moment.now), selected);
     clp_recorder_end(thread, moment);

@@ -26,7 +26,7 @@ bool clp_watch_recorded(struct clp_watch *watch)
 
     if (!watch->crossed || stop == NULL)
         return false;
-    watch->stop = NULL; /* once; what it runs may have events of its own */
+    watch->stop = NULL; /* only once; and what it runs may have events of its own */
     stop(watch->stop_data, watch);
     return true;
 }

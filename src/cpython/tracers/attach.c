@@ -16,19 +16,19 @@ const char *clp_attach_damage(struct clp_recorder *recorder, PyCodeObject *code)
     return reason;
 }
 
-bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *shape,
+bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *lines,
                            const char **damage)
 {
     *damage = clp_attach_damage(recorder, code);
     if (*damage == NULL) {
-        if (!clp_code_lines_init(shape, &recorder->mem, code, &recorder->opcodes))
+        if (!clp_code_lines_init(lines, &recorder->mem, code, &recorder->opcodes))
             return false;
-        if (shape->line_count <= CLP_FUNCTION_MOST_LINES)
+        if (lines->line_count <= CLP_FUNCTION_MOST_LINES)
             return true;
         *damage = "its lines are too far apart";
-        clp_code_lines_clear(shape, &recorder->mem);
+        clp_code_lines_clear(lines, &recorder->mem);
     }
-    *shape = (struct clp_code_lines){.lowest_line = code->co_firstlineno, .line_count = 1};
+    *lines = (struct clp_code_lines){.lowest_line = code->co_firstlineno, .line_count = 1};
     return true;
 }
 
@@ -46,12 +46,12 @@ bool clp_attach_hang(struct clp_selected *selected, PyObject *code)
 struct clp_selected *clp_attach_more(struct clp_recorder *recorder, PyCodeObject *code,
                                      const struct clp_selected *known)
 {
-    struct clp_code_lines shape;
+    struct clp_code_lines lines;
 
-    if (!clp_code_lines_init(&shape, &recorder->mem, code, &recorder->opcodes))
+    if (!clp_code_lines_init(&lines, &recorder->mem, code, &recorder->opcodes))
         return NULL;
     struct clp_selected *selected =
-        clp_recorder_new_selected(recorder, (PyObject *)code, known->function, &shape);
+        clp_recorder_new_selected(recorder, (PyObject *)code, known->function, &lines);
     if (selected == NULL || !clp_attach_hang(selected, (PyObject *)code))
         return NULL;
     selected->text = known->text;

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* What hangs on a code object (selected.h) is made from its shape. Part of a change (change.h). */
+/* Makes the data that is attached to a code object (selected.h) from the code's lines. Part of a change
+ * (change.h). */
 #ifndef CLP_ATTACH_H
 #define CLP_ATTACH_H
 
 #include "cpython/recorder/selected.h"
 
-/* Why no tracer may have the code, or NULL. Traced, damaged tables make the interpreter itself write
- * beyond its arrays. */
+/* Why no tracer may have the code, or NULL. Damaged tables make the interpreter itself write beyond its arrays
+ * when the code is traced. */
 const char *clp_attach_damage(struct clp_recorder *recorder, PyCodeObject *code);
 
-/* The shape of the code. Of code that must be left alone it is its first line, and *damage says why. False with an
- * exception set. */
-bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *shape,
+/* Reads the lines of the code. For code that must be left alone *lines has only the first line, and *damage
+ * says why; otherwise *damage is NULL. False with an exception set. */
+bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *lines,
                            const char **damage);
 
-/* The code object takes it over, even when this fails: false with an exception set. */
+/* Attaches the data to the code object, which takes it over, also when this fails. False with an exception set. */
 bool clp_attach_hang(struct clp_selected *selected, PyObject *code);
 
-/* One more code object of the function of `known` has what hangs on it; NULL with an exception set. */
+/* Attaches data to one more code object of the function of `known`. NULL with an exception set. */
 struct clp_selected *clp_attach_more(struct clp_recorder *recorder, PyCodeObject *code,
                                      const struct clp_selected *known);
 

@@ -2,13 +2,14 @@
 #include "block_events.h"
 #include "cpython/recorder/recorder.h"
 
-/* Nobody may count it now; what is on the stack already goes on. */
+/* Is the block counted? A block that is on the stack is counted to its end, even if nobody counts it any more. */
 static bool is_counted(const struct clp_stay *stay, const struct clp_thread *thread)
 {
     return clp_recorder_counts(stay->selected) || clp_engine_is_running(thread, stay);
 }
 
-/* The `with` itself is told of again when its block ends: what then follows is no line of it. */
+/* Begins a line of the block. The line of the `with` is told again when its block ends: what follows then is no
+ * line of the block. */
 static void begin_line(struct clp_stay *stay, struct clp_thread *thread, int line)
 {
     if (!is_counted(stay, thread))
@@ -24,7 +25,7 @@ static void begin_line(struct clp_stay *stay, struct clp_thread *thread, int lin
     }
 }
 
-/* A block within another is part of it; the oldest first. */
+/* Begins the line in each block of the frame, the oldest first: a block within another one is part of it. */
 static void begin_lines(struct clp_stay *stay, const PyFrameObject *frame,
                         struct clp_thread *thread, int line)
 {
@@ -43,7 +44,7 @@ static bool repeats(const struct clp_stay *stay, const struct clp_thread *thread
                                      clp_compat_frame_offset(stay->frame), line, CLP_SHAPE_NO_LINE);
 }
 
-/* Is it in another block of its body? */
+/* Is the block within another block of the same body? */
 static bool is_within(const struct clp_stay *stay)
 {
     const struct clp_stay *older = stay->next;
@@ -96,7 +97,7 @@ void clp_blocks_resume(struct clp_recorder *recorder, const PyFrameObject *frame
     recorder->blocks.walks--;
 }
 
-/* The body is left, but its `with` never was: it was entered by hand. */
+/* The body is left, but its `with` never was, because it was entered by hand (`__enter__`). */
 void clp_blocks_leave(struct clp_recorder *recorder, const PyFrameObject *frame)
 {
     struct clp_thread *thread = clp_thread_here;
@@ -128,7 +129,7 @@ void clp_blocks_begin(struct clp_stay *stay)
         clp_recorder_enter(stay->selected, thread, stay);
 }
 
-/* A block on the line of its `with` had no event of its own: that line has it all. */
+/* Ends the block. A block on the line of its `with` had no event of its own, so that line gets all of it. */
 static void end(struct clp_stay *stay, struct clp_thread *thread)
 {
     clp_stays_put_on_top(stay, thread);

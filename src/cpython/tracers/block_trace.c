@@ -59,7 +59,7 @@ static struct clp_traced *new_traced(struct clp_recorder *recorder, const PyThre
     return traced;
 }
 
-/* Threads that have ended keep their places: an address of a state is used again. */
+/* Entries of threads that have ended stay in the list, because the address of a thread state is used again. */
 struct clp_traced *clp_blocks_begin_trace(struct clp_recorder *recorder, const PyThreadState *state)
 {
     struct clp_traced *traced = traced_of(recorder, state);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of open blocks on CPython 3.12 and newer: local events of sys.monitoring, on the code in which
- * blocks stand, under a tool id of their own. Code stays watched when its block is left, since most
- * blocks are entered again; a line of it outside costs some 50 ns until profiling pauses or ends. */
+/* Events of open blocks on CPython 3.12 and newer: local events of sys.monitoring, on the code in which blocks
+ * stand, under a tool id of their own. Code stays watched when its block is left, because most blocks are
+ * entered again. A line of it outside the block costs some 50 ns until profiling pauses or ends. */
 #include "block_events.h"
 #include "block_source.h"
 #include "cpython/compat/sysmon.h"
@@ -10,10 +10,10 @@
 
 struct source {
     int tool;
-    long events; /* of watched code */
+    long events; /* the set of events that watched code gets */
 };
 
-/* The frame that runs, if a block of it is open; borrowed. */
+/* The running frame, borrowed, if a block of it is open; else NULL. */
 static PyFrameObject *frame_here(PyObject *capsule, struct clp_recorder **recorder)
 {
     PyFrameObject *frame;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of open blocks on CPython 3.10 and 3.11: the thread's trace function, while a block is open. */
+/* Events of open blocks on CPython 3.10 and 3.11: from the thread's trace function, while a block is open. */
 #include "block_source.h"
 #include "block_trace.h"
 #include "settrace.h"

@@ -4,14 +4,14 @@
 
 typedef PyObject *replacing(PyObject *code, PyObject *const *values, Py_ssize_t count, PyObject *names);
 
-/* The type of code objects is the process's. */
+/* What is watched. It is one for the process, as the type of code objects is. */
 static struct {
     struct clp_recorder *recorder; /* borrowed; NULL: nobody watches */
     clp_code_copies_use *use;
-    newfunc construct; /* the type's own */
+    newfunc construct; /* tp_new of the type itself */
 } watched;
 
-/* What the program does goes on, even when there is no memory to record the copy. */
+/* Tells of a copy. If there is no memory to record it, the program still gets its copy. */
 static void tell(const struct clp_selected *from, PyObject *code, PyObject *copy)
 {
     if (copy != code && clp_recorder_selected(watched.recorder, copy) == NULL &&
@@ -45,8 +45,8 @@ static PyObject *replace(PyObject *code, PyObject *const *values, Py_ssize_t cou
 
 /* ---- types.CodeType(..) ---- */
 
-/* Two functions that look alike may share a table of lines, which begins at the first line of each. The same
- * table at the same place is that of one function. */
+/* Is it a copy of the code? Two functions that look alike may share a table of lines, which starts at the first
+ * line of each. The same table at the same first line belongs to one function. */
 static bool is_copy(const PyCodeObject *code, const PyCodeObject *copy)
 {
     return code->co_linetable == copy->co_linetable &&
@@ -62,7 +62,7 @@ static const struct clp_selected *origin_among(const struct clp_selected *codes,
     return codes;
 }
 
-/* The recorded code of which this one has the table of lines, or NULL. */
+/* The recorded code that has the table of lines of this code, or NULL. */
 static const struct clp_selected *origin_of(const PyCodeObject *copy)
 {
     const struct clp_recorder *recorder = watched.recorder;

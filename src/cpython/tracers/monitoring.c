@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The monitoring tracer: sys.monitoring (PEP 669), CPython 3.12 and newer.
  *
- * Selected code objects get local events, so nothing else in the program is slowed. Exceptions that
- * leave a body (PY_UNWIND) or are thrown into one (PY_THROW) exist as global events only; they are
- * rare and looked up by code.
+ * Selected code objects get local events, so nothing else in the program is slowed. Exceptions that leave a
+ * body (PY_UNWIND) or are thrown into one (PY_THROW) exist as global events only. They are rare, and are looked
+ * up by code.
  *
- * LINE serves functions whose lines the interpreter finds quickly. In the others INSTRUCTION events
- * take its place: each is switched off where no line can begin, which leaves one per line at a cost
- * that does not grow; whether a line begins is then decided here as the interpreter decides it:
- * when the line differs from the last instruction's. Beside a tool that watches lines LINE serves all
+ * LINE serves functions whose lines the interpreter finds quickly. In other functions INSTRUCTION events take
+ * its place. Each is switched off where no line can begin, which leaves one per line, at a cost that does not
+ * grow with the function. The tracer then decides as the interpreter does whether a line begins: it does when
+ * the line differs from that of the last instruction. Beside a tool that watches lines LINE serves all
  * functions (see "functions of many lines").
  *
- * PY_START is counted by nobody, but makes LINE fire for bodies on the def line (3.13). */
+ * PY_START begins no line, but makes LINE fire for bodies on the def line (3.13). */
 #include "monitoring.h"
 #include "cpython/compat/exchange.h"
 #include "cpython/recorder/recorder.h"
@@ -22,8 +22,8 @@
 
 #include <structmember.h>
 
-/* A callable whose call goes straight to a C function, without building anything: measured 4 ns
- * quicker per event than a built-in function. */
+/* A callable whose call goes directly to a C function, without building any object. It was measured to be 4 ns
+ * per event quicker than a built-in function. */
 struct callback {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -33,13 +33,14 @@ struct callback {
 struct state {
     int tool;
     PyObject *monitoring;    /* owned: sys.monitoring */
-    PyObject *disable;       /* owned: what a callback returns to switch its place off */
-    PyTypeObject *type;      /* owned: of the callbacks */
-    long lines, instructions; /* local event sets */
-    bool beside;             /* another tool may watch lines: only the first set is used */
-    long exits;              /* the local set of code that nobody counts, while it still runs */
+    PyObject *disable;       /* owned: sys.monitoring.DISABLE, which a callback returns to switch off events at that
+                              * place */
+    PyTypeObject *type;      /* owned: the type of the callbacks */
+    long lines, instructions; /* sets of local events, for code that LINE serves and for code that INSTRUCTION serves */
+    bool beside;             /* another tool may watch lines, so only the set `lines` is used */
+    long exits;              /* the set of local events for code that nobody counts, while it still runs */
     long global;             /* the set of global events */
-    long handled;            /* one that joins them with the first function that needs it */
+    long handled;            /* the event that joins `global` with the first function that needs it */
 };
 
 #define RECORDER(callable) (((struct callback *)(callable))->recorder)
@@ -51,7 +52,7 @@ static bool on_top(const struct clp_thread *thread, const void *frame)
     return CLP_LIKELY(thread->top->frame == frame);
 }
 
-/* Makes sure that this code's running body is on top; false: no event of ours. */
+/* Makes sure that the running body, which has this code, is on top. False: the event is of no recorded body. */
 static bool align(struct clp_recorder *recorder, struct clp_thread *thread, PyObject *code)
 {
     const void *frame = clp_compat_running_frame(PyThreadState_Get());
@@ -61,9 +62,9 @@ static bool align(struct clp_recorder *recorder, struct clp_thread *thread, PyOb
            clp_recorder_align(selected, thread, frame);
 }
 
-/* The thread with this code's running body on top, or NULL: no event of ours. Entries and exits
- * keep the stack; that the code on top is this one is all that a line needs to know, and quicker
- * to find out than the frame. */
+/* The thread with the running body, which has this code, on top; NULL: the event is of no recorded body.
+ * Entries and exits keep the stack right. So a line only needs to know that the code on top is this one, which
+ * is found out more quickly than the frame. */
 static struct clp_thread *thread_in(struct clp_recorder *recorder, PyObject *code)
 {
     struct clp_thread *thread = clp_recorder_thread(recorder);
@@ -73,8 +74,8 @@ static struct clp_thread *thread_in(struct clp_recorder *recorder, PyObject *cod
     return thread != NULL && align(recorder, thread, code) ? thread : NULL;
 }
 
-/* Is the line running already, and does this event begin it anew? `late`: the body was found running, at
- * a line that is not known. */
+/* Does the event only repeat a line that is running already? `late`: the body was found running, so its line is
+ * not known. */
 static bool only_repeats(const struct clp_recorder *recorder, const struct clp_thread *thread,
                          PyObject *code, int line, bool late)
 {
@@ -87,8 +88,8 @@ static bool only_repeats(const struct clp_recorder *recorder, const struct clp_t
                                      thread->top->before);
 }
 
-/* The line that begins. A trace function is told before us. It may have made the frame go on at another line,
- * and may have taken itself off then: the event before has seen it. */
+/* The line that begins. A trace function is told before monitoring is, and may have made the frame continue at
+ * another line. It may have removed itself then, so thread->traced tells of the event before. */
 static int line_told(struct clp_thread *thread, PyObject *told)
 {
     bool traced = PyThreadState_Get()->c_tracefunc != NULL;
@@ -99,7 +100,7 @@ static int line_told(struct clp_thread *thread, PyObject *told)
     return PyFrame_GetLineNumber(PyEval_GetFrame());
 }
 
-/* The line of the function for a line of this code. */
+/* The function's line for a line of this code. */
 static int line_of(const struct clp_recorder *recorder, PyObject *code, int line)
 {
     const struct clp_selected *selected = clp_recorder_selected(recorder, code);
@@ -170,7 +171,7 @@ static PyObject *on_start(PyObject *callable, PyObject *const *args, size_t narg
     Py_RETURN_NONE;
 }
 
-/* The thread in which this body goes on, or NULL. */
+/* Resumes the body that has this code. Returns its thread, or NULL if it is not recorded. */
 static struct clp_thread *resume(struct clp_recorder *recorder, PyObject *code)
 {
     const struct clp_selected *selected = clp_recorder_traced(recorder, code);
@@ -191,7 +192,8 @@ static PyObject *on_resume(PyObject *callable, PyObject *const *args, size_t nar
     Py_RETURN_NONE;
 }
 
-/* A body goes on with an exception. To LINE its handler begins a line, even the same one. */
+/* PY_THROW: a body resumes with an exception. For LINE the handler then begins a line, even if it is the same
+ * line. */
 static PyObject *on_throw(PyObject *callable, PyObject *const *args, size_t nargs,
                           PyObject *names)
 {
@@ -203,17 +205,19 @@ static PyObject *on_throw(PyObject *callable, PyObject *const *args, size_t narg
     Py_RETURN_NONE;
 }
 
-/* What an exception that was raised here makes of `before`: its line. One that was just thrown in makes its
- * handler begin a line, whichever; when it is raised again it does so no more. */
-static int32_t line_before(const struct clp_code_lines *shape, int32_t before, PyFrameObject *frame)
+/* The new value of `before` when an exception finds its handler: the line on which it was raised. An exception
+ * that was just thrown into the body makes its handler begin a line, whichever it is; when it is raised again,
+ * it does not. */
+static int32_t line_before(const struct clp_code_lines *lines, int32_t before, PyFrameObject *frame)
 {
-    if (before == CLP_SHAPE_NO_LINE && clp_code_lines_thrown_into(shape, frame))
+    if (before == CLP_SHAPE_NO_LINE && clp_code_lines_thrown_into(lines, frame))
         return 0;
     return clp_code_lines_line_raised(frame);
 }
 
-/* An exception has found its handler. The frame still stands where it was raised, and when it was raised
- * again where it was at first: that is what the interpreter takes for the instruction executed before. */
+/* EXCEPTION_HANDLED: an exception has found its handler. The frame still stands where the exception was raised,
+ * or, if it was raised again, where it was raised first. The interpreter takes the instruction there for the
+ * one executed before. */
 static PyObject *on_handled(PyObject *callable, PyObject *const *args, size_t nargs,
                             PyObject *names)
 {
@@ -228,7 +232,7 @@ static PyObject *on_handled(PyObject *callable, PyObject *const *args, size_t na
     Py_RETURN_NONE;
 }
 
-/* The thread with the running body on top, if that is recorded. */
+/* The thread with the running body on top, if the body is recorded; else NULL. */
 static struct clp_thread *thread_leaving(struct clp_recorder *recorder, PyObject *code)
 {
     struct clp_thread *thread = clp_thread_here;
@@ -241,7 +245,7 @@ static struct clp_thread *thread_leaving(struct clp_recorder *recorder, PyObject
     return align(recorder, thread, code) ? thread : NULL;
 }
 
-/* PY_RETURN, and PY_UNWIND: a body is left, by itself or by an exception. */
+/* PY_RETURN and PY_UNWIND: a body is left, by itself or by an exception. */
 static PyObject *on_leave(PyObject *callable, PyObject *const *args, size_t nargs,
                           PyObject *names)
 {
@@ -275,7 +279,7 @@ static const struct {
     {"PY_START", on_start, false}, {"PY_RESUME", on_resume, false},
     {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_yield, false},
     {"PY_THROW", on_throw, true}, {"PY_UNWIND", on_leave, true},
-    {"EXCEPTION_HANDLED", on_handled, true}, /* once code is selected that needs it */
+    {"EXCEPTION_HANDLED", on_handled, true}, /* switched on once code is selected that needs it */
 };
 
 #define HANDLER_COUNT (sizeof handlers / sizeof *handlers)
@@ -307,7 +311,8 @@ static PyType_Spec callback_spec = {
     .slots = callback_slots,
 };
 
-/* cProfile takes id 2, debuggers 0, coverage 1, optimisers 5: those come last. */
+/* The ids to try, the best first. cProfile takes id 2, debuggers 0, coverage 1 and optimisers 5, so those come
+ * last. */
 static const int tool_ids[] = {4, 3, 5, 2, 1, 0, -1};
 
 static void add_local(struct state *state, vectorcallfunc call, long bit)
@@ -351,19 +356,19 @@ static bool watch_handlers(struct state *state)
 
 /* ---- functions of many lines ----
  *
- * The interpreters that need INSTRUCTION events for them, 3.12 and 3.13, lose such events in two cases:
+ * The versions that need INSTRUCTION events for such functions, 3.12 and 3.13, lose such events in two cases:
  *
- * - When a second tool watches a code object, they make room to tell the tools apart, and forget there
- *   whose the INSTRUCTION events are that are on already. So the room is made before they are on.
- * - When a tool answers DISABLE to the LINE event of an instruction, the INSTRUCTION event behind it is
- *   left out, once. So none are used once another tool has a callback for LINE. */
+ * - When a second tool watches a code object, they make room to tell the tools apart, and forget which tool
+ *   has the INSTRUCTION events that are on. So the room is made before these events are on.
+ * - When a tool answers DISABLE to the LINE event of an instruction, the INSTRUCTION event behind it is left
+ *   out once. So none are used once another tool has a callback for LINE. */
 
 static bool set_local_events(int tool, PyCodeObject *code, long events)
 {
     return clp_sysmon_call("set_local_events", "(iOl)", tool, code, events);
 }
 
-/* Switches the events of instructions on. False when that has to be left: no tool id is free. */
+/* Switches INSTRUCTION events on. False when that is not possible, because no second tool id is free. */
 static bool watch_instructions(const struct state *state, PyCodeObject *code)
 {
     int second = clp_sysmon_take(tool_ids);
@@ -385,7 +390,7 @@ static void give_way_in(const struct state *state, const struct clp_site *site)
             PyErr_Clear();
 }
 
-/* Beside another tool, code that has events of instructions gets LINE events. */
+/* Gives LINE events to code that has INSTRUCTION events, because another tool watches lines. */
 static void give_way(const struct clp_recorder *recorder)
 {
     struct state *state = recorder->monitoring_state;
@@ -398,10 +403,10 @@ static void give_way(const struct clp_recorder *recorder)
 
 static PyObject *register_callback(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
-/* sys.monitoring's own function, through which all tools go. */
+/* The exchange of sys.monitoring.register_callback, which all tools call. */
 static struct clp_exchange registering = {"register_callback", METH_FASTCALL,
                                           CLP_C_FUNCTION(register_callback), NULL, NULL};
-static const struct clp_recorder *listening; /* borrowed: who is to give way; NULL: nobody */
+static const struct clp_recorder *listening; /* borrowed: the recorder that must give way; NULL: none */
 
 typedef PyObject *registers(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
@@ -418,7 +423,8 @@ static PyObject *register_callback(PyObject *module, PyObject *const *arguments,
     return before;
 }
 
-/* Which callbacks a tool has that was there before, nobody tells: it may have one for LINE. */
+/* Watches for other tools. Nobody tells which callbacks a tool has that was there before: it may have one for
+ * LINE. */
 static void look_beside(struct clp_recorder *recorder)
 {
     struct state *state = recorder->monitoring_state;
@@ -451,7 +457,7 @@ static void free_state(struct clp_recorder *recorder)
     recorder->monitoring_state = NULL;
 }
 
-/* Freeing the id alone would leave the callbacks in place on 3.12 and 3.13. */
+/* Removes the callbacks. Freeing the id alone would leave them in place on 3.12 and 3.13. */
 static bool unregister_handlers(const struct state *state)
 {
     bool done = true;
@@ -505,7 +511,7 @@ static bool start(struct clp_recorder *recorder)
 
 /* ---- code ---- */
 
-/* Owned; NULL when nobody has the id, or with an exception set. */
+/* The local events of a tool, a new reference. NULL when nobody has the id, or with an exception set. */
 static PyObject *local_events(PyObject *monitoring, int tool, PyObject *code)
 {
     PyObject *name = PyObject_CallMethod(monitoring, "get_tool", "i", tool);
@@ -517,7 +523,7 @@ static PyObject *local_events(PyObject *monitoring, int tool, PyObject *code)
     return events;
 }
 
-/* Has another tool events of the code's instructions on? */
+/* Does another tool watch instructions of the code? */
 static bool has_watched_instructions(const struct state *state, PyObject *code)
 {
     long wanted = state->instructions & ~state->lines;
@@ -537,8 +543,8 @@ static bool has_watched_instructions(const struct state *state, PyObject *code)
     return found;
 }
 
-/* When room was made for our events, the interpreter has forgotten whose those of instructions are (see
- * "functions of many lines"), on all versions. This brings another tool's back. */
+/* Brings back the INSTRUCTION events of another tool. When room was made for our events, the interpreter has
+ * forgotten which tool has them (see "functions of many lines"); this is so on all versions. */
 static bool restore_others(const struct state *state, PyObject *code)
 {
     return !has_watched_instructions(state, code) ||

@@ -9,8 +9,8 @@
 
 extern const struct clp_tracer clp_tracer_monitoring;
 
-/* What other tools watch in one code object, through sys.monitoring, they watch in the other, too.
- * False with an exception set. */
+/* Lets other tools watch in the code object `to` what they watch in `from` through sys.monitoring. False with
+ * an exception set. */
 bool clp_monitoring_carry(const struct clp_recorder *recorder, PyObject *from, PyObject *to);
 
 #else

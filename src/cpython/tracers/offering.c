@@ -116,7 +116,7 @@ PyObject *clp_tracer_inner_code(struct clp_recorder *recorder, PyObject *item)
         return Py_NewRef(selected != NULL ? selected->copy : item);
     if (!clp_tracer_offer(recorder, (PyCodeObject *)item, selected))
         return NULL;
-    return selected->copy != NULL ? selected->copy : Py_NewRef(item); /* the copy is the caller's */
+    return selected->copy != NULL ? selected->copy : Py_NewRef(item); /* the reference to a new copy is the caller's */
 }
 
 bool clp_tracer_wake(struct clp_recorder *recorder)

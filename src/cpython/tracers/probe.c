@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The probe tracer: CPython 3.11 and newer.
  *
- * A selected function gets a copy of its code object in which probes stand (src/rewrite/rewrite.h shows
- * where). A probe is a constant of that code: an object whose negative is None, and taking it is the
- * event. It knows its function and its line, so nothing is searched or hashed; the thread's state is
- * one pointer of thread-local storage. Nothing else in the program is touched. */
+ * A selected function gets a copy of its code object in which probes stand (src/rewrite/rewrite.h shows where).
+ * A probe is a constant of that copy: an object whose negative is None. Taking its negative is the event. A
+ * probe knows its function and its line, so nothing is searched or hashed. The state of the thread is one
+ * pointer in thread-local storage. Nothing else in the program is touched. */
 #include "probe.h"
 #include "monitoring.h"
 #include "offering.h"
@@ -28,7 +28,7 @@ static void probe_free(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Code that is pickled by value works where there is no clineprof: its probes become zeros. */
+/* Pickles a probe as a plain 0, so that code which is pickled by value works where clineprof is missing. */
 static PyObject *probe_reduce(PyObject *self, PyObject *nothing)
 {
     (void)self, (void)nothing;
@@ -86,7 +86,8 @@ static PyObject *new_probe(const struct state *state, struct clp_selected *selec
 
 /* ---- copies of code ---- */
 
-/* The constants of the code, selected code among them with its probes, and the probes behind them. */
+/* The constants for a copy of the code: its own, with the copies of selected code among them, and the probes
+ * behind them. */
 static PyObject *with_probes(const struct state *state, PyCodeObject *code,
                              struct clp_selected *selected, const struct clp_rewritten *rewritten)
 {
@@ -137,18 +138,18 @@ static PyObject *assemble(const struct state *state, PyCodeObject *code,
     return copy;
 }
 
-/* The selected function of a copy; the copy takes it over once it exists. Its probes may outlive it,
- * in a copy that somebody else makes, and another code object may get its address: only a body
- * whose block is the right one may count as theirs. */
+/* Makes the data for a copy of code, which takes it over once it exists. The copy's probes may outlive it, in a
+ * copy that somebody else makes, and another code object may get its address. So its identity is a number of
+ * its own: only a body that was entered by these probes counts as theirs. */
 static struct clp_selected *new_selected(const struct clp_selected *original, PyCodeObject *code)
 {
     struct clp_recorder *recorder = original->recorder;
-    struct clp_code_lines shape;
+    struct clp_code_lines lines;
 
-    if (!clp_code_lines_copy_lines(&shape, &recorder->mem, &original->shape))
+    if (!clp_code_lines_copy_lines(&lines, &recorder->mem, &original->shape))
         return NULL;
     struct clp_selected *selected =
-        clp_recorder_new_selected(recorder, NULL, original->function, &shape);
+        clp_recorder_new_selected(recorder, NULL, original->function, &lines);
     if (selected == NULL)
         return NULL;
     selected->probed = true;
@@ -216,7 +217,7 @@ static bool install(PyObject *function, struct clp_selected *selected)
     return PyObject_SetAttrString(function, "__code__", selected->copy) == 0;
 }
 
-/* Probes are the last of the constants. */
+/* Probes are the last constants of code. */
 static struct clp_selected *owner(PyCodeObject *code)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(code->co_consts);
@@ -258,7 +259,7 @@ static bool start(struct clp_recorder *recorder)
     return done;
 }
 
-/* Probes that are still in code find no tracer and record nothing. */
+/* Stops the tracer. Probes that are still in code find no tracer, and record nothing. */
 static void stop(struct clp_recorder *recorder)
 {
     free_state(recorder);

@@ -11,8 +11,9 @@ static const struct clp_selected *selected_of(PyObject *probe)
     return ((struct clp_probe_object *)probe)->selected;
 }
 
-/* An event comes in two forms, for the processor's counter and for the system's clock, so that it does not have to
- * ask which. What is rare is kept out of line: then the rest needs no stack. */
+/* Each event comes in two forms, for the processor's counter and for the system's clock, so that it need not
+ * ask which is used. Rare cases are functions of their own, which are not inlined: then the common case needs
+ * no stack frame. */
 
 #define RARE __attribute__((noinline, cold))
 #define INLINE inline __attribute__((always_inline))
@@ -22,7 +23,7 @@ static INLINE uint64_t read_clock(bool counter)
     return counter ? clp_clock_counter() : clp_clock_monotonic();
 }
 
-/* Bodies that are never suspended need no identity: their probes tell of every exit. */
+/* The identity of the running body, or NULL for a body that is never suspended: its probes tell of each exit. */
 static INLINE const void *frame_of(const struct clp_selected *selected)
 {
     return selected->suspends ? clp_compat_running_frame(PyThreadState_Get()) : NULL;
@@ -40,7 +41,7 @@ static INLINE bool on_top(const struct clp_thread *thread, const struct clp_sele
     return CLP_LIKELY(thread != NULL && thread->top->code == selected->identity);
 }
 
-/* The thread with a body of the selected code on top, after another one was found there; or NULL. */
+/* Brings a body of the selected code to the top, where another body was found. Returns the thread, or NULL. */
 RARE static struct clp_thread *aligned(const struct clp_selected *selected)
 {
     struct clp_thread *thread = recording_thread(selected);
@@ -88,8 +89,8 @@ static INLINE PyObject *begin_line(const struct clp_probe_object *probe, bool co
     Py_RETURN_NONE;
 }
 
-/* Whatever may happen: the thread's first event, the function's first entry, memory is to be read,
- * a generator, recursion. */
+/* Enters a body in any case: at the thread's first event, at the function's first entry in the thread, when
+ * memory must be read, for a generator, or in a recursion. */
 static __attribute__((noinline)) PyObject *enter_anyhow(const struct clp_probe_object *probe, bool with_line)
 {
     const struct clp_selected *selected = probe->selected;
@@ -162,7 +163,7 @@ static INLINE PyObject *last_line(const struct clp_probe_object *probe, bool cou
     Py_RETURN_NONE;
 }
 
-/* An open block of the body may be on top. */
+/* Suspends a body that is not on top, because one of its blocks may be. */
 RARE static PyObject *suspend_below(const struct clp_probe_object *probe, struct clp_thread *thread)
 {
     if (thread != NULL) {
@@ -214,12 +215,13 @@ static INLINE PyObject *resume(const struct clp_probe_object *probe, bool counte
     Py_RETURN_NONE;
 }
 
-/* From where it is that a RESUME, by its argument, goes on: the start, a yield, a `yield from` or an await. */
+/* Bits in the argument of RESUME that say where the body resumes: at its start, at a yield, at a `yield from`
+ * or at an await. */
 #define RESUME_FROM 3
 #define RESUME_FROM_YIELD 1
 
-/* The place in the running body, in bytes, of what the interpreter re-raises; -1 when it is not known.
- * It comes as a number of units, or since 3.14 as the exception itself. */
+/* The place in the running body of what the interpreter raises again, in bytes; -1 when it is not known. It
+ * comes as a number of units or, since 3.14, as the exception itself. */
 static int place_of(PyObject *raised)
 {
     PyObject *traceback;
@@ -234,8 +236,9 @@ static int place_of(PyObject *raised)
     return place;
 }
 
-/* Since 3.14 an exception that was thrown in begins the line of each handler that it comes to: the place is the
- * RESUME of a yield. (What comes from a delegate is raised anew behind that.) */
+/* Does the exception begin the line of each handler that it comes to? Since 3.14 it does if it was thrown into
+ * the body: its place is then the RESUME of a yield. (An exception from a delegate is raised again behind that
+ * RESUME.) */
 static bool begins_lines(const struct clp_recorder *recorder, PyCodeObject *code, int place)
 {
     PyObject *bytes = CLP_THROWN_BEGINS_AGAIN && place >= 0 ? PyCode_GetCode(code) : NULL;
@@ -249,7 +252,8 @@ static bool begins_lines(const struct clp_recorder *recorder, PyCodeObject *code
     return thrown;
 }
 
-/* The line of that place: for the interpreter the one executed before the handler. */
+/* The line on which the exception was raised. To the interpreter this is the line executed before the handler.
+ * CLP_NO_LINE: not known, or the handler's line must begin. */
 static int line_of_raised(const struct clp_selected *selected, PyObject *raised)
 {
     struct clp_recorder *recorder = selected->recorder;
@@ -307,7 +311,8 @@ static PyObject *on_enter(PyObject *self)
     return enter_anyhow((const struct clp_probe_object *)self, false);
 }
 
-/* Where a delegation has ended. Was it by throw(), then 3.11 goes on here without any resumption. */
+/* The event where a delegation has ended: resumes the body if it is not running. After throw() 3.11 continues
+ * here without any resumption. */
 static PyObject *on_resume_if(PyObject *self)
 {
     const struct clp_selected *selected = selected_of(self);

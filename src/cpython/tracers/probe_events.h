@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The events of probes: what happens when the interpreter takes the negative of one, or adds what was raised.
+/* The events of probes: what happens when the interpreter takes the negative of a probe, or adds what was
+ * raised to it.
  *
- * The thread's stack of activations is kept by the probes themselves. Where one finds another
- * function on top than its own (a return was lost because another tool's hook raised in it), the
- * stack is aligned by the frame's identity. */
+ * The probes themselves keep the thread's stack of activations. Where a probe finds another function on top
+ * than its own (a return was lost because another tool's hook raised an exception in it), the stack is aligned
+ * by the identity of the frame. */
 #ifndef CLP_PROBE_EVENTS_H
 #define CLP_PROBE_EVENTS_H
 
@@ -12,23 +13,25 @@
 
 #if CLP_HAS_PROBES
 
-/* A constant of a copy of code. */
+/* A probe: a constant in a copy of code. */
 struct clp_probe_object {
     PyObject_HEAD
-    struct clp_selected *selected; /* holds it */
+    struct clp_selected *selected; /* counts as one of its holders */
     int32_t line;
-    size_t place; /* of the line's cell in the function's block */
+    size_t place; /* offset of the line's cell in the function's block */
 };
 
-/* By kind. Each event comes in two forms, for the processor's counter and for the system's clock. */
+/* The event of one kind of probe, in two forms: for the processor's counter and for the system's clock. */
 struct clp_probe_event {
     const char *name;
-    unaryfunc with_counter, with_system_clock; /* the negative; NULL: clp_probe_add_raised */
+    unaryfunc with_counter, with_system_clock; /* take the negative; NULL: the probe is added to what was raised, by
+                                                * clp_probe_add_raised */
 };
 
 extern const struct clp_probe_event clp_probe_events[CLP_PROBE_KINDS];
 
-/* The sum of a probe and what was raised. */
+/* The event of a probe that is added to what was raised: begins the probe's line unless it was raised on that
+ * line. */
 PyObject *clp_probe_add_raised(PyObject *probe, PyObject *raised);
 
 #endif

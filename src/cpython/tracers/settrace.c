@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The settrace tracer: PyEval_SetTrace, for every version.
  *
- * There is one trace function per thread; a new thread gets it before it runs anything (newcomers.h).
- * On 3.11 and newer it is called in all code and looks at the code object at each call; on 3.10 a
- * frame-evaluation hook (PEP 523) switches tracing on only inside selected bodies, which leaves the
- * rest of the program at full speed.
+ * Each thread has a trace function. A new thread gets it before it runs anything (newcomers.h). On 3.11 and
+ * newer the trace function is called in all code, and looks at the code object at each call. On 3.10 a
+ * frame-evaluation hook (PEP 523) switches tracing on only inside selected bodies, so that the rest of the
+ * program runs at full speed.
  *
- * Since 3.12 the interpreter makes trace events out of its LINE and JUMP events: a jump back to the
- * line it stands on gives a line event more than LINE does. Those are folded, so that all tracers
- * count the same. */
+ * Since 3.12 the interpreter makes trace events from its LINE and JUMP events: a jump back to the line that is
+ * running gives a line event that LINE does not give. These events are not counted, so that all tracers give
+ * the same hits. */
 #include "settrace.h"
 #include "block_trace.h"
 #include "cpython/compat/newcomers.h"
@@ -16,22 +16,23 @@
 #include "cpython/recorder/stays.h"
 #include "trace_place.h"
 
-/* Trace functions and hooks are given no argument of ours, so the one that records is found here. */
+/* The recorder that gets the events. Trace functions and hooks take no argument that could name it. */
 static struct clp_recorder *hooked;
 
-/* What is in the thread's place. */
+/* The trace function of a thread. */
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument);
 
-/* Somebody has changed the place. 3.10: tracing is on in the frame that goes on now only if somebody needs it. */
+/* Call this when the thread's trace function has changed. On 3.10 it switches tracing in the frame that
+ * continues now on or off, as needed. */
 static void settle(PyThreadState *state);
 
-/* Does anybody want the events of this thread? */
+/* Does anybody want the trace events of this thread? */
 static bool wants(const struct clp_recorder *recorder, const PyThreadState *state)
 {
     return recorder->settrace_on || clp_blocks_trace(recorder, state);
 }
 
-/* The place may be taken, for the events of this recorder. */
+/* Lets this recorder's trace function be set in threads. */
 static void open_place(struct clp_recorder *recorder)
 {
     static const struct clp_place_owner owner = {on_event, wants, settle};
@@ -49,7 +50,7 @@ static const struct clp_selected *selected_of(PyFrameObject *frame)
     return selected;
 }
 
-/* What hangs on the frame's code, if somebody counts its function; NULL otherwise. */
+/* The data of the frame's code if somebody counts its function; else NULL. */
 static const struct clp_selected *counted_of(PyFrameObject *frame)
 {
     const struct clp_selected *selected = selected_of(frame);
@@ -57,13 +58,13 @@ static const struct clp_selected *counted_of(PyFrameObject *frame)
     return selected != NULL && clp_recorder_counts(selected) ? selected : NULL;
 }
 
-/* Does the body begin, rather than go on where it was left? */
+/* Does the body begin? Otherwise it resumes where it was left. */
 static bool begins(const struct clp_selected *selected, PyFrameObject *frame)
 {
     return clp_compat_frame_offset(frame) < (CLP_HAS_FRAME_HOOK ? 0 : selected->shape.first_yield);
 }
 
-/* The function's line at which the frame, the one on top, stands. */
+/* The function's line at which the frame, whose body is on top, stands. */
 static int line_of(const struct clp_thread *thread, PyFrameObject *frame)
 {
     int line = PyFrame_GetLineNumber(frame);
@@ -93,7 +94,7 @@ static void note_event(PyFrameObject *frame, int what, PyObject *argument)
     clp_blocks_lower(hooked, thread);
 }
 
-/* Is tracing in this thread ours alone to switch? */
+/* Does nobody but us use tracing in this thread, so that we may switch it? */
 static bool ours(const PyThreadState *state)
 {
     return state->c_tracefunc == on_event && !clp_place_is_shared(state) &&
@@ -111,7 +112,7 @@ static void switch_tracing(PyThreadState *state, bool on)
     state->cframe->use_tracing = on ? 255 : 0;
 }
 
-/* Does the frame that goes on now need its lines told? */
+/* Must the lines of the frame that continues now be told? */
 static bool is_wanted(const PyThreadState *state)
 {
     const struct clp_thread *thread = clp_thread_here;
@@ -126,7 +127,7 @@ static void settle(PyThreadState *state)
         switch_tracing(state, is_wanted(state));
 }
 
-/* The frame has put somebody into the thread's place, or taken somebody out of it. */
+/* Call this when the frame that ran has set or removed a trace function in the thread. */
 static void look_after(PyThreadState *state)
 {
     if (state->c_tracefunc != NULL && wants(hooked, state))
@@ -146,12 +147,12 @@ static PyObject *run_unselected(PyThreadState *state, PyFrameObject *frame, int 
         switch_tracing(state, state->c_tracefunc != NULL || state->c_profilefunc != NULL);
     if (CLP_UNLIKELY(state->c_traceobj != object))
         look_after(state);
-    else if (traced || CLP_UNLIKELY(hooked->blocks.stays != NULL)) /* it may have opened a block */
+    else if (traced || CLP_UNLIKELY(hooked->blocks.stays != NULL)) /* the frame may have opened a block */
         settle(state);
     return result;
 }
 
-/* A generator goes on within a block. */
+/* Runs the frame of a generator that resumes within a block. */
 static PyObject *run_block(PyThreadState *state, PyFrameObject *frame, int throws)
 {
     bool traced = state->cframe->use_tracing != 0;
@@ -211,7 +212,7 @@ static PyObject *on_frame(PyThreadState *state, PyFrameObject *frame, int throws
     if (CLP_UNLIKELY(hooked->blocks.stays != NULL) && selected == NULL &&
         clp_blocks_hold(hooked, frame))
         return run_block(state, frame, throws);
-    /* nothing is traced that a trace function calls */
+    /* nothing that a trace function calls is traced */
     if (CLP_LIKELY(selected == NULL) || state->tracing != 0 ||
         (thread = clp_recorder_thread(hooked)) == NULL)
         return run_unselected(state, frame, throws);
@@ -223,7 +224,7 @@ static bool start(struct clp_recorder *recorder)
     PyInterpreterState *interpreter = PyInterpreterState_Get();
 
     open_place(recorder);
-    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != on_frame) /* another profiler's */
+    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != on_frame) /* another profiler may have a hook */
         next_hook = _PyInterpreterState_GetEvalFrameFunc(interpreter);
     _PyInterpreterState_SetEvalFrameFunc(interpreter, on_frame);
     recorder->settrace_on = true;
@@ -250,7 +251,7 @@ static void note_call(struct clp_thread *thread, PyFrameObject *frame)
 
     if (selected == NULL) {
         if (CLP_UNLIKELY(clp_engine_left_last(thread, frame)))
-            thread->top[1].frame = NULL; /* another body at its address */
+            thread->top[1].frame = NULL; /* another body has this address now */
         clp_engine_add_cost(thread, hooked->engine.costs.foreign);
         return;
     }
@@ -260,7 +261,7 @@ static void note_call(struct clp_thread *thread, PyFrameObject *frame)
         clp_recorder_resume(selected, thread, frame);
 }
 
-/* A suspension looks like a return; a body that an exception leaves returns no value. */
+/* Is this return a suspension, which looks the same? A body that an exception leaves returns no value. */
 static bool suspends(PyFrameObject *frame, const PyObject *value)
 {
     const struct clp_selected *selected = selected_of(frame);
@@ -269,8 +270,8 @@ static bool suspends(PyFrameObject *frame, const PyObject *value)
            clp_code_lines_yields_at(&selected->shape, clp_compat_frame_offset(frame));
 }
 
-/* Since 3.12: is this event only a jump back to the line that was running already, or one where no
- * line begins? */
+/* Since 3.12: is this line event only a jump back to the line that was running, or at a place where no line
+ * begins? */
 static bool begins_nothing(const struct clp_thread *thread, PyFrameObject *frame, int line)
 {
     bool runs = clp_engine_current_line(thread) == line;
@@ -279,7 +280,7 @@ static bool begins_nothing(const struct clp_thread *thread, PyFrameObject *frame
         return false;
     const struct clp_selected *selected = selected_of(frame);
     int offset = clp_compat_frame_offset(frame);
-    if (selected == NULL) /* another body at the address of one whose end nobody told */
+    if (selected == NULL) /* another body has the address of a body whose end nobody told */
         return true;
     if (runs && clp_code_lines_loops_at(&selected->shape, offset))
         return true;
@@ -294,7 +295,8 @@ static void note_line(struct clp_thread *thread, PyFrameObject *frame)
     if (begins_nothing(thread, frame, line))
         return;
     bool again = thread->top->before == CLP_SHAPE_NO_LINE && clp_engine_current_line(thread) == line;
-    /* what was thrown in here has begun the line anew, and does so once; of others nothing is known now */
+    /* what was thrown in here has begun the line anew, which it does once; of other exceptions nothing is known
+     * now */
     thread->top->before = again ? line : 0;
     clp_recorder_told_line(hooked, thread, line);
 }
@@ -307,8 +309,9 @@ static void note_return(struct clp_thread *thread, PyFrameObject *frame, const P
         clp_recorder_leave(thread);
 }
 
-/* An exception is raised in the frame, or arrives there from a call; when it is raised again there is no
- * event. The interpreter also tells of what ends an iterator, which leaves no traceback of the frame. */
+/* Notes the line of an exception that is raised in the frame, or arrives there from a call. There is no event
+ * when it is raised again. The interpreter also tells of an exception that ends an iterator, which has no
+ * traceback of the frame. */
 static void note_exception(struct clp_thread *thread, PyFrameObject *frame, PyObject *exception)
 {
     const struct clp_selected *selected = selected_of(frame);
@@ -322,8 +325,8 @@ static void note_exception(struct clp_thread *thread, PyFrameObject *frame, PyOb
                               : clp_code_lines_line_raised(frame);
 }
 
-/* May an event here be of a line that was running already? Asked of a body that was found running, at a
- * line that is not known. */
+/* May an event here tell of a line that was running already? Asked for a body that was found running, whose
+ * line is not known. */
 static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame)
 {
     int offset = clp_compat_frame_offset(frame);
@@ -333,8 +336,8 @@ static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame
                                                                       CLP_SHAPE_NO_LINE));
 }
 
-/* May the body have gone on untold? On 3.11 it does when what it awaits, or takes values from, ends by an
- * exception that is thrown in: it is continued behind the instruction that tells of calls. */
+/* May the body have resumed without an event? On 3.11 it does when what it awaits, or takes values from, ends
+ * by an exception that is thrown in: it then continues behind the instruction that tells of calls. */
 static bool may_go_on_untold(PyFrameObject *frame)
 {
 #if PY_VERSION_HEX < 0x030C0000
@@ -348,9 +351,9 @@ static bool may_go_on_untold(PyFrameObject *frame)
 #endif
 }
 
-/* An event of a body that is not on top: not selected, but for three cases. It went on untold; a window
- * was opened on it while it ran; and 3.15 tells of a return of the caller when making a generator fails,
- * and the caller goes on. */
+/* Takes an event of a body that is not on top. It is of no recorded body, except in three cases: the body
+ * resumed without an event; a window was opened on it while it ran; or 3.15 told of a return of the caller when
+ * making a generator failed, and the caller continues. */
 static void note_other(struct clp_thread *thread, PyFrameObject *frame, int what,
                        const PyObject *value)
 {
@@ -395,7 +398,7 @@ static void settle(PyThreadState *state)
     (void)state;
 }
 
-/* ---- every thread, from its start ---- */
+/* ---- each thread, from its start ---- */
 
 static void trace_newcomer(void *nothing)
 {
@@ -416,7 +419,7 @@ static bool start(struct clp_recorder *recorder)
     return true;
 }
 
-/* Threads whose place nobody shares leave it at their next event. */
+/* Stops the tracer. Threads in which only we trace remove our trace function at their next event. */
 static void stop(struct clp_recorder *recorder)
 {
     recorder->displaced |= PyThreadState_Get()->c_tracefunc != on_event;
@@ -438,15 +441,16 @@ static void tell(PyFrameObject *frame, int what, PyObject *argument)
         note_event(frame, what, argument);
 }
 
-/* What is known of a frame's own trace function is of no use when it has ended. */
+/* Forgets what is kept of a frame's own trace function when the frame has ended. */
 static void forget_ended(PyFrameObject *frame, int what, const PyObject *argument)
 {
     if (what == PyTrace_RETURN && CLP_UNLIKELY(clp_place_mutes()) && !suspends(frame, argument))
         clp_place_forget(frame);
 }
 
-/* Events of a frame that ends, or waits, come to us before the other one, all others after it: what that
- * one does is in the time of what ran before, and a line that it keeps from running is none. */
+/* Takes an event that another trace function in this thread gets, too. If the frame returns or is suspended,
+ * the event is recorded before the other one gets it, otherwise afterwards. So the time of the other one
+ * belongs to the line before, and a line that it keeps from running is not counted. */
 static int share_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
     const struct clp_selected *selected = counted_of(frame);
@@ -477,10 +481,10 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
     PyThreadState *state = PyThreadState_Get();
     bool wanted = wants(hooked, state);
     if (!wanted)
-        clp_place_leave(state); /* the tracer stopped, in another thread */
+        clp_place_leave(state); /* the tracer was stopped, in another thread */
     else if (object == NULL)
         tell(frame, what, argument);
-    /* with another object it is not the interpreter that calls, but a tool that was told by us */
+    /* with another object the caller is not the interpreter, but a tool that passes the event on */
     else if (state->c_traceobj == object || state->c_tracefunc != on_event)
         return share_event(object, frame, what, argument);
     if (object == NULL)

@@ -2,32 +2,32 @@
 #include "trace_place.h"
 #include "cpython/compat/exchange.h"
 
-/* Somebody's C function, by the object that it comes with. Of an address that is used again the last
- * one counts, for whoever puts an object back has held it meanwhile. */
+/* The C function of a trace function, found by the object that it is set with. If an address is used again, the
+ * last function counts, because whoever puts an object back has held it meanwhile. */
 struct tool {
     struct tool *next;
     const PyObject *object; /* never dereferenced */
     Py_tracefunc function;
 };
 
-/* A frame whose own trace function has said f_trace_lines = False. */
+/* A frame whose own trace function has set f_trace_lines = False. */
 struct muted {
     struct muted *next;
     const PyFrameObject *frame; /* never dereferenced */
 };
 
-/* The interpreter's places are the process's, as its audit hooks are. */
+/* What is kept of the place. It is one for the process, as the interpreter's audit hooks are. */
 static struct {
     struct clp_recorder *recorder; /* borrowed */
     struct clp_place_owner owner;
-    int users;
-    bool audits;
-    Py_tracefunc python; /* what sys.settrace puts in the place; NULL: not known yet */
+    int users;           /* calls of clp_place_open less those of clp_place_close */
+    bool audits;         /* our audit hook is set, or was refused */
+    Py_tracefunc python; /* the C function that sys.settrace sets; NULL: not known yet */
     struct tool *tools;
     struct muted *muted;
 } place;
 
-/* ---- who is behind us ---- */
+/* ---- the other trace function ---- */
 
 static Py_tracefunc function_of(const PyObject *object)
 {
@@ -68,7 +68,7 @@ static bool note_tool(const PyObject *object, Py_tracefunc function)
 
 #if PY_VERSION_HEX < 0x030C0000
 
-/* In any thread; and unlike PyEval_SetTrace it is no event of sys.audit. */
+/* Sets the trace function of any thread. Unlike PyEval_SetTrace this is no event of sys.audit. */
 static void set_trace(PyThreadState *state, Py_tracefunc function)
 {
     bool traced = function != NULL || state->c_profilefunc != NULL;
@@ -80,7 +80,7 @@ static void set_trace(PyThreadState *state, Py_tracefunc function)
 
 #else
 
-/* In the running thread only. */
+/* Sets the trace function of the running thread. Does nothing for any other thread. */
 static void set_trace(PyThreadState *state, Py_tracefunc function)
 {
     if (state != PyThreadState_Get())
@@ -92,7 +92,8 @@ static void set_trace(PyThreadState *state, Py_tracefunc function)
 
 #endif
 
-/* Where somebody traces already, only the function is exchanged: to the interpreter nothing changes. */
+/* Exchanges only the function where somebody traces already: for the interpreter nothing changes. False, and
+ * the recorder is displaced, when that is not possible. */
 static bool share(PyThreadState *state)
 {
     if (state->c_traceobj == NULL || !note_tool(state->c_traceobj, state->c_tracefunc)) {
@@ -137,7 +138,7 @@ void clp_place_leave_all(void)
 
 #if PY_VERSION_HEX >= 0x030C0000
 
-/* Calls it for each thread of the interpreter. */
+/* Calls `visit` for each thread of the interpreter. */
 static void for_all(void (*visit)(PyThreadState *state, PyObject *objects), PyObject *objects)
 {
     PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
@@ -168,7 +169,8 @@ static void put_back(PyThreadState *state, PyObject *objects)
     PyErr_Clear();
 }
 
-/* All threads can only be given the same, so what some have is put aside meanwhile. */
+/* PyEval_SetTraceAllThreads gives the same object to all threads, so the objects that some threads have are put
+ * aside meanwhile. */
 void clp_place_take_all(void)
 {
     PyObject *objects = PyDict_New();
@@ -198,7 +200,7 @@ void clp_place_take_all(void)
 
 /* ---- sys.settrace ---- */
 
-/* Are the events of this thread, whose place somebody has just changed, wanted? */
+/* Are the events of this thread wanted? */
 static bool is_wanted(const PyThreadState *state)
 {
     return place.users > 0 && state->interp == PyInterpreterState_Main() &&
@@ -213,7 +215,7 @@ static void look_after(PyThreadState *state)
     place.owner.settle(state);
 }
 
-/* Nobody but us is in the place any more. */
+/* Leaves us alone in the place, because the program has removed its own trace function. */
 static PyObject *empty_place(PyThreadState *state)
 {
     if (PySys_Audit("sys.settrace", NULL) < 0)
@@ -279,7 +281,7 @@ static int look(void *nothing)
     return 0;
 }
 
-/* It comes before the change: what is there afterwards is looked at when the caller goes on. */
+/* The audit event comes before the change. So a pending call looks at the place when the caller continues. */
 static int on_audit(const char *event, PyObject *arguments, void *nothing)
 {
     (void)arguments, (void)nothing;
@@ -288,7 +290,7 @@ static int on_audit(const char *event, PyObject *arguments, void *nothing)
     return 0;
 }
 
-/* Such a hook stays until the process ends. */
+/* Sets an audit hook, which stays until the process ends. */
 static void watch_audits(void)
 {
     if (!place.audits && PySys_AddAuditHook(on_audit, NULL) != 0)
@@ -317,7 +319,7 @@ void clp_place_close(void)
         clp_exchange_undo(&entries[i]);
 }
 
-/* ---- events for the other one ---- */
+/* ---- events for the other trace function ---- */
 
 static struct muted **find_muted(const PyFrameObject *frame)
 {
@@ -353,7 +355,7 @@ void clp_place_forget(const PyFrameObject *frame)
     set_muted(frame, false);
 }
 
-/* Called with no exception set; none is afterwards. */
+/* Does the frame's own trace function want lines? No exception is set, before and afterwards. */
 static bool wants_lines(PyFrameObject *frame)
 {
 #if CLP_HAS_FRAME_HOOK
@@ -378,7 +380,8 @@ static void let_lines(PyFrameObject *frame, bool come)
 #endif
 }
 
-/* What it has made of f_trace_lines is kept for its next event; the lines go on. */
+/* Keeps what the frame's trace function has set in f_trace_lines for its next event, and sets it back so that
+ * line events continue. */
 static void mute(PyFrameObject *frame)
 {
     PyObject *type, *value, *trace;
@@ -391,11 +394,12 @@ static void mute(PyFrameObject *frame)
     PyErr_Restore(type, value, trace);
 }
 
-/* While it runs it finds f_trace_lines as it has left it. */
+/* Passes an event of a counted frame on. While the other trace function runs, it finds f_trace_lines as it has
+ * set it. */
 static int pass_counted(Py_tracefunc function, PyObject *object, const struct clp_place_event *event)
 {
     if (event->begins)
-        set_muted(event->frame, false); /* of another frame at this address */
+        set_muted(event->frame, false); /* it was kept of another frame at this address */
     bool muted = *find_muted(event->frame) != NULL;
     if (muted && event->what == PyTrace_LINE)
         return 0;

@@ -5,7 +5,7 @@
 
 #include "tracer.h"
 
-/* In order of preference; ended by NULL. */
+/* All tracers, in order of preference, ended by NULL. */
 extern const struct clp_tracer *const clp_tracers[];
 
 /* The tracer of this name; NULL with a ValueError set. */

@@ -2,7 +2,7 @@
 #include "block_places.h"
 #include "cpython/tracers/block_source.h"
 
-/* Places that are remembered; of code that a program keeps making none is met again. */
+/* How many places are kept. There is a limit because code that a program keeps making is never met again. */
 #define PLACES_MOST 64
 
 void clp_block_place_free(struct clp_recorder *recorder, struct clp_with_place *place)
@@ -13,7 +13,7 @@ void clp_block_place_free(struct clp_recorder *recorder, struct clp_with_place *
     clp_mem_free(&recorder->mem, place, 1, sizeof *place);
 }
 
-/* Is a block of its code open? */
+/* Is a block of the place's code open? */
 static bool is_watched(const struct clp_recorder *recorder, const struct clp_with_place *place)
 {
     const struct clp_stay *stay = recorder->blocks.stays;
@@ -23,7 +23,7 @@ static bool is_watched(const struct clp_recorder *recorder, const struct clp_wit
     return stay != NULL;
 }
 
-/* The list begins with those that were used last. */
+/* Frees places that have not been used for longest. The list begins with the place that was used last. */
 static void forget_oldest(struct clp_recorder *recorder)
 {
     struct clp_with_place **link = &recorder->blocks.places;
@@ -59,12 +59,12 @@ struct clp_with_place *clp_block_place_find(struct clp_recorder *recorder, PyObj
 
 static bool read_shape(struct clp_recorder *recorder, struct clp_with_place *place)
 {
-    struct clp_code_lines *shape = &place->selected.shape;
+    struct clp_code_lines *lines = &place->selected.shape;
     PyCodeObject *code = (PyCodeObject *)place->code;
 
-    return clp_code_lines_init(shape, &recorder->mem, code, &recorder->opcodes) &&
+    return clp_code_lines_init(lines, &recorder->mem, code, &recorder->opcodes) &&
            (!CLP_LINE_EVENTS_REPEAT || !recorder->knows_bytecode ||
-            clp_code_lines_find_repeats(shape, &recorder->mem, code, &recorder->bytecode));
+            clp_code_lines_find_repeats(lines, &recorder->mem, code, &recorder->bytecode));
 }
 
 struct clp_with_place *clp_block_place_new(struct clp_recorder *recorder, PyObject *code, PyObject *name,

@@ -7,19 +7,19 @@
 
 /* ---- places ---- */
 
-/* An entry in the table of functions: from the line of the `with` to the end of the body it stands
+/* Adds the block to the table of functions: from the line of the `with` to the end of the body that it stands
  * in. */
 static bool add_function(struct clp_code_window *window, struct clp_with_place *place, uint32_t text)
 {
     const PyCodeObject *code = (PyCodeObject *)place->code;
-    const struct clp_code_lines *shape = &place->selected.shape;
-    int64_t end = (int64_t)shape->lowest_line + shape->line_count;
+    const struct clp_code_lines *lines = &place->selected.shape;
+    int64_t end = (int64_t)lines->lowest_line + lines->line_count;
     const struct clp_function wanted = {
         .first_line = place->first,
         .lowest_line = place->first,
         .line_count = end > place->first ? (uint32_t)(end - place->first) : 1,
         .text = text,
-        .generator = true, /* its key may have been another stay's */
+        .generator = true, /* another stay at the same address may have been kept under this key */
         .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
     };
 
@@ -33,7 +33,7 @@ static bool add_function(struct clp_code_window *window, struct clp_with_place *
 
 /* ---- opening and closing ---- */
 
-/* The name of `with profile` itself. */
+/* The name of the block of `with profile`. */
 static PyObject *name_of(PyCodeObject *code)
 {
 #if PY_VERSION_HEX >= 0x030B0000
@@ -43,7 +43,8 @@ static PyObject *name_of(PyCodeObject *code)
 #endif
 }
 
-/* The number of the text in which a block stands that is entered for the first time: finding it runs Python code. */
+/* The number of the text in which the block stands. It is searched for, which runs Python code, when the block
+ * is entered for the first time; otherwise the result is CLP_TEXT_NONE. */
 static uint32_t find_text(struct clp_recorder *recorder, PyFrameObject *frame, PyCodeObject *code,
                           PyObject *name)
 {
@@ -51,7 +52,7 @@ static uint32_t find_text(struct clp_recorder *recorder, PyFrameObject *frame, P
         return CLP_TEXT_NONE;
     PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
     if (globals == NULL)
-        PyErr_Clear(); /* no memory for them: the search does without */
+        PyErr_Clear(); /* no memory for the globals: the search does without them */
     uint32_t text = clp_text_search(&recorder->texts, clp_recorder_plain_code(recorder, code), globals,
                                     false);
 

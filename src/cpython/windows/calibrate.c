@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* What an event costs. The same small functions run bare, before the tracer starts, and selected;
- * what selected ones take longer, divided by the events they cause, is the cost: the median of
- * several rounds. How much of an event the processor hides behind the work beside it depends on
- * that work: between 7 and 12 ns were seen of the same probe. So the lines here are a mixture.
+/* Measures what an event costs. The same small functions run bare, before the tracer starts, and selected. What
+ * the selected ones take longer, divided by the number of their events, is the cost; medians of several rounds
+ * count. How much of an event the processor hides behind the work beside it depends on that work: the same
+ * probe was seen to take between 7 and 12 ns. So the lines here are a mixture.
  *
- * Where in a body a cost lies is read off the engine itself. All lines of callee() and quick() do the
- * same, so they differ by the events that begin and end them: the first line of a body is longer than a
- * line in the middle by what an entry adds behind its reading of the clock, beyond what a line event
- * adds there, and the last line by what an exit adds before its own. What a call costs beyond that is
- * its caller's.
+ * The engine itself tells where in a body a cost lies. All lines of callee() and quick() do the same, so they
+ * differ by the events that begin and end them. The first line of a body is longer than a line in the middle by
+ * what an entry adds behind its reading of the clock, beyond what a line event adds there. The last line is
+ * longer by what an exit adds before its reading of the clock. What a call costs beyond that belongs to its
+ * caller.
  *
- * How short a line may be is told by moves(), bare: the cheapest instructions there are.
+ * moves(), bare, tells how short a line may be: it has the cheapest instructions there are.
  *
- * The interpreter adapts an instruction to what it meets (PEP 659), but not one that is made to tell of a
- * line: a line that begins with the load of a global is slower by that. globals() has such lines only.
+ * The interpreter adapts an instruction to what it meets (PEP 659), but not an instruction that must tell of a
+ * line. So a line that begins with the load of a global is slower. globals() has such lines only.
  *
- * A tracer that is called for all code slows the bare functions too, once it runs: that is the cost
- * of a foreign event.
+ * A tracer that is called for all code also slows the bare functions once it runs: this is the cost of a
+ * foreign event.
  *
- * The code is compiled twice: selection belongs to a code object. All of it is measured twice: how
- * far the results lie apart says how well the costs are known. */
+ * The code is compiled twice, because selecting belongs to a code object. Everything is measured twice: how far
+ * the results lie apart says how well the costs are known. */
 #include "calibrate.h"
 #include "prepare.h"
 #include "selecting.h"
@@ -27,19 +27,19 @@
 #define ROUNDS 15
 #define CALLS 100        /* iterations of each program's loop */
 #define LINES_IN_LOOP 9  /* line events of one iteration of lines(), and of globals() */
-#define INSTRUCTIONS_IN_LOOP 27 /* .. and instructions */
-#define MOVES_IN_LOOP (4 * 8 * 2 + 3) /* instructions of one iteration of moves(), those of its loop too */
-/* The first lines that are watched; a function's first line, 0, is its decorator's. */
+#define INSTRUCTIONS_IN_LOOP 27 /* instructions of one iteration of lines() */
+#define MOVES_IN_LOOP (4 * 8 * 2 + 3) /* instructions of one iteration of moves(), its loop included */
+/* The first line of a function that is watched. Line 0 is the function's decorator. */
 #define CALLEE_LINE 2
 #define YIELD_LINE 3
 #define RETURN_INSTRUCTIONS 2 /* of quick()'s last line: load and return */
-#define YIELD_INSTRUCTIONS 2  /* of source()'s, as far as they lie in the body */
+#define YIELD_INSTRUCTIONS 2  /* of source()'s line, as far as they run in the body */
 
 #define TWO_MOVES "        b = a\n        a = b\n"
 #define EIGHT_MOVES TWO_MOVES TWO_MOVES TWO_MOVES TWO_MOVES
 
 static const char program[] =
-    "profile = lambda f: f\n" /* so that probes may be there before the functions are */
+    "profile = lambda f: f\n" /* with the decorator, probes can be there before the functions are */
     "@profile\n"
     "def lines(r):\n"
     "    for i in r:\n"
@@ -89,7 +89,7 @@ static const char program[] =
     "    for i in r:\n"
     EIGHT_MOVES EIGHT_MOVES EIGHT_MOVES EIGHT_MOVES;
 
-/* One copy of the program: its functions by name. Owned. */
+/* Makes a copy of the program. Returns its functions by name, a new reference. */
 static PyObject *load(struct clp_code_window *window)
 {
     PyObject *names = PyDict_New();
@@ -108,7 +108,7 @@ static PyObject *load(struct clp_code_window *window)
     return names;
 }
 
-/* Borrowed; NULL with an exception set. */
+/* A function of a copy by its name, borrowed; NULL with an exception set. */
 static PyObject *get(PyObject *names, const char *name)
 {
     PyObject *found = PyDict_GetItemString(names, name);
@@ -131,7 +131,7 @@ static bool select_named(struct clp_code_window *window, PyObject *names, const 
 
 /* ---- timing ---- */
 
-/* Keeps them in order. */
+/* Inserts a time, so that the times stay in order. */
 static void insert(int64_t *times, int count, int64_t ticks)
 {
     for (; count > 0 && times[count - 1] > ticks; count--)
@@ -139,13 +139,14 @@ static void insert(int64_t *times, int count, int64_t ticks)
     times[count] = ticks;
 }
 
-/* What a run calls, and the first of its lines that are watched. `function` is borrowed; NULL: nothing. */
+/* The function that a run calls, and which of its lines are watched: `count` lines from `line` on. `function`
+ * is borrowed; NULL: nothing is called. */
 struct callee {
     PyObject *function;
     int line, count;
 };
 
-/* The counters of the callee's watched lines in the calling thread; NULL: it has none. */
+/* The counters of the callee's watched lines in the calling thread. NULL: there are none. */
 static const struct clp_cell *watched(const struct clp_recorder *recorder, struct callee callee)
 {
     const struct clp_thread *thread = clp_thread_here;
@@ -161,7 +162,7 @@ static const struct clp_cell *watched(const struct clp_recorder *recorder, struc
     return &block->cells[first_line + callee.line - block->lowest_line];
 }
 
-/* One run; false with an exception set. */
+/* Times one run. False with an exception set. */
 static bool time_run(const struct clp_recorder *recorder, PyObject *function, PyObject *numbers,
                      struct callee callee, struct clp_timing *timing)
 {
@@ -179,8 +180,8 @@ static bool time_run(const struct clp_recorder *recorder, PyObject *function, Py
     return result != NULL;
 }
 
-/* Medians of several runs: others may have the processor for a while. The first run makes the
- * counters, and is not looked at. False with an exception set. */
+/* Sets *medians to medians of several runs, because other processes may have the processor for a while. The
+ * first run makes the counters, and is ignored. False with an exception set. */
 static bool time_call(const struct clp_recorder *recorder, PyObject *function, PyObject *numbers,
                       struct callee callee, struct clp_timing *medians)
 {
@@ -202,7 +203,7 @@ static bool time_call(const struct clp_recorder *recorder, PyObject *function, P
     return true;
 }
 
-/* 1/256 ticks of each of `events` events, which took so many ticks together. */
+/* What each of `events` events takes, in 1/256 ticks, if together they take `ticks`. */
 static int64_t each(int64_t ticks, int64_t events)
 {
     return ticks * CLP_CORRECTION_ONE / events;
@@ -213,8 +214,8 @@ static int64_t not_negative(int64_t cost)
     return cost > 0 ? cost : 0;
 }
 
-/* The functions of one copy of the program, called by the loops of the bare copy. False with an
- * exception set. */
+/* Times the functions of one copy of the program, called by the loops of the bare copy. False with an exception
+ * set. */
 static bool time_all(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
                      PyObject *names, struct clp_timings *timings)
 {
@@ -259,13 +260,14 @@ void clp_calibration_clear(struct clp_calibration *calibration)
 
 /* ---- with the tracer ---- */
 
-/* What so many runs of a loop over the numbers added each time, less the loop's own foreign events. */
+/* What was added to each iteration of a loop over the numbers, less the foreign events of the loop itself.
+ * 1/256 ticks. */
 static int64_t added(const struct clp_timing *with, const struct clp_timing *without, int64_t foreign)
 {
     return each(with->ticks - without->ticks, CALLS) - 2 * foreign;
 }
 
-/* An average one. */
+/* What an average instruction takes, in 1/256 ticks. */
 static int64_t instruction(const struct clp_timings *without)
 {
     return each(without->lines.ticks, CALLS * INSTRUCTIONS_IN_LOOP);
@@ -276,9 +278,10 @@ static int64_t at_least(int64_t least, int64_t value)
     return value > least ? value : least;
 }
 
-/* A call of four like lines, and of three with a `return` behind: what its body takes beyond line events,
- * and what is left for the caller. Of 3.10's line events those of a loop are the dearest, so its lines
- * promise more than the callee's take; but no interval costs less than nothing. */
+/* Finds the costs of calls, from a call of a function with four like lines and of one with three such lines and
+ * a `return`: what the body takes beyond its line events, and what is left for the caller. On 3.10 the line
+ * events of a loop are the dearest, so the cost of a line, which is measured in a loop, is more than the
+ * callee's lines take; but no interval may cost less than nothing. */
 static void find_calls(const struct clp_timings *with, const struct clp_timings *without,
                        struct clp_costs *costs)
 {
@@ -296,7 +299,8 @@ static void find_calls(const struct clp_timings *with, const struct clp_timings 
                        costs->enter.after - costs->enter.before;
 }
 
-/* A value of a generator: its line begins behind one resumption and ends behind the next. */
+/* Finds the costs of suspensions, from the values of a generator: its line begins behind one resumption and
+ * ends behind the next. */
 static void find_suspensions(const struct clp_timings *with, const struct clp_timings *without,
                              struct clp_costs *costs)
 {
@@ -309,14 +313,16 @@ static void find_suspensions(const struct clp_timings *with, const struct clp_ti
     costs->suspend = (struct clp_cost){inside - inside / 2, outside - outside / 2};
 }
 
-/* Do the tracer's events keep instructions from being adapted? Probes are instructions of their own. */
+/* Do the tracer's events keep instructions from being adapted? Probes do not: they are instructions of their
+ * own. */
 static bool keeps_from_adapting(const struct clp_recorder *recorder)
 {
     return PY_VERSION_HEX >= 0x030B0000 && recorder->tracer->install == NULL;
 }
 
-/* `plain` and `adapting`: what an iteration of lines(), and of globals(), takes longer. In the first one line would
- * be adapted, its loop's; in the second all. */
+/* Finds what it costs that an instruction is not adapted. `plain` and `adapting` are what an iteration of
+ * lines(), and of globals(), takes longer. In lines() one instruction that begins a line would be adapted, that
+ * of the loop; in globals() all would. */
 static void find_unadapted(int64_t plain, int64_t adapting, struct clp_costs *costs)
 {
     costs->unadapted = not_negative((adapting - plain) / (LINES_IN_LOOP - 1));
@@ -351,7 +357,7 @@ static bool measure(const struct clp_recorder *recorder, const struct clp_calibr
     return true;
 }
 
-/* How far two estimates of the same costs lie apart, as a share of them. */
+/* How far two estimates of the same costs lie apart, as a share of the larger one. */
 static double spread(const struct clp_costs *one, const struct clp_costs *other)
 {
     double a = (double)(one->line + one->enter.before + one->enter.after + one->leave.before +

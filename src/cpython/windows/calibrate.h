@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures what an event of a tracer costs, on code of its own, in the calling thread's counters. It runs Python
- * code, and is done in a turn (turn.h). */
+/* Measures what an event of a tracer costs, on code of its own, in the calling thread's counters. It runs
+ * Python code, in a turn (turn.h). */
 #ifndef CLP_CALIBRATE_H
 #define CLP_CALIBRATE_H
 
@@ -8,28 +8,29 @@
 
 #define CLP_TIMING_LINES 4
 
-/* Median ticks of a run of a loop, and how many of them the engine gave to the first lines of what the
- * loop calls; 0 of what is not selected. */
+/* Medians over several runs of a loop, in ticks: the whole run, and what the engine gave to the watched lines
+ * of the function that the loop calls (0 where the function is not selected). */
 struct clp_timing {
     int64_t ticks, lines[CLP_TIMING_LINES];
 };
 
+/* Timings of the loops of the calibration program. */
 struct clp_timings {
     struct clp_timing lines, calls, quick, drains;
 };
 
 struct clp_calibration {
     PyObject *numbers, *bare, *selected; /* owned */
-    struct clp_timings times;            /* of `bare` */
-    struct clp_timing globals, moves;    /* of these functions of `bare` */
+    struct clp_timings times;            /* timings of `bare` */
+    struct clp_timing globals, moves;    /* timings of these functions of `bare` */
 };
 
-/* Before the tracer starts. False with an exception set, and nothing to clear. */
+/* Runs the functions bare. Call it before the tracer starts. False with an exception set, and nothing to clear. */
 bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_code_window *window);
 
-/* With the tracer running: selects functions of its own, which the caller forgets afterwards with
- * clp_recorder_forget. *error is the share of the costs by which they may be off. False with an
- * exception set. */
+/* Runs the functions with the tracer, and sets *costs. It selects functions of its own; the caller forgets them
+ * afterwards with clp_recorder_forget. *error is the share of the costs by which they may be wrong. False with
+ * an exception set. */
 bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_code_window *window,
                              struct clp_costs *costs, double *error);
 

@@ -10,7 +10,7 @@ void clp_change_begin(struct clp_recorder *recorder)
         recorder->collects = clp_compat_stop_collecting();
 }
 
-/* Events end where they cost something though nothing is selected. Probes that are still in code find their gate
+/* Ends events that cost something although nothing is selected. Probes that are still in code find their gate
  * closed. */
 static void rest(struct clp_recorder *recorder)
 {
@@ -27,7 +27,7 @@ static void rest(struct clp_recorder *recorder)
     }
 }
 
-/* The last change is over. */
+/* Ends the last change. */
 static void end_changes(struct clp_recorder *recorder)
 {
     if (recorder->may_rest && recorder->open == 0)

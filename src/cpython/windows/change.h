@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A change of what is recorded: from its beginning to its end no Python code is run, and the tracer goes on
- * (recorder_state.h says why). Changes that are a window's begin with clp_code_window_hold (code_window.h).
- * May be nested.
+/* A change of what is recorded. From its beginning to its end no Python code is run, and the tracer goes on
+ * (recorder_state.h says why). Changes of one window begin with clp_code_window_hold (code_window.h). Changes
+ * may be nested.
  *
- * When no window is open any more, the tracer's events rest at the end of the last change, until clp_tracer_wake
+ * If no window is open when the last change ends, the tracer's events stop then, until clp_tracer_wake
  * (offering.h). */
 #ifndef CLP_CHANGE_H
 #define CLP_CHANGE_H

@@ -26,7 +26,7 @@ static bool is_done(clp_status status)
 
 /* ---- counting ---- */
 
-/* Where the two differ, memory was not read or is not read any more. */
+/* Lets the view count, or stop, as the window's flags say, and begins or ends the reading of memory with that. */
 static bool set_counting(struct clp_code_window *window)
 {
     bool wanted = window->open && !window->shut && !window->paused, counted = window->view.counting != 0;
@@ -86,7 +86,7 @@ bool clp_chooser_takes(const struct clp_chooser *chooser, PyCodeObject *code, Py
 
     if (text != NULL)
         return chooser->chooses(chooser->data, code, text);
-    PyErr_Clear(); /* a name with half a surrogate pair is nobody's */
+    PyErr_Clear(); /* a name with half a surrogate pair is chosen by nobody */
     return false;
 }
 
@@ -98,7 +98,7 @@ bool clp_code_window_wants_within(const struct clp_code_window *window, PyCodeOb
 
 static struct clp_site *site_of(const struct clp_code_window *window, uint32_t function)
 {
-    return window->recorder->sites[function]; /* made when it was added */
+    return window->recorder->sites[function]; /* the site was made when the function was added */
 }
 
 bool clp_code_window_add(struct clp_code_window *window, uint32_t function, bool known)
@@ -151,7 +151,7 @@ bool clp_code_window_add_function(struct clp_code_window *window, PyObject *file
     return done;
 }
 
-/* Nobody has it: what hangs on function objects goes. */
+/* Forgets the function objects of a function that no window has. */
 static void forget_functions(const struct clp_recorder *recorder, uint32_t function)
 {
     if (recorder->views.audiences[function]->views == 0)
@@ -181,7 +181,7 @@ bool clp_code_window_remove(struct clp_code_window *window, uint32_t function)
 
 /* ---- opening and closing ---- */
 
-/* The window, which is open or closed now, is so for all its functions at once. */
+/* Counts this window, which was just opened or closed, in the sites of all its functions at once. */
 static void count_open(const struct clp_code_window *window)
 {
     for (size_t i = 0; i < window->view.count; i++)
@@ -191,7 +191,7 @@ static void count_open(const struct clp_code_window *window)
         }
 }
 
-/* Exchanges the code of the functions for which that was the last open window. */
+/* Gives functions back their own code for which this was the last open window. */
 static bool settle_closed(const struct clp_code_window *window)
 {
     bool done = true;
@@ -204,8 +204,7 @@ static bool settle_closed(const struct clp_code_window *window)
     return done;
 }
 
-/* Exchanges the code of the functions for which this is the first open window, and of those with code within
- * them for which it is. */
+/* Exchanges the code of functions for which this is the first open window, and of those that hold such code. */
 static bool settle_open(const struct clp_code_window *window)
 {
     bool done = true;
@@ -246,7 +245,7 @@ bool clp_code_window_open(struct clp_code_window *window)
     return done;
 }
 
-/* Code stays as it is. */
+/* Stops counting, and leaves code as it is. */
 static bool stop_counting(struct clp_code_window *window)
 {
     window->open = false;

@@ -1,83 +1,87 @@
 /* SPDX-License-Identifier: MIT */
-/* A view (engine/view.h) and the code of its functions. While the window is open they run the code that is
- * recorded; where no window is open on a function, it runs its own.
+/* A window: a view (engine/view.h) together with the code of its functions. While the window is open, its
+ * functions run the code that is recorded. A function on which no window is open runs its own code.
  *
- * Code is exchanged in function objects. Those that were selected are known by weak references, so that
- * selecting keeps nobody alive. What runs when code is exchanged goes on as it is: code with probes
- * finds its gate closed.
+ * Code is exchanged in function objects. The selected ones are known by weak references, so that selecting
+ * keeps no function alive. A body that runs when code is exchanged continues as it is: code with probes finds
+ * its gate closed.
  *
- * Protected as recorder_state.h says. A function that runs Python code takes no window but by clp_code_window_open. */
+ * Protected as recorder_state.h says. Of the functions that take a window, only clp_code_window_open runs
+ * Python code. */
 #ifndef CLP_CODE_WINDOW_H
 #define CLP_CODE_WINDOW_H
 
 #include "cpython/recorder/recorder_state.h"
 
-/* Which code of a module, or of a function, is selected. */
+/* Decides which code of a module, or of a function, is selected. */
 struct clp_chooser {
-    /* Is the code with this qualified name ("Class.method", "f.<locals>.g", "<module>")? */
+    /* Is the code with this qualified name selected ("Class.method", "f.<locals>.g", "<module>")? */
     bool (*chooses)(void *data, PyCodeObject *code, const char *name);
     void *data;
 };
 
+/* Does the chooser choose the code? `name` is its qualified name, a str. */
 bool clp_chooser_takes(const struct clp_chooser *chooser, PyCodeObject *code, PyObject *name);
 
 struct clp_code_window {
     struct clp_recorder *recorder; /* borrowed */
-    const struct clp_chooser *within; /* borrowed: which code within functions that are selected with it is
-                                       * selected; NULL: all */
+    /* Borrowed: decides which code within functions that are selected with this window is selected, too. NULL:
+     * all is. */
+    const struct clp_chooser *within;
     struct clp_view view;
-    bool open;   /* functions run what is recorded */
-    bool shut;   /* the gate: what is recorded does not count */
-    bool paused; /* nor does it now, whatever the gate says */
-    bool memory; /* it wants memory, and there is some */
-    uint32_t held; /* so often */
-    bool gone;   /* it is cleared when it is not held any more */
+    bool open;   /* its functions run the code that is recorded */
+    bool shut;   /* the gate is closed: what is recorded does not count */
+    bool paused; /* nothing counts now, whatever the gate says */
+    bool memory; /* the window wants memory, and memory can be read */
+    uint32_t held; /* how many holds of the window there are */
+    bool gone;   /* to be cleared when nobody holds it any more */
 };
 
-/* False with a ValueError set: it was cleared. */
+/* Is the window still there? False with a ValueError set: it was cleared. */
 bool clp_code_window_is_there(const struct clp_code_window *window);
 
-/* A change begins: until clp_code_window_release no Python code is run, the window stays and the tracer goes on.
- * May be nested. False as above. */
+/* Begins a change. Until clp_code_window_release no Python code is run, the window stays, and the tracer goes
+ * on. Holds may be nested. False with a ValueError set: the window was cleared. */
 bool clp_code_window_hold(struct clp_code_window *window);
 void clp_code_window_release(struct clp_code_window *window);
 
-/* The window must not move. It counts nothing before it is open. */
+/* Makes a window, which must not move in memory. It counts nothing before it is opened. */
 void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *recorder, bool memory);
 
-/* Closes it and gives everything up, its recorder too, as soon as nobody holds it; an exception that is set
- * stays. */
+/* Closes the window and gives everything up, its recorder too, as soon as nobody holds it. An exception that is
+ * set stays set. */
 void clp_code_window_clear(struct clp_code_window *window);
 
-/* False with an exception set: then some functions are not recorded, or still are. Opening may run Python
- * code before it begins. */
+/* Open and close the window. Opening may run Python code before it begins. False with an exception set: then
+ * some functions are not recorded, or are recorded still. */
 bool clp_code_window_open(struct clp_code_window *window);
 bool clp_code_window_close(struct clp_code_window *window);
 
-/* The cheap kind of closing: code stays as it is. False with an exception set. */
+/* Opens or closes the gate of the window, which is cheaper than closing the window: code stays as it is. False
+ * with an exception set. */
 bool clp_code_window_set_gate(struct clp_code_window *window, bool open);
 
-/* Counting stops, or goes on where the window is open and so is its gate. False with an exception set. */
+/* Pauses counting, or lets it go on where the window and its gate are open. False with an exception set. */
 bool clp_code_window_set_pause(struct clp_code_window *window, bool paused);
 
-/* Closes it for good, and leaves all code as it is: the program is at its end. */
+/* Closes the window for good at the end of the program, and leaves all code as it is. */
 void clp_code_window_end(struct clp_code_window *window);
 
-/* Is code of this name, within a function that is selected with it, to be selected, too? Not so what is part of a
- * line (inner_code.h). */
+/* Is code of this name to be selected, too, if it lies within a function that is selected with the window? Code
+ * that is part of a line (inner_code.h) is not. */
 bool clp_code_window_wants_within(const struct clp_code_window *window, PyCodeObject *code, PyObject *name);
 
-/* The function with this number is one of the window's, from now on. `known`: the number is not new. False
- * with an exception set. */
+/* Makes the function with this number one of the window's. `known`: the number was given before. False with an
+ * exception set. */
 bool clp_code_window_add(struct clp_code_window *window, uint32_t function, bool known);
 
-/* Adds a function to the window's: `wanted` describes it but for its file and name, two str. *number: the one
- * that it got. False with an exception set. */
+/* Adds a function to the table and to the window. `wanted` describes it, except for its file and its name,
+ * which are str. *number becomes its number. False with an exception set. */
 bool clp_code_window_add_function(struct clp_code_window *window, PyObject *file, PyObject *name,
                                   const struct clp_function *wanted, uint32_t *number);
 
-/* Takes the function from the window's; when nobody else has it, it runs its own code. False with an exception
- * set. */
+/* Takes the function from the window. If no other open window has it, it runs its own code again. False with an
+ * exception set. */
 bool clp_code_window_remove(struct clp_code_window *window, uint32_t function);
 
 #endif

@@ -13,7 +13,7 @@ static bool is_profile(PyObject *name)
 static uint32_t name_loaded(const struct clp_bytecode *bytecode,
                             const struct clp_instruction *item)
 {
-    /* the lowest bit of some says what else is pushed */
+    /* in some instructions the lowest bit says what else is pushed */
     if (item->opcode == bytecode->load_global ||
         (item->opcode == bytecode->load_attr && bytecode->minor >= 12))
         return item->argument >> 1;
@@ -27,7 +27,7 @@ static void add_line(struct clp_decorators *decorators, int32_t line)
     if (decorators->count == decorators->room &&
         clp_mem_grow(&decorators->recorder->mem, (void **)&decorators->lines, &decorators->room,
                      decorators->room * 2 + 16, sizeof *decorators->lines) != CLP_OK)
-        return; /* one less is known: no harm */
+        return; /* without memory one line is missing, which does no harm */
     decorators->lines[decorators->count++] = line;
 }
 
@@ -42,7 +42,7 @@ static void read_definer(void *data, PyCodeObject *code, const struct clp_decode
     }
 }
 
-/* Nothing happens where the code cannot be read. */
+/* Calls `use` with the decoded code. Does nothing where the code cannot be read. */
 static void with_decoded(struct clp_recorder *recorder, PyCodeObject *code, clp_decoded_use *use,
                          void *data)
 {
@@ -78,7 +78,7 @@ void clp_decorators_clear(struct clp_decorators *decorators)
     decorators->count = decorators->room = 0;
 }
 
-/* The line of the first statement: decorators stand above it, and so does the def. */
+/* Finds the line of the first statement of a function. Its decorators and its def stand above that line. */
 static void find_body(void *data, PyCodeObject *code, const struct clp_decoded *decoded)
 {
     int32_t *line = data;

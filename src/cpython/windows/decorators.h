@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Is a function decorated with `profile`? Read off the code that defines it: the lines on which it loads
- * that name. */
+/* Is a function decorated with `profile`? This is read from the code that defines the function: from the lines
+ * on which it loads that name. */
 #ifndef CLP_DECORATORS_H
 #define CLP_DECORATORS_H
 
@@ -8,23 +8,23 @@
 
 struct clp_decorators {
     struct clp_recorder *recorder; /* borrowed */
-    int32_t *lines;                /* owned: where the definer loads the name */
+    int32_t *lines;                /* owned: the lines on which the definer loads the name */
     size_t count, room;
 };
 
 #if CLP_HAS_PROBES
 
-/* Reads the code; finds nothing in code that cannot be read. */
+/* Reads the definer's code. Nothing is found in code that cannot be read. */
 void clp_decorators_init(struct clp_decorators *decorators, struct clp_recorder *recorder,
                          PyCodeObject *definer);
 void clp_decorators_clear(struct clp_decorators *decorators);
 
-/* Is the function with this code, which the definer makes, decorated so? */
+/* Is the function that has this code, and that the definer makes, decorated with `profile`? */
 bool clp_decorators_have_profile(const struct clp_decorators *decorators, PyCodeObject *code);
 
 #else
 
-/* Only probes need to know. */
+/* Only the probe tracer needs to know, and this version does not have it. */
 static inline void clp_decorators_init(struct clp_decorators *decorators,
                                        struct clp_recorder *recorder, PyCodeObject *definer)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "function_refs.h"
 
-/* A function dies; `self` is the dict. */
+/* Called when a function dies; `self` is the dict. */
 static PyObject *forget(PyObject *self, PyObject *reference)
 {
     if (PyDict_DelItem(self, reference) != 0)
@@ -11,7 +11,7 @@ static PyObject *forget(PyObject *self, PyObject *reference)
 
 static PyMethodDef forget_method = {"forget", forget, METH_O, NULL};
 
-/* A reference that is no key yet. Owned. */
+/* A new weak reference to be a key, which removes itself from the dict when the function dies. */
 static PyObject *new_key(PyObject *functions, PyObject *function)
 {
     PyObject *callback = PyCFunction_New(&forget_method, functions);
@@ -21,10 +21,10 @@ static PyObject *new_key(PyObject *functions, PyObject *function)
     return key;
 }
 
-/* Sets its value; without one, a value that is there stays. */
+/* Sets the function's value. None only adds the function: a value that is there stays. */
 static bool set(struct clp_site *site, PyObject *function, PyObject *value)
 {
-    PyObject *key = PyWeakref_NewRef(function, NULL); /* equal to the one that is the key */
+    PyObject *key = PyWeakref_NewRef(function, NULL); /* equal to the reference that is the key, if there is one */
     int there = -1;
 
     if (site->functions == NULL)

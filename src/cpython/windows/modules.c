@@ -3,12 +3,13 @@
 #include "cpython/recorder/greenlets.h"
 #include "readers.h"
 
+/* The modules that matter, and what is done for each. */
 static const struct interest {
     const char *module;
     void (*meet)(struct clp_recorder *recorder, PyObject *module);
 } interests[] = {
     {"greenlet._greenlet", clp_greenlets_meet},
-    {"greenlet", clp_greenlets_meet}, /* before version 1 it was all there was */
+    {"greenlet", clp_greenlets_meet}, /* before greenlet 1.0 there was no other module */
     {CLP_READERS_DYNAMO, clp_readers_meet_dynamo},
 };
 
@@ -44,22 +45,23 @@ static void meet_loaded(struct clp_recorder *recorder)
 /* A class of the interpreter's loaders; classes below it inherit its exec_module. */
 struct loader {
     const char *name;
-    /* owned: the class, its exec_module, and what takes that one's place; NULL: not looked for yet */
+    /* Owned: the class, its exec_module, and the method that replaces it; NULL: not looked for yet. */
     PyObject *class, *own, *ours;
-    bool put; /* ours is in its place, or what has come there since calls it */
+    bool put; /* our method is set, or what was set since then calls it */
 };
 
-/* The interpreter's loaders are the process's; a method descriptor has no room for more than its loader. */
+/* What is exchanged. It is one for the process, as the interpreter's loaders are; and a method descriptor has
+ * no room for data of its own. */
 static struct {
     struct clp_recorder *recorder; /* borrowed; NULL: nobody ever watched */
     struct loader loaders[2];
-    bool met; /* all that were loaded when the watching began */
+    bool met; /* what must be done was done for all modules that were loaded when the watching began */
     bool on;
 } watching = {.loaders = {{.name = "ExtensionFileLoader"}, {.name = "_LoaderBasics"}}};
 
 #define LOADERS (sizeof watching.loaders / sizeof *watching.loaders)
 
-/* Owned; NULL when it is no loader of these. */
+/* The exec_module of the loader's class itself, a new reference; NULL: the loader is of neither class. */
 static PyObject *own_method(PyObject *loader)
 {
     for (size_t i = 0; i < LOADERS; i++) {
@@ -83,7 +85,7 @@ static PyObject *exec_module(PyObject *loader, PyObject *module)
 
 static PyMethodDef exec_module_method = {"exec_module", exec_module, METH_O, NULL};
 
-/* Owned; NULL where there is none. */
+/* A loader class by its name, a new reference; NULL where there is none. */
 static PyObject *loader_class(const char *name)
 {
     PyObject *holder = PyImport_ImportModule("_frozen_importlib_external");
@@ -93,7 +95,7 @@ static PyObject *loader_class(const char *name)
     return class;
 }
 
-/* What another thread has found meanwhile stays. Takes `found`, or NULL. */
+/* Keeps `found` (or NULL), which it takes over, unless another thread has set *place meanwhile. */
 static void keep(PyObject **place, PyObject *found)
 {
     if (*place == NULL)
@@ -102,7 +104,8 @@ static void keep(PyObject **place, PyObject *found)
         Py_XDECREF(found);
 }
 
-/* What the program has put there since we gave it back is the loader's own now. */
+/* Sets our exec_module. A method that the program has set since ours was taken away now counts as the loader's
+ * own. */
 static void put(struct loader *place)
 {
     PyObject *names = clp_compat_class_dict(place->class);
@@ -116,8 +119,8 @@ static void put(struct loader *place)
     Py_XDECREF(there);
 }
 
-/* What is put there is a method as those written in C are: of other callables the interpreter tells
- * cProfile the end only. */
+/* Exchanges exec_module for a method descriptor, as methods written in C are: of other callables the
+ * interpreter tells cProfile only the end. */
 static void exchange(struct loader *place)
 {
     if (place->class == NULL)
@@ -147,7 +150,7 @@ static void watch(struct clp_recorder *recorder)
         exchange(&watching.loaders[i]);
     meet_loaded(recorder);
     watching.met = true;
-    if (recorder->windows == 0) /* the last window has gone meanwhile */
+    if (recorder->windows == 0) /* the last window was closed meanwhile */
         clp_modules_unwatch();
 }
 

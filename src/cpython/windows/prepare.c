@@ -8,8 +8,8 @@
 struct preparation {
     struct clp_code_window *window;
     struct clp_recorder *recorder; /* the window's */
-    const struct clp_chooser *chooser; /* or NULL */
-    uint32_t text; /* the number of the source text, where it is wanted */
+    const struct clp_chooser *chooser; /* may be NULL */
+    uint32_t text; /* number of the source text, where it is wanted */
 };
 
 /* ---- what is to be done ---- */
@@ -19,7 +19,7 @@ static bool chooses(const struct preparation *preparation, PyCodeObject *code, P
     return preparation->chooser != NULL && clp_chooser_takes(preparation->chooser, code, name);
 }
 
-/* Most code says nothing of `profile`, and neither does code within it. */
+/* Does the code, or code within it, use the name `profile`? Most code does not. */
 static bool mentions_profile(const PyCodeObject *code)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names); i++) {
@@ -34,15 +34,15 @@ static bool mentions_profile(const PyCodeObject *code)
     return false;
 }
 
-/* Has nobody anything to do with this code, nor with code within it? */
+/* Is nothing to be done for this code, nor for code within it? */
 static bool is_untouched(const struct preparation *preparation, PyCodeObject *code)
 {
     return preparation->chooser == NULL &&
            (preparation->recorder->tracer->install == NULL || !mentions_profile(code));
 }
 
-/* The code with probes that nobody has selected yet; the same when the tracer refuses it. Takes the
- * code. */
+/* Makes a copy with probes of code that nobody has selected yet; the code itself when the tracer refuses it.
+ * Takes over the reference to the code. */
 static PyObject *with_probes(const struct preparation *preparation, PyObject *code)
 {
     struct clp_recorder *recorder = preparation->recorder;
@@ -71,16 +71,16 @@ static bool is_decorated(const struct clp_decorators *decorators, PyCodeObject *
 
 enum treatment { LEAVE, PROBE, SELECT };
 
-/* Where code lies that is treated. */
+/* The code within which code is treated. */
 struct within {
     const struct preparation *preparation;
     PyCodeObject *code;
     PyObject *name;
-    bool is_marked; /* it is decorated with `profile`, or lies within code that is */
+    bool is_marked; /* the code is decorated with `profile`, or lies within code that is */
     struct clp_decorators decorators;
 };
 
-/* Is the code marked, by its own decorator or by that of code that it lies within? */
+/* Is the code decorated with `profile`, or does it lie within code that is? */
 static bool is_marked(const struct within *within, PyCodeObject *code, PyObject *name)
 {
     return is_decorated(&within->decorators, code) ||
@@ -91,7 +91,7 @@ static bool is_marked(const struct within *within, PyCodeObject *code, PyObject 
 static PyObject *prepared(const struct preparation *preparation, PyObject *code, PyObject *name,
                           bool is_marked);
 
-/* The code as it is to run, and all code within it. Owned. */
+/* The code as it must run, with all code within it. A new reference. */
 static PyObject *treated(const struct within *within, PyObject *code, PyObject *name)
 {
     const struct preparation *preparation = within->preparation;
@@ -130,7 +130,7 @@ static PyObject *treated_within(void *data, PyObject *inner)
     return new;
 }
 
-/* The code with all code within it treated, but not itself. Owned. */
+/* The code with all code within it treated, but not treated itself. A new reference. */
 static PyObject *prepared(const struct preparation *preparation, PyObject *code, PyObject *name,
                           bool is_marked)
 {
@@ -154,15 +154,15 @@ static PyObject *prepare_code(const struct preparation *preparation, PyObject *c
     return new;
 }
 
-/* What is selected needs the text, and so do probes where statements count. */
+/* Must the text be known? Selecting needs it, and so do probes where statements count. */
 static bool wants_text(const struct preparation *preparation, PyObject *code)
 {
     return preparation->chooser != NULL || (preparation->recorder->statements != NULL &&
                                             !is_untouched(preparation, (PyCodeObject *)code));
 }
 
-/* For a change of the window's code, whose text is found before that. False: there is none to be; with an
- * exception set, or without. */
+/* Begins a change of the window's code, after finding the code's text. False: there is nothing to change, or an
+ * exception is set. */
 static bool begin(struct preparation *preparation, PyObject *code, PyObject *globals, bool fresh)
 {
     struct clp_recorder *recorder = preparation->recorder;
@@ -173,7 +173,7 @@ static bool begin(struct preparation *preparation, PyObject *code, PyObject *glo
         return false;
     if (clp_code_window_hold(preparation->window))
         return true;
-    PyErr_Clear(); /* another thread has closed it meanwhile */
+    PyErr_Clear(); /* another thread has closed the window meanwhile */
     return false;
 }
 
@@ -201,7 +201,7 @@ static bool prepare_function(const struct preparation *preparation, PyObject *fu
     if (new != NULL)
         done = new == code || PyObject_SetAttrString(function, "__code__", new) == 0;
     if (done && new != NULL && chooses(preparation, (PyCodeObject *)code, name)) {
-        Py_CLEAR(code); /* whoever holds it makes it shared (shared.h) */
+        Py_CLEAR(code); /* code that is held here would count as shared (shared.h) */
         Py_CLEAR(new);
         done = clp_tracer_select_within(preparation->window, function, name, preparation->text,
                                         false);
@@ -220,7 +220,7 @@ bool clp_prepare_function(struct clp_code_window *window, PyObject *function,
     bool held = begin(&preparation, code, PyFunction_GetGlobals(function), false);
     bool done = held || !PyErr_Occurred();
 
-    if (PyFunction_GetCode(function) != code) /* it was given other code meanwhile */
+    if (PyFunction_GetCode(function) != code) /* the function was given other code meanwhile */
         preparation.text = CLP_TEXT_NONE;
     Py_DECREF(code);
     if (!held)
@@ -230,7 +230,7 @@ bool clp_prepare_function(struct clp_code_window *window, PyObject *function,
     return done;
 }
 
-/* ---- who is chosen ---- */
+/* ---- choosers ---- */
 
 static bool is_module(PyCodeObject *code)
 {
@@ -243,7 +243,8 @@ static bool chooses_all(void *data, PyCodeObject *code, const char *name)
     return true;
 }
 
-/* What `def` defines has a body with fast locals, unlike a class, and a name, unlike a lambda. */
+/* Chooses what `def` defines: it has a body with fast locals, unlike a class, and a name, unlike a lambda.
+ * Chooses the bodies of modules, too. */
 static bool chooses_functions(void *data, PyCodeObject *code, const char *name)
 {
     (void)data, (void)name;

@@ -4,8 +4,8 @@
 #include "retreat.h"
 #include "cpython/recorder/selected.h"
 
-/* The packages that read code; `function`: only this one does, while others make copies that must count;
- * `compiler`: other code runs in its place. */
+/* The packages that read code. `function`: only this function reads it, while others make copies that must
+ * count. `compiler`: the package runs code of its own instead. */
 static const struct reader {
     const char *package, *function, *compiler;
 } readers[] = {
@@ -37,7 +37,7 @@ static bool is_running(const char *function)
     return same;
 }
 
-/* The reader whose module is running; NULL: somebody else asks. */
+/* The reader whose module is running. NULL: somebody else asks. */
 static const struct reader *asking(void)
 {
     PyObject *globals = PyEval_GetGlobals(); /* borrowed */
@@ -55,7 +55,7 @@ static const struct reader *asking(void)
 
 /* ---- code without probes ---- */
 
-/* Lines of this code run elsewhere from now on, too. */
+/* Notes that the code's lines run elsewhere, too, from now on. */
 static void note_compiler(struct clp_recorder *recorder, struct clp_selected *selected,
                           const char *compiler)
 {
@@ -66,7 +66,7 @@ static void note_compiler(struct clp_recorder *recorder, struct clp_selected *se
         recorder->engine.functions.items[selected->function].compiler = compiler;
 }
 
-/* Who reads code; `compiler` may be NULL. */
+/* A request for code without probes; `compiler` may be NULL. */
 struct reading {
     struct clp_recorder *recorder;
     const char *compiler;
@@ -83,8 +83,8 @@ static PyObject *plain_within(void *data, PyObject *code)
     return clp_inner_code_replaced(copy != NULL ? copy->original : code, plain_within, data);
 }
 
-/* The code as it was before probes, and all code within it, which is compiled with it. Owned; NULL with an
- * exception set. */
+/* The code without probes, with all code within it, which is compiled together with it. A new reference; NULL
+ * with an exception set. */
 static PyObject *plain_code(PyObject *code, const char *compiler)
 {
     struct reading reading = {watcher, compiler};
@@ -97,14 +97,14 @@ static PyObject *plain_code(PyObject *code, const char *compiler)
 static struct attribute {
     PyTypeObject *type;
     const char *name;
-    getter get; /* as it was */
+    getter get; /* the getter before the exchange */
 } attributes[] = {
     {&PyFunction_Type, "__code__", NULL},
     {&PyFrame_Type, "f_code", NULL},
 };
 
-/* What the caller is to see of this code, which it takes. NULL with an exception set. The types are all
- * interpreters', what code objects carry is not. */
+/* What the caller may see of the code, whose reference is taken over. NULL with an exception set. All
+ * interpreters share the types, but not the data of code objects, so only the main one is served. */
 static PyObject *shown(PyObject *code)
 {
     const struct reader *reader = NULL;
@@ -129,8 +129,8 @@ static PyObject *code_of_frame(PyObject *frame, void *closure)
     return shown(attributes[1].get(frame, closure));
 }
 
-/* The attribute's entry is the one that its descriptor points to. 3.10 keeps f_code otherwise, and has no
- * probes. */
+/* Exchanges the getter in the type's table, to which the attribute's descriptor points. 3.10 keeps f_code in
+ * another way, and has no probes. */
 static void exchange(struct attribute *attribute, getter ours)
 {
     PyGetSetDef *entry = attribute->type->tp_getset;
@@ -154,7 +154,7 @@ void clp_readers_watch(struct clp_recorder *recorder)
 
 /* ---- torch.compile ---- */
 
-/* wrapped(code, ..): calls `inner`, which is `self`, with the code without probes. */
+/* The wrapper: wrapped(code, ..) calls the wrapped function, which is `inner`, with the code without probes. */
 static PyObject *call_with_plain(PyObject *inner, PyObject *arguments, PyObject *keywords)
 {
     PyObject *code = PyTuple_GET_SIZE(arguments) > 0 ? PyTuple_GET_ITEM(arguments, 0) : NULL;
@@ -188,7 +188,7 @@ void clp_readers_meet_dynamo(struct clp_recorder *recorder, PyObject *module)
     PyObject *inner = PyObject_GetAttrString(module, name);
     PyObject *wrapped = NULL;
 
-    clp_readers_watch(recorder); /* another thread may call it at once */
+    clp_readers_watch(recorder); /* another thread may call this at the same time */
     if (inner == NULL) {
         PyErr_Clear();
         clp_retreat(recorder, "this version of torch reads code in a way that is not known");

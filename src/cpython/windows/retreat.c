@@ -6,7 +6,8 @@
 
 #if CLP_HAS_PROBES
 
-/* The code that this one was made of, for another tracer. Owned; NULL: that failed, and nothing changes. */
+/* The code that this copy was made of, prepared for another tracer. A new reference; NULL: that failed, and
+ * nothing has changed. */
 static PyObject *own_code(struct clp_recorder *recorder, const struct clp_selected *copy)
 {
     PyObject *own = Py_NewRef(copy->original);
@@ -18,8 +19,9 @@ static PyObject *own_code(struct clp_recorder *recorder, const struct clp_select
     return NULL;
 }
 
-/* All code within the code. The tuples that hold code with probes were made for that. What they held stays
- * there: another thread may have taken it out and not hold it yet. */
+/* Exchanges all code within the code. The tuples that hold code with probes were made for it, so they may be
+ * changed. The code that they held is kept alive: another thread may have taken it out of the tuple, and not
+ * hold a reference yet. */
 static void clear_constants(struct clp_recorder *recorder, PyObject *code)
 {
     PyObject *constants = ((PyCodeObject *)code)->co_consts;
@@ -37,8 +39,8 @@ static void clear_constants(struct clp_recorder *recorder, PyObject *code)
     }
 }
 
-/* A module's body that runs is one of the interpreter's functions; it goes on as it is, and never runs
- * again. */
+/* Exchanges the code of a function and all code within it. A module's body that is running is one of the
+ * interpreter's functions, too: it continues as it is, and never runs again. */
 static void clear_function(struct clp_recorder *recorder, PyObject *function)
 {
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));
@@ -63,7 +65,8 @@ static void clear_functions(struct clp_recorder *recorder, PyObject *objects)
     }
 }
 
-/* What modules that are being executed define from now on. */
+/* Exchanges the code within code that is running, because modules that are being executed define functions from
+ * it. */
 static void clear_running(struct clp_recorder *recorder)
 {
     PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());

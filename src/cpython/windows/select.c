@@ -3,32 +3,33 @@
 #include "cpython/compat/inner_code.h"
 #include "selecting.h"
 
-/* Wrappers within wrappers: deeper ones are surely circular. */
+/* The most wrappers within wrappers: deeper ones are surely circular. */
 #define DEEPEST 64
 
 struct selection {
     struct clp_code_window *window;
     const struct clp_selecting *how;
-    PyObject *class;    /* borrowed: the one at hand, or NULL */
-    PyObject *left_out; /* borrowed: names of its functions that are not selected, a list */
-    int met; /* functions, those that are left out, too */
+    PyObject *class;    /* borrowed: the class whose members are selected now, or NULL */
+    PyObject *left_out; /* borrowed: a list of names of its functions that are not selected */
+    int met; /* how many functions were found, including those left out */
 };
 
 static bool select_inside(struct selection *selection, PyObject *object, int depth);
 
-/* The attribute of an object that leads further in; NULL without an exception when it has none. */
+/* The attribute of an object that leads further inside, a new reference; NULL without an exception if there is
+ * none. */
 static PyObject *inner(PyObject *object, const char *name)
 {
     PyObject *found = PyObject_GetAttrString(object, name);
 
     if (found == NULL)
-        PyErr_Clear(); /* whatever the object's own code raised: it leads nowhere */
+        PyErr_Clear(); /* whatever the object's own code has raised: this attribute leads nowhere */
     if (found == Py_None)
         Py_CLEAR(found);
     return found;
 }
 
-/* Owned; NULL when it has none, or it is no text. */
+/* A text attribute, a new reference; NULL if there is none, or it is no str. */
 static PyObject *text_of(PyObject *class, const char *name)
 {
     PyObject *text = inner(class, name);
@@ -38,7 +39,7 @@ static PyObject *text_of(PyObject *class, const char *name)
     return text;
 }
 
-/* Do the two, functions or classes, come from one module? Not known: no. */
+/* Do the two, functions or classes, come from one module? No if a module is not known. */
 static bool is_of_same_module(PyObject *one, PyObject *other)
 {
     PyObject *module = text_of(one, "__module__"), *other_module = text_of(other, "__module__");
@@ -51,7 +52,7 @@ static bool is_of_same_module(PyObject *one, PyObject *other)
     return same;
 }
 
-/* Is it called OUTER.something, as what is defined in that class? */
+/* Is the object's qualified name OUTER.something, as if it were defined in the class `outer`? */
 static bool is_named_within(PyObject *object, PyObject *outer)
 {
     PyObject *name = text_of(object, "__qualname__"), *outer_name = text_of(outer, "__qualname__");
@@ -66,7 +67,7 @@ static bool is_named_within(PyObject *object, PyObject *outer)
     return within;
 }
 
-/* The path of the file of the class's module. Owned; NULL: it has none, or is not known. */
+/* The path of the file of the class's module, a new reference; NULL: it has none, or the module is not known. */
 static PyObject *file_of_class(PyObject *class)
 {
     PyObject *name = text_of(class, "__module__");
@@ -79,8 +80,9 @@ static PyObject *file_of_class(PyObject *class)
     return file;
 }
 
-/* Does the code say that it stands in another function's body, or in none? Dataclasses and their likes make
- * methods of a text of theirs, and collections.namedtuple of its own functions. */
+/* Does the code say that it stands in another function's body, or in none? The methods that dataclasses and
+ * similar tools make come from a text of these tools, and those of collections.namedtuple from its own
+ * functions. */
 static bool is_defined_elsewhere(PyCodeObject *code, PyObject *function, PyObject *class)
 {
 #if PY_VERSION_HEX >= 0x030B0000
@@ -105,7 +107,7 @@ static bool is_defined_elsewhere(PyCodeObject *code, PyObject *function, PyObjec
 #endif
 }
 
-/* Was the function made for the class by a text that is not the class's own? */
+/* Was the function made for the class from a text other than the class's own? */
 static bool is_generated(PyObject *function, PyObject *class)
 {
     PyCodeObject *code = (PyCodeObject *)Py_NewRef(PyFunction_GetCode(function));
@@ -124,8 +126,8 @@ static bool is_generated(PyObject *function, PyObject *class)
     return generated;
 }
 
-/* Is it no function of the class at hand, though it is found there? What enum, say, puts into each class would
- * count for all who have it. */
+/* Is the function found in the class, but not the class's own? What enum, for example, puts into each class
+ * would count for all classes that have it. */
 static bool is_foreign(const struct selection *selection, PyObject *function)
 {
     PyObject *class = selection->class;
@@ -155,7 +157,7 @@ static bool select_function(struct selection *selection, PyObject *function)
     return done;
 }
 
-/* What is told of each class that has functions which are left out: the first names of many. */
+/* How many names of functions that are left out are told for each class. */
 #define NAMES_TOLD 4
 
 static bool tell_left_out(const struct selection *selection, PyObject *class)
@@ -197,8 +199,8 @@ static bool select_members(struct selection *selection, PyObject *class, int dep
     return done;
 }
 
-/* Everything callable in the class's own dict, in classes that are defined there too; what it inherits
- * is another class's. */
+/* Selects everything callable in the class's own dict, and in classes that are defined there. What the class
+ * inherits belongs to another class. */
 static bool select_class(struct selection *selection, PyObject *class, int depth)
 {
     struct selection inside = *selection;
@@ -213,7 +215,7 @@ static bool select_class(struct selection *selection, PyObject *class, int depth
     return done;
 }
 
-/* Is it an object of a class of this name in functools? */
+/* Is it an object of the class with this name in functools? */
 static bool is_of_functools(PyObject *object, const char *wanted)
 {
     PyObject *type = (PyObject *)Py_TYPE(object);
@@ -227,7 +229,7 @@ static bool is_of_functools(PyObject *object, const char *wanted)
     return is;
 }
 
-/* Is it one of functools' wrappers, which have what they wrap as `func`? */
+/* Is it one of functools' wrappers that have the wrapped function as `func`? */
 static bool is_wrapper_of_func(PyObject *object)
 {
     static const char *const names[] = {"partial", "partialmethod", "cached_property", NULL};
@@ -252,7 +254,7 @@ static bool follow(struct selection *selection, PyObject *object, const char *co
     return done;
 }
 
-/* Is it what functools.singledispatch makes? It keeps its implementations as `registry`. */
+/* Was it made by functools.singledispatch, which keeps the implementations as `registry`? */
 static bool is_generic(PyObject *object)
 {
     PyObject *registry = PyFunction_Check(object) ? inner(object, "registry") : NULL;
@@ -262,7 +264,7 @@ static bool is_generic(PyObject *object)
     return is;
 }
 
-/* The implementations of a generic function, those that are registered later too. */
+/* Selects the implementations of a generic function, and lets those be selected that are registered later. */
 static bool select_implementations(struct selection *selection, PyObject *generic, int depth)
 {
     PyObject *registry = PyObject_GetAttrString(generic, "registry");
@@ -307,7 +309,7 @@ static bool select_inside(struct selection *selection, PyObject *object, int dep
         return follow(selection, object, method, depth);
     if (PyType_Check(object))
         return select_class(selection, object, depth);
-    /* a decorated function below its decorators: the body is what the user wants to see */
+    /* a decorated function lies inside its decorators; its own body is what the user wants to see */
     int met = selection->met;
     if (!follow(selection, object, wrapper, depth))
         return false;

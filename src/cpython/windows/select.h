@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* From what a user decorates to the code objects that run: methods, properties, partials, classes
- * wrapped functions and the implementations of generic ones are followed to the functions inside. Nothing is
- * changed or wrapped, but the `register` of functools.singledispatch.
+/* Finds the code objects that run when what a user has decorated is called. Methods, properties, partials,
+ * classes, wrapped functions and the implementations of generic functions are followed to the functions inside.
+ * Nothing is changed or wrapped, except `register` of functools.singledispatch.
  *
- * Looking at objects runs the program's code: no window is held meanwhile, and each function found is a change
- * of its own (change.h). */
+ * Looking at objects runs the program's code. So no window is held meanwhile, and selecting each function is a
+ * change of its own (change.h). */
 #ifndef CLP_SELECT_H
 #define CLP_SELECT_H
 
 #include "code_window.h"
 
+/* How to select. */
 struct clp_selecting {
-    bool with_inner; /* what is defined in the functions, too */
-    PyObject *profiler; /* borrowed: what implementations are selected with that are registered later, or NULL */
-    PyObject *left_out; /* borrowed: a list that gets a line for each class of which something is left out */
+    bool with_inner; /* select what is defined within the functions, too */
+    /* Borrowed: what implementations are selected with that are registered later. NULL: they are not. */
+    PyObject *profiler;
+    /* Borrowed: a list that gets a line for each class of which some function is left out. May be NULL. */
+    PyObject *left_out;
 };
 
-/* Selects the code of every Python function that `object` stands for. Returns how many functions there
- * are, those that are left out among them (0: it is no Python code), -1 with an exception set. */
+/* Selects the code of every Python function that `object` stands for. Returns how many functions there are,
+ * including those that are left out (0: `object` is no Python code); -1 with an exception set. */
 int clp_select_object(struct clp_code_window *window, PyObject *object,
                       const struct clp_selecting *selecting);
 

@@ -12,14 +12,14 @@
 /* ---- code ---- */
 
 static bool add_function(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
-                         uint32_t text, const struct clp_code_lines *shape, uint32_t *number)
+                         uint32_t text, const struct clp_code_lines *lines, uint32_t *number)
 {
     const struct clp_function wanted = {
         .first_line = code->co_firstlineno,
-        .lowest_line = shape->lowest_line,
-        .line_count = shape->line_count,
+        .lowest_line = lines->lowest_line,
+        .line_count = lines->line_count,
         .text = text,
-        .instructions = shape->instructions,
+        .instructions = lines->instructions,
         .generator = (code->co_flags & CLP_SUSPENDS) != 0,
         .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
     };
@@ -27,29 +27,29 @@ static bool add_function(struct clp_code_window *window, PyCodeObject *code, PyO
     return clp_code_window_add_function(window, code->co_filename, name, &wanted, number);
 }
 
-/* Owned, and on no code object yet; NULL with an exception set. */
+/* Makes the data of the code, which is not attached to the code object yet. Owned; NULL with an exception set. */
 static struct clp_selected *make_selected(struct clp_code_window *window, PyCodeObject *code,
                                           PyObject *name, uint32_t text,
                                           const char **damage)
 {
     struct clp_recorder *recorder = window->recorder;
-    struct clp_code_lines shape;
+    struct clp_code_lines lines;
     uint32_t number;
 
-    if (!clp_attach_read_shape(recorder, code, &shape, damage))
+    if (!clp_attach_read_shape(recorder, code, &lines, damage))
         return NULL;
-    if (!add_function(window, code, name, text, &shape, &number)) {
-        clp_code_lines_clear(&shape, &recorder->mem);
+    if (!add_function(window, code, name, text, &lines, &number)) {
+        clp_code_lines_clear(&lines, &recorder->mem);
         return NULL;
     }
     struct clp_selected *selected =
-        clp_recorder_new_selected(recorder, (PyObject *)code, number, &shape);
+        clp_recorder_new_selected(recorder, (PyObject *)code, number, &lines);
     if (selected != NULL)
         selected->text = text;
     return selected;
 }
 
-/* Attached to the code object; NULL with an exception set. */
+/* Makes the data of the code and attaches it. NULL with an exception set. */
 static struct clp_selected *attach(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
                                    uint32_t text, const char **damage)
 {
@@ -81,12 +81,12 @@ PyObject *clp_tracer_select_code(struct clp_recorder *recorder, PyObject *code,
     if (!clp_attach_hang(selected, code) ||
         (!selected->left_alone && !clp_tracer_offer(recorder, (PyCodeObject *)code, selected)))
         return NULL;
-    return selected->copy != NULL ? selected->copy : Py_NewRef(code); /* the copy is the caller's */
+    return selected->copy != NULL ? selected->copy : Py_NewRef(code); /* the reference to a new copy is the caller's */
 }
 
 /* ---- copies that the program makes of code ---- */
 
-/* The code has the lines of the function at another place. */
+/* Notes that the code has the function's lines at another place. */
 static void move(struct clp_selected *selected, int32_t lines)
 {
     selected->moved = lines;
@@ -96,7 +96,7 @@ static void move(struct clp_selected *selected, int32_t lines)
             selected->shape.starts[i] -= lines;
 }
 
-/* A copy counts for the function of the code that it was made of. */
+/* Selects a copy for the function of the code that it was made of. */
 static bool select_copy(const struct clp_selected *from, PyCodeObject *code, PyCodeObject *copy)
 {
     struct clp_recorder *recorder = from->recorder;
@@ -109,7 +109,7 @@ static bool select_copy(const struct clp_selected *from, PyCodeObject *code, PyC
         return false;
     if (copy->co_linetable == code->co_linetable && moved != 0)
         move(selected, moved);
-    selected->refused = recorder->tracer->install != NULL; /* it has no probes, and gets none */
+    selected->refused = recorder->tracer->install != NULL; /* the copy has no probes, and gets none */
     return clp_tracer_offer(recorder, copy, selected);
 }
 
@@ -127,7 +127,7 @@ bool clp_tracer_use_copy(const struct clp_selected *from, PyCodeObject *code, Py
 
 /* ---- functions ---- */
 
-/* Whose probes are in this code, which somebody made of code with probes? Borrowed, or NULL. */
+/* The data of the probes in this code, if somebody has made it of code with probes. Borrowed, or NULL. */
 static struct clp_selected *owner_of(const struct clp_recorder *recorder, PyCodeObject *code)
 {
     return recorder->tracer->owner != NULL ? recorder->tracer->owner(code) : NULL;
@@ -147,8 +147,8 @@ bool clp_tracer_read_text(struct clp_recorder *recorder, PyCodeObject *code, PyO
     return clp_statements_read(recorder->statements, &recorder->texts, *text);
 }
 
-/* Code that somebody made of code with probes has them, too. Borrowed, or NULL: with an exception
- * set, or because there are none. */
+/* Adopts code that somebody has made of code with probes, because it has the probes, too. Borrowed; NULL with
+ * an exception set, or without one where the code has none. */
 static struct clp_selected *adopt(struct clp_recorder *recorder, PyCodeObject *code)
 {
     struct clp_selected *selected = owner_of(recorder, code);
@@ -160,7 +160,7 @@ static struct clp_selected *adopt(struct clp_recorder *recorder, PyCodeObject *c
     return selected;
 }
 
-/* Code that got its probes before there were functions of it. */
+/* Gives code its number that got its probes before there were functions of it. */
 static bool number_prepared(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
                             uint32_t text, struct clp_selected *selected)
 {
@@ -172,7 +172,7 @@ static bool number_prepared(struct clp_code_window *window, PyCodeObject *code, 
     return true;
 }
 
-/* Code that was never seen. NULL with an exception set. */
+/* Selects code that was never seen before. NULL with an exception set. */
 static struct clp_selected *meet(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
                                  uint32_t text)
 {
@@ -185,7 +185,7 @@ static struct clp_selected *meet(struct clp_code_window *window, PyCodeObject *c
     return damage == NULL || clp_tracer_leave_alone(recorder, selected, damage) ? selected : NULL;
 }
 
-/* What is known of the code, which the window has now. NULL with an exception set. */
+/* The data of the code, which then belongs to the window. NULL with an exception set. */
 static struct clp_selected *take(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
                                  uint32_t text)
 {
@@ -205,7 +205,7 @@ static struct clp_selected *take(struct clp_code_window *window, PyCodeObject *c
 
 static bool take_inner(struct clp_code_window *window, PyCodeObject *code, PyObject *name, uint32_t text);
 
-/* One item of the constants of code that the window has, and all within it. */
+/* Selects an item of the constants of selected code, and all code within the item. */
 static bool take_item(struct clp_code_window *window, PyObject *item, PyObject *name, uint32_t text)
 {
     struct clp_recorder *recorder = window->recorder;
@@ -219,7 +219,7 @@ static bool take_item(struct clp_code_window *window, PyObject *item, PyObject *
            clp_tracer_open_code(recorder, item);
 }
 
-/* All code within the code becomes the window's, in the order in which it stands there. */
+/* Selects all code within the code, in the order in which it stands there. */
 static bool take_inner(struct clp_code_window *window, PyCodeObject *code, PyObject *name, uint32_t text)
 {
     const struct clp_selected *copy = clp_recorder_probes(window->recorder, (PyObject *)code);
@@ -259,8 +259,9 @@ bool clp_tracer_select_within(struct clp_code_window *window, PyObject *function
     return done && (open == (site->open != 0) || clp_tracer_settle(recorder, number));
 }
 
-/* The text is that of the code which the function has at first: of code that it gets meanwhile, and that nobody
- * has selected, none is known. The code is not kept: whoever holds it makes it shared (shared.h). */
+/* The text belongs to the code that the function has at first. If the function gets other code meanwhile, which
+ * nobody has selected, that code's text is not known. The code is not held on to, because code that is held
+ * would count as shared (shared.h). */
 bool clp_tracer_select(struct clp_code_window *window, PyObject *function, PyObject *name, bool with_inner)
 {
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));

@@ -6,8 +6,8 @@
 #include "cpython/tracers/offering.h"
 #include "shared.h"
 
-/* Was the copy with probes made before code within it was selected? All such copies of code within it are given
- * up for others to come. */
+/* Was the copy with probes made before code within it was selected? Forgets such copies of all code within it,
+ * too, so that new ones are made. */
 static bool is_outdated(const struct clp_recorder *recorder, PyCodeObject *code, PyCodeObject *copy)
 {
     bool outdated = false;
@@ -26,7 +26,8 @@ static bool is_outdated(const struct clp_recorder *recorder, PyCodeObject *code,
     return outdated;
 }
 
-/* Code that had probes before there were functions of it: it gets a place to put them aside. */
+/* Lets code keep its copy with probes, `code`, which was made before there were functions of it: the copy's
+ * original gets data, if it has none, and the copy in it. */
 static bool park(struct clp_recorder *recorder, const struct clp_selected *copy, PyObject *code)
 {
     struct clp_selected *own = clp_recorder_selected(recorder, copy->original);
@@ -38,7 +39,7 @@ static bool park(struct clp_recorder *recorder, const struct clp_selected *copy,
     return own != NULL;
 }
 
-/* The function runs its own code again if its copy is outdated. */
+/* Gives the function its own code again if its copy is outdated. */
 static bool give_up_outdated(struct clp_recorder *recorder, PyObject *function)
 {
     PyObject *code = PyFunction_GetCode(function); /* borrowed */
@@ -53,8 +54,8 @@ static bool give_up_outdated(struct clp_recorder *recorder, PyObject *function)
     return done;
 }
 
-/* Functions that were made of code within this one are watched, too; and where it has no probes, because another
- * tracer took it, so is all code within it. */
+/* Watches functions that were made of code within this code. Where this code has no probes, because another
+ * tracer took it, that tracer gets all code within it, too. */
 static bool spread_within(struct clp_recorder *recorder, PyCodeObject *code, bool has_probes)
 {
     bool done = true;
@@ -74,12 +75,12 @@ static bool spread_within(struct clp_recorder *recorder, PyCodeObject *code, boo
     return done;
 }
 
-/* The code with probes takes the place of the function's own; whoever else holds that is watched. */
+/* Gives the function the code with probes. Others that hold the function's own code are watched. */
 static bool install(struct clp_recorder *recorder, PyObject *function, PyCodeObject *code,
                     struct clp_selected *selected)
 {
     if (selected->copy != NULL && is_outdated(recorder, code, (PyCodeObject *)selected->copy))
-        selected->copy = NULL; /* it lives on where it runs */
+        selected->copy = NULL; /* the old copy lives on where it runs */
     PyObject *copy = Py_XNewRef(selected->copy);
 
     if (selected->refused && selected->on)
@@ -87,7 +88,7 @@ static bool install(struct clp_recorder *recorder, PyObject *function, PyCodeObj
     if (copy == NULL && !clp_tracer_offer(recorder, code, selected))
         return false;
     if (copy == NULL)
-        copy = selected->copy; /* ours; NULL: another tracer took the code */
+        copy = selected->copy; /* our reference; NULL: another tracer took the code */
     bool done = copy == NULL ||
                 (recorder->tracer->install(function, selected) &&
                  clp_shared_select(recorder, code, selected, PyFunction_GetGlobals(function)));
@@ -127,7 +128,7 @@ bool clp_tracer_close_function(struct clp_recorder *recorder, PyObject *function
     return done;
 }
 
-/* Owned list of the site's codes, which may go while something is done to them. */
+/* A new list of the site's code objects, which may go away while something is done to them. */
 static PyObject *codes_of(const struct clp_site *site)
 {
     PyObject *codes = PyList_New(0);
@@ -146,7 +147,7 @@ bool clp_tracer_open_code(struct clp_recorder *recorder, PyObject *code)
            clp_tracer_offer(recorder, (PyCodeObject *)code, selected);
 }
 
-/* Code that has no probes, so that no function tells of it. */
+/* Lets code be recorded that has no probes, so that it is found through no function. */
 static bool open_refused(struct clp_recorder *recorder, PyObject *code)
 {
     const struct clp_selected *selected = clp_recorder_selected(recorder, code);
@@ -176,7 +177,7 @@ bool clp_tracer_give_up(struct clp_recorder *recorder, const struct clp_selected
     return recorder->sites[copy->function]->open == 0 || clp_tracer_open_code(recorder, own);
 }
 
-/* Does this to each; goes on where it fails. */
+/* Calls `use` for each object, and continues where it fails. Takes over `objects`. */
 static bool for_each(struct clp_recorder *recorder, PyObject *objects,
                      bool (*use)(struct clp_recorder *, PyObject *))
 {
@@ -204,7 +205,7 @@ static bool close_all(struct clp_recorder *recorder, const struct clp_site *site
     return for_each(recorder, codes_of(site), close_code) && done;
 }
 
-/* Whoever came meanwhile, and changed `open`, may have been overtaken. */
+/* Repeats itself until the code is as `open` says: another thread may have changed `open` meanwhile. */
 bool clp_tracer_settle(struct clp_recorder *recorder, uint32_t function)
 {
     const struct clp_site *site = recorder->sites[function];

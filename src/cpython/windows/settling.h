@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions run the code that is recorded while a window is open on them, else their own: here they come to do so.
- * Parts of a change (change.h). */
+/* Functions run the code that is recorded while a window is open on them, otherwise their own. This file
+ * exchanges the code. Parts of a change (change.h). */
 #ifndef CLP_SETTLING_H
 #define CLP_SETTLING_H
 
 #include "cpython/tracers/tracer.h"
 
-/* The function with this number is recorded from now on, or runs its own code again: as its site's `open`
- * says when this returns. False with an exception set. */
+/* Lets the function with this number be recorded, or run its own code again, as its site's `open` says. `open`
+ * is right when this returns, even if it changes meanwhile. False with an exception set. */
 bool clp_tracer_settle(struct clp_recorder *recorder, uint32_t function);
 
-/* Of a tracer that installs: one function object runs the code with probes. Then its own takes its place again; of
- * somebody's copy there is none without probes. False with an exception set. */
+/* For a tracer that installs: gives one function object the code with probes, or its own code back. A copy that
+ * somebody has made of code with probes has no code without them. False with an exception set. */
 bool clp_tracer_open_function(struct clp_recorder *recorder, PyObject *function);
 bool clp_tracer_close_function(struct clp_recorder *recorder, PyObject *function);
 
-/* One code object is recorded from now on. False with an exception set. */
+/* Lets one code object be recorded. False with an exception set. */
 bool clp_tracer_open_code(struct clp_recorder *recorder, PyObject *code);
 
-/* Code with probes is replaced by its own, for good: where its function is recorded another tracer takes
- * that. False with an exception set. */
+/* Gives up a copy with probes for good, in favour of the code that it was made of (`own`). Where its function
+ * is recorded, another tracer takes that code. False with an exception set. */
 bool clp_tracer_give_up(struct clp_recorder *recorder, const struct clp_selected *copy,
                         PyObject *own);
 

@@ -3,7 +3,7 @@
 #include "cpython/compat/inner_code.h"
 #include "cpython/tracers/offering.h"
 
-/* Is the code a constant of this one, or of code that is? */
+/* Is the code a constant of this code, or, `depth` levels deep, of code among its constants? */
 static bool is_constant(PyObject *constants, PyCodeObject *code, int depth)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); i++) {
@@ -19,10 +19,11 @@ static bool is_constant(PyObject *constants, PyCodeObject *code, int depth)
     return false;
 }
 
-/* A decorator may stand between the selection and the code that defines the function. */
+/* How many frames are looked at: a decorator may run between the selecting and the code that defines the
+ * function. */
 #define FRAMES_BACK 4
 
-/* Is the function being defined now? Then its definer holds its code, or that of its class. */
+/* Is the function being defined now? Then its definer holds its code, or the code of its class. */
 static bool is_being_defined(PyCodeObject *code)
 {
     PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
@@ -74,7 +75,7 @@ static bool select_holders(struct clp_recorder *recorder, PyCodeObject *code,
 
 /* ---- functions to come ---- */
 
-/* A code object that was selected passes that on to its copy. */
+/* Attaches the data of a selected code object to its copy, too. */
 static bool pass_on(struct clp_recorder *recorder, PyObject *code, PyObject *copy)
 {
     struct clp_selected *selected = clp_recorder_selected(recorder, code);
@@ -92,7 +93,8 @@ struct replacement {
     PyObject *old, *new;
 };
 
-/* `new` for `old`; a copy for code that has it among its constants, however deep; the same for other code. */
+/* Returns `new` for `old`; for code that has `old` among its constants, however deep, a copy with `new`; other
+ * code itself. */
 static PyObject *replaced(void *data, PyObject *code)
 {
     const struct replacement *replacement = data;
@@ -105,7 +107,7 @@ static PyObject *replaced(void *data, PyObject *code)
     return copy;
 }
 
-/* The function behind a class's member. Owned, or NULL. */
+/* The function behind a member of a class, a new reference, or NULL. */
 static PyObject *function_of(PyObject *member)
 {
     PyObject *function =
@@ -119,7 +121,7 @@ static PyObject *function_of(PyObject *member)
     return function;
 }
 
-/* What a dotted name of the module means, found in the dicts of its classes. Owned, or NULL. */
+/* What a dotted name means in the module, looked up in the dicts of its classes. A new reference, or NULL. */
 static PyObject *find_path(PyObject *names, PyObject *path)
 {
     PyObject *words = PyObject_CallMethod(path, "split", "s", "."), *found = NULL;
@@ -137,8 +139,8 @@ static PyObject *find_path(PyObject *names, PyObject *path)
     return found;
 }
 
-/* The function at the top of the code's qualified name ("Class.maker" of
- * "Class.maker.<locals>.made"), if the module still has it under that name. Owned, or NULL. */
+/* The function at the top of the code's qualified name ("Class.maker" of "Class.maker.<locals>.made"), if the
+ * module still has it under that name. A new reference, or NULL. */
 static PyObject *maker_of(PyCodeObject *code, PyObject *names)
 {
     PyObject *words = PyObject_CallMethod(code->co_qualname, "split", "s", ".<locals>.");
@@ -152,7 +154,7 @@ static PyObject *maker_of(PyCodeObject *code, PyObject *names)
     return maker;
 }
 
-/* What the maker makes from now on has the copy. */
+/* Lets the functions that the maker makes from now on have the copy. */
 static bool select_future(struct clp_recorder *recorder, PyObject *maker, PyCodeObject *code,
                           const struct clp_selected *selected)
 {
@@ -169,7 +171,7 @@ static bool select_future(struct clp_recorder *recorder, PyObject *maker, PyCode
 static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
                              struct clp_selected *selected, PyObject *names)
 {
-    if (selected->spread) /* looking for them takes long */
+    if (selected->spread) /* looking for holders takes long, so it is done once */
         return true;
     selected->spread = true;
     PyObject *maker = maker_of(code, names);
@@ -198,8 +200,8 @@ static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
 
 #endif
 
-/* Code that has a copy always has two holders: the function or the code that it belongs to, and the copy,
- * which keeps it for later. */
+/* How many references a code object with a copy always has: one from the function or the code that it belongs
+ * to, and one from the copy, which keeps it for later. */
 #define KNOWN_HOLDERS 2
 
 bool clp_shared_select(struct clp_recorder *recorder, PyCodeObject *code,

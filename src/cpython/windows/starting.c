@@ -34,14 +34,15 @@ static bool start_named(struct clp_recorder *recorder, const char *name)
     return tracer != NULL && start_one(recorder, tracer);
 }
 
-/* In memory of its own: the child of a fork in another thread has the window, but not that thread's stack. */
+/* The calibration, in memory of its own: the child of a fork in another thread has the window, but not this
+ * thread's stack. */
 struct trial {
     struct clp_code_window window;
     struct clp_calibration calibration;
     struct clp_costs costs;
 };
 
-/* Unless a signal handler, say, has done so meanwhile. */
+/* Starts the tracer, unless a signal handler, for example, has started it meanwhile. */
 static bool start_chosen(struct clp_recorder *recorder, const char *name)
 {
     if (recorder->tracer == NULL)
@@ -61,7 +62,7 @@ static bool measure(struct trial *trial, const char *name)
     return done;
 }
 
-/* Has nobody else selected anything, or recorded in another thread, meanwhile? */
+/* Has nobody else selected anything meanwhile, or recorded in another thread? */
 static bool is_alone(const struct clp_recorder *recorder, const struct clp_view *view)
 {
     const struct clp_thread *threads = recorder->engine.threads;
@@ -70,15 +71,15 @@ static bool is_alone(const struct clp_recorder *recorder, const struct clp_view 
            threads == clp_thread_here && (threads == NULL || threads->next == NULL);
 }
 
-/* The window is gone before the engine forgets what it has counted. Where that cannot be forgotten, the
- * functions of the trial stay in the engine, as nobody's. */
+/* Measures the tracer. The window is cleared before the engine forgets what the window has counted. Where the
+ * engine cannot forget that, the functions of the calibration stay in it, and belong to no window. */
 static bool try_out(struct clp_recorder *recorder, struct trial *trial, const char *name)
 {
     clp_code_window_init(&trial->window, recorder, false);
     bool done = measure(trial, name), alone = is_alone(recorder, &trial->window.view);
     clp_code_window_clear(&trial->window);
     if (!done && recorder->windows == 0)
-        recorder->tracer = NULL; /* it rests, its window being closed */
+        recorder->tracer = NULL; /* the tracer's events have stopped, because the window is closed */
     if (done && alone)
         clp_recorder_forget(recorder);
     if (done)
@@ -90,7 +91,7 @@ bool clp_tracer_start(struct clp_recorder *recorder, const char *name)
 {
     recorder->tracers = clp_tracers;
     clp_code_copies_give(clp_tracer_use_copy);
-    if (clp_turn_is_nested()) /* whoever was interrupted will measure */
+    if (clp_turn_is_nested()) /* the interrupted caller will measure */
         return start_chosen(recorder, name);
     struct trial *trial = clp_mem_alloc(&recorder->mem, 1, sizeof *trial);
     if (trial == NULL) {

@@ -37,7 +37,7 @@ static void fill_header(const struct clp_live *live, const struct clp_live_heade
     memcpy(header->magic, CLP_LIVE_MAGIC, sizeof header->magic);
 }
 
-/* Only where it is in the file is a chunk of any use here. */
+/* Maps a chunk in the file. NULL where the memory would not be in the file, because it is of no use there. */
 static void *map_in_file(struct clp_live *live, size_t bytes, size_t *mapped)
 {
     void *block;
@@ -83,7 +83,8 @@ clp_status clp_live_fork(struct clp_live *live, const char *path,
         *fault = (struct clp_fault){.status = CLP_IO, .os_error = ENOENT};
         return CLP_IO;
     }
-    /* no live file until it is mapped: one that nobody has is taken for that of an ended process */
+    /* without its magic the file is no live file until it is mapped: a live file that no process has is taken
+     * for that of an ended process */
     memset(header->magic, 0, sizeof header->magic);
     clp_status status = clp_pages_fork_file(live->pages, path, fault);
     if (status == CLP_OK)
@@ -101,7 +102,7 @@ void clp_live_set_name(struct clp_live *live, const char *name)
         return;
     if (bytes >= sizeof live->header->name)
         bytes = sizeof live->header->name - 1;
-    while (bytes > 0 && (name[bytes] & 0xc0) == 0x80) /* no half of a character */
+    while (bytes > 0 && (name[bytes] & 0xc0) == 0x80) /* keeps no half of a character */
         bytes--;
     memcpy(live->header->name, name, bytes);
     live->header->name[bytes] = 0;
@@ -155,7 +156,7 @@ static void put(struct clp_chunk *chunk, struct clp_live_record record,
     __atomic_store_n(&chunk->used, chunk->used + whole, __ATOMIC_RELEASE);
 }
 
-/* A large record has a chunk of its own, which need not stay in memory. */
+/* Writes a large record into a chunk of its own, which need not stay in memory. */
 static void add_large(struct clp_live *live, struct clp_live_record record,
                       const struct part parts[PARTS])
 {
@@ -175,7 +176,7 @@ static void add_record(struct clp_live *live, struct clp_live_record record,
     size_t whole;
 
     if (live->pages == NULL || !clp_pages_in_file(live->pages))
-        return; /* functions must not be left out in the middle: their numbers count */
+        return; /* stops for good: functions' numbers are their places, so none may be left out */
     clp_live_note_user(live);
     for (int i = 0; i < PARTS; i++)
         record.bytes += parts[i].count;

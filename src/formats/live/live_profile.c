@@ -5,7 +5,8 @@
 #include "profile/snapshot.h"
 #include <string.h>
 
-/* The copy of a process that runs on may hold a callee's time twice or not at all. */
+/* Brings counters into their ranges. In the copy of a running process a callee's time may be there twice, or
+ * not at all. */
 static void settle(struct clp_block *block)
 {
     clp_live_tidy_block(block);
@@ -22,7 +23,8 @@ static void not_below_zero(uint64_t *value)
         *value = 0;
 }
 
-/* What a damaged file says of it may be more than there is. */
+/* Subtracts the base from the counters. No number falls below 0: in a damaged file the base may be larger than
+ * the counters. */
 static void take_off(struct clp_block *block, const struct clp_block *base)
 {
     clp_block_subtract(block, base);
@@ -53,7 +55,7 @@ static void take_bases_off(const struct clp_live_reader *reader, const struct cl
     }
 }
 
-/* The sum of each function's blocks, where a snapshot looks for them. */
+/* Adds up each function's blocks, in a thread of the engine where a snapshot looks for them. */
 static bool add_sums(struct clp_live_reader *reader)
 {
     struct clp_functions *functions = &reader->engine.functions;
@@ -77,12 +79,12 @@ static bool add_sums(struct clp_live_reader *reader)
     take_bases_off(reader, thread);
     for (size_t i = 0; i < functions->count; i++) {
         if (thread->blocks[i] == NULL)
-            functions->items[i].line_count = 0; /* never ran: no need to make room for its lines */
+            functions->items[i].line_count = 0; /* never ran: needs no room for its lines */
     }
     return true;
 }
 
-/* Sums lie in the copy, not in the engine's pool: it must not free them. */
+/* Takes the sums out of the engine before it is cleared: they lie in the copy, not in the engine's pool. */
 static void drop_sums(struct clp_engine *engine)
 {
     if (engine->threads == NULL)
@@ -91,7 +93,8 @@ static void drop_sums(struct clp_engine *engine)
         engine->threads->blocks[i] = NULL;
 }
 
-/* While the machine has not started anew, its two clocks tell the ratio better every second. */
+/* Nanoseconds per tick. Until the machine is started anew, its two clocks tell this ratio more exactly with
+ * every second. */
 static double rate_of(const struct clp_live_header *header)
 {
     struct clp_clock clock = clp_live_clock(header);
@@ -181,7 +184,7 @@ static clp_status fill_history(const struct clp_live_reader *reader, double rate
     const struct clp_clock clock = clp_live_clock(reader->header);
     struct clp_samples samples;
 
-    if (reader->history == NULL || reader->header->parent != 0) /* a fork's is its parent's */
+    if (reader->history == NULL || reader->header->parent != 0) /* memory over time of a fork is in its parent's file */
         return CLP_OK;
     clp_history_tidy(reader->history, &samples);
     return clp_history_add(reader->history, &samples,
@@ -194,7 +197,7 @@ static clp_status fill_history(const struct clp_live_reader *reader, double rate
 
 clp_status clp_live_make_profile(struct clp_live_reader *reader, struct clp_profile *profile)
 {
-    const struct clp_engine_copy copy = {.from = &reader->engine}; /* it has been unwound */
+    const struct clp_engine_copy copy = {.from = &reader->engine}; /* every stack has been unwound */
     double rate = rate_of(reader->header);
 
     clp_live_end_all(reader);

@@ -9,8 +9,8 @@
 
 #define LARGEST_FILE ((size_t)1 << 36)
 
-/* A process that goes on may enter and leave functions while its file is copied. What that does to
- * the sums is small nearly always; a second copy is better. */
+/* How often a file is copied at most. The process may enter and leave functions while its file is copied. That
+ * nearly always changes the sums little, but a second copy is better. */
 #define COPIES 3
 
 /* ---- the header ---- */
@@ -98,7 +98,7 @@ static clp_status read_function(struct clp_live_reader *reader, const char *at, 
         facts.lowest_line < 0 || facts.line_count > CLP_FUNCTION_MOST_LINES ||
         facts.lowest_line > INT32_MAX - (int32_t)facts.line_count)
         return refuse(reader, CLP_CORRUPT, at, "no function is like this");
-    /* all is copied, so the constants are safe */
+    /* clp_functions_add copies everything, so the casts from const are safe */
     const struct clp_function wanted = {
         .file = (char *)(uintptr_t)file,
         .name = (char *)(uintptr_t)name,
@@ -211,14 +211,14 @@ static clp_status read_chunks(struct clp_live_reader *reader)
     while (status == CLP_OK && reader->count - at >= sizeof(struct clp_chunk)) {
         const struct clp_chunk *chunk = (const void *)(reader->bytes + at);
         if (chunk->kind == 0)
-            return CLP_OK; /* the process died while it made this one */
+            return CLP_OK; /* the process died while it made this chunk */
         status = read_chunk(reader, chunk, reader->count - at);
         at += chunk->mapped;
     }
     return status;
 }
 
-/* Calls `take` with each area of each chunk that is of this kind. */
+/* Calls `take` with each area of this kind, in all chunks. */
 static clp_status each_area(struct clp_live_reader *reader, enum clp_area_kind kind,
                             clp_status (*take)(struct clp_live_reader *, struct clp_area *,
                                                size_t bytes))
@@ -245,7 +245,7 @@ static clp_status each_area(struct clp_live_reader *reader, enum clp_area_kind k
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole file ---- */
 
 static clp_status read_all(struct clp_live_reader *reader, uint64_t now,
                            struct clp_profile *profile)
@@ -291,7 +291,8 @@ static void clear_reader(struct clp_live_reader *reader)
     clp_mem_free(reader->mem, reader->room, reader->room_bytes, 1);
 }
 
-/* Aligned as the process had it, and open to change; a header can be read in any case. */
+/* Copies the file to where the reader may change it, with the alignment that it had in the process. There is
+ * room for a header even behind a shorter file. */
 static bool make_copy(struct clp_live_reader *reader, const struct clp_buf *bytes)
 {
     const size_t line = 64;
@@ -339,7 +340,7 @@ clp_status clp_live_decode(const struct clp_buf *bytes, uint64_t now, struct clp
     return status;
 }
 
-/* What the header says of a process that may still live. */
+/* Finds out from the header whether the process still runs, and reads its clock if it does. */
 static void look_up_process(const char *path, const struct clp_buf *bytes,
                             struct clp_live_about *about, uint64_t *now)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Pointers are translated or searched for, numbers kept within limits: nothing in the copy is trusted. */
+/* Nothing in the copy is trusted: pointers are translated or searched for, numbers are kept within limits. */
 #include "live_threads.h"
 #include "engine/engine.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Counters of a damaged file are kept so far below the ends of their types that sums do not reach
- * them: of two blocks, or of a block and what a stack adds to it, which may be millions of events. */
+/* Limits for the counters of a damaged file. They lie so far below the ends of the types that no sum reaches
+ * these: neither of two blocks, nor of a block and what a stack adds to it, which may be millions of events. */
 #define LARGEST_COUNT ((int64_t)1 << 56)
 #define LARGEST_CORRECTION ((int64_t)1 << 60)
-#define LARGEST_COST ((int64_t)1 << 32) /* of an event: milliseconds */
+#define LARGEST_COST ((int64_t)1 << 32) /* of one event: milliseconds */
 
 static void limit_to(int64_t *value, int64_t largest)
 {
@@ -85,7 +85,7 @@ static clp_status take_into(struct clp_live_reader *reader, struct clp_live_list
     bool with_rss = reader->engine.with_rss;
 
     if (bytes < sizeof *block || block->function >= functions->count)
-        return CLP_OK; /* of a function that came when the file could not grow */
+        return CLP_OK; /* of a function that was selected when the file could not grow any more */
     const struct clp_function *function = &functions->items[block->function];
     if (block->line_count != function->line_count || block->lowest_line != function->lowest_line ||
         clp_block_bytes(block->line_count, with_rss) > bytes)
@@ -112,13 +112,14 @@ clp_status clp_live_take_base(struct clp_live_reader *reader, struct clp_area *a
 
 /* ---- threads ---- */
 
-/* A reading of a clock that now stands at `now`, and not too long ago. */
+/* An earlier reading of a clock that stands at `now`. A reading that is later, or much too early, becomes
+ * `now`. */
 static uint64_t earlier(uint64_t value, uint64_t now)
 {
     return now - value <= (uint64_t)LARGEST_COUNT ? value : now;
 }
 
-/* `bytes` bytes of the copy that lie where the process had this address, or NULL. */
+/* The place in the copy of `bytes` bytes that the process had at this address, or NULL. */
 static void *translate(const struct clp_live_reader *reader, const void *pointer, size_t bytes)
 {
     uint64_t address = (uint64_t)(uintptr_t)pointer;
@@ -151,7 +152,8 @@ static struct clp_block *find_block(const struct clp_live_reader *reader, const 
     return found != NULL ? *found : NULL;
 }
 
-/* The cell of the block, both as the process had them; the thread's bin for any other pointer. */
+/* The cell of the block in the copy for the cell and block of the process. Any other pointer gives the thread's
+ * `outside`. */
 static struct clp_cell *find_cell(struct clp_thread *thread, struct clp_block *block,
                                   const struct clp_activation *from)
 {
@@ -163,7 +165,7 @@ static struct clp_cell *find_cell(struct clp_thread *thread, struct clp_block *b
     return &block->cells[at / sizeof(struct clp_cell)];
 }
 
-/* A byte of a foreign file need not be 0 or 1. */
+/* Is the flag set? The byte comes from a foreign file, and need not be 0 or 1. */
 static bool is_set(const bool *flag)
 {
     unsigned char byte;
@@ -172,19 +174,20 @@ static bool is_set(const bool *flag)
     return byte != 0;
 }
 
-/* A sum of corrections, which stands at `now` by now, and may have been a little larger. */
+/* An earlier value of a running sum of corrections that stands at `now`; it may have been a little larger. A
+ * value that is too far away becomes `now`. */
 static int64_t earlier_correction(int64_t value, int64_t now)
 {
     return value > now - LARGEST_COUNT && value < now + LARGEST_COUNT ? value : now;
 }
 
-/* Puts the activation on the thread's stack; false when it is none. */
+/* Puts the activation on the thread's stack. False: it is not an activation of this thread. */
 static bool revive(struct clp_live_reader *reader, struct clp_thread *thread,
                    const struct clp_activation *from)
 {
     struct clp_block *block = find_block(reader, from->block);
 
-    /* counters belong to one thread */
+    /* one thread's counters belong to no other thread */
     if (block == NULL || (block->latest != NULL && block->latest != thread))
         return false;
     block->latest = thread;
@@ -223,8 +226,8 @@ static bool note_in_flight(struct clp_live_reader *reader, const struct clp_thre
     return true;
 }
 
-/* How many activations lie above the floor of the stack; *stack is that, in the copy. 0 when there
- * is none, or the process was just exchanging it. */
+/* How many activations lie above the floor of the stack; *stack is the stack in the copy. 0 when there are
+ * none, or when the process was moving its stack. */
 static size_t depth_of(const struct clp_live_reader *reader, const struct clp_thread *thread,
                        const struct clp_activation **stack)
 {
@@ -277,8 +280,8 @@ clp_status clp_live_take_thread(struct clp_live_reader *reader, struct clp_area 
     return CLP_OK;
 }
 
-/* `open` and `running` are counted anew from the stacks, so that they agree whatever was copied
- * first. */
+/* Clears `open` and `running`. They are then counted again from the stacks, so that they agree whatever was
+ * copied first. */
 static void forget_open(struct clp_live_reader *reader)
 {
     for (size_t i = 0; i < reader->blocks.count; i++) {
@@ -305,7 +308,7 @@ static void count_open(struct clp_live_reader *reader, int32_t by)
 
 static void settle_open(struct clp_live_reader *reader)
 {
-    count_open(reader, -1); /* nothing is left of what the process counted, or the copy is torn */
+    count_open(reader, -1); /* the stacks account for all that the process counted, or else the copy is torn */
     forget_open(reader);
     for (struct clp_thread *thread = reader->engine.threads; thread != NULL; thread = thread->next)
         thread->outside.open = 1;

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters and threads of the copy, set up anew in the reader's engine. */
+/* Sets up the counters and threads of the copy anew, in the reader's engine. */
 #ifndef CLP_LIVE_THREADS_H
 #define CLP_LIVE_THREADS_H
 
 #include "live_copy.h"
 
-/* An area of the copy: counters, counters to be taken off others, a thread with its stack. On failure the
- * reader's fault says where and why. */
+/* Each of these takes an area of the copy: counters; counters to be subtracted from others; a thread with its
+ * stack. On failure the reader's fault says where and why. */
 clp_status clp_live_take_block(struct clp_live_reader *reader, struct clp_area *area,
                                size_t bytes);
 clp_status clp_live_take_base(struct clp_live_reader *reader, struct clp_area *area, size_t bytes);
 clp_status clp_live_take_thread(struct clp_live_reader *reader, struct clp_area *area,
                                 size_t bytes);
 
+/* Gives the engine the costs of events that the header has, within limits. */
 void clp_live_take_costs(struct clp_live_reader *reader);
 
-/* What is still on a stack ends. */
+/* Ends every body that is still on a stack. */
 void clp_live_end_all(struct clp_live_reader *reader);
 
-/* Brings counters back from the ends of their types. */
+/* Limit the counters of a damaged file, so that sums do not reach the ends of their types. */
 void clp_live_tidy_block(struct clp_block *block);
 void clp_live_tidy_totals(struct clp_engine_totals *totals);
 

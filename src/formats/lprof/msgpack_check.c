@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "msgpack_check.h"
 
-/* An item by its first byte: the size of the length field behind it, and the bytes that follow
- * besides those the length counts. */
+/* What the first byte of an item tells: the number of bytes of the length field behind it, and the number of
+ * bytes that follow besides those that the length counts. */
 struct form {
     unsigned char kind, length_bytes, fixed_bytes;
 };
@@ -12,7 +12,7 @@ struct form {
 static const struct form forms[32] = {
     /* c0 nil, false, true */
     {CLP_MSGPACK_PLAIN, 0, 0}, {UNUSED_FORM, 0, 0}, {CLP_MSGPACK_PLAIN, 0, 0}, {CLP_MSGPACK_PLAIN, 0, 0},
-    /* c4 bin 8, 16, 32; ext 8, 16, 32: a type byte comes first */
+    /* c4 bin 8, 16, 32; ext 8, 16, 32, whose type byte comes first */
     {CLP_MSGPACK_PLAIN, 1, 0}, {CLP_MSGPACK_PLAIN, 2, 0}, {CLP_MSGPACK_PLAIN, 4, 0},
     {CLP_MSGPACK_PLAIN, 1, 1}, {CLP_MSGPACK_PLAIN, 2, 1}, {CLP_MSGPACK_PLAIN, 4, 1},
     /* ca float 32, 64 */
@@ -28,12 +28,12 @@ static const struct form forms[32] = {
     {CLP_MSGPACK_ARRAY, 2, 0}, {CLP_MSGPACK_ARRAY, 4, 0}, {CLP_MSGPACK_MAP, 2, 0}, {CLP_MSGPACK_MAP, 4, 0},
 };
 
-static clp_status refuse(struct clp_msgpack_check *walk, clp_status status, size_t offset, const char *reason)
+static clp_status refuse(struct clp_msgpack_check *check, clp_status status, size_t offset, const char *reason)
 {
-    return clp_fault_set(walk->fault, status, offset, reason);
+    return clp_fault_set(check->fault, status, offset, reason);
 }
 
-/* The form of a first byte; the short items carry their length in it. */
+/* The form of an item with this first byte. Short items carry their length in it. */
 static struct form form_of(unsigned char first, uint64_t *count)
 {
     *count = 0;
@@ -50,35 +50,35 @@ static struct form form_of(unsigned char first, uint64_t *count)
     return (struct form){CLP_MSGPACK_PLAIN, 0, 0};
 }
 
-clp_status clp_msgpack_check_head(struct clp_msgpack_check *walk, struct clp_msgpack_check_head *head)
+clp_status clp_msgpack_check_head(struct clp_msgpack_check *check, struct clp_msgpack_check_head *head)
 {
-    size_t at = walk->at;
+    size_t at = check->at;
 
-    if (at == walk->count)
-        return refuse(walk, CLP_TRUNCATED, at, "the file ends where more should follow");
-    struct form form = form_of(walk->bytes[at], &head->count);
+    if (at == check->count)
+        return refuse(check, CLP_TRUNCATED, at, "the file ends where more should follow");
+    struct form form = form_of(check->bytes[at], &head->count);
     if (form.kind == UNUSED_FORM)
-        return refuse(walk, CLP_CORRUPT, at, "a byte that msgpack does not use");
+        return refuse(check, CLP_CORRUPT, at, "a byte that msgpack does not use");
     at++;
-    if (walk->count - at < (size_t)form.length_bytes + form.fixed_bytes)
-        return refuse(walk, CLP_TRUNCATED, walk->at, "the file ends within a value");
+    if (check->count - at < (size_t)form.length_bytes + form.fixed_bytes)
+        return refuse(check, CLP_TRUNCATED, check->at, "the file ends within a value");
     for (size_t i = 0; i < form.length_bytes; i++)
-        head->count = head->count << 8 | walk->bytes[at++];
+        head->count = head->count << 8 | check->bytes[at++];
     at += form.fixed_bytes;
     uint64_t body_bytes = form.kind == CLP_MSGPACK_TEXT || form.kind == CLP_MSGPACK_PLAIN ? head->count : 0;
-    if (walk->count - at < body_bytes)
-        return refuse(walk, CLP_TRUNCATED, walk->at, "a text longer than the file");
+    if (check->count - at < body_bytes)
+        return refuse(check, CLP_TRUNCATED, check->at, "a text longer than the file");
     head->kind = form.kind;
-    head->start = walk->at;
+    head->start = check->at;
     head->body = at;
-    walk->at = at + (size_t)body_bytes;
+    check->at = at + (size_t)body_bytes;
     return CLP_OK;
 }
 
-/* `owed` counts, level by level, the items that are still to
- * come. Each takes a byte at least, so their sum can never exceed the bytes left; that bounds what
- * msgpack-c allocates to a multiple of the file. */
-clp_status clp_msgpack_check_item(struct clp_msgpack_check *walk)
+/* `owed` counts, for each level, the items that are still to come. Each takes at least one byte, so more than
+ * the bytes that are left cannot be owed. This limits what msgpack-c allocates to a multiple of the file's
+ * size. */
+clp_status clp_msgpack_check_item(struct clp_msgpack_check *check)
 {
     uint64_t owed[CLP_MSGPACK_CHECK_DEPTH] = {1};
     uint64_t owed_sum = 1;
@@ -90,18 +90,18 @@ clp_status clp_msgpack_check_item(struct clp_msgpack_check *walk)
             depth--;
         owed[depth]--;
         owed_sum--;
-        if (clp_msgpack_check_head(walk, &head) != CLP_OK)
-            return walk->fault->status;
-        if (++walk->items > CLP_MSGPACK_CHECK_ITEMS)
-            return refuse(walk, CLP_TOO_LARGE, head.start, "too many values: 67,108,864 are the most");
+        if (clp_msgpack_check_head(check, &head) != CLP_OK)
+            return check->fault->status;
+        if (++check->items > CLP_MSGPACK_CHECK_ITEMS)
+            return refuse(check, CLP_TOO_LARGE, head.start, "too many values: 67,108,864 are the most");
         if (head.kind != CLP_MSGPACK_ARRAY && head.kind != CLP_MSGPACK_MAP)
             continue;
         if (++depth == CLP_MSGPACK_CHECK_DEPTH)
-            return refuse(walk, CLP_CORRUPT, head.start, "nested deeper than any profile");
+            return refuse(check, CLP_CORRUPT, head.start, "nested deeper than any profile");
         owed[depth] = head.kind == CLP_MSGPACK_MAP ? head.count * 2 : head.count;
         owed_sum += owed[depth];
-        if (owed_sum > walk->count - walk->at)
-            return refuse(walk, CLP_TRUNCATED, head.start, "more values than bytes follow");
+        if (owed_sum > check->count - check->at)
+            return refuse(check, CLP_TRUNCATED, head.start, "more values than bytes follow");
     }
     return CLP_OK;
 }
@@ -115,22 +115,22 @@ static uint64_t read_big_endian(const unsigned char *bytes, size_t count)
     return value;
 }
 
-bool clp_msgpack_check_number(struct clp_msgpack_check *walk, uint64_t *value, bool *negative)
+bool clp_msgpack_check_number(struct clp_msgpack_check *check, uint64_t *value, bool *negative)
 {
-    unsigned char first = walk->bytes[walk->at];
+    unsigned char first = check->bytes[check->at];
 
     *negative = false;
-    if (first < 0x80 || first >= 0xe0) { /* the byte itself */
+    if (first < 0x80 || first >= 0xe0) { /* the byte itself is the number */
         *value = (uint64_t)(int64_t)(signed char)first;
         *negative = first >= 0xe0;
-        walk->at++;
+        check->at++;
         return true;
     }
     if (first < 0xcc || first > 0xd3)
         return false;
     size_t bytes = (size_t)1 << (first & 3);
-    *value = read_big_endian(walk->bytes + walk->at + 1, bytes);
-    walk->at += 1 + bytes;
+    *value = read_big_endian(check->bytes + check->at + 1, bytes);
+    check->at += 1 + bytes;
     if (first < 0xd0)
         return true;
     *negative = *value >> (8 * bytes - 1) != 0;

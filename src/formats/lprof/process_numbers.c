@@ -5,15 +5,15 @@
 #include "wire_reader.h"
 #include <string.h>
 
-/* Processes whose numbers are kept apart, in the sum of those that have ended; the first process, with
- * which that is summed, makes 256. Of more there is only the sum. */
+/* The number of ended processes whose numbers are kept apart in a sum. The run's first process, to which that
+ * sum is added, makes 256. Further processes are only in the sum. */
 #define MOST_NUMBERS 255
 
-/* ---- keeping them apart ---- */
+/* ---- keeping numbers apart ---- */
 
 static void encode_numbers(const struct clp_profile *profile, struct clp_buf *bytes)
 {
-    struct clp_profile bare = *profile; /* the numbers alone: source is in the sum */
+    struct clp_profile bare = *profile; /* without source, which is in the sum */
     struct clp_mem *mem = profile->mem;
     size_t count = profile->function_count;
     struct clp_profile_function *functions = clp_mem_alloc(mem, count, sizeof *functions);
@@ -87,7 +87,7 @@ clp_status clp_process_numbers_copy_sources(struct clp_profile *into, struct clp
     return status;
 }
 
-/* Memory over time is of the process that a run began with. */
+/* Moves the memory over time, which belongs to the process that the run began with. */
 static void move_series(struct clp_profile *into, struct clp_profile *from)
 {
     into->series = from->series;

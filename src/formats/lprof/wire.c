@@ -23,7 +23,7 @@ static void pack_text(msgpack_packer *packer, const char *text)
     pack_bytes(packer, text, strlen(text));
 }
 
-/* An entry of a map. */
+/* Writes an entry of a map: a key and a whole number. */
 static void pack_count(msgpack_packer *packer, const char *key, uint64_t value)
 {
     pack_text(packer, key);
@@ -266,7 +266,8 @@ static void pack_meta_field(msgpack_packer *packer, const struct clp_profile_met
     }
 }
 
-/* Unknown texts are left out, and what nobody asked for. */
+/* Is the entry written? Texts that are not known are left out, and counts that are 0 because nobody asked for
+ * them. */
 static bool is_known(const struct clp_profile_meta *meta, const struct clp_wire_meta *field)
 {
     const void *at = (const char *)meta + field->at;
@@ -296,7 +297,7 @@ clp_status clp_wire_encode(const struct clp_profile *profile, struct clp_buf *ou
     msgpack_packer_init(&packer, out, write_bytes);
     msgpack_pack_map(&packer,
                      6u + (profile->series_count != 0) + (profile->process_count != 0));
-    pack_text(&packer, "format"); /* first, so that a reader can tell from the first bytes */
+    pack_text(&packer, "format"); /* first, so that the first bytes tell the format */
     pack_text(&packer, CLP_WIRE_FORMAT);
     pack_text(&packer, "version");
     msgpack_pack_int(&packer, CLP_WIRE_VERSION);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The .lprof file: one msgpack map. docs/format.md draws it; here is the outline.
+/* The .lprof file: one msgpack map. docs/format.md describes it; here is the outline.
  *
  *   { "format": "clineprof", "version": 1, "unit": 1e-09,
  *     "functions": [ { "file": str, "line": int, "name": str, "total": int, "raw_total": int,
@@ -8,11 +8,10 @@
  *     "meta": { .. }, "timeline": [ { "pid": int, "start": float, "time": [..], "rss": [..] } .. ],
  *     "processes": [ { "pid": int, "start": float, "name": str, .., "numbers": bin } .. ] }
  *
- * Measures are columns by name (CLP_MEASURE_TABLE), all as long as "line"; a column that is zero
- * throughout is left out. Unknown keys and columns are skipped, so the format can grow.
+ * Measures are columns, named as in CLP_MEASURE_TABLE, and all as long as "line". A column that holds nothing
+ * but zeros is left out. Readers skip unknown keys and columns, so the format can grow.
  *
- * Text of the profiled program that is not UTF-8 is written as msgpack `bin` by no writer of ours:
- * source and names are UTF-8 before they reach a profile. */
+ * The writer never writes a text as msgpack `bin`: source and names are UTF-8 before they reach a profile. */
 #ifndef CLP_WIRE_H
 #define CLP_WIRE_H
 
@@ -20,7 +19,7 @@
 #include "profile/profile.h"
 #include "base/status.h"
 
-/* Appends the profile as msgpack. CLP_NO_MEMORY leaves the buffer with a part of it. */
+/* Appends the profile as msgpack. CLP_NO_MEMORY leaves a part of the profile in the buffer. */
 clp_status clp_wire_encode(const struct clp_profile *profile, struct clp_buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What reads a .lprof file, and where in it that is: what all readers of its parts share. */
+/* The state of reading a .lprof file, which the readers of all its parts share. */
 #ifndef CLP_WIRE_DECODER_H
 #define CLP_WIRE_DECODER_H
 
@@ -11,21 +11,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where a value lies in the file's bytes. */
+/* The place of a value in the file's bytes. */
 struct clp_wire_span {
-    size_t start, end; /* equal: not in the file */
+    size_t start, end; /* equal: the file does not have the value */
 };
 
 struct clp_decoder {
     const char *bytes;
     size_t count;
-    bool in_place; /* lines and sources stay where they are */
+    bool in_place; /* lines and sources stay in the file's bytes (clp_wire_decode_in_place) */
     struct clp_profile *profile;
     struct clp_fault *fault;
     double scale;  /* nanoseconds per tick of the file */
-    size_t offset; /* of what is being converted, for the fault */
+    size_t offset; /* of the value being converted, for the fault */
     msgpack_zone zone;
-    struct clp_buf file, name; /* texts of the file lack the ending 0 */
+    struct clp_buf file, name; /* copies of texts: in the file they lack the ending 0 */
 };
 
 static inline clp_status refuse_here(struct clp_decoder *decoder, const char *reason)
@@ -38,7 +38,7 @@ static inline clp_status no_memory(struct clp_decoder *decoder)
     return clp_fault_set(decoder->fault, CLP_NO_MEMORY, decoder->offset, NULL);
 }
 
-/* The bytes have been walked over as far as `end`. */
+/* Starts a check of the value at `span`, which must have been checked before up to its end. */
 static inline struct clp_msgpack_check clp_wire_walk(const struct clp_decoder *decoder,
                                                      struct clp_wire_span span)
 {

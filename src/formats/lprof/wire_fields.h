@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a .lprof file (wire.h) is made of: the columns of lines and the entries of meta. */
+/* What a .lprof file (wire.h) consists of: the columns of lines and the entries of meta. */
 #ifndef CLP_WIRE_FIELDS_H
 #define CLP_WIRE_FIELDS_H
 
@@ -15,12 +15,12 @@
 enum { CLP_WIRE_COLUMNS = 0 CLP_MEASURE_TABLE(CLP_WIRE_ONE, CLP_MEASURE_SKIP) };
 #undef CLP_WIRE_ONE
 
-/* One measure of a line and the column it is kept in. */
+/* A measure of a line, and the column that holds it. */
 struct clp_wire_column {
     const char *name;
-    size_t at; /* in struct clp_measures; both types have 8 bytes */
+    size_t at; /* offset in struct clp_measures; both types have 8 bytes */
     bool is_signed;
-    const char *not_list, *not_as_long, *not_number; /* reasons */
+    const char *not_list, *not_as_long, *not_number; /* reasons for a fault */
 };
 
 #define CLP_WIRE_ONE(...) +1
@@ -29,13 +29,13 @@ enum { CLP_WIRE_METAS = 0 CLP_META_TABLE(CLP_WIRE_ONE) };
 
 extern const struct clp_wire_column clp_wire_columns[CLP_WIRE_COLUMNS];
 
-/* One entry of the meta map and the field it is kept in. */
+/* An entry of the meta map, and the field that holds it. */
 struct clp_wire_meta {
     const char *name;
-    size_t at; /* in struct clp_profile_meta */
+    size_t at; /* offset in struct clp_profile_meta */
     enum { CLP_META_TEXT, CLP_META_COUNT, CLP_META_TIME, CLP_META_FLAG, CLP_META_SECONDS,
-           CLP_META_ASKED /* a count that is 0 unless it was asked for */ } type;
-    const char *wrong; /* reason */
+           CLP_META_ASKED /* a count that is 0, and not written, unless somebody asked for it */ } type;
+    const char *wrong; /* reason for a fault */
 };
 
 extern const struct clp_wire_meta clp_wire_metas[CLP_WIRE_METAS];

@@ -4,9 +4,10 @@
 #include "wire_rows.h"
 #include "wire_split.h"
 
-#define MOST_LEAKS 4096 /* of a function; they are merged one by one */
+#define MOST_LEAKS 4096 /* of a function; limited because leaks are merged one by one */
 
-/* False: the file has no such value, or it cannot be unpacked. The fault's status is CLP_OK where it has none. */
+/* Unpacks a value. False: the file has no such value, and the fault's status is CLP_OK; or the value cannot be
+ * unpacked, and the fault says why. */
 static bool unpack_if_there(struct clp_decoder *decoder, struct clp_wire_span span, msgpack_object *object)
 {
     return span.end != 0 && clp_wire_unpack(decoder, span, object) == CLP_OK;
@@ -27,13 +28,13 @@ static bool unpack_line(struct clp_decoder *decoder, struct clp_wire_span span, 
     return unpack_if_there(decoder, span, &object) && read_line_number(&object, line);
 }
 
-/* Something is missing or wrong, or there was no memory to find out. */
+/* Refuses a key of which something is missing or wrong, unless memory ran out on the way. */
 static clp_status refuse_key(struct clp_decoder *decoder, const char *reason)
 {
     return decoder->fault->status == CLP_NO_MEMORY ? CLP_NO_MEMORY : refuse_here(decoder, reason);
 }
 
-/* Finds or adds the function that the map's values name. */
+/* Finds or adds the function that the values of the map name. */
 static clp_status read_key(struct clp_decoder *decoder, const struct clp_wire_span *key,
                            struct clp_profile_function **function)
 {
@@ -53,7 +54,8 @@ static clp_status read_key(struct clp_decoder *decoder, const struct clp_wire_sp
 
 /* ---- lines ---- */
 
-/* Where the lines stay in the file they are read only to see that they can be. *sum: of all lines. */
+/* Reads the lines of a function, and sets *sum to the sum of all lines. Lines that stay in the file are read,
+ * too, to see that they can be. */
 static clp_status read_lines(struct clp_decoder *decoder, struct clp_wire_span map,
                              struct clp_profile_function *function, struct clp_measures *sum)
 {
@@ -94,7 +96,7 @@ static clp_status read_total(struct clp_decoder *decoder, struct clp_wire_span s
     return read_time(decoder, &object, total) ? CLP_OK : refuse_here(decoder, reason);
 }
 
-/* Totals are optional: without them the lines' own sum is the best there is. */
+/* Reads the totals of a function. Without them the sum of its lines is the best there is. */
 static clp_status read_totals(struct clp_decoder *decoder, const struct clp_wire_span spans[2],
                               const struct clp_measures *sum, struct clp_profile_function *function)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of a file: each has its key, a table of lines by columns, maybe leaks and source. */
+/* Reads functions of a file. A function has a key, a table of lines by columns, and maybe leaks and source. */
 #ifndef CLP_WIRE_FUNCTIONS_H
 #define CLP_WIRE_FUNCTIONS_H
 

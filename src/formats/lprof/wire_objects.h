@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of a file as objects of msgpack-c: unpacking them, values by their kind, and what a map holds. */
+/* Parts of a file as objects of msgpack-c: unpacks them, reads values by their kind, and finds what a map
+ * holds. */
 #ifndef CLP_WIRE_OBJECTS_H
 #define CLP_WIRE_OBJECTS_H
 
@@ -7,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-/* The key of a function comes first in both of its maps. */
+/* The keys that name a function. They come first in each map that names one. */
 enum { CLP_KEY_FILE, CLP_KEY_LINE, CLP_KEY_NAME, CLP_KEYS };
 
-/* Any text without a 0 in it: the profile's strings end at the first one. */
+/* Is it a text without a 0 in it? The profile's strings end at the first 0. */
 static inline bool is_plain_text(const msgpack_object *object)
 {
     return object->type == MSGPACK_OBJECT_STR &&
@@ -59,19 +60,20 @@ static inline bool is_text(const msgpack_object *object, const char *text)
            memcmp(object->via.str.ptr, text, object->via.str.size) == 0;
 }
 
-/* On failure all these set decoder->fault, and return its status. */
+/* All of the following functions set decoder->fault on failure, and return its status. */
 
-/* Sorts a map's values by `names`: found[i] is the value of names[i], NULL when it is not there.
- * Keys that are none of them are passed over. */
+/* Sets found[i] to the map's value for names[i], or to NULL where the map does not have that key. Other keys
+ * are ignored. A map with the same key twice is refused. */
 clp_status clp_wire_find_keys(struct clp_decoder *decoder, const msgpack_object *map,
                               const char *const *names, size_t count,
                               const msgpack_object **found);
 
-/* The object lives in the zone until the next call; its texts lie in the file's bytes. */
+/* Unpacks the value at `span`. The object lives in the decoder's zone until the next call. Its texts lie in the
+ * file's bytes. */
 clp_status clp_wire_unpack(struct clp_decoder *decoder, struct clp_wire_span span,
                            msgpack_object *object);
 
-/* The text takes the place of what `copy` holds. */
+/* Replaces what `copy` holds by the text. */
 clp_status clp_wire_copy_text(struct clp_decoder *decoder, const msgpack_object *object,
                               struct clp_buf *copy);
 

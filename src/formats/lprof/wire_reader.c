@@ -6,7 +6,7 @@
 #include "wire_run.h"
 #include "wire_split.h"
 
-/* ---- the walk ---- */
+/* ---- the check ---- */
 
 bool clp_wire_is(const char *bytes, size_t count)
 {
@@ -18,16 +18,16 @@ bool clp_wire_is(const char *bytes, size_t count)
     return memcmp(bytes + 1, start, count - 1 < wanted ? count - 1 : wanted) == 0;
 }
 
-/* Everything that can be said without allocating. */
+/* Does all checks of the file that need no memory. */
 static clp_status check_bytes(const char *bytes, size_t count, struct clp_fault *fault)
 {
-    struct clp_msgpack_check walk = {.bytes = (const unsigned char *)bytes, .count = count, .fault = fault};
+    struct clp_msgpack_check check = {.bytes = (const unsigned char *)bytes, .count = count, .fault = fault};
 
     if (count == 0)
         return clp_fault_set(fault, CLP_EMPTY, 0, NULL);
-    clp_status status = clp_msgpack_check_item(&walk);
-    if (status == CLP_OK && walk.at < count)
-        status = clp_fault_set(fault, CLP_CORRUPT, walk.at, "more bytes behind the end");
+    clp_status status = clp_msgpack_check_item(&check);
+    if (status == CLP_OK && check.at < count)
+        status = clp_fault_set(fault, CLP_CORRUPT, check.at, "more bytes behind the end");
     if (status != CLP_OK && !clp_wire_is(bytes, count))
         status = clp_fault_set(fault, CLP_NOT_A_PROFILE, 0, "it does not begin like one");
     return status;
@@ -41,23 +41,23 @@ enum { TOP_FORMAT, TOP_VERSION, TOP_UNIT, TOP_FUNCTIONS, TOP_SOURCE, TOP_META, T
 static const char *const top_names[TOP_KEYS] = {"format", "version", "unit",    "functions",
                                                 "source", "meta",    "timeline", "processes"};
 
-static clp_status split_top(struct clp_msgpack_check *walk, struct clp_wire_span *spans)
+static clp_status split_top(struct clp_msgpack_check *check, struct clp_wire_span *spans)
 {
     struct clp_wire_split split = {top_names, TOP_KEYS, spans, 0};
     struct clp_msgpack_check_head top;
 
-    if (clp_msgpack_check_head(walk, &top) != CLP_OK)
-        return walk->fault->status;
+    if (clp_msgpack_check_head(check, &top) != CLP_OK)
+        return check->fault->status;
     if (top.kind != CLP_MSGPACK_MAP)
-        return clp_fault_set(walk->fault, CLP_NOT_A_PROFILE, 0, "not a msgpack map");
-    if (clp_wire_split_pairs(walk, top.count, &split) != CLP_OK)
-        return walk->fault->status;
+        return clp_fault_set(check->fault, CLP_NOT_A_PROFILE, 0, "not a msgpack map");
+    if (clp_wire_split_pairs(check, top.count, &split) != CLP_OK)
+        return check->fault->status;
     return split.twice == 0 ? CLP_OK
-                            : clp_fault_set(walk->fault, CLP_CORRUPT, split.twice,
+                            : clp_fault_set(check->fault, CLP_CORRUPT, split.twice,
                                             "the top map has a key twice");
 }
 
-/* A value of the top map, at which a fault points. */
+/* Unpacks a value of the top map. Faults point to its place from then on. */
 static clp_status unpack(struct clp_decoder *decoder, struct clp_wire_span span,
                          msgpack_object *object)
 {
@@ -111,22 +111,22 @@ static clp_status read_unit(struct clp_decoder *decoder, struct clp_wire_span sp
     return CLP_OK;
 }
 
-/* Hands the items of an array to `read` one by one. */
+/* Calls `read` for each item of an array. */
 static clp_status read_each(struct clp_decoder *decoder, struct clp_wire_span span, const char *not_list,
                             clp_status (*read)(struct clp_decoder *, struct clp_wire_span))
 {
-    struct clp_msgpack_check walk = clp_wire_walk(decoder, span);
+    struct clp_msgpack_check check = clp_wire_walk(decoder, span);
     struct clp_msgpack_check_head list;
 
-    if (clp_msgpack_check_head(&walk, &list) != CLP_OK)
+    if (clp_msgpack_check_head(&check, &list) != CLP_OK)
         return decoder->fault->status;
     if (list.kind != CLP_MSGPACK_ARRAY)
         return clp_fault_set(decoder->fault, CLP_CORRUPT, span.start, not_list);
     for (uint64_t i = 0; i < list.count; i++) {
-        struct clp_wire_span item = {.start = walk.at};
-        if (clp_msgpack_check_item(&walk) != CLP_OK)
+        struct clp_wire_span item = {.start = check.at};
+        if (clp_msgpack_check_item(&check) != CLP_OK)
             return decoder->fault->status;
-        item.end = walk.at;
+        item.end = check.at;
         decoder->offset = item.start;
         if (read(decoder, item) != CLP_OK)
             return decoder->fault->status;
@@ -168,12 +168,12 @@ static clp_status read_top(struct clp_decoder *decoder, const struct clp_wire_sp
 
 static clp_status decode(struct clp_decoder *decoder)
 {
-    struct clp_msgpack_check walk = {.bytes = (const unsigned char *)decoder->bytes, .count = decoder->count,
+    struct clp_msgpack_check check = {.bytes = (const unsigned char *)decoder->bytes, .count = decoder->count,
                         .fault = decoder->fault};
     struct clp_wire_span spans[TOP_KEYS] = {{0}};
 
     if (check_bytes(decoder->bytes, decoder->count, decoder->fault) != CLP_OK ||
-        split_top(&walk, spans) != CLP_OK)
+        split_top(&check, spans) != CLP_OK)
         return decoder->fault->status;
     return read_top(decoder, spans);
 }

@@ -3,7 +3,7 @@
 #include "wire_split.h"
 #include <string.h>
 
-/* Is the measure a time, to be scaled by the file's unit? */
+/* Is the measure a time? Times are scaled by the file's unit. */
 static bool is_time(const struct clp_wire_column *column)
 {
     switch (column->at) {
@@ -19,14 +19,14 @@ static bool is_time(const struct clp_wire_column *column)
     }
 }
 
-/* Sets one measure of a line from its column. */
+/* Reads one measure of a line from its column. */
 static clp_status read_cell(struct clp_decoder *decoder, const struct clp_wire_column *column,
-                            struct clp_msgpack_check *walk, struct clp_measures *measures)
+                            struct clp_msgpack_check *check, struct clp_measures *measures)
 {
     uint64_t value;
     bool negative;
 
-    if (!clp_msgpack_check_number(walk, &value, &negative) || (negative && !column->is_signed) ||
+    if (!clp_msgpack_check_number(check, &value, &negative) || (negative && !column->is_signed) ||
         (column->is_signed && !negative && value > INT64_MAX) ||
         (is_time(column) && !clp_profile_scale_time(decoder->scale, &value)))
         return refuse_here(decoder, column->not_number);
@@ -45,25 +45,25 @@ clp_status clp_wire_read_row(struct clp_decoder *decoder, struct clp_wire_column
         return refuse_here(decoder, "column \"line\" holds something that is not a line number");
     row->line = (int32_t)line;
     for (size_t i = 0; i < CLP_WIRE_COLUMNS; i++) {
-        struct clp_msgpack_check *walk = &columns->walks[i + 1];
-        if (walk->bytes != NULL &&
-            read_cell(decoder, &clp_wire_columns[i], walk, &row->measures) != CLP_OK)
+        struct clp_msgpack_check *check = &columns->walks[i + 1];
+        if (check->bytes != NULL &&
+            read_cell(decoder, &clp_wire_columns[i], check, &row->measures) != CLP_OK)
             return decoder->fault->status;
     }
     return CLP_OK;
 }
 
-/* Moves behind the head of a list. */
+/* Moves behind the head of a list, to its first item. */
 static clp_status start_column(struct clp_decoder *decoder, struct clp_wire_span span,
-                               struct clp_msgpack_check *walk, uint64_t *count, const char *not_list)
+                               struct clp_msgpack_check *check, uint64_t *count, const char *not_list)
 {
     struct clp_msgpack_check_head head;
 
-    *walk = clp_wire_walk(decoder, span);
-    if (span.end == 0 || clp_msgpack_check_head(walk, &head) != CLP_OK || head.kind != CLP_MSGPACK_ARRAY)
+    *check = clp_wire_walk(decoder, span);
+    if (span.end == 0 || clp_msgpack_check_head(check, &head) != CLP_OK || head.kind != CLP_MSGPACK_ARRAY)
         return refuse_here(decoder, not_list);
     *count = head.count;
-    walk->fault = NULL; /* what follows has been walked over */
+    check->fault = NULL; /* the items have been checked before */
     return CLP_OK;
 }
 
@@ -94,7 +94,7 @@ clp_status clp_wire_find_columns(struct clp_decoder *decoder, struct clp_wire_sp
     return CLP_OK;
 }
 
-/* ---- lines one by one ---- */
+/* ---- reading lines one by one ---- */
 
 void clp_wire_rows_start(struct clp_wire_rows *rows, const struct clp_profile *profile,
                          const struct clp_profile_function *function)

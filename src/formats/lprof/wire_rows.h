@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A function's lines, which lie in a file column by column, one by one. Nothing is allocated. */
+/* Reads a function's lines one by one from a file, in which they lie column by column. Allocates nothing. */
 #ifndef CLP_WIRE_ROWS_H
 #define CLP_WIRE_ROWS_H
 
@@ -8,27 +8,28 @@
 #include "wire_decoder.h"
 #include "wire_fields.h"
 
-/* The columns of a packed function, each as far as it has been read: [0] is "line". Without bytes: the
- * file has none of it. */
+/* The columns of a packed function, each at the place up to which it was read. walks[0] is column "line". A
+ * column that the file does not have is one with `bytes` NULL. */
 struct clp_wire_columns {
     struct clp_msgpack_check walks[CLP_WIRE_COLUMNS + 1];
-    uint64_t count;
+    uint64_t count; /* lines of the function */
 };
 
-/* Finds the columns of a function's lines and moves to the first of these. */
+/* Finds the columns of a function's lines, and starts at the first line. On failure returns the status of
+ * decoder->fault. */
 clp_status clp_wire_find_columns(struct clp_decoder *decoder, struct clp_wire_span map,
                                  struct clp_wire_columns *columns);
 
-/* Reads the line at which the columns stand, and moves behind it. */
+/* Reads the next line of the columns and moves behind it. On failure returns the status of decoder->fault. */
 clp_status clp_wire_read_row(struct clp_decoder *decoder, struct clp_wire_columns *columns,
                              struct clp_profile_line *row);
 
-/* The lines of a function, packed or not, one by one. A copy serves to come back to a line, in the struct that
- * it was made of: `at` may point into it. */
+/* Reads the lines of a function one by one, packed or not. To come back to a line later, copy the struct, and
+ * copy it back into the same struct: `at` may point into it. */
 struct clp_wire_rows {
-    const struct clp_profile_line *at; /* the one at hand; NULL: there are no more */
+    const struct clp_profile_line *at; /* the current line; NULL: there are no more */
     const struct clp_profile_function *function;
-    size_t next; /* the place of the one behind it */
+    size_t next; /* index of the line behind the current one */
     double scale;
     struct clp_profile_line row;
     struct clp_wire_columns columns;

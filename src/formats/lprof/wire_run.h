@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a file tells of the run as a whole: memory over time, processes, meta. */
+/* Reads what a file says of the run as a whole: memory over time, processes, meta. */
 #ifndef CLP_WIRE_RUN_H
 #define CLP_WIRE_RUN_H
 

@@ -2,12 +2,12 @@
 #include "wire_split.h"
 #include <string.h>
 
-static void note_value(struct clp_wire_split *split, const struct clp_msgpack_check *walk,
+static void note_value(struct clp_wire_split *split, const struct clp_msgpack_check *check,
                        const struct clp_msgpack_check_head *key, struct clp_wire_span value)
 {
     for (size_t k = 0; key->kind == CLP_MSGPACK_TEXT && k < split->count; k++) {
         if (key->count != strlen(split->names[k]) ||
-            memcmp(walk->bytes + key->body, split->names[k], key->count) != 0)
+            memcmp(check->bytes + key->body, split->names[k], key->count) != 0)
             continue;
         if (split->spans[k].end != 0 && split->twice == 0)
             split->twice = key->start;
@@ -15,21 +15,21 @@ static void note_value(struct clp_wire_split *split, const struct clp_msgpack_ch
     }
 }
 
-clp_status clp_wire_split_pairs(struct clp_msgpack_check *walk, uint64_t pairs,
+clp_status clp_wire_split_pairs(struct clp_msgpack_check *check, uint64_t pairs,
                                 struct clp_wire_split *split)
 {
     struct clp_msgpack_check_head key;
 
     memset(split->spans, 0, split->count * sizeof *split->spans);
     for (uint64_t i = 0; i < pairs; i++) {
-        struct clp_msgpack_check ahead = *walk;
-        if (clp_msgpack_check_item(walk) != CLP_OK || clp_msgpack_check_head(&ahead, &key) != CLP_OK)
-            return walk->fault->status;
-        struct clp_wire_span value = {.start = walk->at};
-        if (clp_msgpack_check_item(walk) != CLP_OK)
-            return walk->fault->status;
-        value.end = walk->at;
-        note_value(split, walk, &key, value);
+        struct clp_msgpack_check ahead = *check;
+        if (clp_msgpack_check_item(check) != CLP_OK || clp_msgpack_check_head(&ahead, &key) != CLP_OK)
+            return check->fault->status;
+        struct clp_wire_span value = {.start = check->at};
+        if (clp_msgpack_check_item(check) != CLP_OK)
+            return check->fault->status;
+        value.end = check->at;
+        note_value(split, check, &key, value);
     }
     return CLP_OK;
 }
@@ -37,15 +37,15 @@ clp_status clp_wire_split_pairs(struct clp_msgpack_check *walk, uint64_t pairs,
 clp_status clp_wire_split(struct clp_decoder *decoder, struct clp_wire_span map,
                           const char *const *names, size_t count, struct clp_wire_span *spans)
 {
-    struct clp_msgpack_check walk = clp_wire_walk(decoder, map);
+    struct clp_msgpack_check check = clp_wire_walk(decoder, map);
     struct clp_wire_split split = {names, count, spans, 0};
     struct clp_msgpack_check_head head;
 
-    if (clp_msgpack_check_head(&walk, &head) != CLP_OK)
+    if (clp_msgpack_check_head(&check, &head) != CLP_OK)
         return decoder->fault->status;
     if (head.kind != CLP_MSGPACK_MAP)
         return refuse_here(decoder, "not a map where one must be");
-    if (clp_wire_split_pairs(&walk, head.count, &split) != CLP_OK)
+    if (clp_wire_split_pairs(&check, head.count, &split) != CLP_OK)
         return decoder->fault->status;
     return split.twice == 0 ? CLP_OK : refuse_here(decoder, "a map with the same key twice");
 }

@@ -8,18 +8,20 @@
 #include <string.h>
 
 #define PROTOCOL 0x80
-#define HIGHEST_BYTE 15 /* of a protocol, those included that are still to come */
+#define HIGHEST_BYTE 15 /* the highest protocol that is taken for a pickle: later ones than today's 5 are recognised,
+                         * too */
 #define NANO 1e-9
 
 static void restart(struct clp_buf *buf)
 {
     buf->used = 0;
-    clp_buf_add(buf, "", 0); /* for its ending 0 */
+    clp_buf_add(buf, "", 0); /* adds the ending 0 */
 }
 
 /* ---- writing ---- */
 
-/* The module's path is the one that line_profiler 3, 4 and 5 all know; Python 3.4 reads protocol 4. */
+/* The first bytes of the file. line_profiler 3, 4 and 5 all know the module under this path. Protocol 4 can be
+ * read from Python 3.4 on. */
 static const char beginning[] = "\x80\x04"
                                 "\x8c\x1c" "line_profiler._line_profiler" "\x8c\x09" "LineStats"
                                 "\x93)\x81}("
@@ -39,7 +41,7 @@ static void add_number(struct clp_buf *out, uint64_t number)
     clp_buf_add_text(out, starts[bytes]);
     add_little(out, number, bytes == 9 ? 8 : bytes);
     if (bytes == 9)
-        clp_buf_add(out, "", 1); /* or its highest bit would be a sign */
+        clp_buf_add(out, "", 1); /* without this 0 the highest bit would be a sign */
 }
 
 static void add_real(struct clp_buf *out, double real)
@@ -52,7 +54,7 @@ static void add_real(struct clp_buf *out, double real)
         add_little(out, bits >> shift & 0xff, 1);
 }
 
-/* Python refuses a text that is no UTF-8. */
+/* Adds a text. Bytes that are no UTF-8 become \xNN, because Python refuses to read them. */
 static void add_text(struct clp_buf *out, struct clp_buf *scratch, const char *text)
 {
     const unsigned char *at = (const unsigned char *)text, *end = at + strlen(text);
@@ -72,14 +74,14 @@ static void add_text(struct clp_buf *out, struct clp_buf *scratch, const char *t
     out->failed |= scratch->failed;
 }
 
-/* The line numbers of a damaged live file may be below 0. */
+/* Adds a line number, or 0 for a number below 0, which a damaged live file may hold. */
 static void add_line_number(struct clp_buf *out, int32_t line)
 {
     add_number(out, line > 0 ? (uint64_t)line : 0);
 }
 
-/* line_profiler divides by the hits of a line. One that has time without a hit was being executed
- * when the profiler came. */
+/* Adds a line that ran. A line that has time but no hit was being executed when the profiler started. It gets
+ * one hit, because line_profiler divides by the hits. */
 static void add_line(struct clp_buf *out, const struct clp_profile_line *line)
 {
     const struct clp_measures *measures = &line->measures;
@@ -119,9 +121,10 @@ clp_status clp_pickle_encode(const struct clp_profile *profile, struct clp_buf *
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }
 
-/* ---- is it one? ---- */
+/* ---- recognising a pickle ---- */
 
-/* The bytes of a dotted name that is a line of its own, with its end; 0 when there is none. */
+/* The length of a line, its end included, that holds nothing but a dotted name; 0 if the bytes start with no
+ * such line. */
 static size_t name_line(const char *bytes, size_t count)
 {
     static const char letters[] =
@@ -145,7 +148,7 @@ bool clp_pickle_is(const char *bytes, size_t count)
 
 /* ---- reading ---- */
 
-/* One entry of a function's list. */
+/* An entry of a function's list. */
 struct row {
     uint64_t hits, time;
     int32_t line;
@@ -156,9 +159,11 @@ struct decoder {
     struct clp_profile *profile;
     struct clp_fault *fault;
     double scale;          /* nanoseconds per tick */
-    size_t texts_left;     /* bytes that may be copied: a pickle can name one text again and again */
+    /* The number of bytes of text that may still be copied. It is limited because a pickle can refer to one
+     * text again and again. */
+    size_t texts_left;
     struct clp_buf file, name;
-    struct row *rows;      /* of the function at hand */
+    struct row *rows;      /* of the function being read */
     size_t row_room;
 };
 
@@ -172,7 +177,8 @@ static clp_status no_memory(struct decoder *decoder)
     return clp_fault_set(decoder->fault, CLP_NO_MEMORY, 0, NULL);
 }
 
-/* The `count` items of a container of this kind. */
+/* Sets items[] to the items of a container of this kind. False if the value is not one, or does not have
+ * `count` items. */
 static bool take_items(const struct decoder *decoder, const struct clp_pickled *value,
                        enum clp_pickled_kind kind, const struct clp_pickled **items, size_t count)
 {
@@ -210,7 +216,7 @@ static bool take_line_number(const struct clp_pickled *value, int32_t *line)
     return true;
 }
 
-/* Ticks, which a program that adds profiles may have made floats of. */
+/* Takes a time in ticks. It may be a float, because programs that add up profiles make floats of times. */
 static bool take_time(const struct decoder *decoder, const struct clp_pickled *value,
                       uint64_t *time)
 {
@@ -220,7 +226,7 @@ static bool take_time(const struct decoder *decoder, const struct clp_pickled *v
         *time = value->as.number;
         return clp_profile_scale_time(decoder->scale, time);
     }
-    *time = 1; /* tick of that many nanoseconds */
+    *time = 1; /* one tick, of `real` nanoseconds */
     return real >= 0 && clp_profile_scale_time(real, time);
 }
 
@@ -259,7 +265,8 @@ static bool reserve_rows(struct decoder *decoder, size_t count)
     return done;
 }
 
-/* Reads a function's list into decoder->rows, by ascending lines: as they nearly always come. */
+/* Reads a function's list into decoder->rows, by ascending lines. The list is nearly always in that order
+ * already. */
 static clp_status take_rows(struct decoder *decoder, const struct clp_pickled *value,
                             size_t *count)
 {
@@ -366,7 +373,7 @@ static bool is_text(struct decoder *decoder, const struct clp_pickled *value, co
            strcmp(clp_buf_text(&decoder->name), text) == 0;
 }
 
-/* Other attributes, which a later version may have, are passed over. */
+/* Reads the attributes of LineStats. Attributes that a later version may have added are ignored. */
 static clp_status take_state(struct decoder *decoder, const struct clp_pickled *state)
 {
     const struct clp_pickled *key, *timings = NULL, *unit = NULL;

@@ -57,7 +57,7 @@ static void add_code_point(struct clp_buf *out, uint32_t code)
     clp_buf_add(out, bytes, count);
 }
 
-/* Python writes a lone surrogate as if it were a character. */
+/* Does a lone surrogate stand here? Python encodes it as if it were a character. */
 static bool is_surrogate(const unsigned char *text, size_t left)
 {
     return left >= 3 && text[0] == 0xed && (text[1] & 0xe0) == 0xa0 && (text[2] & 0xc0) == 0x80;
@@ -91,7 +91,8 @@ static bool read_hex(const unsigned char *text, size_t bytes, size_t digits, uin
     return true;
 }
 
-/* Latin-1 with \uNNNN and \UNNNNNNNN in it; a backslash before anything else is one. */
+/* Adds a text that is Latin-1 with \uNNNN and \UNNNNNNNN in it. A backslash before any other character stands
+ * for itself. False: an escape sequence is invalid. */
 static bool add_escaped(struct clp_buf *out, const unsigned char *text, size_t bytes)
 {
     uint32_t code;
@@ -111,7 +112,8 @@ static bool add_escaped(struct clp_buf *out, const unsigned char *text, size_t b
     return true;
 }
 
-/* As Python 2 shows bytes; \xNN is a byte of what is UTF-8 then. */
+/* Adds a text that is quoted as Python 2 shows bytes. \xNN stands for a byte; the bytes are then read as UTF-8.
+ * False: an escape sequence is invalid. */
 static bool add_quoted(struct clp_buf *out, const unsigned char *text, size_t bytes)
 {
     static const char from[] = "\\'\"nrt", to[] = "\\'\"\n\r\t";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One table says of each instruction what follows it in the file and which function runs it. What
- * is not in the table is refused; some have a reason of their own there. */
+/* One table says for each instruction what follows it in the file and which function runs it. An instruction
+ * that is not in the table is refused. Some of the table's instructions are refused, too, with a reason of
+ * their own. */
 #include "unpickle.h"
 #include "unpickle_containers.h"
 #include "unpickle_literals.h"
@@ -17,7 +18,7 @@ struct instruction {
     clp_instruction *run;
     enum argument_kind argument;
     unsigned detail;
-    const char *refusal; /* of one that no profile needs */
+    const char *refusal; /* why the instruction is refused: no profile needs it */
 };
 
 /* ---- instructions ---- */
@@ -95,7 +96,7 @@ static const struct instruction instructions[256] = {
     ['b'] = {clp_unpickle_build, ARGUMENT_NONE, 0, NULL},
     [0x80] = {run_protocol, ARGUMENT_1, 0, NULL},
     [0x95] = {run_frame, ARGUMENT_8, 0, NULL},
-    /* What Python has besides. */
+    /* Python's other instructions. */
     ['B'] = {.refusal = no_bytes},
     ['C'] = {.refusal = no_bytes},
     [0x8e] = {.refusal = no_bytes},

@@ -27,7 +27,7 @@ clp_status clp_unpickle_mark(struct clp_unpickler *machine, const struct clp_arg
 
 /* ---- containers ---- */
 
-/* Moves what lies on the stack from `height` on into the node. */
+/* Moves the values on the stack from `height` on into the node. */
 static clp_status add_items(struct clp_unpickler *machine, uint32_t node, size_t height)
 {
     clp_status status = CLP_OK;
@@ -45,7 +45,7 @@ clp_status clp_unpickle_empty(struct clp_unpickler *machine, const struct clp_ar
     return clp_unpickler_push_node(machine, (enum clp_pickled_kind)detail);
 }
 
-/* A new container of what lies on the stack from `height` on. */
+/* Makes a new container of the values on the stack from `height` on. */
 static clp_status gather(struct clp_unpickler *machine, enum clp_pickled_kind kind, size_t height)
 {
     clp_status status = clp_unpickler_push_node(machine, kind);
@@ -79,7 +79,7 @@ clp_status clp_unpickle_gather(struct clp_unpickler *machine, const struct clp_a
     return gather(machine, (enum clp_pickled_kind)detail, height);
 }
 
-/* Adds what lies from `height` on to the container below it. */
+/* Moves the values on the stack from `height` on into the container right below them. */
 static clp_status extend(struct clp_unpickler *machine, size_t height, unsigned kind)
 {
     if (height <= floor_of(machine) || machine->stack[height - 1].kind != kind)
@@ -100,7 +100,7 @@ clp_status clp_unpickle_extend(struct clp_unpickler *machine, const struct clp_a
     return extend(machine, height, detail);
 }
 
-/* One item, or one key and its value. */
+/* Adds one item to a list, or one key and its value to a dict. */
 clp_status clp_unpickle_add(struct clp_unpickler *machine, const struct clp_argument *argument,
                             unsigned detail)
 {
@@ -114,7 +114,8 @@ clp_status clp_unpickle_add(struct clp_unpickler *machine, const struct clp_argu
 
 /* ---- the memo ---- */
 
-/* Writers number what they make, so a number beyond the bytes so far is no writer's. */
+/* Puts the value on top into the memo. Writers number values as they make them, so a number beyond the bytes
+ * read so far comes from no writer. */
 static clp_status remember(struct clp_unpickler *machine, uint64_t place)
 {
     const struct clp_pickled *value = top(machine, 1);
@@ -164,7 +165,7 @@ clp_status clp_unpickle_get(struct clp_unpickler *machine, const struct clp_argu
     return recall(machine, argument->number);
 }
 
-/* PUT and GET with a number in digits. */
+/* Runs PUT and GET with a number that is written in digits. */
 clp_status clp_unpickle_memo_text(struct clp_unpickler *machine,
                                   const struct clp_argument *argument, unsigned detail)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tuples, lists and dicts, the marks that say where their items begin, and the memo, by which a
- * pickle comes back to what it made before. */
+/* Instructions for tuples, lists and dicts; for the marks that say where their items begin; and for the memo,
+ * by which a pickle refers to what it made before. */
 #ifndef CLP_UNPICKLE_CONTAINERS_H
 #define CLP_UNPICKLE_CONTAINERS_H
 

@@ -30,7 +30,7 @@ clp_status clp_unpickle_signed(struct clp_unpickler *machine, const struct clp_a
                                                        : of_kind(CLP_PICKLED_NEGATIVE));
 }
 
-/* Any number of bytes, the lowest first, in two's complement. */
+/* Reads a number of any length, in two's complement, the lowest byte first. */
 clp_status clp_unpickle_long(struct clp_unpickler *machine, const struct clp_argument *argument,
                              unsigned detail)
 {
@@ -50,7 +50,8 @@ clp_status clp_unpickle_long(struct clp_unpickler *machine, const struct clp_arg
     return push(machine, number_of(number));
 }
 
-/* "12", "-3"; with an L behind it where the instruction says so, or "01" for True. */
+/* Reads "12" or "-3". `detail` is the instruction: for 'L' the number may end in L; for 'I' "01" and "00" are
+ * True and False. */
 clp_status clp_unpickle_decimal(struct clp_unpickler *machine, const struct clp_argument *argument,
                                 unsigned detail)
 {
@@ -82,7 +83,7 @@ static clp_status push_real(struct clp_unpickler *machine, double real)
     return push(machine, (struct clp_pickled){.kind = CLP_PICKLED_REAL, .as.real = real});
 }
 
-/* Its bytes stand in the file the highest first. */
+/* Reads a double, the highest byte first. */
 clp_status clp_unpickle_real(struct clp_unpickler *machine, const struct clp_argument *argument,
                              unsigned detail)
 {
@@ -97,7 +98,8 @@ clp_status clp_unpickle_real(struct clp_unpickler *machine, const struct clp_arg
     return push_real(machine, real);
 }
 
-/* The program may have set a locale that writes 0,9 for 0.9. */
+/* Reads a float that is written in digits. The program may have set a locale that writes 0,9 for 0.9, so the C
+ * locale is used. */
 clp_status clp_unpickle_real_text(struct clp_unpickler *machine,
                                   const struct clp_argument *argument, unsigned detail)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers and texts, as each protocol of pickle writes them. A text stays as it is in the file till
- * somebody wants it. */
+/* Instructions for numbers and texts, as each protocol of pickle writes them. A text is not decoded until a
+ * reader asks for it (clp_unpickled_add_text). */
 #ifndef CLP_UNPICKLE_LITERALS_H
 #define CLP_UNPICKLE_LITERALS_H
 

@@ -2,24 +2,24 @@
 #include "unpickle_objects.h"
 #include <string.h>
 
-/* The names a profile's pickle may use; each is known by its place. */
+/* The names that a profile's pickle may use. */
 enum name { NAME_STATS, NAME_RECONSTRUCTOR, NAME_OBJECT };
 
 static const struct {
     const char *module, *name;
     enum name what;
 } names[] = {
-    {"line_profiler.line_profiler", "LineStats", NAME_STATS},  /* 5.0 and newer */
-    {"line_profiler._line_profiler", "LineStats", NAME_STATS}, /* 3.0 to 4.2 */
+    {"line_profiler.line_profiler", "LineStats", NAME_STATS},  /* line_profiler 5.0 and newer */
+    {"line_profiler._line_profiler", "LineStats", NAME_STATS}, /* line_profiler 3.0 to 4.2 */
     {"line_profiler", "LineStats", NAME_STATS},
-    {"_line_profiler", "LineStats", NAME_STATS},               /* before */
+    {"_line_profiler", "LineStats", NAME_STATS},               /* line_profiler before 3.0 */
     {"copyreg", "_reconstructor", NAME_RECONSTRUCTOR},         /* protocols 0 and 1 */
     {"copy_reg", "_reconstructor", NAME_RECONSTRUCTOR},
     {"builtins", "object", NAME_OBJECT},
     {"__builtin__", "object", NAME_OBJECT},
 };
 
-/* Appends to the fault what it is about, nothing in it that a terminal obeys. */
+/* Appends a part of what was asked for to fault->found. Bytes that a terminal might obey become '?'. */
 static void tell(struct clp_fault *fault, const char *text, size_t bytes)
 {
     size_t used = strlen(fault->found);
@@ -97,14 +97,14 @@ static bool is_class(const struct clp_pickled *value, enum name name)
     return value->kind == CLP_PICKLED_CLASS && value->as.name == name;
 }
 
-/* LineStats.__new__(LineStats) */
+/* Is it the call LineStats.__new__(LineStats)? */
 static bool makes_stats(const struct clp_unpickler *machine, const struct clp_pickled *call)
 {
     return is_class(&call[0], NAME_STATS) && call[1].kind == CLP_PICKLED_TUPLE &&
            machine->values->nodes[call[1].as.node].count == 0;
 }
 
-/* copyreg._reconstructor(LineStats, object, None) */
+/* Is it the call copyreg._reconstructor(LineStats, object, None)? */
 static bool reconstructs_stats(const struct clp_unpickler *machine, const struct clp_pickled *call)
 {
     const struct clp_unpickled *values = machine->values;

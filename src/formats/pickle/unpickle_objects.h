@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names, and what may be called by them: line_profiler's one class. */
+/* Instructions for names of classes and functions, and for calling them: of line_profiler's LineStats alone. */
 #ifndef CLP_UNPICKLE_OBJECTS_H
 #define CLP_UNPICKLE_OBJECTS_H
 

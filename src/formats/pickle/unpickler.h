@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine that runs a pickle (unpickle.h): its stack, marks and memo, and what its instructions have in common. */
+/* The machine that runs a pickle (unpickle.h): its stack, its marks, its memo, and what its instructions share. */
 #ifndef CLP_UNPICKLER_H
 #define CLP_UNPICKLER_H
 
@@ -11,20 +11,20 @@ struct clp_unpickler {
     struct clp_fault *fault;
     const unsigned char *bytes;
     size_t count, at;
-    size_t start; /* of the instruction that runs */
+    size_t start; /* offset of the instruction that runs */
     struct clp_pickled *stack;
     size_t stack_count, stack_room;
-    uint32_t *marks; /* heights of the stack */
+    uint32_t *marks; /* heights of the stack at which items of a container begin */
     size_t mark_count, mark_room;
     struct clp_pickled *memo;
     size_t memo_count, memo_room;
 };
 
-/* What follows an instruction. */
+/* What follows an instruction in the file. */
 struct clp_argument {
     uint64_t number;
-    size_t at, bytes; /* of a text, without its length or line end */
-    size_t next_at, next_bytes; /* of a second line */
+    size_t at, bytes; /* a text, without its length or line end */
+    size_t next_at, next_bytes; /* a second line of text */
 };
 
 static inline clp_status refuse(struct clp_unpickler *machine, clp_status status,
@@ -43,7 +43,7 @@ static inline clp_status no_memory(struct clp_unpickler *machine)
     return refuse(machine, CLP_NO_MEMORY, NULL);
 }
 
-/* Room for one more item in any of the tables; at least doubled. */
+/* Makes room for one more item in a table. The room at least doubles. False: no memory. */
 static inline bool reserve(struct clp_unpickler *machine, void **block, size_t count, size_t *room,
                            size_t item_bytes)
 {
@@ -77,13 +77,13 @@ static inline clp_status push(struct clp_unpickler *machine, struct clp_pickled 
     return CLP_OK;
 }
 
-/* Below this nothing may be taken: what lies there belongs to an earlier mark. */
+/* The height below which an instruction may take nothing: those values belong to an earlier mark. */
 static inline size_t floor_of(const struct clp_unpickler *machine)
 {
     return machine->mark_count == 0 ? 0 : machine->marks[machine->mark_count - 1];
 }
 
-/* The `count` values on top, or NULL. */
+/* The `count` values on top of the stack. NULL, with a fault, if there are not so many. */
 static inline struct clp_pickled *top(struct clp_unpickler *machine, size_t count)
 {
     if (machine->stack_count - floor_of(machine) < count) {
@@ -93,7 +93,7 @@ static inline struct clp_pickled *top(struct clp_unpickler *machine, size_t coun
     return machine->stack + machine->stack_count - count;
 }
 
-/* A new node, and its value on top of the stack. */
+/* Makes a new node, and pushes the value that refers to it. */
 clp_status clp_unpickler_push_node(struct clp_unpickler *machine, enum clp_pickled_kind kind);
 
 clp_status clp_unpickler_add_item(struct clp_unpickler *machine, uint32_t node,
@@ -101,7 +101,8 @@ clp_status clp_unpickler_add_item(struct clp_unpickler *machine, uint32_t node,
 
 /* ---- instructions ---- */
 
-/* `detail` is the table's: what tells this instruction from others that run alike. */
+/* Runs an instruction. `detail` comes from the table of instructions, and tells apart those that one function
+ * runs. */
 typedef clp_status clp_instruction(struct clp_unpickler *machine,
                                    const struct clp_argument *argument, unsigned detail);
 
