@@ -163,7 +163,8 @@ def test_a_make_that_is_ended_leaves_nothing(tmp_path, temporary):
     wait_for(lambda: noted.exists() and noted.read_text().endswith("\n"))
     process.terminate()
     assert process.wait(60) != 0
-    assert list(temporary.iterdir()) == [] and not alive(int(noted.read_text()))
+    assert list(temporary.iterdir()) == []
+    wait_for(lambda: not alive(int(noted.read_text())))
 
 
 # ---- make quick ----
