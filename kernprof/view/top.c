@@ -139,28 +139,12 @@ static void add_title(const struct top *top, struct clp_buf *out)
     clp_buf_add_text(out, "  Line\x1b[K\r\n");
 }
 
-static struct clp_span text_of(const struct row *row)
-{
-    struct clp_source_walk walk = {.text = {row->function->source, row->function->source_bytes}};
-    struct clp_span line = {"", 0};
-
-    if (row->function->source == NULL || row->line->line < row->function->first_line)
-        return line;
-    clp_source_walk_to(&walk, row->line->line - row->function->first_line + 1);
-    if (!clp_source_next_line(&walk.rest, &line))
-        return (struct clp_span){"", 0};
-    while (line.bytes > 0 && (*line.text == ' ' || *line.text == '\t')) {
-        line.text++;
-        line.bytes--;
-    }
-    return line;
-}
-
 static void add_row(const struct row *row, struct clp_buf *out)
 {
     const char *slash = strrchr(row->function->file, '/');
     const char *file = slash != NULL ? slash + 1 : row->function->file;
-    struct clp_span text = text_of(row);
+    struct clp_source_walk walk = {.text = {row->function->source, row->function->source_bytes}};
+    struct clp_span text = clp_source_line_at(&walk, row->function->first_line, row->line->line);
 
     for (size_t i = 0; i < COLUMNS; i++)
         clp_buf_add_format(out, "%*.*f", columns[i].width, columns[i].digits,

@@ -22,15 +22,9 @@ static int side_of(const struct clp_compared_row *row)
     return row->has[CLP_NEW] ? CLP_NEW : CLP_OLD;
 }
 
-struct clp_span clp_diff_text_width(const struct clp_compared_row *row)
+struct clp_span clp_diff_text_of(const struct clp_compared_row *row)
 {
-    struct clp_span text = row->text[side_of(row)];
-
-    for (; text.bytes != 0 && (*text.text == ' ' || *text.text == '\t'); text.text++)
-        text.bytes--;
-    while (text.bytes != 0 && text.text[text.bytes - 1] == ' ')
-        text.bytes--;
-    return text;
+    return clp_source_stripped(row->text[side_of(row)]);
 }
 
 void clp_diff_text_add_place(const struct clp_compared_function *function,
@@ -71,7 +65,7 @@ void clp_diff_text_add_breach(const struct clp_breach *breach, const char *folde
     struct clp_span text = {"", 0};
 
     if (breach->row != NULL)
-        text = clp_diff_text_width(breach->row);
+        text = clp_diff_text_of(breach->row);
     clp_diff_text_add_place(breach->function, breach->row, folder, out);
     clp_buf_add_format(out, "%s ", clp_measure_name(breach->limit->measure));
     clp_diff_text_add_change(breach->limit->measure, &breach->change, out);
@@ -217,13 +211,6 @@ static bool matters(const struct changes *changes, const struct table *table,
                 : has_weight(changes->comparison, row);
 }
 
-static bool starts_with(struct clp_span text, const char *word)
-{
-    size_t bytes = strlen(word);
-
-    return text.bytes > bytes && memcmp(text.text, word, bytes) == 0;
-}
-
 /* The row that names the function: the first def or class, else the first of all. A module has
  * none. */
 static size_t find_head(const struct clp_compared_function *function)
@@ -232,12 +219,9 @@ static size_t find_head(const struct clp_compared_function *function)
 
     if (strcmp(side != NULL ? side->name : function->sides[CLP_OLD]->name, "<module>") == 0)
         return function->row_count;
-    for (size_t i = 0; i < function->row_count; i++) {
-        struct clp_span text = clp_diff_text_width(&function->rows[i]);
-        if (starts_with(text, "def ") || starts_with(text, "async def ") ||
-            starts_with(text, "class "))
+    for (size_t i = 0; i < function->row_count; i++)
+        if (clp_source_is_def(function->rows[i].text[side_of(&function->rows[i])]))
             return i;
-    }
     return 0;
 }
 

@@ -35,7 +35,7 @@ void clp_diff_text_add_change(enum clp_measure measure, const struct clp_change 
 void clp_diff_text_add_breach(const struct clp_breach *breach, const char *folder,
                               struct clp_buf *out);
 
-/* The row's text, on the new side where it is there, without white space around it. */
-struct clp_span clp_diff_text_width(const struct clp_compared_row *row);
+/* The row's text, on the new side where it is there, without the blanks around it. */
+struct clp_span clp_diff_text_of(const struct clp_compared_row *row);
 
 #endif

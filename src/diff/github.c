@@ -77,7 +77,7 @@ static void add_tail(struct clp_buf *out, struct clp_buf *text)
 
 static void add_text_of(struct clp_buf *out, const struct clp_compared_row *row)
 {
-    struct clp_span text = clp_diff_text_width(row);
+    struct clp_span text = clp_diff_text_of(row);
 
     if (text.bytes != 0)
         clp_buf_add_text(out, ": ");
@@ -258,7 +258,7 @@ void clp_github_add_breach_row(const struct clp_breach *breach, const char *fold
     struct clp_buf place;
 
     if (breach->row != NULL)
-        text = clp_diff_text_width(breach->row);
+        text = clp_diff_text_of(breach->row);
     clp_buf_init(&place, out->mem);
     clp_diff_text_add_place(breach->function, breach->row, folder, &place);
     clp_buf_add_text(out, "| ");
