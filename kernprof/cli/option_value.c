@@ -222,6 +222,8 @@ bool clp_option_store(struct clp_option_parser *parser, const struct clp_option_
         *(int *)field += option->kind == CLP_OPTION_MORE ? 1 : -1;
     else
         *(bool *)field = true;
+    if (option->kind == CLP_OPTION_ANSWER)
+        parser->at = parser->argc;
     return true;
 }
 

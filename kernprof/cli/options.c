@@ -405,7 +405,7 @@ bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *option
     if (!clp_option_parse(&parser))
         return false;
     options->builtin = options->builtin || options->line_by_line;
-    if (options->help || options->version || options->page || parser.at >= argc)
+    if (parser.at >= argc)
         return true;
     find_target(options, argv[parser.at]);
     options->program_argv = argv + parser.at;
@@ -427,17 +427,6 @@ void clp_view_options_clear(struct clp_view_options *options, struct clp_mem *me
     clp_text_list_clear(&options->process, mem);
 }
 
-/* Moves a file's name behind those already found, by an exchange, so that every element of argv
- * stays there for whoever has to free it. */
-static void keep_file(struct clp_option_parser *parser, struct clp_view_options *options)
-{
-    char **place = &parser->argv[1 + options->file_count++];
-    char *file = parser->argv[parser->at];
-
-    parser->argv[parser->at++] = *place;
-    *place = file;
-}
-
 bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *options,
                             struct clp_buf *error)
 {
@@ -446,18 +435,11 @@ bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *opti
 
     parser.others = clp_run_options_table();
     parser.others_of = "ckernprof, which makes profiles";
-    if (argc > 1)
-        options->files = argv + 1;
-    while (clp_option_parse(&parser)) {
-        if (parser.at < argc && !options->help && !options->version && !options->page) {
-            keep_file(&parser, options);
-            continue;
-        }
-        if (options->outfile != NULL && strcmp(options->outfile, "-") == 0)
-            options->outfile = NULL;
-        return true;
-    }
-    return false;
+    if (!clp_option_parse_all(&parser, &options->files, &options->file_count))
+        return false;
+    if (options->outfile != NULL && strcmp(options->outfile, "-") == 0)
+        options->outfile = NULL;
+    return true;
 }
 
 /* ---- help ---- */

@@ -5,8 +5,8 @@
 #include "base/escape.h"
 #include "diff_json.h"
 #include "diff_result.h"
+#include "cli/command_line.h"
 #include "cli/option.h"
-#include "cli/option_help.h"
 #include "cli/progress.h"
 #include "bridge/reading.h"
 #include "bridge/console.h"
@@ -81,22 +81,18 @@ static const struct clp_option rows[] = {
      .field = FIELD(format), .help = "text, json, or github: annotations of a workflow"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "", .field = FIELD(outfile),
      .help = "where it goes instead of standard output"},
-    {CLP_OPTION_ANSWER, 'h', "help", .standard = "", .field = FIELD(help), .help = "print this"},
+    CLP_COMMAND_HELP(FIELD(help)),
 };
 
-static const struct clp_option_table table = {rows, sizeof rows / sizeof *rows};
-
-static int print_help(struct clp_buf *out)
-{
-    clp_buf_add_text(out, "usage: clineprof diff [options] old.lprof new.lprof\n"
-                          "       clineprof diff [options] old.lprof ... -- new.lprof ...\n"
-                          "\n"
-                          "Prints what changed, function by function and line by line. Several files "
-                          "of a side\nare averaged. Exit status: 0; 1 a file cannot be read; 2 wrong "
-                          "use; 3 a limit (--fail-on) is broken.\n\noptions:\n");
-    clp_option_help(table, out);
-    return clp_console_answer(me, clp_buf_text(out));
-}
+static const struct clp_command_line command_line = {
+    "clineprof diff",
+    "usage: clineprof diff [options] old.lprof new.lprof\n"
+    "       clineprof diff [options] old.lprof ... -- new.lprof ...\n"
+    "\n"
+    "Prints what changed, function by function and line by line. Several files of a side\n"
+    "are averaged. Exit status: 0; 1 a file cannot be read; 2 wrong use; 3 a limit (--fail-on) is broken.\n",
+    {rows, sizeof rows / sizeof *rows},
+};
 
 /* Old files end at the first "--"; options may follow it, and a second one ends those. */
 static bool parse_words(struct clp_option_parser *parser, struct clp_diff_request *request,
@@ -112,7 +108,7 @@ static bool parse_words(struct clp_option_parser *parser, struct clp_diff_reques
             parser->ended = false;
             continue;
         }
-        if (parser->at >= parser->argc || request->help) {
+        if (parser->at >= parser->argc) {
             request->counts[CLP_NEW] = count - request->counts[CLP_OLD];
             return true;
         }
@@ -146,10 +142,10 @@ static bool part_files(struct clp_diff_request *request, bool parted, struct clp
 
 static bool parse(int argc, char **argv, struct clp_diff_request *request, struct clp_buf *error)
 {
-    struct clp_option_parser parser = clp_option_start(table, argc, argv, request, error);
+    struct clp_option_parser parser = clp_option_start(command_line.table, argc, argv, request, error);
     bool parted;
 
-    parser.program = "clineprof diff";
+    parser.program = command_line.program;
     request->file_room = (size_t)argc;
     request->files = clp_mem_alloc(error->mem, request->file_room, sizeof *request->files);
     if (request->files == NULL) {
@@ -497,7 +493,7 @@ int clp_diff_main(int argc, char **argv, struct clp_mem *mem)
     if (!parse(argc - 1, argv + 1, &request, &text)) {
         clp_console_complain(me, clp_buf_text(&text));
     } else if (request.help) {
-        code = print_help(&text);
+        code = clp_command_line_help(&command_line, mem);
     } else if (may_run(&request)) {
         code = run(&request, &text);
     }

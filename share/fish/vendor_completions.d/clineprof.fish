@@ -42,9 +42,10 @@ complete -c clineprof -n __fish_use_subcommand -a merge
 complete -c clineprof -n '__fish_seen_subcommand_from merge' -s o -l outfile -r -d 'where the sum goes; - is standard output (default: merged.lprof)'
 complete -c clineprof -n '__fish_seen_subcommand_from merge' -s h -l help -d 'print this'
 complete -c clineprof -n __fish_use_subcommand -a top
+complete -c clineprof -n '__fish_seen_subcommand_from top' -s h -l help -d 'print this'
 complete -c clineprof -n __fish_use_subcommand -a recover
 complete -c clineprof -n '__fish_seen_subcommand_from recover' -s o -l outfile -r -d 'where it goes (default: the name without .live)'
-complete -c clineprof -n '__fish_seen_subcommand_from recover' -s h -l help -d 'show this and exit'
+complete -c clineprof -n '__fish_seen_subcommand_from recover' -s h -l help -d 'print this'
 complete -c clineprof -n __fish_use_subcommand -a mem
 complete -c clineprof -n '__fish_seen_subcommand_from mem' -a 'run attach plot peak list rm clean'
 complete -c clineprof -n __fish_use_subcommand -a hook
