@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "diff.h"
 #include "diff/diff_text.h"
-#include "diff/github.h"
 #include "base/escape.h"
-#include "diff_json.h"
+#include "diff_export.h"
 #include "diff_result.h"
 #include "cli/command_line.h"
 #include "cli/option.h"
@@ -331,71 +330,6 @@ static clp_status add_text(const struct clp_diff *diff, struct clp_buf *out)
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }
 
-/* ---- GitHub ---- */
-
-static clp_status add_annotations(const struct clp_diff *diff, struct clp_buf *out)
-{
-    if (diff->request->fail_on == NULL)
-        return clp_github_add_warnings(&diff->comparison, diff->folder, out);
-    for (size_t i = 0; i < diff->breach_count; i++)
-        clp_github_add_breach(&diff->breaches[i], diff->folder, out);
-    if (diff->breach_count == 0)
-        add_limits(diff, out);
-    return out->failed ? CLP_NO_MEMORY : CLP_OK;
-}
-
-#define MOST_BREACHES 100 /* in a summary, which may have one MiB */
-
-static clp_status make_summary(const struct clp_diff *diff, struct clp_buf *out)
-{
-    if (clp_github_add_summary(&diff->comparison, diff->folder, diff->top, out) != CLP_OK)
-        return CLP_NO_MEMORY;
-    if (diff->breach_count != 0)
-        clp_github_add_breach_head(out);
-    for (size_t i = 0; i < diff->breach_count && i < MOST_BREACHES; i++)
-        clp_github_add_breach_row(&diff->breaches[i], diff->folder, out);
-    if (diff->breach_count > MOST_BREACHES)
-        clp_buf_add_format(out, "\n%zu more broke a limit.\n", diff->breach_count - MOST_BREACHES);
-    return out->failed ? CLP_NO_MEMORY : CLP_OK;
-}
-
-static bool append_to(const char *path, const struct clp_buf *text)
-{
-    int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    size_t at = 0;
-
-    while (file >= 0 && at < text->used) {
-        ssize_t count = write(file, text->bytes + at, text->used - at);
-        if (count < 0 && errno != EINTR)
-            break;
-        at += count > 0 ? (size_t)count : 0;
-    }
-    int error = errno;
-    bool done = file >= 0 && at == text->used;
-    if (file >= 0)
-        close(file);
-    if (!done)
-        clp_console_complain_format(me, "cannot append to %s: %s", path, strerror(error));
-    return done;
-}
-
-/* The page of the run, where the workflow has one. */
-static bool put_summary(const struct clp_diff *diff)
-{
-    const char *path = getenv("GITHUB_STEP_SUMMARY");
-    struct clp_buf text;
-
-    if (path == NULL || *path == 0)
-        return true;
-    clp_buf_init(&text, diff->mem);
-    bool done = make_summary(diff, &text) == CLP_OK;
-    if (!done)
-        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
-    done = done && append_to(path, &text);
-    clp_buf_clear(&text);
-    return done;
-}
-
 /* ---- the whole ---- */
 
 static bool may_run(const struct clp_diff_request *request)
@@ -415,21 +349,21 @@ static bool put(const struct clp_diff *diff)
     struct clp_buf out;
 
     clp_buf_init(&out, diff->mem);
-    if (json)
-        made = clp_diff_json_add(diff, &out);
+    if (github && request->fail_on != NULL && diff->breach_count == 0)
+        add_limits(diff, &out);
+    if (json || github)
+        made = clp_diff_export(diff, &out);
     else
-        out.failed |= (github ? add_annotations(diff, &out) : add_text(diff, &out)) != CLP_OK;
+        out.failed |= add_text(diff, &out) != CLP_OK;
     if (out.failed)
         clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
-    bool done = made && !out.failed &&
+    bool done = (made || out.used != 0) && !out.failed &&
                 clp_console_put(me, request->outfile,
                                 &(struct clp_file_content){clp_buf_text(&out), out.used, 0666 & ~diff->denied});
     if (request->fail_on != NULL && (request->outfile != NULL || json))
         print_limits(diff);
-    if (github)
-        done = put_summary(diff) && done;
     clp_buf_clear(&out);
-    return done;
+    return made && done;
 }
 
 static int check_and_put(struct clp_diff *diff)
