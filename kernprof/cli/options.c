@@ -55,26 +55,6 @@ static bool check_order(const char *value, struct clp_buf *fault)
     return false;
 }
 
-/* "text" is made by report/report.h, "lprof" by formats/lprof/wire.h, the others by src/clineprof/_formats. */
-static const char *const formats[] = {
-    "text", "html", "json", "csv", "speedscope", "collapsed", "pstats", "pclprof", "cpuprofile",
-    "heapprofile", "trace", "github", "line_profiler", "lprof",
-};
-
-static bool check_format(const char *value, struct clp_buf *fault)
-{
-    size_t count = sizeof formats / sizeof *formats;
-
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(value, formats[i]) == 0)
-            return true;
-    clp_buf_add_text(fault, "needs ");
-    for (size_t i = 0; i < count; i++)
-        clp_buf_add_format(fault, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", formats[i]);
-    clp_buf_add_format(fault, ", not '%s'", value);
-    return false;
-}
-
 bool clp_options_bytes(const char *text, int64_t *bytes)
 {
     static const char units[] = "kMGT";
@@ -104,14 +84,6 @@ static bool check_bytes(const char *value, struct clp_buf *fault)
     return false;
 }
 
-static bool check_heap(const char *value, struct clp_buf *fault)
-{
-    if (strcmp(value, "python") == 0 || strcmp(value, "native") == 0)
-        return true;
-    clp_buf_add_format(fault, "needs python or native, not '%s'", value);
-    return false;
-}
-
 /* A number of seconds, or a name. */
 static bool check_epoch(const char *value, struct clp_buf *fault)
 {
@@ -122,26 +94,6 @@ static bool check_epoch(const char *value, struct clp_buf *fault)
         return true;
     clp_buf_add_format(fault, "needs calls, checkpoints, a number of seconds above 0 or the name of "
                               "a function, not '%s'", value);
-    return false;
-}
-
-/* Which of them this interpreter has, it says itself. */
-static bool check_tracer(const char *value, struct clp_buf *fault)
-{
-    static const char *const names[] = {"auto", "probe", "monitoring", "settrace"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(value, names[i]) == 0)
-            return true;
-    clp_buf_add_format(fault, "needs auto, probe, monitoring or settrace, not '%s'", value);
-    return false;
-}
-
-static bool check_memory(const char *value, struct clp_buf *fault)
-{
-    if (clp_memory_named(value) != CLP_MEMORY_MODES)
-        return true;
-    clp_buf_add_format(fault, "needs off, rss, anon, uss, pss or tree, not '%s'", value);
     return false;
 }
 
@@ -246,6 +198,13 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
     {CLP_OPTION_COUNT, 0, "precision", .argument = "N", .standard = "3", .check = check_precision, \
      .field = SHOW(whole, precision), .help = "digits after the point, with --mp"}
 
+/* Which of them this interpreter has, it says itself. */
+static const char tracers[] = "auto, probe, monitoring or settrace";
+
+/* "text" is made by report/report.h, "lprof" by formats/lprof/wire.h, the others by src/clineprof/_formats. */
+static const char formats[] = "text, html, json, csv, speedscope, collapsed, pstats, pclprof, cpuprofile, heapprofile, "
+                              "trace, github, line_profiler or lprof";
+
 static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 'l', "line-by-line", "line", .field = RUN(line_by_line),
      .help = "profile line by line; implies -b"},
@@ -279,10 +238,10 @@ static const struct clp_option run_rows[] = {
      .help = "a table for each thread, by name"},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
      .field = RUN(output_interval), .help = "save every N seconds; no N: 1"},
-    {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .check = check_tracer,
+    {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .one_of = tracers,
      .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
-     .check = check_memory, .field = RUN(memory),
+     .one_of = "off, rss, anon, uss, pss or tree", .field = RUN(memory),
      .help = "off, rss, anon; slow uss, pss, tree"},
     {CLP_OPTION_PERIOD, 0, "timeline", .argument = "[N]", .bare = 0.01, .standard = "0",
      .field = RUN(timeline), .help = "sample memory every N s; no N: 0.01"},
@@ -291,7 +250,7 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_NUMBER, 0, "pdb-mmem", .argument = "MIB", .standard = "", .field = RUN(pdb_mmem),
      .help = "stop in pdb where more than MIB are resident"},
     {CLP_OPTION_BARE, 0, "heap", .argument = "[=native]", .word = "python",
-     .switches = true, .check = check_heap, .field = RUN(heap),
+     .switches = true, .one_of = "python or native", .field = RUN(heap),
      .help = "count memory that stays alive; native: C's, too"},
     {CLP_OPTION_NUMBER, 0, "heap-interval", .argument = "BYTES", .standard = "65536",
      .field = RUN(heap_interval), .help = "mean bytes per sample; 1: all"},
@@ -337,7 +296,7 @@ static const struct clp_option view_rows[] = {
     {CLP_OPTION_SWITCH, 0, "read-sources", .never_in_file = true, .field = VIEW(read_sources),
      .help = "read missing source from the files it names"},
     {CLP_OPTION_TEXT, 0, "format", "to", .argument = "NAME", .standard = "text",
-     .check = check_format, .field = VIEW(format),
+     .one_of = formats, .field = VIEW(format),
      .help = "html, json, csv, .. (docs/formats.md)"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "standard output",
      .never_in_file = true, .field = VIEW(outfile), .help = "where it goes"},

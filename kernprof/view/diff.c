@@ -44,19 +44,9 @@ static bool check_limits(const char *value, struct clp_buf *fault)
 
 static bool check_top(const char *value, struct clp_buf *fault)
 {
-    size_t digits = strspn(value, "0123456789");
-
-    if (value[digits] == 0 && digits < 10 && strtoul(value, NULL, 10) != 0)
+    if (strtoul(value, NULL, 10) != 0)
         return true;
     clp_buf_add_format(fault, "needs a whole number above 0, not '%s'", value);
-    return false;
-}
-
-static bool check_format(const char *value, struct clp_buf *fault)
-{
-    if (strcmp(value, "text") == 0 || strcmp(value, "json") == 0 || strcmp(value, "github") == 0)
-        return true;
-    clp_buf_add_format(fault, "needs text, json or github, not '%s'", value);
     return false;
 }
 
@@ -68,7 +58,7 @@ static const struct clp_option rows[] = {
     {CLP_OPTION_TEXT, 0, "measure", "columns", .argument = "LIST", .standard = "time,increment",
      .check = check_measures, .field = FIELD(measures),
      .help = "what is compared besides hits: time,self,mem,.."},
-    {CLP_OPTION_TEXT, 0, "top", .argument = "N", .standard = "", .check = check_top,
+    {CLP_OPTION_COUNT, 0, "top", .argument = "N", .standard = "", .check = check_top,
      .field = FIELD(top), .help = "only the N functions that changed most"},
     {CLP_OPTION_SWITCH, 0, "all", .field = FIELD(all),
      .help = "also show what did not change"},
@@ -76,8 +66,8 @@ static const struct clp_option rows[] = {
      .field = FIELD(fail_on), .help = "exit 3 on such changes: time>+20%,increment>+10MB,hits>+0"},
     {CLP_OPTION_TEXT, 0, "noise-floor", .argument = "LIST", .standard = "1ms,50ns/hit,64KiB",
      .check = check_floor, .field = FIELD(noise_floor), .help = "smaller changes count as none"},
-    {CLP_OPTION_TEXT, 0, "format", .argument = "NAME", .standard = "text", .check = check_format,
-     .field = FIELD(format), .help = "text, json, or github: annotations of a workflow"},
+    {CLP_OPTION_TEXT, 0, "format", .argument = "NAME", .standard = "text",
+     .one_of = "text, json or github", .field = FIELD(format), .help = "text, json, or github: annotations of a workflow"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "", .field = FIELD(outfile),
      .help = "where it goes instead of standard output"},
     CLP_COMMAND_HELP(FIELD(help)),
@@ -317,7 +307,7 @@ static void add_side(const struct clp_diff *diff, int side, struct clp_buf *out)
 static clp_status add_text(const struct clp_diff *diff, struct clp_buf *out)
 {
     struct clp_diff_text_options options = {.unit = diff->request->unit, .folder = diff->folder,
-                                            .top = diff->top, .all = diff->request->all};
+                                            .top = diff->request->top, .all = diff->request->all};
 
     add_side(diff, CLP_OLD, out);
     add_side(diff, CLP_NEW, out);
@@ -399,7 +389,6 @@ static int run(const struct clp_diff_request *request, struct clp_buf *text)
 
     diff.folder = github && workspace != NULL && *workspace != 0 ? workspace
                                                                  : getcwd(folder, sizeof folder);
-    diff.top = request->top != NULL ? strtoul(request->top, NULL, 10) : 0;
     if (!read_sides(&diff))
         goto out;
     struct clp_compare_side sides[2] = {{diff.profiles[CLP_OLD], request->counts[CLP_OLD]},

@@ -190,7 +190,7 @@ static PyObject *functions_of(const struct clp_diff *diff)
         return PyErr_NoMemory();
     PyObject *functions = PyList_New(0);
     for (size_t i = 0; functions != NULL && i < list.count; i++) {
-        if (diff->top != 0 && i == diff->top && !is_for_github(diff))
+        if (diff->request->top != 0 && i == diff->request->top && !is_for_github(diff))
             break;
         if (!clp_list_append(functions, function_of(diff, &comparison->functions[list.places[i]])))
             Py_CLEAR(functions);
@@ -285,7 +285,7 @@ static PyObject *make(const struct clp_diff *diff)
 
     if (module != NULL)
         made = PyObject_CallMethod(module, "of_comparison", "Ozn", object, diff->request->measures,
-                                   (Py_ssize_t)diff->top);
+                                   (Py_ssize_t)diff->request->top);
     Py_XDECREF(object);
     Py_XDECREF(module);
     return made;

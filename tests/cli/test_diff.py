@@ -287,7 +287,7 @@ def test_how_sides_are_parted(tmp_path):
         ("--", "a", "b", "c"): "there is no old profile on that side of --",
         ("--wrong", "a", "b"): "unknown option '--wrong'",
         ("--top", "0", "a", "b"): "option '--top' needs a whole number above 0, not '0'",
-        ("--top", "x", "a", "b"): "option '--top' needs a whole number above 0, not 'x'",
+        ("--top", "x", "a", "b"): "option '--top' needs a whole number such as 10, not 'x'",
         ("-u", "0", "a", "b"): "option '-u' needs a number above 0",
         ("--measure", "tim", "a", "b"): "option '--measure' needs some of time,self,hits,",
         ("--measure", "total", "a", "b"): ", not 'total'",
