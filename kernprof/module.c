@@ -10,13 +10,16 @@
 #include "run/api_processes.h"
 #include "view/viewer.h"
 #include "bridge/console.h"
+#include "bridge/values.h"
 #include "base/escape.h"
 #include "base/version.h"
 #include "cpython/memory/hooks.h"
 #include "cpython/object/profiler.h"
 #include "cpython/object/profiler_run.h"
 #include "cpython/object/setup.h"
+#include "profile/measure.h"
 #include "cpython/tracers/tracers.h"
+#include <math.h>
 
 static PyObject *module_tracers(PyObject *module, PyObject *nothing)
 {
@@ -87,18 +90,35 @@ static PyObject *module_shown(PyObject *module, PyObject *text)
     struct clp_buf shown;
 
     (void)module;
-    PyObject *bytes = encode(text), *made = NULL;
+    PyObject *bytes = encode(text);
     if (bytes == NULL)
         return NULL;
     clp_buf_init(&shown, &mem);
     clp_escape_add(&shown, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
     Py_DECREF(bytes);
-    if (shown.failed)
-        PyErr_NoMemory();
-    else
-        made = PyUnicode_FromStringAndSize(clp_buf_text(&shown), (Py_ssize_t)shown.used);
-    clp_buf_clear(&shown);
-    return made;
+    return clp_text_take(&shown);
+}
+
+static PyObject *module_amount(PyObject *module, PyObject *arguments)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+    const char *name;
+    double value;
+    int with_sign = 0;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "sd|p:amount", &name, &value, &with_sign))
+        return NULL;
+    enum clp_measure measure = clp_measure_named(name, strlen(name));
+    if (measure == CLP_MEASURES)
+        return PyErr_Format(PyExc_ValueError, "no measure is called '%s'", name);
+    enum clp_measure_kind kind = clp_measure_rows[measure].kind;
+    if (kind == CLP_MEASURE_NANOS)
+        value = rint(value * 1e12) / 1e3; /* the very nanoseconds that the seconds were made of */
+    clp_buf_init(&text, &mem);
+    clp_measure_add_amount(&text, kind, value, with_sign);
+    return clp_text_take(&text);
 }
 
 static PyObject *module_recording(PyObject *module, PyObject *nothing)
@@ -153,6 +173,8 @@ static PyMethodDef module_methods[] = {
      "is_idle(data)\n--\n\nHas no line of a profile run? data: the content of an .lprof file."},
     {"shown", module_shown, METH_O,
      "shown(text)\n--\n\nThe text on one line, without power over a terminal."},
+    {"amount", module_amount, METH_VARARGS,
+     "amount(measure, value, with_sign=False)\n--\n\nHow people say so many seconds, bytes or times: '20.1 ms'."},
     {"quoted", clp_console_quoted, METH_O,
      "quoted(text)\n--\n\nThe text as one word of a shell's command line."},
     {"print", module_print, METH_O,

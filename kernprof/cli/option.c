@@ -194,6 +194,20 @@ bool clp_option_parse(struct clp_option_parser *parser)
     return true;
 }
 
+bool clp_option_parse_all(struct clp_option_parser *parser, char ***words, int *count)
+{
+    *words = parser->argv + 1;
+    *count = 0;
+    while (clp_option_parse(parser)) {
+        if (parser->at >= parser->argc)
+            return true;
+        char **place = &(*words)[(*count)++], *word = parser->argv[parser->at];
+        parser->argv[parser->at++] = *place;
+        *place = word;
+    }
+    return false;
+}
+
 /* ---- files ---- */
 
 void clp_option_replace_lists(struct clp_option_table table, void *into, const void *given,

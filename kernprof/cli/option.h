@@ -13,6 +13,10 @@ struct clp_option_parser clp_option_start(struct clp_option_table table, int arg
 /* Parses up to the first element that is no option. False with one line in parser->error. */
 bool clp_option_parse(struct clp_option_parser *parser);
 
+/* Parses the whole line: options may stand between the other words, as argparse lets them. *words are these, exchanged
+ * to the front of argv[1..), so that every element of argv stays there for whoever has to free it. False as above. */
+bool clp_option_parse_all(struct clp_option_parser *parser, char ***words, int *count);
+
 /* Is the word an option, or several letters of one, that does more than answer? */
 bool clp_option_is_spelled(struct clp_option_table table, const char *word);
 

@@ -35,6 +35,7 @@ struct clp_option {
     double bare;          /* of a PERIOD: its value where no number follows; 0: 1 */
     const char *standard; /* the default as --help and the documentation tell it; NULL: "no" */
     const char *help;     /* NULL: --help says nothing of it */
+    const char *one_of;   /* of a TEXT, MODE or BARE: the values that there are, "a, b or c"; NULL: any */
     /* Of a TEXT, MODE or COUNT: false, and what is wrong ("needs .., not ..") appended, when it cannot be meant. */
     bool (*check)(const char *value, struct clp_buf *fault);
     bool inverted;        /* the field is true when the switch is off; --help shows the --no- form */

@@ -70,10 +70,26 @@ static bool store_number(struct clp_option_parser *parser, const struct clp_opti
     return true;
 }
 
+/* Is it a word of "a, b or c"? */
+static bool is_in_list(const char *list, const char *value)
+{
+    size_t bytes;
+
+    for (; *list != 0; list += bytes + strspn(list + bytes, ", ")) {
+        bytes = strcspn(list, ", ");
+        if (strlen(value) == bytes && memcmp(list, value, bytes) == 0)
+            return strcmp(value, "or") != 0;
+    }
+    return false;
+}
+
 /* What the row itself says of the value. */
 static bool is_meant(struct clp_option_parser *parser, const struct clp_option_use *use, const char *value)
 {
     struct clp_buf fault;
+
+    if (use->option->one_of != NULL && !is_in_list(use->option->one_of, value))
+        return clp_option_complain_of_value(parser, use, use->option->one_of, value);
 
     clp_buf_init(&fault, parser->error->mem);
     bool good = use->option->check == NULL || use->option->check(value, &fault);
@@ -222,6 +238,8 @@ bool clp_option_store(struct clp_option_parser *parser, const struct clp_option_
         *(int *)field += option->kind == CLP_OPTION_MORE ? 1 : -1;
     else
         *(bool *)field = true;
+    if (option->kind == CLP_OPTION_ANSWER)
+        parser->at = parser->argc;
     return true;
 }
 

@@ -46,35 +46,9 @@ static bool check_widths(const char *value, struct clp_buf *fault)
     return false;
 }
 
-static bool check_order(const char *value, struct clp_buf *fault)
-{
-    if (clp_choice_order_named(value) != CLP_CHOICE_ORDERS)
-        return true;
-    clp_buf_add_text(fault, "needs one of order,name,");
-    clp_measure_add_names(fault, CLP_MEASURE_total);
-    clp_buf_add_format(fault, ", not '%s'", value);
-    return false;
-}
-
-/* "text" is made by report/report.h, "lprof" by formats/lprof/wire.h, the others by src/clineprof/_formats. */
-static const char *const formats[] = {
-    "text", "html", "json", "csv", "speedscope", "collapsed", "pstats", "pclprof", "cpuprofile",
-    "heapprofile", "trace", "github", "line_profiler", "lprof",
-};
-
-static bool check_format(const char *value, struct clp_buf *fault)
-{
-    size_t count = sizeof formats / sizeof *formats;
-
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(value, formats[i]) == 0)
-            return true;
-    clp_buf_add_text(fault, "needs ");
-    for (size_t i = 0; i < count; i++)
-        clp_buf_add_format(fault, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", formats[i]);
-    clp_buf_add_format(fault, ", not '%s'", value);
-    return false;
-}
+#define KEY(field, type, merge, kind, needs, page, width, name, title, about) name ", "
+static const char sort_keys[] = CLP_MEASURE_TABLE(KEY, KEY) "order or name";
+#undef KEY
 
 bool clp_options_bytes(const char *text, int64_t *bytes)
 {
@@ -105,14 +79,6 @@ static bool check_bytes(const char *value, struct clp_buf *fault)
     return false;
 }
 
-static bool check_heap(const char *value, struct clp_buf *fault)
-{
-    if (strcmp(value, "python") == 0 || strcmp(value, "native") == 0)
-        return true;
-    clp_buf_add_format(fault, "needs python or native, not '%s'", value);
-    return false;
-}
-
 /* A number of seconds, or a name. */
 static bool check_epoch(const char *value, struct clp_buf *fault)
 {
@@ -123,26 +89,6 @@ static bool check_epoch(const char *value, struct clp_buf *fault)
         return true;
     clp_buf_add_format(fault, "needs calls, checkpoints, a number of seconds above 0 or the name of "
                               "a function, not '%s'", value);
-    return false;
-}
-
-/* Which of them this interpreter has, it says itself. */
-static bool check_tracer(const char *value, struct clp_buf *fault)
-{
-    static const char *const names[] = {"auto", "probe", "monitoring", "settrace"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(value, names[i]) == 0)
-            return true;
-    clp_buf_add_format(fault, "needs auto, probe, monitoring or settrace, not '%s'", value);
-    return false;
-}
-
-static bool check_memory(const char *value, struct clp_buf *fault)
-{
-    if (clp_memory_named(value) != CLP_MEMORY_MODES)
-        return true;
-    clp_buf_add_format(fault, "needs off, rss, anon, uss, pss or tree, not '%s'", value);
     return false;
 }
 
@@ -230,7 +176,7 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
      .field = SHOW(whole, widths), .help = "minimum widths of columns: line=8,time=14,.."}, \
     {CLP_OPTION_SWITCH, 0, "self", .field = SHOW(whole, self), \
      .help = "also show time without selected callees"}, \
-    {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .check = check_order, \
+    {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .one_of = sort_keys, \
      .field = SHOW(whole, sort_by), .help = "time, self, mem, hits, name, .."}, \
     {CLP_OPTION_COUNT, 0, "top", .argument = "N", .standard = "all", .field = SHOW(whole, top), \
      .help = "the N functions that rank highest"}, \
@@ -246,6 +192,13 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
      .help = "the report as memory_profiler prints it"}, \
     {CLP_OPTION_COUNT, 0, "precision", .argument = "N", .standard = "3", .check = check_precision, \
      .field = SHOW(whole, precision), .help = "digits after the point, with --mp"}
+
+/* Which of them this interpreter has, it says itself. */
+static const char tracers[] = "auto, probe, monitoring or settrace";
+
+/* "text" is made by report/report.h, "lprof" by formats/lprof/wire.h, the others by src/clineprof/_formats. */
+static const char formats[] = "text, html, json, csv, speedscope, collapsed, pstats, pclprof, cpuprofile, heapprofile, "
+                              "trace, github, line_profiler or lprof";
 
 static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 'l', "line-by-line", "line", .field = RUN(line_by_line),
@@ -280,10 +233,10 @@ static const struct clp_option run_rows[] = {
      .help = "a table for each thread, by name"},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
      .field = RUN(output_interval), .help = "save every N seconds; no N: 1"},
-    {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .check = check_tracer,
+    {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .one_of = tracers,
      .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
-     .check = check_memory, .field = RUN(memory),
+     .one_of = "off, rss, anon, uss, pss or tree", .field = RUN(memory),
      .help = "off, rss, anon; slow uss, pss, tree"},
     {CLP_OPTION_PERIOD, 0, "timeline", .argument = "[N]", .bare = 0.01, .standard = "0",
      .field = RUN(timeline), .help = "sample memory every N s; no N: 0.01"},
@@ -292,7 +245,7 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_NUMBER, 0, "pdb-mmem", .argument = "MIB", .standard = "", .field = RUN(pdb_mmem),
      .help = "stop in pdb where more than MIB are resident"},
     {CLP_OPTION_BARE, 0, "heap", .argument = "[=native]", .word = "python",
-     .switches = true, .check = check_heap, .field = RUN(heap),
+     .switches = true, .one_of = "python or native", .field = RUN(heap),
      .help = "count memory that stays alive; native: C's, too"},
     {CLP_OPTION_NUMBER, 0, "heap-interval", .argument = "BYTES", .standard = "65536",
      .field = RUN(heap_interval), .help = "mean bytes per sample; 1: all"},
@@ -338,7 +291,7 @@ static const struct clp_option view_rows[] = {
     {CLP_OPTION_SWITCH, 0, "read-sources", .never_in_file = true, .field = VIEW(read_sources),
      .help = "read missing source from the files it names"},
     {CLP_OPTION_TEXT, 0, "format", "to", .argument = "NAME", .standard = "text",
-     .check = check_format, .field = VIEW(format),
+     .one_of = formats, .field = VIEW(format),
      .help = "html, json, csv, .. (docs/formats.md)"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "standard output",
      .never_in_file = true, .field = VIEW(outfile), .help = "where it goes"},
@@ -406,7 +359,7 @@ bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *option
     if (!clp_option_parse(&parser))
         return false;
     options->builtin = options->builtin || options->line_by_line;
-    if (options->help || options->version || options->page || parser.at >= argc)
+    if (parser.at >= argc)
         return true;
     find_target(options, argv[parser.at]);
     options->program_argv = argv + parser.at;
@@ -428,17 +381,6 @@ void clp_view_options_clear(struct clp_view_options *options, struct clp_mem *me
     clp_text_list_clear(&options->process, mem);
 }
 
-/* Moves a file's name behind those already found, by an exchange, so that every element of argv
- * stays there for whoever has to free it. */
-static void keep_file(struct clp_option_parser *parser, struct clp_view_options *options)
-{
-    char **place = &parser->argv[1 + options->file_count++];
-    char *file = parser->argv[parser->at];
-
-    parser->argv[parser->at++] = *place;
-    *place = file;
-}
-
 bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *options,
                             struct clp_buf *error)
 {
@@ -447,18 +389,11 @@ bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *opti
 
     parser.others = clp_run_options_table();
     parser.others_of = "ckernprof, which makes profiles";
-    if (argc > 1)
-        options->files = argv + 1;
-    while (clp_option_parse(&parser)) {
-        if (parser.at < argc && !options->help && !options->version && !options->page) {
-            keep_file(&parser, options);
-            continue;
-        }
-        if (options->outfile != NULL && strcmp(options->outfile, "-") == 0)
-            options->outfile = NULL;
-        return true;
-    }
-    return false;
+    if (!clp_option_parse_all(&parser, &options->files, &options->file_count))
+        return false;
+    if (options->outfile != NULL && strcmp(options->outfile, "-") == 0)
+        options->outfile = NULL;
+    return true;
 }
 
 /* ---- help ---- */

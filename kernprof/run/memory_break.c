@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "memory_break.h"
 #include "base/buf.h"
+#include "base/number.h"
 #include "cpython/compat/compat.h"
 #include "cli/options.h"
 #include "bridge/console.h"
@@ -13,8 +14,8 @@ static void add_place(const struct clp_watch *watch, struct clp_buf *text)
 {
     const struct clp_function *function = watch->function;
 
-    clp_buf_add_format(text, "%.3f MiB are resident, more than --pdb-mmem allows, ",
-                       (double)watch->found / (1024 * 1024));
+    clp_number_add_bytes(text, (double)watch->found);
+    clp_buf_add_text(text, " are resident, more than --pdb-mmem allows, ");
     if (function == NULL)
         clp_buf_add_text(text, "before a selected function began");
     else if (watch->line < 0)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "diff.h"
 #include "diff/diff_text.h"
-#include "diff/github.h"
 #include "base/escape.h"
-#include "diff_json.h"
+#include "diff_export.h"
 #include "diff_result.h"
+#include "cli/command_line.h"
 #include "cli/option.h"
-#include "cli/option_help.h"
 #include "cli/progress.h"
 #include "bridge/reading.h"
 #include "bridge/console.h"
@@ -45,19 +44,9 @@ static bool check_limits(const char *value, struct clp_buf *fault)
 
 static bool check_top(const char *value, struct clp_buf *fault)
 {
-    size_t digits = strspn(value, "0123456789");
-
-    if (value[digits] == 0 && digits < 10 && strtoul(value, NULL, 10) != 0)
+    if (strtoul(value, NULL, 10) != 0)
         return true;
     clp_buf_add_format(fault, "needs a whole number above 0, not '%s'", value);
-    return false;
-}
-
-static bool check_format(const char *value, struct clp_buf *fault)
-{
-    if (strcmp(value, "text") == 0 || strcmp(value, "json") == 0 || strcmp(value, "github") == 0)
-        return true;
-    clp_buf_add_format(fault, "needs text, json or github, not '%s'", value);
     return false;
 }
 
@@ -69,7 +58,7 @@ static const struct clp_option rows[] = {
     {CLP_OPTION_TEXT, 0, "measure", "columns", .argument = "LIST", .standard = "time,increment",
      .check = check_measures, .field = FIELD(measures),
      .help = "what is compared besides hits: time,self,mem,.."},
-    {CLP_OPTION_TEXT, 0, "top", .argument = "N", .standard = "", .check = check_top,
+    {CLP_OPTION_COUNT, 0, "top", .argument = "N", .standard = "", .check = check_top,
      .field = FIELD(top), .help = "only the N functions that changed most"},
     {CLP_OPTION_SWITCH, 0, "all", .field = FIELD(all),
      .help = "also show what did not change"},
@@ -77,26 +66,22 @@ static const struct clp_option rows[] = {
      .field = FIELD(fail_on), .help = "exit 3 on such changes: time>+20%,increment>+10MB,hits>+0"},
     {CLP_OPTION_TEXT, 0, "noise-floor", .argument = "LIST", .standard = "1ms,50ns/hit,64KiB",
      .check = check_floor, .field = FIELD(noise_floor), .help = "smaller changes count as none"},
-    {CLP_OPTION_TEXT, 0, "format", .argument = "NAME", .standard = "text", .check = check_format,
-     .field = FIELD(format), .help = "text, json, or github: annotations of a workflow"},
+    {CLP_OPTION_TEXT, 0, "format", .argument = "NAME", .standard = "text",
+     .one_of = "text, json or github", .field = FIELD(format), .help = "text, json, or github: annotations of a workflow"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "", .field = FIELD(outfile),
      .help = "where it goes instead of standard output"},
-    {CLP_OPTION_ANSWER, 'h', "help", .standard = "", .field = FIELD(help), .help = "print this"},
+    CLP_COMMAND_HELP(FIELD(help)),
 };
 
-static const struct clp_option_table table = {rows, sizeof rows / sizeof *rows};
-
-static int print_help(struct clp_buf *out)
-{
-    clp_buf_add_text(out, "usage: clineprof diff [options] old.lprof new.lprof\n"
-                          "       clineprof diff [options] old.lprof ... -- new.lprof ...\n"
-                          "\n"
-                          "Prints what changed, function by function and line by line. Several files "
-                          "of a side\nare averaged. Exit status: 0; 1 a file cannot be read; 2 wrong "
-                          "use; 3 a limit (--fail-on) is broken.\n\noptions:\n");
-    clp_option_help(table, out);
-    return clp_console_answer(me, clp_buf_text(out));
-}
+static const struct clp_command_line command_line = {
+    "clineprof diff",
+    "usage: clineprof diff [options] old.lprof new.lprof\n"
+    "       clineprof diff [options] old.lprof ... -- new.lprof ...\n"
+    "\n"
+    "Prints what changed, function by function and line by line. Several files of a side\n"
+    "are averaged. Exit status: 0; 1 a file cannot be read; 2 wrong use; 3 a limit (--fail-on) is broken.\n",
+    {rows, sizeof rows / sizeof *rows},
+};
 
 /* Old files end at the first "--"; options may follow it, and a second one ends those. */
 static bool parse_words(struct clp_option_parser *parser, struct clp_diff_request *request,
@@ -112,7 +97,7 @@ static bool parse_words(struct clp_option_parser *parser, struct clp_diff_reques
             parser->ended = false;
             continue;
         }
-        if (parser->at >= parser->argc || request->help) {
+        if (parser->at >= parser->argc) {
             request->counts[CLP_NEW] = count - request->counts[CLP_OLD];
             return true;
         }
@@ -146,10 +131,10 @@ static bool part_files(struct clp_diff_request *request, bool parted, struct clp
 
 static bool parse(int argc, char **argv, struct clp_diff_request *request, struct clp_buf *error)
 {
-    struct clp_option_parser parser = clp_option_start(table, argc, argv, request, error);
+    struct clp_option_parser parser = clp_option_start(command_line.table, argc, argv, request, error);
     bool parted;
 
-    parser.program = "clineprof diff";
+    parser.program = command_line.program;
     request->file_room = (size_t)argc;
     request->files = clp_mem_alloc(error->mem, request->file_room, sizeof *request->files);
     if (request->files == NULL) {
@@ -322,7 +307,7 @@ static void add_side(const struct clp_diff *diff, int side, struct clp_buf *out)
 static clp_status add_text(const struct clp_diff *diff, struct clp_buf *out)
 {
     struct clp_diff_text_options options = {.unit = diff->request->unit, .folder = diff->folder,
-                                            .top = diff->top, .all = diff->request->all};
+                                            .top = diff->request->top, .all = diff->request->all};
 
     add_side(diff, CLP_OLD, out);
     add_side(diff, CLP_NEW, out);
@@ -333,71 +318,6 @@ static clp_status add_text(const struct clp_diff *diff, struct clp_buf *out)
         add_limits(diff, out);
     }
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
-}
-
-/* ---- GitHub ---- */
-
-static clp_status add_annotations(const struct clp_diff *diff, struct clp_buf *out)
-{
-    if (diff->request->fail_on == NULL)
-        return clp_github_add_warnings(&diff->comparison, diff->folder, out);
-    for (size_t i = 0; i < diff->breach_count; i++)
-        clp_github_add_breach(&diff->breaches[i], diff->folder, out);
-    if (diff->breach_count == 0)
-        add_limits(diff, out);
-    return out->failed ? CLP_NO_MEMORY : CLP_OK;
-}
-
-#define MOST_BREACHES 100 /* in a summary, which may have one MiB */
-
-static clp_status make_summary(const struct clp_diff *diff, struct clp_buf *out)
-{
-    if (clp_github_add_summary(&diff->comparison, diff->folder, diff->top, out) != CLP_OK)
-        return CLP_NO_MEMORY;
-    if (diff->breach_count != 0)
-        clp_github_add_breach_head(out);
-    for (size_t i = 0; i < diff->breach_count && i < MOST_BREACHES; i++)
-        clp_github_add_breach_row(&diff->breaches[i], diff->folder, out);
-    if (diff->breach_count > MOST_BREACHES)
-        clp_buf_add_format(out, "\n%zu more broke a limit.\n", diff->breach_count - MOST_BREACHES);
-    return out->failed ? CLP_NO_MEMORY : CLP_OK;
-}
-
-static bool append_to(const char *path, const struct clp_buf *text)
-{
-    int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    size_t at = 0;
-
-    while (file >= 0 && at < text->used) {
-        ssize_t count = write(file, text->bytes + at, text->used - at);
-        if (count < 0 && errno != EINTR)
-            break;
-        at += count > 0 ? (size_t)count : 0;
-    }
-    int error = errno;
-    bool done = file >= 0 && at == text->used;
-    if (file >= 0)
-        close(file);
-    if (!done)
-        clp_console_complain_format(me, "cannot append to %s: %s", path, strerror(error));
-    return done;
-}
-
-/* The page of the run, where the workflow has one. */
-static bool put_summary(const struct clp_diff *diff)
-{
-    const char *path = getenv("GITHUB_STEP_SUMMARY");
-    struct clp_buf text;
-
-    if (path == NULL || *path == 0)
-        return true;
-    clp_buf_init(&text, diff->mem);
-    bool done = make_summary(diff, &text) == CLP_OK;
-    if (!done)
-        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
-    done = done && append_to(path, &text);
-    clp_buf_clear(&text);
-    return done;
 }
 
 /* ---- the whole ---- */
@@ -419,21 +339,21 @@ static bool put(const struct clp_diff *diff)
     struct clp_buf out;
 
     clp_buf_init(&out, diff->mem);
-    if (json)
-        made = clp_diff_json_add(diff, &out);
+    if (github && request->fail_on != NULL && diff->breach_count == 0)
+        add_limits(diff, &out);
+    if (json || github)
+        made = clp_diff_export(diff, &out);
     else
-        out.failed |= (github ? add_annotations(diff, &out) : add_text(diff, &out)) != CLP_OK;
+        out.failed |= add_text(diff, &out) != CLP_OK;
     if (out.failed)
         clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
-    bool done = made && !out.failed &&
+    bool done = (made || out.used != 0) && !out.failed &&
                 clp_console_put(me, request->outfile,
                                 &(struct clp_file_content){clp_buf_text(&out), out.used, 0666 & ~diff->denied});
     if (request->fail_on != NULL && (request->outfile != NULL || json))
         print_limits(diff);
-    if (github)
-        done = put_summary(diff) && done;
     clp_buf_clear(&out);
-    return done;
+    return made && done;
 }
 
 static int check_and_put(struct clp_diff *diff)
@@ -469,7 +389,6 @@ static int run(const struct clp_diff_request *request, struct clp_buf *text)
 
     diff.folder = github && workspace != NULL && *workspace != 0 ? workspace
                                                                  : getcwd(folder, sizeof folder);
-    diff.top = request->top != NULL ? strtoul(request->top, NULL, 10) : 0;
     if (!read_sides(&diff))
         goto out;
     struct clp_compare_side sides[2] = {{diff.profiles[CLP_OLD], request->counts[CLP_OLD]},
@@ -497,7 +416,7 @@ int clp_diff_main(int argc, char **argv, struct clp_mem *mem)
     if (!parse(argc - 1, argv + 1, &request, &text)) {
         clp_console_complain(me, clp_buf_text(&text));
     } else if (request.help) {
-        code = print_help(&text);
+        code = clp_command_line_help(&command_line, mem);
     } else if (may_run(&request)) {
         code = run(&request, &text);
     }

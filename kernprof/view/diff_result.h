@@ -11,7 +11,8 @@
 /* What was asked for. Texts and files are borrowed from argv. */
 struct clp_diff_request {
     double unit;
-    const char *measures, *top, *fail_on, *noise_floor, *format, *outfile;
+    const char *measures, *fail_on, *noise_floor, *format, *outfile;
+    size_t top;
     bool all, help;
     char **files; /* owned, the names borrowed; the old ones first */
     size_t file_room, counts[2];
@@ -26,7 +27,6 @@ struct clp_diff {
     struct clp_comparison comparison;
     struct clp_breach *breaches;      /* owned */
     size_t breach_count, breach_room;
-    size_t top;
     unsigned denied; /* of any profile's file */
     const char *folder;               /* file names are shown relative to it */
 };

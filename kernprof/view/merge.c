@@ -4,8 +4,7 @@
 #include "base/escape.h"
 #include "export.h"
 #include "dedupe_processes.h"
-#include "cli/option.h"
-#include "cli/option_help.h"
+#include "cli/command_line.h"
 #include "cli/progress.h"
 #include "bridge/reading.h"
 #include "bridge/console.h"
@@ -141,46 +140,24 @@ bool clp_merge_file_in_place(const char *file, int notes, struct clp_profile *pr
 /* ---- the command ---- */
 
 struct request {
+    struct clp_command_request line;
     const char *outfile;
-    bool help;
-    char **files; /* in argv, which is put in order for it */
-    int file_count;
 };
 
 static const struct clp_option rows[] = {
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = usual_outfile,
      .field = offsetof(struct request, outfile), .help = "where the sum goes; - is standard output"},
-    {CLP_OPTION_ANSWER, 'h', "help", .standard = "", .field = offsetof(struct request, help),
-     .help = "print this"},
+    CLP_COMMAND_HELP(offsetof(struct request, line.help)),
 };
 
-static const struct clp_option_table table = {rows, sizeof rows / sizeof *rows};
-
-static int print_help(struct clp_buf *out)
-{
-    clp_buf_add_text(out, "usage: clineprof merge [-o FILE] profile.lprof ...\n"
-                          "\n"
-                          "Adds profiles up and writes the sum. A function whose source differs from "
-                          "file to\nfile is kept apart, as NAME (2).\n\noptions:\n");
-    clp_option_help(table, out);
-    return clp_console_answer(me, clp_buf_text(out));
-}
-
-static bool parse(int argc, char **argv, struct request *request, struct clp_buf *error)
-{
-    struct clp_option_parser parser = clp_option_start(table, argc, argv, request, error);
-
-    parser.program = "clineprof merge";
-    request->files = argv + 1;
-    while (clp_option_parse(&parser)) {
-        if (parser.at >= argc || request->help)
-            return true;
-        char **place = &argv[1 + request->file_count++], *file = argv[parser.at];
-        argv[parser.at++] = *place;
-        *place = file;
-    }
-    return false;
-}
+static const struct clp_command_line command_line = {
+    "clineprof merge",
+    "usage: clineprof merge [-o FILE] profile.lprof ...\n"
+    "\n"
+    "Adds profiles up and writes the sum. A function whose source differs from file to\n"
+    "file is kept apart, as NAME (2).\n",
+    {rows, sizeof rows / sizeof *rows},
+};
 
 static bool same_file(const char *one, const char *other)
 {
@@ -191,21 +168,20 @@ static bool same_file(const char *one, const char *other)
 }
 
 /* `merge *.lprof` a second time would count the first sum again. */
-static bool has_sum(const struct request *request)
+static bool has_sum(const struct clp_command_request *line)
 {
-    for (int i = 0; i < request->file_count; i++)
-        if (same_file(request->files[i], usual_outfile))
+    for (int i = 0; i < line->file_count; i++)
+        if (same_file(line->files[i], usual_outfile))
             return true;
     return false;
 }
 
-static int say_written(const struct request *request, const char *outfile, struct clp_mem *mem)
+static int say_written(int count, const char *outfile, struct clp_mem *mem)
 {
     struct clp_buf text;
 
     clp_buf_init(&text, mem);
-    clp_buf_add_format(&text, "Wrote the sum of %d profile%s to '", request->file_count,
-                       clp_buf_plural((uint64_t)request->file_count));
+    clp_buf_add_format(&text, "Wrote the sum of %d profile%s to '", count, clp_buf_plural((uint64_t)count));
     clp_escape_add_text(&text, outfile);
     clp_buf_add_text(&text, "'\n");
     int code = clp_console_answer(me, clp_buf_text(&text));
@@ -222,34 +198,29 @@ static int merge(const struct request *request, struct clp_mem *mem)
     int code = 1;
 
     clp_profile_init(&sum, mem);
-    if (clp_merge_files(request->files, request->file_count, 2, &sum) && clp_export(&sum, &as))
-        code = to_stdout ? 0 : say_written(request, outfile, mem);
+    if (clp_merge_files(request->line.files, request->line.file_count, 2, &sum) && clp_export(&sum, &as))
+        code = to_stdout ? 0 : say_written(request->line.file_count, outfile, mem);
     clp_profile_clear(&sum);
     return code;
 }
 
 int clp_merge_main(int argc, char **argv, struct clp_mem *mem)
 {
-    struct request request = {0};
-    struct clp_buf text;
+    struct request request = {.outfile = NULL};
+    const struct clp_command_request *line = &request.line;
     int code = 2;
 
-    clp_buf_init(&text, mem);
-    if (!parse(argc - 1, argv + 1, &request, &text)) {
-        clp_console_complain(me, clp_buf_text(&text));
-    } else if (request.help) {
-        code = print_help(&text);
-    } else if (request.file_count == 0) {
+    if (!clp_command_line_read(&command_line, argc, argv, &request.line, mem, &code))
+        return code;
+    if (line->file_count == 0)
         clp_console_complain(me, "no profile to merge; see clineprof merge --help");
-    } else if (request.outfile == NULL && has_sum(&request)) {
+    else if (request.outfile == NULL && has_sum(line))
         clp_console_complain_format(me, "%s is one of the files and would be counted again; say with "
                                       "-o where the sum goes", usual_outfile);
-    } else if (clp_reading_check_names(request.files, request.file_count) &&
-               !clp_overwrite_refuse(&(struct clp_overwrite){
-                   .program = me, .path = request.outfile, .files = request.files,
-                   .file_count = request.file_count, .sums = true})) {
+    else if (clp_reading_check_names(line->files, line->file_count) &&
+             !clp_overwrite_refuse(&(struct clp_overwrite){
+                 .program = me, .path = request.outfile, .files = line->files,
+                 .file_count = line->file_count, .sums = true}))
         code = merge(&request, mem);
-    }
-    clp_buf_clear(&text);
     return code;
 }

@@ -5,66 +5,44 @@
 #include "formats/lprof/wire.h"
 #include "bridge/reading.h"
 #include "bridge/console.h"
+#include "cli/command_line.h"
 #include "cli/overwrite.h"
 #include <string.h>
 
 static const char me[] = "clineprof";
 
-static const char help[] =
-    "usage: clineprof recover [-o OUTFILE] FILE.live\n"
-    "\n"
-    "Makes a .lprof of the live file that a killed or running program left.\n"
-    "\n"
-    "  -o, --outfile OUTFILE  where it goes (default: the name without .live)\n"
-    "  -h, --help             show this and exit\n";
-
 struct request {
-    const char *file, *outfile;
-    bool help;
+    struct clp_command_request line;
+    const char *outfile;
 };
 
-/* False and one line in `error`. */
-static bool parse(int argc, char **argv, struct request *request, struct clp_buf *error)
-{
-    for (int i = 2; i < argc; i++) {
-        const char *word = argv[i];
-        if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
-            request->help = true;
-        else if (strcmp(word, "-o") == 0 || strcmp(word, "--outfile") == 0)
-            request->outfile = argv[++i]; /* the last element is NULL */
-        else if (strncmp(word, "--outfile=", 10) == 0)
-            request->outfile = word + 10;
-        else if (word[0] == '-' && word[1] != 0)
-            clp_buf_add_format(error, "recover knows no option %s", word);
-        else if (request->file != NULL)
-            clp_buf_add_text(error, "recover takes one file");
-        else
-            request->file = word;
-        if (error->used != 0)
-            return false;
-        if (i >= argc || (request->outfile != NULL && request->outfile[0] == 0)) {
-            clp_buf_add_text(error, "-o needs a file's name");
-            return false;
-        }
-    }
-    return true;
-}
+static const struct clp_option rows[] = {
+    {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "the name without .live",
+     .field = offsetof(struct request, outfile), .help = "where it goes"},
+    CLP_COMMAND_HELP(offsetof(struct request, line.help)),
+};
 
-static bool name_outfile(const struct request *request, struct clp_buf *name,
-                         struct clp_buf *error)
+static const struct clp_command_line command_line = {
+    "clineprof recover",
+    "usage: clineprof recover [-o FILE] FILE.live\n"
+    "\n"
+    "Makes a .lprof of the live file that a killed or running program left.\n",
+    {rows, sizeof rows / sizeof *rows},
+};
+
+/* False after one line of complaint. */
+static bool name_outfile(const struct request *request, struct clp_buf *name)
 {
-    size_t bytes = strlen(request->file);
+    const char *file = request->line.files[0];
 
     if (request->outfile != NULL) {
         clp_buf_add_text(name, request->outfile);
-        return true;
-    }
-    if (bytes <= strlen(".live") || strcmp(request->file + bytes - strlen(".live"), ".live") != 0) {
-        clp_buf_add_format(error, "%s does not end in .live; say with -o where the profile goes",
-                           request->file);
+    } else if (clp_console_has_ending(file, ".live")) {
+        clp_buf_add(name, file, strlen(file) - strlen(".live"));
+    } else {
+        clp_console_complain_format(me, "%s does not end in .live; say with -o where the profile goes", file);
         return false;
     }
-    clp_buf_add(name, request->file, bytes - strlen(".live"));
     return true;
 }
 
@@ -110,35 +88,22 @@ static bool recover(const char *file, const char *outfile, struct clp_mem *mem)
     return done;
 }
 
-static int refuse(const struct clp_buf *error)
-{
-    clp_console_complain(me, clp_buf_text(error));
-    return 2;
-}
-
 int clp_recover_main(int argc, char **argv, struct clp_mem *mem)
 {
-    struct request request = {0};
-    struct clp_buf error, outfile;
-    int code = 0;
+    struct request request = {.outfile = NULL};
+    struct clp_buf outfile;
+    int code = 2;
 
-    clp_buf_init(&error, mem);
+    if (!clp_command_line_read(&command_line, argc, argv, &request.line, mem, &code))
+        return code;
     clp_buf_init(&outfile, mem);
-    if (!parse(argc, argv, &request, &error)) {
-        code = refuse(&error);
-    } else if (request.help) {
-        code = clp_console_answer(me, help);
-    } else if (request.file == NULL) {
-        clp_buf_add_text(&error, "recover needs a live file; see clineprof recover --help");
-        code = refuse(&error);
-    } else if (!name_outfile(&request, &outfile, &error)) {
-        code = refuse(&error);
-    } else if (clp_overwrite_refuse(&(struct clp_overwrite){.program = me, .path = clp_buf_text(&outfile)})) {
-        code = 2;
-    } else {
-        code = recover(request.file, clp_buf_text(&outfile), mem) ? 0 : 1;
-    }
-    clp_buf_clear(&error);
+    if (request.line.file_count == 0)
+        clp_console_complain(me, "recover needs a live file; see clineprof recover --help");
+    else if (request.line.file_count > 1)
+        clp_console_complain(me, "recover takes one file");
+    else if (name_outfile(&request, &outfile) &&
+             !clp_overwrite_refuse(&(struct clp_overwrite){.program = me, .path = clp_buf_text(&outfile)}))
+        code = recover(request.line.files[0], clp_buf_text(&outfile), mem) ? 0 : 1;
     clp_buf_clear(&outfile);
     return code;
 }

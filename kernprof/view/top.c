@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "bridge/reading.h"
 #include "bridge/console.h"
+#include "cli/command_line.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,14 +20,19 @@ static const char me[] = "clineprof";
 #define REFRESH_MILLISECONDS 1000
 #define LONGEST_TEXT 1000 /* bytes of a source line; no terminal is wider */
 
-static const char help[] =
+static const struct clp_option rows[] = {CLP_COMMAND_HELP(offsetof(struct clp_command_request, help))};
+
+static const struct clp_command_line command_line = {
+    "clineprof top",
     "usage: clineprof top FILE.live\n"
     "\n"
     "Shows the lines of a running program that take most, once a second.\n"
     "\n"
     "  left, right   sort by the column beside; also < and >\n"
     "  t s x h m i   sort by time, self, max, hits, memory, increment\n"
-    "  q             quit\n";
+    "  q             quit\n",
+    {rows, sizeof rows / sizeof *rows},
+};
 
 /* ---- columns ---- */
 
@@ -35,46 +41,25 @@ struct row {
     const struct clp_profile_line *line;
 };
 
-static double hits(const struct clp_measures *measures)
-{
-    return (double)measures->hits;
-}
-
-static double time_of(const struct clp_measures *measures)
-{
-    return (double)measures->time * 1e-9;
-}
-
-static double self_of(const struct clp_measures *measures)
-{
-    return (double)measures->self * 1e-9;
-}
-
-static double max_of(const struct clp_measures *measures)
-{
-    return (double)measures->max * 1e-9;
-}
-
-static double rss_of(const struct clp_measures *measures)
-{
-    return (double)measures->rss / (1024 * 1024);
-}
-
-static double increment_of(const struct clp_measures *measures)
-{
-    return (double)clp_measures_increment(measures) / (1024 * 1024);
-}
-
 static const struct column {
     const char *title;
     char key;
     int width, digits;
-    double (*value)(const struct clp_measures *measures);
+    enum clp_measure measure;
+    double size; /* of the unit shown */
 } columns[] = {
-    {"Hits", 'h', 12, 0, hits},         {"Time s", 't', 10, 3, time_of},
-    {"Self s", 's', 10, 3, self_of},    {"Max s", 'x', 10, 6, max_of},
-    {"Mem MiB", 'm', 10, 1, rss_of},    {"Incr MiB", 'i', 10, 1, increment_of},
+    {"Hits", 'h', 12, 0, CLP_MEASURE_hits, 1},
+    {"Time s", 't', 10, 3, CLP_MEASURE_time, 1e9},
+    {"Self s", 's', 10, 3, CLP_MEASURE_self, 1e9},
+    {"Max s", 'x', 10, 6, CLP_MEASURE_max, 1e9},
+    {"Mem MiB", 'm', 10, 1, CLP_MEASURE_rss, 1 << 20},
+    {"Incr MiB", 'i', 10, 1, CLP_MEASURE_increment, 1 << 20},
 };
+
+static double value_of(const struct column *column, const struct row *row)
+{
+    return clp_measure_value(column->measure, &row->line->measures) / column->size;
+}
 
 #define COLUMNS (sizeof columns / sizeof *columns)
 #define BY_TIME 1
@@ -94,8 +79,7 @@ struct top {
 static int compare_rows(const void *left, const void *right, void *column)
 {
     const struct row *a = left, *b = right;
-    double one = ((const struct column *)column)->value(&a->line->measures);
-    double two = ((const struct column *)column)->value(&b->line->measures);
+    double one = value_of(column, a), two = value_of(column, b);
 
     if (one != two)
         return one < two ? 1 : -1;
@@ -139,32 +123,15 @@ static void add_title(const struct top *top, struct clp_buf *out)
     clp_buf_add_text(out, "  Line\x1b[K\r\n");
 }
 
-static struct clp_span text_of(const struct row *row)
-{
-    struct clp_source_walk walk = {.text = {row->function->source, row->function->source_bytes}};
-    struct clp_span line = {"", 0};
-
-    if (row->function->source == NULL || row->line->line < row->function->first_line)
-        return line;
-    clp_source_walk_to(&walk, row->line->line - row->function->first_line + 1);
-    if (!clp_source_next_line(&walk.rest, &line))
-        return (struct clp_span){"", 0};
-    while (line.bytes > 0 && (*line.text == ' ' || *line.text == '\t')) {
-        line.text++;
-        line.bytes--;
-    }
-    return line;
-}
-
 static void add_row(const struct row *row, struct clp_buf *out)
 {
     const char *slash = strrchr(row->function->file, '/');
     const char *file = slash != NULL ? slash + 1 : row->function->file;
-    struct clp_span text = text_of(row);
+    struct clp_source_walk walk = {.text = {row->function->source, row->function->source_bytes}};
+    struct clp_span text = clp_source_line_at(&walk, row->function->first_line, row->line->line);
 
     for (size_t i = 0; i < COLUMNS; i++)
-        clp_buf_add_format(out, "%*.*f", columns[i].width, columns[i].digits,
-                           columns[i].value(&row->line->measures));
+        clp_buf_add_format(out, "%*.*f", columns[i].width, columns[i].digits, value_of(&columns[i], row));
     clp_buf_add_text(out, row->line->running ? " >" : "  ");
     clp_escape_add_text(out, file);
     clp_buf_add_format(out, ":%d ", (int)row->line->line);
@@ -330,13 +297,13 @@ static int run(const char *path, struct clp_mem *mem)
 
 int clp_top_main(int argc, char **argv, struct clp_mem *mem)
 {
-    const char *word = argc == 3 ? argv[2] : "";
+    struct clp_command_request line = {.help = false};
+    int code = 2;
 
-    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
-        return clp_console_answer(me, help);
-    if (argc != 3 || word[0] == '-') {
-        clp_console_complain(me, "top takes one live file; see clineprof top --help");
-        return 2;
-    }
-    return run(word, mem);
+    if (!clp_command_line_read(&command_line, argc, argv, &line, mem, &code))
+        return code;
+    if (line.file_count == 1)
+        return run(line.files[0], mem);
+    clp_console_complain(me, "top takes one live file; see clineprof top --help");
+    return code;
 }

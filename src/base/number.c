@@ -56,6 +56,14 @@ void clp_number_set_bytes(struct clp_number *number, double amount)
     memcpy(number->text + bytes, " MiB", sizeof " MiB");
 }
 
+void clp_number_add_bytes(struct clp_buf *out, double amount)
+{
+    struct clp_number number;
+
+    clp_number_set_bytes(&number, amount);
+    clp_buf_add_text(out, number.text);
+}
+
 void clp_number_set_count(struct clp_number *number, uint64_t count, size_t width)
 {
     if (put_digits(number->text, count) > width)

@@ -22,6 +22,9 @@ void clp_number_set_decimal(struct clp_number *number, double value, size_t widt
 /* Sets "-1.250 MiB" from a number of bytes. */
 void clp_number_set_bytes(struct clp_number *number, double amount);
 
+/* Appends what clp_number_set_bytes sets. */
+void clp_number_add_bytes(struct clp_buf *out, double amount);
+
 /* Appends a text, aligned to the right in a column of this width. */
 void clp_number_add(struct clp_buf *out, size_t width, const char *text);
 

@@ -2,6 +2,7 @@
 #include "console.h"
 #include "os/file.h"
 #include "base/escape.h"
+#include "values.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -104,15 +105,10 @@ PyObject *clp_console_quoted(PyObject *module, PyObject *text)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf quoted;
-    PyObject *made = NULL;
 
     (void)module;
     clp_buf_init(&quoted, &mem);
-    if (clp_console_add_quoted_text(&quoted, text))
-        made = quoted.failed ? PyErr_NoMemory()
-                             : PyUnicode_FromStringAndSize(clp_buf_text(&quoted), (Py_ssize_t)quoted.used);
-    clp_buf_clear(&quoted);
-    return made;
+    return clp_console_add_quoted_text(&quoted, text) ? clp_text_take(&quoted) : NULL;
 }
 
 static void flush(const char *name)

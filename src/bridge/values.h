@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds new values to dicts and lists. */
+/* Adds new values to dicts and lists; texts as Python objects. */
 #ifndef CLP_VALUES_H
 #define CLP_VALUES_H
 
+#include "base/buf.h"
 #include "cpython/compat/compat.h"
 #include <stdbool.h>
 
@@ -21,6 +22,16 @@ static inline bool clp_dict_set(PyObject *dict, const char *key, PyObject *value
 
     Py_XDECREF(value);
     return done;
+}
+
+/* A new str of the UTF-8 in the buffer, which is emptied; NULL with an exception set. */
+static inline PyObject *clp_text_take(struct clp_buf *text)
+{
+    PyObject *made = text->failed ? PyErr_NoMemory()
+                                  : PyUnicode_FromStringAndSize(clp_buf_text(text), (Py_ssize_t)text->used);
+
+    clp_buf_clear(text);
+    return made;
 }
 
 #endif

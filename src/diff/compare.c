@@ -23,7 +23,7 @@ static size_t smaller(size_t a, size_t b)
 /* Do they share half of the longer one, at the beginning and at the end? */
 static bool are_similar(struct clp_span one, struct clp_span other)
 {
-    struct clp_span a = clp_diff_side_strip(one), b = clp_diff_side_strip(other);
+    struct clp_span a = clp_source_stripped(one), b = clp_source_stripped(other);
     size_t least = smaller(a.bytes, b.bytes), most = a.bytes + b.bytes - least;
     size_t start = 0, end = 0, limit = smaller(least, ENDS_LOOKED_AT);
 

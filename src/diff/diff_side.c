@@ -6,25 +6,9 @@
 
 /* ---- texts ---- */
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\f';
-}
-
-struct clp_span clp_diff_side_strip(struct clp_span text)
-{
-    while (text.bytes != 0 && is_space(*text.text)) {
-        text.text++;
-        text.bytes--;
-    }
-    while (text.bytes != 0 && is_space(text.text[text.bytes - 1]))
-        text.bytes--;
-    return text;
-}
-
 uint64_t clp_diff_side_hash_line(struct clp_span line)
 {
-    struct clp_span text = clp_diff_side_strip(line);
+    struct clp_span text = clp_source_stripped(line);
 
     return clp_hash_text(0, text.text, text.bytes);
 }

@@ -40,8 +40,7 @@ clp_status clp_diff_side_make(struct clp_diff_side *side, struct clp_align *alig
                               const struct clp_profile *profiles, size_t count);
 void clp_diff_side_clear(struct clp_diff_side *side, struct clp_mem *mem);
 
-/* The text without white space around it, and a hash of that: lines are equal by it. */
-struct clp_span clp_diff_side_strip(struct clp_span line);
+/* A hash of the line without the blanks around it: lines are equal by it. */
 uint64_t clp_diff_side_hash_line(struct clp_span line);
 
 bool clp_diff_side_have_texts(const struct clp_profile_function *a, const struct clp_profile_function *b);

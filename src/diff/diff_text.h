@@ -19,23 +19,8 @@ struct clp_diff_text_options {
 clp_status clp_diff_text_add(const struct clp_comparison *comparison,
                              const struct clp_diff_text_options *options, struct clp_buf *out);
 
-/* "12 slower, 3 new, .." of functions and of lines, a line each. */
-void clp_diff_text_add_summary(const struct clp_comparison *comparison, struct clp_buf *out);
-
-/* "FILE:LINE: NAME: " of a row, on the new side where it is there; row NULL: of the function. */
-void clp_diff_text_add_place(const struct clp_compared_function *function,
-                             const struct clp_compared_row *row, const char *folder,
-                             struct clp_buf *out);
-
-/* "20.1 ms -> 40.3 ms, +20.2 ms (+100.5 %)". */
-void clp_diff_text_add_change(enum clp_measure measure, const struct clp_change *change,
-                              struct clp_buf *out);
-
 /* A line of its own: "FILE:LINE: NAME: MEASURE change breaks GATE: text". */
 void clp_diff_text_add_breach(const struct clp_breach *breach, const char *folder,
                               struct clp_buf *out);
-
-/* The row's text, on the new side where it is there, without white space around it. */
-struct clp_span clp_diff_text_width(const struct clp_compared_row *row);
 
 #endif

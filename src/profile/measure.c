@@ -83,22 +83,18 @@ static void add_time(struct clp_buf *out, double nanos)
 void clp_measure_add_amount(struct clp_buf *out, enum clp_measure_kind kind, double amount,
                             bool with_sign)
 {
-    struct clp_number number;
-
     if (amount == 0 && kind != CLP_MEASURE_COUNT) {
         clp_buf_add_text(out, kind == CLP_MEASURE_NANOS ? "0 s" : "0 MiB");
         return;
     }
     if (with_sign && amount >= 0)
         clp_buf_add_text(out, "+");
-    if (kind == CLP_MEASURE_NANOS) {
+    if (kind == CLP_MEASURE_NANOS)
         add_time(out, amount);
-    } else if (kind == CLP_MEASURE_BYTES) {
-        clp_number_set_bytes(&number, amount);
-        clp_buf_add_text(out, number.text);
-    } else {
+    else if (kind == CLP_MEASURE_BYTES)
+        clp_number_add_bytes(out, amount);
+    else
         clp_buf_add_format(out, amount == floor(amount) ? "%.0f" : "%.1f", amount);
-    }
 }
 
 void clp_measure_add_round(struct clp_buf *out, enum clp_measure_kind kind, double amount)

@@ -139,6 +139,53 @@ void clp_source_walk_to(struct clp_source_walk *walk, int32_t line)
         walk->line++;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\f';
+}
+
+struct clp_span clp_source_unindented(struct clp_span text)
+{
+    for (; text.bytes != 0 && is_blank(*text.text); text.bytes--)
+        text.text++;
+    return text;
+}
+
+struct clp_span clp_source_stripped(struct clp_span text)
+{
+    text = clp_source_unindented(text);
+    while (text.bytes != 0 && is_blank(text.text[text.bytes - 1]))
+        text.bytes--;
+    return text;
+}
+
+bool clp_source_begins_with(struct clp_span line, const char *word)
+{
+    struct clp_span text = clp_source_unindented(line);
+    size_t bytes = strlen(word);
+
+    return text.bytes >= bytes && memcmp(text.text, word, bytes) == 0;
+}
+
+bool clp_source_is_def(struct clp_span line)
+{
+    return clp_source_begins_with(line, "def ") || clp_source_begins_with(line, "async def ") ||
+           clp_source_begins_with(line, "class ");
+}
+
+struct clp_span clp_source_line_at(struct clp_source_walk *walk, int32_t first, int32_t line)
+{
+    struct clp_span text = {"", 0};
+    int64_t at = (int64_t)line - first + 1;
+
+    if (at < 1 || at > INT32_MAX)
+        return text;
+    clp_source_walk_to(walk, (int32_t)at);
+    struct clp_span rest = walk->rest;
+    (void)clp_source_next_line(&rest, &text);
+    return clp_source_unindented(text);
+}
+
 struct clp_span clp_source_lines(struct clp_span text, int32_t first, int32_t last)
 {
     int32_t before = first > 1 ? first - 1 : 0;
@@ -385,9 +432,7 @@ static enum token token_of_word(const struct scanner *scanner, const char *word,
 
 static const char *behind_blanks(const char *at, const char *end)
 {
-    while (at < end && (*at == ' ' || *at == '\t' || *at == '\f'))
-        at++;
-    return at;
+    return clp_source_unindented((struct clp_span){at, (size_t)(end - at)}).text;
 }
 
 /* Is this word, def or class, where a statement begins? Else it is part of something that only

@@ -34,6 +34,20 @@ struct clp_source_walk {
 /* Sets walk->rest to the text from this line on (1-based). */
 void clp_source_walk_to(struct clp_source_walk *walk, int32_t line);
 
+/* A line (1-based, in its file) of a block that begins in line `first` there, without its indentation; empty where
+ * the walk's text, which is the block's, has no such line. */
+struct clp_span clp_source_line_at(struct clp_source_walk *walk, int32_t first, int32_t line);
+
+/* The text without the blanks before it, and without those around it: spaces, tabs and form feeds. */
+struct clp_span clp_source_unindented(struct clp_span text);
+struct clp_span clp_source_stripped(struct clp_span text);
+
+/* Does the line begin like this, its indentation aside? */
+bool clp_source_begins_with(struct clp_span line, const char *word);
+
+/* Does a def or class begin in the line? */
+bool clp_source_is_def(struct clp_span line);
+
 /* The last line of the block that starts at line `first`: of a def, class, lambda or decorator
  * there, with decorators, a signature over several lines, strings, brackets, continuations and
  * nested blocks; trailing blank lines and comments left out. The same line as inspect.getblock

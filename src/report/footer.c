@@ -56,14 +56,13 @@ static void add_memory_kind(struct clp_buf *out, const char *name)
 /* Changes that no line of the tables above has. */
 static void add_other_threads(const struct clp_profile_meta *meta, struct clp_buf *out)
 {
-    struct clp_number grown, released;
-
     if (meta->others_grown == 0 && meta->others_released == 0)
         return;
-    clp_number_set_bytes(&grown, (double)meta->others_grown);
-    clp_number_set_bytes(&released, (double)meta->others_released);
-    clp_buf_add_format(out, "Other threads, while a line ran: grown %s, released %s (no line's).\n",
-                       grown.text, released.text);
+    clp_buf_add_text(out, "Other threads, while a line ran: grown ");
+    clp_number_add_bytes(out, (double)meta->others_grown);
+    clp_buf_add_text(out, ", released ");
+    clp_number_add_bytes(out, (double)meta->others_released);
+    clp_buf_add_text(out, " (no line's).\n");
 }
 
 static bool tells_of_memory(const struct footer *footer)
@@ -87,9 +86,11 @@ static void add_memory(struct footer *footer)
         clp_buf_add_format(out, "in steps of %llu bytes", (unsigned long long)meta->memory_step);
     else
         clp_buf_add_text(out, "not exact to the page");
-    if (meta->own_bytes != 0)
-        clp_buf_add_format(out, ", own %.3f MiB left out",
-                           (double)meta->own_bytes / (1024 * 1024));
+    if (meta->own_bytes == 0)
+        return;
+    clp_buf_add_text(out, ", own ");
+    clp_number_add_bytes(out, (double)meta->own_bytes);
+    clp_buf_add_text(out, " left out");
 }
 
 /* How the numbers came about: the tracer, its events, the reads of memory. */

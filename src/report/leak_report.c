@@ -70,23 +70,6 @@ static void add_place(struct clp_buf *out, const struct found *found, const char
     clp_buf_add_format(out, ":%d", (int)found->leak->line);
 }
 
-static struct clp_span text_of(const struct found *found)
-{
-    struct clp_span rest = {found->function->source, found->function->source_bytes};
-    struct clp_span line = {"", 0};
-    int32_t at = found->function->first_line;
-
-    while (rest.text != NULL && at <= found->leak->line && clp_source_next_line(&rest, &line))
-        at++;
-    if (at <= found->leak->line)
-        return (struct clp_span){"", 0};
-    while (line.bytes != 0 && (*line.text == ' ' || *line.text == '\t')) {
-        line.text++;
-        line.bytes--;
-    }
-    return line;
-}
-
 static bool is_epoch(const struct clp_profile_meta *meta, const char *word)
 {
     return meta->leak_epoch != NULL && strcmp(meta->leak_epoch, word) == 0;
@@ -129,7 +112,8 @@ static void add_leak(struct clp_buf *out, const struct found *found, const struc
                      const char *folder)
 {
     const struct clp_profile_leak *leak = found->leak;
-    struct clp_span text = text_of(found);
+    struct clp_source_walk walk = {.text = {found->function->source, found->function->source_bytes}};
+    struct clp_span text = clp_source_line_at(&walk, found->function->first_line, leak->line);
 
     add_place(out, found, folder);
     clp_buf_add_text(out, "  ");

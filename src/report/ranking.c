@@ -47,22 +47,6 @@ static int compare_ranks(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static struct clp_span text_at(struct clp_source_walk *walk,
-                               const struct clp_profile_function *function, int32_t line)
-{
-    struct clp_span text = {"", 0};
-
-    if (function->source == NULL || line < function->first_line)
-        return text;
-    clp_source_walk_to(walk, line - function->first_line + 1);
-    struct clp_span rest = walk->rest;
-    if (!clp_source_next_line(&rest, &text))
-        return (struct clp_span){"", 0};
-    while (text.bytes > 0 && (*text.text == ' ' || *text.text == '\t'))
-        text.text++, text.bytes--;
-    return text;
-}
-
 /* In the order of the lines, so that each function is walked once. */
 static void look_up(struct listing *listing)
 {
@@ -84,7 +68,7 @@ static void look_up(struct listing *listing)
         while (rows.next <= entry->at.line)
             clp_wire_rows_next(&rows);
         entry->line = *rows.at;
-        entry->text = text_at(&walk, function, entry->line.line);
+        entry->text = clp_source_line_at(&walk, function->first_line, entry->line.line);
         entry->total = total;
     }
     if (listing->count > 1)

@@ -173,20 +173,6 @@ static void note_in_stretch(struct report *report, struct body *body,
     clp_buf_add_text(&report->hidden, "\n");
 }
 
-static bool starts_with(struct clp_span text, const char *word)
-{
-    size_t bytes = strlen(word);
-
-    while (text.bytes > 0 && (*text.text == ' ' || *text.text == '\t'))
-        text.text++, text.bytes--;
-    return text.bytes >= bytes && memcmp(text.text, word, bytes) == 0;
-}
-
-static bool is_def(struct clp_span line)
-{
-    return starts_with(line, "def ") || starts_with(line, "async ") || starts_with(line, "class ");
-}
-
 /* The head is the decorators and the def. */
 static int64_t find_head_end(const struct clp_profile_function *function)
 {
@@ -195,10 +181,10 @@ static int64_t find_head_end(const struct clp_profile_function *function)
 
     if (function->source == NULL || !clp_source_next_line(&rest, &line))
         return 0;
-    bool decorated = starts_with(line, "@");
-    while (decorated && !is_def(line) && clp_source_next_line(&rest, &line))
+    bool decorated = clp_source_begins_with(line, "@");
+    while (decorated && !clp_source_is_def(line) && clp_source_next_line(&rest, &line))
         at++;
-    return is_def(line) ? at : 0;
+    return clp_source_is_def(line) ? at : 0;
 }
 
 /* ---- the table of a function ---- */

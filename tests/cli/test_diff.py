@@ -287,7 +287,7 @@ def test_how_sides_are_parted(tmp_path):
         ("--", "a", "b", "c"): "there is no old profile on that side of --",
         ("--wrong", "a", "b"): "unknown option '--wrong'",
         ("--top", "0", "a", "b"): "option '--top' needs a whole number above 0, not '0'",
-        ("--top", "x", "a", "b"): "option '--top' needs a whole number above 0, not 'x'",
+        ("--top", "x", "a", "b"): "option '--top' needs a whole number such as 10, not 'x'",
         ("-u", "0", "a", "b"): "option '-u' needs a number above 0",
         ("--measure", "tim", "a", "b"): "option '--measure' needs some of hits,time,raw-time,",
         ("--measure", "total", "a", "b"): ", not 'total'",
@@ -458,6 +458,26 @@ def test_step_summary(made):
     env["GITHUB_STEP_SUMMARY"] = str(page)
     diff(made, "old.lprof", "new.lprof", env=env)
     assert page.read_text().splitlines() == lines
+
+
+def test_what_is_told_of_many_changes(tmp_path):
+    for side, time in ("old", 5), ("new", 50):
+        some = [function(f"f{i}", {i: (time + 1, time)}, "def f():\n    pass\n", line=i) for i in range(1, 120)]
+        write(tmp_path / side, *some)
+    page = tmp_path / "page.md"
+    env = {"GITHUB_STEP_SUMMARY": str(page), "GITHUB_WORKSPACE": "/srv/"}
+    words = ["old", "new", "--format", "github", "--measure", "hits,time"]
+    out = diff(tmp_path, *words, env=env).out.splitlines()
+    assert len(out) == 119 and out[0] == (
+        "::warning file=prog.py,line=1,title=f1 slower::hits 6 -> 51, +45 (+750.0 %25); time 5.00 ms -> 50.0 ms, "
+        "+45.0 ms (+900.0 %25): def f():"
+    )
+    assert page.read_text().endswith("\n\n69 more functions changed.\n\n")
+    page.unlink()
+    diff(tmp_path, *words, "--top", "118", "--fail-on", "hits>+1", env=env, code=3)
+    text = page.read_text()
+    assert "\n1 more function changed.\n\n| limit |" in text and text.endswith("\n\n19 more broke a limit.\n")
+    assert text.count("| hits&#62;&#43;1 |") == 100
 
 
 def test_what_the_program_is_called_stays_text(tmp_path):

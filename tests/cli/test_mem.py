@@ -492,13 +492,17 @@ class Page(html.parser.HTMLParser):
         self.text += data
 
 
+def classes(page):
+    return [name for _, attributes in page.tags for name in attributes.get("class", "").split()]
+
+
 def test_page_and_picture_of_our_own(recorded, tmp_path, no_matplotlib):
     recorded.write_text(RECORDED.replace("it.py", "it.py '<script>alert(1)</script>' &amp;"))
     assert mem(["plot", "-s", "-o", "it.html"], tmp_path, env=no_matplotlib).code == 0
     text = (tmp_path / "it.html").read_text()
     page = Page(text)
     tags = [tag for tag, _ in page.tags]
-    assert tags.count("svg") == 1 and tags.count("polyline") == 2 and "script" not in tags
+    assert tags.count("svg") == 1 and classes(page).count("trend") == 2 and "script" not in tags
     assert not any(name in ("src", "href") for _, attributes in page.tags for name in attributes)
     assert "<script>alert(1)</script>" in page.text and "&amp;amp;" in text
     assert "inner" in page.text and "+50.000" in page.text and "peak 90.250 MiB" in page.text
@@ -507,9 +511,8 @@ def test_page_and_picture_of_our_own(recorded, tmp_path, no_matplotlib):
     import xml.etree.ElementTree as ElementTree
 
     assert ElementTree.fromstring(picture).tag == "{http://www.w3.org/2000/svg}svg"
-    [points] = [attributes["points"] for tag, attributes in page.tags
-                if tag == "polyline" and len(attributes["points"].split()) == 4]
-    y = [float(point.split(",")[1]) for point in points.split()]
+    points = next(attributes["d"] for _, attributes in page.tags if attributes.get("class") == "curve c0")
+    y = [float(point.split()[1]) for point in points.lstrip("M").split("L")]
     assert y.index(min(y)) == 2 and y[0] > y[1] > y[2] < y[3]
 
 
@@ -517,7 +520,8 @@ def test_several_in_one_picture(recorded, tmp_path, no_matplotlib):
     (tmp_path / "other.dat").write_text("MEM 5 1\nMEM 500 2\n")
     assert mem(["plot", "-o", "it.svg", recorded, "other.dat"], tmp_path, env=no_matplotlib).code == 0
     text = (tmp_path / "it.svg").read_text()
-    assert text.count("<polyline") == 3 and "peak 500.000 MiB" in text and "inner" not in text
+    assert [classes(Page(text)).count(f"c{i}") for i in range(4)] == [2, 2, 2, 0]  # a curve, and its row in the legend
+    assert "peak 500.000 MiB" in text and "inner" not in text
 
 
 def test_without_matplotlib_what_needs_it_is_said(recorded, tmp_path, no_matplotlib):

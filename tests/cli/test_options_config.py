@@ -216,7 +216,7 @@ WRONG = {
     "memory = 'most'": "key 'memory' needs off, rss, anon, uss, pss or tree, not 'most'",
     "prof-mod = [1]": "key 'prof-mod' needs texts in quotes, not '1'",
     "tracer = 'probes'": "key 'tracer' needs auto, probe, monitoring or settrace, not 'probes'",
-    "sort-by = 'size'": "key 'sort-by' needs one of order,name,hits,",
+    "sort-by = 'size'": "key 'sort-by' needs hits, time, ",
     "setup = {a = 1}": "key 'setup' cannot be a table",
     "setup = 1979-05-27": "key 'setup' cannot be a date",
     'outfile = "a\\u0000b"': "key 'outfile' holds a zero byte",

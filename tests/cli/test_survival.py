@@ -511,9 +511,10 @@ def test_recover_names_its_file_after_the_live_one(script, live):
     [
         ([], 2, "needs a live file"),
         (["a.live", "b.live"], 2, "one file"),
-        (["a.live", "-o"], 2, "-o needs"),
-        (["a.live", "-o", ""], 2, "-o needs"),
-        (["--what", "a.live"], 2, "--what"),
+        (["a.live", "-o"], 2, "option '-o' needs a FILE; see clineprof recover --help"),
+        (["a.live", "--outfile="], 2, "option '--outfile' needs a FILE"),
+        (["--outfil", "--", "a.live"], 2, "option '--outfile' needs a FILE"),
+        (["--otufile=x", "a.live"], 2, "unknown option '--otufile' (did you mean --outfile?); see clineprof recover"),
         (["plain"], 2, ".live"),
         (["missing.live"], 1, "No such file"),
         (["plain", "-o", "x.lprof"], 1, "not a clineprof profile"),
@@ -1052,7 +1053,7 @@ def test_top_shows_no_control_characters_of_the_program(tmp_path):
     [
         ([], 2, "one live file"),
         (["a", "b"], 2, "one live file"),
-        (["--what"], 2, "one live file"),
+        (["--hepl"], 2, "unknown option '--hepl' (did you mean --help?); see clineprof top --help"),
         (["missing.live"], 1, "No such file"),
         (["prog.py"], 1, "not a clineprof profile"),
         (["prog.py.lprof.live"], 2, "needs a terminal"),

@@ -349,7 +349,7 @@ def test_sort_by(key, order, made):
     {
         ("--columns", "hits,tims"): "option '--columns' needs some of hits,time,",
         ("--columns", ",".join(["hits"] * 17)): "option '--columns' takes at most 16 columns",
-        ("--sort-by", "size"): "option '--sort-by' needs one of order,name,hits,",
+        ("--sort-by", "size"): "option '--sort-by' needs hits, time, ",
     }.items(),
 )
 def test_columns_and_keys_there_are_not(words, told, script, tmp_path):

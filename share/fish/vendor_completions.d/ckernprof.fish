@@ -36,7 +36,7 @@ complete -c ckernprof -n '__ckernprof_takes_options' -l summarize -d 'print a li
 complete -c ckernprof -n '__ckernprof_takes_options' -l columns -r -d 'columns of the report: hits,time,self,..'
 complete -c ckernprof -n '__ckernprof_takes_options' -l widths -r -d 'minimum widths of columns: line=8,time=14,..'
 complete -c ckernprof -n '__ckernprof_takes_options' -l self -d 'also show time without selected callees'
-complete -c ckernprof -n '__ckernprof_takes_options' -l sort-by -x -a 'one of order,name,hits,time,raw-time,self,raw-self,await,max,mem,grown,released,increment,self-increment,largest,allocated,blocks,live,live-blocks,heap-peak,freed-in-line,native,native-blocks' -d 'time, self, mem, hits, name, .. (default: order)'
+complete -c ckernprof -n '__ckernprof_takes_options' -l sort-by -x -a 'hits time raw-time self raw-self await max mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'time, self, mem, hits, name, .. (default: order)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l top -r -d 'the N functions that rank highest (default: all)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l lines -r -d 'one table: the N hottest lines of all functions'
 complete -c ckernprof -n '__ckernprof_takes_options' -l function -r -d 'show only functions whose name matches'

@@ -6,7 +6,7 @@ complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l columns -r -d 'columns of the report: hits,time,self,..'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l widths -r -d 'minimum widths of columns: line=8,time=14,..'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l self -d 'also show time without selected callees'
-complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l sort-by -x -a 'one of order,name,hits,time,raw-time,self,raw-self,await,max,mem,grown,released,increment,self-increment,largest,allocated,blocks,live,live-blocks,heap-peak,freed-in-line,native,native-blocks' -d 'time, self, mem, hits, name, .. (default: order)'
+complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l sort-by -x -a 'hits time raw-time self raw-self await max mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'time, self, mem, hits, name, .. (default: order)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l top -r -d 'the N functions that rank highest (default: all)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l lines -r -d 'one table: the N hottest lines of all functions'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l function -r -d 'show only functions whose name matches'
@@ -42,9 +42,10 @@ complete -c clineprof -n __fish_use_subcommand -a merge
 complete -c clineprof -n '__fish_seen_subcommand_from merge' -s o -l outfile -r -d 'where the sum goes; - is standard output (default: merged.lprof)'
 complete -c clineprof -n '__fish_seen_subcommand_from merge' -s h -l help -d 'print this'
 complete -c clineprof -n __fish_use_subcommand -a top
+complete -c clineprof -n '__fish_seen_subcommand_from top' -s h -l help -d 'print this'
 complete -c clineprof -n __fish_use_subcommand -a recover
 complete -c clineprof -n '__fish_seen_subcommand_from recover' -s o -l outfile -r -d 'where it goes (default: the name without .live)'
-complete -c clineprof -n '__fish_seen_subcommand_from recover' -s h -l help -d 'show this and exit'
+complete -c clineprof -n '__fish_seen_subcommand_from recover' -s h -l help -d 'print this'
 complete -c clineprof -n __fish_use_subcommand -a mem
 complete -c clineprof -n '__fish_seen_subcommand_from mem' -a 'run attach plot peak list rm clean'
 complete -c clineprof -n __fish_use_subcommand -a hook

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Annotations for GitHub Actions: workflow commands on standard output, escaped as the runner
 undoes it (actions/toolkit, packages/core/src/command.ts), and a Markdown table at the end of the
-file that $GITHUB_STEP_SUMMARY names.
+file that $GITHUB_STEP_SUMMARY names. Of a profile, and of a comparison.
 
-GitHub shows ten annotations of a type per step, of files in the checkout. Notices are the lines
+GitHub shows ten annotations of a type per step, of files in the checkout. Of a profile notices are the lines
 that took most time of their own, warnings those that added most memory; below SHARE it is noise.
 """
 import os
 import re
 
+from clineprof import _boot
+from clineprof._boot.files import seen_from
 from clineprof._formats import shared
+from clineprof._html import texts
 
 SHOWN = 10
 ROWS = 20
 SHARE = 0.01
+FUNCTIONS = 50  # of a comparison, in the summary, which may have one MiB
+BREACHES = 100
 _PUNCTUATION = re.compile("[!-/:-@[-`{-~]")
 
 
@@ -27,18 +32,79 @@ def render(profile, options):
         peak = max((max(f["rss"], default=0) for f in profile.functions), default=0)
         found = _worst(profile, checkout, "self_increment", peak)
         commands += [_warning(checkout, *item) for item in found]
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
-        with open(summary, "a", encoding="utf-8") as file:
-            file.write(_summary(profile, checkout, own, whole, memory))
+    _summarize(lambda: _hottest(profile, checkout, own, whole, memory))
     return "".join(commands).encode("utf-8")
+
+
+def of_comparison(comparison, measures, top):
+    """What a comparison, the object of docs/compare.md, says: broken limits are errors; without limits lines that
+    became worse are warnings. measures, top: as the options have them. (bytes, could the summary be written?)"""
+    folder, gates = _root(), comparison["gates"]
+    if gates:
+        commands = [_error(folder, breach) for breach in gates["broken"]]
+    else:
+        commands = [_worse(folder, function, line, _chosen(line, measures)) for function in comparison["functions"]
+                    for line in function["lines"] if _is_worse(line, _chosen(line, measures))]  # fmt: skip
+    done = True
+    try:
+        _summarize(lambda: _changed(comparison, folder, top))
+    except OSError as error:
+        _boot.complain("clineprof", "cannot append to %s: %s" % (error.filename, error.strerror))
+        done = False
+    return "".join(commands).encode("utf-8"), done
+
+
+# ---- both --------------------------------------------------------------------------------------
+
+
+def _root():
+    return os.environ.get("GITHUB_WORKSPACE") or os.getcwd()
+
+
+def _command(kind, title, message, file=None, line=0):
+    """file: None where GitHub has none to show it in."""
+    where = "" if file is None else "file=%s,line=%d," % (_property(file), line)
+    return "::%s %stitle=%s::%s\n" % (kind, where, _property(title), _data(message))
+
+
+def _data(text):
+    return _boot.shown(text).replace("%", "%25")
+
+
+def _property(text):
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _summarize(make):
+    """Appends the Markdown text that make() gives to the page of the run, where there is one."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(make())
+
+
+def _table(heads, marks, rows):
+    return "".join("| %s |\n" % " | ".join(row) for row in [heads, marks, *rows])
+
+
+def _escaped(text):
+    """Every sign that Markdown or HTML could take for its own as an entity."""
+    return _PUNCTUATION.sub(lambda sign: "&#%d;" % ord(sign[0]), _boot.shown(text))
+
+
+def _code(text):
+    text = _escaped(shared.clipped(text))
+    return "<code>%s</code>" % text if text else ""
+
+
+# ---- a profile ---------------------------------------------------------------------------------
 
 
 class _Checkout:
     """The folder whose files GitHub knows."""
 
     def __init__(self):
-        self._root = os.path.realpath(os.environ.get("GITHUB_WORKSPACE") or os.getcwd())
+        self._root = os.path.realpath(_root())
         self._paths = {}
 
     def path(self, line):
@@ -59,78 +125,124 @@ def _worst(profile, checkout, column, whole):
     return [(line, value) for line, value in found if value >= SHARE * whole]
 
 
-# ---- annotations -------------------------------------------------------------------------------
-
-
 def _notice(checkout, line, time, whole):
-    title = "%.0f %% of the time" % (100 * time / whole)
-    return _command("notice", checkout, line, title, _seconds(time))
+    return _of_line("notice", checkout, line, "%.0f %% of the time" % (100 * time / whole), texts.time(time))
 
 
 def _warning(checkout, line, size):
-    return _command("warning", checkout, line, _bytes(size) + " more memory", _bytes(size))
+    return _of_line("warning", checkout, line, texts.size(size) + " more memory", texts.size(size))
 
 
-def _command(kind, checkout, line, title, value):
+def _of_line(kind, checkout, line, title, value):
     hits = "1 hit" if line.hits == 1 else "%d hits" % line.hits
     name, text = shared.clipped(line.function.name), shared.clipped(line.text or "")
-    file, message = checkout.path(line), "%s: %s in %s: %s" % (name, value, hits, text)
-    where = "file=%s,line=%d,title=%s" % (_property(file), line.line, _property(title))
-    return "::%s %s::%s\n" % (kind, where, _data(message))
+    message = "%s: %s in %s: %s" % (name, value, hits, text)
+    return _command(kind, title, message, checkout.path(line), line.line)
 
 
-def _data(text):
-    return shared.printable(text).replace("%", "%25")
-
-
-def _property(text):
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-# ---- the summary -------------------------------------------------------------------------------
-
-
-def _summary(profile, checkout, own, whole, memory):
+def _hottest(profile, checkout, own, whole, memory):
     increment = ["Increment"] * memory
     heads = ["Line", "Hits", "Own time", "Per hit", "%", *increment, "Function", "Text"]
     marks = ["---"] + ["---:"] * (4 + memory) + ["---", "---"]
     rows = [_row(checkout, line, own, whole, memory) for line in profile.hottest(ROWS, own)]
-    table = "".join("| %s |\n" % " | ".join(row) for row in [heads, marks] + rows)
     command = profile.meta.get("command")
     return "### Hottest lines%s\n\n%s in %d function%s\n\n%s\n" % (
-        " of " + _code(command) if command else "", _seconds(whole), len(profile.functions),
-        "s"[len(profile.functions) == 1 :], table
+        " of " + _code(command) if command else "", texts.time(whole), len(profile.functions),
+        "s"[len(profile.functions) == 1 :], _table(heads, marks, rows)
     )  # fmt: skip
 
 
 def _row(checkout, line, own, whole, memory):
     time = getattr(line, own)
     place = "%s:%d" % (checkout.path(line) or line.function.file, line.line)
-    numbers = [_seconds(time), _seconds(time / max(line.hits, 1)), "%.1f" % (100 * time / whole)]
-    increment = [_bytes(line.increment)] * memory
-    texts = [_code(line.function.name), _code(line.text or "")]
-    return [_code(place), str(line.hits), *numbers, *increment, *texts]
+    numbers = [texts.time(time), texts.time(time / max(line.hits, 1)), "%.1f" % (100 * time / whole)]
+    increment = [texts.size(line.increment)] * memory
+    return [_code(place), str(line.hits), *numbers, *increment, _code(line.function.name), _code(line.text or "")]
 
 
-def _code(text):
-    """As code, every sign that Markdown or HTML could take for its own as an entity."""
-    text = _PUNCTUATION.sub(lambda sign: "&#%d;" % ord(sign[0]), shared.clipped(text))
-    return "<code>%s</code>" % text if text else ""
+# ---- a comparison ------------------------------------------------------------------------------
 
 
-# ---- numbers -----------------------------------------------------------------------------------
+def _error(folder, breach):
+    measure, line = breach["measure"], breach["line"]
+    file, text = seen_from(folder, breach["file"]), (breach["text"] or "").strip(" \t\f")
+    message = "%s:%d: %s: %s %s breaks %s" % (
+        file, line, breach["function"], measure, _told(measure, breach["change"]), breach["gate"])  # fmt: skip
+    place = () if breach["gone"] else (file, line)
+    return _command("error", "%s %s" % (breach["function"], measure), message + (text and ": " + text), *place)
 
 
-def _seconds(nanoseconds):
-    return _scaled(nanoseconds, ((10**9, "s"), (10**6, "ms"), (10**3, "µs"), (1, "ns")))
+def _chosen(line, measures):
+    """The changes that are compared: hits only where they were asked for."""
+    names = measures.split(",") if measures else [name for name in line["measures"] if name != "hits"]
+    return [(name, line["measures"][name]) for name in names]
 
 
-def _bytes(size):
-    return _scaled(size, ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")))
+def _is_worse(line, changes):
+    """A new line is, when it takes more than the noise."""
+    verdicts = line["verdicts"]
+    if "new" in verdicts:
+        return changes[0][1]["changed"]
+    return line["line"][1] is not None and ("slower" in verdicts or "grown" in verdicts)
 
 
-def _scaled(value, units):
-    """Three digits, in the largest unit of which there is one."""
-    size, name = next((unit for unit in units if abs(value) >= unit[0]), units[-1])
-    decimals = 3 - len("%d" % abs(value // size)) if size > 1 else 0
-    return "%.*f %s" % (max(decimals, 0), value / size, name)
+def _worse(folder, function, line, changes):
+    message = "; ".join("%s %s" % (name, _told(name, change)) for name, change in changes if change["changed"])
+    text, verdicts = line["text"][1].strip(" \t\f"), line["verdicts"]
+    verdict = next((name for name in ("slower", "grown") if name in verdicts), "new")
+    return _command("warning", "%s %s" % (function["name"], verdict), message + (text and ": " + text),
+                    seen_from(folder, function["file"][1]), line["line"][1])  # fmt: skip
+
+
+def _amounts(measure, change):
+    """Before, after, and the change."""
+    amount, percent = _boot.core().amount, change["percent"]
+    share = "" if percent is None else " (%+.1f %%)" % percent
+    return [amount(measure, change["before"]), amount(measure, change["after"]),
+            amount(measure, change["change"], True) + share]  # fmt: skip
+
+
+def _told(measure, change):
+    before, after, how = _amounts(measure, change)
+    return "%s -> %s%s" % (before, after, ", " + how if change["change"] else "")
+
+
+def _changed(comparison, folder, top):
+    functions, gates = comparison["functions"], comparison["gates"] or {"broken": []}
+    top, left = top or FUNCTIONS, len(gates["broken"]) - BREACHES
+    made = "### clineprof diff\n\n" + _verdicts(comparison["summary"])
+    if functions:
+        made += "\n" + _table(["function", "place", "before", "after", "change", ""],
+                              ["---", "---", "---:", "---:", "---:", "---"],
+                              [_function_row(folder, function) for function in functions[:top]])  # fmt: skip
+    if len(functions) > top:
+        made += "\n%d more function%s changed.\n" % (len(functions) - top, "s"[len(functions) - top == 1 :])
+    made += "\n"
+    if gates["broken"]:
+        made += _table(["limit", "place", "before", "after", "change", "line"],
+                       ["---", "---", "---:", "---:", "---:", "---"],
+                       [_breach_row(folder, breach) for breach in gates["broken"][:BREACHES]])  # fmt: skip
+    return made + ("\n%d more broke a limit.\n" % left if left > 0 else "")
+
+
+def _verdicts(summary):
+    """As the text report says them."""
+    functions, lines = (["%d %s" % (count, name) for name, count in summary[what].items() if count]
+                        for what in ("functions", "lines"))  # fmt: skip
+    functions += ["%d changed within" % summary["changed_within"]] if summary["changed_within"] else []
+    if summary["unchanged"] or not functions:
+        functions.append("%d unchanged" % summary["unchanged"])
+    return "Functions: %s\n%s" % (", ".join(functions), "Lines: %s\n" % ", ".join(lines) if lines else "")
+
+
+def _function_row(folder, function):
+    side = function["file"][1] is not None
+    place = "%s:%d" % (_escaped(seen_from(folder, function["file"][side])), function["line"][side])
+    return [_code(function["name"]), place, *_amounts("total", function["total"]),
+            ", ".join(function["verdicts"]) or "changed within"]  # fmt: skip
+
+
+def _breach_row(folder, breach):
+    place = "%s:%d: %s" % (seen_from(folder, breach["file"]), breach["line"], breach["function"])
+    return [_escaped(breach["gate"]), _escaped(place), *_amounts(breach["measure"], breach["change"]),
+            _code(breach["text"] or "")]  # fmt: skip

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The whole profile as JSON, by docs/profile.schema.json: the .lprof file (docs/format.md) with a
 map for each line, its text in it, in place of columns."""
+import json
+
 from clineprof._formats import shared
 
 VERSION = 1
@@ -21,6 +23,12 @@ def render(profile, options):
     if profile.timeline and options["memory"]:
         made["timeline"] = profile.timeline
     return shared.json_bytes(made)
+
+
+def of_comparison(comparison, measures, top):
+    """What `clineprof diff --format json` prints (docs/compare.md), and that it is all."""
+    # without indentation, which would take the encoder in Python instead of that in C
+    return (json.dumps(comparison, allow_nan=False) + "\n").encode("ascii"), True
 
 
 def _function(function, columns, memory):

@@ -9,12 +9,12 @@ import sys
 import time
 
 from clineprof import _boot
-from clineprof._mem.memfile import Wrong
+from clineprof._html import timeline
+from clineprof._mem.memfile import MIB, Wrong
 
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b")
 FUNCTION_COLOURS = ("#17a2b8", "#b8860b", "#2ca02c", "#d62728", "#1f4fb4")
 OWN = (".html", ".htm", ".svg")
-PAGE_SAMPLES = 4000  # of a line in a page: more are not told apart by the eye
 
 
 class NoBackend(Exception):
@@ -295,122 +295,59 @@ def _stay_rows(stays, begin, end, width):
     return rows
 
 
-# ---- a picture of our own ----
+# ---- a picture of our own: the page's drawing (_html/timeline.py), larger, with a title and a legend ----
 
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM, BAND = 1000, 420, 70, 40, 50, 18
+HEIGHT, ABOVE, LEGEND_ROW = 390, 30, 20
+_STYLE = """text { font: 11px sans-serif } text.title { font-size: 14px } .grid { stroke: #ddd }
+.curve, .trend { fill: none; stroke-width: 1.5 } .trend { stroke-dasharray: 6 4 } .area { fill: #1f77b4; opacity: .15 }
+.peak { fill: #d62728 } .stay rect { fill: #17a2b8; fill-opacity: .45; stroke: white }
+""" + "\n".join(".c%d { stroke: %s }" % (i, COLOURS[i]) for i in range(timeline.COLOURS))
 
 
 def svg(recordings, options):
     lines = _lines(recordings)
-    right = max(samples[-1][0] for _, samples, _ in lines) or 1e-9
-    left = min(samples[0][0] for _, samples, _ in lines)
-    if options.window is not None:
-        left, right = options.window
-    high = max(size for _, samples, _ in lines for _, size in samples) * 1.05 or 1
-    across = (WIDTH - LEFT - 20) / max(right - left, 1e-9)
-    up = (HEIGHT - TOP - BOTTOM) / high
-
-    def x(at):
-        return LEFT + (min(max(at, left), right) - left) * across
-
-    def y(size):
-        return HEIGHT - BOTTOM - size * up
-
     stays = recordings[0].stays if len(recordings) == 1 and not options.no_function_ts else []
-    depth = 1 + max((stay[5] for stay in stays), default=-1)
-    height = HEIGHT + depth * BAND + 20 * len(lines)
-    parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" '
-        'font-size="12">' % (WIDTH, height),
-        '<rect width="100%" height="100%" fill="white"/>',
-        '<text x="%d" y="22" font-size="14">%s</text>' % (LEFT, _escaped(_title(recordings, options))),
-    ]
-    parts += _grid(left, right, high, x, y)
-    for label, samples, colour in lines:
-        points = " ".join("%.1f,%.1f" % (x(at), y(size)) for at, size in thinned(samples))
-        parts.append('<polyline fill="none" stroke="%s" stroke-width="1.5" points="%s"/>'
-                     % (colour, points))
-        if options.slope:
-            slope, base = trend(samples)
-            parts.append('<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" '
-                         'stroke-dasharray="6 4"/>' % (x(left), y(base + slope * left), x(right),
-                                                       y(base + slope * right), colour))
-    parts += _bands(stays, x)
-    parts += _legend(lines, options, HEIGHT + depth * BAND)
-    return "\n".join(parts + ["</svg>\n"])
+    short = labels(stays)
+    drawing = timeline.Drawing(
+        [("", [_scaled(*sample) for sample in samples]) for _, samples in lines],
+        [(short[name], "%.3f s, %+.3f MiB" % (leave - enter, after - before), level, enter * 1e9, leave * 1e9)
+         for name, enter, before, leave, after, level in stays],
+        HEIGHT, [seconds * 1e9 for seconds in options.window or ()])  # fmt: skip
+    drawing.parts[:0] = [
+        "<style>%s</style>" % _STYLE, '<rect y="-%d" width="100%%" height="100%%" fill="white"/>' % ABOVE,
+        '<text class="title" x="%d" y="-8">%s</text>' % (timeline.LEFT, _escaped(_title(recordings, options)))]
+    for number, line in enumerate(lines):
+        drawing.parts += _legend(drawing, number, *line, options)
+    picture = drawing.markup(ABOVE, LEGEND_ROW * len(lines))
+    return picture.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"') + "\n"
 
 
 def _lines(recordings):
-    """[(label, samples, colour)] of all processes."""
-    lines = []
-    for recording in recordings:
-        lines.append((_begun(recording), recording.samples))
-        lines += [("child %s" % pid, samples) for pid, samples in recording.children.items()]
-    return [(label, samples, COLOURS[i % len(COLOURS)]) for i, (label, samples) in enumerate(lines)]
+    """[(label, samples)] of all processes."""
+    return [line for recording in recordings for line in [
+        (_begun(recording), recording.samples),
+        *(("child %s" % pid, samples) for pid, samples in recording.children.items())]]  # fmt: skip
 
 
-def thinned(samples, most=PAGE_SAMPLES):
-    """Of many samples the largest of each few, so that peaks stay."""
-    few = -(-len(samples) // most)
-    return [max(samples[i:i + few], key=lambda sample: sample[1]) for i in range(0, len(samples), few)]
+def _scaled(seconds, mib):
+    return seconds * 1e9, mib * MIB
+
+
+def _legend(drawing, number, label, samples, options):
+    """A row below the picture, and the trend within."""
+    slope, colour, top = "", "c%d" % (number % timeline.COLOURS), drawing.bottom + LEGEND_ROW * number
+    if options.slope:
+        rise, base = trend(samples)
+        slope = ", slope %.5f MiB/s" % rise
+        ends = [_scaled(at, base + rise * at) for at in (drawing.begin / 1e9, drawing.end / 1e9)]
+        yield '<path class="trend %s" d="%s"/>' % (colour, drawing.path(ends))
+    yield '<path class="curve %s" d="M%d %dh14"/><text x="%d" y="%d">%s, peak %.3f MiB%s</text>' % (
+        colour, timeline.LEFT, top + 8, timeline.LEFT + 22, top + 12, _escaped(label),
+        max(size for _, size in samples), slope)  # fmt: skip
 
 
 def _escaped(text):
     return html.escape(_boot.shown(text))
-
-
-def _ticks(low, high):
-    raw = (high - low) / 6 or 1
-    size = 10 ** math.floor(math.log10(raw))
-    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * 0.999)
-    first = math.ceil(low / step)
-    return [i * step for i in range(first, int(high / step + 1e-9) + 1)]
-
-
-def _grid(left, right, high, x, y):
-    parts = []
-    for at in _ticks(left, right):
-        parts.append('<path d="M%.1f %d V%d" stroke="#ddd"/><text x="%.1f" y="%d" '
-                     'text-anchor="middle">%g</text>' % (x(at), TOP, HEIGHT - BOTTOM, x(at),
-                                                         HEIGHT - BOTTOM + 16, at))
-    for size in _ticks(0, high):
-        parts.append('<path d="M%d %.1f H%d" stroke="#ddd"/><text x="%d" y="%.1f" '
-                     'text-anchor="end">%g</text>' % (LEFT, y(size), WIDTH - 20, LEFT - 6, y(size) + 4,
-                                                      size))
-    middle = (TOP + HEIGHT - BOTTOM) / 2
-    parts.append('<text x="%d" y="%d" text-anchor="middle">time (in seconds)</text>'
-                 % ((LEFT + WIDTH) / 2, HEIGHT - BOTTOM + 34))
-    parts.append('<text x="16" y="%d" text-anchor="middle" transform="rotate(-90 16 %d)">memory used '
-                 '(in MiB)</text>' % (middle, middle))
-    return parts
-
-
-def _bands(stays, x):
-    short, parts = labels(stays), []
-    names = {name: i for i, name in enumerate(short)}
-    for name, enter, before, leave, after, level in stays:
-        top = HEIGHT + level * BAND
-        width = max(x(leave) - x(enter), 1)
-        text = _escaped(short[name]) if width > 7 * len(short[name]) else ""
-        parts.append('<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" fill-opacity=".45" '
-                     'stroke="white"><title>%s: %.3f s, %+.3f MiB</title></rect>'
-                     '<text x="%.1f" y="%d" font-size="11">%s</text>' % (
-                         x(enter), top, width, BAND - 2,
-                         FUNCTION_COLOURS[names[name] % len(FUNCTION_COLOURS)],
-                         _escaped(name), leave - enter, after - before, x(enter) + 3,
-                         top + BAND - 6, text))  # fmt: skip
-    return parts
-
-
-def _legend(lines, options, top):
-    parts = []
-    for number, (label, samples, colour) in enumerate(lines):
-        peak = max(size for _, size in samples)
-        slope = ", slope %.5f MiB/s" % trend(samples)[0] if options.slope else ""
-        parts.append('<rect x="%d" y="%d" width="14" height="4" fill="%s"/><text x="%d" y="%d">%s, peak '
-                     '%.3f MiB%s</text>' % (LEFT, top + 20 * number + 6, colour, LEFT + 22,
-                                            top + 20 * number + 13, _escaped(label), peak, slope))
-    return parts
 
 
 def page(recordings, options, picture):

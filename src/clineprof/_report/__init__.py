@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What reports that C makes get from Python: colours of a terminal (terminal.py), a comparison as JSON (diff.py)."""
+"""What reports that C makes get from Python: colours of a terminal (terminal.py)."""

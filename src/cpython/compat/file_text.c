@@ -13,9 +13,8 @@ static bool declared_encoding(struct clp_span line, char *name, size_t room)
 {
     size_t i = 0, used = 0;
 
-    while (i < line.bytes && (line.text[i] == ' ' || line.text[i] == '\t' || line.text[i] == '\f'))
-        i++;
-    if (i == line.bytes || line.text[i] != '#')
+    line = clp_source_unindented(line);
+    if (line.bytes == 0 || *line.text != '#')
         return false;
     for (; i + 7 < line.bytes; i++) {
         if (memcmp(line.text + i, "coding", 6) == 0 &&

@@ -3,7 +3,6 @@
 #include "diff/compare.h"
 #include "diff/diff_text.h"
 #include "diff/limits.h"
-#include "diff/github.h"
 #include "helpers.h"
 #include <math.h>
 #include <stdio.h>
@@ -649,27 +648,4 @@ Test(compare, everything_that_breaks_a_gate_is_told)
     cr_assert_null(clp_limits_find_unknown(&limits, &f.comparison), "a limit is of the new side");
     limits = limits_of("time>1s,mem>+1B");
     cr_assert_eq(clp_limits_find_unknown(&limits, &f.comparison), &limits.items[1]);
-}
-
-/* ---- GitHub ---- */
-
-Test(compare, what_the_program_says_is_escaped_for_github)
-{
-    static const char source[] = "def g():\n    a = '100% \x1b[31m | `x` <b>'\r\n";
-    hit(CLP_OLD, 0, add(CLP_OLD, 0, "/w/a,b:c.py", "g::error\n", 1, source), 2, 1, 10);
-    hit(CLP_NEW, 0, add(CLP_NEW, 0, "/w/a,b:c.py", "g::error\n", 1, source), 2, 1, 20);
-    compare();
-    struct clp_buf out;
-    clp_buf_init(&out, &f.test.mem);
-    cr_assert_eq(clp_github_add_warnings(&f.comparison, "/w", &out), CLP_OK);
-    cr_assert_str_eq(clp_buf_text(&out),
-                     "::warning file=a%2Cb%3Ac.py,line=2,title=g%3A%3Aerror\\x0a slower::"
-                     "time 10.0 ms -> 20.0 ms, +10.0 ms (+100.0 %25): "
-                     "a = '100%25 \\x1b[31m | `x` <b>'\n");
-    clp_buf_clear(&out);
-    cr_assert_eq(clp_github_add_summary(&f.comparison, "/w", 0, &out), CLP_OK);
-    const char *row = strstr(clp_buf_text(&out), "| <code>g&#58;&#58;error&#92;x0a</code> | a&#44;b&#58;c&#46;py:1 | ");
-    cr_assert_not_null(row, "%s", clp_buf_text(&out));
-    cr_assert_not_null(strstr(row, " | 10.0 ms | 20.0 ms | +10.0 ms (+100.0 %) | slower |\n"));
-    clp_buf_clear(&out);
 }

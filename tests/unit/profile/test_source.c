@@ -271,6 +271,29 @@ Test(source, knows_what_is_no_block)
     check_block_of("", "", false, 1);
 }
 
+static void check_line(struct clp_source_walk *walk, int32_t first, int32_t line, const char *expected)
+{
+    struct clp_span text = clp_source_line_at(walk, first, line);
+
+    cr_expect_eq(text.bytes, strlen(expected), "%d of %d: %zu bytes", line, first, text.bytes);
+    cr_expect_eq(memcmp(text.text, expected, text.bytes), 0, "%d of %d", line, first);
+}
+
+Test(source, gives_a_line_without_its_indentation)
+{
+    struct clp_source_walk walk = {.text = span_of("def f():\n \t\fone() \r\n\n    two()")}, none = {.line = 0};
+
+    check_line(&walk, 7, 10, "two()");
+    check_line(&walk, 7, 8, "one() ");
+    check_line(&walk, 7, 9, "");
+    check_line(&walk, 7, 7, "def f():");
+    check_line(&walk, 7, 6, "");
+    check_line(&walk, 7, 11, "");
+    check_line(&walk, 7, INT32_MAX, "");
+    check_line(&walk, INT32_MIN, INT32_MAX, "");
+    check_line(&none, 1, 1, "");
+}
+
 static void check_with(const char *text, int32_t with_end, int32_t block_end)
 {
     cr_expect_eq(clp_source_with_end(span_of(text), 1), with_end, "%s", text);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "diff_json.h"
-#include "diff/diff_text.h"
+#include "diff_export.h"
 #include "cpython/compat/compat.h"
 #include "cli/first_path.h"
 #include "bridge/console.h"
@@ -151,6 +150,17 @@ static PyObject *first_line_of(const struct clp_profile_function *function)
     return function != NULL ? PyLong_FromLong(function->first_line) : none();
 }
 
+/* For GitHub of all functions, whatever --top says, what changed. */
+static bool is_for_github(const struct clp_diff *diff)
+{
+    return strcmp(diff->request->format, "github") == 0;
+}
+
+static bool shows_all(const struct clp_diff *diff)
+{
+    return diff->request->all && !is_for_github(diff);
+}
+
 static PyObject *function_of(const struct clp_diff *diff,
                              const struct clp_compared_function *function)
 {
@@ -168,7 +178,7 @@ static PyObject *function_of(const struct clp_diff *diff,
                          verdicts_of(function->verdicts), "total",
                          change_of(CLP_MEASURE_total, &total), "measures",
                          changes_of(comparison, &function->samples), "lines",
-                         rows_of(comparison, function, diff->request->all));
+                         rows_of(comparison, function, shows_all(diff)));
 }
 
 static PyObject *functions_of(const struct clp_diff *diff)
@@ -176,11 +186,11 @@ static PyObject *functions_of(const struct clp_diff *diff)
     const struct clp_comparison *comparison = &diff->comparison;
     struct clp_comparison_list list;
 
-    if (clp_comparison_list_make(&list, comparison, diff->request->all) != CLP_OK)
+    if (clp_comparison_list_make(&list, comparison, shows_all(diff)) != CLP_OK)
         return PyErr_NoMemory();
     PyObject *functions = PyList_New(0);
     for (size_t i = 0; functions != NULL && i < list.count; i++) {
-        if (diff->top != 0 && i == diff->top)
+        if (diff->request->top != 0 && i == diff->request->top && !is_for_github(diff))
             break;
         if (!clp_list_append(functions, function_of(diff, &comparison->functions[list.places[i]])))
             Py_CLEAR(functions);
@@ -191,19 +201,22 @@ static PyObject *functions_of(const struct clp_diff *diff)
 
 /* ---- limits ---- */
 
-static PyObject *breach_of(const struct clp_breach *breach)
+static PyObject *breach_of(const struct clp_diff *diff, const struct clp_breach *breach)
 {
     const struct clp_compared_row *row = breach->row;
     bool after = row != NULL ? row->has[CLP_NEW] : breach->function->sides[CLP_NEW] != NULL;
     const struct clp_profile_function *one = breach->function->sides[after ? CLP_NEW : CLP_OLD];
 
-    return Py_BuildValue(
+    PyObject *dict = Py_BuildValue(
         "{s:N,s:s,s:N,s:N,s:N,s:N,s:N}", "gate", text_of(breach->limit->text, breach->limit->bytes),
         "measure", clp_measure_rows[breach->limit->measure].name, "file", file_of(one), "line",
         row != NULL ? line_of(row, after ? CLP_NEW : CLP_OLD) : first_line_of(one), "function",
         text_of(one->name, strlen(one->name)), "text",
         row != NULL ? row_text(row, after ? CLP_NEW : CLP_OLD) : none(), "change",
         change_of(breach->limit->measure, &breach->change));
+    if (dict != NULL && is_for_github(diff) && !clp_dict_set(dict, "gone", PyBool_FromLong(!after)))
+        Py_CLEAR(dict);
+    return dict;
 }
 
 static PyObject *limits_of(const struct clp_diff *diff)
@@ -215,7 +228,7 @@ static PyObject *limits_of(const struct clp_diff *diff)
         return none();
     }
     for (size_t i = 0; broken != NULL && i < diff->breach_count; i++)
-        if (!clp_list_append(broken, breach_of(&diff->breaches[i])))
+        if (!clp_list_append(broken, breach_of(diff, &diff->breaches[i])))
             Py_CLEAR(broken);
     return Py_BuildValue("{s:s,s:N,s:N}", "expression", diff->request->fail_on, "passed",
                          PyBool_FromLong(diff->breach_count == 0), "broken", broken);
@@ -263,23 +276,33 @@ static PyObject *object_of(const struct clp_diff *diff)
                          limits_of(diff));
 }
 
-bool clp_diff_json_add(const struct clp_diff *diff, struct clp_buf *out)
+/* (bytes, was all of it done?); NULL with an exception set. */
+static PyObject *make(const struct clp_diff *diff)
 {
-    PyObject *object = clp_first_path_leave() ? object_of(diff) : NULL;
-    PyObject *module = NULL, *bytes = NULL;
+    PyObject *object = clp_first_path_leave() ? object_of(diff) : NULL, *made = NULL;
+    PyObject *module = object != NULL ? PyImport_ImportModule(is_for_github(diff) ? "clineprof._formats.github"
+                                                                                  : "clineprof._formats.json") : NULL;
 
-    if (object != NULL)
-        module = PyImport_ImportModule("clineprof._report.diff");
     if (module != NULL)
-        bytes = PyObject_CallMethod(module, "render", "O", object);
-    if (bytes != NULL && PyBytes_Check(bytes))
-        clp_buf_add(out, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
-    bool done = bytes != NULL && PyBytes_Check(bytes);
-    if (!done)
-        clp_console_complain("clineprof", "cannot make json");
-    PyErr_Clear();
+        made = PyObject_CallMethod(module, "of_comparison", "Ozn", object, diff->request->measures,
+                                   (Py_ssize_t)diff->request->top);
     Py_XDECREF(object);
     Py_XDECREF(module);
-    Py_XDECREF(bytes);
+    return made;
+}
+
+bool clp_diff_export(const struct clp_diff *diff, struct clp_buf *out)
+{
+    PyObject *made = make(diff);
+    const char *bytes;
+    Py_ssize_t count;
+    int done = 0;
+
+    if (made != NULL && PyArg_ParseTuple(made, "y#p", &bytes, &count, &done))
+        clp_buf_add(out, bytes, (size_t)count);
+    else
+        clp_console_complain_format("clineprof", "cannot make %s", diff->request->format);
+    PyErr_Clear();
+    Py_XDECREF(made);
     return done;
 }
