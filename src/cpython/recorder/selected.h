@@ -21,7 +21,6 @@ struct clp_selected {
     const struct clp_audience *audience; /* borrowed: who counts the function */
     struct clp_selected *next, **link; /* among the site's codes; NULL: it is not */
     bool on;          /* a tracer sends events of this code */
-    bool studied;     /* .. and has found in it what it needs to know */
     bool spread;      /* whoever else held the code has the copy */
     uint32_t holders; /* the code object, and each probe that points here */
     bool probed;      /* the code records itself, by its probes */

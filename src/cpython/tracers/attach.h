@@ -5,14 +5,9 @@
 
 #include "cpython/recorder/selected.h"
 
-/* Why no tracer may have the code, or NULL. Traced, damaged tables make the interpreter itself write
- * beyond its arrays. */
-const char *clp_attach_damage(struct clp_recorder *recorder, PyCodeObject *code);
-
-/* The shape of the code. Of code that must be left alone it is its first line, and *damage says why. False with an
- * exception set. */
-bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *shape,
-                           const char **damage);
+/* The shape of the code. Of code that must be left alone it is its first line, and shape->damage says why. False
+ * with an exception set. */
+bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *shape);
 
 /* The code object takes it over, even when this fails: false with an exception set. */
 bool clp_attach_hang(struct clp_selected *selected, PyObject *code);

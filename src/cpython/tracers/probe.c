@@ -246,7 +246,7 @@ static bool start(struct clp_recorder *recorder)
         return false;
     }
     recorder->probe_state = state;
-    bool done = recorder->knows_bytecode;
+    bool done = recorder->bytecode.known;
     if (!done)
         PyErr_Format(PyExc_RuntimeError,
                      "the instructions of this interpreter are not those of CPython %d.%d; use "

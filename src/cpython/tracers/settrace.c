@@ -266,7 +266,7 @@ static bool suspends(PyFrameObject *frame, const PyObject *value)
     const struct clp_selected *selected = selected_of(frame);
 
     return value != NULL && selected != NULL &&
-           clp_code_lines_yields_at(&selected->shape, clp_compat_frame_offset(frame));
+           clp_code_lines_marked(&selected->shape, clp_compat_frame_offset(frame), CLP_UNIT_YIELDS);
 }
 
 /* Since 3.12: is this event only a jump back to the line that was running already, or one where no
@@ -281,7 +281,7 @@ static bool begins_nothing(const struct clp_thread *thread, PyFrameObject *frame
     int offset = clp_compat_frame_offset(frame);
     if (selected == NULL) /* another body at the address of one whose end nobody told */
         return true;
-    if (runs && clp_code_lines_loops_at(&selected->shape, offset))
+    if (runs && clp_code_lines_marked(&selected->shape, offset, CLP_UNIT_LOOPS))
         return true;
     return runs != CLP_TRACE_EVENTS_STRAY &&
            clp_code_lines_repeats_at(&selected->shape, offset, line, thread->top->before);
@@ -293,7 +293,7 @@ static void note_line(struct clp_thread *thread, PyFrameObject *frame)
 
     if (begins_nothing(thread, frame, line))
         return;
-    bool again = thread->top->before == CLP_SHAPE_NO_LINE && clp_engine_current_line(thread) == line;
+    bool again = thread->top->before == CLP_NO_LINE && clp_engine_current_line(thread) == line;
     /* what was thrown in here has begun the line anew, and does so once; of others nothing is known now */
     thread->top->before = again ? line : 0;
     clp_recorder_told_line(hooked, thread, line);
@@ -318,7 +318,7 @@ static void note_exception(struct clp_thread *thread, PyFrameObject *frame, PyOb
         !PyTraceBack_Check(traceback) || ((PyTracebackObject *)traceback)->tb_frame != frame)
         return;
     thread->top->before = clp_code_lines_thrown_into(&selected->shape, frame)
-                              ? CLP_SHAPE_NO_LINE
+                              ? CLP_NO_LINE
                               : clp_code_lines_line_raised(frame);
 }
 
@@ -326,11 +326,8 @@ static void note_exception(struct clp_thread *thread, PyFrameObject *frame, PyOb
  * line that is not known. */
 static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame)
 {
-    int offset = clp_compat_frame_offset(frame);
-
-    return PY_VERSION_HEX >= 0x030C0000 && (clp_code_lines_loops_at(&selected->shape, offset) ||
-                                            clp_code_lines_repeats_at(&selected->shape, offset, 0,
-                                                                      CLP_SHAPE_NO_LINE));
+    return clp_code_lines_marked(&selected->shape, clp_compat_frame_offset(frame),
+                                 CLP_UNIT_LOOPS | CLP_UNIT_REPEATS);
 }
 
 /* May the body have gone on untold? On 3.11 it does when what it awaits, or takes values from, ends by an
@@ -510,17 +507,8 @@ void clp_settrace_end_here(const struct clp_recorder *recorder)
 static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
                                       struct clp_selected *selected, const char **reason)
 {
-    (void)reason;
-    if (selected->studied)
-        return CLP_SELECTION_DONE;
-    if (PY_VERSION_HEX >= 0x030C0000 &&
-        !clp_code_lines_find_loops(&selected->shape, &recorder->mem, code, &recorder->opcodes))
-        return CLP_SELECTION_FAILED;
-    if (PY_VERSION_HEX >= 0x030C0000 && recorder->knows_bytecode &&
-        !clp_code_lines_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
-        return CLP_SELECTION_FAILED;
-    selected->studied = true;
-    return CLP_SELECTION_DONE;
+    (void)recorder, (void)code, (void)selected, (void)reason;
+    return CLP_SELECTION_DONE; /* trace functions are called for all code */
 }
 
 const struct clp_tracer clp_tracer_settrace = {
