@@ -264,7 +264,7 @@ static void read_decoded(void *data, PyCodeObject *code, const struct clp_decode
     if (reading->failed)
         return;
     mark_yields(shape, decoded);
-    if (CLP_HAS_MONITORING)
+    if (CLP_COUNTS_AS_LINE)
         mark_loops(shape, decoded);
     clp_status status = clp_edges_init(&edges, decoded, &reason);
     reading->failed = status == CLP_NO_MEMORY;
@@ -272,7 +272,7 @@ static void read_decoded(void *data, PyCodeObject *code, const struct clp_decode
         return; /* strange code: what the interpreter says goes */
     reading->failed = !fill_counts(shape, reading->mem, &edges) ||
                       !fill_starts(shape, reading->mem, code, &edges);
-    if (CLP_HAS_MONITORING && decoded->bytecode->known)
+    if (CLP_COUNTS_AS_LINE && decoded->bytecode->known)
         mark_repeats(shape, &edges);
     clp_edges_clear(&edges);
 }

@@ -96,11 +96,10 @@ static inline bool clp_code_lines_repeats_at(const struct clp_code_lines *shape,
 /* The line at which the frame stands when an exception is raised or has found its handler. */
 int32_t clp_code_lines_line_raised(PyFrameObject *frame);
 
-/* Does the frame stand where an exception is thrown in that begins a line, also the same one? From 3.13 on
- * that is a RESUME. */
+/* Does the frame stand where an exception is thrown in that begins a line, also the same one? */
 static inline bool clp_code_lines_thrown_into(const struct clp_code_lines *shape, PyFrameObject *frame)
 {
-    return PY_VERSION_HEX >= 0x030D0000 &&
+    return CLP_THROWN_STANDS_AT_RESUME &&
            clp_code_lines_marked(shape, clp_compat_frame_offset(frame), CLP_UNIT_YIELDS);
 }
 

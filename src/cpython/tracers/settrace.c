@@ -275,7 +275,7 @@ static bool begins_nothing(const struct clp_thread *thread, PyFrameObject *frame
 {
     bool runs = clp_engine_current_line(thread) == line;
 
-    if (PY_VERSION_HEX < 0x030C0000 || (!runs && !CLP_TRACE_EVENTS_STRAY))
+    if (!CLP_COUNTS_AS_LINE || (!runs && !CLP_TRACE_EVENTS_STRAY))
         return false;
     const struct clp_selected *selected = selected_of(frame);
     int offset = clp_compat_frame_offset(frame);
@@ -330,19 +330,14 @@ static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame
                                  CLP_UNIT_LOOPS | CLP_UNIT_REPEATS);
 }
 
-/* May the body have gone on untold? On 3.11 it does when what it awaits, or takes values from, ends by an
- * exception that is thrown in: it is continued behind the instruction that tells of calls. */
+/* May the body have gone on untold? */
 static bool may_go_on_untold(PyFrameObject *frame)
 {
-#if PY_VERSION_HEX < 0x030C0000
+    if (!CLP_GOES_ON_UNTOLD)
+        return false;
     PyCodeObject *code = PyFrame_GetCode(frame);
-
     Py_DECREF(code); /* the frame holds it */
     return (code->co_flags & CLP_SUSPENDS) != 0;
-#else
-    (void)frame;
-    return false;
-#endif
 }
 
 /* An event of a body that is not on top: not selected, but for three cases. It went on untold; a window

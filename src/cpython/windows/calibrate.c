@@ -312,7 +312,7 @@ static void find_suspensions(const struct clp_timings *with, const struct clp_ti
 /* Do the tracer's events keep instructions from being adapted? Probes are instructions of their own. */
 static bool keeps_from_adapting(const struct clp_recorder *recorder)
 {
-    return PY_VERSION_HEX >= 0x030B0000 && recorder->tracer->install == NULL;
+    return CLP_CODE_ADAPTS && recorder->tracer->install == NULL;
 }
 
 /* `plain` and `adapting`: what an iteration of lines(), and of globals(), takes longer. In the first one line would

@@ -65,7 +65,7 @@ Test(python_shape, span_covers_every_line)
                                  "        x]\n");
     struct clp_code_lines shape = shape_of(code);
 
-    cr_assert_eq(shape.lowest_line, PY_VERSION_HEX >= 0x030B0000 ? 1 : 3); /* RESUME is on line 1 */
+    cr_assert_eq(shape.lowest_line, CLP_HAS_PROBES ? 1 : 3); /* RESUME is on line 1 */
     cr_assert_eq(shape.lowest_line + (int32_t)shape.line_count - 1, 8);
     cr_assert_null(shape.starts, "LINE events serve a short function");
     cr_assert_eq(shape.first_yield, INT_MAX);
@@ -86,7 +86,7 @@ Test(python_shape, generator_tells_where_it_yields)
                                  "    yield from a\n");
     struct clp_code_lines shape = shape_of(code);
 
-    if (PY_VERSION_HEX >= 0x030B0000) {
+    if (CLP_HAS_PROBES) {
         int yields = 0;
         for (size_t unit = 0; unit < shape.unit_count; unit++)
             yields += yields_at(&shape, (int)unit * 2);
@@ -121,7 +121,7 @@ Test(python_shape, far_lines_have_their_starts_known)
     struct clp_code_lines shape = shape_of(code);
     int seen[4] = {0};
 
-    if (CLP_LINE_EVENTS_SCAN && PY_VERSION_HEX >= 0x030B0000) {
+    if (CLP_LINE_EVENTS_SCAN && CLP_HAS_PROBES) {
         cr_assert_not_null(shape.starts);
         for (size_t unit = 0; unit < shape.unit_count; unit++) {
             int32_t line = shape.starts[unit];
@@ -162,7 +162,7 @@ Test(python_shape, loops_within_a_line_are_known)
     cr_assert_eq(count_loops("def f(x):\n    return x and 1 or 2\n"), 0);
     /* comprehensions are part of the function since 3.12 */
     cr_assert_eq(count_loops("def f(x):\n    return [a for a in x]\n"),
-                 PY_VERSION_HEX >= 0x030C0000);
+                 CLP_HAS_MONITORING);
 }
 
 /* ---- a recorder around the interpreter ---- */
