@@ -5,20 +5,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#define FIRST_MINOR 11
-#define LAST_MINOR 15
-
-struct row {
+#define ROW(name, ...) {#name, {__VA_ARGS__}},
+static const struct {
     const char *name;
-    struct {
-        int16_t number;
-        uint8_t caches;
-    } in[LAST_MINOR - FIRST_MINOR + 1];
-};
-
-#define ROW(name, n11, c11, n12, c12, n13, c13, n14, c14, n15, c15) \
-    {#name, {{n11, c11}, {n12, c12}, {n13, c13}, {n14, c14}, {n15, c15}}},
-static const struct row rows[] = {CLP_OPCODE_TABLE(ROW)};
+    int16_t in[CLP_OPCODE_VERSIONS * 2]; /* number and cache units of each version */
+} rows[] = {CLP_OPCODE_TABLE(ROW)};
 #undef ROW
 
 #define ROW_COUNT (sizeof rows / sizeof *rows)
@@ -148,13 +139,13 @@ void clp_bytecode_add(struct clp_bytecode *bytecode, const char *name, uint8_t n
 
 bool clp_bytecode_init(struct clp_bytecode *bytecode, int minor)
 {
-    *bytecode = (struct clp_bytecode){.minor = minor,
-                                      .known = minor >= FIRST_MINOR && minor <= LAST_MINOR};
+    *bytecode = (struct clp_bytecode){
+        .minor = minor,
+        .known = minor >= CLP_OPCODE_FIRST_MINOR && minor <= CLP_OPCODE_LAST_MINOR};
     for (size_t i = 0; bytecode->known && i < ROW_COUNT; i++) {
-        int number = rows[i].in[minor - FIRST_MINOR].number;
-        if (number >= 0)
-            add(bytecode, i + 1, rows[i].name, (uint8_t)number,
-                rows[i].in[minor - FIRST_MINOR].caches);
+        const int16_t *in = &rows[i].in[(minor - CLP_OPCODE_FIRST_MINOR) * 2];
+        if (in[0] >= 0)
+            add(bytecode, i + 1, rows[i].name, (uint8_t)in[0], (uint8_t)in[1]);
     }
     return bytecode->known;
 }

@@ -1,28 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers themselves are compared with each interpreter's own whenever the probe tracer starts;
- * here it is about what is said of them. */
+/* The numbers themselves are compared with each interpreter's own in each process that records; here it
+ * is about what is said of them. */
 #include "made_code.h"
 
-enum { FIRST = 11, LAST = 15 };
+enum { FIRST = CLP_OPCODE_FIRST_MINOR, LAST = CLP_OPCODE_LAST_MINOR };
 
 static struct clp_bytecode bytecode;
-
-#define NAME(name, n11, c11, n12, c12, n13, c13, n14, c14, n15, c15) \
-    {#name, {n11, n12, n13, n14, n15}},
-static const struct {
-    const char *name;
-    int numbers[LAST - FIRST + 1];
-} names[] = {CLP_OPCODE_TABLE(NAME)};
-#undef NAME
 
 /* Calls `check` for every instruction of every version. */
 static void each(void (*check)(int minor, const char *name, uint8_t opcode))
 {
     for (int minor = FIRST; minor <= LAST; minor++) {
         cr_assert(clp_bytecode_init(&bytecode, minor));
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            if (names[i].numbers[minor - FIRST] >= 0)
-                check(minor, names[i].name, (uint8_t)names[i].numbers[minor - FIRST]);
+        for (size_t i = 0; i < MADE_ROWS; i++) {
+            if (made_opcode_in(i, minor) >= 0)
+                check(minor, made_rows[i].name, (uint8_t)made_opcode_in(i, minor));
         }
     }
 }
