@@ -127,7 +127,7 @@ bool clp_opcodes_read(struct clp_bytecode *bytecode)
     Py_XDECREF(caches);
     Py_XDECREF(map);
     Py_XDECREF(module);
-    if (!done && PyErr_ExceptionMatches(PyExc_Exception)) { /* another version's module is another one */
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_ImportError)) {
         *bytecode = (struct clp_bytecode){.minor = PY_MINOR_VERSION};
         PyErr_Clear();
     }

@@ -8,7 +8,7 @@
 
 /* Reads them; `known` says whether they are those of the table. The module is not left in sys.modules when it
  * was not there before. Knows no instruction of 3.10, where nobody needs them, nor of an interpreter whose module
- * cannot be read. False with an exception set when the program is to end (KeyboardInterrupt). */
+ * is not what it is today. False with an exception set. */
 bool clp_opcodes_read(struct clp_bytecode *bytecode);
 
 #endif
