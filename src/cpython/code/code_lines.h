@@ -36,9 +36,9 @@ enum clp_unit_marks {
     CLP_UNIT_REPEATS_BY_PLACE = 8,
 };
 
-/* Reads the code object. False with a Python exception set; *shape is then empty. Of instructions that do
- * not fit together, or that the bytecode does not have, nothing is known but what the interpreter says of
- * their lines.
+/* Reads the code object. False with a Python exception set; *shape is then empty. Code whose parts do not fit
+ * together is damaged if the bytecode is known. Of other code that cannot be decoded, only the span of lines is
+ * read, as the interpreter tells it.
  *
  * The last two marks are made where the bytecode is known. 3.12 and 3.13 misread the instruction executed
  * before: 3.12 when an inlined call returns or raises, 3.13 at handlers in functions with wide gaps, both
