@@ -13,6 +13,7 @@
 #include "bridge/values.h"
 #include "base/escape.h"
 #include "base/version.h"
+#include "cpython/compat/compat.h"
 #include "cpython/memory/hooks.h"
 #include "cpython/object/profiler.h"
 #include "cpython/object/profiler_run.h"
@@ -229,12 +230,7 @@ static int module_exec(PyObject *module)
 
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, module_exec},
-#if PY_VERSION_HEX >= 0x030C0000
-    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
-#endif
-#if PY_VERSION_HEX >= 0x030D0000
-    {Py_mod_gil, Py_MOD_GIL_USED},
-#endif
+    CLP_MODULE_SLOTS
     {0, NULL},
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "finish.h"
 #include "report/choice.h"
+#include "cpython/compat/compat.h"
 #include "cpython/object/profiler_run.h"
 #include "cprofile.h"
 #include "run/processes/children.h"
@@ -17,7 +18,7 @@
 
 static const char me[] = CLP_RUN_NAME;
 
-#if PY_VERSION_HEX >= 0x030B0000
+#if CLP_HAS_PROBES
 #define CLP_DISPLACED_ADVICE "; --tracer probe does without it"
 #else
 #define CLP_DISPLACED_ADVICE "; from Python 3.11 on it is not needed"

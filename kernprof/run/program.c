@@ -3,6 +3,7 @@
  * `python -m module`, `python -c code` and `python -`, through the public API. */
 #include "program.h"
 #include "bridge/console.h"
+#include "cpython/compat/compat.h"
 #include "os/file.h"
 #include "cli/first_path.h"
 #include "program_sys.h"
@@ -57,15 +58,18 @@ static PyObject *run_module(const char *name, bool change_argv, struct clp_progr
     return result;
 }
 
+static bool set_file(PyObject *names, PyObject *file)
+{
+    return PyDict_SetItemString(names, "__file__", file) == 0 &&
+           (!CLP_MAIN_HAS_CACHED || PyDict_SetItemString(names, "__cached__", Py_None) == 0);
+}
+
 static bool set_main_file(PyObject *names, PyObject *file, const char *loader_name)
 {
     PyObject *importlib = PyImport_ImportModule("_frozen_importlib_external");
     PyObject *loader = importlib != NULL ? PyObject_CallMethod(importlib, loader_name, "sO", "__main__", file)
                                          : NULL;
-    bool done = loader != NULL && PyDict_SetItemString(names, "__file__", file) == 0 &&
-#if PY_VERSION_HEX < 0x030F0000
-                PyDict_SetItemString(names, "__cached__", Py_None) == 0 &&
-#endif
+    bool done = loader != NULL && set_file(names, file) &&
                 PyDict_SetItemString(names, "__loader__", loader) == 0;
 
     Py_XDECREF(importlib);
@@ -232,16 +236,6 @@ static bool read_stdin(struct clp_buf *source)
     return false;
 }
 
-/* What only such a program's __main__ has: a name for a file, and the loader of built-in modules. */
-static bool set_stdin_file(PyObject *names, PyObject *file)
-{
-    return PyDict_SetItemString(names, "__file__", file) == 0
-#if PY_VERSION_HEX < 0x030F0000
-           && PyDict_SetItemString(names, "__cached__", Py_None) == 0
-#endif
-        ;
-}
-
 static PyObject *run_stdin(struct clp_program_hook hook, struct clp_program_end *end)
 {
     struct clp_mem mem = clp_mem_system();
@@ -250,7 +244,7 @@ static PyObject *run_stdin(struct clp_program_hook hook, struct clp_program_end 
     struct clp_buf source;
 
     clp_buf_init(&source, &mem);
-    if (names != NULL && file != NULL && read_stdin(&source) && set_stdin_file(names, file) &&
+    if (names != NULL && file != NULL && read_stdin(&source) && set_file(names, file) &&
         tell_text(hook, file, &source))
         code = Py_CompileStringObject(clp_buf_text(&source), file, Py_file_input, NULL, -1);
     clp_buf_clear(&source);
@@ -261,13 +255,12 @@ static PyObject *run_stdin(struct clp_program_hook hook, struct clp_program_end 
     return result;
 }
 
-/* Since 3.13 python keeps the text of -c for tracebacks: by the file's name at first, by the code since some 3.13.x.
- * A run does not end for want of it. */
+/* A run does not end for want of it. */
 static bool keep_for_tracebacks(PyObject *code, PyObject *file, PyObject *text)
 {
-#if PY_VERSION_HEX >= 0x030D0000
+    if (!CLP_KEEPS_COMMAND)
+        return true;
     PyObject *linecache = PyImport_ImportModule("linecache"), *result = NULL;
-
     if (linecache != NULL) {
         PyObject *key = PyObject_HasAttrString(linecache, "_interactive_cache") ? code : file;
         result = PyObject_CallMethod(linecache, "_register_code", "OOO", key, text, file);
@@ -277,24 +270,18 @@ static bool keep_for_tracebacks(PyObject *code, PyObject *file, PyObject *text)
     if (result == NULL && PyErr_ExceptionMatches(PyExc_Exception))
         PyErr_Clear();
     return !PyErr_Occurred();
-#else
-    (void)code, (void)file, (void)text;
-    return true;
-#endif
 }
 
-/* Since 3.14 python takes common indentation off. */
 static PyObject *text_of_command(const char *command)
 {
     PyObject *text = PyUnicode_DecodeFSDefault(command);
-#if PY_VERSION_HEX >= 0x030E0000
-    if (text != NULL && strchr(" \t\n", command[0]) != NULL) {
+
+    if (CLP_DEDENTS_COMMAND && text != NULL && strchr(" \t\n", command[0]) != NULL) {
         PyObject *textwrap = PyImport_ImportModule("textwrap"), *indented = text;
         text = textwrap != NULL ? PyObject_CallMethod(textwrap, "dedent", "O", indented) : NULL;
         Py_DECREF(indented);
         Py_XDECREF(textwrap);
     }
-#endif
     return text;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "program_sys.h"
 #include "cli/first_path.h"
+#include "cpython/compat/compat.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,9 +142,7 @@ static bool make_main_module(void)
     if (main != NULL && loader != NULL && builtins != NULL && notes != NULL) {
         PyObject *names = PyModule_GetDict(main);
         done = PyDict_SetItemString(names, "__loader__", loader) == 0 &&
-#if PY_VERSION_HEX < 0x030E0000
-               PyDict_SetItemString(names, "__annotations__", notes) == 0 &&
-#endif
+               (!CLP_MAIN_HAS_ANNOTATIONS || PyDict_SetItemString(names, "__annotations__", notes) == 0) &&
                PyDict_SetItemString(names, "__builtins__", builtins) == 0 &&
                PyDict_SetItemString(PyImport_GetModuleDict(), "__main__", main) == 0;
     }

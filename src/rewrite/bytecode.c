@@ -5,20 +5,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#define FIRST_MINOR 11
-#define LAST_MINOR 15
-
-struct row {
+#define ROW(name, ...) {#name, {__VA_ARGS__}},
+static const struct {
     const char *name;
-    struct {
-        int16_t number;
-        uint8_t caches;
-    } in[LAST_MINOR - FIRST_MINOR + 1];
-};
-
-#define ROW(name, n11, c11, n12, c12, n13, c13, n14, c14, n15, c15) \
-    {#name, {{n11, c11}, {n12, c12}, {n13, c13}, {n14, c14}, {n15, c15}}},
-static const struct row rows[] = {CLP_OPCODE_TABLE(ROW)};
+    int16_t in[CLP_OPCODE_VERSIONS * 2]; /* number and cache units of each version */
+} rows[] = {CLP_OPCODE_TABLE(ROW)};
 #undef ROW
 
 #define ROW_COUNT (sizeof rows / sizeof *rows)
@@ -89,82 +80,80 @@ static uint16_t kind_of(const char *name, int minor)
     return 0;
 }
 
-/* The row of this name, or NULL. */
-static const struct row *find(const char *name)
+/* The instructions that have a field of their own. */
+#define FIELD(field) offsetof(struct clp_bytecode, field)
+static const struct {
+    const char *name;
+    size_t field;
+} named[] = {
+    {"NOP", FIELD(nop)},
+    {"EXTENDED_ARG", FIELD(extended_arg)},
+    {"LOAD_CONST", FIELD(load_const)},
+    {"UNARY_NEGATIVE", FIELD(unary_negative)},
+    {"POP_TOP", FIELD(pop_top)},
+    {"COPY", FIELD(copy)},
+    {"BINARY_OP", FIELD(binary_op)},
+    {"JUMP_FORWARD", FIELD(jump_forward)},
+    {"RERAISE", FIELD(reraise)},
+    {"RESUME", FIELD(resume)},
+    {"YIELD_VALUE", FIELD(yield_value)},
+    {"SEND", FIELD(send)},
+    {"FOR_ITER", FIELD(for_iter)},
+    {"LOAD_NAME", FIELD(load_name)},
+    {"LOAD_GLOBAL", FIELD(load_global)},
+    {"LOAD_ATTR", FIELD(load_attr)},
+    {"END_FOR", FIELD(end_for)},
+};
+
+static void fill_field(struct clp_bytecode *bytecode, const char *name, uint8_t number)
 {
-    for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (strcmp(rows[i].name, name) == 0)
-            return &rows[i];
+    bool pops_last = bytecode->minor == 13;
+
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        if (strcmp(named[i].name, name) == 0)
+            *((uint8_t *)bytecode + named[i].field) = number;
     }
-    return NULL;
+    if (strcmp(name, pops_last ? "POP_TOP" : "POP_ITER") == 0) {
+        bytecode->end_for_tail = number;
+        bytecode->skips_tail = pops_last;
+    }
 }
 
-/* The opcode of this name, or 0 when the version has none; 0 is the opcode of cache units. */
-static uint8_t number_of(const char *name, int minor)
+/* Adds an instruction. `row` is its place in the table, counted from 1; 0: the table does not have it. */
+static void add(struct clp_bytecode *bytecode, size_t row, const char *name, uint8_t number, uint8_t caches)
 {
-    int number = find(name)->in[minor - FIRST_MINOR].number;
-
-    return number < 0 ? 0 : (uint8_t)number;
+    bytecode->op[number].flags = (uint16_t)(CLP_OP_KNOWN | kind_of(name, bytecode->minor));
+    bytecode->op[number].caches = caches;
+    bytecode->op[number].row = (uint8_t)row;
+    fill_field(bytecode, name, number);
 }
 
-static void name_special(struct clp_bytecode *bytecode)
+void clp_bytecode_add(struct clp_bytecode *bytecode, const char *name, uint8_t number, uint8_t caches)
 {
-    int minor = bytecode->minor;
+    size_t row = ROW_COUNT;
 
-    bytecode->nop = number_of("NOP", minor);
-    bytecode->extended_arg = number_of("EXTENDED_ARG", minor);
-    bytecode->load_const = number_of("LOAD_CONST", minor);
-    bytecode->unary_negative = number_of("UNARY_NEGATIVE", minor);
-    bytecode->pop_top = number_of("POP_TOP", minor);
-    bytecode->copy = number_of("COPY", minor);
-    bytecode->binary_op = number_of("BINARY_OP", minor);
-    bytecode->jump_forward = number_of("JUMP_FORWARD", minor);
-    bytecode->reraise = number_of("RERAISE", minor);
-    bytecode->resume = number_of("RESUME", minor);
-    bytecode->yield_value = number_of("YIELD_VALUE", minor);
-    bytecode->send = number_of("SEND", minor);
-    bytecode->for_iter = number_of("FOR_ITER", minor);
-    bytecode->load_name = number_of("LOAD_NAME", minor);
-    bytecode->load_global = number_of("LOAD_GLOBAL", minor);
-    bytecode->load_attr = number_of("LOAD_ATTR", minor);
-    bytecode->end_for = number_of("END_FOR", minor);
-    if (minor >= 14)
-        bytecode->end_for_tail = number_of("POP_ITER", minor);
-    else if (minor == 13)
-        bytecode->end_for_tail = bytecode->pop_top;
-    bytecode->skips_tail = minor == 13;
+    while (row > 0 && strcmp(rows[row - 1].name, name) != 0)
+        row--;
+    add(bytecode, row, name, number, caches);
 }
 
 bool clp_bytecode_init(struct clp_bytecode *bytecode, int minor)
 {
-    *bytecode = (struct clp_bytecode){.minor = minor};
-    if (minor < FIRST_MINOR || minor > LAST_MINOR)
-        return false;
-    for (size_t i = 0; i < ROW_COUNT; i++) {
-        int number = rows[i].in[minor - FIRST_MINOR].number;
-        if (number < 0)
-            continue;
-        bytecode->op[number].flags = (uint16_t)(CLP_OP_KNOWN | kind_of(rows[i].name, minor));
-        bytecode->op[number].caches = rows[i].in[minor - FIRST_MINOR].caches;
+    *bytecode = (struct clp_bytecode){
+        .minor = minor,
+        .known = minor >= CLP_OPCODE_FIRST_MINOR && minor <= CLP_OPCODE_LAST_MINOR};
+    for (size_t i = 0; bytecode->known && i < ROW_COUNT; i++) {
+        const int16_t *in = &rows[i].in[(minor - CLP_OPCODE_FIRST_MINOR) * 2];
+        if (in[0] >= 0)
+            add(bytecode, i + 1, rows[i].name, (uint8_t)in[0], (uint8_t)in[1]);
     }
-    name_special(bytecode);
-    return true;
+    return bytecode->known;
 }
 
-int clp_bytecode_count(const struct clp_bytecode *bytecode)
+bool clp_bytecode_agrees(const struct clp_bytecode *bytecode)
 {
-    int count = 0;
+    struct clp_bytecode table;
 
-    for (int i = 0; i < 256; i++)
-        count += bytecode->op[i].flags & CLP_OP_KNOWN;
-    return count;
-}
-
-bool clp_bytecode_agrees(const struct clp_bytecode *bytecode, const char *name, int number,
-                         int caches)
-{
-    const struct row *row = find(name);
-
-    return row != NULL && row->in[bytecode->minor - FIRST_MINOR].number == number &&
-           row->in[bytecode->minor - FIRST_MINOR].caches == caches;
+    return clp_bytecode_init(&table, bytecode->minor) &&
+           memcmp(table.op, bytecode->op, sizeof table.op) == 0;
 }

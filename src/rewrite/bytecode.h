@@ -20,10 +20,12 @@ enum {
 };
 
 struct clp_bytecode {
-    int minor; /* the version is 3.minor */
+    int minor;  /* the version is 3.minor */
+    bool known; /* the instructions are those that the table has for the version */
     struct {
         uint16_t flags;
         uint8_t caches;
+        uint8_t row; /* in the table, counted from 1; 0 for a name that is not there */
     } op[256];
     uint8_t nop, extended_arg, load_const, unary_negative, pop_top, jump_forward, reraise;
     uint8_t copy, binary_op;
@@ -35,15 +37,14 @@ struct clp_bytecode {
     bool skips_tail;
 };
 
-/* False: nothing is known of this version. */
+/* Fills in what the table has for this version; false, and empty, where it has none. */
 bool clp_bytecode_init(struct clp_bytecode *bytecode, int minor);
 
-/* The number of opcodes that are known of the version. */
-int clp_bytecode_count(const struct clp_bytecode *bytecode);
+/* Adds an instruction of a version that the table may not have. What it does is known by its name. */
+void clp_bytecode_add(struct clp_bytecode *bytecode, const char *name, uint8_t number, uint8_t caches);
 
-/* Does the table give the instruction of this name the same number and the same number of cache units? */
-bool clp_bytecode_agrees(const struct clp_bytecode *bytecode, const char *name, int number,
-                         int caches);
+/* Has the table these instructions for the version, and no others? */
+bool clp_bytecode_agrees(const struct clp_bytecode *bytecode);
 
 static inline bool clp_bytecode_is(const struct clp_bytecode *bytecode, uint8_t opcode, int flags)
 {

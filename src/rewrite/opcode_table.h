@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The instructions of CPython 3.11 to 3.15: X(name, then for each version the number and the number of inline
  * cache units). The number is -1 where a version does not have the instruction. The numbers come from each
- * interpreter's own `opcode` module, and are compared with it again whenever the probe tracer starts.
+ * interpreter's own `opcode` module, and are compared with it again in each process that records.
  * Instructions that only a running interpreter writes into code (INSTRUMENTED_.., specialised ones) are left
  * out on purpose: code that holds one is refused. */
 #ifndef CLP_OPCODE_TABLE_H
 #define CLP_OPCODE_TABLE_H
+
+enum { CLP_OPCODE_FIRST_MINOR = 11, CLP_OPCODE_LAST_MINOR = 15 };
+enum { CLP_OPCODE_VERSIONS = CLP_OPCODE_LAST_MINOR - CLP_OPCODE_FIRST_MINOR + 1 };
 
 /* clang-format off */
 #define CLP_OPCODE_TABLE(X) \

@@ -247,6 +247,53 @@ def test_instructions_of_the_interpreter_itself(kind, script, tmp_path):
         )
 
 
+# The module `opcode` of another CPython than those that are known, to whoever runs it without importing it.
+STRANGER = """
+import os, sys
+path = os.path.join(os.path.dirname(os.__file__), "opcode.py")
+exec(compile(open(path).read(), path, "exec"))
+if getattr(sys.modules.get(__name__), "__dict__", None) is not globals():
+    {change}
+"""
+STRANGE = """
+@profile
+def counted(n):
+    for i in generator(n): i and 1
+    try:
+        return [i for i in range(n)] + [missing]
+    except NameError:
+        return sum(generator(n))
+@profile
+def generator(n):
+    for i in range(n):
+        yield i
+counted(3)
+"""
+CHANGES = {
+    "more": "opmap = dict(opmap, LEAP=min({*range(1, 200)} - {*opmap.values()}))",
+    "unlisted": "del _inline_cache_entries",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_interpreter_of_unknown_instructions(change, script, tmp_path):
+    """It is not probed, with one line that says so. Otherwise it is measured as well as others; where its module
+    cannot be read at all, settrace does not know where functions yield."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/opcode.py").write_text(STRANGER.format(change=CHANGES[change]))
+    path, other = script(STRANGE), {"PYTHONPATH": str(tmp_path / "other")}
+    assert [line.partition(";")[0] for line in probed([path], tmp_path, env=other).err.splitlines()] == [
+        "ckernprof: this CPython %d.%d has instructions that clineprof does not know" % sys.version_info[:2]
+    ]
+    expected, _ = reference(path, tmp_path, **steady({}))
+    for tracer in {"auto", FALLBACK, "settrace"} if change == "more" else {"auto", FALLBACK} - {"settrace"}:
+        ended = probed([path], tmp_path, "--tracer", tracer, env=other)
+        assert (ended.code, ended.err) == (0, "")
+        assert ended.profile().meta["tracer"] == (FALLBACK if tracer == "auto" else tracer)
+        if change == "more" or FALLBACK == "monitoring":
+            assert "\n".join(differences(ended.profile().hits(), expected)) == ""
+
+
 # ---- functions of a script: their code has probes before they exist ----------------------------
 
 LOOKS = """

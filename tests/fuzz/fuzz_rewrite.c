@@ -15,6 +15,7 @@
  * Built with -DCLP_LIBFUZZER -fsanitize=fuzzer it is a fuzzer; otherwise it replays the files given
  * as arguments. */
 #include "rewrite/layout.h"
+#include "rewrite/opcode_table.h"
 #include "rewrite/rewrite.h"
 #define CLP_SHOW_FAILURE show_trial
 #include "replay.h"
@@ -694,7 +695,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     struct trial *trial = &trial_now;
     struct input input = {bytes, bytes + count};
 
-    require(clp_bytecode_init(&trial->bytecode, 11 + (int)(next_byte(&input) % 5)), "no version");
+    int minor = CLP_OPCODE_FIRST_MINOR + (int)(next_byte(&input) % CLP_OPCODE_VERSIONS);
+    require(clp_bytecode_init(&trial->bytecode, minor), "no version");
     uint32_t flags = next_byte(&input), fail_at = next_byte(&input);
     if ((flags & 1) != 0)
         make_code(&made, &trial->bytecode, &trial->code, &input);

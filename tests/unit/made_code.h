@@ -48,20 +48,27 @@ struct made {
     struct clp_code view;
 };
 
+#define MADE_ROW(name, ...) {#name, {__VA_ARGS__}},
+static const struct {
+    const char *name;
+    int16_t in[CLP_OPCODE_VERSIONS * 2]; /* number and cache units of each version */
+} made_rows[] = {CLP_OPCODE_TABLE(MADE_ROW)};
+#undef MADE_ROW
+
+enum { MADE_ROWS = sizeof made_rows / sizeof *made_rows };
+
+/* The opcode in this row; -1 when the version has none. */
+static inline int made_opcode_in(size_t row, int minor)
+{
+    return made_rows[row].in[(minor - CLP_OPCODE_FIRST_MINOR) * 2];
+}
+
 /* The opcode of that name; the test ends when the version has none. */
 static inline uint8_t made_opcode(const struct made *made, const char *name)
 {
-#define MADE_ROW(name, n11, c11, n12, c12, n13, c13, n14, c14, n15, c15) \
-    {#name, {n11, n12, n13, n14, n15}},
-    static const struct {
-        const char *name;
-        int16_t numbers[5];
-    } rows[] = {CLP_OPCODE_TABLE(MADE_ROW)};
-#undef MADE_ROW
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        int number = rows[i].numbers[made->bytecode.minor - 11];
-        if (strcmp(rows[i].name, name) == 0 && number >= 0)
+    for (size_t i = 0; i < MADE_ROWS; i++) {
+        int number = made_opcode_in(i, made->bytecode.minor);
+        if (strcmp(made_rows[i].name, name) == 0 && number >= 0)
             return (uint8_t)number;
     }
     cr_assert_fail("3.%d has no %s", made->bytecode.minor, name);
@@ -376,15 +383,10 @@ static inline size_t made_lines(const uint8_t *table, size_t bytes, int32_t line
 
 static inline const char *made_name(int minor, uint8_t opcode)
 {
-#define MADE_ROW(name, n11, c11, n12, c12, n13, c13, n14, c14, n15, c15)                   \
-    if (opcode == (minor == 11   ? n11                                                     \
-                   : minor == 12 ? n12                                                     \
-                   : minor == 13 ? n13                                                     \
-                   : minor == 14 ? n14                                                     \
-                                 : n15))                                                   \
-        return #name;
-    CLP_OPCODE_TABLE(MADE_ROW)
-#undef MADE_ROW
+    for (size_t i = 0; i < MADE_ROWS; i++) {
+        if (made_opcode_in(i, minor) == opcode)
+            return made_rows[i].name;
+    }
     return opcode == 0 ? "" : "?";
 }
 

@@ -1,436 +1,184 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading code objects through their public faces: co_lines(), co_code and co_exceptiontable. */
 #include "code_lines.h"
 #include "rewrite/edges.h"
 #include "engine/functions.h"
 #include <limits.h>
 
-#define NO_LINE CLP_SHAPE_NO_LINE
+/* ---- the span of lines ---- */
 
-/* The line of every code unit; owned. */
-struct unit_lines {
-    int32_t *lines;
-    size_t count;
+struct span {
+    int32_t lowest, highest;
 };
 
-static bool take_range(PyObject *range, struct unit_lines *into)
+#define NO_SPAN ((struct span){INT32_MAX, 0})
+
+static void widen(struct span *span, int32_t line)
 {
-    int start, end;
-    PyObject *line;
-
-    if (!PyArg_ParseTuple(range, "iiO", &start, &end, &line))
-        return false;
-    long number = line == Py_None ? NO_LINE : PyLong_AsLong(line);
-    if (number == -1 && PyErr_Occurred())
-        return false;
-    for (int at = start / 2; at < end / 2 && (size_t)at < into->count; at++)
-        into->lines[at] = (int32_t)number;
-    return true;
-}
-
-static bool fill_unit_lines(PyCodeObject *code, struct unit_lines *into)
-{
-    PyObject *ranges = PyObject_CallMethod((PyObject *)code, "co_lines", NULL);
-    PyObject *range;
-    bool done = true;
-
-    if (ranges == NULL)
-        return false;
-    while (done && (range = PyIter_Next(ranges)) != NULL) {
-        done = take_range(range, into);
-        Py_DECREF(range);
-    }
-    Py_DECREF(ranges);
-    return done && !PyErr_Occurred();
-}
-
-static void fill_span(struct clp_code_lines *shape, PyCodeObject *code, const struct unit_lines *units)
-{
-    int32_t lowest = INT32_MAX, highest = 0;
-
-    for (size_t i = 0; i < units->count; i++) {
-        int32_t line = units->lines[i];
-        if (line == NO_LINE)
-            continue;
-        lowest = line < lowest ? line : lowest;
-        highest = line > highest ? line : highest;
-    }
-    if (lowest > highest) /* no line at all */
-        lowest = highest = code->co_firstlineno;
-    shape->lowest_line = lowest;
-    shape->line_count = (uint32_t)(highest - lowest) + 1;
-}
-
-static void drop_starts(struct clp_code_lines *shape, struct clp_mem *mem)
-{
-    clp_mem_free(mem, shape->starts, shape->unit_count, sizeof *shape->starts);
-    shape->starts = NULL;
-}
-
-#if PY_VERSION_HEX >= 0x030B0000
-
-/* ---- where lines may begin ---- */
-
-struct scan {
-    const struct clp_opcodes *opcodes;
-    const unsigned char *code; /* two bytes a unit, caches zeroed */
-    const int32_t *lines;      /* by unit */
-    int32_t *starts;           /* by unit: the marks */
-    size_t count;
-};
-
-static void mark(const struct scan *scan, size_t unit)
-{
-    if (unit >= scan->count || scan->opcodes->never_starts[scan->code[unit * 2]])
+    if (line == CLP_NO_LINE)
         return;
-    scan->starts[unit] = scan->lines[unit];
+    span->lowest = line < span->lowest ? line : span->lowest;
+    span->highest = line > span->highest ? line : span->highest;
 }
 
-static size_t next_instruction(const struct scan *scan, size_t unit)
+static void set_span(struct clp_code_lines *shape, struct span span, PyCodeObject *code)
 {
-    do
-        unit++;
-    while (unit < scan->count && scan->code[unit * 2] == scan->opcodes->cache);
-    return unit;
+    if (span.lowest > span.highest) /* no line at all */
+        span.lowest = span.highest = code->co_firstlineno;
+    shape->lowest_line = span.lowest;
+    shape->line_count = (uint32_t)(span.highest - span.lowest) + 1;
 }
 
-/* A line begins where the line differs from the instruction before, or right behind a RESUME. */
-static void mark_changes(const struct scan *scan)
+/* From co_lines(): for code that is not decoded. */
+static bool ask_span(struct clp_code_lines *shape, PyCodeObject *code)
 {
-    int32_t before = NO_LINE;
-    bool resumed = true;
+    PyObject *ranges = PyObject_CallMethod((PyObject *)code, "co_lines", NULL), *range;
+    struct span span = NO_SPAN;
 
-    for (size_t unit = 0; unit < scan->count; unit = next_instruction(scan, unit)) {
-        int32_t line = scan->lines[unit];
-        if (line == NO_LINE || line != before || resumed)
-            mark(scan, unit);
-        before = line;
-        resumed = scan->opcodes->resumes[scan->code[unit * 2]];
-    }
-}
-
-/* Calls visit(scan, from, target) for every jump. */
-static void walk_jumps(const struct scan *scan,
-                       void (*visit)(const struct scan *scan, size_t from, size_t target))
-{
-    size_t argument = 0, next;
-
-    for (size_t unit = 0; unit < scan->count; unit = next) {
-        unsigned char opcode = scan->code[unit * 2];
-        next = next_instruction(scan, unit);
-        argument = argument << 8 | scan->code[unit * 2 + 1];
-        if (opcode == scan->opcodes->extended_arg)
-            continue;
-        if (scan->opcodes->jump[opcode] > 0)
-            visit(scan, unit, next + argument);
-        else if (scan->opcodes->jump[opcode] < 0 && argument <= next)
-            visit(scan, unit, next - argument);
-        argument = 0;
-    }
-}
-
-/* Marks where a jump arrives. FOR_ITER and SEND may skip the instruction they name, so the one
- * behind it counts as reached too: one more place to look at does no harm. */
-static void mark_target(const struct scan *scan, size_t from, size_t target)
-{
-    mark(scan, target);
-    if (target > from)
-        mark(scan, target + 1);
-}
-
-/* One number of the exception table: six bits a byte, 64 on all but the last (cpython,
- * Objects/exception_handling_notes.txt). */
-static const unsigned char *read_varint(const unsigned char *at, const unsigned char *end,
-                                        size_t *value)
-{
-    *value = 0;
-    while (at < end) {
-        *value = *value << 6 | (*at & 63u);
-        if ((*at++ & 64u) == 0)
+    while (ranges != NULL && (range = PyIter_Next(ranges)) != NULL) {
+        PyObject *line = PyTuple_GetItem(range, 2); /* borrowed */
+        if (line != NULL && line != Py_None)
+            widen(&span, (int32_t)PyLong_AsLong(line));
+        Py_DECREF(range);
+        if (PyErr_Occurred())
             break;
     }
-    return at;
+    Py_XDECREF(ranges);
+    set_span(shape, span, code);
+    return !PyErr_Occurred();
 }
 
-static void mark_handlers(const struct scan *scan, const unsigned char *table, size_t bytes)
-{
-    const unsigned char *end = table + bytes;
+#if CLP_HAS_PROBES
 
-    while (table < end) {
-        size_t start, size, handler, depth;
-        table = read_varint(table, end, &start);
-        table = read_varint(table, end, &size);
-        table = read_varint(table, end, &handler);
-        table = read_varint(table, end, &depth);
-        mark(scan, handler);
+/* ---- decoded instructions ---- */
+
+static void read_span(struct clp_code_lines *shape, PyCodeObject *code, const struct clp_decoded *decoded)
+{
+    struct span span = NO_SPAN;
+
+    for (size_t i = 0; i < decoded->count; i++)
+        widen(&span, decoded->items[i].line);
+    set_span(shape, span, code);
+}
+
+/* The unit of the instruction itself, behind its prefixes. */
+static uint32_t unit_of(const struct clp_instruction *item)
+{
+    return item->at + item->prefixes;
+}
+
+static void mark_yields(struct clp_code_lines *shape, const struct clp_decoded *decoded)
+{
+    for (size_t i = decoded->count; i-- > 0;) {
+        uint32_t unit = unit_of(&decoded->items[i]);
+        if (decoded->items[i].opcode != decoded->bytecode->yield_value)
+            continue;
+        shape->first_yield = (int)unit * 2;
+        shape->marks[unit] |= CLP_UNIT_YIELDS;
+        if (unit + 1 < shape->unit_count) /* where 3.13 has the frame stand already */
+            shape->marks[unit + 1] |= CLP_UNIT_YIELDS;
+    }
+}
+
+static void mark_loops(struct clp_code_lines *shape, const struct clp_decoded *decoded)
+{
+    for (uint32_t i = 0; i < decoded->count; i++) {
+        const struct clp_instruction *from = &decoded->items[i];
+        if (!clp_decoded_is(decoded, i, CLP_OP_GOES) || from->target >= i || from->line == CLP_NO_LINE ||
+            decoded->items[from->target].line != from->line)
+            continue;
+        uint32_t unit = CLP_JUMP_TOLD_AT_SOURCE ? unit_of(from) : decoded->items[from->target].at;
+        shape->marks[unit] |= CLP_UNIT_LOOPS;
     }
 }
 
 /* ---- what runs when a line begins ---- */
 
 /* Has the instruction room behind it for what it is adapted by? A jump back has some for other ends. */
-static bool adapts(const struct scan *scan, size_t unit)
+static bool adapts(const struct clp_decoded *decoded, uint32_t at)
 {
-    return scan->opcodes->jump[scan->code[unit * 2]] >= 0 && next_instruction(scan, unit) != unit + 1;
+    uint8_t opcode = clp_decoded_first_opcode(decoded, at);
+
+    return decoded->bytecode->op[opcode].caches > 0 &&
+           !clp_bytecode_is(decoded->bytecode, opcode, CLP_OP_BACKWARD);
 }
 
-/* Instructions from here on, up to the next line or the first jump. */
-static unsigned count_from(const struct scan *scan, size_t unit)
+/* Instructions from here on, prefixes among them, up to the next line or the first jump. */
+static unsigned count_from(const struct clp_decoded *decoded, uint32_t at)
 {
-    int32_t line = scan->lines[unit];
+    int32_t line = decoded->items[at].line;
     unsigned count = 0;
+    bool jumped = false;
 
-    for (; unit < scan->count && scan->lines[unit] == line && count < CLP_FUNCTION_MOST_INSTRUCTIONS;
-         unit = next_instruction(scan, unit)) {
-        count++;
-        if (scan->opcodes->jump[scan->code[unit * 2]] != 0)
-            break;
+    for (; at < decoded->count && decoded->items[at].line == line && !jumped; at++) {
+        count += 1u + decoded->items[at].prefixes;
+        jumped = clp_decoded_is(decoded, at, CLP_OP_TARGET);
     }
-    return count;
+    return count < CLP_FUNCTION_MOST_INSTRUCTIONS ? count : CLP_FUNCTION_MOST_INSTRUCTIONS;
 }
 
 /* Of a line that begins in several places, the fewest; and whether the first of them adapts. */
-static bool fill_counts(struct clp_code_lines *shape, struct clp_mem *mem, const struct scan *scan)
+static bool fill_counts(struct clp_code_lines *shape, struct clp_mem *mem, const struct clp_edges *edges)
 {
+    const struct clp_decoded *decoded = edges->decoded;
+
     if (shape->line_count > CLP_FUNCTION_MOST_LINES)
         return true;
     shape->instructions = clp_mem_alloc(mem, shape->line_count, 1);
-    if (shape->instructions == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (size_t unit = 0; unit < scan->count; unit++) {
-        if (scan->starts[unit] <= 0)
+    for (uint32_t i = 0; shape->instructions != NULL && i < decoded->count; i++) {
+        if (!clp_edges_may_begin(edges, i))
             continue;
-        uint8_t *least = &shape->instructions[scan->starts[unit] - shape->lowest_line];
-        unsigned count = count_from(scan, unit);
+        uint8_t *least = &shape->instructions[decoded->items[i].line - shape->lowest_line];
+        unsigned count = count_from(decoded, i);
         if (*least == 0)
-            *least = (uint8_t)(count | (adapts(scan, unit) ? CLP_FUNCTION_ADAPTS : 0));
+            *least = (uint8_t)(count | (adapts(decoded, i) ? CLP_FUNCTION_ADAPTS : 0));
         else if (count < (*least & CLP_FUNCTION_MOST_INSTRUCTIONS))
             *least = (uint8_t)(count | (*least & CLP_FUNCTION_ADAPTS));
     }
-    return true;
+    return shape->instructions != NULL;
 }
 
-/* ---- where a loop within one line comes round ---- */
-
-static void mark_loop(const struct scan *scan, size_t from, size_t target)
-{
-    if (target < from && scan->lines[from] == scan->lines[target])
-        mark(scan, CLP_JUMP_TOLD_AT_SOURCE ? from : target);
-}
+/* ---- where lines may begin ---- */
 
 /* The interpreter keeps an instruction's line as a one-byte drift from a straight slope of one line
  * per sixteen units; where that does not fit it scans the line table at each event. */
-static bool line_events_scan(PyCodeObject *code, const struct unit_lines *units)
+static bool line_events_scan(const struct clp_decoded *decoded)
 {
-    for (size_t i = 0; CLP_LINE_EVENTS_SCAN && i < units->count; i++) {
-        long drift = (long)units->lines[i] - code->co_firstlineno - (long)(i >> 4);
-        if (units->lines[i] != NO_LINE && (drift > 127 || drift < -126))
+    for (size_t i = 0; CLP_LINE_EVENTS_SCAN && i < decoded->count; i++) {
+        const struct clp_instruction *item = &decoded->items[i];
+        long drift = (long)item->line - decoded->code->first_line - (long)(item->at >> 4);
+        if (item->line != CLP_NO_LINE && (drift > 127 || drift < -126))
             return true;
     }
     return false;
 }
 
-/* `starts`, and what runs from there. */
-static bool fill_starts(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
-                        const struct clp_opcodes *opcodes, const unsigned char *bytes,
-                        const struct unit_lines *units)
-{
-    PyObject *table = PyObject_GetAttrString((PyObject *)code, "co_exceptiontable");
-    bool done = false;
-
-    if (table == NULL)
-        return false;
-    shape->starts = clp_mem_alloc(mem, units->count, sizeof *shape->starts);
-    if (shape->starts != NULL) {
-        struct scan scan = {opcodes, bytes, units->lines, shape->starts, units->count};
-        mark_changes(&scan);
-        walk_jumps(&scan, mark_target);
-        mark_handlers(&scan, (const unsigned char *)PyBytes_AsString(table),
-                      (size_t)PyBytes_Size(table));
-        done = fill_counts(shape, mem, &scan);
-    } else {
-        PyErr_NoMemory();
-    }
-    shape->asks_places = PyBytes_Size(table) > 0;
-    Py_DECREF(table);
-    return done;
-}
-
-static bool fill_yields(struct clp_code_lines *shape, struct clp_mem *mem,
-                        const struct clp_opcodes *opcodes, const unsigned char *bytes)
-{
-    shape->yields = clp_mem_alloc(mem, shape->unit_count, sizeof *shape->yields);
-    if (shape->yields == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (size_t i = shape->unit_count; i-- > 0;) {
-        if (bytes[i * 2] != opcodes->yield_value)
-            continue;
-        shape->first_yield = (int)i * 2;
-        shape->yields[i] = true;
-        if (i + 1 < shape->unit_count) /* where 3.13 has the frame stand already */
-            shape->yields[i + 1] = true;
-    }
-    return true;
-}
-
-static bool fill_loops(struct clp_code_lines *shape, struct clp_mem *mem, const struct scan *scan)
-{
-    shape->loops = clp_mem_alloc(mem, scan->count, sizeof *shape->loops);
-    if (shape->loops == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    walk_jumps(scan, mark_loop);
-    for (size_t i = 0; i < scan->count; i++)
-        shape->loops[i] = scan->starts[i] > 0;
-    return true;
-}
-
 /* Bodies that suspend keep LINE events whatever they cost: what begins a line behind a resumption, and
  * behind an `async for`, instructions do not show. */
-static bool fill_instructions(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
-                              const struct clp_opcodes *opcodes, const struct unit_lines *units)
+static bool fill_starts(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
+                        const struct clp_edges *edges)
 {
-    bool suspends = (code->co_flags & CLP_SUSPENDS) != 0;
-    PyObject *bytes = PyCode_GetCode(code);
+    const struct clp_decoded *decoded = edges->decoded;
 
-    if (bytes == NULL)
-        return false;
-    const unsigned char *text = (const unsigned char *)PyBytes_AS_STRING(bytes);
-    bool done = fill_starts(shape, mem, code, opcodes, text, units) &&
-                (!suspends || fill_yields(shape, mem, opcodes, text));
-    if (suspends || !line_events_scan(code, units))
-        drop_starts(shape, mem);
-    Py_DECREF(bytes);
-    return done;
-}
-
-static bool find_loops(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
-                       const struct clp_opcodes *opcodes, const struct unit_lines *units)
-{
-    int32_t *marks;
-    PyObject *bytes = PyCode_GetCode(code);
-    bool done = false;
-
-    marks = clp_mem_alloc(mem, units->count, sizeof *marks);
-    if (marks == NULL)
-        PyErr_NoMemory();
-    if (bytes != NULL && marks != NULL) {
-        const unsigned char *text = (const unsigned char *)PyBytes_AS_STRING(bytes);
-        struct scan scan = {opcodes, text, units->lines, marks, units->count};
-        done = fill_loops(shape, mem, &scan);
-    }
-    Py_XDECREF(bytes);
-    clp_mem_free(mem, marks, units->count, sizeof *marks);
-    return done;
-}
-
-#else
-
-/* 3.10 tells a suspended frame itself, and has no LINE events. */
-static bool fill_instructions(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
-                              const struct clp_opcodes *opcodes, const struct unit_lines *units)
-{
-    (void)shape, (void)mem, (void)code, (void)opcodes, (void)units;
-    return true;
-}
-
-static bool find_loops(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
-                       const struct clp_opcodes *opcodes, const struct unit_lines *units)
-{
-    return fill_instructions(shape, mem, code, opcodes, units);
-}
-
-#endif
-
-static bool read_unit_lines(struct unit_lines *units, struct clp_mem *mem, PyCodeObject *code)
-{
-    units->count = clp_compat_code_units(code);
-    units->lines = clp_mem_alloc(mem, units->count, sizeof *units->lines);
-    if (units->lines == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (size_t i = 0; i < units->count; i++)
-        units->lines[i] = NO_LINE;
-    if (fill_unit_lines(code, units))
+    if ((code->co_flags & CLP_SUSPENDS) != 0 || !line_events_scan(decoded))
         return true;
-    clp_mem_free(mem, units->lines, units->count, sizeof *units->lines);
-    return false;
-}
-
-bool clp_code_lines_init(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
-                         const struct clp_opcodes *opcodes)
-{
-    struct unit_lines units;
-
-    *shape = (struct clp_code_lines){.unit_count = clp_compat_code_units(code), .first_yield = INT_MAX};
-    if (!read_unit_lines(&units, mem, code))
-        return false;
-    fill_span(shape, code, &units);
-    bool done = fill_instructions(shape, mem, code, opcodes, &units);
-    clp_mem_free(mem, units.lines, units.count, sizeof *units.lines);
-    if (!done)
-        clp_code_lines_clear(shape, mem);
-    return done;
-}
-
-bool clp_code_lines_find_loops(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
-                            const struct clp_opcodes *opcodes)
-{
-    struct unit_lines units;
-
-    if (!read_unit_lines(&units, mem, code))
-        return false;
-    bool done = find_loops(shape, mem, code, opcodes, &units);
-    clp_mem_free(mem, units.lines, units.count, sizeof *units.lines);
-    return done;
-}
-
-#if CLP_HAS_PROBES
-
-clp_status clp_code_lines_decode(PyCodeObject *code, struct clp_mem *mem,
-                                 const struct clp_bytecode *bytecode, clp_decoded_use *use, void *data,
-                                 const char **reason)
-{
-    PyObject *bytes = PyCode_GetCode(code);
-    struct clp_decoded decoded;
-
-    if (bytes == NULL)
-        return CLP_NO_MEMORY;
-    struct clp_code parts = clp_code_lines_code(code, bytes);
-    clp_status status = clp_decoded_init(&decoded, mem, bytecode, &parts, reason);
-    if (status == CLP_OK) {
-        if (use != NULL)
-            use(data, code, &decoded);
-        clp_decoded_clear(&decoded);
+    shape->starts = clp_mem_alloc(mem, shape->unit_count, sizeof *shape->starts);
+    for (uint32_t i = 0; shape->starts != NULL && i < decoded->count; i++) {
+        int32_t line = decoded->items[i].line;
+        if (line == CLP_NO_LINE || clp_edges_may_begin(edges, i))
+            shape->starts[decoded->items[i].at] = line;
     }
-    Py_DECREF(bytes);
-    return status;
+    shape->asks_places = decoded->range_count > 0;
+    return shape->starts != NULL;
 }
 
-#endif
+/* ---- events of lines that do not begin ---- */
 
-int32_t clp_code_lines_line_raised(PyFrameObject *frame)
+static void set_repeats(struct clp_code_lines *shape, const struct clp_edges *edges, uint32_t at, int repeats)
 {
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    int line = PyCode_Addr2Line(code, clp_compat_frame_offset(frame));
+    uint8_t *marks = &shape->marks[edges->decoded->items[at].at];
 
-    Py_DECREF(code);
-    return line;
+    *marks = (uint8_t)((*marks & ~(CLP_UNIT_REPEATS | CLP_UNIT_REPEATS_BY_PLACE)) | repeats);
 }
-
-#if CLP_LINE_EVENTS_REPEAT || CLP_TRACE_EVENTS_STRAY
-
-struct repeats {
-    struct clp_code_lines *shape;
-    struct clp_mem *mem;
-    bool failed;
-};
 
 /* Instructions that a call on the same line falls to, and that jumps from other lines lead to: an event here
  * while the line is running comes from the call. Of a jump that has no line itself nobody could tell. */
@@ -442,13 +190,13 @@ static void mark_behind_calls(struct clp_code_lines *shape, const struct clp_edg
     for (uint32_t i = 1; i < decoded->count; i++) {
         if ((edges->flags[i] & ways) == (CLP_EDGE_FALLS | CLP_EDGE_COUNTED) &&
             clp_decoded_body(decoded, i - 1) > 1)
-            shape->repeats[decoded->items[i].at] = CLP_REPEATS_ALWAYS;
+            set_repeats(shape, edges, i, CLP_UNIT_REPEATS);
     }
     for (uint32_t i = 0; i < decoded->count; i++) {
         const struct clp_instruction *item = &decoded->items[i];
-        if (item->line == NO_LINE && item->target != CLP_NOWHERE &&
+        if (item->line == CLP_NO_LINE && item->target != CLP_NOWHERE &&
             clp_edges_may_begin(edges, item->target))
-            shape->repeats[decoded->items[item->target].at] = CLP_REPEATS_NEVER;
+            set_repeats(shape, edges, item->target, 0);
     }
 }
 
@@ -462,54 +210,121 @@ static void mark_handlers_asking(struct clp_code_lines *shape, const struct clp_
         if (!clp_edges_may_begin(edges, handler) ||
             (edges->flags[handler] & (CLP_EDGE_UNCOUNTED | CLP_EDGE_MAY_COUNT)) == 0)
             continue;
-        shape->repeats[decoded->items[handler].at] = CLP_REPEATS_BY_PLACE;
+        set_repeats(shape, edges, handler, CLP_UNIT_REPEATS_BY_PLACE);
         shape->asks_places = true;
     }
 }
 
-static void mark_repeats(void *data, PyCodeObject *code, const struct clp_decoded *decoded)
+static void mark_repeats(struct clp_code_lines *shape, const struct clp_edges *edges)
 {
-    struct repeats *repeats = data;
-    struct clp_code_lines *shape = repeats->shape;
+    for (uint32_t i = 0; i < edges->decoded->count; i++)
+        set_repeats(shape, edges, i, clp_edges_may_begin(edges, i) ? 0 : CLP_UNIT_REPEATS);
+    if (CLP_CALLS_HIDE_LINES)
+        mark_behind_calls(shape, edges);
+    mark_handlers_asking(shape, edges);
+}
+
+/* ---- all of it ---- */
+
+clp_status clp_code_lines_decode(PyCodeObject *code, struct clp_mem *mem,
+                                 const struct clp_bytecode *bytecode, clp_decoded_use *use, void *data,
+                                 const char **reason)
+{
+    PyObject *bytes = PyCode_GetCode(code);
+    struct clp_decoded decoded;
+
+    if (bytes == NULL)
+        return CLP_NO_MEMORY;
+    struct clp_code parts = clp_code_lines_code(code, bytes);
+    clp_status status = clp_decoded_init(&decoded, mem, bytecode, &parts, reason);
+    if (status == CLP_OK) {
+        use(data, code, &decoded);
+        clp_decoded_clear(&decoded);
+    }
+    Py_DECREF(bytes);
+    return status;
+}
+
+struct reading {
+    struct clp_code_lines *shape;
+    struct clp_mem *mem;
+    bool failed;
+};
+
+static void read_decoded(void *data, PyCodeObject *code, const struct clp_decoded *decoded)
+{
+    struct reading *reading = data;
+    struct clp_code_lines *shape = reading->shape;
     struct clp_edges edges;
     const char *reason;
 
-    (void)code;
-    shape->repeats = clp_mem_alloc(repeats->mem, shape->unit_count, sizeof *shape->repeats);
-    repeats->failed = shape->repeats == NULL;
-    if (repeats->failed || clp_edges_init(&edges, decoded, &reason) != CLP_OK)
+    read_span(shape, code, decoded);
+    shape->marks = clp_mem_alloc(reading->mem, shape->unit_count, 1);
+    reading->failed = shape->marks == NULL;
+    if (reading->failed)
+        return;
+    mark_yields(shape, decoded);
+    if (CLP_COUNTS_AS_LINE)
+        mark_loops(shape, decoded);
+    clp_status status = clp_edges_init(&edges, decoded, &reason);
+    reading->failed = status == CLP_NO_MEMORY;
+    if (status != CLP_OK)
         return; /* strange code: what the interpreter says goes */
-    for (uint32_t i = 0; i < decoded->count; i++)
-        shape->repeats[decoded->items[i].at] =
-            clp_edges_may_begin(&edges, i) ? CLP_REPEATS_NEVER : CLP_REPEATS_ALWAYS;
-    if (CLP_CALLS_HIDE_LINES)
-        mark_behind_calls(shape, &edges);
-    mark_handlers_asking(shape, &edges);
+    reading->failed = !fill_counts(shape, reading->mem, &edges) ||
+                      !fill_starts(shape, reading->mem, code, &edges);
+    if (CLP_COUNTS_AS_LINE && decoded->bytecode->known)
+        mark_repeats(shape, &edges);
     clp_edges_clear(&edges);
 }
 
-bool clp_code_lines_find_repeats(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
-                                 const struct clp_bytecode *bytecode)
+/* Lines alone are known of what the bytecode does not have. */
+static bool read_code(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
+                      const struct clp_bytecode *bytecode)
 {
-    struct repeats repeats = {shape, mem, false};
+    struct reading reading = {shape, mem, false};
     const char *reason;
+    clp_status status = clp_code_lines_decode(code, mem, bytecode, read_decoded, &reading, &reason);
 
-    (void)clp_code_lines_decode(code, mem, bytecode, mark_repeats, &repeats, &reason);
-    if (repeats.failed)
+    if ((reading.failed || status == CLP_NO_MEMORY) && !PyErr_Occurred())
         PyErr_NoMemory();
-    return !PyErr_Occurred();
+    if (status == CLP_CORRUPT && bytecode->known) {
+        shape->damage = reason;
+        set_span(shape, NO_SPAN, code);
+        return true;
+    }
+    return !PyErr_Occurred() && (status == CLP_OK || ask_span(shape, code));
 }
 
 #else
 
-bool clp_code_lines_find_repeats(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
-                                 const struct clp_bytecode *bytecode)
+static bool read_code(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
+                      const struct clp_bytecode *bytecode)
 {
-    (void)shape, (void)mem, (void)code, (void)bytecode;
-    return true;
+    (void)mem, (void)bytecode;
+    return ask_span(shape, code);
 }
 
 #endif
+
+bool clp_code_lines_init(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
+                         const struct clp_bytecode *bytecode)
+{
+    *shape = (struct clp_code_lines){.unit_count = clp_compat_code_units(code), .first_yield = INT_MAX};
+    bool done = read_code(shape, mem, code, bytecode);
+
+    if (!done)
+        clp_code_lines_clear(shape, mem);
+    return done;
+}
+
+int32_t clp_code_lines_line_raised(PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    int line = PyCode_Addr2Line(code, clp_compat_frame_offset(frame));
+
+    Py_DECREF(code);
+    return line;
+}
 
 bool clp_code_lines_copy_lines(struct clp_code_lines *copy, struct clp_mem *mem, const struct clp_code_lines *shape)
 {
@@ -528,10 +343,8 @@ bool clp_code_lines_copy_lines(struct clp_code_lines *copy, struct clp_mem *mem,
 
 void clp_code_lines_clear(struct clp_code_lines *shape, struct clp_mem *mem)
 {
-    drop_starts(shape, mem);
     clp_mem_free(mem, shape->instructions, shape->line_count, 1);
-    clp_mem_free(mem, shape->yields, shape->unit_count, sizeof *shape->yields);
-    clp_mem_free(mem, shape->loops, shape->unit_count, sizeof *shape->loops);
-    clp_mem_free(mem, shape->repeats, shape->unit_count, sizeof *shape->repeats);
+    clp_mem_free(mem, shape->starts, shape->unit_count, sizeof *shape->starts);
+    clp_mem_free(mem, shape->marks, shape->unit_count, 1);
     *shape = (struct clp_code_lines){.first_yield = INT_MAX};
 }

@@ -10,22 +10,85 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if PY_VERSION_HEX < 0x030A0000
+/* ---- what differs, since which version of CPython 3 ---- */
+
+#define CLP_SINCE(minor) (PY_VERSION_HEX >= 0x03000000 + ((minor) << 16))
+
+#if !CLP_SINCE(10)
 #error "clineprof needs CPython 3.10 or newer"
 #endif
 
-#define CLP_HAS_MONITORING (PY_VERSION_HEX >= 0x030C0000)
+/* src/rewrite reads and writes code since. Whether it has the instructions of this very version is another
+ * question: clp_opcodes_read. */
+#define CLP_HAS_PROBES CLP_SINCE(11)
 
-#define CLP_HAS_PROBES (PY_VERSION_HEX >= 0x030B0000)
+#define CLP_HAS_MONITORING CLP_SINCE(12)
 
 /* PEP 523 hands the hook a frame object with public fields on 3.10 only. */
-#define CLP_HAS_FRAME_HOOK (PY_VERSION_HEX < 0x030B0000)
+#define CLP_HAS_FRAME_HOOK (!CLP_SINCE(11))
 
 /* Frames of Python code lie on a stack of their thread's, which the arena allocator gives. */
-#define CLP_HAS_FRAME_STACKS (PY_VERSION_HEX >= 0x030B0000)
+#define CLP_HAS_FRAME_STACKS CLP_SINCE(11)
 
-/* Any C function, as PyMethodDef has it. */
-#define CLP_C_FUNCTION(function) ((PyCFunction)(void (*)(void))(function))
+/* Code has its qualified name; before, only functions have. */
+#define CLP_CODE_HAS_QUALNAME CLP_SINCE(11)
+
+/* Instructions are adapted to what they meet (PEP 659), but for those at which an event is told. */
+#define CLP_CODE_ADAPTS CLP_SINCE(11)
+
+/* Only the running thread's trace function can be set, or those of all threads in one call. */
+#define CLP_SETS_TRACE_FOR_ALL CLP_SINCE(12)
+
+/* A hit is what sys.monitoring's LINE tells. Trace functions are told more: of jumps back within a line. */
+#define CLP_COUNTS_AS_LINE CLP_HAS_MONITORING
+
+/* A body goes on behind the instruction that tells of calls when what it awaits, or takes values from, ends by an
+ * exception that is thrown in. */
+#define CLP_GOES_ON_UNTOLD (CLP_SINCE(11) && !CLP_SINCE(12))
+
+/* LINE events that only repeat the line which is running (CLP_UNIT_REPEATS). */
+#define CLP_LINE_EVENTS_REPEAT (CLP_SINCE(12) && !CLP_SINCE(14))
+
+/* LINE events repeat the line behind a call of Python code, too: the frame stands in the call's inline cache
+ * when it returns. */
+#define CLP_CALLS_HIDE_LINES (CLP_SINCE(12) && !CLP_SINCE(13))
+
+/* LINE events find a line by scanning the function's table once lines drift past what a byte
+ * holds; since 3.14 a wider drift is stored. */
+#define CLP_LINE_EVENTS_SCAN (!CLP_SINCE(14))
+
+/* Where a frame stands when it is told of a jump: on the jump, or already where it leads. */
+#define CLP_JUMP_TOLD_AT_SOURCE CLP_SINCE(13)
+
+/* A body into which an exception is thrown stands at its RESUME, and the exception begins a line, also the same. */
+#define CLP_THROWN_STANDS_AT_RESUME CLP_SINCE(13)
+
+/* Does an exception that was thrown into a body begin the line of every handler on its way, or of the first? */
+#define CLP_THROWN_BEGINS_AGAIN CLP_SINCE(14)
+
+/* Trace functions are told of lines that sys.monitoring's LINE does not have: behind the end of a loop
+ * within a comprehension, which is stepped through only when jumps are watched. */
+#define CLP_TRACE_EVENTS_STRAY CLP_SINCE(14)
+
+/* python keeps the text of -c for tracebacks: by the file's name at first, by the code since some 3.13.x. */
+#define CLP_KEEPS_COMMAND CLP_SINCE(13)
+
+/* python takes common indentation off the text of -c. */
+#define CLP_DEDENTS_COMMAND CLP_SINCE(14)
+
+/* What is among the names of a program's __main__. */
+#define CLP_MAIN_HAS_ANNOTATIONS (!CLP_SINCE(14))
+#define CLP_MAIN_HAS_CACHED (!CLP_SINCE(15))
+
+/* What a module says of itself: it is for one interpreter, which has its lock. */
+#if CLP_SINCE(13)
+#define CLP_MODULE_SLOTS \
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED}, {Py_mod_gil, Py_MOD_GIL_USED},
+#elif CLP_SINCE(12)
+#define CLP_MODULE_SLOTS {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#else
+#define CLP_MODULE_SLOTS
+#endif
 
 /* ---- what gives up the interpreter's lock ---- */
 
@@ -33,7 +96,7 @@
  * likes; since then only code that is evaluated does. Between the two nothing is collected. */
 static inline bool clp_compat_stop_collecting(void)
 {
-#if PY_VERSION_HEX < 0x030C0000
+#if !CLP_SINCE(12)
     return PyGC_Disable() != 0;
 #else
     return false;
@@ -42,7 +105,7 @@ static inline bool clp_compat_stop_collecting(void)
 
 static inline void clp_compat_collect_again(bool collected)
 {
-#if PY_VERSION_HEX < 0x030C0000
+#if !CLP_SINCE(12)
     if (collected)
         (void)PyGC_Enable();
 #else
@@ -54,7 +117,7 @@ static inline void clp_compat_collect_again(bool collected)
 
 static inline Py_ssize_t clp_compat_request_code_slot(freefunc free_data)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_SINCE(12)
     return PyUnstable_Eval_RequestCodeExtraIndex(free_data);
 #else
     return _PyEval_RequestCodeExtraIndex(free_data);
@@ -65,7 +128,7 @@ static inline Py_ssize_t clp_compat_request_code_slot(freefunc free_data)
 static inline void *clp_compat_code_data(PyObject *code, Py_ssize_t slot)
 {
     void *data = NULL;
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_SINCE(12)
     (void)PyUnstable_Code_GetExtra(code, slot, &data);
 #else
     (void)_PyCode_GetExtra(code, slot, &data);
@@ -75,7 +138,7 @@ static inline void *clp_compat_code_data(PyObject *code, Py_ssize_t slot)
 
 static inline int clp_compat_set_code_data(PyObject *code, Py_ssize_t slot, void *data)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_SINCE(12)
     return PyUnstable_Code_SetExtra(code, slot, data);
 #else
     return _PyCode_SetExtra(code, slot, data);
@@ -93,7 +156,7 @@ struct clp_code_parts {
 /* A new code object, otherwise like `code`; NULL with an exception set. */
 static inline PyObject *clp_compat_copy_code(PyCodeObject *code, const struct clp_code_parts *parts)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_SINCE(12)
 #define CLP_CODE_NEW PyUnstable_Code_NewWithPosOnlyArgs
 #else
 #define CLP_CODE_NEW PyCode_NewWithPosOnlyArgs
@@ -153,7 +216,7 @@ static inline PyObject *clp_compat_with_constants(PyCodeObject *code, PyObject *
 /* NULL in a thread that the interpreter does not know, or that does not hold its lock. */
 static inline PyThreadState *clp_compat_state_if_any(void)
 {
-#if PY_VERSION_HEX >= 0x030D0000
+#if CLP_SINCE(13)
     return PyThreadState_GetUnchecked();
 #else
     return _PyThreadState_UncheckedGet();
@@ -163,9 +226,9 @@ static inline PyThreadState *clp_compat_state_if_any(void)
 /* The identity of the running body: an address, never dereferenced. */
 static inline const void *clp_compat_running_frame(const PyThreadState *state)
 {
-#if PY_VERSION_HEX >= 0x030D0000
+#if CLP_SINCE(13)
     return state->current_frame;
-#elif PY_VERSION_HEX >= 0x030B0000
+#elif CLP_SINCE(11)
     return state->cframe->current_frame;
 #else
     return state->frame;
@@ -179,7 +242,7 @@ struct clp_hidden_frames {
 
 /* 3.12 and 3.13 count calls in C apart, and do not tell their limit to modules of another patch release.
  * The start-up code has used up these: its body and the call of the C main. */
-#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
+#if CLP_SINCE(12) && !CLP_SINCE(14)
 #define CLP_START_C_CALLS 3
 #endif
 
@@ -188,27 +251,27 @@ struct clp_hidden_frames {
 static inline struct clp_hidden_frames clp_compat_hide_frames(PyThreadState *state)
 {
     struct clp_hidden_frames hidden = {0};
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_SINCE(12)
     hidden.recursion = state->py_recursion_limit - state->py_recursion_remaining;
     state->py_recursion_remaining = state->py_recursion_limit;
 #ifdef CLP_START_C_CALLS
     state->c_recursion_remaining += CLP_START_C_CALLS;
 #endif
-#elif PY_VERSION_HEX >= 0x030B0000
+#elif CLP_SINCE(11)
     hidden.recursion = state->recursion_limit - state->recursion_remaining;
     state->recursion_remaining = state->recursion_limit;
 #else
     hidden.recursion = state->recursion_depth;
     state->recursion_depth = 0;
 #endif
-#if PY_VERSION_HEX >= 0x030D0000
+#if CLP_SINCE(13)
     hidden.frame = state->current_frame;
-#if PY_VERSION_HEX >= 0x030F0000
+#if CLP_SINCE(15)
     state->current_frame = state->base_frame;
 #else
     state->current_frame = NULL;
 #endif
-#elif PY_VERSION_HEX >= 0x030B0000
+#elif CLP_SINCE(11)
     hidden.frame = state->cframe->current_frame;
     state->cframe->current_frame = NULL;
 #else
@@ -220,19 +283,19 @@ static inline struct clp_hidden_frames clp_compat_hide_frames(PyThreadState *sta
 
 static inline void clp_compat_show_frames(PyThreadState *state, struct clp_hidden_frames hidden)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_SINCE(12)
     state->py_recursion_remaining -= hidden.recursion;
 #ifdef CLP_START_C_CALLS
     state->c_recursion_remaining -= CLP_START_C_CALLS;
 #endif
-#elif PY_VERSION_HEX >= 0x030B0000
+#elif CLP_SINCE(11)
     state->recursion_remaining -= hidden.recursion;
 #else
     state->recursion_depth += hidden.recursion;
 #endif
-#if PY_VERSION_HEX >= 0x030D0000
+#if CLP_SINCE(13)
     state->current_frame = hidden.frame;
-#elif PY_VERSION_HEX >= 0x030B0000
+#elif CLP_SINCE(11)
     state->cframe->current_frame = hidden.frame;
 #else
     state->frame = hidden.frame;
@@ -252,7 +315,7 @@ static inline PyFrameObject *clp_compat_frame_here(void)
 /* Byte offset of the instruction the frame stands at; negative before its first. */
 static inline int clp_compat_frame_offset(PyFrameObject *frame)
 {
-#if PY_VERSION_HEX >= 0x030B0000
+#if CLP_SINCE(11)
     return PyFrame_GetLasti(frame);
 #else
     return frame->f_lasti * 2; /* counted in instructions there */
@@ -261,13 +324,16 @@ static inline int clp_compat_frame_offset(PyFrameObject *frame)
 
 /* ---- small things ---- */
 
+/* Any C function, as PyMethodDef has it. */
+#define CLP_C_FUNCTION(function) ((PyCFunction)(void (*)(void))(function))
+
 /* Code whose bodies may be suspended. */
 #define CLP_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)
 
 /* New reference to a class's own dict. Since 3.12 those of built-in classes are not in the class. */
 static inline PyObject *clp_compat_class_dict(PyObject *class)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_SINCE(12)
     return PyType_GetDict((PyTypeObject *)class);
 #else
     return Py_XNewRef(((PyTypeObject *)class)->tp_dict);
@@ -277,7 +343,7 @@ static inline PyObject *clp_compat_class_dict(PyObject *class)
 /* What the weak reference refers to, a new reference; NULL when it is gone. */
 static inline PyObject *clp_compat_referent(PyObject *reference)
 {
-#if PY_VERSION_HEX >= 0x030D0000
+#if CLP_SINCE(13)
     PyObject *referent = NULL;
 
     (void)PyWeakref_GetRef(reference, &referent);
@@ -292,33 +358,12 @@ static inline PyObject *clp_compat_referent(PyObject *reference)
 /* A line number or offset that the interpreter itself passed to a callback. */
 static inline int clp_compat_small_int(PyObject *number)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_SINCE(12)
     if (PyUnstable_Long_IsCompact((PyLongObject *)number))
         return (int)PyUnstable_Long_CompactValue((PyLongObject *)number);
 #endif
     return (int)PyLong_AsLong(number);
 }
-
-/* LINE events find a line by scanning the function's table once lines drift past what a byte
- * holds; since 3.14 a wider drift is stored. */
-#define CLP_LINE_EVENTS_SCAN (PY_VERSION_HEX < 0x030E0000)
-
-/* LINE events that only repeat the line which is running (see clp_code_lines_find_repeats). */
-#define CLP_LINE_EVENTS_REPEAT (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000)
-
-/* LINE events repeat the line behind a call of Python code, too: the frame stands in the call's inline cache
- * when it returns. */
-#define CLP_CALLS_HIDE_LINES (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000)
-
-/* Trace functions are told of lines that sys.monitoring's LINE does not have: behind the end of a loop
- * within a comprehension, which is stepped through only when jumps are watched. */
-#define CLP_TRACE_EVENTS_STRAY (PY_VERSION_HEX >= 0x030E0000)
-
-/* Does an exception that was thrown into a body begin the line of every handler on its way, or of the first? */
-#define CLP_THROWN_BEGINS_AGAIN (PY_VERSION_HEX >= 0x030E0000)
-
-/* Where a frame stands when it is told of a jump: on the jump, or already where it leads. */
-#define CLP_JUMP_TOLD_AT_SOURCE (PY_VERSION_HEX >= 0x030D0000)
 
 /* Types and built-in functions that were exchanged are called by all interpreters. What is recorded is the main
  * one's, and under its lock alone. */
@@ -330,7 +375,7 @@ static inline bool clp_compat_is_main(void)
 /* The length of the code's instructions, in units of two bytes. */
 static inline size_t clp_compat_code_units(PyCodeObject *code)
 {
-#if PY_VERSION_HEX >= 0x030B0000
+#if CLP_SINCE(11)
     return (size_t)Py_SIZE(code);
 #else
     return (size_t)PyBytes_GET_SIZE(code->co_code) / 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inner_code.h"
-#if PY_VERSION_HEX < 0x030B0000
+#if !CLP_CODE_HAS_QUALNAME
 #include <opcode.h>
 #endif
 
@@ -35,7 +35,7 @@ PyObject *clp_inner_code_replaced(PyObject *code, clp_inner_code_use *replace, v
     return copy;
 }
 
-#if PY_VERSION_HEX < 0x030B0000
+#if !CLP_CODE_HAS_QUALNAME
 
 /* Does the code declare the name global? What it defines by that name is the module's. */
 static bool declares_global(PyCodeObject *code, PyObject *name)

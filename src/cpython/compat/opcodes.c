@@ -1,54 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "opcodes.h"
 
-#if PY_VERSION_HEX >= 0x030B0000
-
-static void note_name(struct clp_opcodes *opcodes, const char *name, long number)
-{
-    static const char *const never[] = {"RESUME", "END_FOR", "END_SEND", "END_ASYNC_FOR", "CACHE"};
-
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
-        opcodes->never_starts[number] |= strcmp(name, never[i]) == 0;
-    opcodes->resumes[number] = strcmp(name, "RESUME") == 0;
-    if (strcmp(name, "EXTENDED_ARG") == 0)
-        opcodes->extended_arg = (int)number;
-    if (strcmp(name, "YIELD_VALUE") == 0)
-        opcodes->yield_value = (int)number;
-    if (strcmp(name, "CACHE") == 0)
-        opcodes->cache = (int)number;
-}
-
-static bool note_opcode(struct clp_opcodes *opcodes, PyObject *jumps, PyObject *name,
-                        PyObject *number)
-{
-    const char *text = PyUnicode_AsUTF8(name);
-    long value = PyLong_AsLong(number);
-    int is_jump = PySequence_Contains(jumps, number);
-
-    if (text == NULL || is_jump < 0 || PyErr_Occurred())
-        return false;
-    if (value < 0 || value > 255)
-        return true; /* the compiler's own, never in code */
-    note_name(opcodes, text, value);
-    if (is_jump)
-        opcodes->jump[value] = strstr(text, "BACKWARD") != NULL ? -1 : 1;
-    return true;
-}
-
-/* Calls visit(data, name, number) for all; stops when that is false. */
-static bool walk(PyObject *map, bool (*visit)(void *data, PyObject *name, PyObject *number),
-                 void *data)
-{
-    PyObject *numbers = PyDict_New(); /* a copy: the map is no dict on 3.15 */
-    PyObject *name, *number;
-    Py_ssize_t at = 0;
-    bool done = numbers != NULL && PyDict_Update(numbers, map) == 0;
-
-    while (done && PyDict_Next(numbers, &at, &name, &number))
-        done = visit(data, name, number);
-    Py_XDECREF(numbers);
-    return done;
-}
+#if CLP_HAS_PROBES
 
 /* The code of this module of the interpreter's. Owned. */
 static PyObject *code_of_module(const char *name)
@@ -113,41 +66,6 @@ static PyObject *run_module(const char *name)
     return module;
 }
 
-struct reading {
-    struct clp_opcodes *opcodes;
-    PyObject *jumps;
-};
-
-static bool read_one(void *data, PyObject *name, PyObject *number)
-{
-    const struct reading *reading = data;
-
-    return note_opcode(reading->opcodes, reading->jumps, name, number);
-}
-
-bool clp_opcodes_read(struct clp_opcodes *opcodes)
-{
-    PyObject *module = run_module("opcode");
-    PyObject *map = module != NULL ? PyObject_GetAttrString(module, "opmap") : NULL;
-    PyObject *jumps = map != NULL ? PyObject_GetAttrString(module, "hasjrel") : NULL;
-    struct reading reading = {opcodes, jumps};
-
-    *opcodes = (struct clp_opcodes){.extended_arg = -1, .yield_value = -1};
-    bool done = jumps != NULL && walk(map, read_one, &reading);
-    Py_XDECREF(jumps);
-    Py_XDECREF(map);
-    Py_XDECREF(module);
-    return done;
-}
-
-/* ---- comparing ---- */
-
-struct comparison {
-    const struct clp_bytecode *bytecode;
-    PyObject *caches; /* by name since 3.13, by number before */
-    int known;        /* instructions that agreed */
-};
-
 /* What the interpreter alone writes into running code, and cache units. */
 static bool is_internal(const char *name)
 {
@@ -171,49 +89,57 @@ static long caches_of(PyObject *caches, PyObject *name, PyObject *number)
     return value;
 }
 
-static bool compare_one(void *data, PyObject *name, PyObject *number)
+static bool add_opcode(struct clp_bytecode *bytecode, PyObject *caches, PyObject *name, PyObject *number)
 {
-    struct comparison *comparison = data;
     const char *text = PyUnicode_AsUTF8(name);
     long value = PyLong_AsLong(number);
 
     if (text == NULL || (value == -1 && PyErr_Occurred()))
         return false;
-    if (value < 0 || value > 255 || is_internal(text))
-        return true;
-    comparison->known++;
-    return clp_bytecode_agrees(comparison->bytecode, text, (int)value,
-                               (int)caches_of(comparison->caches, name, number));
+    if (value >= 0 && value <= 255 && !is_internal(text)) /* others are the compiler's own, never in code */
+        clp_bytecode_add(bytecode, text, (uint8_t)value, (uint8_t)caches_of(caches, name, number));
+    return true;
 }
 
-bool clp_opcodes_agree(const struct clp_bytecode *bytecode)
+/* `caches`: by name since 3.13, by number before. */
+static bool add_all(struct clp_bytecode *bytecode, PyObject *map, PyObject *caches)
+{
+    PyObject *numbers = PyDict_New(); /* a copy: the map is no dict on 3.15 */
+    PyObject *name, *number;
+    Py_ssize_t at = 0;
+    bool done = numbers != NULL && PyDict_Update(numbers, map) == 0;
+
+    while (done && PyDict_Next(numbers, &at, &name, &number))
+        done = add_opcode(bytecode, caches, name, number);
+    Py_XDECREF(numbers);
+    return done;
+}
+
+bool clp_opcodes_read(struct clp_bytecode *bytecode)
 {
     PyObject *module = run_module("opcode");
     PyObject *map = module != NULL ? PyObject_GetAttrString(module, "opmap") : NULL;
-    PyObject *caches =
-        map != NULL ? PyObject_GetAttrString(module, "_inline_cache_entries") : NULL;
-    struct comparison comparison = {bytecode, caches, 0};
-    bool agree = caches != NULL && walk(map, compare_one, &comparison) &&
-                 comparison.known == clp_bytecode_count(bytecode);
+    PyObject *caches = map != NULL ? PyObject_GetAttrString(module, "_inline_cache_entries") : NULL;
 
+    *bytecode = (struct clp_bytecode){.minor = PY_MINOR_VERSION};
+    bool done = caches != NULL && add_all(bytecode, map, caches);
+    bytecode->known = done && clp_bytecode_agrees(bytecode);
     Py_XDECREF(caches);
     Py_XDECREF(map);
     Py_XDECREF(module);
-    return agree;
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_ImportError)) {
+        *bytecode = (struct clp_bytecode){.minor = PY_MINOR_VERSION};
+        PyErr_Clear();
+    }
+    return !PyErr_Occurred();
 }
 
 #else
 
-bool clp_opcodes_read(struct clp_opcodes *opcodes)
+bool clp_opcodes_read(struct clp_bytecode *bytecode)
 {
-    *opcodes = (struct clp_opcodes){0};
+    *bytecode = (struct clp_bytecode){.minor = PY_MINOR_VERSION};
     return true;
-}
-
-bool clp_opcodes_agree(const struct clp_bytecode *bytecode)
-{
-    (void)bytecode;
-    return false;
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder.h"
+#include "cpython/compat/opcodes.h"
 #include "engine/reaping.h"
 #include "moments.h"
 #include "names.h"
@@ -15,12 +16,7 @@ static void thread_ended(void *data)
 bool clp_recorder_learn(struct clp_recorder *recorder)
 {
     *recorder = (struct clp_recorder){.mem = clp_mem_system(), .proc.file = -1};
-    if (!clp_opcodes_read(&recorder->opcodes))
-        return false;
-    recorder->knows_bytecode = clp_bytecode_init(&recorder->bytecode, PY_MINOR_VERSION) &&
-                               clp_opcodes_agree(&recorder->bytecode);
-    PyErr_Clear();
-    return true;
+    return clp_opcodes_read(&recorder->bytecode);
 }
 
 bool clp_recorder_init(struct clp_recorder *recorder)

@@ -32,7 +32,6 @@
 #include "cpython/compat/compat.h"
 #include "cpython/memory/epochs.h"
 #include "greenlet_place.h"
-#include "cpython/compat/opcodes.h"
 #include "cpython/code/source_cache.h"
 #include "cpython/memory/thread_here.h"
 #include "watch.h"
@@ -106,9 +105,7 @@ struct clp_recorder {
     struct clp_rss_bounds_facts reach;
     uint64_t use_span, use_span_alone; /* ticks during which what is known of a thread's use is new enough */
     struct clp_thread_hook thread_hook;
-    struct clp_opcodes opcodes;
-    struct clp_bytecode bytecode; /* of this interpreter; valid if knows_bytecode */
-    bool knows_bytecode;
+    struct clp_bytecode bytecode; /* of this interpreter */
     Py_ssize_t code_slot;
     uint64_t copies; /* how many copies of code were made */
     PyObject *statements; /* owned: the helper of statements.h; NULL: each line counts by itself */

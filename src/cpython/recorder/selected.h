@@ -22,7 +22,6 @@ struct clp_selected {
     const struct clp_audience *audience; /* borrowed: who counts the function */
     struct clp_selected *next, **link; /* links in the list of the site's codes; link NULL: not in a list */
     bool on;          /* a tracer sends events of this code */
-    bool studied;     /* a tracer that sends events of it has found out what it needs to know */
     bool spread;      /* others that held the code have its copy with probes */
     uint32_t holders; /* how many hold this: the code object, and each probe that points here */
     bool probed;      /* the code has probes, and records itself */

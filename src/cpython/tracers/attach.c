@@ -1,34 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach.h"
 
-const char *clp_attach_damage(struct clp_recorder *recorder, PyCodeObject *code)
+bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *lines)
 {
-    const char *reason = NULL;
-#if CLP_HAS_PROBES
-    if (!recorder->knows_bytecode ||
-        clp_code_lines_decode(code, &recorder->mem, &recorder->bytecode, NULL, NULL, &reason) !=
-            CLP_CORRUPT)
-        reason = NULL;
-    PyErr_Clear();
-#else
-    (void)recorder, (void)code;
-#endif
-    return reason;
-}
-
-bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *lines,
-                           const char **damage)
-{
-    *damage = clp_attach_damage(recorder, code);
-    if (*damage == NULL) {
-        if (!clp_code_lines_init(lines, &recorder->mem, code, &recorder->opcodes))
-            return false;
-        if (lines->line_count <= CLP_FUNCTION_MOST_LINES)
-            return true;
-        *damage = "its lines are too far apart";
+    if (!clp_code_lines_init(lines, &recorder->mem, code, &recorder->bytecode))
+        return false;
+    if (lines->line_count > CLP_FUNCTION_MOST_LINES) {
         clp_code_lines_clear(lines, &recorder->mem);
+        *lines = (struct clp_code_lines){.lowest_line = code->co_firstlineno, .line_count = 1,
+                                         .damage = "its lines are too far apart"};
     }
-    *lines = (struct clp_code_lines){.lowest_line = code->co_firstlineno, .line_count = 1};
     return true;
 }
 
@@ -48,7 +29,7 @@ struct clp_selected *clp_attach_more(struct clp_recorder *recorder, PyCodeObject
 {
     struct clp_code_lines lines;
 
-    if (!clp_code_lines_init(&lines, &recorder->mem, code, &recorder->opcodes))
+    if (!clp_code_lines_init(&lines, &recorder->mem, code, &recorder->bytecode))
         return NULL;
     struct clp_selected *selected =
         clp_recorder_new_selected(recorder, (PyObject *)code, known->function, &lines);

@@ -6,14 +6,9 @@
 
 #include "cpython/recorder/selected.h"
 
-/* Why no tracer may have the code, or NULL. Damaged tables make the interpreter itself write beyond its arrays
- * when the code is traced. */
-const char *clp_attach_damage(struct clp_recorder *recorder, PyCodeObject *code);
-
-/* Reads the lines of the code. For code that must be left alone *lines has only the first line, and *damage
- * says why; otherwise *damage is NULL. False with an exception set. */
-bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *lines,
-                           const char **damage);
+/* Reads the lines of the code. For code that must be left alone *lines has only the first line, and lines->damage
+ * says why. False with an exception set. */
+bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *lines);
 
 /* Attaches the data to the code object, which takes it over, also when this fails. False with an exception set. */
 bool clp_attach_hang(struct clp_selected *selected, PyObject *code);

@@ -41,7 +41,7 @@ static bool repeats(const struct clp_stay *stay, const struct clp_thread *thread
     return CLP_LINE_EVENTS_REPEAT && clp_stays_on_top(thread, stay) &&
            clp_engine_current_line(thread) == line &&
            clp_code_lines_repeats_at(&stay->selected->shape,
-                                     clp_compat_frame_offset(stay->frame), line, CLP_SHAPE_NO_LINE);
+                                     clp_compat_frame_offset(stay->frame), line, CLP_NO_LINE);
 }
 
 /* Is the block within another block of the same body? */
@@ -116,8 +116,8 @@ bool clp_blocks_yield_at(const struct clp_recorder *recorder, PyFrameObject *fra
 {
     for (const struct clp_stay *stay = recorder->blocks.stays; stay != NULL; stay = stay->next)
         if (stay->frame == frame)
-            return clp_code_lines_yields_at(&stay->selected->shape,
-                                            clp_compat_frame_offset(frame));
+            return clp_code_lines_marked(&stay->selected->shape, clp_compat_frame_offset(frame),
+                                         CLP_UNIT_YIELDS);
     return false;
 }
 

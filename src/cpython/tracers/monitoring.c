@@ -149,7 +149,7 @@ static PyObject *on_instruction(PyObject *callable, PyObject *const *args, size_
     struct clp_thread *thread = thread_in(recorder, args[0]);
     if (thread == NULL)
         Py_RETURN_NONE;
-    if (line != CLP_SHAPE_NO_LINE && line_begins(thread, line))
+    if (line != CLP_NO_LINE && line_begins(thread, line))
         clp_recorder_told_line(recorder, thread, line);
     thread->top->before = line;
     clp_blocks_lower(recorder, thread);
@@ -201,7 +201,7 @@ static PyObject *on_throw(PyObject *callable, PyObject *const *args, size_t narg
 
     (void)nargs, (void)names;
     if (thread != NULL)
-        thread->top->before = CLP_SHAPE_NO_LINE;
+        thread->top->before = CLP_NO_LINE;
     Py_RETURN_NONE;
 }
 
@@ -210,7 +210,7 @@ static PyObject *on_throw(PyObject *callable, PyObject *const *args, size_t narg
  * it does not. */
 static int32_t line_before(const struct clp_code_lines *lines, int32_t before, PyFrameObject *frame)
 {
-    if (before == CLP_SHAPE_NO_LINE && clp_code_lines_thrown_into(lines, frame))
+    if (before == CLP_NO_LINE && clp_code_lines_thrown_into(lines, frame))
         return 0;
     return clp_code_lines_line_raised(frame);
 }
@@ -558,10 +558,6 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
     bool many = selected->shape.starts != NULL && !state->beside;
 
     (void)reason;
-    if (CLP_LINE_EVENTS_REPEAT && recorder->knows_bytecode && !selected->studied &&
-        !clp_code_lines_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
-        return CLP_SELECTION_FAILED;
-    selected->studied = true;
     if (CLP_LINE_EVENTS_REPEAT && selected->shape.asks_places && !watch_handlers(state))
         return CLP_SELECTION_FAILED;
     bool done = ((many && watch_instructions(state, code)) ||

@@ -247,10 +247,10 @@ static bool start(struct clp_recorder *recorder)
         return false;
     }
     recorder->probe_state = state;
-    bool done = recorder->knows_bytecode;
+    bool done = recorder->bytecode.known;
     if (!done)
         PyErr_Format(PyExc_RuntimeError,
-                     "the instructions of this interpreter are not those of CPython %d.%d; use "
+                     "this CPython %d.%d has instructions that clineprof does not know; use "
                      "--tracer monitoring or settrace", PY_MAJOR_VERSION, PY_MINOR_VERSION);
     for (size_t i = 0; done && i < CLP_PROBE_KINDS; i++)
         done = (state->types[i] = make_type((enum clp_probe_kind)i, recorder->clock.counter)) != NULL;

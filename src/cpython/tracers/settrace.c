@@ -267,7 +267,7 @@ static bool suspends(PyFrameObject *frame, const PyObject *value)
     const struct clp_selected *selected = selected_of(frame);
 
     return value != NULL && selected != NULL &&
-           clp_code_lines_yields_at(&selected->shape, clp_compat_frame_offset(frame));
+           clp_code_lines_marked(&selected->shape, clp_compat_frame_offset(frame), CLP_UNIT_YIELDS);
 }
 
 /* Since 3.12: is this line event only a jump back to the line that was running, or at a place where no line
@@ -276,13 +276,13 @@ static bool begins_nothing(const struct clp_thread *thread, PyFrameObject *frame
 {
     bool runs = clp_engine_current_line(thread) == line;
 
-    if (PY_VERSION_HEX < 0x030C0000 || (!runs && !CLP_TRACE_EVENTS_STRAY))
+    if (!CLP_COUNTS_AS_LINE || (!runs && !CLP_TRACE_EVENTS_STRAY))
         return false;
     const struct clp_selected *selected = selected_of(frame);
     int offset = clp_compat_frame_offset(frame);
     if (selected == NULL) /* another body has the address of a body whose end nobody told */
         return true;
-    if (runs && clp_code_lines_loops_at(&selected->shape, offset))
+    if (runs && clp_code_lines_marked(&selected->shape, offset, CLP_UNIT_LOOPS))
         return true;
     return runs != CLP_TRACE_EVENTS_STRAY &&
            clp_code_lines_repeats_at(&selected->shape, offset, line, thread->top->before);
@@ -294,7 +294,7 @@ static void note_line(struct clp_thread *thread, PyFrameObject *frame)
 
     if (begins_nothing(thread, frame, line))
         return;
-    bool again = thread->top->before == CLP_SHAPE_NO_LINE && clp_engine_current_line(thread) == line;
+    bool again = thread->top->before == CLP_NO_LINE && clp_engine_current_line(thread) == line;
     /* what was thrown in here has begun the line anew, which it does once; of other exceptions nothing is known
      * now */
     thread->top->before = again ? line : 0;
@@ -321,7 +321,7 @@ static void note_exception(struct clp_thread *thread, PyFrameObject *frame, PyOb
         !PyTraceBack_Check(traceback) || ((PyTracebackObject *)traceback)->tb_frame != frame)
         return;
     thread->top->before = clp_code_lines_thrown_into(&selected->shape, frame)
-                              ? CLP_SHAPE_NO_LINE
+                              ? CLP_NO_LINE
                               : clp_code_lines_line_raised(frame);
 }
 
@@ -329,26 +329,19 @@ static void note_exception(struct clp_thread *thread, PyFrameObject *frame, PyOb
  * line is not known. */
 static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame)
 {
-    int offset = clp_compat_frame_offset(frame);
-
-    return PY_VERSION_HEX >= 0x030C0000 && (clp_code_lines_loops_at(&selected->shape, offset) ||
-                                            clp_code_lines_repeats_at(&selected->shape, offset, 0,
-                                                                      CLP_SHAPE_NO_LINE));
+    return clp_code_lines_marked(&selected->shape, clp_compat_frame_offset(frame),
+                                 CLP_UNIT_LOOPS | CLP_UNIT_REPEATS);
 }
 
 /* May the body have resumed without an event? On 3.11 it does when what it awaits, or takes values from, ends
  * by an exception that is thrown in: it then continues behind the instruction that tells of calls. */
 static bool may_go_on_untold(PyFrameObject *frame)
 {
-#if PY_VERSION_HEX < 0x030C0000
+    if (!CLP_GOES_ON_UNTOLD)
+        return false;
     PyCodeObject *code = PyFrame_GetCode(frame);
-
     Py_DECREF(code); /* the frame holds it */
     return (code->co_flags & CLP_SUSPENDS) != 0;
-#else
-    (void)frame;
-    return false;
-#endif
 }
 
 /* Takes an event of a body that is not on top. It is of no recorded body, except in three cases: the body
@@ -514,17 +507,8 @@ void clp_settrace_end_here(const struct clp_recorder *recorder)
 static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
                                       struct clp_selected *selected, const char **reason)
 {
-    (void)reason;
-    if (selected->studied)
-        return CLP_SELECTION_DONE;
-    if (PY_VERSION_HEX >= 0x030C0000 &&
-        !clp_code_lines_find_loops(&selected->shape, &recorder->mem, code, &recorder->opcodes))
-        return CLP_SELECTION_FAILED;
-    if (PY_VERSION_HEX >= 0x030C0000 && recorder->knows_bytecode &&
-        !clp_code_lines_find_repeats(&selected->shape, &recorder->mem, code, &recorder->bytecode))
-        return CLP_SELECTION_FAILED;
-    selected->studied = true;
-    return CLP_SELECTION_DONE;
+    (void)recorder, (void)code, (void)selected, (void)reason;
+    return CLP_SELECTION_DONE; /* trace functions are called for all code */
 }
 
 const struct clp_tracer clp_tracer_settrace = {

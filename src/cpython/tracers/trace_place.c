@@ -66,7 +66,7 @@ static bool note_tool(const PyObject *object, Py_tracefunc function)
 
 /* ---- taking and leaving ---- */
 
-#if PY_VERSION_HEX < 0x030C0000
+#if !CLP_SETS_TRACE_FOR_ALL
 
 /* Sets the trace function of any thread. Unlike PyEval_SetTrace this is no event of sys.audit. */
 static void set_trace(PyThreadState *state, Py_tracefunc function)
@@ -136,7 +136,7 @@ void clp_place_leave_all(void)
     }
 }
 
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_SETS_TRACE_FOR_ALL
 
 /* Calls `visit` for each thread of the interpreter. */
 static void for_all(void (*visit)(PyThreadState *state, PyObject *objects), PyObject *objects)
@@ -186,7 +186,7 @@ void clp_place_take_all(void)
     Py_DECREF(objects);
 }
 
-#elif PY_VERSION_HEX >= 0x030B0000
+#else
 
 void clp_place_take_all(void)
 {
@@ -226,13 +226,13 @@ static PyObject *empty_place(PyThreadState *state)
 }
 
 static PyObject *settrace(PyObject *module, PyObject *function);
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_SETS_TRACE_FOR_ALL
 static PyObject *settrace_all(PyObject *module, PyObject *function);
 #endif
 
 static struct clp_exchange entries[] = {
     {"settrace", METH_O, settrace, NULL, NULL},
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_SETS_TRACE_FOR_ALL
     {"_settraceallthreads", METH_O, settrace_all, NULL, NULL},
 #endif
 };
@@ -252,7 +252,7 @@ static PyObject *settrace(PyObject *module, PyObject *function)
     return result;
 }
 
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_SETS_TRACE_FOR_ALL
 static PyObject *settrace_all(PyObject *module, PyObject *function)
 {
     PyObject *result = entries[1].theirs(module, function);

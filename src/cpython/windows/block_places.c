@@ -57,16 +57,6 @@ struct clp_with_place *clp_block_place_find(struct clp_recorder *recorder, PyObj
     return NULL;
 }
 
-static bool read_shape(struct clp_recorder *recorder, struct clp_with_place *place)
-{
-    struct clp_code_lines *lines = &place->selected.shape;
-    PyCodeObject *code = (PyCodeObject *)place->code;
-
-    return clp_code_lines_init(lines, &recorder->mem, code, &recorder->opcodes) &&
-           (!CLP_LINE_EVENTS_REPEAT || !recorder->knows_bytecode ||
-            clp_code_lines_find_repeats(lines, &recorder->mem, code, &recorder->bytecode));
-}
-
 struct clp_with_place *clp_block_place_new(struct clp_recorder *recorder, PyObject *code, PyObject *name,
                                       int32_t first)
 {
@@ -81,7 +71,8 @@ struct clp_with_place *clp_block_place_new(struct clp_recorder *recorder, PyObje
                                 .first = first,
                                 .selected = {.recorder = recorder, .suspends = true}};
     place->selected.identity = ++recorder->copies << 1 | 1;
-    if (read_shape(recorder, place))
+    if (clp_code_lines_init(&place->selected.shape, &recorder->mem, (PyCodeObject *)code,
+                            &recorder->bytecode))
         return place;
     clp_block_place_free(recorder, place);
     return NULL;

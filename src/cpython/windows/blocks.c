@@ -36,7 +36,7 @@ static bool add_function(struct clp_code_window *window, struct clp_with_place *
 /* The name of the block of `with profile`. */
 static PyObject *name_of(PyCodeObject *code)
 {
-#if PY_VERSION_HEX >= 0x030B0000
+#if CLP_CODE_HAS_QUALNAME
     return PyUnicode_FromFormat("%U.<block>", code->co_qualname);
 #else
     return PyUnicode_FromFormat("%U.<block>", code->co_name);

@@ -317,7 +317,7 @@ static void find_suspensions(const struct clp_timings *with, const struct clp_ti
  * own. */
 static bool keeps_from_adapting(const struct clp_recorder *recorder)
 {
-    return PY_VERSION_HEX >= 0x030B0000 && recorder->tracer->install == NULL;
+    return CLP_CODE_ADAPTS && recorder->tracer->install == NULL;
 }
 
 /* Finds what it costs that an instruction is not adapted. `plain` and `adapting` are what an iteration of

@@ -48,7 +48,7 @@ static void with_decoded(struct clp_recorder *recorder, PyCodeObject *code, clp_
 {
     const char *reason;
 
-    if (recorder->knows_bytecode)
+    if (recorder->bytecode.known)
         (void)clp_code_lines_decode(code, &recorder->mem, &recorder->bytecode, use, data, &reason);
     PyErr_Clear();
 }

@@ -50,7 +50,7 @@ static PyObject *with_probes(const struct preparation *preparation, PyObject *co
                                     .text = preparation->text};
     const char *reason;
 
-    if (!clp_code_lines_init(&original.shape, &recorder->mem, (PyCodeObject *)code, &recorder->opcodes)) {
+    if (!clp_code_lines_init(&original.shape, &recorder->mem, (PyCodeObject *)code, &recorder->bytecode)) {
         Py_DECREF(code);
         return NULL;
     }

@@ -85,7 +85,7 @@ static PyObject *file_of_class(PyObject *class)
  * functions. */
 static bool is_defined_elsewhere(PyCodeObject *code, PyObject *function, PyObject *class)
 {
-#if PY_VERSION_HEX >= 0x030B0000
+#if CLP_CODE_HAS_QUALNAME
     PyObject *outer = text_of(class, "__qualname__");
     PyObject *start = outer != NULL ? PyUnicode_FromFormat("%U.", outer) : NULL;
     bool elsewhere = start != NULL &&

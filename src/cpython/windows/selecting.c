@@ -29,14 +29,13 @@ static bool add_function(struct clp_code_window *window, PyCodeObject *code, PyO
 
 /* Makes the data of the code, which is not attached to the code object yet. Owned; NULL with an exception set. */
 static struct clp_selected *make_selected(struct clp_code_window *window, PyCodeObject *code,
-                                          PyObject *name, uint32_t text,
-                                          const char **damage)
+                                          PyObject *name, uint32_t text)
 {
     struct clp_recorder *recorder = window->recorder;
     struct clp_code_lines lines;
     uint32_t number;
 
-    if (!clp_attach_read_shape(recorder, code, &lines, damage))
+    if (!clp_attach_read_shape(recorder, code, &lines))
         return NULL;
     if (!add_function(window, code, name, text, &lines, &number)) {
         clp_code_lines_clear(&lines, &recorder->mem);
@@ -51,21 +50,27 @@ static struct clp_selected *make_selected(struct clp_code_window *window, PyCode
 
 /* Makes the data of the code and attaches it. NULL with an exception set. */
 static struct clp_selected *attach(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
-                                   uint32_t text, const char **damage)
+                                   uint32_t text)
 {
-    struct clp_selected *selected = make_selected(window, code, name, text, damage);
+    struct clp_selected *selected = make_selected(window, code, name, text);
 
     return selected != NULL && clp_attach_hang(selected, (PyObject *)code) ? selected : NULL;
+}
+
+/* No tracer gets damaged code. False with an exception set. */
+static bool spare_damaged(struct clp_selected *selected)
+{
+    const char *damage = selected->shape.damage;
+
+    return damage == NULL || clp_tracer_leave_alone(selected->recorder, selected, damage);
 }
 
 struct clp_selected *clp_tracer_announce_code(struct clp_code_window *window, PyObject *code,
                                               PyObject *name, uint32_t text)
 {
-    const char *damage = NULL;
-    struct clp_selected *selected =
-        make_selected(window, (PyCodeObject *)code, name, text, &damage);
+    struct clp_selected *selected = make_selected(window, (PyCodeObject *)code, name, text);
 
-    if (selected == NULL || damage == NULL || clp_tracer_leave_alone(window->recorder, selected, damage))
+    if (selected == NULL || spare_damaged(selected))
         return selected;
     clp_recorder_drop_selected(selected);
     return NULL;
@@ -102,15 +107,14 @@ static bool select_copy(const struct clp_selected *from, PyCodeObject *code, PyC
     struct clp_recorder *recorder = from->recorder;
     int32_t moved = from->moved + copy->co_firstlineno - code->co_firstlineno;
 
-    if (clp_attach_damage(recorder, copy) != NULL)
-        return true;
     struct clp_selected *selected = clp_attach_more(recorder, copy, from);
     if (selected == NULL)
         return false;
     if (copy->co_linetable == code->co_linetable && moved != 0)
         move(selected, moved);
+    selected->left_alone = selected->shape.damage != NULL;
     selected->refused = recorder->tracer->install != NULL; /* the copy has no probes, and gets none */
-    return clp_tracer_offer(recorder, copy, selected);
+    return selected->left_alone || clp_tracer_offer(recorder, copy, selected);
 }
 
 bool clp_tracer_use_copy(const struct clp_selected *from, PyCodeObject *code, PyCodeObject *copy)
@@ -176,13 +180,9 @@ static bool number_prepared(struct clp_code_window *window, PyCodeObject *code, 
 static struct clp_selected *meet(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
                                  uint32_t text)
 {
-    struct clp_recorder *recorder = window->recorder;
-    const char *damage = NULL;
-    struct clp_selected *selected = attach(window, code, name, text, &damage);
+    struct clp_selected *selected = attach(window, code, name, text);
 
-    if (selected == NULL)
-        return NULL;
-    return damage == NULL || clp_tracer_leave_alone(recorder, selected, damage) ? selected : NULL;
+    return selected != NULL && spare_damaged(selected) ? selected : NULL;
 }
 
 /* The data of the code, which then belongs to the window. NULL with an exception set. */

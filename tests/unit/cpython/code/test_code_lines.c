@@ -12,7 +12,7 @@
 #include <limits.h>
 
 static struct clp_mem mem;
-static struct clp_opcodes opcodes;
+static struct clp_bytecode bytecode;
 
 static void start_python(void)
 {
@@ -22,7 +22,8 @@ static void start_python(void)
     cr_assert_not(PyStatus_Exception(Py_InitializeFromConfig(&config)));
     PyConfig_Clear(&config);
     mem = clp_mem_system();
-    cr_assert(clp_opcodes_read(&opcodes));
+    cr_assert(clp_opcodes_read(&bytecode));
+    cr_assert_eq(bytecode.known, CLP_HAS_PROBES);
     cr_assert_null(PyDict_GetItemString(PyImport_GetModuleDict(), "opcode"));
 }
 
@@ -48,7 +49,7 @@ static struct clp_code_lines shape_of(PyCodeObject *code)
 {
     struct clp_code_lines shape;
 
-    cr_assert(clp_code_lines_init(&shape, &mem, code, &opcodes));
+    cr_assert(clp_code_lines_init(&shape, &mem, code, &bytecode));
     return shape;
 }
 
@@ -64,13 +65,18 @@ Test(python_shape, span_covers_every_line)
                                  "        x]\n");
     struct clp_code_lines shape = shape_of(code);
 
-    cr_assert_eq(shape.lowest_line, PY_VERSION_HEX >= 0x030B0000 ? 1 : 3); /* RESUME is on line 1 */
+    cr_assert_eq(shape.lowest_line, CLP_HAS_PROBES ? 1 : 3); /* RESUME is on line 1 */
     cr_assert_eq(shape.lowest_line + (int32_t)shape.line_count - 1, 8);
     cr_assert_null(shape.starts, "LINE events serve a short function");
-    cr_assert_null(shape.yields);
+    cr_assert_eq(shape.first_yield, INT_MAX);
     clp_code_lines_clear(&shape, &mem);
     cr_assert_eq(mem.bytes, 0);
     Py_DECREF(code);
+}
+
+static bool yields_at(const struct clp_code_lines *shape, int offset)
+{
+    return clp_code_lines_marked(shape, offset, CLP_UNIT_YIELDS);
 }
 
 Test(python_shape, generator_tells_where_it_yields)
@@ -80,14 +86,14 @@ Test(python_shape, generator_tells_where_it_yields)
                                  "    yield from a\n");
     struct clp_code_lines shape = shape_of(code);
 
-    if (PY_VERSION_HEX >= 0x030B0000) {
+    if (CLP_HAS_PROBES) {
         int yields = 0;
         for (size_t unit = 0; unit < shape.unit_count; unit++)
-            yields += clp_code_lines_yields_at(&shape, (int)unit * 2);
+            yields += yields_at(&shape, (int)unit * 2);
         cr_assert_eq(yields, 4, "two, and the RESUME behind each");
-        cr_assert(clp_code_lines_yields_at(&shape, shape.first_yield));
-        cr_assert_not(clp_code_lines_yields_at(&shape, -2));
-        cr_assert_not(clp_code_lines_yields_at(&shape, INT_MAX));
+        cr_assert(yields_at(&shape, shape.first_yield));
+        cr_assert_not(yields_at(&shape, -2));
+        cr_assert_not(yields_at(&shape, INT_MAX));
     } else {
         cr_assert_eq(shape.first_yield, INT_MAX);
     }
@@ -115,11 +121,11 @@ Test(python_shape, far_lines_have_their_starts_known)
     struct clp_code_lines shape = shape_of(code);
     int seen[4] = {0};
 
-    if (CLP_LINE_EVENTS_SCAN && PY_VERSION_HEX >= 0x030B0000) {
+    if (CLP_LINE_EVENTS_SCAN && CLP_HAS_PROBES) {
         cr_assert_not_null(shape.starts);
         for (size_t unit = 0; unit < shape.unit_count; unit++) {
             int32_t line = shape.starts[unit];
-            cr_assert(line == 0 || line == CLP_SHAPE_NO_LINE || line <= 2 ||
+            cr_assert(line == 0 || line == CLP_NO_LINE || line <= 2 ||
                       (line >= 303 && line <= 305));
             if (line == 2 || line >= 303)
                 seen[line == 2 ? 0 : line - 302]++;
@@ -139,9 +145,8 @@ static int count_loops(const char *source)
     struct clp_code_lines shape = shape_of(code);
     int loops = 0;
 
-    cr_assert(clp_code_lines_find_loops(&shape, &mem, code, &opcodes));
     for (size_t unit = 0; unit < shape.unit_count; unit++)
-        loops += clp_code_lines_loops_at(&shape, (int)unit * 2);
+        loops += clp_code_lines_marked(&shape, (int)unit * 2, CLP_UNIT_LOOPS);
     clp_code_lines_clear(&shape, &mem);
     cr_assert_eq(mem.bytes, 0);
     Py_DECREF(code);
@@ -150,14 +155,14 @@ static int count_loops(const char *source)
 
 Test(python_shape, loops_within_a_line_are_known)
 {
-    int known = PY_VERSION_HEX >= 0x030B0000; /* nobody needs them on 3.10 */
+    int known = CLP_HAS_MONITORING; /* before, nobody needs them */
 
     cr_assert_eq(count_loops("def f(x):\n    for a in x: pass\n"), known);
     cr_assert_eq(count_loops("def f(x):\n    for a in x:\n        pass\n"), 0);
     cr_assert_eq(count_loops("def f(x):\n    return x and 1 or 2\n"), 0);
     /* comprehensions are part of the function since 3.12 */
     cr_assert_eq(count_loops("def f(x):\n    return [a for a in x]\n"),
-                 PY_VERSION_HEX >= 0x030C0000);
+                 CLP_HAS_MONITORING);
 }
 
 /* ---- a recorder around the interpreter ---- */
