@@ -23,7 +23,4 @@ PyObject *clp_load_sum(PyObject *module, PyObject *paths);
  * content, as text; "" where nothing ran. ValueError when it is no profile. */
 PyObject *clp_load_hottest(PyObject *module, PyObject *arguments);
 
-/* is_idle(data): has no line run in a .lprof file of this content? ValueError when it is no profile. */
-PyObject *clp_load_is_idle(PyObject *module, PyObject *arguments);
-
 #endif

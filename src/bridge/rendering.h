@@ -12,21 +12,16 @@ struct clp_rendering {
     double unit;         /* seconds per unit of the report's times */
     int skip_zero;       /* without functions that never ran */
     const char *command; /* what ran, for readers of a file */
-    const char *bytes;   /* of a .lprof file: what is rendered instead; or NULL */
-    Py_ssize_t count;    /* of them */
     /* of the report */
     int sort, details, summarize, memory, marked; /* see struct clp_report_options */
     const char *folder;
 };
 
-/* Before anything is counted or copied: are there such a format and such a unit? False with ValueError set. */
-bool clp_rendering_check(const struct clp_rendering *rendering);
+/* Reads render()'s arguments: the format, and what is told in the documentation of Profiler.render. Texts are
+ * borrowed from the arguments. False with TypeError or, for a format or unit that there is none, ValueError set. */
+bool clp_rendering_read(struct clp_rendering *rendering, PyObject *arguments, PyObject *keywords);
 
-/* Renders what was counted, which gets the command; or, into this empty profile, the `bytes`. A new reference;
- * ValueError when they are none of a profile, and for "mp" without memory. */
-PyObject *clp_rendering_make(struct clp_profile *counted, const struct clp_rendering *rendering);
-
-/* Renders a profile as clp_rendering_make does; `command` and `bytes` are not looked at. */
+/* Renders a profile, which has its command already. A new reference; ValueError for "mp" without memory. */
 PyObject *clp_rendering_of(const struct clp_profile *profile, const struct clp_rendering *rendering);
 
 #endif

@@ -382,7 +382,7 @@ void clp_liverun_stop_saves(struct clp_liverun *run, const char *program)
 
 void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
 {
-    if (run->live == NULL)
+    if (run->live == NULL || run->process != clp_identity_self())
         return;
     if (clp_live_error(run->live) != 0)
         clp_console_complain_format(
@@ -393,6 +393,7 @@ void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
         forked = NULL;
         clp_pages_remove(run->live->pages, clp_buf_text(&run->path));
         clp_pages_close(run->live->pages);
+        run->live = NULL;
     } else {
         clp_console_complain_format(program, "what was recorded is in '%s', which clineprof shows",
                                     clp_buf_text(&run->path));

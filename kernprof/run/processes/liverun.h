@@ -51,7 +51,7 @@ void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
 void clp_liverun_stop_saves(struct clp_liverun *run, const char *program);
 
 /* Takes the live file away when the profile is safely written; else it stays, and its name is
- * told. */
+ * told. In a fork, which has no part in its parent's file, nothing happens. */
 void clp_liverun_end(struct clp_liverun *run, const char *program, bool written);
 
 #endif
