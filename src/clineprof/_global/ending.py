@@ -50,14 +50,16 @@ class Ending:
         self.session = os.getsid(0)
         self.forked_from = self.forked_at = None
         self.lost = False  # a file that was to be written is not
-        self.has_names = False  # .. that no other process writes
+        self.has_names = False  # no other process writes files of these names
         self.written = set()  # names of files
         self.ended = False
-        self.recording = self._record(*self._find_place(counts_others))
+        outfile, family = self._find_place(counts_others)
+        self.recording = _boot.core().Recording(
+            profiler, outfile, self.rights, _command(), family, self.is_worker, self.is_server)
 
     def _find_place(self, counts_others):
-        """(outfile, name of the processes that are counted together), as core.Recording takes them. Where there is
-        no place for files, or there will be no profile, the outfile is None."""
+        """(outfile, name of the processes that are counted together), as core.Recording takes them. The outfile is
+        None where there is no place for it, or no such file is to be written."""
         first = _together().first() if counts_others else None
         if first is not None:
             self.forked_from, self.process = first[0], None
@@ -68,12 +70,9 @@ class Ending:
         has_place = self.process is not None and self._has_place()
         return self._path() if has_place else None, "" if counts_others else None
 
-    def _record(self, outfile, family):
-        return _boot.core().Recording(
-            self.profiler, outfile, self.rights, _command(), family, self.is_worker, self.is_server)
-
     def take_part(self):
-        """.. in the program, with a place or without one."""
+        """Once the end of the process is ours to hear of: what this process starts is counted, the files have their
+        names, and a worker tells them."""
         is_first, outfile = self.forked_from is None, self.recording.outfile
         if self.recording.family is not None:
             _together().begin(self.recording, is_first)
