@@ -118,13 +118,16 @@ static PyMethodDef module_methods[] = {
     {"write", clp_places_write, METH_VARARGS,
      "write(path, content, rights)\n--\n\nPuts a whole file in the place of the one there, with these rights at most.\n"
      "OSError, and the old one stays."},
+    {"refuses", clp_places_refuses, METH_VARARGS,
+     "refuses(program, path, kind)\n--\n\nIs there a file that -o must not write over? That is told in a line.\n"
+     "kind: of what may be replaced, 'profile' or 'recording'."},
     {"put_aside", clp_places_put_aside, METH_VARARGS,
      "put_aside(name, content)\n--\n\nMakes a file of the user's alone in the temporary folder: its path. OSError."},
     {"rights", clp_places_rights, METH_VARARGS,
      "rights(*paths)\n--\n\nThe rights that all of these files have and something made of them may have."},
     {"own_name", clp_places_own_name, METH_VARARGS,
-     "own_name(path, rights)\n--\n\nThe path with the process's number in the file's name, which no other has. An empty\n"
-     "file keeps it, where one can be made."},
+     "own_name(path, rights)\n--\n\nThe path with the process's number in the file's name, which no other has.\n"
+     "An empty file keeps it, where one can be made."},
     {"rank", clp_places_rank, METH_NOARGS,
      "rank()\n--\n\n'.rank3' in a process that mpirun or torchrun has started, else ''."},
     {"identity", clp_places_identity, METH_NOARGS,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "places.h"
+#include "cli/overwrite.h"
 #include "os/file.h"
 #include "os/identity.h"
 #include "run/processes/naming.h"
@@ -40,6 +41,22 @@ PyObject *clp_places_write(PyObject *module, PyObject *arguments)
     PyBuffer_Release(&bytes);
     Py_DECREF(path);
     return result;
+}
+
+PyObject *clp_places_refuses(PyObject *module, PyObject *arguments)
+{
+    struct clp_overwrite wish = {0};
+    const char *kind;
+    PyObject *path;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "sO&s:refuses", &wish.program, PyUnicode_FSConverter, &path, &kind))
+        return NULL;
+    wish.path = PyBytes_AS_STRING(path);
+    wish.only = strcmp(kind, "profile") == 0 ? CLP_OVERWRITE_PROFILES : CLP_OVERWRITE_RECORDINGS;
+    bool refused = clp_overwrite_refuse(&wish);
+    Py_DECREF(path);
+    return PyBool_FromLong(refused);
 }
 
 PyObject *clp_places_put_aside(PyObject *module, PyObject *arguments)

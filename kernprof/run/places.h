@@ -9,6 +9,10 @@
 /* write(path, content, rights): as clp_file_write. OSError. */
 PyObject *clp_places_write(PyObject *module, PyObject *arguments);
 
+/* refuses(program, path, kind): clp_overwrite_refuse for -o, with the `kind` "profile" or "recording" of what may be
+ * there: a bool. */
+PyObject *clp_places_refuses(PyObject *module, PyObject *arguments);
+
 /* put_aside(name, content): as clp_file_write_temporary, with this name behind the fresh word; the path. OSError. */
 PyObject *clp_places_put_aside(PyObject *module, PyObject *arguments);
 

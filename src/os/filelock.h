@@ -14,6 +14,5 @@ bool clp_filelock_take(int file);
 
 /* Has somebody else the lock on this file? */
 bool clp_filelock_is_held(int file);
-bool clp_filelock_is_held_at(const char *path);
 
 #endif

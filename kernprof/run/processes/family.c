@@ -359,7 +359,7 @@ static clp_status add_files(const struct adding *adding)
 static bool is_begun(const char *path, uint64_t pid)
 {
     struct stat about;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+    int file = clp_file_open_to_look(path, false);
     bool begun = file >= 0 && clp_liverun_is_begun(file) && fstat(file, &about) == 0 &&
                  about.st_uid == geteuid() && !clp_filelock_is_held(file);
 
