@@ -2,6 +2,7 @@
 #include "filelock.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 bool clp_filelock_take(int file)
 {
@@ -17,4 +18,15 @@ bool clp_filelock_is_held(int file)
     struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 
     return fcntl(file, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
+bool clp_filelock_is_held_at(const char *path)
+{
+    int kept = errno, file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool held = file >= 0 && clp_filelock_is_held(file);
+
+    if (file >= 0)
+        close(file);
+    errno = kept;
+    return held;
 }

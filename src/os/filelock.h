@@ -14,5 +14,6 @@ bool clp_filelock_take(int file);
 
 /* Has somebody else the lock on this file? */
 bool clp_filelock_is_held(int file);
+bool clp_filelock_is_held_at(const char *path);
 
 #endif

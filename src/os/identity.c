@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "identity.h"
 #include "clock.h"
-#include "file.h"
 #include "filelock.h"
 #include "proc.h"
-#include <errno.h>
 #include <linux/magic.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -108,21 +106,9 @@ bool clp_identity_same_boot(const struct clp_identity *whose)
     return boot[0] != 0 && strcmp(boot, whose->boot) == 0;
 }
 
-/* By somebody else. Leaves errno as it is. */
-static bool is_locked(const char *path)
-{
-    int kept = errno, file = clp_file_open_to_look(path, true);
-    bool locked = file >= 0 && clp_filelock_is_held(file);
-
-    if (file >= 0)
-        close(file);
-    errno = kept;
-    return locked;
-}
-
 enum clp_life clp_identity_life(const struct clp_identity *whose, const char *path, bool locked)
 {
-    if (locked && is_locked(path))
+    if (locked && clp_filelock_is_held_at(path))
         return CLP_LIFE_RUNS;
     bool same_boot = clp_identity_same_boot(whose);
     if (same_boot ? locked : is_of_this_machine(path))
