@@ -268,6 +268,21 @@ def test_where_nothing_can_be_written_no_part_of_a_file_is_left(tmp_path):
 
 
 @pytest.mark.once
+def test_a_fork_behind_the_end_of_what_cannot_be_written(tmp_path):
+    ended = python("""
+import atexit, os, resource
+def late():
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    print(os.waitpid(child, 0)[1])
+atexit.register(late)
+""" + PROGRAM + "resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))\n", tmp_path)
+    assert (ended.code, ended.out.splitlines()[-1]) == (0, "0")
+    assert ended.err.endswith("/profile_output.lprof.live', which clineprof shows\n")
+
+
+@pytest.mark.once
 def test_what_is_printed_and_written_is_of_one_moment(tmp_path):
     """Another thread counts on meanwhile."""
     ended = python("""

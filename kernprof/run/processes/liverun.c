@@ -356,7 +356,7 @@ void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
 {
     struct clp_fault fault = {0};
 
-    if (run->live == NULL)
+    if (run->live == NULL || run->ended)
         return;
     clp_status status = make_file(run, profiler, wish, &fault);
     run->process = clp_identity_self();
@@ -389,6 +389,7 @@ void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
             program, "'%s' could not grow: %s; had the program been killed, a part of its profile "
                      "would have been lost",
             clp_buf_text(&run->path), strerror(clp_live_error(run->live)));
+    run->ended = true;
     if (written) {
         forked = NULL;
         clp_pages_remove(run->live->pages, clp_buf_text(&run->path));

@@ -15,6 +15,7 @@ struct clp_liverun {
     struct clp_saver saver;
     uint64_t process; /* whose file it is, clp_identity_self */
     unsigned forks;   /* of that process */
+    bool ended;       /* what was counted has been written, or stays in the file */
 };
 
 struct clp_liverun_wish {
