@@ -12,7 +12,7 @@
 #include <structmember.h>
 
 /* Is never freed: from the start of its live file on, forks and the end of the process use it. */
-struct object {
+struct recording {
     PyObject_HEAD
     struct clp_mem mem;
     struct clp_recording recording;
@@ -20,9 +20,9 @@ struct object {
     PyObject *outfile, *family; /* owned, str; NULL: there is no live file; the process is counted alone */
 };
 
-static struct object *cast(PyObject *self)
+static struct recording *cast(PyObject *self)
 {
-    return (struct object *)self;
+    return (struct recording *)self;
 }
 
 /* ---- the start ---- */
@@ -43,7 +43,7 @@ static void begin(struct clp_recording *recording, const char *outfile, const ch
 }
 
 /* False with an exception set. */
-static bool note_names(struct object *self)
+static bool note_names(struct recording *self)
 {
     struct clp_buf family;
 
@@ -58,9 +58,9 @@ static bool note_names(struct object *self)
     return self->outfile != NULL && (self->family != NULL || self->recording.family.token == 0);
 }
 
-static struct object *make(PyTypeObject *type, PyObject *profiler, unsigned rights)
+static struct recording *make(PyTypeObject *type, PyObject *profiler, unsigned rights)
 {
-    struct object *self = (struct object *)type->tp_alloc(type, 0);
+    struct recording *self = (struct recording *)type->tp_alloc(type, 0);
 
     if (self == NULL)
         return NULL;
@@ -89,7 +89,7 @@ static PyObject *recording_new(PyTypeObject *type, PyObject *arguments, PyObject
         return NULL;
     wish.own_name = own_name;
     wish.is_server = is_server;
-    struct object *self = make(type, profiler, rights);
+    struct recording *self = make(type, profiler, rights);
     if (self != NULL && path != NULL && clp_profiler_may_go_live(profiler))
         begin(&self->recording, PyBytes_AS_STRING(path), family, &wish);
     Py_XDECREF(path);
@@ -189,10 +189,10 @@ static PyMethodDef methods[] = {
 };
 
 static PyMemberDef members[] = {
-    {"outfile", T_OBJECT, offsetof(struct object, outfile), READONLY,
+    {"outfile", T_OBJECT, offsetof(struct recording, outfile), READONLY,
      "Beside it lies the live file. It has another name than was wished where that one is taken. None: there is\n"
      "no live file."},
-    {"family", T_OBJECT, offsetof(struct object, family), READONLY,
+    {"family", T_OBJECT, offsetof(struct recording, family), READONLY,
      "The name of the processes that are counted together; None: this one is counted alone."},
     {NULL, 0, 0, 0, NULL},
 };
@@ -213,7 +213,7 @@ static PyType_Slot slots[] = {
 
 static PyType_Spec spec = {
     .name = "clineprof._core.Recording",
-    .basicsize = sizeof(struct object),
+    .basicsize = sizeof(struct recording),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = slots,
 };

@@ -71,7 +71,7 @@ class Ending:
         return self._path() if has_place else None, "" if counts_others else None
 
     def take_part(self):
-        """Once the end of the process is ours to hear of: what this process starts is counted, the files have their
+        """Once at_exit and after_fork are registered: what this process starts counts, too, the files get their
         names, and a worker tells them."""
         is_first, outfile = self.forked_from is None, self.recording.outfile
         if self.recording.family is not None:
