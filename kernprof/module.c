@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* clineprof._core: the extension module. */
-#include "run/api_live_file.h"
+#include "run/api_recording.h"
 #include "bridge/load.h"
 #include "bridge/measure_rows.h"
 #include "run/memory.h"
 #include "run/places.h"
 #include "run/run.h"
 #include "run/selection.h"
-#include "run/api_processes.h"
 #include "view/viewer.h"
 #include "bridge/console.h"
 #include "bridge/values.h"
@@ -141,24 +140,22 @@ static PyMethodDef module_methods[] = {
     {"write", clp_places_write, METH_VARARGS,
      "write(path, content, rights)\n--\n\nPuts a whole file in the place of the one there, with these rights at most.\n"
      "OSError, and the old one stays."},
+    {"refuses", clp_places_refuses, METH_VARARGS,
+     "refuses(program, path, kind)\n--\n\nIs there a file that -o must not write over? That is told in a line.\n"
+     "kind: of what may be replaced, 'profile' or 'recording'."},
+    {"put_aside", clp_places_put_aside, METH_VARARGS,
+     "put_aside(name, content)\n--\n\nMakes a file of the user's alone in the temporary folder: its path. OSError."},
     {"rights", clp_places_rights, METH_VARARGS,
      "rights(*paths)\n--\n\nThe rights that all of these files have and something made of them may have."},
     {"own_name", clp_places_own_name, METH_VARARGS,
-     "own_name(path, rights)\n--\n\nMakes an empty file like path, with the process's number in its name, which no\n"
-     "other has: its path."},
+     "own_name(path, rights)\n--\n\nThe path with the process's number in the file's name, which no other has.\n"
+     "An empty file keeps it, where one can be made."},
     {"rank", clp_places_rank, METH_NOARGS,
      "rank()\n--\n\n'.rank3' in a process that mpirun or torchrun has started, else ''."},
     {"identity", clp_places_identity, METH_NOARGS,
      "identity()\n--\n\n(pid, start, machine and pid namespace) of this process, texts."},
     {"recording", module_recording, METH_NOARGS,
      "recording()\n--\n\nDoes any Profiler of this process count at the moment?"},
-    {"keep", clp_api_live_file_begin, METH_VARARGS,
-     "keep(profiler, outfile, rights, command)\n--\n\n"
-     "A live file is kept beside the file from now on: (outfile, its path).\n"
-     "The outfile has another name where another process makes that one. None when it is too late: another\n"
-     "Profiler, functions or threads are known."},
-    {"keep_end", clp_api_live_file_end, METH_O,
-     "keep_end(written)\n--\n\nIt goes away when the profile has been written."},
     {"checkpoint", module_checkpoint, METH_NOARGS,
      "checkpoint()\n--\n\nWith ckernprof --leaks=checkpoints: an epoch is over. Else nothing."},
     {"tracers", module_tracers, METH_NOARGS,
@@ -170,8 +167,6 @@ static PyMethodDef module_methods[] = {
     {"hottest", clp_load_hottest, METH_VARARGS,
      "hottest(data, count)\n--\n\nThe table of the lines that took the most time of their own in a profile,\n"
      "the content of an .lprof file."},
-    {"is_idle", clp_load_is_idle, METH_VARARGS,
-     "is_idle(data)\n--\n\nHas no line of a profile run? data: the content of an .lprof file."},
     {"shown", module_shown, METH_O,
      "shown(text)\n--\n\nThe text on one line, without power over a terminal."},
     {"amount", module_amount, METH_VARARGS,
@@ -190,9 +185,6 @@ static PyMethodDef module_methods[] = {
     {"interpreter", clp_run_interpreter, METH_VARARGS,
      "interpreter(words, active, usual)\n--\n\nThe path of the interpreter that this command line of ckernprof wants:\n"
      "--python's; with `active` that of the active virtual environment; else the usual one."},
-    {"together", clp_api_processes_begin, METH_VARARGS,
-     "together(profiler, outfile, rights, own_name, family, command, is_server)\n--\n\nThis process and those that it\n"
-     "starts count together; clineprof._global.together does the rest. None where that cannot be."},
     {"join", module_join, METH_VARARGS,
      "join(family, outfile, folder, words, is_server)\n--\n\nThis process takes part in the run of\n"
      "ckernprof with this command line, which began in this folder; `family` names its processes."},
@@ -220,6 +212,7 @@ static int module_exec(PyObject *module)
 {
     load_opcode();
     bool done = add_object(module, "Profiler", clp_profiler_make_type(module)) &&
+                add_object(module, "Recording", clp_api_recording_make_type(module)) &&
                 add_object(module, "Selection", clp_selection_make_type(module)) &&
                 add_object(module, "Sampler", clp_memory_make_type(module)) &&
                 add_object(module, "MEASURES", clp_measure_rows_tuple()) &&

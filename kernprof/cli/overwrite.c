@@ -4,7 +4,7 @@
 #include "formats/pickle/pickle.h"
 #include "formats/lprof/wire_reader.h"
 #include "bridge/console.h"
-#include <fcntl.h>
+#include "os/file.h"
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ struct start {
 /* False when it is no plain file, or none that can be read. */
 static bool look(const char *path, struct start *start)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int file = clp_file_open_to_look(path, true);
     bool plain = file >= 0 && fstat(file, &start->about) == 0 && S_ISREG(start->about.st_mode);
     ssize_t count = plain ? pread(file, start->bytes, sizeof start->bytes, 0) : -1;
 
@@ -51,6 +51,17 @@ static bool is_profile(const char *path, const struct start *start)
            (clp_console_has_ending(path, ".lprof") && clp_pickle_is(start->bytes, start->count));
 }
 
+/* mprof's text. */
+static bool is_recording(const struct start *start)
+{
+    static const char *const words[] = {"CMDLINE ", "MEM ", "CHLD ", "FUNC "};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (start->count >= strlen(words[i]) && memcmp(start->bytes, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
+}
+
 static bool is_read(const struct clp_overwrite *wish, const struct start *start)
 {
     struct stat about;
@@ -76,8 +87,10 @@ bool clp_overwrite_refuse(const struct clp_overwrite *wish)
         what = "the live file of a run";
     else if (is_read(wish, &start) && !(wish->sums && clp_wire_is(start.bytes, start.count)))
         what = "a file that is read";
-    else if (wish->profiles_only && start.count != 0 && !is_profile(wish->path, &start))
+    else if (wish->only == CLP_OVERWRITE_PROFILES && start.count != 0 && !is_profile(wish->path, &start))
         what = "not a profile";
+    else if (wish->only == CLP_OVERWRITE_RECORDINGS && start.count != 0 && !is_recording(&start))
+        what = "not a recording of memory";
     if (what != NULL)
         clp_console_complain_format(wish->program, "'%s' is %s, and -o would write over it; give -o another name",
                                     wish->path, what);

@@ -5,17 +5,24 @@
 
 #include <stdbool.h>
 
+/* The files that may be replaced, or added to; an empty one may always be. */
+enum clp_overwrite_kind {
+    CLP_OVERWRITE_ALL,
+    CLP_OVERWRITE_PROFILES,
+    CLP_OVERWRITE_RECORDINGS /* memory over time, in mprof's format */
+};
+
 struct clp_overwrite {
     const char *program;  /* who complains */
     const char *path;     /* the value of -o; NULL: standard output */
     char *const *files;   /* that are read; "-" is standard input */
     int file_count;
-    bool sums;          /* a profile is written, which may take the place of one that is read */
-    bool profiles_only; /* no file of any other kind is replaced */
+    bool sums; /* a profile is written, which may take the place of one that is read */
+    enum clp_overwrite_kind only;
 };
 
-/* Is what stands there a program, the live file of a run, or a file that is read? True when it is refused, after
- * one line of complaint. */
+/* Is what stands there a program, the live file of a run, a file that is read, or of another kind? True when it is
+ * refused, after one line of complaint. */
 bool clp_overwrite_refuse(const struct clp_overwrite *wish);
 
 #endif

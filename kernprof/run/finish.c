@@ -5,10 +5,9 @@
 #include "cpython/object/profiler_run.h"
 #include "cprofile.h"
 #include "run/processes/children.h"
+#include "ending.h"
 #include "target_selection.h"
-#include "run/processes/family.h"
 #include "leakrun.h"
-#include "run/processes/liverun.h"
 #include "nothing.h"
 #include "cli/options.h"
 #include "output.h"
@@ -49,18 +48,6 @@ static void say_what_lacks(const struct clp_run *run, const struct clp_profile *
     if (clp_profiler_displaced(run->recording.profiler))
         clp_console_complain(me, "another tool had sys.settrace for itself; lines that ran "
                                "meanwhile are missing" CLP_DISPLACED_ADVICE);
-}
-
-/* Best effort: it is only told to readers. */
-static void note_command(const struct clp_run *run, struct clp_profile *profile)
-{
-    struct clp_mem mem = clp_mem_system();
-    struct clp_buf text;
-
-    clp_buf_init(&text, &mem);
-    clp_run_add_command(run, &text);
-    (void)clp_profile_set_text(profile, &profile->meta.command, clp_buf_text(&text));
-    clp_buf_clear(&text);
 }
 
 static const struct clp_function *refused(const struct clp_run *run,
@@ -215,15 +202,14 @@ static void finish_calls(struct clp_run *run)
         clp_nothing_say_of_calls(run, empty);
 }
 
-/* What this process has counted, and its children. `summed`: the names of their files. */
-static void gather(struct clp_run *run, struct clp_profile *profile, struct clp_buf *summed)
+static void gather(struct clp_run *run, struct clp_profile *profile)
 {
-    if (clp_profiler_snapshot(run->recording.profiler, profile) != CLP_OK ||
-        clp_timeline_fill(&run->timeline, run->recording.profiler, profile) != CLP_OK)
-        clp_console_complain(me, "out of memory; the profile holds only a part");
-    note_command(run, profile);
-    if (run->recording.family.token != 0 && clp_family_add(&run->recording, profile, summed) != CLP_OK)
-        clp_console_complain(me, "out of memory; the profile lacks some child processes");
+    struct clp_buf command;
+
+    clp_buf_init(&command, &run->mem);
+    clp_run_add_command(run, &command);
+    clp_ending_gather(&run->recording, &run->timeline, clp_buf_text(&command), profile);
+    clp_buf_clear(&command);
 }
 
 static void say_all(struct clp_run *run, const struct clp_profile *profile)
@@ -242,20 +228,14 @@ static void say_all(struct clp_run *run, const struct clp_profile *profile)
 static void finish_lines(struct clp_run *run)
 {
     struct clp_profile profile;
-    struct clp_buf summed;
 
-    clp_profiler_stop(run->recording.profiler);
-    clp_liverun_stop_saves(&run->recording.live, me);
-    clp_timeline_stop(&run->timeline);
+    clp_ending_stop(&run->recording, &run->timeline);
     clp_profile_init(&profile, &run->mem);
-    clp_buf_init(&summed, &run->mem);
-    gather(run, &profile, &summed);
+    gather(run, &profile);
     bool nothing = clp_choice_is_idle(&profile) && clp_nothing_is_kept_back(run);
-    bool done = nothing || clp_output_write_profile(run, &profile);
-    clp_family_end(&run->recording, &summed, done);
+    clp_ending_close(&run->recording, nothing || clp_output_write_profile(run, &profile));
     say_all(run, &profile);
     clp_leakrun_judge(&run->options, run->recording.profiler, &profile);
-    clp_buf_clear(&summed);
     clp_profile_clear(&profile);
 }
 

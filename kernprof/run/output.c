@@ -104,7 +104,7 @@ bool clp_output_ready(struct clp_run *run)
         clp_overwrite_refuse(&(struct clp_overwrite){
             .program = me,
             .path = clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)),
-            .profiles_only = true}))
+            .only = CLP_OVERWRITE_PROFILES}))
         return clp_console_exit(2) != NULL;
     clp_file_clean(clp_buf_text(&run->recording.outfile));
     run->before = clp_naming_look(clp_buf_text(&run->recording.outfile));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "places.h"
+#include "cli/overwrite.h"
 #include "os/file.h"
 #include "os/identity.h"
 #include "run/processes/naming.h"
@@ -42,6 +43,48 @@ PyObject *clp_places_write(PyObject *module, PyObject *arguments)
     return result;
 }
 
+PyObject *clp_places_refuses(PyObject *module, PyObject *arguments)
+{
+    struct clp_overwrite wish = {0};
+    const char *kind;
+    PyObject *path;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "sO&s:refuses", &wish.program, PyUnicode_FSConverter, &path, &kind))
+        return NULL;
+    wish.path = PyBytes_AS_STRING(path);
+    wish.only = strcmp(kind, "profile") == 0 ? CLP_OVERWRITE_PROFILES : CLP_OVERWRITE_RECORDINGS;
+    bool refused = clp_overwrite_refuse(&wish);
+    Py_DECREF(path);
+    return PyBool_FromLong(refused);
+}
+
+PyObject *clp_places_put_aside(PyObject *module, PyObject *arguments)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf pattern, path;
+    struct clp_fault fault;
+    Py_buffer bytes;
+    PyObject *name;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O&y*:put_aside", PyUnicode_FSConverter, &name, &bytes))
+        return NULL;
+    clp_buf_init(&pattern, &mem);
+    clp_buf_init(&path, &mem);
+    clp_buf_add_format(&pattern, "clineprof-XXXXXX-%s", PyBytes_AS_STRING(name));
+    clp_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = clp_file_write_temporary(clp_buf_text(&pattern), bytes.buf, (size_t)bytes.len, &path, &fault);
+    Py_END_ALLOW_THREADS
+    PyObject *result = status == CLP_OK ? PyUnicode_DecodeFSDefault(clp_buf_text(&path)) : raise(&fault, name);
+    clp_buf_clear(&pattern);
+    clp_buf_clear(&path);
+    PyBuffer_Release(&bytes);
+    Py_DECREF(name);
+    return result;
+}
+
 PyObject *clp_places_rights(PyObject *module, PyObject *paths)
 {
     unsigned rights = PyTuple_GET_SIZE(paths) != 0 ? 0666 : CLP_FILE_PRIVATE;
@@ -57,22 +100,21 @@ PyObject *clp_places_rights(PyObject *module, PyObject *paths)
     return PyLong_FromUnsignedLong(rights);
 }
 
+/* Another process may take the name between our look and our try. */
 static PyObject *make_own(PyObject *path, unsigned rights)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf name;
     int file;
 
+    clp_buf_init(&name, &mem);
     do {
-        clp_buf_init(&name, &mem);
+        clp_buf_clear(&name);
         clp_buf_add_text(&name, PyBytes_AS_STRING(path));
         clp_naming_make_own(&name);
         file = open(clp_buf_text(&name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, rights);
-        if (file < 0 && errno == EEXIST)
-            clp_buf_clear(&name);
     } while (file < 0 && errno == EEXIST);
-    PyObject *made = file >= 0 ? PyUnicode_DecodeFSDefault(clp_buf_text(&name))
-                               : PyErr_SetFromErrnoWithFilename(PyExc_OSError, clp_buf_text(&name));
+    PyObject *made = PyUnicode_DecodeFSDefault(clp_buf_text(&name));
     if (file >= 0)
         close(file);
     clp_buf_clear(&name);

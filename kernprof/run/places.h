@@ -9,11 +9,18 @@
 /* write(path, content, rights): as clp_file_write. OSError. */
 PyObject *clp_places_write(PyObject *module, PyObject *arguments);
 
+/* refuses(program, path, kind): clp_overwrite_refuse for -o, with the `kind` "profile" or "recording" of what may be
+ * there: a bool. */
+PyObject *clp_places_refuses(PyObject *module, PyObject *arguments);
+
+/* put_aside(name, content): as clp_file_write_temporary, with this name behind the fresh word; the path. OSError. */
+PyObject *clp_places_put_aside(PyObject *module, PyObject *arguments);
+
 /* rights(*paths): those that all of the files have, as clp_file_rights; private where there are none. */
 PyObject *clp_places_rights(PyObject *module, PyObject *paths);
 
-/* own_name(path, rights): makes an empty file with the process's number in its name, which no other file
- * has; its path. OSError. */
+/* own_name(path, rights): a path with the process's number in the file's name, which no other file has. An empty
+ * file keeps it; where none can be made, nothing does. */
 PyObject *clp_places_own_name(PyObject *module, PyObject *arguments);
 
 /* rank(): ".rank3", or "" where there is none. */

@@ -341,21 +341,11 @@ static PyObject *hottest_of(const struct clp_profile *profile, size_t count)
     return text;
 }
 
-/* Reads the bytes of a .lprof file. False with ValueError set. */
-static bool decode(const char *bytes, Py_ssize_t size, struct clp_profile *profile)
-{
-    struct clp_fault fault;
-
-    if (clp_wire_decode(bytes, (size_t)size, profile, &fault) == CLP_OK)
-        return true;
-    PyErr_SetString(PyExc_ValueError, clp_fault_text(&fault));
-    return false;
-}
-
 PyObject *clp_load_hottest(PyObject *module, PyObject *arguments)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_profile profile;
+    struct clp_fault fault;
     PyObject *text = NULL;
     Py_ssize_t size, count;
     const char *bytes;
@@ -364,27 +354,11 @@ PyObject *clp_load_hottest(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y#n:hottest", &bytes, &size, &count))
         return NULL;
     clp_profile_init(&profile, &mem);
-    if (decode(bytes, size, &profile))
+    if (clp_wire_decode(bytes, (size_t)size, &profile, &fault) != CLP_OK)
+        PyErr_SetString(PyExc_ValueError, clp_fault_text(&fault));
+    else
         text = profile.meta.events != 0 ? hottest_of(&profile, count > 0 ? (size_t)count : 1)
                                         : text_of("", 0);
     clp_profile_clear(&profile);
     return text;
-}
-
-PyObject *clp_load_is_idle(PyObject *module, PyObject *arguments)
-{
-    struct clp_mem mem = clp_mem_system();
-    struct clp_profile profile;
-    PyObject *idle = NULL;
-    const char *bytes;
-    Py_ssize_t size;
-
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "y#:is_idle", &bytes, &size))
-        return NULL;
-    clp_profile_init(&profile, &mem);
-    if (decode(bytes, size, &profile))
-        idle = PyBool_FromLong(clp_choice_is_idle(&profile));
-    clp_profile_clear(&profile);
-    return idle;
 }

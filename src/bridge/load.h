@@ -24,8 +24,4 @@ PyObject *clp_load_sum(PyObject *module, PyObject *paths);
  * the most time of their own, as a str; "" where nothing ran. ValueError when the bytes are no profile. */
 PyObject *clp_load_hottest(PyObject *module, PyObject *arguments);
 
-/* The Python function is_idle(data): has no line run in this .lprof file, given as bytes? ValueError when the
- * bytes are no profile. */
-PyObject *clp_load_is_idle(PyObject *module, PyObject *arguments);
-
 #endif

@@ -4,7 +4,6 @@
 #include "formats/pickle/pickle.h"
 #include "report/report.h"
 #include "formats/lprof/wire.h"
-#include "formats/lprof/wire_reader.h"
 #include <math.h>
 
 static clp_status report(const struct clp_profile *profile, const struct clp_rendering *wanted,
@@ -95,34 +94,20 @@ PyObject *clp_rendering_of(const struct clp_profile *profile, const struct clp_r
     return object;
 }
 
-bool clp_rendering_check(const struct clp_rendering *rendering)
+bool clp_rendering_read(struct clp_rendering *rendering, PyObject *arguments, PyObject *keywords)
 {
-    if (format_named(rendering->format) == NULL)
-        return false;
-    if (!(rendering->unit > 0) || isinf(rendering->unit)) {
-        PyErr_SetString(PyExc_ValueError, "the unit must be a number of seconds above 0");
-        return false;
-    }
-    return true;
-}
+    static char *names[] = {"format", "unit", "skip_zero", "command", "sort", "details",
+                            "summarize", "memory", "marked", "folder", NULL};
 
-/* Sets the profile's command, or reads the `bytes` into the profile. False with an exception set. */
-static bool fill(struct clp_profile *profile, const struct clp_rendering *rendering)
-{
-    struct clp_fault fault = {.status = CLP_NO_MEMORY};
-
-    if (rendering->bytes == NULL
-            ? clp_profile_set_text(profile, &profile->meta.command, rendering->command) == CLP_OK
-            : clp_wire_decode(rendering->bytes, (size_t)rendering->count, profile, &fault) == CLP_OK)
+    *rendering = (struct clp_rendering){.unit = 1e-6, .command = "", .details = true, .memory = true};
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s|dps$pppppz:render", names, &rendering->format,
+                                     &rendering->unit, &rendering->skip_zero, &rendering->command,
+                                     &rendering->sort, &rendering->details, &rendering->summarize,
+                                     &rendering->memory, &rendering->marked, &rendering->folder) ||
+        format_named(rendering->format) == NULL)
+        return false;
+    if (rendering->unit > 0 && !isinf(rendering->unit))
         return true;
-    if (fault.status != CLP_NO_MEMORY)
-        PyErr_SetString(PyExc_ValueError, "these are no bytes of a profile");
-    else
-        PyErr_NoMemory();
+    PyErr_SetString(PyExc_ValueError, "the unit must be a number of seconds above 0");
     return false;
-}
-
-PyObject *clp_rendering_make(struct clp_profile *counted, const struct clp_rendering *rendering)
-{
-    return fill(counted, rendering) ? clp_rendering_of(counted, rendering) : NULL;
 }

@@ -13,23 +13,16 @@ struct clp_rendering {
     double unit;         /* seconds per unit of the report's times */
     int skip_zero;       /* leaves out functions that never ran */
     const char *command; /* the command that ran, for readers of the file */
-    const char *bytes;   /* bytes of a .lprof file, which is rendered instead; or NULL */
-    Py_ssize_t count;    /* number of `bytes` */
     /* Options of the report. */
     int sort, details, summarize, memory, marked; /* see struct clp_report_options */
     const char *folder;
 };
 
-/* Are the format and the unit valid? Serves to find out before anything is counted or copied. False with
- * ValueError set. */
-bool clp_rendering_check(const struct clp_rendering *rendering);
+/* Reads render()'s arguments: the format, and what is told in the documentation of Profiler.render. Texts are
+ * borrowed from the arguments. False with TypeError or, for a format or unit that there is none, ValueError set. */
+bool clp_rendering_read(struct clp_rendering *rendering, PyObject *arguments, PyObject *keywords);
 
-/* Renders the profile `counted`, which gets the command. If there are `bytes`, they are read into `counted`,
- * which must be empty then, and rendered. A new reference. ValueError when the bytes are no profile, and for
- * "mp" when the profile has no memory. */
-PyObject *clp_rendering_make(struct clp_profile *counted, const struct clp_rendering *rendering);
-
-/* Renders a profile as clp_rendering_make does, but ignores `command` and `bytes`. */
+/* Renders a profile, which has its command already. A new reference; ValueError for "mp" without memory. */
 PyObject *clp_rendering_of(const struct clp_profile *profile, const struct clp_rendering *rendering);
 
 #endif

@@ -78,6 +78,11 @@ clp_status clp_file_read(const char *path, size_t limit, struct clp_buf *out,
     return status;
 }
 
+int clp_file_open_to_look(const char *path, bool follow)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
+}
+
 bool clp_file_peek(int fd, void *bytes, size_t count)
 {
     return pread(fd, bytes, count, 0) == (ssize_t)count;
@@ -85,7 +90,7 @@ bool clp_file_peek(int fd, void *bytes, size_t count)
 
 bool clp_file_peek_at(const char *path, void *bytes, size_t count, uint32_t *owner)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (owner != NULL ? O_NOFOLLOW : 0));
+    int fd = clp_file_open_to_look(path, owner == NULL);
     struct stat about;
 
     if (fd < 0)

@@ -12,6 +12,10 @@
 clp_status clp_file_read(const char *path, size_t limit, struct clp_buf *out,
                          struct clp_fault *fault);
 
+/* Opens a file to see what it is. Nothing is waited for, and no terminal is taken. Symbolic links are followed, or
+ * ELOOP. -1: errno says why. */
+int clp_file_open_to_look(const char *path, bool follow);
+
 /* Reads the first `count` bytes of a file that is open, or of the one at the path, for which nothing is waited.
  * Where its owner is asked for (`owner` is not NULL) links are not followed. False when it has fewer. */
 bool clp_file_peek(int fd, void *bytes, size_t count);

@@ -238,6 +238,26 @@ def test_profiles_of_all_kinds_are_replaced(script, tmp_path):
 
 
 @pytest.mark.once
+def test_no_recording_of_memory_is_written_into_another_file(script, tmp_path):
+    path, tool = script(SMALL), script("#!/usr/bin/env python\n", "tool")
+    (tmp_path / "data.json").write_text("{}")
+    run_ckernprof(["-l", path.name], tmp_path)
+    made = tmp_path / "program.py.lprof"
+    for other in path, tool:
+        refuse_to_write_over("clineprof mem", other, "a program", ["mem", "run", "-o", other.name, "true"])
+    for other in made.rename(tmp_path / "made.dat"), tmp_path / "data.json":
+        words = ["mem", "run", "-o", other.name, "true"]
+        refuse_to_write_over("clineprof mem", other, "not a recording of memory", words)
+    other = (tmp_path / "data.json").rename(tmp_path / "data.lprof")
+    refuse_to_write_over("clineprof mem", other, "not a profile", ["mem", "attach", "-o", other.name, "1"])
+    for name in "x.dat", "x.lprof":
+        (tmp_path / name).touch()
+        for _ in range(2):
+            assert run_viewer(["mem", "run", "-o", name, "sleep", "0.1"], tmp_path).code == 0
+    assert (tmp_path / "x.dat").read_text().count("CMDLINE") == 2
+
+
+@pytest.mark.once
 def test_the_viewer_writes_over_nothing_that_it_cannot_make_again(script, tmp_path):
     path = script(SMALL)
     for name in "a.lprof", "b.lprof":

@@ -49,14 +49,8 @@ static PyObject *forked(PyObject *capsule, PyObject *nothing)
     struct clp_recording *recording = PyCapsule_GetPointer(capsule, NULL);
 
     (void)nothing;
-    if (recording != NULL && recording->live.process != clp_identity_self())
-        clp_liverun_fork(&recording->live, recording->profiler,
-                         &(struct clp_liverun_wish){.program = recording->program,
-                                                    .outfile = &recording->outfile,
-                                                    .family = recording->family,
-                                                    .is_member = true});
     if (recording != NULL)
-        recording->is_first = false;
+        clp_recording_fork(recording);
     PyErr_Clear();
     Py_RETURN_NONE;
 }
@@ -89,13 +83,13 @@ static PyMethodDef methods[] = {
 
 #define METHODS (sizeof methods / sizeof *methods)
 
-PyObject *clp_children_methods(PyMethodDef *some, size_t count, struct clp_recording *recording)
+PyObject *clp_children_callbacks(struct clp_recording *recording)
 {
     PyObject *capsule = PyCapsule_New(recording, NULL, NULL);
-    PyObject *tuple = capsule != NULL ? PyTuple_New((Py_ssize_t)count) : NULL;
+    PyObject *tuple = capsule != NULL ? PyTuple_New(METHODS) : NULL;
 
-    for (size_t i = 0; tuple != NULL && i < count; i++) {
-        PyObject *function = PyCFunction_New(&some[i], capsule);
+    for (size_t i = 0; tuple != NULL && i < METHODS; i++) {
+        PyObject *function = PyCFunction_New(&methods[i], capsule);
         if (function == NULL)
             Py_CLEAR(tuple);
         else
@@ -103,11 +97,6 @@ PyObject *clp_children_methods(PyMethodDef *some, size_t count, struct clp_recor
     }
     Py_XDECREF(capsule);
     return tuple;
-}
-
-PyObject *clp_children_callbacks(struct clp_recording *recording)
-{
-    return clp_children_methods(methods, METHODS, recording);
 }
 
 /* What a spawned process is to know. Owned list of str. */

@@ -18,9 +18,6 @@ bool clp_children_begin(struct clp_recording *recording, const struct clp_comman
 /* What _children.begin() calls around a fork: owned tuple, NULL with an exception set. */
 PyObject *clp_children_callbacks(struct clp_recording *recording);
 
-/* The methods as functions of the recording, each with a capsule of it: owned tuple, NULL with an exception set. */
-PyObject *clp_children_methods(PyMethodDef *some, size_t count, struct clp_recording *recording);
-
 /* At the end of a child, when it ends by itself: names its file's process, and takes the file away if
  * nothing was selected in it. */
 void clp_children_leave(struct clp_recording *recording);

@@ -360,7 +360,7 @@ static clp_status add_files(const struct adding *adding)
 static bool is_begun(const char *path, uint64_t pid)
 {
     struct stat about;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+    int file = clp_file_open_to_look(path, false);
     bool begun = file >= 0 && clp_liverun_is_begun(file) && fstat(file, &about) == 0 &&
                  about.st_uid == geteuid() && !clp_filelock_is_held(file);
 
@@ -458,28 +458,27 @@ static clp_status add_first(const struct adding *adding)
     return status;
 }
 
-clp_status clp_family_add(const struct clp_recording *recording, struct clp_profile *profile,
-                          struct clp_buf *summed)
+clp_status clp_family_add(struct clp_recording *recording, struct clp_profile *profile)
 {
     int held = clp_naming_lock(clp_buf_text(&recording->outfile), true);
-    const struct adding adding = {recording, true, profile, summed, find_users(recording)};
+    const struct adding adding = {recording, true, profile, &recording->summed, find_users(recording)};
     clp_status status = clp_process_numbers_add(profile, profile, 0, "");
 
+    clp_buf_clear(&recording->summed); /* names of an earlier profile */
     if (status == CLP_OK)
         status = add_sum(&adding);
     if (status == CLP_OK)
         status = add_files(&adding);
     if (status == CLP_OK && !recording->is_first)
         status = add_first(&adding);
-    add_begun(recording, summed);
+    add_begun(recording, &recording->summed);
     if (held >= 0)
         close(held);
     return status;
 }
 
-void clp_family_end(struct clp_recording *recording, const struct clp_buf *summed, bool written)
+void clp_family_remove(struct clp_recording *recording)
 {
-    clp_liverun_end(&recording->live, recording->program, written);
-    if (written)
-        remove_files(summed);
+    remove_files(&recording->summed);
+    clp_buf_clear(&recording->summed);
 }

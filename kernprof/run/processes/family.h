@@ -20,13 +20,11 @@ void clp_family_sweep(const struct clp_recording *recording);
 
 /* Adds what the others recorded to the profile of a process at its end, which gets a list of them all: of the
  * process that the run began with, or of another one, when that died without writing its profile. What cannot be
- * read or still runs is told. `summed` gets the names of the files that are no longer needed, each ended by 0.
+ * read or still runs is told. recording->summed gets the names of the files that are no longer needed.
  * CLP_NO_MEMORY leaves the profile with a part, as clp_profile_merge does. */
-clp_status clp_family_add(const struct clp_recording *recording, struct clp_profile *profile,
-                          struct clp_buf *summed);
+clp_status clp_family_add(struct clp_recording *recording, struct clp_profile *profile);
 
-/* When the profile has been written, the process's live file and the `summed` ones go away; else they stay, and
- * its own is told. */
-void clp_family_end(struct clp_recording *recording, const struct clp_buf *summed, bool written);
+/* Takes those files away, once the profile has been written. */
+void clp_family_remove(struct clp_recording *recording);
 
 #endif

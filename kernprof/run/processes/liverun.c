@@ -356,7 +356,7 @@ void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
 {
     struct clp_fault fault = {0};
 
-    if (run->live == NULL)
+    if (run->live == NULL || run->ended)
         return;
     clp_status status = make_file(run, profiler, wish, &fault);
     run->process = clp_identity_self();
@@ -382,17 +382,19 @@ void clp_liverun_stop_saves(struct clp_liverun *run, const char *program)
 
 void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
 {
-    if (run->live == NULL)
+    if (run->live == NULL || run->process != clp_identity_self())
         return;
     if (clp_live_error(run->live) != 0)
         clp_console_complain_format(
             program, "'%s' could not grow: %s; had the program been killed, a part of its profile "
                      "would have been lost",
             clp_buf_text(&run->path), strerror(clp_live_error(run->live)));
+    run->ended = true;
     if (written) {
         forked = NULL;
         clp_pages_remove(run->live->pages, clp_buf_text(&run->path));
         clp_pages_close(run->live->pages);
+        run->live = NULL;
     } else {
         clp_console_complain_format(program, "what was recorded is in '%s', which clineprof shows",
                                     clp_buf_text(&run->path));

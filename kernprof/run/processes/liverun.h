@@ -15,6 +15,7 @@ struct clp_liverun {
     struct clp_saver saver;
     uint64_t process; /* whose file it is, clp_identity_self */
     unsigned forks;   /* of that process */
+    bool ended;       /* what was counted has been written, or stays in the file */
 };
 
 struct clp_liverun_wish {
@@ -51,7 +52,7 @@ void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
 void clp_liverun_stop_saves(struct clp_liverun *run, const char *program);
 
 /* Takes the live file away when the profile is safely written; else it stays, and its name is
- * told. */
+ * told. In a fork, which has no part in its parent's file, nothing happens. */
 void clp_liverun_end(struct clp_liverun *run, const char *program, bool written);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recording.h"
 #include "os/file.h"
+#include "os/identity.h"
 #include "bridge/console.h"
 #include <unistd.h>
 
@@ -10,26 +11,41 @@ void clp_recording_init(struct clp_recording *recording, const char *program, st
         .program = program, .standard_error = -1, .rights = CLP_FILE_PRIVATE};
     clp_buf_init(&recording->outfile, mem);
     clp_buf_init(&recording->live.path, mem);
+    clp_buf_init(&recording->summed, mem);
+}
+
+static struct clp_liverun_wish wish_of(struct clp_recording *recording)
+{
+    return (struct clp_liverun_wish){.program = recording->program,
+                                     .quiet = recording->quiet,
+                                     .outfile = &recording->outfile,
+                                     .rights = recording->rights,
+                                     .family = recording->family,
+                                     .is_member = recording->family.token != 0 && !recording->is_first};
 }
 
 void clp_recording_begin(struct clp_recording *recording, const struct clp_recording_wish *wish)
 {
-    clp_liverun_begin(&recording->live, recording->profiler,
-                      &(struct clp_liverun_wish){.program = recording->program,
-                                                 .quiet = recording->quiet,
-                                                 .outfile = &recording->outfile,
-                                                 .own_name = wish->own_name,
-                                                 .command = wish->command,
-                                                 .save_interval = wish->save_interval,
-                                                 .rights = recording->rights,
-                                                 .family = recording->family,
-                                                 .is_member = recording->family.token != 0 &&
-                                                              !recording->is_first});
+    struct clp_liverun_wish live = wish_of(recording);
+
+    live.own_name = wish->own_name;
+    live.command = wish->command;
+    live.save_interval = wish->save_interval;
+    clp_liverun_begin(&recording->live, recording->profiler, &live);
     if (recording->live.live == NULL)
         return;
     recording->live.live->keeps = recording->family.token != 0;
     if (wish->is_server)
         clp_live_set_name(recording->live.live, CLP_RECORDING_SERVER);
+}
+
+void clp_recording_fork(struct clp_recording *recording)
+{
+    if (recording->live.process == clp_identity_self())
+        return;
+    recording->is_first = false;
+    const struct clp_liverun_wish live = wish_of(recording);
+    clp_liverun_fork(&recording->live, recording->profiler, &live);
 }
 
 /* The program has ended: whoever wanted to read nothing of it is still told what went wrong. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that records, for ckernprof (session.h) or for clineprof.profile (api_live_file.c,
- * api_processes.c): its profiler, its files, and the run of several processes that it may take part in. */
+/* A process that records, for ckernprof (session.h) or for clineprof.profile (api_recording.c): its profiler, its
+ * files, and the run of several processes that it may take part in. */
 #ifndef CLP_RECORDING_H
 #define CLP_RECORDING_H
 
@@ -22,6 +22,7 @@ struct clp_recording {
     struct clp_run_id family; /* of all processes of the run; token 0: it is a run by itself */
     bool is_first;            /* the run began with this process */
     unsigned forks;           /* of this process, with a family */
+    struct clp_buf summed;    /* files of the family that the profile to be written holds: names, each ended by 0 */
     bool leaves_running;      /* processes that still run have files of their own at their end */
 };
 
@@ -37,6 +38,9 @@ struct clp_recording_wish {
 
 /* clp_liverun_begin with the profiler, beside the outfile, which may get another name. */
 void clp_recording_begin(struct clp_recording *recording, const struct clp_recording_wish *wish);
+
+/* In the child of a fork that takes part in the run: clp_liverun_fork. Not twice in a process. */
+void clp_recording_fork(struct clp_recording *recording);
 
 /* "<doing> '<path>': <why>", told even to who asked for silence. */
 void clp_recording_complain(const struct clp_recording *recording, const char *doing, const char *path,

@@ -17,14 +17,19 @@ def program_rights():
     return _boot.core().rights(getattr(sys.modules.get("__main__"), "__file__", None) or "")
 
 
-def put_aside(name, content):
-    """Writes what cannot go where it should to the temporary folder; its path there."""
-    import tempfile
-
-    file, path = tempfile.mkstemp(prefix="clineprof-", suffix="-" + name)
-    with open(file, "wb") as out:
-        out.write(content)
-    return path
+def save(path, content, complain, folder="", rights=None):
+    """Writes what a run has made, at this path seen from the folder; where that fails, which is complained of in a
+    line, in the temporary folder: a run is not lost because its folder went away. The path; None: it is lost."""
+    try:
+        replace(os.path.join(folder, path), content, rights)
+        return path
+    except OSError as error:
+        complain("cannot write '%s': %s" % (path, error.strerror))
+    try:
+        return _boot.core().put_aside(os.path.basename(path), content)
+    except OSError as error:
+        complain("nor to the temporary folder: %s" % error.strerror)
+        return None
 
 
 def seen_from(folder, path):

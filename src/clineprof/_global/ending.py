@@ -18,11 +18,10 @@ UNIT = 1e-6  # seconds: of the terminal, of the files and of the viewer
 def begin(profile, counts_others):
     """(Profiler, Ending), set up. counts_others: with the other processes of the program."""
     profiler = _boot.core().Profiler()
-    ending = Ending(profile, profiler)
+    ending = Ending(profile, profiler, counts_others)
     atexit.register(ending.at_exit)
     os.register_at_fork(after_in_child=ending.after_fork)
-    if not (counts_others and ending.count_others()):
-        ending.keep()
+    ending.take_part()
     return profiler, ending
 
 
@@ -39,51 +38,58 @@ class Ending:
     """Who writes: the process that enabled the profile, and no child of it. A fork that outlives it, as
     a daemon does, writes in its place, beside its files if there are any, and prints nothing."""
 
-    def __init__(self, profile, profiler):
+    def __init__(self, profile, profiler, counts_others):
         self.profile, self.profiler = profile, profiler
         self.folder = _working_folder()
         self.began = time.time()
         self.process = None if _is_worker() else _boot.core().identity()
         self.is_worker = False  # of a program that is not profiled itself
+        self.is_server = counts_others and _children.is_server()
         self.suffix = _boot.core().rank()  # of the files' names
         self.rights = files.program_rights()
         self.session = os.getsid(0)
-        self.forked_from = self.forked_at = self.live = None
-        self.together = None  # a together.Together
-        self.sum = None  # bytes of a file: what all of them have counted
+        self.forked_from = self.forked_at = None
         self.lost = False  # a file that was to be written is not
-        self.has_names = False  # .. that no other process writes
+        self.has_names = False  # no other process writes files of these names
         self.written = set()  # names of files
         self.ended = False
+        outfile, family = self._find_place(counts_others)
+        self.recording = _boot.core().Recording(
+            profiler, outfile, self.rights, _command(), family, self.is_worker, self.is_server)
 
-    def count_others(self):
-        """The processes of the program are counted together, each in a live file of its own. False
-        where that cannot be."""
-        from clineprof._global import together
-
-        first = together.first()
+    def _find_place(self, counts_others):
+        """(outfile, name of the processes that are counted together), as core.Recording takes them. The outfile is
+        None where there is no place for it, or no such file is to be written."""
+        first = _together().first() if counts_others else None
         if first is not None:
             self.forked_from, self.process = first[0], None
             self.began = 0  # long after the first one, which may have written since
-        elif (self.process is None or _is_forked()) and not _children.is_server():
+            return first[2], first[1]
+        if counts_others and (self.process is None or _is_forked()) and not self.is_server:
             self.is_worker, self.process = True, _boot.core().identity()
-        if first is not None or (self.process is not None and self._has_place()):
-            self.together = together.begin(self.profiler, self._path(), self.rights, self.is_worker, _command())
-        if self.together is not None and first is None:
-            self._take_names(self.together.outfile)
+        has_place = self.process is not None and self._has_place()
+        return self._path() if has_place else None, "" if counts_others else None
+
+    def take_part(self):
+        """Once at_exit and after_fork are registered: what this process starts counts, too, the files get their
+        names, and a worker tells them."""
+        is_first, outfile = self.forked_from is None, self.recording.outfile
+        if self.recording.family is not None:
+            _together().begin(self.recording, is_first)
+        if is_first and outfile is not None:
+            self._take_names(outfile)
         if self.is_worker:
             self._begin_worker()
-        return self.together is not None
 
     def _begin_worker(self):
         """It may be ended without a word, and multiprocessing ends its forks without atexit."""
         util = sys.modules.get("multiprocessing.util")
         if util is not None:
             util.Finalize(None, self.at_exit, exitpriority=-1000)
-        if self.together is not None:
-            _boot.complain("clineprof", "worker process %d counts into '%s'; when it ends by itself it writes '%s'"
-                           % (os.getpid(), self._from_folder(self.together.live),
-                              self._from_folder(self.together.outfile)))  # fmt: skip
+        if self.recording.outfile is not None:
+            outfile = self._from_folder(self.recording.outfile)
+            _complain("worker process %d counts into '%s.live'; when it ends by itself it writes '%s'"
+                      % (os.getpid(), outfile, outfile))  # fmt: skip
 
     def _from_folder(self, path):
         return os.path.relpath(path, self.folder) if self.folder else path
@@ -92,15 +98,6 @@ class Ending:
         """The files are called by the outfile that this process has alone."""
         self.has_names = True
         self.suffix = outfile[len(os.path.join(self.folder, self.profile._setting("output_prefix"))):-len(".lprof")]
-
-    def keep(self):
-        """What is counted lies in a live file beside the profile to be, however the process dies. Where
-        there is no place for it, or there will be no such file, there is none."""
-        if self.process is not None and self._has_place():
-            names = _boot.core().keep(self.profiler, self._path(), self.rights, _command())
-            if names is not None:
-                outfile, self.live = names
-                self._take_names(outfile)
 
     def _prefix(self):
         return self.profile._setting("output_prefix") + self.suffix
@@ -115,70 +112,65 @@ class Ending:
         if self.forked_from is None:
             self.forked_from, self.forked_at = self.process, time.time()
         self.process = None
-        if self.together is None:
+        self.has_names = False  # they are the parent's
+        if self.recording.family is None:
             self.profiler.after_fork()
 
     def at_exit(self):
         if self.ended:
             return
         self.ended = True
+        if self.process is None and not self._is_heir():
+            self.recording.leave()
+            return
+        self.recording.stop()
         if self.process is not None:
             self.show()
-            _boot.core().keep_end(not self.lost)
-        elif self._is_heir():
-            self._gather()
-            self._write_as_heir()
-        elif self.together is not None:
-            self.together.leave()
-            return
-        if self.together is not None:
-            self.together.end(not self.lost)
+        else:
+            self._write_files()
+            self._remove_parents()
+        self.recording.close(not self.lost)
 
-    def _gather(self):
-        self.sum = self.together and self.together.gather(_command())
-
-    def _render(self, format, **config):
-        if self.sum is not None:
-            config["of"] = self.sum
-        return self.profiler.render(format, **config)
-
-    # ---- the owner ----
+    # ---- what is written ----
 
     def show(self):
-        if self.process is None:
+        written = self._write_files() if self.process is not None else None
+        if written is None:
             return
-        self._gather()
-        if not self.has_names and self._is_taken():
-            self._take_own_name()
-        if self._leaves_earlier():
-            return
-        prefix = self._prefix()
         told = self._terminal() if self._writes("stdout") and not self.is_worker else ""
-        for path, bytes_ in self._files(prefix):
-            path = self._write(path, bytes_)
-            if path:
-                told += "Wrote profile results to %s\n" % _boot.shown(path)
-            if path and path.endswith(".lprof"):
+        for path in written:
+            told += "Wrote profile results to %s\n" % _boot.shown(path)
+            if path.endswith(".lprof"):
                 told += "To view details run:\n%s\n" % _boot.shown("%s -%stmz %s" % (
                     _viewer(), "r" * _has_rich(), _boot.core().quoted(path)))
         _print(told)
+
+    def _write_files(self):
+        """Writes what was counted so far. The paths; None: the files of an earlier run stay as they are."""
+        self.recording.gather(_command())
+        if not self.has_names and self._is_taken():
+            self._take_own_name()
+        if self._leaves_earlier():
+            return None
+        written = [self._write(path, content) for path, content in self._files()]
+        return [path for path in written if path is not None]
 
     def files(self):
         """What will be written, and where; not the file with the time in its name."""
         return [os.path.join(self.folder, path) for path in self._names() if self.process is not None]
 
     def _names(self):
-        """.. as they are told."""
+        """Those of files(), as they are told."""
         ends = {".txt": self._writes("text"), ".lprof": self._writes("lprof")}
         return [self._prefix() + end for end in ends if ends[end]]
 
     def _leaves_earlier(self):
         """A profile in which no line ran takes no other one's place."""
         earlier = [path for path in self._names() if _has_content(os.path.join(self.folder, path))]
-        if not earlier or not _boot.core().is_idle(self.sum or content(self.profiler)):
+        if not earlier or not self.recording.is_idle():
             return False
-        _boot.complain("clineprof", "nothing was profiled, and '%s' stays as it was: no function marked with "
-                       "@profile was called" % earlier[-1])  # fmt: skip
+        _complain("nothing was profiled, and '%s' stays as it was: no function marked with @profile was called"
+                  % earlier[-1])  # fmt: skip
         return True
 
     def _writes(self, what):
@@ -198,7 +190,7 @@ class Ending:
         try:
             return self._rendered({**self.profile._setting("show_config"), **more})
         except (TypeError, ValueError) as error:
-            _boot.complain("clineprof", "profile.show_config is not used: %s" % error)
+            _complain("profile.show_config is not used: %s" % error)
             self.profile.show_config = {"rich": False}
             return self._rendered({**self.profile._setting("show_config"), **more})
 
@@ -206,10 +198,11 @@ class Ending:
         config["unit"] = config.pop("output_unit", None) or UNIT
         config["skip_zero"] = config.pop("stripzeros", False)
         config.pop("rich", None)
-        return self._render("text", folder=_working_folder() or None, **config)
+        return self.recording.render("text", folder=_working_folder() or None, **config)
 
-    def _files(self, prefix):
+    def _files(self):
         """(path as it is told, content)"""
+        prefix = self._prefix()
         if self._writes("text") or self._writes("timestamped_text"):
             text = self._text(details=True).encode()
             if self._writes("text"):
@@ -217,33 +210,19 @@ class Ending:
             if self._writes("timestamped_text"):
                 yield "%s_%s.txt" % (prefix, time.strftime("%Y-%m-%dT%H%M%S")), text
         if self._writes("lprof"):
-            yield prefix + ".lprof", self.sum or content(self.profiler)
+            yield prefix + ".lprof", self.recording.render("lprof")
 
-    def _write(self, path, bytes_):
+    def _write(self, path, content):
         """Where it was written; None: nowhere."""
-        try:
-            files.replace(os.path.join(self.folder, path), bytes_, self.rights)
-            self.written.add(path)
-        except OSError as error:
-            return self._write_elsewhere(path, bytes_, error)
-        return path
-
-    def _write_elsewhere(self, path, bytes_, error):
-        """A run is not lost because its folder went away."""
-        _boot.complain("clineprof", "cannot write '%s': %s" % (path, error.strerror))
-        try:
-            return files.put_aside(os.path.basename(path), bytes_)
-        except OSError as error:
-            _boot.complain("clineprof", "nor to the temporary folder: %s" % error.strerror)
-            self.lost = True
-            return None
+        written = files.save(path, content, _complain, self.folder, self.rights)
+        self.written.add(written)
+        self.lost |= written is None
+        return written
 
     # ---- an heir ----
 
     def _is_heir(self):
-        if self.forked_from is None or (self.together is not None and self.together.is_server):
-            return False
-        return self._is_orphan()
+        return self.forked_from is not None and not self.is_server and self._is_orphan()
 
     def _is_orphan(self):
         """A daemon has a session of its own; one that ends at once may do so before those who started
@@ -257,24 +236,19 @@ class Ending:
             time.sleep(0.01)
         return True
 
-    def _write_as_heir(self):
-        if self._is_taken():
-            self._take_own_name()
-        if not self._leaves_earlier():
-            for path, bytes_ in self._files(self._prefix()):
-                self._write(path, bytes_)
-        self._remove_parents()
-
     def _remove_parents(self):
         """The live file of a parent that left by os._exit as soon as it had forked, as those of daemons
         do: what is in it is in the heir's numbers."""
         from clineprof._profile import load
 
+        if self.recording.outfile is None or self.recording.family is not None:
+            return
+        live = self.recording.outfile + ".live"
         try:
-            meta = load(self.live).meta if self.live is not None else {}
-            if meta and meta["pid"] == int(self.forked_from[0]) and (
+            meta = load(live).meta
+            if meta["pid"] == int(self.forked_from[0]) and (
                     meta["start"] + meta["wall"] * 1e-9 < self.forked_at + SOON):  # fmt: skip
-                os.unlink(self.live)
+                os.unlink(live)
         except (OSError, ValueError):
             pass
 
@@ -282,10 +256,7 @@ class Ending:
         """Files with the process's number."""
         ending = ".lprof" if self._writes("lprof") else ".txt"
         before = os.path.join(self.folder, self._prefix())
-        try:
-            made = _boot.core().own_name(before + ending, self.rights)
-        except OSError:  # it cannot be written there anyway
-            made = "%s-%d%s" % (before, os.getpid(), ending)
+        made = _boot.core().own_name(before + ending, self.rights)
         self.suffix += made[len(before):-len(ending)]
 
     def _is_taken(self):
@@ -298,6 +269,16 @@ class Ending:
             if written >= self.began and path not in self.written:
                 return True
         return False
+
+
+def _together():
+    from clineprof._global import together
+
+    return together
+
+
+def _complain(text):
+    _boot.complain("clineprof", text)
 
 
 def _print(text):

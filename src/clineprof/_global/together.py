@@ -23,39 +23,12 @@ def first():
         return None
 
 
-class Together:
-    """This process's part."""
-
-    def __init__(self, parts):
-        self.outfile, self.live, family, *callbacks, self.leave, self._gather, self._end = parts
-        _children.begin(None, callbacks)
-        self.is_server = _children.is_server()
-
-    def gather(self, command):
-        """The sum as the bytes of a file; None when nobody else has counted."""
-        try:
-            return self._gather(command)
-        except MemoryError:
-            _boot.complain("clineprof", "out of memory; the profile lacks other processes")
-            return None
-
-    def end(self, written):
-        self._end(written)
-
-
-def begin(profiler, outfile, rights, own_name, command):
-    """A Together, or None. own_name: the outfile gets this process's number. Before anything is
-    selected."""
-    earlier = first()
-    family, outfile = earlier[1:] if earlier else ("", outfile)
-    core = _boot.core()
-    parts = core.together(profiler, outfile, rights, own_name, family, command, _children.is_server())
-    if parts is None:
-        return None
-    if not earlier:
-        os.environ[VARIABLE] = ":".join((*core.identity(), parts[2], parts[0]))
+def begin(recording, is_first):
+    """This process takes part, and so does what it starts."""
+    _children.begin(None, recording.callbacks())
+    if is_first:
+        os.environ[VARIABLE] = ":".join((*_boot.core().identity(), recording.family, recording.outfile))
         _end_after_multiprocessing()
-    return Together(parts)
 
 
 def _end_after_multiprocessing():

@@ -150,6 +150,8 @@ def run(words, name="run"):
     options.is_named = options.output is not None
     if not options.is_named:
         options.output = _free_name()
+    elif _boot.core().refuses(ME, options.output, "profile" if _makes_profile(options) else "recording"):
+        raise SystemExit(2)
     _say("%s: Sampling memory every %ss" % (ME, options.interval))
     return (_attach if options.attach else _run)(options, program)
 
@@ -279,8 +281,11 @@ def _command_of(pid):
 
 
 def _recorder(options, command):
-    kind = ToProfile if options.output.endswith(".lprof") else ToText
-    return kind(options, command)
+    return (ToProfile if _makes_profile(options) else ToText)(options, command)
+
+
+def _makes_profile(options):
+    return options.output.endswith(".lprof")
 
 
 def _open_private(path, flags):

@@ -225,23 +225,13 @@ class _Outcome:
 
     def write(self, made):
         """The session is not lost where that fails."""
-        try:
-            if _state(self.path) not in (None, self.before):  # another session has written it meanwhile
-                self.path = _boot.core().own_name(self.path, files.program_rights())
-            files.replace(self.path, made)
-            self.before = _state(self.path)
-        except OSError as error:
-            self.messages.append("cannot write '%s': %s" % (self.path, error.strerror))
-            made = self._write_elsewhere(made)
-        self.made = made
-
-    def _write_elsewhere(self, made):
-        try:
-            self.path = files.put_aside(os.path.basename(self.path), made)
-            return made
-        except OSError as error:
-            self.messages.append("nor in the temporary folder: %s" % error.strerror)
-            return None
+        if _state(self.path) not in (None, self.before):  # another session has written it meanwhile
+            self.path = _boot.core().own_name(self.path, files.program_rights())
+        written = files.save(self.path, made, self.messages.append)
+        if written is None:
+            return
+        self.path, self.made = written, made
+        self.before = _state(written)
 
     def show(self, terminal):
         if not (self.messages or self.made):

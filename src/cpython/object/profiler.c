@@ -404,38 +404,28 @@ static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
     return dict;
 }
 
-/* Renders what the profiler has counted so far, or the bytes in `wanted`, if there are any. */
+/* Renders what the profiler has counted so far. */
 static PyObject *render(PyObject *self, const struct clp_rendering *wanted)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_profile profile;
     PyObject *rendered = NULL;
 
-    if (!clp_rendering_check(wanted))
-        return NULL;
     clp_profile_init(&profile, &mem);
-    if (wanted->bytes == NULL && clp_profiler_snapshot(self, &profile) != CLP_OK)
+    if (clp_profiler_snapshot(self, &profile) != CLP_OK ||
+        clp_profile_set_text(&profile, &profile.meta.command, wanted->command) != CLP_OK)
         PyErr_NoMemory();
     else
-        rendered = clp_rendering_make(&profile, wanted);
+        rendered = clp_rendering_of(&profile, wanted);
     clp_profile_clear(&profile);
     return rendered;
 }
 
 static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"format", "unit", "skip_zero", "command", "sort", "details",
-                            "summarize", "memory", "marked", "folder", "of", NULL};
-    struct clp_rendering rendering = {
-        .unit = 1e-6, .command = "", .details = true, .memory = true};
+    struct clp_rendering rendering;
 
-    if (!PyArg_ParseTupleAndKeywords(
-            arguments, keywords, "s|dps$pppppzy#:render", names, &rendering.format, &rendering.unit,
-            &rendering.skip_zero, &rendering.command, &rendering.sort, &rendering.details,
-            &rendering.summarize, &rendering.memory, &rendering.marked, &rendering.folder,
-            &rendering.bytes, &rendering.count))
-        return NULL;
-    if (window_of(self) == NULL)
+    if (!clp_rendering_read(&rendering, arguments, keywords) || window_of(self) == NULL)
         return NULL;
     struct clp_recorder *recorder = clp_setup_recorder();
     struct clp_own_work work = clp_own_work_begin(recorder);
@@ -527,13 +517,13 @@ static PyMethodDef profiler_methods[] = {
     {"__exit__", clp_with_block_leave, METH_VARARGS, NULL},
     {"render", CLP_C_FUNCTION(profiler_render), METH_VARARGS | METH_KEYWORDS,
      "render(format, unit=1e-06, skip_zero=False, command='', *, sort=False, details=True,\n"
-     "       summarize=False, memory=True, marked=False, folder=None, of=None)\n--\n\n"
+     "       summarize=False, memory=True, marked=False, folder=None)\n--\n\n"
      "What was recorded so far: 'text', the report, times in units of so many seconds; 'mp',\n"
      "memory_profiler's table; 'lprof' and 'line_profiler', the bytes of such a file.\n"
      "skip_zero: without functions that never ran. command: what ran, for readers of the file.\n"
      "Of the report, sort: the slowest function last; details: with the tables; summarize: a line\n"
      "for each function at the end; memory: with its columns; marked: for colours of a terminal; folder:\n"
-     "file names under it are relative to it. of: the bytes of a .lprof file, to render instead.\n"
+     "file names under it are relative to it.\n"
      "ValueError for another format, or for 'mp' when memory was not read."},
     {"snapshot", profiler_snapshot, METH_NOARGS,
      "snapshot()\n--\n\nWhat was counted so far, as a dict; clineprof.Profile makes more of it. Times are\n"

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "api_recording.h"
+#include "bridge/rendering.h"
+#include "cpython/object/profiler_run.h"
+#include "cpython/object/setup.h"
+#include "cpython/recorder/own_work.h"
+#include "ending.h"
+#include "os/file.h"
+#include "report/choice.h"
+#include "run/processes/children.h"
+#include "run/processes/naming.h"
+#include <structmember.h>
+
+/* Is never freed: from the start of its live file on, forks and the end of the process use it. */
+struct recording {
+    PyObject_HEAD
+    struct clp_mem mem;
+    struct clp_recording recording;
+    struct clp_profile profile; /* that was gathered last */
+    PyObject *outfile, *family; /* owned, str; NULL: there is no live file; the process is counted alone */
+};
+
+static struct recording *cast(PyObject *self)
+{
+    return (struct recording *)self;
+}
+
+/* ---- the start ---- */
+
+/* `family`: of the process that was first; "" makes this one the first; NULL: it is counted alone. */
+static void begin(struct clp_recording *recording, const char *outfile, const char *family,
+                  const struct clp_recording_wish *wish)
+{
+    recording->is_first = family == NULL || !clp_run_id_parse(family, &recording->family);
+    if (family != NULL && recording->is_first)
+        recording->family = clp_run_id_new();
+    clp_buf_add_text(&recording->outfile, outfile);
+    if (recording->is_first)
+        clp_file_clean(outfile);
+    clp_recording_begin(recording, wish);
+    if (recording->live.live == NULL)
+        recording->family.token = 0;
+}
+
+/* False with an exception set. */
+static bool note_names(struct recording *self)
+{
+    struct clp_buf family;
+
+    if (self->recording.live.live == NULL)
+        return true;
+    clp_buf_init(&family, &self->mem);
+    clp_run_id_add(&family, self->recording.family);
+    self->outfile = PyUnicode_DecodeFSDefault(clp_buf_text(&self->recording.outfile));
+    if (self->recording.family.token != 0)
+        self->family = PyUnicode_FromString(clp_buf_text(&family));
+    clp_buf_clear(&family);
+    return self->outfile != NULL && (self->family != NULL || self->recording.family.token == 0);
+}
+
+static struct recording *make(PyTypeObject *type, PyObject *profiler, unsigned rights)
+{
+    struct recording *self = (struct recording *)type->tp_alloc(type, 0);
+
+    if (self == NULL)
+        return NULL;
+    self->mem = clp_mem_system();
+    clp_recording_init(&self->recording, "clineprof", &self->mem);
+    clp_profile_init(&self->profile, &self->mem);
+    self->recording.profiler = Py_NewRef(profiler);
+    self->recording.rights = rights;
+    self->recording.leaves_running = true;
+    return self;
+}
+
+static PyObject *recording_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"profiler", "outfile", "rights", "command",
+                            "family",   "own_name", "is_server", NULL};
+    struct clp_recording_wish wish = {0};
+    PyObject *profiler, *outfile, *path = NULL; /* the path is owned */
+    const char *family = NULL;
+    int own_name = 0, is_server = 0;
+    unsigned rights;
+
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOIs|zpp:Recording", names, &profiler, &outfile,
+                                     &rights, &wish.command, &family, &own_name, &is_server) ||
+        (outfile != Py_None && !PyUnicode_FSConverter(outfile, &path)))
+        return NULL;
+    wish.own_name = own_name;
+    wish.is_server = is_server;
+    struct recording *self = make(type, profiler, rights);
+    if (self != NULL && path != NULL && clp_profiler_may_go_live(profiler))
+        begin(&self->recording, PyBytes_AS_STRING(path), family, &wish);
+    Py_XDECREF(path);
+    return self != NULL && note_names(self) ? Py_NewRef((PyObject *)self) : NULL;
+}
+
+static PyObject *callbacks(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return clp_children_callbacks(&cast(self)->recording);
+}
+
+/* ---- the end ---- */
+
+static PyObject *stop(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    clp_ending_stop(&cast(self)->recording, NULL);
+    Py_RETURN_NONE;
+}
+
+/* Another thread may show the profile that was gathered before, until this one is whole. */
+static PyObject *gather(PyObject *self, PyObject *command)
+{
+    const char *text = PyUnicode_AsUTF8(command);
+    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_profile profile;
+
+    if (text == NULL)
+        return NULL;
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    clp_profile_init(&profile, &cast(self)->mem);
+    clp_ending_gather(&cast(self)->recording, NULL, text, &profile);
+    clp_profile_clear(&cast(self)->profile);
+    cast(self)->profile = profile;
+    clp_own_work_end(recorder, work);
+    Py_RETURN_NONE;
+}
+
+static PyObject *is_idle(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return PyBool_FromLong(clp_choice_is_idle(&cast(self)->profile));
+}
+
+static PyObject *render(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    struct clp_profile shown = cast(self)->profile; /* borrowed */
+    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_rendering rendering;
+
+    if (!clp_rendering_read(&rendering, arguments, keywords))
+        return NULL;
+    if (shown.process_count == 1)
+        shown.process_count = 0; /* a list of several is wanted, or none */
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    PyObject *rendered = clp_rendering_of(&shown, &rendering);
+    clp_own_work_end(recorder, work);
+    return rendered;
+}
+
+static PyObject *close_live(PyObject *self, PyObject *written)
+{
+    int is_written = PyObject_IsTrue(written);
+
+    if (is_written < 0)
+        return NULL;
+    clp_ending_close(&cast(self)->recording, is_written != 0);
+    Py_RETURN_NONE;
+}
+
+static PyObject *leave(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    clp_children_leave(&cast(self)->recording);
+    Py_RETURN_NONE;
+}
+
+/* ---- the type ---- */
+
+static PyMethodDef methods[] = {
+    {"callbacks", callbacks, METH_NOARGS,
+     "callbacks()\n--\n\nWhat _children.begin() calls around a fork, with a family."},
+    {"stop", stop, METH_NOARGS, "stop()\n--\n\nNothing counts any more: the process ends."},
+    {"gather", gather, METH_O,
+     "gather(command)\n--\n\nTakes what was counted so far, and with a family by the others that have ended. No file\n"
+     "is gone then."},
+    {"is_idle", is_idle, METH_NOARGS, "is_idle()\n--\n\nHas no line run, in what was gathered?"},
+    {"render", CLP_C_FUNCTION(render), METH_VARARGS | METH_KEYWORDS,
+     "render(format, ..)\n--\n\nAs Profiler.render does, what was gathered."},
+    {"close", close_live, METH_O,
+     "close(written)\n--\n\nWhere what was gathered is safely written, its live files go away; else they stay, and\n"
+     "this process's own is told."},
+    {"leave", leave, METH_NOARGS,
+     "leave()\n--\n\nThe end of a process that writes nothing: another one adds up its live file."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef members[] = {
+    {"outfile", T_OBJECT, offsetof(struct recording, outfile), READONLY,
+     "Beside it lies the live file. It has another name than was wished where that one is taken. None: there is\n"
+     "no live file."},
+    {"family", T_OBJECT, offsetof(struct recording, family), READONLY,
+     "The name of the processes that are counted together; None: this one is counted alone."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc,
+     "Recording(profiler, outfile, rights, command, family=None, own_name=False, is_server=False)\n--\n\n"
+     "What this Profiler counts lies in a live file beside the outfile, an absolute path, until the end; with\n"
+     "these rights. None: in memory. The same where it is too late (another Profiler, functions or threads are\n"
+     "known), and where no file can be made, which is told. family: the process takes part in that run of several,\n"
+     "which begins with it where the name is \"\". own_name: the outfile gets the process's number in its name.\n"
+     "is_server: others are forked from this process, and that is all it does."},
+    {Py_tp_new, recording_new},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "clineprof._core.Recording",
+    .basicsize = sizeof(struct recording),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};
+
+PyObject *clp_api_recording_make_type(PyObject *module)
+{
+    return PyType_FromModuleAndSpec(module, &spec, NULL);
+}
