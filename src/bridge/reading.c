@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "reading.h"
+#include "profile/source_block.h"
 #include "os/file.h"
 #include "formats/live/live_peek.h"
 #include "formats/pickle/pickle.h"

@@ -7,6 +7,7 @@
  * " (2)", and of a text, to the place of the function that has both; and the hash of such a key alone
  * to the highest number given to one, so that no chain of numbers is ever walked twice. */
 #include "profile.h"
+#include "source_block.h"
 #include "engine/functions.h"
 #include <stdio.h>
 #include <string.h>
