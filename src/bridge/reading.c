@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "reading.h"
 #include "profile/profile_merge.h"
+#include "profile/source_block.h"
 #include "os/file.h"
 #include "formats/live/live_peek.h"
 #include "formats/pickle/pickle.h"

@@ -3,6 +3,7 @@
  * at hash, hash + 1, hash + 2 and so on, up to the first key that is not in the map; nothing is
  * ever taken out, so that chain has no holes. */
 #include "profile.h"
+#include "source_block.h"
 #include "engine/functions.h"
 #include <stdio.h>
 #include <string.h>

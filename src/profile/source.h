@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Source text: lines of a file, and where the block of a function ends.
+/* Source text: the lines of a file, or of a function.
  *
  * Works on UTF-8 bytes and never fails on odd ones. A line ends at \n, \r\n or \r, as Python reads
  * a file. */
@@ -18,6 +18,20 @@ struct clp_span {
 /* Walks lines: sets *line to the next one (without its end) and moves *rest behind it. Returns 0
  * when nothing is left. */
 int clp_source_next_line(struct clp_span *rest, struct clp_span *line);
+
+static inline bool clp_source_is_line_end(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
+/* Where the next line begins, of an end of a line at `at`. */
+const char *clp_source_behind_line_end(const char *at, const char *end);
+
+/* The text without the mark that editors of another system put before it; Python drops it too. */
+struct clp_span clp_source_without_mark(struct clp_span text);
+
+/* What is left of the text behind its first `count` lines. */
+struct clp_span clp_source_behind_lines(struct clp_span text, int32_t count);
 
 /* The text from line `first` to line `last` (1-based, both inside), line ends included; empty
  * where the file is shorter. */
@@ -47,19 +61,5 @@ bool clp_source_begins_with(struct clp_span line, const char *word);
 
 /* Does a def or class begin in the line? */
 bool clp_source_is_def(struct clp_span line);
-
-/* The last line of the block that starts at line `first`: of a def, class, lambda or decorator
- * there, with decorators, a signature over several lines, strings, brackets, continuations and
- * nested blocks; trailing blank lines and comments left out. The same line as inspect.getblock
- * gives. When no block starts there, the last line of the statement that does (inspect would walk on
- * to the next def). */
-int32_t clp_source_block_end(struct clp_span text, int32_t first);
-
-/* The last line as clp_source_block_end has it, but `with` starts a block, too. */
-int32_t clp_source_with_end(struct clp_span text, int32_t first);
-
-/* *last: the last line of the block at the first line of the text. True where that is a def or class whose
- * name is the last part of this qualified one, or holds a lambda, for "<lambda>". */
-bool clp_source_block_of(struct clp_span text, const char *name, int32_t *last);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "source_cache.h"
+#include "profile/source_block.h"
 #include "os/proc.h"
 
 #define MOST_VERSIONS 100 /* of a function */

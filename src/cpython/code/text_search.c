@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "text_search.h"
+#include "profile/source_block.h"
 #include "cpython/compat/code_keys.h"
 #include "compiled.h"
 #include "cpython/compat/file_text.h"

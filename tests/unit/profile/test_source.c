@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/source.h"
+#include "profile/source_block.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "report/report.h"
 #include "helpers.h"
 #include "profile/source.h"
+#include "profile/source_block.h"
 #include <locale.h>
 #include <stdio.h>
 
