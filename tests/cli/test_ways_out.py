@@ -246,7 +246,7 @@ def test_the_viewer_writes_over_nothing_that_it_cannot_make_again(script, tmp_pa
     a, live = tmp_path / "a.lprof", tmp_path / "x.lprof.live"
     for words in (["a.lprof"], ["--format", "html", "b.lprof", "a.lprof"], ["diff", "a.lprof", "b.lprof"],
                   ["diff", "--format", "json", "b.lprof", "link"], ["--format", "line_profiler", "link"]):  # fmt: skip
-        refuse_to_write_over("clineprof", a, "a file that is read", [*words, "-o", "a.lprof"])
+        refuse_to_write_over("clineprof", a, "one of the files to read", [*words, "-o", "a.lprof"])
     for words in ["a.lprof"], ["diff", "a.lprof", "b.lprof"], ["merge", "a.lprof"], ["--format", "lprof", "a.lprof"]:
         refuse_to_write_over("clineprof", path, "a program", [*words, "-o", path.name])
     ended = run_ckernprof(["-l", "-o", "x.lprof", script(f"{SMALL}import os; os._exit(0)\n", "dies.py").name], tmp_path)
