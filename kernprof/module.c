@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clineprof._core: the extension module. */
+/* The extension module clineprof._core. */
 #include "run/api_live_file.h"
 #include "bridge/load.h"
 #include "run/memory.h"
@@ -68,7 +68,8 @@ static PyObject *module_print(PyObject *module, PyObject *text)
     Py_RETURN_NONE;
 }
 
-/* Owned bytes: what is no character of a text's own stays the byte it was made from, if it was. */
+/* Encodes a str in UTF-8. Characters that stand for undecodable bytes (surrogateescape) become these bytes again; other
+ * surrogates are encoded as such. New bytes, or NULL with an exception set. */
 static PyObject *encode(PyObject *text)
 {
     PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
@@ -117,65 +118,68 @@ static PyObject *module_checkpoint(PyObject *module, PyObject *nothing)
 
 static PyMethodDef module_methods[] = {
     {"write", clp_places_write, METH_VARARGS,
-     "write(path, content, rights)\n--\n\nPuts a whole file in the place of the one there, with these rights at most.\n"
-     "OSError, and the old one stays."},
+     "write(path, content, rights)\n--\n\nReplaces a file by this content (bytes), with these rights at most.\n"
+     "On failure raises OSError, and the old file stays."},
     {"rights", clp_places_rights, METH_VARARGS,
-     "rights(*paths)\n--\n\nThe rights that all of these files have and something made of them may have."},
+     "rights(*paths)\n--\n\nReturns the rights that all of these files have; a file made of them may have no more."},
     {"own_name", clp_places_own_name, METH_VARARGS,
-     "own_name(path, rights)\n--\n\nMakes an empty file like path, with the process's number in its name, which no\n"
-     "other has: its path."},
+     "own_name(path, rights)\n--\n\nMakes an empty file whose name is `path` with the process's number in it, and\n"
+     "returns its path. No file of that name has existed."},
     {"rank", clp_places_rank, METH_NOARGS,
-     "rank()\n--\n\n'.rank3' in a process that mpirun or torchrun has started, else ''."},
+     "rank()\n--\n\nReturns '.rank3' in a process that mpirun or torchrun has started, else ''."},
     {"identity", clp_places_identity, METH_NOARGS,
-     "identity()\n--\n\n(pid, start, machine and pid namespace) of this process, texts."},
+     "identity()\n--\n\nReturns (pid, start, machine and pid namespace) of this process, three str."},
     {"recording", module_recording, METH_NOARGS,
-     "recording()\n--\n\nDoes any Profiler of this process count at the moment?"},
+     "recording()\n--\n\nReturns whether any Profiler of this process counts at the moment."},
     {"keep", clp_api_live_file_begin, METH_VARARGS,
      "keep(profiler, outfile, rights, command)\n--\n\n"
-     "A live file is kept beside the file from now on: (outfile, its path).\n"
-     "The outfile has another name where another process makes that one. None when it is too late: another\n"
-     "Profiler, functions or threads are known."},
+     "Begins a live file beside the outfile, and returns (outfile, path of the live file). The outfile has another\n"
+     "name if another process uses the wanted one. Returns None if the file cannot be made, or when it is too late:\n"
+     "there is another Profiler, or functions or threads are known already."},
     {"keep_end", clp_api_live_file_end, METH_O,
-     "keep_end(written)\n--\n\nIt goes away when the profile has been written."},
+     "keep_end(written)\n--\n\nEnds the live file of keep(): removes it if the profile has been written."},
     {"checkpoint", module_checkpoint, METH_NOARGS,
-     "checkpoint()\n--\n\nWith ckernprof --leaks=checkpoints: an epoch is over. Else nothing."},
+     "checkpoint()\n--\n\nEnds an epoch under ckernprof --leaks=checkpoints. Otherwise does nothing."},
     {"tracers", module_tracers, METH_NOARGS,
-     "tracers()\n--\n\nNames of the tracers that this interpreter has, the preferred one first."},
+     "tracers()\n--\n\nReturns the names of the tracers that this interpreter has, the preferred one first."},
     {"load", clp_load_files, METH_VARARGS,
-     "load(*paths)\n--\n\nThe sum of these profiles as one dict; clineprof.load makes more of it."},
+     "load(*paths)\n--\n\nReturns the sum of these profiles as a dict, of which clineprof.load makes a Profile."},
     {"sum", clp_load_sum, METH_VARARGS,
-     "sum(*paths)\n--\n\nThe sum of these profiles as the bytes of a .lprof file."},
+     "sum(*paths)\n--\n\nReturns the sum of these profiles as the bytes of a .lprof file."},
     {"hottest", clp_load_hottest, METH_VARARGS,
-     "hottest(data, count)\n--\n\nThe table of the lines that took the most time of their own in a profile,\n"
-     "the content of an .lprof file."},
+     "hottest(data, count)\n--\n\nReturns a table of the `count` lines with the most self time in a profile.\n"
+     "data: the content of an .lprof file."},
     {"is_idle", clp_load_is_idle, METH_VARARGS,
-     "is_idle(data)\n--\n\nHas no line of a profile run? data: the content of an .lprof file."},
+     "is_idle(data)\n--\n\nReturns whether no line of a profile has run. data: the content of an .lprof file."},
     {"shown", module_shown, METH_O,
-     "shown(text)\n--\n\nThe text on one line, without power over a terminal."},
+     "shown(text)\n--\n\nReturns the text as one line in which no character controls a terminal."},
     {"quoted", clp_console_quoted, METH_O,
-     "quoted(text)\n--\n\nThe text as one word of a shell's command line."},
+     "quoted(text)\n--\n\nReturns the text as one word of a shell's command line."},
     {"print", module_print, METH_O,
-     "print(text)\n--\n\nTo standard output, past sys.stdout, behind what is in its buffer. A reader that\n"
-     "has gone is no error."},
+     "print(text)\n--\n\nWrites to file descriptor 1, behind what is in the buffer of sys.stdout. It is no error\n"
+     "when nobody reads standard output any more."},
     {"sizes", clp_memory_sizes, METH_VARARGS,
-     "sizes(pid, children, kind)\n--\n\n[(pid, bytes), ..] of a process and, with children, of what\n"
-     "descends from it. kind: 'rss', 'anon', 'pss' or 'uss'. OSError when the process cannot be seen."},
+     "sizes(pid, children, kind)\n--\n\nReturns [(pid, bytes), ..] of a process and, with children, of its\n"
+     "descendants. kind: 'rss', 'anon', 'pss' or 'uss'. Raises OSError when the process cannot be seen."},
     {"main", module_main, METH_VARARGS,
      "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
-     "viewer (kind 'view'); raises SystemExit with the exit code."},
+     "viewer (kind 'view'). Raises SystemExit with the exit code."},
     {"interpreter", clp_run_interpreter, METH_VARARGS,
-     "interpreter(words, active, usual)\n--\n\nThe path of the interpreter that this command line of ckernprof wants:\n"
-     "--python's; with `active` that of the active virtual environment; else the usual one."},
+     "interpreter(words, active, usual)\n--\n\nReturns the path of the interpreter that this command line of\n"
+     "ckernprof asks for: that of --python; or, with `active`, that of the active virtual environment; or the\n"
+     "usual one."},
     {"together", clp_api_processes_begin, METH_VARARGS,
-     "together(profiler, outfile, rights, own_name, family, command, is_server)\n--\n\nThis process and those that it\n"
-     "starts count together; clineprof._global.together does the rest. None where that cannot be."},
+     "together(profiler, outfile, rights, own_name, family, command, is_server)\n--\n\nLets this process and those\n"
+     "that it starts be profiled together. Returns the tuple that clineprof._global.together uses, or None if no live\n"
+     "file can be made."},
     {"join", module_join, METH_VARARGS,
-     "join(family, outfile, folder, words, is_server)\n--\n\nThis process takes part in the run of\n"
-     "ckernprof with this command line, which began in this folder; `family` names its processes."},
+     "join(family, outfile, folder, words, is_server)\n--\n\nLets this process take part in the run of the ckernprof\n"
+     "with this command line, which began in this folder. `family` names the run."},
     {NULL, NULL, 0, NULL},
 };
 
-/* Takes the reference to the type; NULL is a failure that has its exception already. */
+/* Adds a type to the module, and takes the reference to it. NULL is a type that could not be made. False with an
+ * exception set. */
 static bool add_type(PyObject *module, const char *name, PyObject *type)
 {
     bool done = type != NULL && PyModule_AddObjectRef(module, name, type) == 0;
@@ -184,12 +188,12 @@ static bool add_type(PyObject *module, const char *name, PyObject *type)
     return done;
 }
 
-/* The first Profiler runs the module `opcode`, which imports this one. It must not wait for an import then: a
- * finalizer in the importing thread may wait for a lock that is held here. */
+/* Imports the module `_opcode` early. The first Profiler runs the module `opcode`, which imports `_opcode`, and must
+ * not wait for an import then: a finalizer in the importing thread may wait for a lock that the Profiler holds. */
 static void load_opcode(void)
 {
     Py_XDECREF(PyImport_ImportModule("_opcode"));
-    PyErr_Clear(); /* whoever needs it will tell */
+    PyErr_Clear(); /* if the import fails, the first Profiler fails later, and says so */
 }
 
 static int module_exec(PyObject *module)

@@ -6,7 +6,7 @@
 #include "run/processes/liverun.h"
 #include "run/processes/recording.h"
 
-/* One in a process, as there is one live file. */
+/* A process has one live file, so it has one of these. */
 static struct clp_recording kept;
 static struct clp_mem mem;
 

@@ -11,11 +11,11 @@
 #include "run/processes/recording.h"
 #include <unistd.h>
 
-/* One in a process, as there is one live file. */
+/* A process has one live file, so it has one of these. */
 static struct {
     struct clp_mem mem;
-    struct clp_recording recording; /* its program is NULL: there is none yet */
-    struct clp_buf summed;          /* files whose content was gathered */
+    struct clp_recording recording; /* recording.program is NULL until clp_api_processes_begin */
+    struct clp_buf summed;          /* names of the files that gather() read last, each ended by 0 */
 } here;
 
 static PyObject *leave(PyObject *capsule, PyObject *nothing)
@@ -25,7 +25,7 @@ static PyObject *leave(PyObject *capsule, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
-/* Of this process and of those that have ended. */
+/* Fills an empty profile with the counts of this process and of the processes that have ended. */
 static clp_status fill(struct clp_profile *profile, const char *command)
 {
     clp_status status = clp_profiler_snapshot(here.recording.profiler, profile);
@@ -80,7 +80,7 @@ static PyObject *end(PyObject *capsule, PyObject *written)
     (void)capsule;
     if (is_written < 0)
         return NULL;
-    clp_profiler_stop(here.recording.profiler); /* whose counters lie in the file */
+    clp_profiler_stop(here.recording.profiler); /* its counters lie in the file that is removed next */
     clp_family_end(&here.recording, &here.summed, is_written != 0);
     here.recording.live.live = NULL;
     Py_RETURN_NONE;
@@ -92,7 +92,7 @@ static PyMethodDef methods[] = {
     {"end", end, METH_O, NULL},
 };
 
-/* `family`: of the process that was first; "" makes this one the first. */
+/* Begins the recording. `family` is the name that the first process gave the run; "" makes this process the first. */
 static void begin(PyObject *profiler, const char *outfile, unsigned rights, const char *family,
                   const struct clp_recording_wish *wish)
 {
@@ -113,7 +113,8 @@ static void begin(PyObject *profiler, const char *outfile, unsigned rights, cons
     clp_recording_begin(recording, wish);
 }
 
-/* The names, the callbacks and the methods. Owned. */
+/* Builds the tuple that clp_api_processes_begin returns: names, callbacks, methods. A new reference, or NULL with an
+ * exception set. */
 static PyObject *functions_of(struct clp_recording *recording)
 {
     struct clp_buf family;

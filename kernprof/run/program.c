@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NO_SUCH_FILE 2 /* python's exit code */
+#define NO_SUCH_FILE 2 /* the exit code of `python missing.py` */
 
 /* ---- running ---- */
 
@@ -23,7 +23,7 @@ static bool begin(struct clp_program_hook hook)
     return hook.begin == NULL || hook.begin(hook.data);
 }
 
-/* Owned dict of __main__. */
+/* The namespace of __main__, a dict: a new reference, or NULL with an exception set. */
 static PyObject *main_names(void)
 {
     PyObject *main = PyImport_AddModule("__main__"); /* borrowed */
@@ -31,7 +31,7 @@ static PyObject *main_names(void)
     return main != NULL ? Py_XNewRef(PyModule_GetDict(main)) : NULL;
 }
 
-/* runpy gives __main__ a specification when it has the module's code, and then runs that. */
+/* Has __main__ a __spec__? runpy sets it when it has found the module's code and is about to run it. */
 static bool has_specification(PyObject *names)
 {
     PyObject *specification = names != NULL ? PyDict_GetItemString(names, "__spec__") : NULL; /* borrowed */
@@ -73,8 +73,8 @@ static bool set_main_file(PyObject *names, PyObject *file, const char *loader_na
     return done;
 }
 
-/* The parser finds what it says of a broken file in the file itself (the line, a bad encoding): it
- * is asked again, in the way python asks it. */
+/* Compiles a script that has failed to compile once more, from the file as python does. So the exception is the same,
+ * as the parser reads parts of its message (the line, a bad encoding) from the file. */
 static PyObject *fail_from_file(const char *script, PyObject *names)
 {
     FILE *file = fopen(script, "rbe");
@@ -94,7 +94,8 @@ static PyObject *fail_from_file(const char *script, PyObject *names)
     return result;
 }
 
-/* Takes the code: were it held while its copy runs, all code within it would seem shared. */
+/* Runs code in a namespace, and takes the reference to the code. It is released before its copy with probes runs,
+ * because code within it that is still referenced would be taken for shared with somebody else. */
 static PyObject *run_code(PyObject *code, PyObject *names, struct clp_program_hook hook,
                           struct clp_program_end *end)
 {
@@ -116,8 +117,8 @@ static bool tell_text(struct clp_program_hook hook, PyObject *file, const struct
     return hook.know == NULL || hook.know(hook.data, file, clp_buf_text(source), source->used);
 }
 
-#define PYC_MAGIC 4
-#define PYC_HEADER 16 /* the magic number, then what is known of the source */
+#define PYC_MAGIC 4 /* bytes */
+#define PYC_HEADER 16 /* bytes: the magic number, then flags and the source's time and size, or its hash */
 
 static bool has_magic(const struct clp_buf *bytes, size_t count)
 {
@@ -126,7 +127,8 @@ static bool has_magic(const struct clp_buf *bytes, size_t count)
     return bytes->used >= count && memcmp(clp_buf_text(bytes), &magic, count) == 0;
 }
 
-/* A compiled program is known by its name, or by the first half of the magic number. */
+/* Is the script a compiled program? Its name ends with .pyc, or it begins with the first half of the magic number, as
+ * python checks it. */
 static bool is_compiled(const char *script, const struct clp_buf *bytes)
 {
     return clp_console_has_ending(script, ".pyc") || has_magic(bytes, PYC_MAGIC / 2);
@@ -146,7 +148,7 @@ static PyObject *unmarshal(const struct clp_buf *bytes)
     return NULL;
 }
 
-/* Takes names. */
+/* Runs the content of a .pyc, and takes the reference to names. */
 static PyObject *run_compiled(PyObject *file, const struct clp_buf *bytes, PyObject *names,
                               struct clp_program_hook hook, struct clp_program_end *end)
 {
@@ -158,7 +160,7 @@ static PyObject *run_compiled(PyObject *file, const struct clp_buf *bytes, PyObj
     return result;
 }
 
-/* Takes names. */
+/* Runs source text, and takes the reference to names. */
 static PyObject *run_source(const char *script, PyObject *file, const struct clp_buf *source,
                             PyObject *names, struct clp_program_hook hook,
                             struct clp_program_end *end)
@@ -183,7 +185,8 @@ static void complain_missing(PyObject *file, int error)
                        strerror(error));
 }
 
-/* Takes names. NULL with an exception set, or without one when the file could not be read: end->code is 2. */
+/* Runs a file, and takes the reference to names. NULL with an exception set; or, when the file could not be read, NULL
+ * without one, after a message, and end->code is 2. */
 static PyObject *run_script(const char *script, PyObject *names, struct clp_program_hook hook,
                             struct clp_program_end *end)
 {
@@ -212,7 +215,8 @@ static PyObject *run_script(const char *script, PyObject *names, struct clp_prog
 
 /* ---- programs without a file ---- */
 
-/* All of standard input, as python reads a program from a pipe before it runs any of it. */
+/* Reads a program from standard input, all of it before it runs, as python does from a pipe. False with an exception
+ * set. */
 static bool read_stdin(struct clp_buf *source)
 {
     char block[1 << 16];
@@ -232,7 +236,8 @@ static bool read_stdin(struct clp_buf *source)
     return false;
 }
 
-/* What only such a program's __main__ has: a name for a file, and the loader of built-in modules. */
+/* Sets the names that __main__ has in a program from standard input: __file__ is "<stdin>". __loader__ stays the loader
+ * of built-in modules. */
 static bool set_stdin_file(PyObject *names, PyObject *file)
 {
     return PyDict_SetItemString(names, "__file__", file) == 0
@@ -261,8 +266,9 @@ static PyObject *run_stdin(struct clp_program_hook hook, struct clp_program_end 
     return result;
 }
 
-/* Since 3.13 python keeps the text of -c for tracebacks: by the file's name at first, by the code since some 3.13.x.
- * A run does not end for want of it. */
+/* Registers the text of -c with linecache, from which tracebacks show its lines since 3.13. The key was the file's name
+ * at first; since a later 3.13.x it is the code. An ordinary exception is ignored; false with another one set, such
+ * as KeyboardInterrupt. */
 static bool keep_for_tracebacks(PyObject *code, PyObject *file, PyObject *text)
 {
 #if PY_VERSION_HEX >= 0x030D0000
@@ -283,7 +289,7 @@ static bool keep_for_tracebacks(PyObject *code, PyObject *file, PyObject *text)
 #endif
 }
 
-/* Since 3.14 python takes common indentation off. */
+/* The text of -c as a str. Since 3.14 python removes common indentation from it. NULL with an exception set. */
 static PyObject *text_of_command(const char *command)
 {
     PyObject *text = PyUnicode_DecodeFSDefault(command);
@@ -329,7 +335,7 @@ static PyObject *run_command(const char *command, struct clp_program_hook hook,
     return result;
 }
 
-/* ---- how it ends ---- */
+/* ---- the end of the program ---- */
 
 static void show_exception(struct clp_program_hook hook)
 {
@@ -357,8 +363,9 @@ static int outcome_of_exception(struct clp_program_hook hook, struct clp_program
     return 130;
 }
 
-/* The start-up code was off the stack when tools, or a fallback tracer, set events for all code; the
- * interpreter must hear of it, for it looks up the events of whatever is left by an exception. */
+/* Has sys.monitoring set up its events in the frames of the start-up code. Those frames were hidden while the program
+ * ran, so events that a tool or a tracer has set meanwhile are missing there; 3.15 crashes when an exception leaves
+ * such a frame. */
 static void tell_monitoring(void)
 {
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed; NULL before 3.12 */
@@ -389,7 +396,8 @@ static PyObject *run_target(const struct clp_run_options *options, struct clp_pr
     }
 }
 
-/* A namespace like __main__'s that is no module. */
+/* A namespace for --setup: it looks like that of __main__, but belongs to no module. A new reference, or NULL with an
+ * exception set. */
 static PyObject *names_of_setup(void)
 {
     PyObject *names = PyDict_New(), *name = PyUnicode_FromString("__main__");
@@ -401,7 +409,8 @@ static PyObject *names_of_setup(void)
     return names;
 }
 
-/* Puts the setup's folder behind the program's, unless the setup has put another first itself. */
+/* Moves the setup file's folder from the first place of sys.path to the second, behind the program's folder. Nothing is
+ * moved if the setup code has changed the first place. False with an exception set. */
 static bool move_behind(PyObject *path, PyObject *folder)
 {
     PyObject *first = PyList_GET_SIZE(path) != 0 ? PyList_GET_ITEM(path, 0) : NULL; /* borrowed */
@@ -426,7 +435,7 @@ static PyObject *run_setup(const struct clp_run_options *options, struct clp_pro
     return result;
 }
 
-/* Runs one of the two at the bottom of the stack. */
+/* Calls `run` (the setup or the program) with an empty stack of frames, and handles the exception that ends it. */
 static struct clp_program_end run_alone(const struct clp_run_options *options, struct clp_program_hook hook,
                                         PyObject *(*run)(const struct clp_run_options *, struct clp_program_hook,
                                                          struct clp_program_end *))

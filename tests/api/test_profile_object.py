@@ -531,7 +531,7 @@ if len(sys.argv) == 1:
     os.execv(sys.executable, [sys.executable, "it.py", "again"])
 """, tmp_path)
     assert ended.code == 0 and ended.out.count("Timer unit") == 1
-    assert re.fullmatch(r"clineprof: an earlier run \(process \d+\) did not end and left its profile; .*\n",
+    assert re.fullmatch(r"clineprof: an earlier run \(process \d+\) did not end by itself; its profile is kept .*\n",
                         ended.err)
     assert hits(tmp_path) == {"count": below(1)} and len(files(tmp_path)) == 4
 
@@ -1425,7 +1425,7 @@ def test_what_was_counted_outlives_the_process(tmp_path, death):
 def test_the_next_run_keeps_what_an_earlier_one_left(tmp_path):
     python(DIES + "os._exit(0)", tmp_path)
     ended = python(PROGRAM, tmp_path)
-    assert re.fullmatch(r"clineprof: an earlier run \(process \d+\) did not end and left its profile; it is "
+    assert re.fullmatch(r"clineprof: an earlier run \(process \d+\) did not end by itself; its profile is "
                         r"kept as '.*/profile_output.lprof.\d+.live', which clineprof shows\n", ended.err)
     [kept] = tmp_path.glob("profile_output.lprof.*.live")
     assert live_hits(tmp_path, kept.name) == {"count": HITS} == hits(tmp_path)

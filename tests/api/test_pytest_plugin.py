@@ -432,7 +432,7 @@ def test_beside_a_trace_function_that_cannot_be_shared(project):
                                          "def test_limit():\n    pass\n")
     ended = project.pytest("--clineprof=shop", "-W", "default")
     assert counts(ended) == {"passed": 6}
-    why = "another tool has sys.settrace for itself, by which this Python's lines are counted"
+    why = "another tool has replaced the trace function (sys.settrace) that counts lines on this Python"
     assert f"PytestWarning: line_limits could not be checked: {why}" in ended.out
     assert ended.out.count(why) > 1
 

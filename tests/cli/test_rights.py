@@ -236,7 +236,7 @@ os.rename(forged, family + ".ended.lprof")
 os.chown(family + ".ended.lprof", {NOBODY}, {NOBODY})
 """)
     ended = run_ckernprof(["-l", "--prof-child-procs", path.name], shared)
-    assert "ended.lprof': it is another user's\n" in ended.err
+    assert "ended.lprof': it is another user's file\n" in ended.err
     assert turns(shared / "prog.py.lprof", path) == 5 and len(list(shared.glob("*.ended.lprof"))) == 1
 
 

@@ -32,7 +32,6 @@ void clp_recording_begin(struct clp_recording *recording, const struct clp_recor
         clp_live_set_name(recording->live.live, CLP_RECORDING_SERVER);
 }
 
-/* The program has ended: whoever wanted to read nothing of it is still told what went wrong. */
 void clp_recording_complain(const struct clp_recording *recording, const char *doing, const char *path,
                             const struct clp_fault *fault)
 {

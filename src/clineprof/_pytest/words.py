@@ -2,7 +2,7 @@
 """What the session's profile and the limits of tests say in the same words."""
 from clineprof._boot import targets
 
-DISPLACED = "another tool has sys.settrace for itself, by which this Python's lines are counted"
+DISPLACED = "another tool has replaced the trace function (sys.settrace) that counts lines on this Python"
 
 
 def meant(target):
