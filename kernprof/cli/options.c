@@ -314,7 +314,7 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_ANSWER, 'V', "version", .never_in_file = true, .standard = "",
      .field = RUN(version), .help = "print the version"},
     {CLP_OPTION_ANSWER, 'h', "help", .never_in_file = true, .standard = "", .field = RUN(help),
-     .help = "print this"},
+     .help = "print this help"},
     {CLP_OPTION_ANSWER, 0, "help-page", .field = RUN(page)},
 };
 
@@ -348,7 +348,7 @@ static const struct clp_option view_rows[] = {
     {CLP_OPTION_ANSWER, 'V', "version", .never_in_file = true, .standard = "",
      .field = VIEW(version), .help = "print the version"},
     {CLP_OPTION_ANSWER, 'h', "help", .never_in_file = true, .standard = "", .field = VIEW(help),
-     .help = "print this"},
+     .help = "print this help"},
     {CLP_OPTION_ANSWER, 0, "help-page", .field = VIEW(page)},
 };
 

@@ -68,20 +68,20 @@ static const struct clp_option rows[] = {
      .help = "unit of the times in tables, in seconds"},
     {CLP_OPTION_TEXT, 0, "measure", "columns", .argument = "LIST", .standard = "time,increment",
      .check = check_measures, .field = FIELD(measures),
-     .help = "what is compared besides hits: time,self,mem,.."},
+     .help = "compare these besides hits: time,self,mem,.."},
     {CLP_OPTION_TEXT, 0, "top", .argument = "N", .standard = "", .check = check_top,
-     .field = FIELD(top), .help = "only the N functions that changed most"},
+     .field = FIELD(top), .help = "show only the N functions that changed most"},
     {CLP_OPTION_SWITCH, 0, "all", .field = FIELD(all),
      .help = "also show what did not change"},
     {CLP_OPTION_TEXT, 0, "fail-on", .argument = "LIMITS", .standard = "", .check = check_limits,
-     .field = FIELD(fail_on), .help = "exit 3 on such changes: time>+20%,increment>+10MB,hits>+0"},
+     .field = FIELD(fail_on), .help = "exit 3 on changes such as time>+20%,increment>+10MB,hits>+0"},
     {CLP_OPTION_TEXT, 0, "noise-floor", .argument = "LIST", .standard = "1ms,50ns/hit,64KiB",
-     .check = check_floor, .field = FIELD(noise_floor), .help = "smaller changes count as none"},
+     .check = check_floor, .field = FIELD(noise_floor), .help = "ignore changes below these"},
     {CLP_OPTION_TEXT, 0, "format", .argument = "NAME", .standard = "text", .check = check_format,
      .field = FIELD(format), .help = "text, json, or github: annotations of a workflow"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "", .field = FIELD(outfile),
-     .help = "where it goes instead of standard output"},
-    {CLP_OPTION_ANSWER, 'h', "help", .standard = "", .field = FIELD(help), .help = "print this"},
+     .help = "write to FILE instead of standard output"},
+    {CLP_OPTION_ANSWER, 'h', "help", .standard = "", .field = FIELD(help), .help = "print this help"},
 };
 
 static const struct clp_option_table table = {rows, sizeof rows / sizeof *rows};
@@ -92,13 +92,14 @@ static int print_help(struct clp_buf *out)
                           "       clineprof diff [options] old.lprof ... -- new.lprof ...\n"
                           "\n"
                           "Prints what changed, function by function and line by line. Several files "
-                          "of a side\nare averaged. Exit status: 0; 1 a file cannot be read; 2 wrong "
-                          "use; 3 a limit (--fail-on) is broken.\n\noptions:\n");
+                          "of a side\nare averaged. Exit status: 0 done; 1 a file cannot be read; 2 wrong "
+                          "usage; 3 a limit\n(--fail-on) is broken.\n\noptions:\n");
     clp_option_help(table, out);
     return clp_console_answer(me, clp_buf_text(out));
 }
 
-/* Old files end at the first "--"; options may follow it, and a second one ends those. */
+/* Reads options and files. The first "--" ends the old files; options may still follow, until a second "--". *parted
+ * tells whether there was a "--". False with one line in parser->error. */
 static bool parse_words(struct clp_option_parser *parser, struct clp_diff_request *request,
                         bool *parted)
 {
@@ -121,7 +122,7 @@ static bool parse_words(struct clp_option_parser *parser, struct clp_diff_reques
     return false;
 }
 
-/* False and one line in `error`. */
+/* Decides which files are old and which are new. False with one line in `error`. */
 static bool part_files(struct clp_diff_request *request, bool parted, struct clp_buf *error)
 {
     size_t old_count = request->counts[CLP_OLD], new_count = request->counts[CLP_NEW];
@@ -213,7 +214,7 @@ static void clear_side(struct clp_diff *diff, int side)
     clp_mem_free(diff->mem, diff->profiles[side], count, sizeof *diff->profiles[side]);
 }
 
-/* A limit, or a column asked for, of which a side knows nothing. */
+/* Complains, and returns true, when a limit or --measure names a measure that one side does not have. */
 static bool complain_of_unknown(const struct clp_diff *diff)
 {
     const struct clp_comparison *comparison = &diff->comparison;
@@ -263,7 +264,7 @@ static void add_limits(const struct clp_diff *diff, struct clp_buf *out)
         clp_diff_text_add_breach(&diff->breaches[i], diff->folder, out);
 }
 
-/* Where the output is for machines, or somewhere else, people still see what broke. */
+/* Prints the limits that were broken on standard error, for people, when the output is JSON or goes to a file. */
 static void print_limits(const struct clp_diff *diff)
 {
     struct clp_buf text;
@@ -276,7 +277,8 @@ static void print_limits(const struct clp_diff *diff)
 
 /* ---- text ---- */
 
-/* "Python 3.13.0": in parentheses behind the files, with commas between. */
+/* Appends one fact such as "Python 3.13.0" to the list in parentheses behind the files. *between is what separates it
+ * from what stands before. Appends nothing when `text` is NULL. */
 static void add_fact(struct clp_buf *out, const char *what, const char *text, const char **between)
 {
     if (text == NULL)
@@ -286,7 +288,8 @@ static void add_fact(struct clp_buf *out, const char *what, const char *text, co
     *between = ", ";
 }
 
-/* What may itself be the reason of a difference; of several files that of the first. */
+/* Appends facts about a side that may explain a difference: Python, tracer, wall time. With several files the first
+ * one's Python and tracer are shown, and the average wall time. */
 static void add_about(const struct clp_diff *diff, int side, struct clp_buf *out)
 {
     const struct clp_profile_meta *meta = &diff->profiles[side][0].meta;
@@ -348,7 +351,7 @@ static clp_status add_annotations(const struct clp_diff *diff, struct clp_buf *o
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }
 
-#define MOST_BREACHES 100 /* in a summary, which may have one MiB */
+#define MOST_BREACHES 100 /* rows in a summary, to which GitHub gives at most one MiB */
 
 static clp_status make_summary(const struct clp_diff *diff, struct clp_buf *out)
 {
@@ -383,7 +386,8 @@ static bool append_to(const char *path, const struct clp_buf *text)
     return done;
 }
 
-/* The page of the run, where the workflow has one. */
+/* Appends the comparison to the summary page of a GitHub workflow, if $GITHUB_STEP_SUMMARY names one. False after one
+ * line of complaint. */
 static bool put_summary(const struct clp_diff *diff)
 {
     const char *path = getenv("GITHUB_STEP_SUMMARY");
@@ -400,7 +404,7 @@ static bool put_summary(const struct clp_diff *diff)
     return done;
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
 static bool may_run(const struct clp_diff_request *request)
 {

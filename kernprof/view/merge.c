@@ -25,7 +25,7 @@ struct merging {
     bool in_place;
 };
 
-/* False after one line of complaint. */
+/* Reads one file, and prints the note about it. False after one line of complaint. */
 static bool read_file(struct merging *merging, const char *path, struct clp_profile *one)
 {
     struct clp_fault fault;
@@ -72,7 +72,7 @@ static bool merge_each(struct merging *merging, char *const *files, int count)
     return done;
 }
 
-/* Some process is in two files: the sum is made anew. */
+/* Makes the sum anew, in a second round (dedupe_processes.h). False after one line of complaint. */
 static bool merge_again(struct merging *merging, char *const *files, int count)
 {
     struct clp_mem *mem = merging->sum->mem;
@@ -80,7 +80,7 @@ static bool merge_again(struct merging *merging, char *const *files, int count)
     for (int i = 0; i < count; i++) {
         if (strcmp(files[i], "-") != 0)
             continue;
-        clp_console_complain(me, "standard input and the other files have processes in common; save it "
+        clp_console_complain(me, "standard input and the other files have processes in common; save standard input "
                                "to a file, which can be read twice");
         return false;
     }
@@ -90,7 +90,7 @@ static bool merge_again(struct merging *merging, char *const *files, int count)
     return merge_each(merging, files, count);
 }
 
-/* Functions whose texts differ from file to file are in the sum more than once. */
+/* Tells of functions that are in the sum more than once, because their source text differs from file to file. */
 static void say_variants(const struct clp_profile *sum)
 {
     struct clp_buf text;
@@ -142,15 +142,15 @@ bool clp_merge_file_in_place(const char *file, int notes, struct clp_profile *pr
 struct request {
     const char *outfile;
     bool help;
-    char **files; /* in argv, which is put in order for it */
+    char **files; /* borrowed: argv + 1, where parsing has moved the names of the files */
     int file_count;
 };
 
 static const struct clp_option rows[] = {
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = usual_outfile,
-     .field = offsetof(struct request, outfile), .help = "where the sum goes; - is standard output"},
+     .field = offsetof(struct request, outfile), .help = "write the sum to FILE; - is standard output"},
     {CLP_OPTION_ANSWER, 'h', "help", .standard = "", .field = offsetof(struct request, help),
-     .help = "print this"},
+     .help = "print this help"},
 };
 
 static const struct clp_option_table table = {rows, sizeof rows / sizeof *rows};
@@ -189,7 +189,8 @@ static bool same_file(const char *one, const char *other)
            a.st_ino == b.st_ino;
 }
 
-/* `merge *.lprof` a second time would count the first sum again. */
+/* Is the default output one of the files to add? So it is when `merge *.lprof` runs a second time, which would count
+ * everything twice. */
 static bool has_sum(const struct request *request)
 {
     for (int i = 0; i < request->file_count; i++)
@@ -241,8 +242,8 @@ int clp_merge_main(int argc, char **argv, struct clp_mem *mem)
     } else if (request.file_count == 0) {
         clp_console_complain(me, "no profile to merge; see clineprof merge --help");
     } else if (request.outfile == NULL && has_sum(&request)) {
-        clp_console_complain_format(me, "%s is one of the files and would be counted again; say with "
-                                      "-o where the sum goes", usual_outfile);
+        clp_console_complain_format(me, "%s is one of the files to add, and the sum is written there; name another "
+                                      "output with -o", usual_outfile);
     } else if (clp_reading_check_names(request.files, request.file_count) &&
                !clp_overwrite_refuse(&(struct clp_overwrite){
                    .program = me, .path = request.outfile, .files = request.files,

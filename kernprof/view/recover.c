@@ -13,17 +13,17 @@ static const char me[] = "clineprof";
 static const char help[] =
     "usage: clineprof recover [-o OUTFILE] FILE.live\n"
     "\n"
-    "Makes a .lprof of the live file that a killed or running program left.\n"
+    "Writes a .lprof file from the live file of a run that was killed or still goes on.\n"
     "\n"
-    "  -o, --outfile OUTFILE  where it goes (default: the name without .live)\n"
-    "  -h, --help             show this and exit\n";
+    "  -o, --outfile OUTFILE  write to OUTFILE (default: the name without .live)\n"
+    "  -h, --help             print this help\n";
 
 struct request {
     const char *file, *outfile;
     bool help;
 };
 
-/* False and one line in `error`. */
+/* Reads the command line. False with one line in `error`. */
 static bool parse(int argc, char **argv, struct request *request, struct clp_buf *error)
 {
     for (int i = 2; i < argc; i++) {
@@ -60,8 +60,7 @@ static bool name_outfile(const struct request *request, struct clp_buf *name,
         return true;
     }
     if (bytes <= strlen(".live") || strcmp(request->file + bytes - strlen(".live"), ".live") != 0) {
-        clp_buf_add_format(error, "%s does not end in .live; say with -o where the profile goes",
-                           request->file);
+        clp_buf_add_format(error, "%s does not end in .live; name the output with -o", request->file);
         return false;
     }
     clp_buf_add(name, request->file, bytes - strlen(".live"));

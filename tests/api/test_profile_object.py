@@ -1346,7 +1346,7 @@ def test_all_that_the_package_offers_has_a_type():
 def test_a_program_is_refused_with_the_right_command(tmp_path, words):
     ended = run_python(["-m", "clineprof", *words], tmp_path, env=ENVIRONMENT)
     assert (ended.code, ended.out, ended.err) == (2, "", (
-        "clineprof: 'it.py' is a program, and clineprof shows profiles; to profile it run: "
+        "clineprof: 'it.py' is a program, and clineprof shows profiles; to profile the program run: "
         "ckernprof -l -v it.py, or: python3 -m clineprof.kernprof -l -v it.py\n"))
 
 

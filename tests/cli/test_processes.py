@@ -436,8 +436,8 @@ def test_two_sums_that_have_a_process_in_common(outlived, tmp_path):
     pid = outlived.split(".")[-2]
     ended = run_viewer(["merge", "-o", "x.lprof", "prog.py.lprof", "sum.lprof"], tmp_path)
     assert (ended.code, ended.err) == (
-        1, f"clineprof: sum.lprof: process {pid} is in an earlier file, which has less of it; name "
-        "this file first\n")
+        1, f"clineprof: sum.lprof: process {pid} is in an earlier file, too, which has fewer counts "
+        "of it; name this file first\n")
     ended = run_viewer(["merge", "-o", "x.lprof", "sum.lprof", "prog.py.lprof"], tmp_path)
     profile = Profile(tmp_path / "x.lprof")
     profile.folder = tmp_path
@@ -451,8 +451,8 @@ def test_a_process_twice_whose_sum_cannot_be_taken_apart_or_read_twice(outlived,
     command = " ".join(words) + f" merge -o x.lprof - {outlived} <prog.py.lprof"
     ended = run(["sh", "-c", command], tmp_path)
     assert ended.code == 1 and ended.err.endswith(
-        "clineprof: standard input and the other files have processes in common; save it to a file, "
-        "which can be read twice\n")
+        "clineprof: standard input and the other files have processes in common; save standard "
+        "input to a file, which can be read twice\n")
     raw = msgpack.unpackb(path.read_bytes())
     for process in raw["processes"]:
         del process["numbers"]

@@ -162,8 +162,8 @@ def test_a_profile_in_the_place_of_the_program(script, tmp_path):
         for options in ["-l"], []:
             ended = run_ckernprof([*options, name], tmp_path)
             assert (ended.code, ended.out) == (2, "")
-            assert ended.err == (f"ckernprof: '{name}' is a profile, and ckernprof runs programs; to see the profile run: "
-                                 f"clineprof {name}, or: python3 -m clineprof {name}\n")  # fmt: skip
+            assert ended.err == (f"ckernprof: '{name}' is a profile, and ckernprof runs programs; to see the profile "
+                                 f"run: clineprof {name}, or: python3 -m clineprof {name}\n")  # fmt: skip
     run_ckernprof([script("pass\n", "calls.py").name], tmp_path)
     (tmp_path / "mem.dat").write_text("CMDLINE python x.py\nMEM 1.5 12.25\n")
     assert run_viewer(["mem.dat"], tmp_path).err.endswith("run: clineprof mem plot mem.dat\n")

@@ -64,4 +64,4 @@ complete -c ckernprof -n '__ckernprof_takes_options' -l python -r -d 'the interp
 complete -c ckernprof -n '__ckernprof_takes_options' -s m -r -d 'run a module, as python -m does; ends the options'
 complete -c ckernprof -n '__ckernprof_takes_options' -s c -r -d 'run this text, as python -c does; ends the options'
 complete -c ckernprof -n '__ckernprof_takes_options' -s V -l version -d 'print the version'
-complete -c ckernprof -n '__ckernprof_takes_options' -s h -l help -d 'print this'
+complete -c ckernprof -n '__ckernprof_takes_options' -s h -l help -d 'print this help'

@@ -27,24 +27,24 @@ complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s c -l config -r -d 'read defaults from this TOML file'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l no-config -d 'read no config file'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s V -l version -d 'print the version'
-complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s h -l help -d 'print this'
+complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a diff
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -s u -l unit -r -d 'unit of the times in tables, in seconds (default: 1e-6)'
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -l measure -r -d 'what is compared besides hits: time,self,mem,.. (default: time,increment)'
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -l top -r -d 'only the N functions that changed most'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -l measure -r -d 'compare these besides hits: time,self,mem,.. (default: time,increment)'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -l top -r -d 'show only the N functions that changed most'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l all -d 'also show what did not change'
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -l fail-on -r -d 'exit 3 on such changes: time>+20%,increment>+10MB,hits>+0'
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -l noise-floor -r -d 'smaller changes count as none (default: 1ms,50ns/hit,64KiB)'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -l fail-on -r -d 'exit 3 on changes such as time>+20%,increment>+10MB,hits>+0'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -l noise-floor -r -d 'ignore changes below these (default: 1ms,50ns/hit,64KiB)'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l format -x -a 'text json github' -d 'text, json, or github: annotations of a workflow (default: text)'
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -s o -l outfile -r -d 'where it goes instead of standard output'
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -s h -l help -d 'print this'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -s o -l outfile -r -d 'write to FILE instead of standard output'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a merge
-complete -c clineprof -n '__fish_seen_subcommand_from merge' -s o -l outfile -r -d 'where the sum goes; - is standard output (default: merged.lprof)'
-complete -c clineprof -n '__fish_seen_subcommand_from merge' -s h -l help -d 'print this'
+complete -c clineprof -n '__fish_seen_subcommand_from merge' -s o -l outfile -r -d 'write the sum to FILE; - is standard output (default: merged.lprof)'
+complete -c clineprof -n '__fish_seen_subcommand_from merge' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a top
 complete -c clineprof -n __fish_use_subcommand -a recover
-complete -c clineprof -n '__fish_seen_subcommand_from recover' -s o -l outfile -r -d 'where it goes (default: the name without .live)'
-complete -c clineprof -n '__fish_seen_subcommand_from recover' -s h -l help -d 'show this and exit'
+complete -c clineprof -n '__fish_seen_subcommand_from recover' -s o -l outfile -r -d 'write to OUTFILE (default: the name without .live)'
+complete -c clineprof -n '__fish_seen_subcommand_from recover' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a mem
 complete -c clineprof -n '__fish_seen_subcommand_from mem' -a 'run attach plot peak list rm clean'
 complete -c clineprof -n __fish_use_subcommand -a hook
