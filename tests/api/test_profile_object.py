@@ -1214,7 +1214,7 @@ def test_a_setting_that_can_be_none_loses_nothing(tmp_path, setting):
         assignment = f"\nprofile.{setting}\n"
         text = PROGRAM.replace("\n", assignment, 1) if before else PROGRAM + assignment
         ended = python(text, tmp_path)
-        assert (ended.code, ended.err) == (0, "clineprof: profile.%s is not used: it cannot be %s\n" % tuple(
+        assert (ended.code, ended.err) == (0, "clineprof: profile.%s cannot be %s; the default is used\n" % tuple(
             setting.replace("\\0", "\\x00").split(" = ")))  # fmt: skip
         assert hits(tmp_path) == {"count": {line + before: n for line, n in HITS.items()}}
 
@@ -1369,7 +1369,7 @@ class Late:
 import builtins
 builtins.late = Late()
 """
-TOO_LATE = ("clineprof.profile: the interpreter is ending; ask before it does, in an atexit function at "
+TOO_LATE = ("clineprof.profile: the interpreter is ending; call this earlier, in an atexit function at "
             "the latest")  # fmt: skip
 
 

@@ -594,7 +594,7 @@ def test_a_worker_that_dies(project):
     project.write("tests/test_die.py", "import os\n\n\ndef test_die():\n    os._exit(3)\n")
     ended = project.pytest("-n1", "--clineprof=shop.core.total", "tests/test_die.py",
                            "tests/test_shop.py")  # fmt: skip
-    assert ended.code == 1 and "without what ran in gw0, which did not come to its end" in ended.out
+    assert ended.code == 1 and "the profile lacks what ran in gw0, which did not end normally" in ended.out
     assert project.hits("total") == TOTAL
 
 
@@ -712,15 +712,15 @@ def test_leaks_within_the_limit(project):
 def test_too_few_calls_for_a_verdict_on_leaks(project):
     ended = limits(project, "leaks=0, functions=leak", body="leak()", head=LEAK)
     assert said(ended) == [
-        "line_limits: leaks can be told only of functions that the test calls at least 8 times"
+        "line_limits: leaks can be found only in functions that the test calls at least 8 times"
     ]
 
 
 WRONG = [
     ("tme=1", "there is no limit 'tme'; there are time, increment, hits, leaks"),
-    ("1", "limits have names: time, increment, hits, leaks"),
-    ("", "say what is limited: time, increment, hits, leaks"),
-    ("functions=total", "say what is limited: time, increment, hits, leaks"),
+    ("1", "limits must be given by name: time, increment, hits, leaks"),
+    ("", "give at least one limit: time, increment, hits, leaks"),
+    ("functions=total", "give at least one limit: time, increment, hits, leaks"),
     ("hits='3'", "hits is a number of executions, not '3'"),
     ("time=-1", "time is a number of seconds, not -1"),
     ("increment=True", "increment is a number of bytes, not True"),

@@ -668,7 +668,7 @@ def test_the_hook_finds_isolated_processes(tmp_path, virtual_python):
     assert bare.code == 1 and "CalledProcessError" in bare.err  # no `profile` in the child
     assert run([*viewer, "hook", "install"], tmp_path, env=env).code == 0
     [hook] = (tmp_path / "env").glob("lib/*/site-packages/clineprof-hook.pth")
-    assert run([*viewer, "hook", "status"], tmp_path, env=env).out == f"The hook is there: '{hook}'\n"
+    assert run([*viewer, "hook", "status"], tmp_path, env=env).out == f"The hook is installed: '{hook}'\n"
     ended = run(run_it, tmp_path)
     assert (ended.code, ended.err) == (0, "")
     profile = Profile(tmp_path / "main.py.lprof")
@@ -688,7 +688,7 @@ def test_the_hook_finds_isolated_processes(tmp_path, virtual_python):
 def test_wrong_words_to_hook(tmp_path):
     ended = run_viewer(["hook"], tmp_path)
     assert (ended.code, ended.err) == (
-        2, "clineprof hook: it takes one of install, remove and status, not nothing\n")
+        2, "clineprof hook: needs install, remove or status, not nothing\n")
     assert run_viewer(["hook", "install", "it"], tmp_path).code == 2
     for words in ["--help"], ["install", "--help"], ["status", "-h"]:
         assert "usage: clineprof hook" in run_viewer(["hook", *words], tmp_path).out

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Annotations for GitHub Actions: workflow commands on standard output, escaped as the runner
-undoes it (actions/toolkit, packages/core/src/command.ts), and a Markdown table at the end of the
-file that $GITHUB_STEP_SUMMARY names.
+"""Annotations for GitHub Actions: workflow commands on standard output, escaped so that the runner can read them
+(actions/toolkit, packages/core/src/command.ts). Also appends a Markdown table to the file that $GITHUB_STEP_SUMMARY
+names.
 
-GitHub shows ten annotations of a type per step, of files in the checkout. Notices are the lines
-that took most time of their own, warnings those that added most memory; below SHARE it is noise.
+GitHub shows ten annotations of a type per step, and only for files in the checkout. Notices name the lines with the
+most self time, warnings the lines that added most memory. Lines below SHARE of the whole are left out as noise.
 """
 import os
 import re
@@ -35,14 +35,14 @@ def render(profile, options):
 
 
 class _Checkout:
-    """The folder whose files GitHub knows."""
+    """The folder of the checkout, whose files GitHub knows."""
 
     def __init__(self):
         self._root = os.path.realpath(os.environ.get("GITHUB_WORKSPACE") or os.getcwd())
         self._paths = {}
 
     def path(self, line):
-        """The name of the line's file in there; None when it is elsewhere."""
+        """The path of the line's file in the checkout; None if the file is elsewhere."""
         name = line.function.file
         if name not in self._paths:
             path = os.path.relpath(os.path.realpath(name), self._root)
@@ -52,7 +52,7 @@ class _Checkout:
 
 
 def _worst(profile, checkout, column, whole):
-    """The lines to annotate and what they have of the column, the largest first."""
+    """[(line, value in the column)] of the lines to annotate, the largest value first."""
     count = sum(len(function.numbers) for function in profile.functions)
     lines = [line for line in profile.hottest(count, column) if checkout.path(line) is not None]
     found = [(line, getattr(line, column)) for line in lines[:SHOWN]]
@@ -113,7 +113,7 @@ def _row(checkout, line, own, whole, memory):
 
 
 def _code(text):
-    """As code, every sign that Markdown or HTML could take for its own as an entity."""
+    """A text as code, with an entity for every sign that could mean something in Markdown or HTML."""
     text = _PUNCTUATION.sub(lambda sign: "&#%d;" % ord(sign[0]), shared.clipped(text))
     return "<code>%s</code>" % text if text else ""
 
@@ -130,7 +130,7 @@ def _bytes(size):
 
 
 def _scaled(value, units):
-    """Three digits, in the largest unit of which there is one."""
+    """A value with three digits, in the largest unit that is not larger than the value."""
     size, name = next((unit for unit in units if abs(value) >= unit[0]), units[-1])
     decimals = 3 - len("%d" % abs(value // size)) if size > 1 else 0
     return "%.*f %s" % (max(decimals, 0), value / size, name)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The whole profile as JSON, by docs/profile.schema.json: the .lprof file (docs/format.md) with a
-map for each line, its text in it, in place of columns."""
+"""The whole profile as JSON, described by docs/profile.schema.json. It has the content of the .lprof file
+(docs/format.md), but with a map for each line, which also holds the line's text, in place of columns."""
 from clineprof._formats import shared
 
 VERSION = 1
-APART = "increment", "below_resolution"  # readers can work out the first; the second stands only where it is true
+APART = "increment", "below_resolution"  # left out: readers can compute increment; below_resolution is added if true
 
 
 def render(profile, options):

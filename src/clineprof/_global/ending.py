@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The end of a process in which clineprof.profile is on: what is printed and written, and by which of
-the processes that came out of it."""
+"""Prints and writes the profile at the end of a process in which clineprof.profile is on, and decides which of the
+process's forks does that."""
 import atexit
 import os
 import re
@@ -10,13 +10,14 @@ import time
 from clineprof import _boot, _children
 from clineprof._boot import files
 
-PATIENCE = 2  # seconds
-SOON = 0.05  # seconds
-UNIT = 1e-6  # seconds: of the terminal, of the files and of the viewer
+PATIENCE = 2  # seconds that an heir waits for its parent to end
+SOON = 0.05  # seconds within which a parent that leaves its counts to the heir has ended after the fork
+UNIT = 1e-6  # seconds: the default unit of times, in the terminal, in files and in the viewer
 
 
 def begin(profile, counts_others):
-    """(Profiler, Ending), set up. counts_others: with the other processes of the program."""
+    """Makes the profiler and its ending, and returns (Profiler, Ending). `counts_others`: the other processes of the
+    program are counted, too."""
     profiler = _boot.core().Profiler()
     ending = Ending(profile, profiler)
     atexit.register(ending.at_exit)
@@ -27,7 +28,7 @@ def begin(profile, counts_others):
 
 
 def content(profiler):
-    """A profile as the content of a file."""
+    """The profiler's counts as the content of a .lprof file."""
     return profiler.render("lprof", command=_command())
 
 
@@ -36,35 +37,36 @@ def _command():
 
 
 class Ending:
-    """Who writes: the process that enabled the profile, and no child of it. A fork that outlives it, as
-    a daemon does, writes in its place, beside its files if there are any, and prints nothing."""
+    """What is due at the end of a process. The process that switched `profile` on (the owner) prints and writes; its
+    children do not. A fork that outlives the owner, as a daemon does, is its heir: it writes in the owner's place, to
+    files of its own if the owner has written some, and prints nothing."""
 
     def __init__(self, profile, profiler):
         self.profile, self.profiler = profile, profiler
         self.folder = _working_folder()
         self.began = time.time()
         self.process = None if _is_worker() else _boot.core().identity()
-        self.is_worker = False  # of a program that is not profiled itself
-        self.suffix = _boot.core().rank()  # of the files' names
+        self.is_worker = False  # this is a worker process of a program that is not profiled itself
+        self.suffix = _boot.core().rank()  # of the files' names, before their endings
         self.rights = files.program_rights()
         self.session = os.getsid(0)
-        self.forked_from = self.forked_at = self.live = None
-        self.together = None  # a together.Together
-        self.sum = None  # bytes of a file: what all of them have counted
-        self.lost = False  # a file that was to be written is not
-        self.has_names = False  # .. that no other process writes
-        self.written = set()  # names of files
+        self.forked_from = self.forked_at = self.live = None  # the owner's identity, the time, the owner's live file
+        self.together = None  # a together.Together, when the program's processes are counted together
+        self.sum = None  # bytes of a .lprof file: the sum of all processes; None: this process counts alone
+        self.lost = False  # a file could not be written anywhere
+        self.has_names = False  # the names of the files are this process's alone
+        self.written = set()  # the paths, as they are shown, of files that this process has written
         self.ended = False
 
     def count_others(self):
-        """The processes of the program are counted together, each in a live file of its own. False
-        where that cannot be."""
+        """Counts the processes of the program together, each in a live file of its own. False if that is not
+        possible."""
         from clineprof._global import together
 
         first = together.first()
         if first is not None:
             self.forked_from, self.process = first[0], None
-            self.began = 0  # long after the first one, which may have written since
+            self.began = 0  # any file at the output counts as another process's, as the first process may have written
         elif (self.process is None or _is_forked()) and not _children.is_server():
             self.is_worker, self.process = True, _boot.core().identity()
         if first is not None or (self.process is not None and self._has_place()):
@@ -76,7 +78,8 @@ class Ending:
         return self.together is not None
 
     def _begin_worker(self):
-        """It may be ended without a word, and multiprocessing ends its forks without atexit."""
+        """Makes sure that a worker writes at its end, because multiprocessing ends its forks without atexit; and tells
+        where its counts are, because a worker may be killed."""
         util = sys.modules.get("multiprocessing.util")
         if util is not None:
             util.Finalize(None, self.at_exit, exitpriority=-1000)
@@ -89,13 +92,13 @@ class Ending:
         return os.path.relpath(path, self.folder) if self.folder else path
 
     def _take_names(self, outfile):
-        """The files are called by the outfile that this process has alone."""
+        """Names the files after the outfile, which this process has alone."""
         self.has_names = True
         self.suffix = outfile[len(os.path.join(self.folder, self.profile._setting("output_prefix"))):-len(".lprof")]
 
     def keep(self):
-        """What is counted lies in a live file beside the profile to be, however the process dies. Where
-        there is no place for it, or there will be no such file, there is none."""
+        """Begins a live file beside the future profile, so that the counts are kept however the process dies. There is
+        no live file if no .lprof file is to be written, or its folder cannot be written."""
         if self.process is not None and self._has_place():
             names = _boot.core().keep(self.profiler, self._path(), self.rights, _command())
             if names is not None:
@@ -164,16 +167,16 @@ class Ending:
         _print(told)
 
     def files(self):
-        """What will be written, and where; not the file with the time in its name."""
+        """The paths of the files that will be written, except the one with the time in its name."""
         return [os.path.join(self.folder, path) for path in self._names() if self.process is not None]
 
     def _names(self):
-        """.. as they are told."""
+        """The paths of these files as they are shown to the user."""
         ends = {".txt": self._writes("text"), ".lprof": self._writes("lprof")}
         return [self._prefix() + end for end in ends if ends[end]]
 
     def _leaves_earlier(self):
-        """A profile in which no line ran takes no other one's place."""
+        """If no line has run, keeps the profile of an earlier run, says so, and returns true."""
         earlier = [path for path in self._names() if _has_content(os.path.join(self.folder, path))]
         if not earlier or not _boot.core().is_idle(self.sum or content(self.profiler)):
             return False
@@ -191,7 +194,7 @@ class Ending:
             from clineprof._report import terminal
 
             return terminal.render(self._text(marked=True)) or self._text()
-        except ImportError:  # rich itself, or a part of it
+        except ImportError:  # rich, or a part of it, is missing
             return self._text()
 
     def _text(self, **more):
@@ -209,7 +212,7 @@ class Ending:
         return self._render("text", folder=_working_folder() or None, **config)
 
     def _files(self, prefix):
-        """(path as it is told, content)"""
+        """(path as it is shown, content) of each file to write."""
         if self._writes("text") or self._writes("timestamped_text"):
             text = self._text(details=True).encode()
             if self._writes("text"):
@@ -220,7 +223,7 @@ class Ending:
             yield prefix + ".lprof", self.sum or content(self.profiler)
 
     def _write(self, path, bytes_):
-        """Where it was written; None: nowhere."""
+        """Writes a file, or else puts it into the temporary folder. Returns its path; None if both fail."""
         try:
             files.replace(os.path.join(self.folder, path), bytes_, self.rights)
             self.written.add(path)
@@ -229,12 +232,13 @@ class Ending:
         return path
 
     def _write_elsewhere(self, path, bytes_, error):
-        """A run is not lost because its folder went away."""
+        """Writes a file to the temporary folder after its own folder has failed. Returns its path; None if this fails,
+        too."""
         _boot.complain("clineprof", "cannot write '%s': %s" % (path, error.strerror))
         try:
             return files.put_aside(os.path.basename(path), bytes_)
         except OSError as error:
-            _boot.complain("clineprof", "nor to the temporary folder: %s" % error.strerror)
+            _boot.complain("clineprof", "cannot write to the temporary folder either: %s" % error.strerror)
             self.lost = True
             return None
 
@@ -246,10 +250,10 @@ class Ending:
         return self._is_orphan()
 
     def _is_orphan(self):
-        """A daemon has a session of its own; one that ends at once may do so before those who started
-        it have."""
+        """Has the owner ended? A daemon, which has a session of its own, waits up to PATIENCE for that, because it may
+        end before the process that started it."""
         if self.forked_from[2] != _boot.core().identity()[2]:
-            return False  # of another machine or pid namespace: its number says nothing here
+            return False  # the owner is on another machine or in another pid namespace, where its number means nothing
         end = time.monotonic() + (PATIENCE if os.getsid(0) != self.session else 0)
         while _runs(self.forked_from):
             if time.monotonic() >= end:
@@ -266,8 +270,8 @@ class Ending:
         self._remove_parents()
 
     def _remove_parents(self):
-        """The live file of a parent that left by os._exit as soon as it had forked, as those of daemons
-        do: what is in it is in the heir's numbers."""
+        """Removes the owner's live file if the owner has ended by os._exit right after the fork, as a daemon's parent
+        does. The heir's counts then include everything in that file."""
         from clineprof._profile import load
 
         try:
@@ -279,17 +283,17 @@ class Ending:
             pass
 
     def _take_own_name(self):
-        """Files with the process's number."""
+        """Gives the files names with this process's number."""
         ending = ".lprof" if self._writes("lprof") else ".txt"
         before = os.path.join(self.folder, self._prefix())
         try:
             made = _boot.core().own_name(before + ending, self.rights)
-        except OSError:  # it cannot be written there anyway
+        except OSError:  # writing will fail, too, and use the temporary folder
             made = "%s-%d%s" % (before, os.getpid(), ending)
         self.suffix += made[len(before):-len(ending)]
 
     def _is_taken(self):
-        """Has another process of this run written there?"""
+        """Has another process written one of the files since this one began?"""
         for path in self._prefix() + ".lprof", self._prefix() + ".txt":
             try:
                 written = os.stat(os.path.join(self.folder, path)).st_mtime
@@ -301,8 +305,8 @@ class Ending:
 
 
 def _print(text):
-    """Past sys.stdout, whose buffer would try a closed pipe again when the interpreter ends, and change
-    the exit code; but to what the program has put in its place."""
+    """Prints a text to sys.stdout. If the program has not replaced sys.stdout, the text goes straight to the
+    descriptor: the buffer would try a closed pipe again when the interpreter ends, and change the exit code."""
     text = text.encode("utf-8", "backslashreplace").decode()
     out = sys.stdout
     try:
@@ -310,7 +314,7 @@ def _print(text):
             _boot.core().print(text)
         elif out is not None:
             out.write(text)
-    except (OSError, ValueError):  # gone, or closed
+    except (OSError, ValueError):  # nobody reads it any more, or it is closed
         pass
 
 
@@ -329,20 +333,20 @@ def _has_content(path):
 
 
 def _runs(identity):
-    """Does this process of our pid namespace still run? Numbers are used again."""
-    fields = _read("/proc/%s/stat" % identity[0]).rpartition(b")")[2].split()  # behind its name
+    """Does this process of our pid namespace still run? Its start time is compared, too, as numbers are used again."""
+    fields = _read("/proc/%s/stat" % identity[0]).rpartition(b")")[2].split()  # the fields behind the process's name
     return fields[:1] not in ([], [b"Z"], [b"X"]) and fields[19].decode() == identity[1]
 
 
 def _is_forked():
-    """Is this a fork of a process that runs the same Python, as a server's worker is? A daemon's parent has
-    gone."""
+    """Is this process a fork of a running process with the same Python, as the worker of a server is? A daemon's parent
+    has ended, so a daemon does not count."""
     if not _children.is_forked():
         return False
     parent = "/proc/%d/" % os.getppid()
     try:
         return os.readlink(parent + "exe") == os.readlink("/proc/self/exe")
-    except OSError:  # it is another user's, as where a worker gives rights up
+    except OSError:  # the parent is another user's, as when a worker gives up rights
         return _read(parent + "comm") == _read("/proc/self/comm")
 
 
@@ -355,8 +359,8 @@ def _read(path):
 
 
 def _is_worker():
-    """Was this process started by multiprocessing, concurrent.futures or joblib, to import the program
-    anew? Its numbers are its own; to print and write is its parent's."""
+    """Was this process started by multiprocessing, concurrent.futures or joblib, to import the program again? Such a
+    process counts for itself, but only its parent prints and writes."""
     return any(
         word.startswith("--multiprocessing-fork")
         or re.search(r"\bfrom multiprocessing\.\w+ import (spawn_)?main;", word)
@@ -366,7 +370,8 @@ def _is_worker():
 
 
 def _viewer():
-    """The command. What PyInstaller and its like have frozen is no interpreter that could be it."""
+    """The command that starts the viewer. In an application that PyInstaller or the like has frozen it is `clineprof`,
+    because sys.executable is no interpreter."""
     return "clineprof" if getattr(sys, "frozen", False) else _boot.core().quoted(sys.executable) + " -m clineprof"
 
 

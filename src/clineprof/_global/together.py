@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""clineprof.profile in a program of several processes, where the environment switches it on: the process
-that was first adds up what the others have counted.
+"""clineprof.profile in a program of several processes, if the environment switches it on: the first process adds up
+what the others have counted.
 
-One variable in the environment of what it starts says which process that is.
+An environment variable, which all other processes inherit, says which process is the first.
 """
 import atexit
 import os
@@ -14,8 +14,8 @@ VARIABLE = "CLINEPROF_FAMILY"
 
 
 def first():
-    """(its identity, the name of the family, outfile) of the process that was first, by the environment;
-    None: it is this one, which may have been another program before."""
+    """(identity, name of the family, outfile) of the first process, from the environment. None if this process is the
+    first; it may have executed another program before."""
     try:
         *identity, family, outfile = os.environ[VARIABLE].split(":", 4)
         return None if identity == list(_boot.core().identity()) else (tuple(identity), family, outfile)
@@ -24,7 +24,7 @@ def first():
 
 
 class Together:
-    """This process's part."""
+    """This process's part in the counting: its files, and the functions of the C module for them."""
 
     def __init__(self, parts):
         self.outfile, self.live, family, *callbacks, self.leave, self._gather, self._end = parts
@@ -32,7 +32,7 @@ class Together:
         self.is_server = _children.is_server()
 
     def gather(self, command):
-        """The sum as the bytes of a file; None when nobody else has counted."""
+        """The sum of all processes as the bytes of a .lprof file; None if no other process has counted anything."""
         try:
             return self._gather(command)
         except MemoryError:
@@ -44,8 +44,8 @@ class Together:
 
 
 def begin(profiler, outfile, rights, own_name, command):
-    """A Together, or None. own_name: the outfile gets this process's number. Before anything is
-    selected."""
+    """Makes a Together; None if that is not possible. With own_name the outfile gets this process's number. Must be
+    called before anything is selected."""
     earlier = first()
     family, outfile = earlier[1:] if earlier else ("", outfile)
     core = _boot.core()
@@ -59,8 +59,8 @@ def begin(profiler, outfile, rights, own_name, command):
 
 
 def _end_after_multiprocessing():
-    """Its workers are joined, or terminated, before the end of `profile`: what is registered last is
-    called first."""
+    """Makes multiprocessing join or terminate its workers before `profile` writes. atexit calls first what was
+    registered last, so multiprocessing's function is registered again."""
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
         atexit.unregister(util._exit_function)

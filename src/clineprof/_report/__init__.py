@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: MIT
-"""What reports that C makes get from Python: colours of a terminal (terminal.py), a comparison as JSON (diff.py)."""
+"""The parts of C's reports that are made in Python: colours for a terminal (terminal.py), a comparison as JSON
+(diff.py).
+"""

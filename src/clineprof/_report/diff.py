@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`clineprof diff --format json`: the comparison, which kernprof/view/diff_json.c gives as a dict."""
+"""Writes the JSON of `clineprof diff --format json`, from the dict that kernprof/view/diff_json.c makes."""
 import json
 
 
 def render(comparison):
-    # without indentation, which would take the encoder in Python instead of that in C
+    # no indentation: with it json would use its slow encoder in Python
     return (json.dumps(comparison, allow_nan=False) + "\n").encode("ascii")
