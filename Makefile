@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# clineprof. `make help` says what can be made. Two facts explain the rest:
-#   - the first lines ask the interpreter (tools/config.py) and the machine (tools/setup.sh) once, while
-#     make reads this file; their answers are included makefiles, there before anything compiles
-#   - what includes Python.h is built per interpreter, in $(OUT)/<SOABI>; the core is built once
+# The build of clineprof. `make help` lists the targets. Two facts explain this file:
+#   - While make reads it, the first lines ask the interpreter (tools/config.py) and the machine
+#     (tools/setup.sh), once. Their answers are makefiles, which are included before anything compiles.
+#   - Files that include Python.h are built for each interpreter, in $(OUT)/<SOABI>; the core is built once.
 
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
@@ -17,7 +17,7 @@ say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11 \
                 python3.10)
 GOALS := $(or $(MAKECMDGOALS),all)
-# What these need beyond a build is installed, too.
+# Targets that need an environment with packages for the Python tests, and targets that need Criterion.
 WITH_VENV := check quick test soak stdlib-check package-check fuzz-rewrite truth stress leak-repeats screenshots
 TESTING := $(WITH_VENV) unit valgrind conformance bench
 ifneq ($(filter-out help clean layers print-sources check-all uninstall wheels,$(GOALS)),)
@@ -40,16 +40,16 @@ TEST_WISHES += pytest-xdist pytest-cov pytest-asyncio anyio
 TEST_WISHES += joblib gunicorn
 TEST_WISHES += greenlet gevent uvloop
 TEST_WISHES += debugpy matplotlib
-# readers of code; torch is wished for by nobody: it is too large
+# packages that read code objects; torch is left out, because it is too large
 TEST_WISHES += numba hypothesis dill pony
-# readers of the formats that clineprof writes
+# packages that read the formats which clineprof writes
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
-# frozen applications: 12 MB
+# for frozen applications; 12 MB
 TEST_WISHES += pyinstaller
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
 
-# Before all else make says what it is about to fetch. VENV= names an environment that is there already,
-# which is used as it is. A browser is large: only BROWSER=yes fetches one.
+# make first prints what it is about to download. VENV= names an existing environment, which is used as it is. Only
+# BROWSER=yes downloads a browser, which is large.
 MAKES_VENV := $(if $(filter command,$(origin VENV)),,yes)
 has = $(shell which $(1) 2>/dev/null)
 FETCHES := $(if $(filter $(WITH_VENV),$(GOALS)),$(if $(MAKES_VENV),$(if $(wildcard $(VENV)/ready),,VENV)))
@@ -79,13 +79,14 @@ endif
 
 # ---- sources and flags -----------------------------------------------------------------------
 ALL := $(sort $(shell find src kernprof -name '*.c' ! -path 'src/native/*' ! -path '*/ckernprof.c'))
-# What ckernprof, the launcher, needs of kernprof, which knows nothing of Python.
+# The files of kernprof that the launcher, ckernprof, links. They are plain C.
 LAUNCHER_PARTS := $(filter kernprof/cli/option%.c kernprof/cli/interpreter.c,$(ALL))
 CORE := $(filter-out src/bridge/% src/cpython/%,$(filter src/%,$(ALL))) $(LAUNCHER_PARTS)
 WITH_PYTHON := $(filter-out $(CORE),$(ALL))
 PACKAGE := $(patsubst src/%,%,$(shell find src/clineprof -type f ! -path '*/__pycache__/*' ! -name '*.so'))
 TESTS := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)))
-# Criterion's processes do not start under these; tests/unit/plain stands in for it.
+# Non-empty with the thread sanitizer and under valgrind, where Criterion's processes do not start. The tests then use
+# tests/unit/plain instead of Criterion.
 PLAIN := $(filter thread,$(SANITIZER))$(VALGRIND)
 TEST_HELPERS := $(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c $(if $(PLAIN),tests/unit/plain/*.c)))
 TEST_LIBRARY := $(if $(PLAIN),,-lcriterion)
@@ -104,7 +105,7 @@ MODULE := $(OUT)/python/clineprof/_core$(EXT_SUFFIX)
 NATIVE := $(OUT)/python/clineprof/libclineprof_native.so
 LAUNCHERS := $(OUT)/bin/ckernprof $(OUT)/bin/clineprof
 PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
-# What `pip install -e .` put among the sources is kept up to date.
+# The libraries that `pip install -e .` has put among the sources; each build updates them.
 EDITABLE := $(if $(SANITIZER)$(VALGRIND),,$(wildcard $(patsubst $(OUT)/python/%,src/%,$(MODULE) $(NATIVE))))
 
 .DEFAULT_GOAL := all
@@ -118,11 +119,11 @@ all: $(MODULE) $(NATIVE) $(LAUNCHERS) $(PACKAGE_FILES) $(EDITABLE) ## build for 
 	@find $(OUT)/python -xtype l -delete # links to files of the package that have moved since
 
 # ---- building --------------------------------------------------------------------------------
-# Flags may change between two runs of make; objects made with others are not reused.
+# Changes when the compiler's flags change, so that objects which were made with other flags are not reused.
 $(OUT)/flags: FORCE
 	@mkdir -p $(@D); echo '$(CC) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CFLAGS)' >$@
 
-# The interpreter the launcher starts when none is named: the one of the last make.
+# Holds the interpreter of the last make, which the launcher starts by default.
 $(OUT)/default-python: FORCE
 	@mkdir -p $(@D); echo '$(PYTHON_EXE)' | cmp -s - $@ || echo '$(PYTHON_EXE)' >$@
 
@@ -145,13 +146,13 @@ $(CORE_LIBRARY): $(CORE_OBJECTS)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# Linked from objects, not from the library: a source that nothing calls yet must still link.
+# The module is linked from objects, not from the library, so that also a file that nothing uses must link.
 $(MODULE): $(PYTHON_OBJECTS) $(CORE_OBJECTS)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $^ $(MSGPACK_LIBS) -lpthread -lm -ldl
 
-# Loaded before the C library's malloc, and so before a sanitizer's.
+# This library is built without the sanitizer, because it is loaded before the sanitizer's malloc.
 $(NATIVE): src/native/native.c src/native/door.h $(OUT)/flags
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
@@ -173,9 +174,9 @@ $(EDITABLE): src/%: $(OUT)/python/%
 	$(Q)cp $< $@.new && mv $@.new $@
 
 # ---- tests -----------------------------------------------------------------------------------
-# The tests in tests/unit/cpython hold an interpreter; without its library they are named as skipped.
+# The tests in tests/unit/cpython embed an interpreter. If it has no library to link, they are listed as skipped.
 PYTHON_TESTS := $(filter cpython/%,$(TESTS))
-# resident sizes are the tool's, too
+# Tests of resident sizes, to which valgrind and the thread sanitizer add their own memory.
 TOO_LARGE := os/test_proc os/test_processes
 RUN_TESTS := $(filter-out $(if $(PLAIN),$(PYTHON_TESTS) $(TOO_LARGE),$(if $(PYTHON_EMBED),,$(PYTHON_TESTS))),$(TESTS))
 CORE_BINARIES := $(patsubst %,$(OUT)/unit/%,$(filter-out cpython/%,$(RUN_TESTS)))
@@ -193,7 +194,7 @@ $(CORE_BINARIES): $(OUT)/unit/%: $(OUT)/unit/tests/unit/%.o $(HELPER_OBJECTS) $(
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(TEST_LIBRARY) $(MSGPACK_LIBS) -lpthread -lm
 
-# Fuzzers are built as replayers of tests/fuzz/corpus; `make fuzz` has one look for new inputs.
+# The fuzzers as built here only run the files of tests/fuzz/corpus. `make fuzz` builds one that makes new inputs.
 FUZZERS := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/*.c))
 $(FUZZERS): $(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.h $(CORE_LIBRARY)
 	$(call say,CC,$<)
@@ -206,7 +207,7 @@ $(PYTHON_BINARIES): $(PER)/unit/%: $(PER)/tests/unit/%.o $(HELPER_OBJECTS) $(PYT
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ -lcriterion $(MSGPACK_LIBS) $(PYTHON_EMBED)
 
-# The rewriter for tests/conformance/test_rewrite.py, which calls it from Python.
+# The rewriter as a library, which tests/conformance/test_rewrite.py calls from Python.
 REWRITE_LIBRARY := $(OUT)/conformance/rewrite_library.so
 $(REWRITE_LIBRARY): tests/conformance/rewrite_library.c $(CORE_LIBRARY)
 	$(call say,LINK,$@)
@@ -230,7 +231,7 @@ build/node/ready: Makefile
 	@mkdir -p $(@D); npm install --fetch-retries=0 --ignore-scripts --no-audit --no-fund --prefix $(@D) $(NODE_WISHES) >/dev/null 2>&1 && \
 	  touch $@ || echo "  npm cannot install $(NODE_WISHES); tests that need them are skipped"
 
-# Run by exec, so that a signal that ends make reaches it.
+# The rules start this command with exec, so that a signal which ends make reaches it.
 CHECK = "$(PYTHON_EXE)" tools/check.py --out $(OUT) --results $(PER)/results \
   $(if $(SANITIZER),--sanitizer $(SANITIZER)) $(if $(VALGRIND),--under "$(VALGRIND)") \
   $(foreach t,$(if $(PLAIN),,$(filter-out $(RUN_TESTS),$(TESTS))),--skip $(t)) $(TEST_BINARIES:%=--unit %) \
@@ -242,7 +243,7 @@ check: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready b
 quick: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready ## some tests of every subject, about 2 minutes
 	@exec $(CHECK) --venv $(VENV)/bin/python --quick
 
-# T names a Python test, a file or folder of them, or the file of C tests.
+# T names a Python test, a file or folder of Python tests, or a file of C tests.
 C_TEST := $(if $(filter %.c,$(T)),$(or $(filter %/$(T:tests/%.c=%),$(TEST_BINARIES)),no-such-test))
 test: all $(or $(C_TEST),$(VENV)/ready $(REWRITE_LIBRARY)) ## one test: T=tests/cli/test_run.py::name or T=tests/unit/os/test_proc.c, TRACER=settrace
 	@test -n "$(T)" || { echo "make test: name the test, as in T=tests/cli/test_run.py"; exit 2; }
@@ -262,7 +263,7 @@ valgrind: ## the C unit tests under valgrind; SANITIZER=thread unit is for races
 check-all: ## `make check` with every interpreter found here, one after the other
 	+@python3 tools/check_all.py "$(MAKE)"
 
-soak: all $(VENV)/ready ## the long rounds below, one after the other, for hours
+soak: all $(VENV)/ready ## the tests that take hours, one after the other
 	+@"$(PYTHON_EXE)" tools/soak.py "$(MAKE)"
 
 stdlib-check: all $(VENV)/ready ## the interpreter's own test suite; MODULES=, TRACER=auto, OUTCOMES=1
@@ -278,7 +279,7 @@ fuzz-rewrite: all $(VENV)/ready ## random functions; FUNCTIONS=100000, SEED=, TR
 	@$(VENV)/bin/python tools/fuzz_rewrite.py --tracer $(or $(TRACER),probe) \
 	  --functions $(or $(FUNCTIONS),100000) $(if $(SEED),--seed $(SEED))
 
-truth: all $(VENV)/ready ## what lines keep, beside tracemalloc: the table in docs/proof.md
+truth: all $(VENV)/ready ## the memory that lines keep, by clineprof and tracemalloc: a table of docs/proof.md
 	@$(VENV)/bin/python tools/truth.py
 
 stress: all $(VENV)/ready ## exact hits of threads, processes, tasks ..; REPEATS=50, WORDS=
@@ -288,7 +289,7 @@ leak-repeats: all $(VENV)/ready ## verdicts on leaks, many times over; REPEATS=2
 	@$(VENV)/bin/python tools/leak_repeats.py --repeats $(or $(REPEATS),20)
 
 READER ?= pickle
-fuzz: ## a fuzzer at work, with clang; READER=wire|live|pickle|engine|rewrite, SECONDS=60
+fuzz: ## run a fuzzer, with clang; READER=wire|live|pickle|engine|rewrite, SECONDS=60
 	@mkdir -p build/fuzz/$(READER)
 	$(Q)clang -g -O1 -std=c11 -D_GNU_SOURCE= $(QUOTED) $(MSGPACK_CFLAGS) -DCLP_LIBFUZZER \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
@@ -298,7 +299,7 @@ fuzz: ## a fuzzer at work, with clang; READER=wire|live|pickle|engine|rewrite, S
 	  $(patsubst %,-dict=../../%,$(wildcard tests/fuzz/$(READER).dict)) \
 	  $(READER) ../../tests/fuzz/corpus/$(READER)
 
-layers: ## do the arrows between the folders run one way?
+layers: ## check which folder uses which (docs/design.md, section 1)
 	@"$(or $(PYTHON_EXE),python3)" tools/layers.py
 
 # ---- for users -------------------------------------------------------------------------------
@@ -313,17 +314,17 @@ $(BENCH_VENV)/ready: $(wildcard bench/requirements.txt) $(CONFIG)
 	  $(BENCH_VENV)/bin/python -m pip install -q -r bench/requirements.txt
 	@touch $@
 
-bench: all $(BENCH_VENV)/ready ## cost against the peers; ARGS= for bench/run.py
+bench: all $(BENCH_VENV)/ready ## cost beside line_profiler and memory_profiler; ARGS= for bench/run.py
 	$(BENCH_VENV)/bin/python bench/run.py $(ARGS)
 
-screenshots: all $(VENV)/ready ## the pictures in docs/, from real runs
+screenshots: all $(VENV)/ready ## docs/terminal.svg, from a real run
 	@$(VENV)/bin/python tools/terminal_picture.py
 
 INSTALL = sh tools/install.sh "$(DESTDIR)" "$(PREFIX)" $(OUT)
 install: all ## install under PREFIX= (default /usr/local)
 	@$(INSTALL) install $(PYTHON_EXE) $(PACKAGE)
 
-uninstall: ## remove what install put there, with the same PREFIX= and DESTDIR=
+uninstall: ## remove what `make install` put under the same PREFIX= and DESTDIR=
 	@$(INSTALL) uninstall
 
 completions: all ## share/ (shells, man pages) and docs/options.md from the option tables
@@ -340,7 +341,7 @@ help: ## this list
 	@echo "make TARGET [PYTHON=/path/to/python3] [SETUP=no] [V=1] [SANITIZER=address|undefined] [CFLAGS=..]"
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 12 | sed 's/^/  /'
 
-print-sources: # of clineprof._core; a test compares them with setup.py's
+print-sources: # prints the sources of clineprof._core, which a test compares with those of setup.py
 	@printf '%s\n' $(sort $(CORE) $(WITH_PYTHON))
 
 -include $(shell find $(OUT) -name '*.d' -type f 2>/dev/null)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What pip builds: the extension, and the page of the package. All else is in pyproject.toml.
+"""Builds the extension modules for pip, and the description of the package. All other settings are in pyproject.toml.
 
-Its sources are found as the Makefile finds them (`make print-sources`); a test compares the two. Interpreters
-from 3.6 on get as far as the line that says what clineprof needs.
+The sources are found by the same rule as in the Makefile (`make print-sources`), which a test checks. The syntax is
+that of Python 3.6, so that older interpreters print the line that says what clineprof needs.
 """
 import glob
 import os
@@ -16,7 +16,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCHER = "kernprof/ckernprof.c"  # a program of its own, not part of the module
-NATIVE = "libclineprof_native"  # what --heap=native preloads
+NATIVE = "libclineprof_native"  # the library that --heap=native preloads
 FLAGS = ["-std=c11", "-D_GNU_SOURCE=", "-fvisibility=hidden", "-fno-plt"]
 
 
@@ -44,7 +44,7 @@ def version():
 
 
 def description():
-    """README.md for a page that has none of the other files: pictures and links to them become their text."""
+    """README.md for a page without the other files of the project. Pictures, and links to other files, become text."""
     link = r"\[([^\]]*)\]\((?![a-z]+:)[^)]*\)"
     text = re.sub("!" + link, r"(Picture: \1.)", text_of("README.md"))
     return re.sub(link, r"\1", text)
@@ -54,7 +54,7 @@ def description():
 
 
 def stop(text):
-    """The last line that pip shows of the build."""
+    """Ends the build with this line, the last one that pip shows."""
     sys.stdout.flush()
     raise SystemExit("clineprof: " + text)
 
@@ -66,7 +66,7 @@ def need_interpreter():
 
 
 def need_setuptools(found):
-    """Without isolation pip takes any version that is there; older ones take pyproject.toml for wrong."""
+    """Ends the build if setuptools is too old to read pyproject.toml, as may be with pip --no-build-isolation."""
     wanted = re.search(r"setuptools>=(\d+)", text_of("pyproject.toml")).group(1)
     if int(found.split(".")[0]) < int(wanted):
         stop("cannot be built with setuptools %s: run %s -m pip install 'setuptools>=%s', or leave "
@@ -78,7 +78,7 @@ def compiler():
 
 
 def links(source, flags=()):
-    """Does a shared object of this source link?"""
+    """Does this source compile and link as a shared object?"""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "try.c")
         with open(path, "w") as file:
@@ -104,7 +104,8 @@ def need_headers():
 
 
 def pkg_config(what):
-    """pkg-config's flags for msgpack-c, which has two names there; [] lets the compiler look."""
+    """The flags of pkg-config for msgpack-c, which it knows by one of two names; [] if it knows neither. The compiler
+    then looks in its usual places."""
     for name in ("msgpack", "msgpack-c"):
         try:
             return shlex.split(subprocess.check_output(
@@ -120,12 +121,12 @@ void *trial(void) { return msgpack_zone_new(64); }
 
 
 def msgpack():
-    """(flags to compile, flags to link) with msgpack-c: its archive where there is one that a shared
-    object may hold, so that the wheel asks nothing of the system that it is installed on."""
+    """(flags to compile, flags to link) with msgpack-c. The static library is preferred, if a shared object can contain
+    it, so that the wheel needs no library of the system on which it is installed."""
     compile_flags = pkg_config("--cflags")
     found = pkg_config("--libs")
     choices = [found, ["-lmsgpackc"], ["-lmsgpack-c"]]
-    # -z text: an archive that was compiled without -fPIC does not pass
+    # -z text refuses a static library that was compiled without -fPIC
     for libs in [[re.sub("^-l(msgpack.*)", r"-l:lib\1.a", flag) for flag in choice]
                  for choice in choices] + choices:
         if libs and links(TRIAL, compile_flags + libs + ["-Wl,-z,defs", "-Wl,-z,text"]):
@@ -138,7 +139,8 @@ def msgpack():
 
 
 def quoted():
-    """Folders for #include "..." only: they hold names such as time.h's neighbours."""
+    """The flags that name the folders of our headers. They count for #include "..." only, so that no header of ours is
+    taken for a system header."""
     return [flag for folder in ("src", "kernprof")
             for flag in ("-iquote", os.path.join(HERE, folder))]
 

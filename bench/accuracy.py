@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs of known cost: the share that each profiler gives the marked lines, beside the truth."""
+"""Compares the share of time that each profiler gives to marked lines with their true share."""
 import os
 import statistics
 
@@ -8,21 +8,21 @@ from tables import Table
 from variants import execute
 
 FOLDER = os.path.join(HERE, "truth")
-# name -> file, and how many loops take some ten milliseconds: in a run as short as that the system seldom
-# gives the processor to somebody else, and the median of many such runs knows nothing of those few
+# {name: (file, how many loops take some ten milliseconds)}. In so short a run the system seldom gives the processor to
+# another process, and the median of many runs ignores the few in which it does.
 CASES = {
     "unprofiled beside C": ("unprofiled.py", 1_000),
     "ten tiny lines": ("tiny.py", 50_000),
     "profiled helper": ("helper.py", 40_000),
     "short lines, each": ("short.py", 50_000),
 }
-RUNS = 5  # of a profiler in a round
+RUNS = 5  # how often each profiler runs in a round
 
 
 def measure(base, variants, options, say):
-    """{case: {"truth" or variant: [shares, ..]}} and notes on what failed. Shares: that of all marked
-    lines, or one for each where the truth has one for each. The truth is taken again in every round,
-    between the profilers, so that a machine that drifts does so for all."""
+    """Returns {case: {"truth" or variant: [shares, ..]}}, and notes about runs that failed. Shares are a list: the
+    share of all marked lines, or the share of each if the truth has one for each. The truth is measured again in every
+    round, between the profilers, so that a change of the machine's speed affects all of them."""
     shares, notes = {}, []
     for name, (file, count) in CASES.items():
         say(f"truth: {name}")

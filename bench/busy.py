@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Is a profile right on a busy machine? A program shares one processor with busy loops: its total against
-its wall time and the bare program's, the shares of its lines against those without memory."""
+"""Checks profiles on a busy machine, where a program shares one processor with busy loops. Compares the program's total
+with its wall time and with the bare program's, and the shares of its lines with those without memory."""
 import os
 import statistics
 import subprocess
@@ -16,7 +16,8 @@ LOOPS = 2
 
 
 def measure(variants, options, say):
-    """{variant: [(wall time, total, {line: share}), ..]}, of clineprof's and of the bare program."""
+    """{variant: [(wall time, total, {line: share}), ..]} for the bare program and the variants of clineprof. Times are
+    in seconds."""
     chosen = variants[:1] + [variant for variant in variants if variant.head[0] == ways.CKERNPROF]
     found = {variant.name: [] for variant in chosen}
     loops = [subprocess.Popen([*pinned(), sys.executable, "-c", "while True: pass"])
@@ -48,7 +49,7 @@ def outcome(run):
 
 
 def shares_of(past):
-    """Medians over the rounds."""
+    """{line: median of its share over the rounds}"""
     lines = set().union(*(shares for *_, shares in past))
     return {line: statistics.median(shares.get(line, 0) for *_, shares in past) for line in lines}
 
@@ -66,8 +67,9 @@ def tables(found):
         rows.append([name, f"{100 * (own - 1):+.1f} %", f"{100 * (total / wall - 1):+.1f} %",
                      "-" if off is None else f"{100 * off:.1f}"])
     seconds = [seconds for seconds, *_ in bare]
-    yield Table("Busy machine", f"On one processor with {LOOPS} busy loops: the function's total beside "
-                "its run's wall time, less than which it is by what the profiler's events cost, and beside the "
-                "bare program's; how many points at most a line's share differs from that without memory. Medians.",
+    yield Table("Busy machine", f"On one processor with {LOOPS} busy loops, medians. Own wall: the function's total "
+                "against the wall time of its run, which also has the cost of the profiler's events. Bare wall: the "
+                "total against the bare program. Share: the largest difference of a line's share with and without "
+                "memory, in percentage points.",
                 ["variant", "own wall", "bare wall", "share"], rows,
                 [f"the bare program took {min(seconds):.2f} to {max(seconds):.2f} s"])

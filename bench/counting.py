@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Counts the instructions of code that is not profiled, beside a profiled driver.
 
-Timers cannot tell 1.00 from 1.01; counted instructions can. Each variant runs twice with the
-driver's own lines the same and the work in the calls different: the difference is that work alone,
-without start-up and without the driver.
+Timers cannot tell 1.00 from 1.01; counted instructions can. Each variant runs twice. The driver runs the same lines
+both times, but its calls do different amounts of work. The difference of the two counts is that work alone, without
+start-up and without the driver.
 """
 import os
 import re
@@ -19,7 +19,7 @@ TOTAL = re.compile(r"Collected : (\d+)")
 
 
 def measure(variants, options, say):
-    """{variant: instructions of the difference} and notes."""
+    """Returns {variant: difference of the two counts of instructions}, and notes about runs that failed."""
     if not shutil.which("valgrind"):
         raise Trouble("--callgrind needs valgrind")
     counts, notes = {}, []
@@ -31,8 +31,8 @@ def measure(variants, options, say):
 
 
 def instructions(variant, size, notes):
-    """Of the whole process. The launcher replaces itself by the interpreter, and may start helpers
-    first; callgrind's log has a total for each, the program's own being the largest."""
+    """The instructions of the whole process; None if it fails. The launcher replaces itself by the interpreter, and may
+    start helpers before. callgrind's logs have a total for each of them; the program's own is the largest."""
     wrapper = ["env", "PYTHONHASHSEED=0", "valgrind", "--tool=callgrind", "--trace-children=yes",
                "--callgrind-out-file=/dev/null", "--log-file=callgrind.%p.log"]
     logs = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The interpreter under test, its virtual environment with the peers, and what machine this is."""
+"""Prepares the interpreter under test and its virtual environment with the peers, and describes the machine."""
 import datetime
 import importlib.metadata
 import os
@@ -14,12 +14,12 @@ REQUIREMENTS = os.path.join(HERE, "requirements.txt")
 
 
 class Trouble(Exception):
-    """Something that ends the bench with one line."""
+    """An error that ends the bench with one line."""
 
 
 def settle(python):
-    """Makes sure this process runs in the environment of `python`, and returns the interpreter
-    itself. May not return: the whole command is then started again in the environment."""
+    """Makes sure that this process runs in the environment of `python`, and returns the path of that interpreter. If
+    the process runs elsewhere, it is replaced: the whole command starts again in the environment."""
     base = os.path.abspath(python) if python else base_interpreter()
     folder = environment_of(base)
     if os.path.realpath(sys.prefix) != os.path.realpath(folder):
@@ -30,14 +30,14 @@ def settle(python):
 
 
 def base_interpreter():
-    """Programs run in the plain interpreter, not in the environment that make started us in."""
+    """The interpreter without the virtual environment in which make may have started this process."""
     if sys.prefix == sys.base_prefix:
         return sys.executable
     return os.path.realpath(sys.executable)
 
 
 def environment_of(base):
-    """The folder of its environment, the same that `make bench` uses; made when missing."""
+    """The folder of the interpreter's environment, the one that `make bench` uses. Makes it if it does not exist."""
     code = ("import sys, sysconfig; print('%s-%d.%d.%d' % "
             "((sysconfig.get_config_var('SOABI'),) + sys.version_info[:3]))")
     name = output_of(base, "-c", code)
@@ -70,7 +70,7 @@ def last_line(text):
 
 
 def describe(base):
-    """What a reader must know to weigh the numbers, as (name, text) pairs."""
+    """What a reader needs to know to judge the numbers, as (name, text) pairs."""
     return [
         ("date", datetime.date.today().isoformat()),
         ("machine", f"{cpu_model()}, {os.cpu_count()} cores"),
@@ -116,9 +116,9 @@ def lines_of(path):
 
 
 def build_kind():
-    """Environments share their interpreter's binary, so this one can speak for it. Debian's
-    sysconfig tells of its shared library, which its static python3 does not use: what is mapped
-    says so, and then nothing is known of how the binary was optimised."""
+    """How the interpreter was built, by its sysconfig. This process can tell, because an environment shares the binary
+    of its interpreter. Debian's sysconfig describes its shared library, which its static python3 does not use. If no
+    such library is mapped, nothing is known about how the binary was optimised."""
     get = sysconfig.get_config_var
     given, mapped = get("CONFIG_ARGS") or "", "".join(lines_of("/proc/self/maps"))
     shared = "libpython" in mapped

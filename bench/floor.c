@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what one reading of clineprof's clock takes here, in nanoseconds. */
+/* Prints how long one reading of clineprof's clock takes on this machine, in nanoseconds. */
 #include "os/clock.h"
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes the programs nobody would type: 2,000 functions, a function of 1,000 lines and one with
-200 blank lines in it. Beside a copy of common.py, so that they run like the others."""
+"""Writes programs that are too long to type: 2,000 functions, a function of 1,000 lines, and one with 200 blank lines.
+A copy of common.py is put beside them, so that they run like the other programs."""
 import os
 import shutil
 
@@ -8,9 +8,9 @@ HEAD = "from common import profile, sized, timed\n\n\n"
 
 
 def many_functions(count):
-    """count small profiled functions, each called once a round. The caller is profiled as well:
-    otherwise line_profiler on 3.12 and newer switches its events on and off at every call, which
-    takes it 100 times longer again."""
+    """A program of `count` small profiled functions, each called once a round. The function that calls them is
+    profiled, too. If it were not, line_profiler on 3.12 and newer would switch its events on and off at every call,
+    which makes it 100 times slower."""
     for i in range(count):
         yield (f"@profile\ndef f{i}(x):\n    y = x + {i}\n    if y & 1:\n        y += 1\n"
                "    return y\n\n\n")
@@ -21,8 +21,8 @@ def many_functions(count):
 
 
 def one_function(lines, blank_after, events):
-    """A loop of that many lines of equal work, so often that all sizes run as many lines. Blank
-    lines are spread evenly: every `blank_after[0]` lines come `blank_after[1]` of them."""
+    """A program with a loop of `lines` lines that do equal work. The loop runs `events` lines in all, whatever its
+    size. Behind every blank_after[0] lines there are blank_after[1] blank lines."""
     every, blanks = blank_after
     yield "@profile\ndef work(count):\n    a = 1\n    for _ in range(count):\n"
     for i in range(lines):
@@ -42,7 +42,7 @@ PROGRAMS = {
 
 
 def write_programs(source, folder):
-    """Fills the folder with the generated programs; source is the folder of common.py."""
+    """Writes the generated programs into the folder. `source` is the folder of common.py."""
     os.makedirs(folder, exist_ok=True)
     shutil.copy(os.path.join(source, "common.py"), folder)
     for name, parts in PROGRAMS.items():

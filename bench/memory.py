@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What looking at memory costs: by line, block by block, and beside tracemalloc and
+"""Measures what reading memory costs: the resident size at each line, and live blocks; beside tracemalloc and
 memory_profiler."""
 import slowdown
 import variants as ways
@@ -7,11 +7,11 @@ from profiles import hits_of
 from tables import Table, number, ratio, seconds
 
 PROGRAMS = ("tight loop", "realistic", "allocation")
-SMALL = 0.02  # of the work, where memory_profiler takes part: it needs 10 to 50 us for a line
+SMALL = 0.02  # the part of the work that is run with memory_profiler, which needs 10 to 50 us for a line
 
 
 def measure(base, options, say):
-    """The runs at full size, and those of a small part beside memory_profiler."""
+    """{"full": runs with all the work, "small": runs with a part of it, where memory_profiler takes part}"""
     wanted = [name for name in PROGRAMS if options.wanted(name)]
     full = programs(base, wanted, options.scale)
     small = programs(base, wanted, options.scale * SMALL)
@@ -47,7 +47,7 @@ def tables(runs, options):
                 [full_row(name, columns) for name, columns in runs["full"].items()],
                 slowdown.failures(runs["full"]) + [f"rounds: {options.rounds}"])
     yield Table("Beside memory_profiler", "Nanoseconds added for each time a profiled line ran, and "
-                "how many times more that is. memory_profiler is given a small part of the work.",
+                "how many times more memory_profiler adds. It runs a small part of the work.",
                 ["program", "lines of that part", "clineprof", "memory_profiler", "times more"],
                 [beside_row(name, runs) for name in runs["small"]],
                 slowdown.failures(runs["small"]))
@@ -72,7 +72,8 @@ def beside_row(name, runs):
 
 
 def added_to_line(runs, plain, counted):
-    """Nanoseconds; the lines are those of the runs `counted`."""
+    """Nanoseconds that the profiler adds to a line; None if a run failed. The runs `counted` give the number of
+    lines."""
     lines, taken, bare = lines_in(counted), slowdown.median(runs), slowdown.median(plain)
     return (taken - bare) * 1e9 / lines if lines and taken and bare else None
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Reads what the profilers wrote, into one shape.
+"""Reads the profiles of clineprof and line_profiler into one form.
 
-    Functions: {name: Function}, and the tracer that made it
+    Functions: {name: Function}, with the name of the tracer that recorded them
     Function: total nanoseconds, {line: (hits, nanoseconds)}
 """
 from dataclasses import dataclass, field

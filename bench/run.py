@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The cost of clineprof, beside its peers and the bare interpreter. See README.md.
+"""Measures the cost of clineprof beside its peers and the bare interpreter. See README.md.
 
-Starts itself again inside an environment of the chosen interpreter, which it makes when missing.
+Starts itself again inside an environment of the chosen interpreter, which is made if it does not exist.
 """
 import argparse
 import json
@@ -14,16 +14,16 @@ def arguments(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", metavar="PATH", help="interpreter to measure with")
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
-                        help="programs whose name contains it, or a part: programs, "
+                        help="only programs whose name contains NAME, or a part: programs, "
                              "memory, truth, busy, threads, startup, viewer; repeatable")
     parser.add_argument("--variants", metavar="LIST",
                         help="comma-separated: monitoring, settrace+memory, line_profiler, ..")
-    parser.add_argument("--rounds", type=int, help="how often every pair runs (5; quick: 2)")
+    parser.add_argument("--rounds", type=int, help="how often each variant runs each program (5; with --quick 2)")
     parser.add_argument("--quick", action="store_true", help="a fifth of the work, rough numbers")
     parser.add_argument("--callgrind", action="store_true",
                         help="count instructions with valgrind, and nothing else")
-    parser.add_argument("--markdown", action="store_true", help="tables for a document")
-    parser.add_argument("--json", metavar="FILE", help="every single measurement, too")
+    parser.add_argument("--markdown", action="store_true", help="print tables for a document")
+    parser.add_argument("--json", metavar="FILE", help="also write every single measurement")
     options = parser.parse_args(argv)
     if options.rounds is not None and options.rounds < 1:
         parser.error("--rounds must be at least 1")
@@ -46,19 +46,19 @@ def completed(options):
 
 
 def chosen(variants, text):
-    """Bare stays in whatever is chosen: everything is compared with it."""
+    """The variants that --variants names, and bare, with which all others are compared."""
     if text is None:
         return variants
     names = text.split(",")
     unknown = set(names) - {variant.name for variant in variants}
     if unknown:
-        raise environment.Trouble(f"no such variant here: {', '.join(sorted(unknown))}; there are "
+        raise environment.Trouble(f"unknown variant: {', '.join(sorted(unknown))}; there are "
                                   + ", ".join(variant.name for variant in variants))
     return variants[:1] + [variant for variant in variants[1:] if variant.name in names]
 
 
 def measure(base, variants, options, data):
-    """Yields the tables of the chosen parts as they are done; puts the raw numbers into data."""
+    """Yields the tables of each chosen part when it is done, and puts the raw numbers into `data`."""
     import accuracy
     import busy
     import memory
@@ -99,7 +99,7 @@ def count(variants, options, data):
 
 
 def say(text):
-    """Progress, for a person who waits: one line that replaces itself."""
+    """Shows progress on a terminal, in one line that is written over."""
     if sys.stderr.isatty():
         print(f"\r{text:<70}", end="", file=sys.stderr, flush=True)
 

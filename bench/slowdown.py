@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How much slower each program becomes, and what that is per line that ran."""
+"""Measures how much slower each program becomes under each variant, and what that is for each line that ran."""
 import os
 import statistics
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ NAMES = {
     "lines: 1,000": "long.py",
     "allocation": "allocation.py",
 }
-# Their cost does not come from their lines, so a cost per line would mislead.
+# Programs whose added time does not come from their lines, so a cost per line would mislead.
 NOT_PER_LINE = {"driver", "allocation"}
 
 
@@ -39,7 +39,7 @@ class Program:
 
 
 def programs(base, wanted, scale):
-    """The wanted programs, generated and calibrated."""
+    """The programs that were asked for, with their arguments. Generated programs are written first."""
     names = [name for name in NAMES if wanted(name)]
     write_programs(TYPED, WRITTEN)
     extra = call_arguments(base) if CALLS.keys() & set(names) else {}
@@ -49,14 +49,16 @@ def programs(base, wanted, scale):
 
 
 def call_arguments(base):
-    """Calibrated once, bare, so that every variant does the same work."""
+    """The arguments of the programs of CALLS. They are found once, without a profiler, so that every variant does the
+    same work."""
     costs = [str(cost) for cost, _ in CALLS.values()]
     items = output_of(base, os.path.join(TYPED, "calibrate.py"), *costs).split()
     return {name: [int(count), CALLS[name][1]] for name, count in zip(CALLS, items)}
 
 
 def measure(base, variants, options, say):
-    """{program: {variant: [Run, ..]}}, every round running each pair once, in shifted order."""
+    """{program: {variant: [Run, ..]}}. In each round every variant runs every program once; the order of the variants
+    changes from round to round."""
     return interleave(list(programs(base, options.wanted, options.scale)), variants, options, say)
 
 
@@ -80,7 +82,7 @@ def worth_running(variant, past, options):
 
 
 def median(runs):
-    """Seconds; None when the variant failed or printed no number."""
+    """The median time in seconds; None if a run failed or printed no number."""
     if not runs or any(run.failure or run.seconds is None for run in runs):
         return None
     return statistics.median(run.seconds for run in runs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What starting and ending cost: an empty program, from exec to exit."""
+"""Measures the cost of starting and ending: the time of an empty program from exec to exit."""
 import os
 import statistics
 import time
@@ -12,8 +12,8 @@ EMPTY = os.path.join(HERE, "programs", "empty.py")
 
 
 def measure(base, variants, options, say):
-    """{variant: [seconds, ..]}; a variant that fails is left out. clineprof takes its default
-    tracer here, as most users do."""
+    """{variant: [seconds, ..]}. A variant that fails is left out. clineprof runs with its default tracer here, as most
+    users run it."""
     chosen = [ways.bare(base)]
     if any(variant.head[0] == ways.CKERNPROF for variant in variants):
         chosen += [ways.clineprof(base, None, False, "clineprof"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables as plain text or markdown, and the few ways to write a number."""
+"""Tables as plain text or Markdown, and numbers as text."""
 from dataclasses import dataclass, field
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a thread costs to start, and a line where several threads run them: processor time."""
+"""Measures what starting a thread costs, and what a line costs when several threads run: processor time."""
 import os
 import statistics
 
@@ -14,7 +14,7 @@ CASES = {"start": (STARTS, 2000), "one": (LINES, 3_000_000, 1), "many": (LINES, 
 
 
 def measure(base, variants, options, say):
-    """{variant: {case: [seconds for one start or one line, ..]}}, those of clineprof and bare."""
+    """{variant: {case: [seconds for one start or one line, ..]}} for bare and the variants of clineprof."""
     chosen = [ways.bare(base)]
     chosen += [variant for variant in variants if variant.head[0] == ways.CKERNPROF]
     taken = {variant.name: {case: [] for case in CASES} for variant in chosen}

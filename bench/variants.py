@@ -17,11 +17,12 @@ TIMEOUT = 120
 
 @dataclass
 class Variant:
-    """One column. `head` is the command up to the program, with {out} for the profile."""
+    """A way to run programs, one column of a table. `head` is the command before the program, with {out} for the path
+    of the profile."""
     name: str
     head: list
-    read: object = None  # path -> functions, see profiles.py; None when there is no profile
-    slow: bool = False   # runs in fewer rounds
+    read: object = None  # a function of profiles.py that reads the profile; None: there is no profile
+    slow: bool = False   # takes part in fewer rounds
 
     def command(self, out, program, args):
         return [part.format(out=out) for part in self.head] + [program, *map(str, args)]
@@ -29,10 +30,10 @@ class Variant:
 
 @dataclass
 class Run:
-    """What one process did. failure is None or one line."""
+    """The result of one process. `failure` is None or one line."""
     seconds: float = None
     failure: str = None
-    functions: dict = field(default_factory=dict)  # of the profile; empty when there is none
+    functions: dict = field(default_factory=dict)  # the functions of its profile; empty if there is none
 
 
 def clineprof(base, tracer, memory, label=None, more=()):
@@ -51,7 +52,7 @@ def line_profiler():
 
 
 def memory_profiler():
-    """In the environment that has it; that is the same interpreter. It prints its report, too."""
+    """memory_profiler in the bench's environment, which has the same interpreter. It also prints its report."""
     return Variant("memory_profiler", [sys.executable, "-m", "memory_profiler"], slow=True)
 
 
@@ -67,7 +68,7 @@ def all_variants(base):
     """The variants that work here, and a note for each one that does not."""
     found, notes = [bare(base)], []
     if not os.path.exists(CKERNPROF):
-        notes.append("build/bin/ckernprof is not there (make all): clineprof was not measured")
+        notes.append("there is no build/bin/ckernprof (make all): clineprof was not measured")
     for tracer in TRACERS if not notes else ():
         reason = refusal(clineprof(base, tracer, memory=False), tracer)
         if reason:
@@ -78,7 +79,7 @@ def all_variants(base):
 
 
 def refusal(variant, tracer):
-    """Why this interpreter or build cannot use the tracer; None when it can."""
+    """Why this interpreter or build cannot use the tracer, in words; None if it can."""
     program = os.path.join(HERE, "programs", "tight.py")
     run = execute(variant, program, ["0.001"])
     if run.failure:
@@ -88,14 +89,14 @@ def refusal(variant, tracer):
 
 
 def clean_environment():
-    """Ours without what would steer an interpreter or a profiler."""
+    """This process's environment without variables that change how an interpreter or a profiler works."""
     steering = ("PYTHON", "LINE_PROFILE", "CLINEPROF", "VIRTUAL_ENV")
     return {name: text for name, text in os.environ.items() if not name.startswith(steering)}
 
 
 def execute(variant, program, args=(), wrapper=(), read=True, look=None):
-    """Runs the program in a folder of its own. wrapper goes in front of the command; read: is the
-    profile wanted; look is given the folder before it goes."""
+    """Runs the program in a folder of its own, and returns a Run. `wrapper` is put before the command. With `read` the
+    time and the profile are read. `look` is called with the folder before the folder is removed."""
     folder = tempfile.mkdtemp(prefix="bench-")
     out = os.path.join(folder, "out.lprof")
     try:
@@ -119,13 +120,13 @@ def finished(variant, stdout, out):
         return run
     try:
         run.functions = variant.read(out)
-    except Exception as error:  # a profile of somebody else's: anything may be wrong with it
+    except Exception as error:  # the code of another project reads the profile, and may raise anything
         run.failure = f"its profile cannot be read: {error!r}"
     return run
 
 
 def number_in(text):
-    """The program's number among whatever the profiler printed; None when there is none."""
+    """The number that the program printed, among what the profiler printed; None if there is none."""
     for line in reversed(text.splitlines()):
         try:
             return float(line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How long the viewer takes for a large profile, which is made up here."""
+"""Measures how long the viewer takes to print a large profile, which is generated here."""
 import os
 import statistics
 import subprocess
@@ -17,9 +17,9 @@ LINES = 12
 
 
 def measure(options, say):
-    """([seconds, ..], None), or (None, why not)."""
+    """([seconds, ..], None), or (None, why it could not be measured)."""
     if not os.path.exists(CLINEPROF):
-        return None, "build/bin/clineprof is not there"
+        return None, "there is no build/bin/clineprof"
     say("viewer")
     write_large(PATH)
     taken = []

@@ -7,7 +7,7 @@
  *   build/bin/ckernprof          PREFIX/bin/ckernprof
  *   build/python/clineprof/      PREFIX/lib/clineprof/python/clineprof/
  *
- * Nothing of it is left for the program to see: no environment variable, no entry of sys.path. */
+ * The launcher leaves nothing for the program to see: no environment variable, no entry of sys.path. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/escape.h"
@@ -34,8 +34,9 @@ struct launch {
     struct clp_mem mem;
     const char *program; /* "ckernprof" or "clineprof" */
     const char *kind;    /* "run" or "view" */
-    const char *wanted;  /* of --python; borrowed from argv; NULL when not given */
-    struct clp_buf python, folder;
+    const char *wanted;  /* the value of --python, borrowed from argv; NULL when not given */
+    struct clp_buf python; /* path of the interpreter */
+    struct clp_buf folder; /* path of the folder that holds the package clineprof */
 };
 
 CLP_PRINTF_LIKE(2, 3)
@@ -63,7 +64,7 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* The folder of this very program, links followed. */
+/* Finds the folder of this program's own executable, with symbolic links resolved. */
 static bool find_own_folder(char *folder, size_t room)
 {
     ssize_t length = readlink("/proc/self/exe", folder, room);
@@ -77,7 +78,7 @@ static bool find_own_folder(char *folder, size_t room)
     return true;
 }
 
-/* launch->folder: where the package clineprof lies. */
+/* Sets launch->folder to the folder that holds the package clineprof. False when neither place has it. */
 static bool find_package(struct launch *launch)
 {
     static const char *const places[] = {"/python", "/lib/clineprof/python"};
@@ -85,7 +86,7 @@ static bool find_package(struct launch *launch)
 
     if (!find_own_folder(folder, sizeof folder))
         return false;
-    char *slash = strrchr(folder, '/'); /* both places are seen from the folder above */
+    char *slash = strrchr(folder, '/'); /* both places are relative to the folder above bin/ */
     size_t above = slash == NULL ? 0 : (size_t)(slash - folder);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         clp_buf_clear(&launch->folder);
@@ -98,7 +99,8 @@ static bool find_package(struct launch *launch)
     return false;
 }
 
-/* Prints what the options ask the launcher itself for. True when that was all. */
+/* Prints an answer that needs no interpreter, such as --help. False when the options ask for none (NULL). *status is
+ * changed only when printing fails. */
 static bool answer(struct launch *launch, void (*answer_of)(const char *, struct clp_buf *),
                    int *status)
 {
@@ -117,8 +119,8 @@ static bool answer(struct launch *launch, void (*answer_of)(const char *, struct
     return true;
 }
 
-/* Reads the options of argv, which it may reorder. True with *status set when the launcher is
- * done. */
+/* Reads the options of argv, which may be reordered. True when the launcher has nothing more to do; *status is then
+ * the exit status. */
 static bool read_options(struct launch *launch, int argc, char **argv, int *status)
 {
     struct clp_run_options run;
@@ -148,8 +150,8 @@ static bool read_options(struct launch *launch, int argc, char **argv, int *stat
     return done;
 }
 
-/* Becomes the interpreter. argv[0] is its path, as when a shell starts it: sys.executable and the
- * search for pyvenv.cfg go by it. */
+/* Becomes the interpreter (execv), and returns an exit status only if that fails. The interpreter's argv[0] is its
+ * path, as when a shell starts it: sys.executable and the search for pyvenv.cfg depend on that. */
 static int become_python(struct launch *launch, int argc, char **argv)
 {
     enum { LEADING = 3 };
@@ -163,7 +165,7 @@ static int become_python(struct launch *launch, int argc, char **argv)
     full[0] = python;
     full[1] = (char *)(uintptr_t)clp_buf_text(&launch->folder);
     full[2] = (char *)(uintptr_t)launch->kind;
-    /* with its folder when it has one: the viewer is recommended from there */
+    /* the launcher's own name keeps its folder, from which a message later recommends the viewer */
     full[LEADING] = argc > 0 && strchr(argv[0], '/') != NULL
                         ? argv[0]
                         : (char *)(uintptr_t)launch->program;
@@ -173,7 +175,8 @@ static int become_python(struct launch *launch, int argc, char **argv)
     return fail(launch, "cannot run %s: %s", python, strerror(errno));
 }
 
-/* As read_options, on a copy: the interpreter is given the words as they stand. */
+/* Reads the options of a copy of argv, because the interpreter is to get the words in their own order. Returns as
+ * read_options does. */
 static bool read_copy(struct launch *launch, int argc, char **argv, int *status)
 {
     size_t room = (size_t)argc + 1;
@@ -204,7 +207,8 @@ static struct launch launch_named(const char *path)
     };
 }
 
-/* Does not return unless it fails: then the exit status. */
+/* Finds the package and the interpreter, and becomes the interpreter. Returns, with an exit status, only on
+ * failure. */
 static int start(struct launch *launch, int argc, char **argv)
 {
     struct clp_interpreter_wish wish = {
@@ -214,7 +218,7 @@ static int start(struct launch *launch, int argc, char **argv)
 
     clp_buf_init(&error, &launch->mem);
     if (!find_package(launch))
-        status = fail(launch, "its package is not beside it; build or install clineprof again");
+        status = fail(launch, "the package clineprof is not beside this program; build or install clineprof again");
     else if (!clp_interpreter_find(&wish, &launch->python, &error))
         status = fail(launch, "%s", clp_buf_text(&error));
     else

@@ -72,7 +72,8 @@ static PyObject *module_print(PyObject *module, PyObject *text)
     Py_RETURN_NONE;
 }
 
-/* Owned bytes: what is no character of a text's own stays the byte it was made from, if it was. */
+/* Encodes a str in UTF-8. Characters that stand for undecodable bytes (surrogateescape) become these bytes again; other
+ * surrogates are encoded as such. New bytes, or NULL with an exception set. */
 static PyObject *encode(PyObject *text)
 {
     PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
@@ -146,24 +147,24 @@ static PyMethodDef module_methods[] = {
     {"put_aside", clp_places_put_aside, METH_VARARGS,
      "put_aside(name, content)\n--\n\nMakes a file of the user's alone in the temporary folder: its path. OSError."},
     {"rights", clp_places_rights, METH_VARARGS,
-     "rights(*paths)\n--\n\nThe rights that all of these files have and something made of them may have."},
+     "rights(*paths)\n--\n\nReturns the rights that all of these files have; a file made of them may have no more."},
     {"own_name", clp_places_own_name, METH_VARARGS,
      "own_name(path, rights)\n--\n\nThe path with the process's number in the file's name, which no other has.\n"
      "An empty file keeps it, where one can be made."},
     {"rank", clp_places_rank, METH_NOARGS,
-     "rank()\n--\n\n'.rank3' in a process that mpirun or torchrun has started, else ''."},
+     "rank()\n--\n\nReturns '.rank3' in a process that mpirun or torchrun has started, else ''."},
     {"identity", clp_places_identity, METH_NOARGS,
-     "identity()\n--\n\n(pid, start, machine and pid namespace) of this process, texts."},
+     "identity()\n--\n\nReturns (pid, start, machine and pid namespace) of this process, three str."},
     {"recording", module_recording, METH_NOARGS,
      "recording()\n--\n\nDoes any Profiler of this process count at the moment?"},
     {"checkpoint", module_checkpoint, METH_NOARGS,
-     "checkpoint()\n--\n\nWith ckernprof --leaks=checkpoints: an epoch is over. Else nothing."},
+     "checkpoint()\n--\n\nEnds an epoch under ckernprof --leaks=checkpoints. Otherwise does nothing."},
     {"tracers", module_tracers, METH_NOARGS,
-     "tracers()\n--\n\nNames of the tracers that this interpreter has, the preferred one first."},
+     "tracers()\n--\n\nReturns the names of the tracers that this interpreter has, the preferred one first."},
     {"load", clp_load_files, METH_VARARGS,
-     "load(*paths)\n--\n\nThe sum of these profiles as one dict; clineprof.load makes more of it."},
+     "load(*paths)\n--\n\nReturns the sum of these profiles as a dict, of which clineprof.load makes a Profile."},
     {"sum", clp_load_sum, METH_VARARGS,
-     "sum(*paths)\n--\n\nThe sum of these profiles as the bytes of a .lprof file."},
+     "sum(*paths)\n--\n\nReturns the sum of these profiles as the bytes of a .lprof file."},
     {"hottest", clp_load_hottest, METH_VARARGS,
      "hottest(data, count)\n--\n\nThe table of the lines that took the most time of their own in a profile,\n"
      "the content of an .lprof file."},
@@ -172,22 +173,22 @@ static PyMethodDef module_methods[] = {
     {"amount", module_amount, METH_VARARGS,
      "amount(measure, value, with_sign=False)\n--\n\nHow people say so many seconds, bytes or times: '20.1 ms'."},
     {"quoted", clp_console_quoted, METH_O,
-     "quoted(text)\n--\n\nThe text as one word of a shell's command line."},
+     "quoted(text)\n--\n\nReturns the text as one word of a shell's command line."},
     {"print", module_print, METH_O,
-     "print(text)\n--\n\nTo standard output, past sys.stdout, behind what is in its buffer. A reader that\n"
-     "has gone is no error."},
+     "print(text)\n--\n\nWrites to file descriptor 1, behind what is in the buffer of sys.stdout. It is no error\n"
+     "when nobody reads standard output any more."},
     {"sizes", clp_memory_sizes, METH_VARARGS,
-     "sizes(pid, children, kind)\n--\n\n[(pid, bytes), ..] of a process and, with children, of what\n"
-     "descends from it. kind: 'rss', 'anon', 'pss' or 'uss'. OSError when the process cannot be seen."},
+     "sizes(pid, children, kind)\n--\n\nReturns [(pid, bytes), ..] of a process and, with children, of its\n"
+     "descendants. kind: 'rss', 'anon', 'pss' or 'uss'. Raises OSError when the process cannot be seen."},
     {"main", module_main, METH_VARARGS,
      "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
-     "viewer (kind 'view'); raises SystemExit with the exit code."},
+     "viewer (kind 'view'). Raises SystemExit with the exit code."},
     {"interpreter", clp_run_interpreter, METH_VARARGS,
      "interpreter(words, active, usual)\n--\n\nThe path of the interpreter that this command line of ckernprof wants:\n"
      "--python's; with `active` that of the active virtual environment; else the usual one."},
     {"join", module_join, METH_VARARGS,
-     "join(family, outfile, folder, words, is_server)\n--\n\nThis process takes part in the run of\n"
-     "ckernprof with this command line, which began in this folder; `family` names its processes."},
+     "join(family, outfile, folder, words, is_server)\n--\n\nLets this process take part in the run of the ckernprof\n"
+     "with this command line, which began in this folder. `family` names the run."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -200,12 +201,12 @@ static bool add_object(PyObject *module, const char *name, PyObject *object)
     return done;
 }
 
-/* The first Profiler runs the module `opcode`, which imports this one. It must not wait for an import then: a
- * finalizer in the importing thread may wait for a lock that is held here. */
+/* Imports the module `_opcode` early. The first Profiler runs the module `opcode`, which imports `_opcode`, and must
+ * not wait for an import then: a finalizer in the importing thread may wait for a lock that the Profiler holds. */
 static void load_opcode(void)
 {
     Py_XDECREF(PyImport_ImportModule("_opcode"));
-    PyErr_Clear(); /* whoever needs it will tell */
+    PyErr_Clear(); /* if the import fails, the first Profiler fails later, and says so */
 }
 
 static int module_exec(PyObject *module)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Runs the tests make has built and sums them up in one last line: N passed, N failed, N skipped.
+"""Runs the tests that make has built, and counts them in the last line: N passed, N failed, N skipped.
 
-First every Criterion executable (--unit), then every fuzzer over its corpus (--fuzz), then, with
---venv, pytest once per tracer that the interpreter has; with --quick a choice of its tests. A
-program that dies, or leaves no readable result, counts as one failure; so does a fuzzer without a
-corpus. Before the last line stand the tests that failed, and how long each part took.
-Tests learn from the environment where the build lies (CLINEPROF_BUILD) and which tracer this
-round is for (CLINEPROF_TEST_TRACER); those marked `once` run in the first round only.
-All temporary files go to a folder that the end removes, an interrupted one too. What failed Python
-tests left in their folders is copied to where the results are.
+The order is: every Criterion executable (--unit), every fuzzer over its corpus (--fuzz), and with --venv
+pytest, once for each tracer that the interpreter has. With --quick pytest runs only some of the tests.
+A program that dies or leaves no readable result counts as one failure; so does a fuzzer without a corpus.
+The tests that failed, and the time of each part, are printed before the last line.
+
+Two environment variables tell tests where the build lies (CLINEPROF_BUILD) and which tracer is being
+tested (CLINEPROF_TEST_TRACER). Tests marked `once` run with the first tracer only.
+All temporary files lie in one folder, which is removed at the end, also after an interrupt. The folders of
+Python tests that failed are copied to the folder of results.
 """
 import argparse
 import contextlib
@@ -27,7 +28,7 @@ from collections import Counter
 FOLDERS = ["tests/cli", "tests/api", "tests/conformance"]
 CORPORA = pathlib.Path("tests/fuzz/corpus")
 UNIT_SECONDS = 600
-# `make quick`: how many test functions of each file, in the first round and in those of other tracers
+# How many test functions of each file `make quick` runs with the first tracer, and with each other tracer.
 QUICK_FIRST, QUICK_LATER = 4, 2
 
 
@@ -39,8 +40,8 @@ def say(text):
 
 
 def run(command, seconds=None, **options):
-    """The exit status of a program; None when it took longer than that. It runs in a session of its
-    own, of which nothing is left afterwards."""
+    """Runs a program, and returns its exit status; None when it takes longer than `seconds`. The program has
+    a session of its own, and every process of the session is ended afterwards."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, **options)
     try:
         return process.wait(seconds)
@@ -51,7 +52,7 @@ def run(command, seconds=None, **options):
 
 
 def end_session(process):
-    """A program that still runs is interrupted as with Ctrl-C, and has some seconds to tidy up."""
+    """Ends the session of a program. One that still runs is interrupted as with Ctrl-C, and killed 20 s later."""
     try:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
@@ -66,7 +67,7 @@ def end_session(process):
 
 @contextlib.contextmanager
 def temporary_folder():
-    """Where programs put temporary files. Its path is short: a socket's may have 107 bytes."""
+    """Makes the folder for temporary files. Its path is short, because the path of a socket has at most 107 bytes."""
     usual = tempfile.gettempdir()
     with tempfile.TemporaryDirectory(prefix="clp-", dir=usual if len(usual) <= 24 else "/tmp",
                                      ignore_cleanup_errors=True) as name:
@@ -77,7 +78,7 @@ def temporary_folder():
 
 
 def outcome_of(case):
-    """Of one test in a JUnit file; Criterion says it in an attribute, pytest in a child."""
+    """The outcome of one test in a JUnit file. Criterion gives it in an attribute, pytest in a child element."""
     said = {child.tag for child in case} | {case.get("status", "").lower()}
     if said & {"failure", "error", "failed", "errored"}:
         return "failed"
@@ -85,14 +86,15 @@ def outcome_of(case):
 
 
 def outcomes_in(path):
-    """Those of a JUnit file."""
+    """The outcomes of all tests in a JUnit file."""
     return [(outcome_of(case), "::".join(filter(None, [case.get("file") or suite.get("name"), case.get("name")])))
             for suite in ElementTree.parse(path).getroot().iter("testsuite")
             for case in suite.iter("testcase")]
 
 
 def collect(path, code, what):
-    """What a program noted; at least one failure when it ended with a code that says so."""
+    """The outcomes that a program has written to a JUnit file. There is at least one failure if its exit status is
+    not 0, or if the file cannot be read."""
     try:
         found = outcomes_in(path)
     except (OSError, ElementTree.ParseError) as error:
@@ -117,7 +119,7 @@ def run_unit(under, binary, results, environment):
 
 
 def replay(under, fuzzer, environment):
-    """Gives a fuzzer what its corpus holds, and names each input that it dies of."""
+    """Runs a fuzzer on the files of its corpus, and names each input that it fails on."""
     def dies_of(paths):
         return run([*under, fuzzer.absolute(), *paths], UNIT_SECONDS, env=environment) != 0
 
@@ -125,13 +127,13 @@ def replay(under, fuzzer, environment):
     inputs = sorted(corpus.iterdir()) if corpus.is_dir() else []
     say(f"  FUZZ  {fuzzer.name}: {len(inputs)} inputs")
     if not inputs:
-        say(f"{corpus} holds nothing for {fuzzer.name}")
+        say(f"{corpus} has no inputs for {fuzzer.name}")
         return [("failed", f"{fuzzer.name}: no corpus")]
     if not dies_of(inputs):
         return [("passed", fuzzer.name)]
     for path in inputs:
         if dies_of([path]):
-            say(f"{fuzzer.name} dies of {path}")
+            say(f"{fuzzer.name} fails on {path}")
     return [("failed", fuzzer.name)]
 
 
@@ -139,7 +141,7 @@ def replay(under, fuzzer, environment):
 
 
 def tracers(python, package, environment):
-    """The tracers the built module has for this interpreter."""
+    """The names of the tracers that the built module has for this interpreter."""
     ask = ("import sys; sys.path.insert(0, sys.argv[1]); "
            "import clineprof._core as core; print(*core.tracers())")
     answer = subprocess.run([python, "-c", ask, package], env=environment, text=True,
@@ -150,7 +152,7 @@ def tracers(python, package, environment):
 
 
 def run_pytest(python, tracer, choice, package, results, environment):
-    """A round of the Python tests; `choice` has pytest's words for which."""
+    """Runs the Python tests with one tracer. `choice` holds pytest's options that select tests."""
     result, kept = results / f"python-{tracer}.xml", results / f"failed-{tracer}"
     result.unlink(missing_ok=True)
     shutil.rmtree(kept, ignore_errors=True)
@@ -171,7 +173,7 @@ def run_pytest(python, tracer, choice, package, results, environment):
 
 
 def choices(names, quick):
-    """pytest's words for the round of each tracer."""
+    """For each tracer, the pytest options that select its tests."""
     for place, name in enumerate(names):
         functions = QUICK_LATER if place else QUICK_FIRST
         marks = ["not once"] * (place > 0) + ["not slow"] * quick
@@ -180,19 +182,21 @@ def choices(names, quick):
 
 
 def sanitizer_environment(sanitizer):
-    """What Python needs to load a module built with the sanitizer; None when it cannot."""
+    """The environment variables with which Python can load a module that is built with the sanitizer; None if it
+    cannot."""
     if sanitizer != "address":
         return {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
     library = subprocess.run([os.environ.get("CC", "cc"), "-print-file-name=libasan.so"],
                              capture_output=True, text=True).stdout.strip()
     if not os.path.isabs(library):
         return None
-    # CPython keeps memory to its end on purpose, so leaks are the unit tests' business.
+    # CPython keeps some memory until it exits, so only the unit tests look for leaks.
     return {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
 
 
 def in_full(program):
-    """A program's path as an interpreter tells its own; a link stays one, or it is no environment's."""
+    """The full path of a program, as sys.executable has it. A symbolic link to the program itself is not resolved, as
+    it makes the interpreter that of a virtual environment."""
     path = pathlib.Path(program)
     return str(path.parent.resolve() / path.name)
 
@@ -202,10 +206,10 @@ def arguments():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--results", type=pathlib.Path, required=True)
     parser.add_argument("--sanitizer")
-    parser.add_argument("--venv", type=in_full, metavar="PYTHON", help="run the Python tests, with this")
+    parser.add_argument("--venv", type=in_full, metavar="PYTHON", help="run the Python tests with this interpreter")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--under", type=shlex.split, default=[], metavar="COMMAND",
-                        help="what runs the C programs, valgrind for one")
+                        help="run the C programs under this command, such as valgrind")
     parser.add_argument("--unit", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--fuzz", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--skip", action="append", default=[])
@@ -220,7 +224,7 @@ class Parts:
 
     @contextlib.contextmanager
     def part(self, name):
-        """Gives a list for its outcomes."""
+        """Times a part. The `with` statement gets a list, to which the part adds its outcomes."""
         found, start = [], time.monotonic()
         yield found
         self.outcomes += found
@@ -228,7 +232,7 @@ class Parts:
             self.seconds.append((name, time.monotonic() - start))
 
     def tell(self):
-        """All but the last line."""
+        """Prints the tests that failed, and the time of each part."""
         failed = [name for outcome, name in self.outcomes if outcome == "failed"]
         for name in failed:
             say(f"  FAILED  {name}")

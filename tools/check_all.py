@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""`make check` with every usable interpreter on PATH, in ~/.pyenv and of the system.
+"""Runs `make check` with every usable interpreter on PATH, in ~/.pyenv and of the system.
 
-    check_all.py MAKE       ends with a line per interpreter; exits 1 when any had a failure
+    check_all.py MAKE       ends with one line for each interpreter; exits 1 if any had a failure
 """
 import glob
 import os
@@ -20,7 +20,7 @@ def candidates():
 
 
 def real_path(python):
-    """The interpreter itself, behind links and shims; None when clineprof cannot be built for it."""
+    """The path of the interpreter with links and pyenv's shims resolved; None if clineprof cannot be built for it."""
     ask = ("import os, sys, sysconfig as s; v = sys.version_info; "
            "fit = v >= (3, 10) and sys.implementation.name == 'cpython'; "
            "free = s.get_config_var('Py_GIL_DISABLED'); "
@@ -33,12 +33,11 @@ def real_path(python):
 
 
 def run_make(make, words, name=None):
-    """Runs make with these words, as if typed; (its exit status, a name for it, the last line it
-    printed, minutes it took)."""
+    """Runs make with these words. Returns (exit status, name of the run, the last line that was printed, minutes)."""
     name = name or " ".join(words)
     print(f"== {name}", flush=True)
     start = time.monotonic()
-    # Open descriptors are left open: among them is make's job server, for -j.
+    # make gets all open descriptors; one of them is the job server of the outer make (-j).
     run = subprocess.Popen([make, "--no-print-directory", *words], stdin=subprocess.DEVNULL,
                            stdout=subprocess.PIPE, text=True, close_fds=False)
     last = ""
@@ -49,7 +48,7 @@ def run_make(make, words, name=None):
 
 
 def table(runs):
-    """Prints a line for each; 1 when any failed."""
+    """Prints a line for each run. Returns 1 if any failed, else 0."""
     width = max(len(name) for _, name, _, _ in runs)
     for code, name, last, minutes in runs:
         print(f"{name:{width}} {minutes:5.0f} min  {last}" + (f" (make: exit status {code})" if code else ""))

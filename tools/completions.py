@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Makes share/ from what the commands themselves print: what shells complete, and the man pages.
+"""Makes the files in share/, shell completions and man pages, from what the commands themselves print.
 
-    completions.py [FOLDER]      where ckernprof and clineprof are; default: build/bin
+    completions.py [FOLDER]      FOLDER holds ckernprof and clineprof; default: build/bin
 
-The options come from --help; the values of an option that takes one of a few come from what is said
-of a wrong one.
+The options come from --help. If an option takes one of a few values, they come from the message about a
+wrong value.
 """
 import pathlib
 import re
@@ -36,12 +36,12 @@ class Option:
 
     @property
     def takes_next(self):
-        """Is the next word its value?"""
+        """Is the next word the option's value?"""
         return bool(self.argument) and not self.optional
 
 
 class Command:
-    """A program, or a command of it, by what its --help says."""
+    """A program (ckernprof), or a command of a program (clineprof diff), as its --help describes it."""
 
     def __init__(self, folder, *words):
         self.words, self.folder = words, folder
@@ -60,7 +60,7 @@ class Command:
         return subprocess.run([self.folder / self.words[0], *self.words[1:], *more], text=True, capture_output=True)
 
     def commands(self):
-        """{name: its own choice of words} of the programs behind the usage lines."""
+        """The commands in the usage lines: {name: the words that may follow it}."""
         found = {}
         for line in self.usage:
             words = line.split()
@@ -70,20 +70,22 @@ class Command:
 
 
 def aliases(page):
-    """{name: its other name} of the table for docs/options.md."""
+    """{name: alias} of the options that have two long names, from the table for docs/options.md."""
     rows = (re.findall(r"`(--(?!no-)[\w-]+)", line.split(" | ")[0]) for line in page.splitlines())
     return {row[0]: row[1] for row in rows if len(row) > 1}
 
 
 def one_of(letters, options):
-    """A pattern of the words that are one of these options; its letter may be the last of several."""
+    """A regular expression for words that are one of these options. The option's letter may be the last of several
+    joined letters, of which `letters` are the others."""
     names = [name for option in options for name in option.names if name.startswith("--")]
     ends = "".join(option.letter[1] for option in options if option.letter)
     return "(%s)" % "|".join([f"-[{letters}]*[{ends}]"] * bool(ends) + names)
 
 
 class Words:
-    """What the words before the program come to."""
+    """Regular expressions for the words before the program: the option that ends the options (last), options whose
+    value is the next word (takes), and options whose value may be the next word (may_take)."""
 
     def __init__(self, options):
         switches = "".join(option.letter[1] for option in options if option.letter and not option.argument)
@@ -105,7 +107,7 @@ def bash_offer(words):
 
 
 def bash_options(options):
-    """What follows an option that takes a value, and the options themselves."""
+    """Lines of bash that complete the value of an option, or an option."""
     takes = [option for option in options if option.takes_next]
     joins = [option for option in options if option.optional and option.values]
     if takes:
@@ -132,7 +134,7 @@ def bash_part(name, part, choice):
 
 
 def bash_end_of_options(options):
-    """Behind the program all words are its own."""
+    """Lines of bash that offer nothing behind the program, whose own words follow it."""
     words = Words(options)
     yield "  for (( at = 1; at < COMP_CWORD; at++ )); do"
     yield "    word=${COMP_WORDS[at]} next=${COMP_WORDS[at+1]}"
@@ -152,7 +154,7 @@ def bash(command, parts):
     yield f"_{command.name}() {{"
     yield "  local now=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} at word next"
     yield "  COMPREPLY=()"
-    yield "  # --name=value comes as three words"
+    yield "  # bash splits --name=value into three words"
     yield '  [[ $before == "=" ]] && before=${COMP_WORDS[COMP_CWORD-2]}='
     yield '  [[ $now == "=" ]] && before=$before= now=""'
     if parts:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Run by the interpreter to build for: says what make needs to know about it.
+"""Tells make about the interpreter that runs this file, for which clineprof is to be built.
 
     PYTHON tools/config.py FOLDER
 
-Writes FOLDER/<SOABI>/config.mk, only when it changed, and prints its path. Exits 1 with one line
-when clineprof cannot be built for this interpreter. The syntax is plain enough for an old Python
-to run into that line and not into an error.
+Writes FOLDER/<SOABI>/config.mk if its content changes, and prints the file's path. Exits 1 with one line
+if clineprof cannot be built for this interpreter. The syntax is that of old Pythons, so that they print
+this line and not a SyntaxError.
 """
 import os
 import sys
@@ -17,7 +17,7 @@ def is_musl():
 
 
 def refusal():
-    """Why not this interpreter; None when it will do."""
+    """Why clineprof cannot be built for this interpreter, in words; None if it can."""
     name = getattr(getattr(sys, "implementation", None), "name", "cpython")
     if name != "cpython" or sys.version_info < (3, 10):
         return "is %s %d.%d; clineprof needs CPython 3.10 or newer" % ((name,) + sys.version_info[:2])
@@ -30,13 +30,13 @@ def refusal():
 
 
 def debug_flags():
-    """What pyconfig.h of a debug build says. Debian's headers for it are links to the others, and gcc
-    follows links of system headers before it looks for pyconfig.h beside them."""
+    """The compiler flags for a debug build. Its pyconfig.h defines Py_DEBUG, but Debian's headers for debug builds are
+    links to the usual headers, and gcc resolves such links before it looks for pyconfig.h beside them."""
     return ["-DPy_DEBUG"] if sysconfig.get_config_var("Py_DEBUG") else []
 
 
 def embed_flags():
-    """Linker flags for a program with this interpreter inside; "" where there is no library."""
+    """The linker flags for a program that embeds this interpreter; "" if the interpreter has no library."""
     get = sysconfig.get_config_var
     name = "python%d.%d%s" % (sys.version_info[:2] + (sys.abiflags,))
     libs = " ".join(filter(None, [get("LIBS"), get("SYSLIBS")]))

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tests of line_profiler and memory_profiler, run against clineprof.
+"""Runs the tests of line_profiler and memory_profiler against clineprof.
 
-    conformance.py --out build --python PYTHON [--peers] [-v] [WORD ..]
+    conformance.py --out build --python PYTHON [--peers] [WORD ..]
 
-Their sources come from the package registry into build/conformance, beside small modules of their
-names that put clineprof's in their place; nothing of theirs is kept elsewhere. What does not pass
-must stand in docs/conformance.md with its reason, and what stands there must not pass. With WORDs
-only the files with one of them in their name are run. --peers runs them against the originals too
-and tells, of each that does not pass, whether it does there.
+The sources of both come from the package registry into build/conformance, and are kept nowhere else. Small
+modules beside them have the original names and stand for clineprof's modules. A test that does not pass must
+be in docs/conformance.md with the reason, and a test that is there should not pass. With WORDs only files
+with one of them in their name are run. --peers also runs the tests against the originals, and tells which of
+the tests that fail here fail there, too.
 """
 import argparse
 import collections
@@ -27,17 +27,17 @@ NEEDS = "pytest ubelt IPython psutil packaging rich xdoctest tomli typing_extens
 LIMIT = 900  # seconds for a file of tests
 PAGE = os.path.join(ROOT, "docs", "conformance.md")
 
-# Modules of the original names. Importing one finds clineprof's in sys.modules, as it does in a
-# program that puts them there itself.
+# The text of a module with an original name. Importing it puts clineprof's module into sys.modules under that name,
+# as a program may do itself.
 ALIAS = """import sys
 import clineprof.{name}
 sys.modules["{name}"] = clineprof.{name}
 if __name__ == "__main__":
     clineprof.{name}.main()
 """
-# Files of tests import private modules of the original beside what they test. These stand there in
-# their place, so that the file can be imported; a test that uses one of them fails. Two things are
-# set by tests of everything else: a switch between two tracers, and the name of a piece of code.
+# Test files import private modules of line_profiler. These modules stand in for them, so that the file can be
+# imported; a test that uses one of them fails. Two private names are used by tests of other things, so they exist:
+# a switch between two tracers (USE_LEGACY_TRACE), and the name of a code object (label).
 PRIVATE = """import types
 import clineprof.line_profiler as drop_in
 class Private(types.ModuleType):
@@ -73,7 +73,7 @@ Outcome = collections.namedtuple("Outcome", "name result why")
 
 
 class Place:
-    """The folder where all of it lies."""
+    """The folder that holds the environment, the sources and the stand-in modules."""
 
     def __init__(self, out, python):
         tag = "%s-%s" % (sys.implementation.cache_tag, sys.version.split()[0])
@@ -162,7 +162,7 @@ class Place:
 
 
 def test_files(place):
-    """(peer, file, is it a program to be profiled and not tests?)"""
+    """(peer, file, is the file a program to be profiled, not a file of tests?) of each test file."""
     for peer, folder in ("line_profiler", "tests"), ("memory_profiler", "test"):
         for name in sorted(os.listdir(os.path.join(place.source(peer), folder))):
             if name.startswith("test_") and name.endswith(".py"):
@@ -178,8 +178,8 @@ def is_tests(text):
 
 
 def run_program(place, peer, path, original):
-    """memory_profiler's own way of testing: the program, under it, ends well. It must also have
-    printed a table wherever something was decorated, and no traceback."""
+    """Tests as memory_profiler does: a program must end with 0 under the profiler. It must also print no traceback
+    and, if it calls a decorated function, a table."""
     name = "%s/%s" % (peer, os.path.basename(path))
     ended = place.run(["-m", "memory_profiler", path], os.path.dirname(path), original)
     if ended.returncode != 0 or "Traceback" in ended.stderr:
@@ -230,13 +230,13 @@ def outcome(where, case):
     return Outcome(name, "passed", "")
 
 
-# ---- what is known ---------------------------------------------------------------------------
+# ---- known failures --------------------------------------------------------------------------
 
 
 def known():
-    """{kind: {pattern: reason}} from the tables of docs/conformance.md: what has nothing to do with a
-    drop-in ("not applicable"), what asserts a fault of the original ("their faults"), and what is
-    otherwise ("differs"), of this version of Python."""
+    """The tests that docs/conformance.md lists for this version of Python: {kind: {pattern: reason}}. The kinds are
+    "not applicable" (has nothing to do with a drop-in replacement), "their faults" (asserts a fault of the original)
+    and "differs" (clineprof behaves differently)."""
     found, kind = {"not applicable": {}, "their faults": {}, "differs": {}}, None
     with open(PAGE, encoding="utf-8") as file:
         for line in file:
@@ -249,7 +249,7 @@ def known():
 
 
 def is_here(where, version=sys.version_info[:2]):
-    """Is this version of Python meant: by "all", "3.10", "3.12+" or "-3.11"?"""
+    """Does "all", "3.10", "3.12+" (and newer) or "-3.11" (and older) include this version of Python?"""
     if where == "all":
         return True
     named = tuple(int(part) for part in where.strip("+-").split("."))
@@ -263,7 +263,7 @@ def matching(name, patterns):
 
 
 def judge(outcomes, words):
-    """Prints what happened; the number of surprises."""
+    """Prints the failures, and returns how many are not in docs/conformance.md, or are there but name no test."""
     table = known()
     used, surprises = set(), 0
     count = collections.Counter()
@@ -282,7 +282,7 @@ def judge(outcomes, words):
             print("  %s %s: %s" % ("known " if kinds else "FAILED", name, why[:200]))
     for pattern in () if words else (p for patterns in table.values() for p in patterns):
         if pattern not in used:
-            print("  docs/conformance.md lists what is no test: %s" % pattern)
+            print("  docs/conformance.md lists a test that does not exist: %s" % pattern)
             surprises += 1
     print_count(count)
     return surprises

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Functions made by chance, by the thousand: counted by the profiler as by the reference, doing
-what they do without either. `make fuzz-rewrite` runs it; it needs msgpack.
+"""Profiles thousands of random functions. The profiler must count the same hits as the reference, and the
+functions must do the same as without a profiler. `make fuzz-rewrite` runs this; it needs msgpack.
 
     fuzz_rewrite.py [--functions N] [--seed N] [--tracer NAME] [--first N]
 
-runs them in batches. At a difference the function is run alone and cut down to what still differs;
-that program is printed, kept under --keep, and the exit status is 1. The same function again:
---seed SEED --first NUMBER --functions 1.
+Functions run in batches. When one differs, it is run alone and cut down to the smallest function that still
+differs. That program is printed and kept under --keep, and the exit status is 1. To run the same function
+again: --seed SEED --first NUMBER --functions 1.
 """
 
 import argparse
@@ -26,25 +26,25 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "conformance")]
 import generate  # noqa: E402
 
 BATCH = 400
-CUT_DOWN = 2  # functions of a batch; of more, it is only told what differs
+CUT_DOWN = 2  # how many functions of a batch are cut down; of the others only the differences are told
 SECONDS = 120
-BIG_EVERY = 10  # one batch in so many has a function that is very long
-QUIET = {"PYTHONWARNINGS": "ignore"}  # leaving a finally block is warned of since 3.14
+BIG_EVERY = 10  # one batch in this many has a very long function
+QUIET = {"PYTHONWARNINGS": "ignore"}  # 3.14 and newer warn of `return` in a finally block
 
 
-# Since 3.15, where an exception left a frame that can be suspended reads differently in a program
-# that is monitored or traced; what such programs print is not compared.
+# False since 3.15: where an exception leaves a frame that can be suspended, the frame reads differently while a
+# program is monitored or traced. So the output of such programs is not compared.
 TRUE_TO_FRAMES = sys.version_info < (3, 15)
 
 
 class Problem(NamedTuple):
-    sort: str  # "hits", or which run did something else than the bare one
-    name: str  # of the generated function; empty when it cannot be told
+    sort: str  # "hits"; or "reference" or "profiled", the run that did not do the same as the bare one
+    name: str  # of the generated function; "" when it is not known
     text: str
 
 
 def harness():
-    """Imported late: it reads the tracer from the environment."""
+    """Imports the harness late, because it reads the tracer from the environment when it is imported."""
     import harness as module
 
     return module
@@ -52,7 +52,7 @@ def harness():
 
 # ---- comparing -----------------------------------------------------------------------------------
 def compare(functions, folder):
-    """The problems with a program of these functions, and the hits of the reference."""
+    """Runs a program of these functions. Returns its problems, and the hits that the reference counted."""
     script = pathlib.Path(folder) / "made.py"
     script.write_text(generate.program(functions), "utf-8")
     for old in script.parent.glob("*.lprof"):
@@ -60,7 +60,7 @@ def compare(functions, folder):
     h = harness()
     bare = h.run_python([script], folder, env=QUIET, timeout=SECONDS)
     if bare.code or bare.err:
-        raise RuntimeError(f"a program does not run at all:\n{bare.err}")
+        raise RuntimeError(f"the program fails without a profiler:\n{bare.err}")
     counting = {**QUIET, "REFERENCE_COPIES": "1"}
     expected, counted = h.reference(script, folder, env=counting, timeout=SECONDS)
     out = counted.out if TRUE_TO_FRAMES else bare.out
@@ -68,7 +68,7 @@ def compare(functions, folder):
     try:
         ours = h.run_ckernprof(["-l", script], folder, env=QUIET, timeout=SECONDS)
     except subprocess.TimeoutExpired:
-        return [Problem("profiled", "", f"profiled, it runs for more than {SECONDS} s")], expected
+        return [Problem("profiled", "", f"the profiled program runs for more than {SECONDS} s")], expected
     out = h.own_messages_removed(ours.out)
     if not TRUE_TO_FRAMES and h.TRACER in ("monitoring", "settrace"):
         out = bare.out
@@ -84,25 +84,25 @@ def compare(functions, folder):
 
 
 def ended_unlike(bare, other, out, what, functions):
-    """What one run of a program printed, and how it ended, against another."""
+    """The problems found by comparing the output and the end of a run with those of the bare run."""
     alone = functions[0].name if len(functions) == 1 else ""
     problems = []
     for number, (ours, theirs) in enumerate(zip(out.split("\n"), bare.out.split("\n"))):
         if ours != theirs:
             name = alone or theirs.partition(" ")[0]
-            text = f"{what} it says {ours!r}, bare {theirs!r} (line {number})"
+            text = f"{what}: prints {ours!r}, bare: {theirs!r} (line {number})"
             problems.append(Problem(what, name, text))
     if (other.code, other.err) != (bare.code, bare.err):
         name = problems[-1].name if problems else alone
-        text = f"{what} it ends with {other.code}:\n{other.err[-2000:]}"
+        text = f"{what}: ends with {other.code}:\n{other.err[-2000:]}"
         problems.append(Problem(what, name, text))
     elif not problems and out != bare.out:
-        problems.append(Problem(what, "", f"{what} it does not print as much as bare, or more"))
+        problems.append(Problem(what, "", f"{what}: prints less or more than bare"))
     return problems
 
 
 def owners(functions):
-    """From a line of the program to the name of the function it lies in."""
+    """Returns a function that maps a line of the program to the name of the function on it."""
     starts, line = [], generate.HEAD.count("\n") + 3
     for function in functions:
         starts.append((line, function.name))
@@ -117,7 +117,8 @@ def owners(functions):
 
 # ---- cutting down --------------------------------------------------------------------------------
 def smaller(lines):
-    """Every way to leave out a line with what is indented below it, or only the line itself."""
+    """Every smaller version of a function: without one line and what is indented below it, with `pass` in place of
+    these, or without the line alone."""
     yield [line for line in lines if line.strip()]
     depths = [len(line) - len(line.lstrip(" ")) if line.strip() else 999 for line in lines]
     for start in range(2, len(lines)):
@@ -134,7 +135,7 @@ def smaller(lines):
 
 
 def fails(function, folder, what):
-    """The problems of this sort that a function has by itself."""
+    """The problems of one sort that a function has when it is run alone."""
     if not generate.compiles(function):
         return []
     try:
@@ -145,7 +146,7 @@ def fails(function, folder, what):
 
 
 def cut_down(function, folder, what, seconds):
-    """The smallest function found in so many seconds that still has a problem of this sort."""
+    """The smallest function that still has a problem of this sort, as far as one is found within `seconds`."""
     until = time.monotonic() + seconds
     lines = function.text.rstrip("\n").split("\n")
     found = True
@@ -173,12 +174,12 @@ def batch_of(seed, first, count):
 
 
 def check_batch(seed, first, count, keep, seconds):
-    """A text about what is wrong in a batch; empty when nothing is."""
+    """Describes the problems of a batch; "" when there are none."""
     functions = batch_of(seed, first, count)
     with tempfile.TemporaryDirectory() as folder:
         try:
             problems, _ = compare(functions, folder)
-        except Exception as error:  # the others shall run all the same
+        except Exception as error:  # the other batches still run
             return f"seed {seed}, functions from {first}: {type(error).__name__}: {error}\n"
         names = list(dict.fromkeys(problem.name for problem in problems))
         texts = []
@@ -193,12 +194,12 @@ def check_batch(seed, first, count, keep, seconds):
 
 
 def told(functions, name, sort, folder, path, seconds):
-    """The smallest program that still has the problem; it is left in a file."""
+    """Writes the smallest program that still has the problem into a file, and describes it."""
     alone = [function for function in functions if function.name == name]
     path.parent.mkdir(parents=True, exist_ok=True)
     if not alone or not fails(alone[0], folder, sort):
         path.write_text(generate.program(functions), "utf-8")
-        return f"not when run alone; all of them: {path}\n"
+        return f"no problem when the function is run alone; the whole batch is {path}\n"
     least = cut_down(alone[0], folder, sort, seconds)
     path.write_text(generate.program([least]), "utf-8")
     out = [f"cut down, {path}:"]

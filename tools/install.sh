@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What `make install` and `make uninstall` do.
+# Does the work of `make install` and `make uninstall`.
 #
 #   tools/install.sh DESTDIR PREFIX OUT install PYTHON PACKAGE-FILE..
 #   tools/install.sh DESTDIR PREFIX OUT uninstall
 #
-# Files, and folders that were not there before, are listed in lib/clineprof/installed, as they are
-# seen from DESTDIR. uninstall removes those files, and those folders that are empty then.
+# The file lib/clineprof/installed lists the installed files and the folders that were made, by their
+# paths without DESTDIR. uninstall removes those files, and those folders if they are empty then.
 set -eu
 destdir=$1 prefix=${2%/} out=$3 action=$4
 shift 4
@@ -18,7 +18,7 @@ to=$destdir$prefix
 home=$to/lib/clineprof
 list=$home/installed
 
-note() { # a line for each path on standard input
+note() { # lists each path that standard input names
     while read -r path; do echo "${path#"$destdir"}" >>"$out/installed"; done
 }
 
@@ -59,10 +59,10 @@ install_all() {
 
 uninstall_all() {
     if [ ! -e "$list" ]; then
-        echo "uninstall: there is no clineprof in ${to:-/}; say where with PREFIX= and DESTDIR=" >&2
+        echo "uninstall: there is no clineprof in ${to:-/}; name its folder with PREFIX= and DESTDIR=" >&2
         exit 1
     fi
-    installed=$(sort -ru "$list") # what is in a folder comes before it
+    installed=$(sort -ru "$list") # files come before the folder that holds them
     rm -rf "$home"
     echo "$installed" | while read -r path; do
         if [ ! -d "$destdir$path" ]; then

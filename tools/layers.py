@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Do the arrows between the files run one way? The map is the two tables of folders in docs/design.md, section 1.
+"""Checks that files use each other in one direction only. The two tables of folders in docs/design.md, section 1, give
+the order.
 
     layers.py [FOLDER]      default: the working directory
 
-A folder is a layer: its files use each other and the files of the folders above it in the table, never those
-below. Within a folder no files need each other in a circle. (A .c file and its header are one.) What a .c file
-gives to others is declared in the header of its name, so that includes tell who uses whom.
-The C folders above those with Python's headers are plain: they never name them, and src/os alone asks the
-operating system. Prints a line FILE:LINE: what for each fault, and exits 1 when there was any.
+A folder is a layer: its files may use each other and the files of the folders above it in the table, never those below.
+Within a folder no files may need each other in a circle; a .c file and its header count as one file. A function that
+other files use is declared in the header of its .c file's name, so that includes tell which file uses which.
+C folders above the first one with Python's headers are plain C: they never include these headers, and of them only
+src/os asks the operating system. Prints a line `FILE:LINE: what` for each fault, and exits 1 if there was any.
 """
 import ast
 import graphlib
@@ -18,12 +19,12 @@ import sys
 
 PACKAGE = "src/clineprof"
 FIRST_WITH_PYTHON = "src/cpython/compat"
-ASK_THE_SYSTEM = {"src/os", "src/native"}  # the second is a library of its own
+ASK_THE_SYSTEM = {"src/os", "src/native"}  # src/native is a library of its own
 APART = {("kernprof/view", "kernprof/run"), ("kernprof/view", "kernprof/run/processes")}
 ROW = re.compile(r"^\| `((?:src|kernprof)\b[^`]*)` \|", re.M)
 SYSTEM = re.compile(r"#\s*include\s*<(sys/|linux/|asm/|(unistd|time|pthread|fcntl|sched|signal|dirent"
                     r"|dlfcn|poll|semaphore|ucontext)\.h)")
-# The file proc maps a few pages for a moment, to try how exact the kernel's counter is.
+# Only these files may map memory. proc.c maps a few pages for a moment, to find out how exact the kernel's counter is.
 MAPPING = re.compile(r"\bm(un|re)?map\s*\(")
 MAPPING_FILES = {"pages", "proc"}
 INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
@@ -31,13 +32,13 @@ FUNCTION = re.compile(r"^(?!static\b|typedef\b)\w[\w\s*]*?\b(clp_\w+)\([^;{]*?\)
 
 
 class Part:
-    """Files of one language: their texts, and the order of their folders, the lowest first."""
+    """The files of one language: their texts by path, and their folders in order, the lowest first."""
 
     def __init__(self, folders, texts):
         self.folders, self.texts = folders, texts
 
     def layer(self, path):
-        """None when the table has no row for its folder."""
+        """The place of a file's folder in the order; None if the table has no row for the folder."""
         folder = folder_of(path)
         return self.folders.index(folder) if folder in self.folders else None
 
@@ -46,13 +47,13 @@ class Part:
 
 
 def folder_of(path):
-    """In the package folders within a folder belong to it."""
+    """The folder of a file, as the tables name it. In the Python package a subfolder counts as part of its folder."""
     folder = path.parent.as_posix()
     return "/".join(folder.split("/")[:3]) if folder.startswith(PACKAGE) else folder
 
 
 def read_house(root):
-    """(the C part, the Python part)"""
+    """Reads the tables and all files: (the C part, the Python part)."""
     rows = ROW.findall((root / "docs/design.md").read_text(encoding="utf-8"))
 
     def texts(pattern, *tops):
@@ -63,7 +64,7 @@ def read_house(root):
             Part([row for row in rows if row.startswith(PACKAGE)], texts("*.py", PACKAGE)))
 
 
-# ---- who uses whom: (path, number of the line, name as it stands there, path that is used or None) ----
+# ---- which file uses which: (path, number of the line, name on that line, path that is used or None) ----
 
 
 def includes(part):
@@ -76,7 +77,7 @@ def includes(part):
 
 
 def imports(part):
-    """Of modules of ours, wherever in a file they stand."""
+    """The imports of our own modules, also those within functions."""
     modules = {module_of(path): path for path in part.texts}
     for path, text in part.texts.items():
         package = module_of(path) if path.stem == "__init__" else module_of(path).rpartition(".")[0]
@@ -121,7 +122,7 @@ def arrows_back(part, uses):
 
 
 def circles(uses):
-    """Within a folder. One circle at most: the others show when it is open."""
+    """Finds a circle of files within a folder, one at most. Others are found once that one is opened."""
     arrows = {}
     for path, number, _, target in uses:
         if target and folder_of(target) == folder_of(path) and target.with_suffix("") != path.with_suffix(""):
@@ -134,12 +135,13 @@ def circles(uses):
 
 
 def functions(text, end):
-    """Functions that are declared (end is ;) or defined ({) in a text, with their places."""
+    """{name: number of the line} of the functions that a text declares (`end` is ;) or defines ({)."""
     return {found[1]: text.count("\n", 0, found.start()) + 1 for found in FUNCTION.finditer(text) if found[2] == end}
 
 
 def strange_declarations(part):
-    """A function that several .c files define has a form for each of several interpreters."""
+    """Finds functions that are declared elsewhere than in the header of their .c file's name. A function that several
+    .c files define is left out: each of these is for other versions of Python."""
     defined = {}
     for path, text in part.texts.items():
         for name in functions(text, "{") if path.suffix == ".c" else ():

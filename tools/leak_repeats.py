@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Are verdicts on leaks always right? `make leak-repeats` runs every program of fixtures/heap/leaks many
-times, with each tracer of this interpreter, sampled and exact; it needs msgpack.
+"""Checks that verdicts on leaks are right every time. Runs every program of fixtures/heap/leaks many times, with each
+tracer of this interpreter, sampled and exact. `make leak-repeats` runs this; it needs msgpack.
 
-    leak_repeats.py [--repeats N] [PROGRAM ..]     prints what was wrong; exits 1 if anything was
+    leak_repeats.py [--repeats N] [PROGRAM ..]     prints each wrong verdict; exits 1 if there was any
 """
 
 import argparse
@@ -26,7 +26,7 @@ def tracers():
 
 
 def wrong(program, repeats, mode, tracer):
-    """How many of the verdicts on a program were wrong."""
+    """Runs a program `repeats` times, and returns how many verdicts were wrong."""
     expected, count = leak_truth.marked(program), 0
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Makes large profiles, to see how long reading, comparing and merging take. Needs msgpack.
+"""Makes large profiles, to measure how long reading, comparing and merging take. Needs msgpack.
 
     make_profiles.py FOLDER [--files 2] [--functions 10000] [--lines 20] [--edited 10]
 
-Writes FOLDER/0.lprof, 1.lprof, .. of the same program, with other numbers in each. In every file
-but the first, one function in EDITED has a line more and a line changed.
+Writes FOLDER/0.lprof, 1.lprof and so on, profiles of the same program with different numbers. In every file but
+the first, each EDITED-th function has one more line and one changed line.
 """
 import argparse
 import pathlib

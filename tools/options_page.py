@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Puts the option tables of the build into docs/options.md.
+"""Writes the tables of options into docs/options.md, as the built commands print them.
 
-    options_page.py [FOLDER]      where ckernprof and clineprof are; default: build/bin
+    options_page.py [FOLDER]      FOLDER holds ckernprof and clineprof; default: build/bin
 """
 import pathlib
 import re

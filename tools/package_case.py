@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The tests of a package, run by pytest in a process of its own for package_check.py.
+"""Runs the tests of a package with pytest, in a process of its own, for package_check.py.
 
     package_case.py bare|reference|tracer FOLDER OUT.json HOW.json MODULE.. -- [PYTEST ARG..]
 
-FOLDER is where the tests run. HOW.json tells which tests are left out, and for which functions the
-reference takes the slow, exact counter that 3.12 and 3.13 need. The tracer has the modules by
-ckernprof's -p, which imports them first; so do the other two cases.
+The tests run in FOLDER. HOW.json tells which tests are left out, and for which functions the reference uses
+the slow, exact counter that 3.12 and 3.13 need. The case `tracer` selects the modules with ckernprof -p, which
+imports them first; the other two cases import them first, too.
 
-OUT.json gets each test's outcome, OUT.json.hits what the reference counted in all files of the
-modules. Files that pytest compiles itself, for the sake of assert, are left out: -p does not see them.
+OUT.json gets each test's outcome, and OUT.json.hits the hits that the reference counted in all files of the
+modules. Files that pytest itself compiles, to rewrite their asserts, are left out, because -p does not see them.
 """
 
 import gc
@@ -23,7 +23,7 @@ import stdlib_case
 
 
 class Outcomes:
-    """A plugin of pytest."""
+    """A pytest plugin that collects the outcome of each test, and leaves some tests out."""
 
     def __init__(self, left_out):
         self.left_out, self.found = set(left_out), {}
@@ -48,13 +48,14 @@ class Outcomes:
 
 
 def places_of(modules):
-    """How the names of their files begin."""
+    """The folders or files in which these modules lie, to compare with the start of a path."""
     specs = [importlib.util.find_spec(name) for name in modules]
     return tuple(place for spec in specs for place in spec.submodule_search_locations or [spec.origin])
 
 
 def count_all(selection, places):
-    """Whatever runs there is selected, whoever makes it. Returns files to leave out, a set to fill."""
+    """Selects all code that runs in these places, also code that is made later. Returns the set of files whose code is
+    not to be selected, empty and for the caller to fill."""
     rewritten = set()
 
     def find(code):
@@ -83,7 +84,7 @@ def main():
     with open(how, encoding="utf-8") as stream:
         how = json.load(stream)
     os.chdir(folder)
-    gc.disable()  # when it runs depends on what a profiler allocates
+    gc.disable()  # a collection's moment depends on what a profiler allocates
     shaken = stdlib_case.shake(how["seed"])
     if case == "reference":
         selection = stdlib_case.start_reference(stdlib_case.load_reference(), how["exact"], out)

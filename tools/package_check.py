@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The proof on a package that is installed: its own tests, run by pytest, every function of it selected.
+"""Checks the profiler on an installed package: runs the package's own tests with pytest, all its functions selected.
 
     package_check.py --python PYTHON --tracer probe FOLDER MODULE,.. [PYTEST ARG..]
 
-FOLDER has the package's tests, as its source distribution has them. It is done as stdlib_check.py
-does it: bare, under the reference and under the tracer, and what differs again at other addresses.
-Besides, the laws that times follow must hold on every line of the profiles. (Lines may sum to more
-than their function where it nests within itself, so that is not looked at.) Exit status: 0 all equal,
-1 something differs.
+FOLDER has the package's tests, as its source distribution has them. As in stdlib_check.py, the tests run bare, under
+the reference and under the tracer, and what differs runs again with objects at other addresses. In addition, the rules
+about times must hold for every line of the profiles. (The times of lines may sum to more than their function's where
+the function calls itself, so that is not checked.) Exit status: 0 all equal, 1 something differs.
 """
 import argparse
 import pathlib
@@ -18,11 +17,11 @@ import stdlib_check
 from stdlib_check import ROOT, Failed, Profile, check
 
 
-LEAVING = 10  # nanoseconds of a visit that only leaves, which the clock does not see
+LEAVING = 10  # nanoseconds that a line may have for each return, which the clock does not see
 
 
 def broken_laws(function):
-    """What of a function's times cannot be true."""
+    """Describes each time of a function that breaks a rule."""
     lines, total = function["lines"], function["total"]
     none = [0] * len(lines.get("line", []))
     columns = [lines.get(name, none) for name in ("line", "hits", "time", "self", "raw_time", "raw_self")]
@@ -37,7 +36,8 @@ def broken_laws(function):
 
 
 def merged(hits):
-    """By file, line and last part of the name: the reference knows no more of code on 3.10."""
+    """Adds up the hits of functions with the same file, line and last part of the name. On 3.10 the reference knows no
+    more of a function's name."""
     found = {}
     for (file, first, name), lines in hits.items():
         mine = found.setdefault((file, first, name.rpartition(".")[2]), {})
@@ -86,9 +86,9 @@ def arguments():
     parser.add_argument("--python", required=True, help="an interpreter with the package and pytest")
     parser.add_argument("--tracer", default="auto")
     parser.add_argument("--timeout", type=int, default=600, help="seconds for a process")
-    parser.add_argument("folder", type=pathlib.Path, help="where its tests run")
-    parser.add_argument("modules", type=lambda text: text.split(","), help="MODULE,..: what is selected")
-    parser.add_argument("pytest", nargs=argparse.REMAINDER, help="which tests, and how")
+    parser.add_argument("folder", type=pathlib.Path, help="the folder in which the tests run")
+    parser.add_argument("modules", type=lambda text: text.split(","), help="MODULE,..: the modules to select")
+    parser.add_argument("pytest", nargs=argparse.REMAINDER, help="arguments of pytest")
     wanted = parser.parse_args()
     wanted.out, wanted.runs, wanted.verdict = wanted.out.absolute(), Runs, Verdict
     return wanted

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes docs/page.png: the web page of a real run of a fixture, as Chromium shows it.
+"""Makes docs/page.png, a picture of the web page of a real run in Chromium.
 
     make && build/venv/.../bin/python tools/page_screenshot.py [OUT.png]
 
-Needs Chromium with its driver and, in the interpreter that runs this, what TEST_WISHES in the
-Makefile names, and pillow, which makes the picture small.
+Needs Chromium with its driver. The interpreter that runs this needs the packages in TEST_WISHES of the Makefile, and
+pillow, which makes the picture small.
 """
 import io
 import pathlib
@@ -19,7 +19,7 @@ COLOURS = 256
 
 
 def make_page(folder):
-    """Profiles the fixture where it lies, so that its name is short in the page."""
+    """Profiles the fixture in its own folder, so that its path is short in the page."""
     bin, fixtures = ROOT / "build" / "bin", ROOT / "fixtures"
     profile, page = folder / "run.lprof", folder / "page.html"
     subprocess.run([bin / "ckernprof", "--python", sys.executable, "-l", "-q", "-o", profile,

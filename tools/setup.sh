@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Sees to it that what a build needs is there, by trying it; installs what is missing with apt-get.
+# Tries whether what a build needs is there, and installs what is missing with apt-get.
 #
 #   tools/setup.sh build PYTHON   a C compiler, pkg-config, msgpack-c, the interpreter's headers
-#   tools/setup.sh check PYTHON   that, and Criterion and the venv module
+#   tools/setup.sh check PYTHON   the same, and Criterion and the venv module
 #   tools/setup.sh browser        Chromium and its driver; without them tests of pages are skipped
 #
-# Root installs at once. Others do it through sudo: on a terminal the script asks first; elsewhere
-# sudo must do without a password. With SETUP=no in the environment nothing is installed. What stays
-# missing is named, with the command that root would type.
-# Standard output: the flags for msgpack-c, as make variables. All else goes to standard error.
+# Root installs without a question. Other users install through sudo: on a terminal the script asks
+# first; elsewhere sudo must need no password. With SETUP=no in the environment nothing is installed.
+# The script names what is still missing, and the command that root would type.
+# Standard output gets the flags for msgpack-c, as make variables. All else goes to standard error.
 set -u
 level=$1
 python=${2:-}
@@ -48,7 +48,7 @@ headers_work() {
         "-I$(python_says 'sysconfig.get_paths()["platinclude"]')"
 }
 
-# Debian splits its own interpreters into packages; any other one comes whole.
+# Is the interpreter Debian's own? Then its headers and venv are in packages of their own.
 is_distributions() {
     case $(python_says 'sys.base_prefix') in /usr) command -v dpkg >/dev/null ;; *) false ;; esac
 }
@@ -56,7 +56,8 @@ version() { python_says '"%d.%d" % sys.version_info[:2]'; }
 
 has_lists() { apt-cache show gcc 2>/dev/null | grep -q .; }
 
-# A machine without package lists cannot say which name it has there: apt-get takes a pattern, too.
+# The package of msgpack-c, whose name differs between releases. Without package lists it is a pattern for both names,
+# which apt-get takes.
 msgpack_package() {
     if ! has_lists; then
         echo "'^libmsgpack(-c)?-dev\$'"
@@ -69,7 +70,7 @@ msgpack_package() {
 
 makes_environments() { "$python" -c 'import ensurepip, venv' 2>/dev/null; }
 
-# What is not here: Debian packages, and what they are for, a line each.
+# Prints a line for each thing that is missing: its Debian packages, and what they are for.
 missing() {
     links '' || echo "gcc libc6-dev: the C compiler"
     command -v pkg-config >/dev/null || echo "pkg-config: finds msgpack-c"
@@ -95,7 +96,7 @@ packages() { printf '%s\n' "$needed" | sed 's/:.*//' | paste -s -d ' ' -; }
 
 is_root() { [ "$(id -u)" = 0 ]; }
 
-# How much apt-get would download, in brackets; nothing when it cannot say.
+# Prints how much apt-get would download, in parentheses; nothing if apt-get cannot tell.
 size() {
     # shellcheck disable=SC2046
     apt-get -qq --print-uris install --no-install-recommends $(packages) 2>/dev/null |
@@ -131,7 +132,8 @@ may_install() {
     fi
 }
 
-# $1: what says again what is needed; its names may be others once the package lists are there.
+# Installs the packages in $needed. $1 is the function that finds out again what is missing: with package lists it may
+# give other names.
 installs() {
     may_install || return
     if ! has_lists; then

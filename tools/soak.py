@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The long rounds, one after the other: what is random, or depends on time, is tried many times.
+"""Runs the tests that take hours, one after the other: those that are random or depend on time run many times.
 
-    soak.py MAKE        ends with a line per round; exits 1 when any had a failure
+    soak.py MAKE        ends with one line for each of them; exits 1 if any had a failure
 """
 import shutil
 import sys

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""One module of the interpreter's own test suite, run in a process of its own for stdlib_check.py.
+"""Runs one module of the interpreter's own test suite, in a process of its own, for stdlib_check.py.
 
     stdlib_case.py bare|reference|tracer MODULE OUT.json HOW.json [LIBRARY..]
 
-Every function of MODULE and of the LIBRARY modules is handed to `profile`, which is ckernprof's, the
-reference counter's, or one that does nothing. Functions that the tests define as they run are handed
-to it as well: the test modules are compiled with `profile` as the innermost decorator of every def
-and around every lambda, in all three cases alike. HOW.json tells which tests are left out, and for
-which functions the reference takes the slow, exact counter that 3.12 and 3.13 need.
+Every function of MODULE and of the LIBRARY modules is passed to `profile`. In the case `tracer` that is ckernprof's,
+in `reference` that of the reference counter, and in `bare` one that does nothing. Functions that tests define while
+they run are passed to it, too: in all three cases the test modules are compiled with `profile` as the innermost
+decorator of every def and around every lambda. HOW.json tells which tests are left out, and for which functions the
+reference uses the slow, exact counter that 3.12 and 3.13 need.
 
-OUT.json gets each test's outcome and the functions selected before the tests, OUT.json.hits what the
-reference counted.
+OUT.json gets each test's outcome and the functions that were selected before the tests. OUT.json.hits gets the hits
+that the reference counted.
 """
 
 import _thread
@@ -34,23 +34,23 @@ REFERENCE = os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
     "tests", "conformance", "reference.py",
 )
-# what ckernprof's process has loaded: tests look through all modules
+# Modules that ckernprof's process has loaded. The other cases get stand-ins, because some tests go through all modules.
 OURS = ("clineprof", "clineprof._boot", "clineprof._boot.config",
         "clineprof._boot.spawning", "clineprof._core")
-# what sets trace functions, or starts threads that have none
+# Functions that set trace functions, or that start threads without one.
 TRACING = [(sys, name) for name in (
     "settrace", "setprofile", "_settraceallthreads", "_setprofileallthreads")]
 if sys.version_info >= (3, 12):
     TRACING.append((sys.monitoring, "register_callback"))
 else:
     TRACING += [(_thread, "start_new_thread"), (_thread, "start_new")]
-# parts of the test package that are tools and not tests
+# Parts of the test package that are tools, not tests.
 TOOLS = "test.support", "test.libregrtest"
-# a `profile` that returns its function and, like ckernprof's, is not written in Python
+# A `profile` that returns its function. Like ckernprof's it is not written in Python, so it adds no frame.
 NOTHING = operator.methodcaller("__get__", None, object)
-# calls that fit on the stack when the tests begin: those that recurse to the limit count on it
+# How many calls fit on the stack when the tests begin. Tests that recurse up to the limit depend on it.
 ROOM = 980
-# what the three cases, or a profiler, would otherwise import at different times
+# Modules that are imported first, because the three cases or a profiler would import them at different times.
 COMMON = "functools", "inspect", "linecache", "re", "string", "threading", "tokenize", "traceback"
 
 
@@ -64,7 +64,7 @@ def is_test(name):
 
 # ---- test modules with a mark at every function ----------------------------------------------
 class Marker(ast.NodeTransformer):
-    """The marks take the place of the function they belong to, so no line number changes."""
+    """Puts a mark (MARK) at every function. A mark has the position of its function, so no line number changes."""
 
     def mark(self, at):
         return ast.copy_location(ast.Name(MARK, ast.Load()), at)
@@ -73,7 +73,7 @@ class Marker(ast.NodeTransformer):
         self.generic_visit(node)
         # the mark's line is that of the first decorator, which is the function's first line
         mark = self.mark(node.decorator_list[0] if node.decorator_list else node)
-        # types.coroutine makes another code object
+        # Stands outside of @types.coroutine, which makes another code object.
         copies = [place for place, decorator in enumerate(node.decorator_list)
                   if getattr(decorator, "attr", getattr(decorator, "id", "")) == "coroutine"]
         node.decorator_list.insert(min(copies, default=len(node.decorator_list)), mark)
@@ -156,8 +156,8 @@ def describe(error):
 
 # ---- selection -------------------------------------------------------------------------------
 def functions(libraries):
-    """All that exist, in an order that does not depend on memory. What `profile` finds within a
-    wrapper is there by itself."""
+    """All functions of the tests and the libraries that exist, in an order that does not depend on addresses. Wrappers
+    are left out: the function within a wrapper is in the list itself."""
     gc.collect()
     found = []
     for thing in gc.get_objects():
@@ -181,7 +181,8 @@ def load_reference():
 
 
 def counter(module, exact):
-    """The reference's class for this version. Its slow one is for the functions named only."""
+    """Makes the reference counter for this version of Python. On 3.12 and 3.13 the functions in `exact` are counted by
+    its slow, exact way."""
     if sys.version_info < (3, 12):
         return module.Traced()
     if sys.version_info >= (3, 14) or not exact:
@@ -203,20 +204,20 @@ def start_reference(module, exact, out):
         if os.getpid() == process:
             module.write(selection, out + ".hits")
 
-    # registered first, it runs last, as ckernprof's does
+    # Is registered first, so it runs last, as ckernprof's does.
     atexit.register(write)
     selection.start()
     return selection
 
 
 def note_tracing(outcomes):
-    """Tests with a trace function of their own: the reference sees nothing that runs inside one,
-    and may lose its own. It gets that back for the next test."""
+    """Notes tests that set a trace function. The reference does not see what runs within a trace function, and may lose
+    its own, which is set again for the next test."""
     trace = sys.gettrace()
 
     def watched(function):
         def noting(*arguments):
-            # threads begin, and some tests end, with setting what is there already
+            # Threads begin, and some tests end, by setting the function that is set already; that does not count.
             if outcomes.running is not None and arguments[-1:] != (trace,):
                 outcomes.note(outcomes.running, "traces")
             return function(*arguments)
@@ -244,8 +245,8 @@ def dive(depth):
 
 
 def level_stack():
-    """Neither the frames below the tests nor a counter's own calls may decide where a recursion
-    ends. A trace function that finds no room is dropped by the interpreter, so it is put back."""
+    """Makes sure that ROOM calls fit on the stack in all three cases, whatever frames are below the tests and whatever
+    a counter calls. The trace function is taken off meanwhile, because the interpreter drops one that finds no room."""
     get, set = sys.getrecursionlimit, sys.setrecursionlimit
     trace = sys.gettrace()
     sys.settrace(None)
@@ -258,7 +259,7 @@ def level_stack():
 
 
 def without(suite, left_out):
-    """left_out(id of a test)"""
+    """A copy of the suite without the tests for whose id left_out() is true."""
     kept = [without(test, left_out) if isinstance(test, unittest.TestSuite) else test
             for test in suite
             if isinstance(test, unittest.TestSuite) or not left_out(name_of(test))]
@@ -266,7 +267,8 @@ def without(suite, left_out):
 
 
 def shake(seed):
-    """Later objects lie elsewhere, and sets of them have another order."""
+    """Allocates memory, so that later objects have other addresses, and sets of them another order. The result must be
+    kept."""
     chance = random.Random(seed)
     return [bytes(size) for size in range(0, 480, 16) for _ in range(chance.randrange(64))]
 
@@ -280,7 +282,7 @@ def prepare(libraries):
         sys.modules.setdefault(name, stand_in)
     for module in (*COMMON, *libraries):
         importlib.import_module(module)
-    gc.disable()  # when it runs depends on what a profiler allocates
+    gc.disable()  # a collection's moment depends on what a profiler allocates
     from test import support
 
     support.use_resources = []

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""The proof on the standard library: modules of the interpreter's own test suite, every function of
-theirs and of what they test selected, each in processes of its own:
+"""Checks the profiler on the standard library: runs modules of the interpreter's own test suite. All their functions
+are selected, and those of the modules that they test. Each test module runs in processes of its own, in three cases:
 
-    bare        tests only: each test's outcome
-    reference   under the counter of tests/conformance/reference.py: hits of every line
-    tracer      under ckernprof: hits and outcomes
+    bare        no profiler: gives each test's outcome
+    reference   the counter of tests/conformance/reference.py: gives the hits of every line
+    tracer      ckernprof: gives hits and outcomes
 
-With --outcomes there is no reference: the modules of a second table, whose threads, processes and time
-make their hits another number in each run, are compared by outcomes alone.
+With --outcomes there is no reference: the test modules of a second table are compared by outcomes alone, because
+threads, processes and time make their hits different in each run.
 
-Outcomes under the tracer must be the bare ones, and every line's hits the reference's. Tests that
-have another outcome under the reference, or trace themselves, are left out of the hits. A difference
-counts when it is there again with other addresses and the exact counter of the reference; the others
-are unsteady (threads, time, sets of objects), and how many they are is said. Exit status: 0 all equal,
-1 something differs, 2 nothing to run.
+Under the tracer each test must have its bare outcome, and every line the reference's hits. Tests that have another
+outcome under the reference, or that set trace functions themselves, are left out of the hits. A difference counts if
+it is there again with objects at other addresses and with the exact counter of the reference. Other differences are
+called unsteady (they come from threads, time, or sets of objects), and their number is printed. Exit status: 0 all
+equal, 1 something differs, 2 nothing to run.
 """
 import argparse
 import concurrent.futures
@@ -36,11 +36,11 @@ from harness import Profile, clean_environment, without_zeros  # noqa: E402
 
 CASE = ROOT / "tools" / "stdlib_case.py"
 SHOWN = 12
-# Rounds with objects at other addresses.
+# Settings of runs with objects at other addresses.
 SHAKEN = {"seed": 1, "environment": {"PYTHONMALLOC": "malloc"}}
 SHAKEN_MORE = {"seed": 2}
 
-# A test module and the modules it is about; without any: its own name less test_, `-` for none.
+# Each row: a test module, and the modules that it tests. Without these it is the name behind test_; `-` means none.
 TESTS = """
 test_abc                abc _py_abc
 test_argparse
@@ -229,7 +229,7 @@ test_zipapp
 test_zipfile            zipfile
 """
 
-# Those of --outcomes: what profilers break first.
+# The test modules of --outcomes. They test what profilers are most likely to break.
 OUTCOMES = """
 test_asyncgen           asyncio
 test_asyncio            asyncio
@@ -252,8 +252,8 @@ test_threading
 test_traceback
 """
 
-# Tests that may have another outcome than bare, and other hits, by pattern of their id, each with its
-# reason. These look at bytecode, constants or the instructions that ran, and find the tracer's.
+# Tests that may have another outcome than bare, and other hits: {pattern of their id: reason}. They look at bytecode,
+# constants or the instructions that ran, and find the tracer's.
 MAY_DIFFER = {
     "test.test_dis.*": "compares disassembly",
     "test.test_compile.*": "compares bytecode, constants and positions",
@@ -266,22 +266,23 @@ MAY_DIFFER = {
         "3.14+: sends a nested function to another interpreter, by its code",
 }
 
-# Tests that would wait for ever, by pattern of their id, each with its reason. They run nowhere.
+# Tests that would wait for ever: {pattern of their id: reason}. They are run in no case.
 ENDLESS = {
-    "*.test_interpreter_pool.*.test_blocking*": "3.14+: the same, and wait for the function to begin",
+    "*.test_interpreter_pool.*.test_blocking*":
+        "3.14+: sends a nested function to another interpreter, by its code, and waits for it to begin",
 }
 
-# Tests whose hits the reference cannot know, by pattern of their id, each with its reason. Those that
-# trace, or have another outcome under it, are found without a list.
+# Tests whose hits the reference cannot count: {pattern of their id: reason}. Tests that set trace functions, or that
+# have another outcome under the reference, are found without this list.
 REFERENCE_BLIND = {
     "*.test_long_context_chain": "at the recursion limit the reference's own call fails",
-    "*.TestPartial*.test_recursive_pickle": "the same, within C",
-    "*.test_forward_recursion_actually": "the same, within C",
-    "test.test_isinstance.*": "the same, within C",
-    "*.test_super_deep": "the same, within C",
+    "*.TestPartial*.test_recursive_pickle": "at the limit of recursion within C the reference's own call fails",
+    "*.test_forward_recursion_actually": "at the limit of recursion within C the reference's own call fails",
+    "test.test_isinstance.*": "at the limit of recursion within C the reference's own call fails",
+    "*.test_super_deep": "at the limit of recursion within C the reference's own call fails",
     "*.testClassCallRecursionLimit": "a call that is watched takes fewer levels",
     "*.test_lru_recursion": "at the limit of recursion within C the reference's own call fails",
-    "test.test_json.*.test_endless_recursion": "the same",
+    "test.test_json.*.test_endless_recursion": "at the limit of recursion within C the reference's own call fails",
     "test.test_inspect.*.test_sys_module_has_signatures": "the functions that set traces are wrapped",
     "*.test_threading_local_clear_race": "3.11: its threads have no trace function",
     "test.test_with.InterruptDuringEnter.*": "the reference's own callback is interrupted",
@@ -291,23 +292,23 @@ REFERENCE_BLIND = {
     "*.test_missing_lineno_shows_as_none": "a copy of probed code has its probes",
 }
 
-# Functions whose hits are not compared, by pattern of file:name, each with its reason.
+# Functions whose hits are not compared: {pattern of file:name: reason}.
 NOT_COMPARED = {
-    "*/asyncio/base_events.py:BaseEventLoop._run_once": "as often as the clock lets it",
-    "*/asyncio/base_events.py:BaseEventLoop.run_forever": "the same",
-    "*/asyncio/base_events.py:BaseEventLoop.time": "the same",
-    "*/asyncio/events.py:TimerHandle.*": "the same",
-    "*/asyncio/selector_events.py:BaseSelectorEventLoop._process_events": "the same",
-    "*/asyncio/unix_events.py:_UnixSelectorEventLoop._process_self_data": "the same",
-    "*/test/lock_tests.py:Bunch.__exit__": "the same",
-    "*/queue.py:Queue._qsize": "as often as a thread finds the queue full or empty",
+    "*/asyncio/base_events.py:BaseEventLoop._run_once": "its hits depend on time",
+    "*/asyncio/base_events.py:BaseEventLoop.run_forever": "its hits depend on time",
+    "*/asyncio/base_events.py:BaseEventLoop.time": "its hits depend on time",
+    "*/asyncio/events.py:TimerHandle.*": "its hits depend on time",
+    "*/asyncio/selector_events.py:BaseSelectorEventLoop._process_events": "its hits depend on time",
+    "*/asyncio/unix_events.py:_UnixSelectorEventLoop._process_self_data": "its hits depend on time",
+    "*/test/lock_tests.py:Bunch.__exit__": "its hits depend on time",
+    "*/queue.py:Queue._qsize": "its hits depend on how often a thread finds the queue full or empty",
     "*/inspect.py:getclosurevars": "3.14+: goes through bytecode",
     "*/python3.1[01]/threading.py:*": "the reference sees a new thread only after these have begun",
 }
 
 
 def table(text):
-    """{test module: modules it is about}"""
+    """{test module: the modules that it tests}"""
     rows = [line.split() for line in text.split("\n") if line]
     return {test: about or [test.partition("_")[2]] for test, *about in rows}
 
@@ -319,11 +320,12 @@ def libraries_of(test, text):
 
 # ---- one process -----------------------------------------------------------------------------
 class Failed(Exception):
-    """A process that did not come to its end."""
+    """A process that failed, or took too long."""
 
 
 def run(command, folder, seconds, more):
-    """Runs to its end, or stops it and all it started. stderr's last lines say why it died."""
+    """Runs a command, and ends it with all processes that it started. Raises Failed, with the last lines of its output,
+    if it fails or takes too long."""
     environment = clean_environment({
         "PYTHONHASHSEED": "0", "PYTHONFAULTHANDLER": "1", "TERM": "dumb", "LC_ALL": "C.UTF-8",
         "TMPDIR": str(folder), "HOME": str(folder), **more,
@@ -380,7 +382,7 @@ class Runs:
         return []
 
     def case(self, kind, start, left_out=(), exact=(), seed=0, environment={}):
-        """A run of the script in a folder of its own; its outcomes and its hits."""
+        """Runs the script in a folder of its own. Returns the outcomes of its tests, and its hits."""
         how = {"left out": sorted(left_out), "exact": sorted({key[:2] for key in exact}),
                "endless": list(ENDLESS), "seed": seed}
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
@@ -398,14 +400,14 @@ class Runs:
                 raise Failed(f"{kind}: {error}") from None
 
     def compare_selection(self, selected):
-        """Every run must have selected the same functions."""
+        """Checks that every run has selected the same functions."""
         selected = set(map(tuple, selected))
         if self.selected not in (None, selected):
             raise Failed(f"selected other functions: {sorted(selected ^ self.selected)[:SHOWN]}")
         self.selected = selected
 
     def there(self, libraries):
-        """Those this version of Python has."""
+        """The libraries that this version of Python has."""
         ask = "import sys, importlib.util as u; print(*filter(u.find_spec, sys.argv[1:]))"
         done = subprocess.run([self.wanted.python, "-c", ask, *libraries], capture_output=True,
                               text=True, env=clean_environment())
@@ -441,12 +443,12 @@ def matches(text, patterns):
 
 
 def unlike(one, other):
-    """Keys with different values."""
+    """The keys whose values differ, or that only one dict has."""
     return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
 
 
 class Outcomes:
-    """Outcomes alone. What differs in the first round is run again, both ways."""
+    """Compares outcomes only. Tests that differ in the first round are run again, bare and under the tracer."""
 
     reference, left_out, watched = {}, (), {}
 
@@ -482,7 +484,8 @@ class Outcomes:
         return ", ".join([f"{self.counts()} {self.differ():3} differ", *notes])
 
     def details(self):
-        """The unsteady are named, too: what fails now and then may do so for our sake."""
+        """Lines about the tests that differ. Unsteady tests are named, too, as the profiler may be why they fail now
+        and then."""
         lines = shortened([self.of_test(test) for test in sorted(self.tests)])
         for what, tests in ("may differ", self.allowed), ("unsteady", self.unsteady):
             lines += [f"{what}: {self.of_test(test)}" for test in sorted(tests)]
@@ -500,7 +503,7 @@ def shortened(lines):
 
 
 class Verdict(Outcomes):
-    """The first round is quick; what differs in it is run again, in order to be sure."""
+    """Compares outcomes and hits. The first round is quick; what differs in it is run again, to be sure."""
 
     def __init__(self, runs):
         self.runs = runs
@@ -531,7 +534,8 @@ class Verdict(Outcomes):
                 exact = self.confirm(exact, **how, **shaken)
 
     def confirm(self, before, **how):
-        """Every exact run and every run of the tracer must say the same."""
+        """Runs the reference with its exact counter, and the tracer, once more. Functions whose hits are not the same
+        in every such run are unsteady."""
         _, exact = self.runs.reference(exact=self.functions, **how)
         _, again = self.runs.tracer(**how)
         self.keep("functions", self.functions - unlike(self.ours, again)
@@ -563,7 +567,7 @@ class Verdict(Outcomes):
                 if theirs.get(line) != ours.get(line)]
 
 
-# ---- the whole -------------------------------------------------------------------------------
+# ---- all test modules ------------------------------------------------------------------------
 class Report:
     def __init__(self):
         self.lock = threading.Lock()
@@ -581,7 +585,7 @@ class Report:
             self.hits += sum(sum(lines.values()) for lines in verdict.reference.values())
 
     def say_failed(self, test, why):
-        """Only what the tracer did not manage is held against it."""
+        """Prints why a test module could not be compared. It counts as a difference if it failed under the tracer."""
         with self.lock:
             print(f"{test:38} {why}", flush=True)
             ours = str(why).startswith("tracer")
@@ -604,7 +608,7 @@ def check(wanted, test, report):
 
 
 def there(python, tests):
-    """Those of the tests that the interpreter has."""
+    """The test modules that the interpreter has."""
     ask = ("import sys, os, test; import test.support; print(*[n for n in sys.argv[1:] if "
            "any(os.path.exists(os.path.join(p, *n.split('.')) + e) for p in test.__path__ "
            "for e in ('.py', '/__init__.py'))])")
@@ -640,7 +644,7 @@ def main():
         return 2
     if len(tests) < len(asked):
         print("not in this version's test suite:", *(test for test in asked if test not in tests))
-    # some tests interrupt themselves, which a job in the background would hand down as ignored
+    # Some tests interrupt themselves. A job in the background would let them inherit SIGINT as ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     report = Report()
     with concurrent.futures.ThreadPoolExecutor(wanted.jobs) as pool:

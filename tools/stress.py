@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs the programs of tests/stress many times over, under every tracer that the interpreter has; each
-line must begin as often as its comment says, every time. Exit status: 0 when there was no difference.
+"""Runs the programs of tests/stress many times with every tracer that the interpreter has. Each line must have as many
+hits as its comment says, every time. Exit status: 0 if so, 1 if there was a difference.
 """
 import argparse
 import os
@@ -15,7 +15,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", required=True, help="where the build lies")
     parser.add_argument("--repeats", type=int, default=50)
-    parser.add_argument("--only", default="", metavar="WORDS", help="of the programs' names, for pytest -k")
+    parser.add_argument("--only", default="", metavar="WORDS", help="run only programs that pytest -k WORDS selects")
     options = parser.parse_args()
     package = os.path.join(options.out, "python")
     environment = {**os.environ, "CLINEPROF_BUILD": options.out,

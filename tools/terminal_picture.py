@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Makes docs/terminal.svg: what `ckernprof -lvr fixtures/demo.py` shows in a terminal.
+"""Makes docs/terminal.svg, a picture of what a real run of `ckernprof -lvr fixtures/demo.py` shows in a terminal.
 
-    terminal_picture.py [FOLDER]      where ckernprof is; default: build/bin
+    terminal_picture.py [FOLDER]      FOLDER holds ckernprof; default: build/bin
 
-The run is a real one, the picture rich's own export. Needs rich in this interpreter, which is also the
-one that runs the program.
+rich makes the picture. It must be installed in the interpreter that runs this, which also runs the program.
 """
 import io
 import os
@@ -36,7 +35,7 @@ def picture(text):
                       color_system="truecolor")
     console.print(Text.from_ansi("$ ckernprof -lvr fixtures/demo.py\n" + text.rstrip()))
     svg = console.export_svg(title="clineprof", unique_id="clineprof")
-    return re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.S)  # nothing is fetched to show it
+    return re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.S)  # so that a viewer downloads no fonts
 
 
 def main():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What lines keep, as tracemalloc says it and as clineprof does: the table in docs/proof.md. `make
-truth` prints it; it needs msgpack.
+"""Prints the table of docs/proof.md that compares the memory lines keep, by tracemalloc and by clineprof. `make truth`
+runs this; it needs msgpack.
 
-    truth.py        exits 1 where a line without free lists is more than 0.1 % off
+    truth.py        exits 1 if a line that uses no free lists differs by more than 0.1 %
 """
 
 import pathlib

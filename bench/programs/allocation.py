@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds lists, dicts and bytes, keeps some and drops some: resident memory rises and falls."""
+"""Builds lists, dicts and bytes, keeps some and frees some, so that resident memory rises and falls."""
 from common import profile, sized, timed
 
 

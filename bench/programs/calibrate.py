@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Prints, for each number of nanoseconds on the command line, the items that sum() adds in it."""
+"""Prints, for each number of nanoseconds on the command line, how many items sum() adds in that time."""
 import sys
 
 from common import items_costing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Lines that call a C function of known cost. Arguments: a factor, the items that sum() adds, the
-iterations. Long enough lines make a profiler read memory at each of them."""
+"""Lines that call a C function of known cost. Arguments: a factor, how many items sum() adds, the number of iterations.
+Lines that are long enough make a profiler read memory at each of them."""
 import sys
 
 from common import profile, sized, timed

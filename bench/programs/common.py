@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What every program here shares: the decorator, a size, and how its work is timed.
+"""The parts that all programs here share: the decorator, the size, and the timing.
 
-A program prints one number, the seconds its own work took, so that starting the interpreter and
-the profiler is not in it.
+A program prints one number, the seconds that its own work took. So the time to start the interpreter and the
+profiler is not included.
 """
 import builtins
 import sys
@@ -17,7 +17,7 @@ profile = getattr(builtins, "profile", unchanged)
 
 
 def sized(count):
-    """count, times the factor on the command line, so that --quick can ask for less."""
+    """`count` times the factor on the command line, with which --quick asks for less work."""
     return max(1, int(count * float(sys.argv[1]))) if len(sys.argv) > 1 else count
 
 
@@ -28,7 +28,7 @@ def timed(body, *args):
 
 
 def cost_of(function, *args, seconds=0.002, batches=25):
-    """Nanoseconds of one call, the fastest of several batches: noise only ever adds."""
+    """The nanoseconds of one call, from the fastest of several batches, because noise only adds time."""
     clock, count, best = time.perf_counter_ns, 1, 0
     while best < seconds * 1e9:
         count *= 2
@@ -45,7 +45,7 @@ def batch(function, args, count, clock):
 
 
 def items_costing(nanoseconds):
-    """How many ones sum() must add to take that long: the C call of known cost used throughout."""
+    """How many items sum() must add to take this long. This is the C call of known cost in all programs."""
     few, many = 50, 5050
     low, high = cost_of(sum, (1,) * few), cost_of(sum, (1,) * many)
     each = (high - low) / (many - few)

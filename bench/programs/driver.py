@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A profiled driver that calls functions which are not profiled: these should cost nothing extra.
+"""A profiled driver that calls functions which are not profiled. These functions should not become slower.
 
-Takes a factor for the work inside each call; the driver's own lines stay the same in number.
+The argument is a factor for the work inside each call; the driver always runs the same number of lines.
 """
 from common import profile, sized, timed
 

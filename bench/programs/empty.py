@@ -1,1 +1,1 @@
-# Nothing: what remains is the cost of starting.
+# An empty program, whose time is the cost of starting and ending.

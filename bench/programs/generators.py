@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Profiled generators, one delegating to another. Uses no return value of a generator, which some
-profilers lose."""
+"""Profiled generators, one of which delegates to another. Return values of generators are not used, because some
+profilers lose them."""
 from common import profile, sized, timed
 
 

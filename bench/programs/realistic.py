@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A small language, start to end, with all its functions profiled: tokens, a parser, an evaluator
-and a report. The mix of short functions, dispatch, strings and dicts is that of everyday programs.
+"""An interpreter of a small language, with all its functions profiled: tokens, a parser, an evaluator and a report. Its
+mix of short functions, dispatch, strings and dicts is that of everyday programs.
 """
 import re
 from collections import namedtuple
@@ -116,7 +116,7 @@ def parse_call(tokens, name):
 
 @profile
 def fold(node):
-    """The tree with its constant parts worked out."""
+    """The tree with its constant parts evaluated."""
     if node[0] == "binary":
         left, right = fold(node[2]), fold(node[3])
         if left[0] == right[0] == "number" and right[1]:
@@ -217,7 +217,7 @@ class Evaluator:
 
 @profile
 def write_line(number):
-    """Line `number` of the input: varied, the same in every run, one in 16 of them wrong."""
+    """Line `number` of the input. Lines vary, but are the same in every run; one in 16 has a fault."""
     name = "v%d" % (number % 12)
     seed = (number * 2654435761) % 65536
     if seed % 16 == 0:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Lines of up to 1,000 microseconds that compute, allocate, and touch and give back memory. No two rounds
-take equally long, or the system's turns could fall on the same line each time."""
+"""Lines of up to 1,000 microseconds that compute, allocate, and touch and free memory. The rounds of the loop differ in
+length, or the system could interrupt the same line each time."""
 import random
 
 from common import profile, sized, timed

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Prints the processor time of so many lines, run by this many threads: thread_lines.py SCALE THREADS"""
+"""Runs 3,000,000 lines, times SCALE, in THREADS threads, and prints their processor time: thread_lines.py SCALE THREADS
+"""
 import sys
 import threading
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Prints the processor time of many threads, one after the other, that do next to nothing."""
+"""Runs many threads one after the other, each of which calls one small function, and prints their processor time."""
 import threading
 import time
 

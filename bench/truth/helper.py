@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A profiled helper of 20 lines beside an equally long call into C: its lines' own overhead must
-not show in the line that calls it."""
+"""A profiled helper of 20 lines beside an equally long call into C. The cost of the helper's events must not count for
+the line that calls it."""
 from spin import cost_of, main, profile, true_share
 
 

@@ -19,4 +19,4 @@ def whole(count, numbers):
     return j
 
 
-main(lambda numbers: shares_alone(__file__, whole, numbers), whole, lambda: 0)  # there is no call into C
+main(lambda numbers: shares_alone(__file__, whole, numbers), whole, lambda: 0)  # 0: there is no call into C

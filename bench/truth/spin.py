@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""How the programs here are run, and how the truth is found.
+"""Runs the programs here, and measures the true shares of their marked lines.
 
-Each has `whole(count, numbers)`, the profiled loop, whose lines of interest are marked "# measured". Their
-true share is found with no profiler. Long lines: the loop is timed beside `without(count, numbers)`, the same
-less those lines. Lines of some nanoseconds are lost in such a difference: copies of each are timed, one behind
-the other, so that nothing of a loop is in them.
+Each program has a profiled loop, `whole(count, numbers)`, in which some lines are marked "# measured". Their true share
+is measured without a profiler. If the lines are long, the loop is timed in turns with `without(count, numbers)`, the
+same loop without these lines. Lines of some nanoseconds are too short for such a difference; copies of each line are
+timed, one behind the other, so that the time of the loop itself is not included.
 
-    PROGRAM size             print how many items sum() must add for the C call of this program
-    PROGRAM truth SIZE       print the share of the marked lines, or of each
-    PROGRAM run SIZE COUNT   run the loop COUNT times: this one goes under a profiler
+    PROGRAM size             prints how many items sum() must add in the C call of this program
+    PROGRAM truth SIZE       prints the share of the marked lines, or the share of each
+    PROGRAM run SIZE COUNT   runs the loop COUNT times; this command is run under a profiler
 """
 import os
 import statistics
@@ -28,7 +28,7 @@ def true_share(whole, without, numbers, repeats=61):
 
 
 def shares_alone(path, whole, numbers, runs=5000, repeats=101):
-    """Of each marked line, timed by copies of it."""
+    """The share of each marked line, measured by timing copies of it."""
     with open(path) as file:
         lines = [line.split("#")[0].strip() for line in file if line.endswith("# measured\n")]
     loop = statistics.median(once(whole, runs, numbers) for _ in range(repeats)) / runs
@@ -36,7 +36,7 @@ def shares_alone(path, whole, numbers, runs=5000, repeats=101):
 
 
 def cost_alone(lines, line, few=32, runs=500, repeats=101):
-    """Nanoseconds of the line where all lines have run before."""
+    """The nanoseconds of a line, when all lines have run once before."""
     short, long = copies_of(lines, line, few), copies_of(lines, line, 3 * few)
     found = [once(long, runs, ()) - once(short, runs, ()) for _ in range(repeats)]
     return statistics.median(found) / runs / (2 * few)
@@ -64,7 +64,8 @@ def once(function, count, numbers):
 
 
 def main(truth, whole, nanoseconds):
-    """truth(numbers): the shares; nanoseconds(): the cost that the C call should have."""
+    """Runs the command on the command line. truth(numbers) measures the shares; nanoseconds() is the time that the C
+    call should take."""
     command, *rest = sys.argv[1:]
     if command == "size":
         print(items_costing(nanoseconds()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ten tiny lines beside a call of 200 ns: does the profiler charge them its own cost?"""
+"""Ten tiny lines beside a call of 200 ns. Shows whether the cost of the profiler's events counts as their time."""
 from spin import main, profile, shares_alone
 
 

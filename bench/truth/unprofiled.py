@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A function that is not profiled, beside an equally long call into C."""
+"""A function that is not profiled, beside an equally long call into C. Both should have the same share."""
 from spin import cost_of, main, profile, true_share
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the viewer can do besides printing files: `clineprof COMMAND ..`. Plain C, for the launcher,
- * too. A file of such a name is shown as ./NAME. */
+/* The commands of the viewer, `clineprof COMMAND ..`. The first word of a command line is a command when it has the
+ * name of one; a file of that name is shown as ./NAME. Plain C: the launcher uses this table, too. */
 #ifndef CLP_COMMANDS_H
 #define CLP_COMMANDS_H
 
@@ -21,7 +21,7 @@ static inline bool clp_command_is(int argc, char **argv, const char *command)
 
 #define CLP_COMMANDS 6
 
-/* The name of one of them; NULL behind the last. */
+/* The name of command `number`, counted from 0; NULL from CLP_COMMANDS on. */
 static inline const char *clp_command_name(size_t number)
 {
     static const char *const names[CLP_COMMANDS] = {CLP_COMMAND_DIFF,  CLP_COMMAND_MERGE, CLP_COMMAND_TOP,

@@ -9,7 +9,8 @@ static bool complain(const struct clp_config *config, const char *text)
     return false;
 }
 
-/* What config.py raised is meant for the user, in one line. */
+/* Prints the exception at hand as one line of complaint, replaces it with SystemExit, and returns false. The text of
+ * config.py's exceptions is written for users. */
 static bool complain_of_exception(const struct clp_config *config)
 {
     PyObject *type, *value, *trace;
@@ -27,7 +28,7 @@ static bool complain_of_exception(const struct clp_config *config)
     return false;
 }
 
-/* Owned (settings, warnings), or NULL with an exception set. */
+/* Calls config.py. Returns a new reference to its tuple (settings, warnings), or NULL with an exception set. */
 static PyObject *load(const struct clp_config *config)
 {
     PyObject *module = PyImport_ImportModule("clineprof._boot.config"), *loaded = NULL, *file = NULL;

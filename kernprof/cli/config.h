@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Defaults from TOML files: clineprof/_boot/config.py finds and reads them, the option table takes them. */
+/* Default values of options, from TOML files. clineprof/_boot/config.py finds and reads the files; the option table
+ * says which keys there are. */
 #ifndef CLP_CONFIG_H
 #define CLP_CONFIG_H
 
@@ -7,14 +8,15 @@
 #include "option.h"
 
 struct clp_config {
-    const char *program; /* for messages */
-    const char *table;   /* "kernprof" or "cli" of [tool.clineprof] */
-    const char *file;    /* --config; NULL: search */
-    bool quiet;          /* without warnings */
+    const char *program; /* its name begins every message */
+    const char *table;   /* "kernprof" or "cli": the table of [tool.clineprof] */
+    const char *file;    /* the file of --config; NULL: the usual files are looked for */
+    bool quiet;          /* no warnings */
 };
 
-/* Stores what the files say in the result `into`. Texts in it are borrowed from *keep, a new
- * reference, which is NULL when there are none. False with SystemExit set after one line. */
+/* Reads the config files and stores their settings in `into`, the result of the option table. Texts in `into` are
+ * borrowed from *keep, which the caller owns. False with SystemExit set, after one line of complaint; *keep may be
+ * NULL then. */
 bool clp_config_read(const struct clp_config *config, struct clp_option_table table, void *into,
                      struct clp_mem *mem, PyObject **keep);
 

@@ -8,7 +8,7 @@ static bool flag_is_set(const char *name)
     bool set = flag != NULL && PyObject_IsTrue(flag) == 1;
 
     Py_XDECREF(flag);
-    PyErr_Clear(); /* safe_path is unknown to 3.10 */
+    PyErr_Clear(); /* 3.10 has no safe_path */
     return set;
 }
 

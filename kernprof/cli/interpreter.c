@@ -57,7 +57,7 @@ bool clp_interpreter_find(const struct clp_interpreter_wish *wish, struct clp_bu
     const char *name = wish->named != NULL ? wish->named : wish->usual;
     if (strchr(name, '/') != NULL) {
         set_path(path, name, strlen(name), "");
-        return true; /* whether it can be run is what execv tells, and why not */
+        return true; /* if it cannot be run, execv says why */
     }
     if (find_on_path(name, path))
         return true;

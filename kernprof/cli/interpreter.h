@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Which interpreter runs the program: one answer for the launcher and for the command that pip
- * installs. Plain C. */
+/* Finds the interpreter that runs the program. The launcher and the command that pip installs both ask here, so they
+ * choose the same one. Plain C. */
 #ifndef CLP_INTERPRETER_H
 #define CLP_INTERPRETER_H
 
 #include "base/buf.h"
 #include <stdbool.h>
 
+/* Where to look, in the order of the fields. */
 struct clp_interpreter_wish {
-    const char *named; /* by --python; NULL: not given */
-    bool active;       /* else the active virtual environment's, where there is one .. */
-    const char *usual; /* .. else this one */
+    const char *named; /* the value of --python, which wins; NULL: not given */
+    bool active;       /* without --python: prefer the interpreter of the active virtual environment ($VIRTUAL_ENV) */
+    const char *usual; /* the interpreter to take when the other two name none */
 };
 
-/* Sets *path to the program to start, which may not exist. A name without "/" is looked for as a
- * shell does. False with one line in *error when PATH has no such program. */
+/* Sets *path to the interpreter. A name with "/" is taken as it is, even if no such file exists. A name without "/"
+ * is looked up in PATH, as a shell does. False with one line in *error when PATH has no such program. */
 bool clp_interpreter_find(const struct clp_interpreter_wish *wish, struct clp_buf *path,
                           struct clp_buf *error);
 

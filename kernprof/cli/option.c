@@ -9,8 +9,8 @@
 
 /* ---- names ---- */
 
-/* Says what may have been meant where that is few slips away. A file's keys (plain) have
- * neither dashes before them nor a --no- form. */
+/* Complains of an unknown option, and suggests the option whose name is most similar. plain: `text` is a key of a
+ * config file, which has neither leading dashes nor a --no- form. */
 static bool complain_of_unknown(struct clp_option_parser *parser, const char *text, size_t bytes,
                                 bool plain)
 {
@@ -21,7 +21,7 @@ static bool complain_of_unknown(struct clp_option_parser *parser, const char *te
 
     while (clp_option_use_next(parser->table, &use)) {
         size_t far = clp_option_slips(text + dashes, bytes - dashes, use.shown + 2);
-        if (far != SIZE_MAX) /* of two that are as near, the one that takes what follows */
+        if (far != SIZE_MAX) /* if a number follows, an option that takes one wins over another that is as similar */
             far = 2 * far + (has_number && !clp_option_is_number(use.option));
         if (far >= least || use.option->help == NULL ||
             (plain && (use.form == CLP_USE_NEGATIVE || use.option->never_in_file)))
@@ -52,7 +52,8 @@ static bool complain_of_choice(struct clp_option_parser *parser, const char *tex
     return clp_option_point_to_help(parser);
 }
 
-/* The option spelled text[0..bytes), or the only one that begins so. */
+/* Finds the option spelled text[0..bytes), or the only option that begins with these letters. False after a
+ * complaint. */
 static bool find_long(struct clp_option_parser *parser, const char *text, size_t bytes,
                       struct clp_option_use *found)
 {
@@ -94,7 +95,7 @@ static const struct clp_option *find_letter(struct clp_option_table table, char 
     return NULL;
 }
 
-/* Does the rest of a word of letters belong to the one before it? */
+/* In a word of joined letters: is what follows this option's letter its value, not further letters? */
 static bool is_value(const struct clp_option *option, const char *rest)
 {
     if (option->kind == CLP_OPTION_PERIOD)
@@ -102,7 +103,7 @@ static bool is_value(const struct clp_option *option, const char *rest)
     return clp_option_needs_value(option);
 }
 
-/* -lvo FILE, -lvoFILE, -o=FILE */
+/* Parses one word of joined letters, and the next word if it is a value: -lvo FILE, -lvoFILE, -o=FILE. */
 static bool parse_letters(struct clp_option_parser *parser, const char *text)
 {
     for (const char *at = text + 1; *at != 0 && !parser->ended; at++) {
@@ -169,7 +170,7 @@ struct clp_option_parser clp_option_start(struct clp_option_table table, int arg
     };
 }
 
-/* True while parser->at stands at an option; steps over the "--" that ends them. */
+/* Is the word at parser->at an option? Steps over "--", which ends the options. */
 static bool at_option(struct clp_option_parser *parser)
 {
     if (parser->ended || parser->at >= parser->argc)
@@ -245,7 +246,7 @@ bool clp_option_knows(struct clp_option_table table, const char *key)
     return find_key(table, key) != NULL;
 }
 
-/* What a key's value must be; NULL when this type will do. */
+/* What kind of value the option needs, in words for a message. NULL when the setting has such a value. */
 static const char *wanted_instead(const struct clp_option *option, const struct clp_setting *setting)
 {
     enum clp_setting_type type = setting->type;
@@ -275,7 +276,7 @@ static const char *wanted_instead(const struct clp_option *option, const struct 
     }
 }
 
-/* A count is given as a number of times. */
+/* Stores how often an option that counts (-v, -q) is to be taken as given; true is once. */
 static bool store_count(struct clp_option_parser *parser, const struct clp_option_use *use,
                         const struct clp_setting *setting)
 {
@@ -290,7 +291,7 @@ static bool store_count(struct clp_option_parser *parser, const struct clp_optio
     return true;
 }
 
-/* An empty text says "the default", which is what is there. */
+/* Stores a setting. An empty text leaves the default. */
 static bool store_setting(struct clp_option_parser *parser, const struct clp_option_use *use,
                           const struct clp_setting *setting)
 {
@@ -305,7 +306,7 @@ static bool store_setting(struct clp_option_parser *parser, const struct clp_opt
     return *setting->value == 0 || clp_option_store(parser, use, setting->value);
 }
 
-/* A file has no --no- forms. */
+/* Complains of an unknown key. For `no-NAME` the message suggests `NAME = false`, as files have no --no- forms. */
 static bool complain_of_key(struct clp_option_parser *parser, const char *key)
 {
     bool negative = strncmp(key, "no", 2) == 0 && (key[2] == '-' || key[2] == '_');

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The form that does something: that of a switch which is on by default is its --no- form. */
+/* The form to show first. A switch that is on by default shows its --no- form, the one that changes something. */
 static struct clp_option_use main_use(const struct clp_option *option)
 {
     bool negative = option->inverted && option->kind == CLP_OPTION_SWITCH;
@@ -15,7 +15,7 @@ static struct clp_option_use main_use(const struct clp_option *option)
     return use;
 }
 
-/* Between an option and its argument, which may begin with the "=" that joins them. */
+/* What stands between an option and its argument: nothing when the argument begins with "[=". */
 static const char *space_before(const char *argument)
 {
     return argument == NULL || strncmp(argument, "[=", 2) == 0 ? "" : " ";
@@ -54,7 +54,7 @@ void clp_option_help(struct clp_option_table table, struct clp_buf *out)
         if (option->kind != CLP_OPTION_MODE)
             continue;
         (void)snprintf(left, sizeof left, "      --no-%s", option->name);
-        clp_buf_add_format(out, "%-*s  as --%s off\n", (int)width, left, option->name);
+        clp_buf_add_format(out, "%-*s  same as --%s off\n", (int)width, left, option->name);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command line is described by: one row per option, from which parsing, --help, config files and the
- * documentation's tables all come. */
+/* A table that describes the options of a command, one row for each. Parsing, --help, config files and the tables of
+ * the documentation all come from it. */
 #ifndef CLP_OPTION_TABLE_H
 #define CLP_OPTION_TABLE_H
 
@@ -9,20 +9,20 @@
 #include <stddef.h>
 
 enum clp_option_kind {
-    CLP_OPTION_ANSWER, /* bool; nothing behind it is read: --help, --version */
-    CLP_OPTION_PLAIN,  /* bool; neither a value nor a --no- form */
-    CLP_OPTION_MORE,   /* int, one more each time */
-    CLP_OPTION_LESS,   /* int, one less each time */
+    CLP_OPTION_ANSWER, /* bool; ends the options: --help, --version */
+    CLP_OPTION_PLAIN,  /* bool; takes no value and has no --no- form */
+    CLP_OPTION_MORE,   /* int; each use adds 1 */
+    CLP_OPTION_LESS,   /* int; each use subtracts 1 */
     CLP_OPTION_SWITCH, /* bool: --name, --no-name, --name=yes */
-    CLP_OPTION_MODE,   /* as TEXT; yes is `word`, no and --no-name are "off" */
+    CLP_OPTION_MODE,   /* const char *, not empty; a "yes" stores `word`, a "no" and --no-name store "off" */
     CLP_OPTION_TEXT,   /* const char *, not empty */
-    CLP_OPTION_BARE,   /* const char *: --name (then it is `word`), --name=TEXT; --no-name: NULL */
-    CLP_OPTION_LIST,   /* struct clp_text_list; each use adds */
+    CLP_OPTION_BARE,   /* const char *: --name stores `word`, --name=TEXT the text, --no-name NULL */
+    CLP_OPTION_LIST,   /* struct clp_text_list; each use adds a text */
     CLP_OPTION_NUMBER, /* double, finite and above zero */
-    CLP_OPTION_PERIOD, /* double, 0 or more; `bare` where no number follows */
+    CLP_OPTION_PERIOD, /* double, 0 or more; `bare` when no number follows the option */
     CLP_OPTION_COUNT,  /* size_t */
     CLP_OPTION_SHARE,  /* double, a percentage: 0 to 100 */
-    CLP_OPTION_TARGET  /* a text, the last option: what follows belongs to the program */
+    CLP_OPTION_TARGET  /* const char *; ends the options, as what follows belongs to the program */
 };
 
 struct clp_option {
@@ -38,14 +38,14 @@ struct clp_option {
     const char *one_of;   /* of a TEXT, MODE or BARE: the values that there are, "a, b or c"; NULL: any */
     /* Of a TEXT, MODE or COUNT: false, and what is wrong ("needs .., not ..") appended, when it cannot be meant. */
     bool (*check)(const char *value, struct clp_buf *fault);
-    bool inverted;        /* the field is true when the switch is off; --help shows the --no- form */
-    bool switches;        /* a BARE: =yes and =no are understood */
-    bool split;           /* a LIST: a value is several, parted by commas; '' empties the list */
-    bool never_in_file;   /* means nothing in a config file */
+    bool inverted;        /* SWITCH: the field is true when the switch is off; --help shows the --no- form */
+    bool switches;        /* BARE: =yes is understood as --name, =no as --no-name */
+    bool split;           /* LIST: commas separate the texts of a value; an empty value empties the list */
+    bool never_in_file;   /* a config file cannot set the option */
     size_t field;         /* offset in the result */
 };
 
-/* Texts in the order given. Owned; NULL when empty, else ended by a NULL. */
+/* Texts in the order given. The list owns them. `items` ends with a NULL; it is NULL when the list is empty. */
 struct clp_text_list {
     char **items;
     size_t count;
@@ -60,14 +60,14 @@ struct clp_option_parser {
     struct clp_option_table table;
     int argc;
     char **argv;
-    int at;              /* the element of argv at hand; where parsing stopped */
-    bool ended;          /* no options behind it */
+    int at;              /* index in argv of the word at hand; after parsing, of the first word that is no option */
+    bool ended;          /* the option at hand was the last one */
     char *into;          /* the result */
-    const char *program; /* whose --help messages point to */
-    struct clp_option_table others; /* of another command, whose options may be meant; or none */
-    const char *others_of; /* its name, and what it does */
+    const char *program; /* messages point to the --help of this program */
+    struct clp_option_table others; /* options of another command, to recognise them in a message; may be empty */
+    const char *others_of; /* the name of that other command, and what it does */
     const char *what;    /* what a message calls an option: "option", or "key" in a file */
-    struct clp_buf *error; /* lists use its allocator */
+    struct clp_buf *error; /* the one line of a complaint; lists of the result are made with its allocator */
 };
 
 #endif

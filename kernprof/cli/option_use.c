@@ -54,7 +54,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* (optimal string alignment) */
+/* The optimal string alignment distance. Both names are shorter than CLP_OPTION_NAME. */
 static size_t distance(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
     size_t rows[3][CLP_OPTION_NAME] = {{0}};
@@ -73,7 +73,8 @@ static size_t distance(const char *a, size_t a_bytes, const char *b, size_t b_by
     return rows[a_bytes % 3][b_bytes];
 }
 
-/* Two slips, but in short names one: with two, any name of three letters is like any other. */
+/* Up to two slips count as similar, and one when a name has five letters or fewer: two slips make any name of three
+ * letters similar to any other. */
 size_t clp_option_slips(const char *text, size_t bytes, const char *name)
 {
     size_t name_bytes = strlen(name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An option as the user spelled it: one row may be meant by several names. And what is said of it. */
+/* The spellings of an option (--name, --no-name, --alias), and the messages that name one. */
 #ifndef CLP_OPTION_USE_H
 #define CLP_OPTION_USE_H
 
@@ -10,35 +10,44 @@
 struct clp_option_use {
     const struct clp_option *option;
     enum { CLP_USE_NAME, CLP_USE_NEGATIVE, CLP_USE_ALIAS } form;
-    char shown[CLP_OPTION_NAME];
+    char shown[CLP_OPTION_NAME]; /* the spelling in this form, for messages: "--no-memory", "-o" */
 };
 
-/* Writes into `shown` what the row's long name is in this form. */
+/* Writes the option's long name in use->form into use->shown. */
 void clp_option_use_spell(struct clp_option_use *use);
 
-/* Moves to the row's next spelling; false when it has no more. */
+/* Moves use->form to the option's next spelling, without writing use->shown. False when there is no further one. */
 bool clp_option_use_next_form(struct clp_option_use *use);
 
-/* Steps through all long spellings: true with the one behind *use, from {0} to the last. */
+/* Moves *use to the next long spelling in the table, {0} to the first. False behind the last. */
 bool clp_option_use_next(struct clp_option_table table, struct clp_option_use *use);
 
-/* How many letters must be changed, added, taken out or exchanged with the next to make one name of the other.
- * SIZE_MAX: more than the slips that a name of this length may have. Both without dashes at their start. */
+/* The distance of two names: how many letters must be changed, inserted, removed or exchanged with the next letter to
+ * turn one name into the other. SIZE_MAX when the names are too different to be confused. Neither name has dashes at
+ * its start. */
 size_t clp_option_slips(const char *text, size_t bytes, const char *name);
 
-/* Does it take a number? */
+/* Does the option need a number? False for a PERIOD, whose number may be left out. */
 bool clp_option_is_number(const struct clp_option *option);
 
 /* Does the option have a --no- form on the command line? */
 bool clp_option_has_negative(const struct clp_option *option);
 
-/* The lines in parser->error, which point to --help; false, for the caller to return. clp_option_complain_of_value:
- * what would be right, and what was given. */
+/* Each of these four functions appends to the message in parser->error, ends it with "; see PROGRAM --help", and
+ * returns false, for its caller to return. */
+
+/* Appends the pointer to --help alone. */
 bool clp_option_point_to_help(struct clp_option_parser *parser);
+
+/* "option '--name' WHAT" */
 bool clp_option_complain_of(struct clp_option_parser *parser, const struct clp_option_use *use,
                             const char *what);
+
+/* "option '--name' needs WANTED, not 'VALUE'" */
 bool clp_option_complain_of_value(struct clp_option_parser *parser, const struct clp_option_use *use,
                                   const char *wanted, const char *value);
+
+/* "option '--name' needs a FILE", for an option without its value. */
 bool clp_option_complain_of_lack(struct clp_option_parser *parser, const struct clp_option_use *use);
 
 #endif

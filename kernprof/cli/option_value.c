@@ -27,7 +27,7 @@ bool clp_option_read_switch(const char *value, bool *on)
     return *on || is_one_of(value, no);
 }
 
-/* Finite and not negative. */
+/* Reads a number that is finite and not negative. False when the value is none. */
 static bool read_number(const char *value, double *number)
 {
     char *end;
@@ -99,7 +99,7 @@ static bool is_meant(struct clp_option_parser *parser, const struct clp_option_u
     return good;
 }
 
-/* No table has so many rows that nine digits would not do. */
+/* Stores a count. At most nine digits are read, which is more than any table has rows and fits every size_t. */
 static bool store_size(struct clp_option_parser *parser, const struct clp_option_use *use, const char *value)
 {
     size_t digits = strspn(value, "0123456789");
@@ -146,7 +146,7 @@ void clp_option_set_bare(struct clp_option_parser *parser, const struct clp_opti
     *(const char **)(parser->into + use->option->field) = on ? use->option->word : NULL;
 }
 
-/* A value only with "=": what follows may be the program. */
+/* Stores the value of a CLP_OPTION_BARE. The value must be joined with "=", as the next word may be the program. */
 static bool store_bare(struct clp_option_parser *parser, const struct clp_option_use *use, const char *value)
 {
     bool on = use->form != CLP_USE_NEGATIVE;
@@ -256,7 +256,8 @@ bool clp_option_number_follows(const struct clp_option_parser *parser)
     return word != NULL && read_number(word, &number);
 }
 
-/* -i 2: a number that follows is the option's; a script of that name goes behind "--". */
+/* Stores the next word if it is a number, as in `-i 2`; otherwise the option stands alone. A script whose name is a
+ * number can be given behind "--". */
 static bool store_period(struct clp_option_parser *parser, const struct clp_option_use *use)
 {
     const char *value = next_word(parser);

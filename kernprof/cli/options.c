@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One table per command. A row says how an option is spelled, what follows it, what --help says of
- * it and which field of the result it sets; option.c works for any row. */
+/* The table of each command. A row says how an option is spelled, which value it takes, how --help describes it and
+ * which field of the result it sets. option.c reads any table. */
 #include "options.h"
 #include "option_help.h"
 #include "option_value.h"
@@ -14,7 +14,7 @@
 #define RUN(field) offsetof(struct clp_run_options, field)
 #define VIEW(field) offsetof(struct clp_view_options, field)
 
-/* ---- what both show ---- */
+/* ---- checks of values, and options about the report ---- */
 
 static bool check_columns(const char *value, struct clp_buf *fault)
 {
@@ -40,9 +40,9 @@ static bool check_widths(const char *value, struct clp_buf *fault)
 
     if (clp_widths_parse(&widths, value))
         return true;
-    clp_buf_add_format(fault, "needs NAME=N,.. with names out of line,");
+    clp_buf_add_format(fault, "needs NAME=N,.. with a NAME of line,");
     clp_columns_add_names(fault);
-    clp_buf_add_format(fault, " and numbers from 1 to %d, not '%s'", CLP_WIDTH_MOST, value);
+    clp_buf_add_format(fault, " and an N from 1 to %d, not '%s'", CLP_WIDTH_MOST, value);
     return false;
 }
 
@@ -100,7 +100,7 @@ static bool check_precision(const char *value, struct clp_buf *fault)
     return false;
 }
 
-/* A choice of what matters most is made by time where nothing else is said, and then shown so. */
+/* How functions are sorted. With --top or --lines the default is by time, as those two choose what took most time. */
 static enum clp_choice_order order_of(const struct clp_show_options *show)
 {
     if (show->sort_by != NULL)
@@ -165,9 +165,9 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
     {CLP_OPTION_NUMBER, 'u', "unit", .argument = "UNIT", .standard = "1e-6", \
      .field = SHOW(whole, unit), .help = "unit of the times, in seconds"}, \
     {CLP_OPTION_SWITCH, 'r', "rich", .field = SHOW(whole, rich), \
-     .help = "the report in colours, with rich"}, \
+     .help = "print the report in colours, with rich"}, \
     {CLP_OPTION_SWITCH, 'z', "skip-zero", .field = SHOW(whole, skip_zero), \
-     .help = "leave functions that never ran out"}, \
+     .help = "hide functions that never ran"}, \
     {CLP_OPTION_SWITCH, letter_of_summarize, "summarize", .field = SHOW(whole, summarize), \
      .help = "print a line per function at the end"}, \
     {CLP_OPTION_TEXT, 0, "columns", .argument = "LIST", .standard = "", .check = check_columns, \
@@ -179,9 +179,9 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
     {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .one_of = sort_keys, \
      .field = SHOW(whole, sort_by), .help = "time, self, mem, hits, name, .."}, \
     {CLP_OPTION_COUNT, 0, "top", .argument = "N", .standard = "all", .field = SHOW(whole, top), \
-     .help = "the N functions that rank highest"}, \
+     .help = "show only the top N functions"}, \
     {CLP_OPTION_COUNT, 0, "lines", .argument = "N", .standard = "", .field = SHOW(whole, lines), \
-     .help = "one table: the N hottest lines of all functions"}, \
+     .help = "one table of the N hottest lines of all functions"}, \
     {CLP_OPTION_LIST, 0, "function", .argument = "PATTERN", .standard = "", \
      .field = SHOW(whole, functions), .help = "show only functions whose name matches"}, \
     {CLP_OPTION_LIST, 0, "file", .argument = "PATTERN", .standard = "", \
@@ -189,7 +189,7 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
     {CLP_OPTION_SHARE, 0, "min-percent", .argument = "P", .standard = "0", \
      .field = SHOW(whole, min_percent), .help = "hide rows below P % of their function"}, \
     {CLP_OPTION_SWITCH, 0, "mp", .field = SHOW(whole, mp), \
-     .help = "the report as memory_profiler prints it"}, \
+     .help = "print the report as memory_profiler does"}, \
     {CLP_OPTION_COUNT, 0, "precision", .argument = "N", .standard = "3", .check = check_precision, \
      .field = SHOW(whole, precision), .help = "digits after the point, with --mp"}
 
@@ -204,7 +204,7 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 'l', "line-by-line", "line", .field = RUN(line_by_line),
      .help = "profile line by line; implies -b"},
     {CLP_OPTION_SWITCH, 'b', "builtin", .field = RUN(builtin),
-     .help = "put 'profile' among the builtins, to mark code"},
+     .help = "put 'profile' in the builtins, to mark code"},
     {CLP_OPTION_TEXT, 's', "setup", .argument = "FILE", .standard = "", .field = RUN(setup),
      .help = "run FILE first, unprofiled"},
     {CLP_OPTION_LIST, 'p', "prof-mod", .argument = "TARGET", .standard = "", .split = true,
@@ -213,24 +213,24 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 0, "preimports", .inverted = true, .field = RUN(no_preimports),
      .help = "do not import the targets before the program runs"},
     {CLP_OPTION_SWITCH, 0, "prof-imports", .field = RUN(prof_imports),
-     .help = "if -p names the script: all that it imports, too"},
+     .help = "if -p names the script, profile its imports, too"},
     {CLP_OPTION_LIST, 0, "include", .argument = "PATTERN", .standard = "", .field = RUN(include),
-     .help = "of -p, only functions whose name or file matches"},
+     .help = "limit -p to functions whose name or file matches"},
     {CLP_OPTION_LIST, 0, "exclude", .argument = "PATTERN", .standard = "", .field = RUN(exclude),
-     .help = "of -p, no functions whose name or file matches"},
+     .help = "omit functions whose name or file matches from -p"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "<script>.lprof",
-     .field = RUN(outfile), .help = "where it goes; -: stdout"},
+     .field = RUN(outfile), .help = "write to FILE; -: stdout"},
     {CLP_OPTION_MORE, 'v', "view", "verbose", .field = RUN(verbosity), .standard = "",
-     .help = "print the report at the end; twice: say more"},
+     .help = "print the report at the end; -vv: more messages"},
     {CLP_OPTION_LESS, 'q', "quiet", .field = RUN(verbosity), .standard = "",
      .help = "no messages; -qq: no stdout; -qqq: no stderr"},
     SHOW_ROWS(struct clp_run_options, 0),
     {CLP_OPTION_SWITCH, 0, "by-statement", .field = RUN(by_statement),
-     .help = "a statement over several lines counts as one line"},
+     .help = "count a statement over several lines as one line"},
     {CLP_OPTION_SWITCH, 0, "prof-child-procs", .field = RUN(child_processes),
      .help = "also profile processes that the program starts"},
     {CLP_OPTION_SWITCH, 0, "threads", .field = RUN(threads),
-     .help = "a table for each thread, by name"},
+     .help = "print a table for each thread, by name"},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
      .field = RUN(output_interval), .help = "save every N seconds; no N: 1"},
     {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .one_of = tracers,
@@ -243,7 +243,7 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 'C', "include-children", .field = RUN(include_children),
      .help = "with --timeline: record child processes, too"},
     {CLP_OPTION_NUMBER, 0, "pdb-mmem", .argument = "MIB", .standard = "", .field = RUN(pdb_mmem),
-     .help = "stop in pdb where more than MIB are resident"},
+     .help = "stop in pdb when more than MIB are resident"},
     {CLP_OPTION_BARE, 0, "heap", .argument = "[=native]", .word = "python",
      .switches = true, .one_of = "python or native", .field = RUN(heap),
      .help = "count memory that stays alive; native: C's, too"},
@@ -251,10 +251,10 @@ static const struct clp_option run_rows[] = {
      .field = RUN(heap_interval), .help = "mean bytes per sample; 1: all"},
     {CLP_OPTION_BARE, 0, "leaks", .argument = "[=EPOCH]", .word = "calls", .standard = "",
      .check = check_epoch, .field = RUN(leaks),
-     .help = "which lines leak (docs/memory.md)"},
+     .help = "tell which lines leak (docs/memory.md)"},
     {CLP_OPTION_BARE, 0, "fail-on-leak", .argument = "[=SIZE]", .word = "", .standard = "",
      .check = check_bytes, .field = RUN(fail_on_leak),
-     .help = "exit 3 where a line leaks (more than SIZE)"},
+     .help = "exit 3 if a line leaks (more than SIZE)"},
     {CLP_OPTION_TEXT, 0, "config", .argument = "FILE", .standard = "", .never_in_file = true,
      .field = RUN(config), .help = "read defaults from this TOML file"},
     {CLP_OPTION_PLAIN, 0, "no-config", .never_in_file = true, .field = RUN(no_config),
@@ -268,7 +268,7 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_ANSWER, 'V', "version", .never_in_file = true, .standard = "",
      .field = RUN(version), .help = "print the version"},
     {CLP_OPTION_ANSWER, 'h', "help", .never_in_file = true, .standard = "", .field = RUN(help),
-     .help = "print this"},
+     .help = "print this help"},
     {CLP_OPTION_ANSWER, 0, "help-page", .field = RUN(page)},
 };
 
@@ -279,22 +279,22 @@ static const struct clp_option view_rows[] = {
     {CLP_OPTION_SWITCH, 0, "by-statement", .field = VIEW(by_statement),
      .help = "show a statement over several lines as one row"},
     {CLP_OPTION_SWITCH, 0, "memory", .inverted = true, .field = VIEW(no_memory),
-     .help = "leave the memory columns out"},
+     .help = "hide the memory columns"},
     {CLP_OPTION_SWITCH, 0, "processes", .field = VIEW(processes),
      .help = "also list the processes that took part"},
     {CLP_OPTION_LIST, 0, "process", .argument = "PATTERN", .standard = "", .field = VIEW(process),
-     .never_in_file = true, .help = "only processes of this number or name"},
+     .never_in_file = true, .help = "show only processes of this number or name"},
     {CLP_OPTION_SWITCH, 'v', "verbose", .field = VIEW(verbose),
-     .help = "the last line says more of how it was measured"},
+     .help = "tell more of the measurement in the last line"},
     {CLP_OPTION_SWITCH, 0, "raw-times", .field = VIEW(raw_times),
-     .help = "times with the profiler's own cost left in"},
+     .help = "show times with the profiler's own cost left in"},
     {CLP_OPTION_SWITCH, 0, "read-sources", .never_in_file = true, .field = VIEW(read_sources),
-     .help = "read missing source from the files it names"},
+     .help = "where source is missing, read it from its file"},
     {CLP_OPTION_TEXT, 0, "format", "to", .argument = "NAME", .standard = "text",
      .one_of = formats, .field = VIEW(format),
      .help = "html, json, csv, .. (docs/formats.md)"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "standard output",
-     .never_in_file = true, .field = VIEW(outfile), .help = "where it goes"},
+     .never_in_file = true, .field = VIEW(outfile), .help = "write to FILE"},
     {CLP_OPTION_TEXT, 'c', "config", .argument = "FILE", .standard = "", .never_in_file = true,
      .field = VIEW(config), .help = "read defaults from this TOML file"},
     {CLP_OPTION_PLAIN, 0, "no-config", .never_in_file = true, .field = VIEW(no_config),
@@ -302,7 +302,7 @@ static const struct clp_option view_rows[] = {
     {CLP_OPTION_ANSWER, 'V', "version", .never_in_file = true, .standard = "",
      .field = VIEW(version), .help = "print the version"},
     {CLP_OPTION_ANSWER, 'h', "help", .never_in_file = true, .standard = "", .field = VIEW(help),
-     .help = "print this"},
+     .help = "print this help"},
     {CLP_OPTION_ANSWER, 0, "help-page", .field = VIEW(page)},
 };
 
@@ -430,8 +430,8 @@ void clp_view_options_help(const char *program, struct clp_buf *out)
                        "       %s mem run|attach|plot|peak|list|rm|clean ..\n"
                        "       %s hook install|remove|status\n",
                        program, program, program, program, program, program, program);
-    clp_buf_add_text(out, "\nPrints the report of a profile, or of several, summed; - is standard input. A\n"
-                          ".live file is one of a run that was killed or still goes on.\n\noptions:\n");
+    clp_buf_add_text(out, "\nPrints the report of a profile, or of the sum of several; - is standard input.\n"
+                          "A .live file is the profile of a run that was killed or still goes on.\n\noptions:\n");
     clp_option_help(clp_view_options_table(), out);
     clp_buf_add_text(out, closing);
 }
@@ -444,6 +444,6 @@ void clp_view_options_page(const char *program, struct clp_buf *out)
 
 void clp_options_version(const char *program, struct clp_buf *out)
 {
-    (void)program; /* the number alone, as kernprof says it */
+    (void)program; /* kernprof prints the number alone */
     clp_buf_add_text(out, CLP_VERSION "\n");
 }

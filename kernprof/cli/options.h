@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The command lines of ckernprof and of the viewer: one table each, from which parsing, --help,
- * config files and docs/options.md all come. Plain C: the launcher uses the same table to find
- * --python before any interpreter runs. A new option is a row and a field. */
+/* The command lines of ckernprof and of the viewer (clineprof). Each has one table, from which parsing, --help,
+ * config files and docs/options.md all come. A new option is a row of the table and a field of its result. Plain C:
+ * the launcher uses the same tables to find --python before any interpreter runs. */
 #ifndef CLP_OPTIONS_H
 #define CLP_OPTIONS_H
 
@@ -12,7 +12,7 @@
 #include "report/report.h"
 #include <stdbool.h>
 
-#define CLP_RUN_NAME "ckernprof" /* for messages */
+#define CLP_RUN_NAME "ckernprof" /* begins every message of a run */
 
 enum clp_target_kind {
     CLP_TARGET_NONE,   /* no program was named */
@@ -22,7 +22,7 @@ enum clp_target_kind {
     CLP_TARGET_STDIN   /* - */
 };
 
-/* What both commands can be asked of a report. Strings are borrowed, lists are owned. */
+/* The options about the report, which both commands have. Strings are borrowed, lists are owned. */
 struct clp_show_options {
     double unit;              /* -u, seconds; default 1e-6 */
     bool rich;                /* -r */
@@ -32,11 +32,12 @@ struct clp_show_options {
     const char *columns;      /* --columns; NULL: the usual ones */
     const char *widths;       /* --widths; NULL: the usual ones */
     const char *sort_by;      /* --sort-by; NULL: order of selection */
-    size_t top, lines;        /* --top, --lines; 0: all, and tables by function */
+    size_t top;               /* --top, how many functions; 0: all */
+    size_t lines;             /* --lines, how many lines in one table; 0: all lines, in a table for each function */
     struct clp_text_list functions, files; /* --function, --file */
-    double min_percent;       /* --min-percent */
+    double min_percent;       /* --min-percent, 0 to 100 */
     bool mp;                  /* --mp */
-    size_t precision;         /* --precision */
+    size_t precision;         /* --precision, digits after the point */
 };
 
 /* What ckernprof was asked to do. Strings are borrowed from argv, lists are owned. */
@@ -54,26 +55,26 @@ struct clp_run_options {
     bool by_statement;    /* --by-statement */
     bool child_processes; /* --prof-child-procs */
     bool threads;         /* --threads */
-    const char *memory;   /* --memory, a name of CLP_MEMORY_TABLE; NULL: rss */
+    const char *memory;   /* --memory, a name in CLP_MEMORY_TABLE; NULL: rss */
     double timeline;      /* --timeline, seconds; 0: off */
     bool include_children; /* -C */
     double pdb_mmem;      /* --pdb-mmem, MiB; 0: off */
     const char *heap;     /* --heap: "python" or "native" allocators; NULL: off */
     double heap_interval; /* --heap-interval, bytes; 1: every block */
-    const char *leaks;    /* --leaks; what ends an epoch; NULL: no verdicts */
-    const char *fail_on_leak; /* --fail-on-leak; a size, "" the usual limit; NULL: no gate */
+    const char *leaks;    /* --leaks, the text that says what ends an epoch; NULL: no leak verdicts */
+    const char *fail_on_leak; /* --fail-on-leak, a size; "": the usual limit; NULL: leaks do not fail the run */
     bool help, version, page; /* -h, -V, --help-page */
     const char *outfile;  /* -o; NULL: <basename>.lprof in the working directory */
     const char *tracer;   /* --tracer; NULL: auto */
     const char *config;   /* --config; NULL: search */
     bool no_config;       /* --no-config; wins over --config */
     const char *python;   /* --python; NULL: search */
-    const char *module, *code; /* of -m and -c; the target too */
+    const char *module, *code; /* the values of -m and -c; NULL when not given */
     enum clp_target_kind target_kind;
-    const char *target;   /* the script's path, the module's name, the code or "-" */
-    char **program_argv;  /* borrowed: argv from the element that holds the target on. With the
-                           * module joined to its option (-mMODULE) [0] is not just the target */
-    int program_argc;
+    const char *target;   /* the script's path, the module's name, the code or "-"; NULL: no program was named */
+    char **program_argv;  /* borrowed: argv, from the word that holds the target on. The word is more than the target
+                           * when the module is joined to its option (-mMODULE) */
+    int program_argc;     /* how many words program_argv has, the target's included */
 };
 
 struct clp_view_options {
@@ -85,62 +86,64 @@ struct clp_view_options {
     bool read_sources;        /* --read-sources */
     bool processes;           /* --processes */
     struct clp_text_list process; /* --process */
-    const char *format;       /* --format; "text" is the report */
+    const char *format;       /* --format; "text": the report */
     const char *outfile;      /* -o; NULL: standard output */
     const char *config;       /* -c; NULL: search */
     bool verbose;             /* -v */
     bool no_config;           /* --no-config */
     bool help, version, page;
-    char **files;             /* borrowed: in argv, which is put in order for it */
+    char **files;             /* borrowed: argv + 1, where parsing has moved the names of the files */
     int file_count;
 };
 
-/* The defaults; settings of a config file come next (clp_option_set), then the command line. */
+/* Set the defaults. The settings of config files are stored next (clp_option_set), then the command line is
+ * parsed. */
 void clp_run_options_init(struct clp_run_options *options);
 void clp_view_options_init(struct clp_view_options *options);
 
-/* What both commands' options say of the report; parsing has checked them. The lists are borrowed. */
+/* Sets the options of a report by those of the command line, which parsing has checked. The lists are borrowed. */
 void clp_report_options_set(struct clp_report_options *report, const struct clp_show_options *show);
 
-/* What both commands' options say of the table of --mp. The lists are borrowed. */
+/* Sets the options of --mp's table by those of the command line, which parsing has checked. The lists are
+ * borrowed. */
 void clp_memory_table_options_set(struct clp_memory_table_options *table,
                                   const struct clp_show_options *show);
 
-/* A number of bytes: "4096", "100k", "1.5M", "2G" (steps of 1024). False when it is none. */
+/* Reads a number of bytes: "4096", "100k", "1.5M", "2G" (steps of 1024). False when the text is none. */
 bool clp_options_bytes(const char *text, int64_t *bytes);
 
 /* Is memory switched off (--no-memory, --memory off)? */
 bool clp_run_options_no_memory(const struct clp_run_options *options);
 
-/* Is the program a text without a file, of -c or standard input? */
+/* Is the program a text without a file, from -c or standard input? */
 bool clp_run_options_is_text(const struct clp_run_options *options);
 
 /* Frees the lists; `mem` is the allocator of the `error` they were parsed with. */
 void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem);
 void clp_view_options_clear(struct clp_view_options *options, struct clp_mem *mem);
 
-/* Parses argv[1..argc). False and one line in `error` (without a line end, and without the
- * program's name, which the caller puts before it) when it cannot: the program then exits 2.
- * Option parsing ends at the script, at -m MODULE, -c CODE, or at "--". */
+/* Parses argv[1..argc). Option parsing ends at the script, behind -m MODULE or -c CODE, or at "--". False with one
+ * line in `error`, for a program that exits 2. The line has no line end, and does not begin with the program's
+ * name, which the caller prints before it. */
 bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *options,
                            struct clp_buf *error);
 
-/* Parses the viewer's argv[1..argc); fails as clp_run_options_parse. Options may stand between the files, as
- * argparse lets them; the files' names are exchanged to the front of argv[1..). */
+/* Parses the viewer's argv[1..argc). Options may stand between the names of files, as with argparse. Elements of
+ * argv are exchanged, so that the names of files come first, from argv[1] on. Fails as clp_run_options_parse. */
 bool clp_view_options_parse(int argc, char **argv, struct clp_view_options *options,
                             struct clp_buf *error);
 
-/* For config files. */
+/* The tables of options, for the settings of config files. */
 struct clp_option_table clp_run_options_table(void);
 struct clp_option_table clp_view_options_table(void);
 
-/* What --help prints, and the same table for docs/options.md. */
+/* Append what --help prints (help), and the options as a Markdown table for docs/options.md (page). */
 void clp_run_options_help(const char *program, struct clp_buf *out);
 void clp_run_options_page(const char *program, struct clp_buf *out);
 void clp_view_options_help(const char *program, struct clp_buf *out);
 void clp_view_options_page(const char *program, struct clp_buf *out);
 
-/* What --version prints. */
+/* Appends what --version prints. */
 void clp_options_version(const char *program, struct clp_buf *out);
 
 #endif

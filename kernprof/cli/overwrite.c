@@ -9,14 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How a file begins. */
+/* The first bytes of a file. */
 struct start {
     struct stat about;
     char bytes[64];
     size_t count;
 };
 
-/* False when it is no plain file, or none that can be read. */
+/* Reads the first bytes of a file; none when reading fails. False when the path is no regular file or cannot be
+ * opened. */
 static bool look(const char *path, struct start *start)
 {
     int file = clp_file_open_to_look(path, true);
@@ -35,7 +36,8 @@ static bool is_program(const char *path, const struct start *start)
            (start->count >= 2 && memcmp(start->bytes, "#!", 2) == 0);
 }
 
-/* cProfile's table: its keys are tuples of three; or the empty one. Marshal may set a bit in kinds. */
+/* Is the file a profile of cProfile? That is a marshalled dict whose keys are tuples of three, or an empty dict.
+ * marshal may set the highest bit of a type's letter (its FLAG_REF), which is ignored. */
 static bool is_calls(const struct start *start)
 {
     const char *bytes = start->bytes;
@@ -44,7 +46,8 @@ static bool is_calls(const struct start *start)
            (bytes[1] == '0' || (start->count >= 3 && (bytes[1] & 0x7f) == ')' && bytes[2] == 3));
 }
 
-/* Many a file may be a pickle; line_profiler's are known by their name. */
+/* Is the file a profile? Files of other programs may be pickles, too, so line_profiler's must have the ending .lprof
+ * as well. */
 static bool is_profile(const char *path, const struct start *start)
 {
     return clp_wire_is(start->bytes, start->count) || is_calls(start) ||

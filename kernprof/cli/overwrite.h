@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What -o must not write over. */
+/* Protects files that -o must not write over. */
 #ifndef CLP_OVERWRITE_H
 #define CLP_OVERWRITE_H
 
@@ -13,9 +13,9 @@ enum clp_overwrite_kind {
 };
 
 struct clp_overwrite {
-    const char *program;  /* who complains */
+    const char *program;  /* its name begins the complaint */
     const char *path;     /* the value of -o; NULL: standard output */
-    char *const *files;   /* that are read; "-" is standard input */
+    char *const *files;   /* the files that the command reads; "-" is standard input */
     int file_count;
     bool sums; /* a profile is written, which may take the place of one that is read */
     enum clp_overwrite_kind only;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char clear[] = "\r\x1b[K"; /* what stands on the line at hand */
+static const char clear[] = "\r\x1b[K"; /* clears the terminal's current line */
 
 #define PATIENCE_NANOS UINT64_C(500000000)
 

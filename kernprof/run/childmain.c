@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* An audit hook sees the code before it runs: neither an entry of sys nor a patched function is left for
- * the program to find. */
+/* An audit hook sees the code before it runs. Unlike an entry in sys or a patched function, the program cannot find
+ * it. */
 #include "childmain.h"
 #include "imports.h"
 #include <string.h>
 
-/* Run by the interpreter, or by runpy, which multiprocessing uses? */
+/* Is the code that is about to run the body of a main script? Such code is run by the interpreter itself or by runpy,
+ * which multiprocessing uses. */
 static bool runs_script(PyObject *code)
 {
     PyObject *globals = PyEval_GetGlobals(); /* borrowed; NULL: nothing runs yet */
@@ -18,7 +19,7 @@ static bool runs_script(PyObject *code)
                                PyUnicode_CompareWithASCIIString(name, "runpy") == 0);
 }
 
-/* "main" of "/home/me/main.py" */
+/* Writes the script's name as a module into `name`: "main" for "/home/me/main.py". False when the file is no .py. */
 static bool name_of(PyObject *code, char *name, size_t room)
 {
     const char *file = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_filename);
@@ -33,7 +34,8 @@ static bool name_of(PyObject *code, char *name, size_t room)
     return true;
 }
 
-/* Gives the code the constants of its copy, among them the code of its functions. */
+/* Exchanges the code objects among the constants of `code` with those of `copy`, so that the script makes its functions
+ * of the copies. */
 static void take_constants(PyCodeObject *code, PyCodeObject *copy)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {

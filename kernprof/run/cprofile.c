@@ -28,7 +28,7 @@ void clp_cprofile_disable(PyObject *profile)
 
 PyObject *clp_cprofile_bytes(PyObject *profile)
 {
-    clp_cprofile_disable(profile); /* first, or create_stats would stand in the profile */
+    clp_cprofile_disable(profile); /* or the profile would contain the call of create_stats */
     PyObject *result = PyObject_CallMethod(profile, "create_stats", NULL), *stats = NULL;
     PyObject *bytes = NULL;
 

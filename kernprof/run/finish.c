@@ -20,7 +20,7 @@ static const char me[] = CLP_RUN_NAME;
 #if CLP_HAS_PROBES
 #define CLP_DISPLACED_ADVICE "; --tracer probe does without it"
 #else
-#define CLP_DISPLACED_ADVICE "; from Python 3.11 on it is not needed"
+#define CLP_DISPLACED_ADVICE "; from Python 3.11 on none is needed"
 #endif
 
 static void print_report(const struct clp_run *run, const struct clp_profile *profile)
@@ -40,13 +40,13 @@ static void say_what_lacks(const struct clp_run *run, const struct clp_profile *
 {
     if (run->options.verbosity < 0)
         return;
-    if (run->end.started && profile->process_count < 2) /* children may have reached more */
+    if (run->end.started && profile->process_count < 2) /* with children, a target may have matched in a child only */
         clp_target_selection_end(&run->chosen);
     clp_nothing_say(run, profile);
     if (clp_profiler_lost(run->recording.profiler))
         clp_console_complain(me, "memory ran out while profiling; some counts are missing");
     if (clp_profiler_displaced(run->recording.profiler))
-        clp_console_complain(me, "another tool had sys.settrace for itself; lines that ran "
+        clp_console_complain(me, "another tool had replaced clineprof's trace function (sys.settrace); lines that ran "
                                "meanwhile are missing" CLP_DISPLACED_ADVICE);
 }
 
@@ -65,15 +65,15 @@ static void say_refused(const struct clp_run *run, const struct clp_refusal *ref
     clp_buf_init(&text, &mem);
     clp_buf_add_format(&text, "%s, %s:%d, %s: %s", function->name, function->file,
                        (int)function->first_line,
-                       refusal->taken_by != NULL ? "cannot have probes" : "is left alone",
+                       refusal->taken_by != NULL ? "cannot have probes" : "is not profiled",
                        refusal->reason);
     if (refusal->taken_by != NULL)
-        clp_buf_add_format(&text, "; tracer %s takes it", refusal->taken_by);
+        clp_buf_add_format(&text, "; tracer %s records it", refusal->taken_by);
     clp_console_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 
-/* Is it the profile's function, whose name may have a thread's behind it? */
+/* Is `one` the profile's function `other`? The name in the profile may have " [THREAD]" behind it. */
 static bool is_of(const struct clp_function *one, const struct clp_profile_function *other)
 {
     size_t bytes = strlen(one->name);
@@ -83,7 +83,7 @@ static bool is_of(const struct clp_function *one, const struct clp_profile_funct
            (other->name[bytes] == 0 || other->name[bytes] == ' ');
 }
 
-/* The tracer that took the function. */
+/* The name of the tracer that recorded the function; "none" when every tracer refused it. */
 static const char *tracer_of(const struct clp_run *run, const struct clp_profile *profile,
                              const struct clp_profile_function *function)
 {
@@ -106,7 +106,7 @@ static void add_selected(struct clp_buf *text, const struct clp_run *run,
                        target != NULL ? target : "@profile", tracer_of(run, profile, function));
 }
 
-/* -vv: how the profile was made. */
+/* Tells how the profile was made (-vv): the tracer, the cost, and what selected each function. */
 static void say_more(const struct clp_run *run, const struct clp_profile *profile)
 {
     struct clp_mem mem = clp_mem_system();
@@ -127,7 +127,7 @@ static void say_more(const struct clp_run *run, const struct clp_profile *profil
     clp_buf_clear(&text);
 }
 
-/* -v: what of marked classes is not in the report. */
+/* Tells which members of decorated classes are not profiled (-v). */
 static void say_left_out(const struct clp_run *run)
 {
     PyObject *lines = clp_profiler_left_out(run->recording.profiler); /* borrowed */
@@ -140,7 +140,8 @@ static void say_left_out(const struct clp_run *run)
     }
 }
 
-/* What no tracer took is always told. */
+/* Tells which functions a tracer refused. Functions that no tracer records are told without -v, the others with
+ * -vv. */
 static void say_all_refused(const struct clp_run *run)
 {
     for (const struct clp_refusal *refusal = clp_profiler_refusals(run->recording.profiler); refusal != NULL;
@@ -150,7 +151,8 @@ static void say_all_refused(const struct clp_run *run)
     }
 }
 
-/* Names compiled functions: their lines would look as if they had never run. */
+/* Names functions that a compiler such as numba has compiled. The compiled code has no line events, so their lines
+ * look as if they had not run. */
 static void say_compiled(const struct clp_run *run, const struct clp_profile *profile)
 {
     struct clp_mem mem = clp_mem_system();
@@ -189,14 +191,14 @@ static void finish_calls(struct clp_run *run)
 
     if (bytes == NULL) {
         PyErr_Clear();
-        clp_output_say_lost("cProfile cannot give its profile; it is not written");
+        clp_output_say_lost("cProfile could not give its profile, so none is written");
         return;
     }
     bool empty = clp_cprofile_empty(run->recording.profiler) || !run->end.started;
     if (!empty || !clp_nothing_is_kept_back(run))
         (void)clp_output_write(run, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
     Py_DECREF(bytes);
-    if (run->options.verbosity > 0 && !empty) /* pstats has no report of nothing */
+    if (run->options.verbosity > 0 && !empty) /* pstats cannot print an empty profile */
         print_calls(run);
     if (run->options.verbosity >= 0)
         clp_nothing_say_of_calls(run, empty);
@@ -214,7 +216,7 @@ static void gather(struct clp_run *run, struct clp_profile *profile)
 
 static void say_all(struct clp_run *run, const struct clp_profile *profile)
 {
-    if (run->options.verbosity > 0 && profile->function_count != 0) /* those that were not called, too */
+    if (run->options.verbosity > 0 && profile->function_count != 0) /* even if no function was called */
         print_report(run, profile);
     if (run->options.verbosity > 1)
         say_more(run, profile);

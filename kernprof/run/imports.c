@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The import system and runpy take a module's code from its loader's get_code, which writes the cache
- * by itself. Loaders of source files, of compiled files and of archives are wrapped; a program's own
- * that go another way import as they always do. */
+/* The import system and runpy take a module's code from get_code of its loader, which writes the cached bytecode
+ * itself. So get_code is wrapped in the loaders of source files, of compiled files and of archives. A program's own
+ * loader with another get_code imports as without the profiler. */
 #include "imports.h"
 #include "cpython/object/profiler_run.h"
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 struct choice {
     const struct clp_imports *imports;
-    struct clp_targets *targets; /* theirs */
+    struct clp_targets *targets; /* those of `imports` */
     struct clp_candidate candidate;
 };
 
@@ -21,11 +21,11 @@ static bool chooses(void *data, PyCodeObject *code, const char *name)
 
     (void)code;
     choice->candidate.name = name;
-    /* another thread may have stopped watching, and have freed the targets */
+    /* without a profiler another thread has stopped watching, and may have freed the targets */
     return choice->imports->profiler != NULL && clp_targets_select(choice->targets, &choice->candidate);
 }
 
-/* The path of a file of Python's, resolved; NULL when there is none. */
+/* Resolves a path that Python gives. Returns `resolved`, or NULL when the path cannot be resolved. */
 static const char *resolve(PyObject *file, char resolved[PATH_MAX])
 {
     PyObject *path = NULL;
@@ -52,7 +52,8 @@ static bool is_seen(const struct clp_imports *imports, const char *name)
     return false;
 }
 
-/* Without memory the module is not remembered, and its functions' target not told. */
+/* Remembers a module in which something may be selected. Without memory the module is not remembered, and -vv cannot
+ * tell which target selected its functions. */
 static void remember(struct clp_imports *imports, PyObject *file,
                      const struct clp_candidate *candidate)
 {
@@ -87,14 +88,14 @@ const struct clp_target *clp_imports_target_of(const struct clp_imports *imports
     return NULL;
 }
 
-/* What the profiler itself runs is no part of the program, wherever it lies. */
+/* Is the module one of clineprof's own? Those are no part of the program, wherever they lie. */
 static bool is_own(const char *module)
 {
     return strncmp(module, "clineprof", 9) == 0 && (module[9] == 0 || module[9] == '.');
 }
 
-/* False when nothing in the module can be chosen. `file` is where it lies, `code_file` what its code
- * says. */
+/* Prepares the choice for a module, and remembers the module. `file` is the path of its file, `code_file` the file's
+ * name in its code. False when no target names anything in the module. */
 static bool begin_choice(struct choice *choice, struct clp_imports *imports, const char *module,
                          PyObject *file, PyObject *code_file, char resolved[PATH_MAX])
 {
@@ -119,7 +120,7 @@ static PyObject *code_selected(struct clp_imports *imports, PyObject *code, cons
     const struct clp_chooser chooser = {chooses, &choice};
     bool may_choose = begin_choice(&choice, imports, module, file != NULL ? file : code_file,
                                    code_file, resolved);
-    PyObject *profiler = Py_XNewRef(imports->profiler); /* another thread may stop watching */
+    PyObject *profiler = Py_XNewRef(imports->profiler); /* held, as another thread may stop watching meanwhile */
 
     if (profiler == NULL)
         return Py_NewRef(code);
@@ -167,22 +168,23 @@ PyObject *clp_imports_code_within(struct clp_imports *imports, PyObject *code, c
 
 /* ---- modules to come ---- */
 
-/* Stands in the place of a loader's get_code. Not a built-in function, of whose calls cProfile and
- * others are told. */
+/* Takes the place of a loader's get_code. It is an object of a type of its own and not a built-in function, because
+ * profile functions such as cProfile's see calls of built-in functions. */
 struct wrapper {
     PyObject_HEAD
     struct clp_imports *imports; /* borrowed */
-    PyObject *get_code;          /* owned: as it was */
+    PyObject *get_code;          /* owned: the loader's own function */
 };
 
-/* What tells where the module's source is, where it is no file. */
+/* Names by which the source of a module that is no file can be found, as in the module's globals. A new reference, or
+ * NULL with an exception set. */
 static PyObject *globals_of(PyObject *loader, PyObject *name)
 {
     return Py_BuildValue("{sOsO}", "__loader__", loader, "__name__", name);
 }
 
-/* The path of the module's file, which is not always what its code says: a .pyc may come from
- * elsewhere. Owned; NULL when the loader has none. */
+/* The path of the module's file, a new reference; NULL when the loader has none. The file that the code names may be
+ * another one, as a .pyc may have been made elsewhere. */
 static PyObject *file_of(PyObject *loader)
 {
     PyObject *path = PyObject_GetAttrString(loader, "path");
@@ -193,14 +195,15 @@ static PyObject *file_of(PyObject *loader)
     return path;
 }
 
-/* Takes the code. The name is in the encoding of the command line, where it may be no UTF-8. */
+/* Selects in a module's code, and takes the reference to it. Returns a new reference to the code to run, or NULL with
+ * an exception set. The module's name is encoded as command lines are, which may be other than UTF-8. */
 static PyObject *selected_in(struct clp_imports *imports, PyObject *code, PyObject *loader,
                              PyObject *name)
 {
     PyObject *module = PyUnicode_Check(name) ? PyUnicode_EncodeFSDefault(name) : NULL;
 
     if (module == NULL) {
-        PyErr_Clear(); /* whatever the loader made of it */
+        PyErr_Clear(); /* the loader accepted the name, so this is no error */
         return code;
     }
     PyObject *file = file_of(loader), *globals = globals_of(loader, name);
@@ -214,14 +217,14 @@ static PyObject *selected_in(struct clp_imports *imports, PyObject *code, PyObje
     return result;
 }
 
-/* Modules that something is added to, and ours that does it: by its taking(code, profiler), and by
- * hand_over(profiler) where the module is loaded. */
+/* The modules that are extended, and the modules of ours that do it. helper.taking(code, profiler) extends the code of
+ * such a module, helper.hand_over(profiler) a module that is loaded. */
 static const struct addition {
-    const char *module; /* its name; of one with a dot first, the end of it */
-    const char *helper;
+    const char *module; /* its name; with a dot first, the end of its name */
+    const char *helper; /* the name of our module */
 } additions[] = {
     {"line_profiler.explicit_profiler", "clineprof._compat.explicit"}, /* has a `profile` of its own */
-    {".spawn", "clineprof._boot.spawning"}, /* multiprocessing's, and those of its likes */
+    {".spawn", "clineprof._boot.spawning"}, /* of multiprocessing, and of packages like it */
 };
 
 #define ADDITIONS (sizeof additions / sizeof *additions)
@@ -233,7 +236,8 @@ static bool is_about(const struct addition *addition, const char *name)
     return bytes >= end && strcmp(name + bytes - end, addition->module) == 0;
 }
 
-/* What is added to the module, in a program that finds this profiler among the builtins; or NULL. */
+/* How to extend the module of this name; NULL when it is none of those. Without this profiler in the builtins nothing
+ * is extended. */
 static const struct addition *addition_to(const struct clp_imports *imports, PyObject *name)
 {
     PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
@@ -250,7 +254,8 @@ static const struct addition *addition_to(const struct clp_imports *imports, PyO
     return NULL;
 }
 
-/* Takes the code. What cannot be added to stays as it is. */
+/* Extends a module's code, and takes the reference to it. Returns a new reference; the same code when there is nothing
+ * to add, or when that fails. */
 static PyObject *added_to(const struct clp_imports *imports, PyObject *code, PyObject *name)
 {
     const struct addition *addition = addition_to(imports, name);
@@ -268,7 +273,7 @@ static PyObject *added_to(const struct clp_imports *imports, PyObject *code, PyO
     return result;
 }
 
-/* get_code(loader, name) */
+/* Is called in place of get_code(loader, name). */
 static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
     const struct wrapper *wrapper = (const struct wrapper *)self;
@@ -289,7 +294,7 @@ static PyObject *bind(PyObject *self, PyObject *loader, PyObject *type)
     return loader != NULL ? PyMethod_New(self, loader) : Py_NewRef(self);
 }
 
-/* Its name, its signature and all else that a program may ask of it are the function's. */
+/* Gives the attributes of the loader's own get_code, so that name, signature and all else look as before. */
 static PyObject *get_attribute(PyObject *self, PyObject *name)
 {
     return PyObject_GetAttr(((const struct wrapper *)self)->get_code, name);
@@ -319,7 +324,7 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-/* Takes get_code. */
+/* Makes a wrapper, and takes the reference to get_code. A new reference, or NULL with an exception set. */
 static PyObject *wrap(struct clp_imports *imports, PyObject *get_code)
 {
     PyObject *type = PyType_FromSpec(&spec);
@@ -336,7 +341,7 @@ static PyObject *wrap(struct clp_imports *imports, PyObject *get_code)
     return (PyObject *)wrapper;
 }
 
-/* Who gives a module's code. */
+/* The classes of loaders whose get_code is wrapped. */
 static const struct loader {
     const char *module, *class;
 } loaders[] = {
@@ -347,7 +352,7 @@ static const struct loader {
 
 #define LOADERS (sizeof loaders / sizeof *loaders)
 
-/* Owned; NULL with an exception set. */
+/* The class of a loader: a new reference, or NULL with an exception set. */
 static PyObject *class_of(const struct loader *loader)
 {
     PyObject *holder = PyImport_ImportModule(loader->module);
@@ -357,7 +362,7 @@ static PyObject *class_of(const struct loader *loader)
     return class;
 }
 
-/* Puts a wrapper into the place of the class's get_code. */
+/* Wraps get_code of a loader's class. False with an exception set. */
 static bool wrap_class(struct clp_imports *imports, const struct loader *loader)
 {
     PyObject *class = class_of(loader);
@@ -379,7 +384,7 @@ bool clp_imports_watch(struct clp_imports *imports)
     return true;
 }
 
-/* The class gets its own back, unless somebody has put something else there since. */
+/* Gives the class its own get_code back, unless another tool has replaced our wrapper since. */
 static void unwrap_class(const struct clp_imports *imports, const struct loader *loader)
 {
     PyObject *class = class_of(loader);
@@ -388,12 +393,12 @@ static void unwrap_class(const struct clp_imports *imports, const struct loader 
     if (there != NULL && Py_TYPE(there)->tp_call == call &&
         ((struct wrapper *)there)->imports == imports)
         (void)PyObject_SetAttrString(class, "get_code", ((struct wrapper *)there)->get_code);
-    PyErr_Clear(); /* an inert wrapper does no harm */
+    PyErr_Clear(); /* a wrapper that stays does nothing without a profiler */
     Py_XDECREF(class);
     Py_XDECREF(there);
 }
 
-/* Of a module whose name is known by its end only, its helper knows. */
+/* May such a module be loaded? When only the end of its name is known, the helper has to look. */
 static bool can_be_loaded(const struct addition *addition)
 {
     return addition->module[0] == '.' ||
@@ -410,7 +415,7 @@ void clp_imports_hand_over(const struct clp_imports *imports)
             result = PyObject_CallMethod(helper, "hand_over", "O", imports->profiler);
         Py_XDECREF(helper);
         Py_XDECREF(result);
-        PyErr_Clear(); /* whatever the program has of that name */
+        PyErr_Clear(); /* the program may have a different module of that name */
     }
 }
 
@@ -460,7 +465,7 @@ static bool select_in_loaded(struct clp_imports *imports, PyObject *module, cons
     Py_XINCREF(file);
     if (file != NULL && begin_choice(&choice, imports, name, file, file, resolved)) {
         functions = functions_of(module, name);
-        PyErr_Clear(); /* a module full of traps: that nothing in it is selected is told at the end */
+        PyErr_Clear(); /* the module's objects may raise; a target that matched nothing is told at the end */
     }
     for (Py_ssize_t i = 0; functions != NULL && done && i < PyList_GET_SIZE(functions); i++)
         done = clp_profiler_prepare_function(imports->profiler, PyList_GET_ITEM(functions, i),

@@ -1,59 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* Modules on their way from the loader to their execution: what -p names in them is selected, and
- * functions that are decorated with `profile` get their probes. line_profiler's gets this profiler for
- * its own, and multiprocessing's gives the children that it spawns a name `profile`. Modules are loaded in any
- * thread: the interpreter's lock protects what is kept, and the profiler is looked at anew for each. */
+/* Changes the code of modules between the moment a loader gives it and the moment it runs. What -p names in the
+ * module is selected, and functions that are decorated with `profile` get their probes. Two modules are also extended:
+ * line_profiler's `profile` uses this profiler, and multiprocessing gives children that it spawns a name `profile`.
+ * Modules are loaded in any thread; the interpreter's lock protects the fields below, and imports.profiler is read
+ * again for each module. */
 #ifndef CLP_IMPORTS_H
 #define CLP_IMPORTS_H
 
 #include "cpython/compat/compat.h"
 #include "targets.h"
 
-/* A module in which something may have been selected. Texts are owned. */
+/* A module in which something may have been selected. Texts are owned; each is NULL if there was no memory for it. */
 struct clp_seen_module {
-    char *code_file; /* as its code objects have it */
-    char *file;      /* resolved; or NULL */
+    char *code_file; /* the file's name in the module's code objects */
+    char *file;      /* path of the file, resolved; NULL when it has none */
     char *name;
 };
 
 struct clp_imports {
     PyObject *profiler;         /* borrowed; NULL: nothing is selected any more */
     struct clp_targets targets; /* owned */
-    struct clp_seen_module *seen; /* owned */
+    struct clp_seen_module *seen; /* owned array */
     size_t seen_count, seen_room;
-    bool selects_nothing; /* the profiler counts no lines: it is only handed over, and children get a name */
+    bool selects_nothing; /* the profiler counts no lines; only the two modules above are extended */
 };
 
-/* From now on what the targets name in the code of each module that comes from a file or an archive is
- * selected before it runs. The caches themselves stay as they are. *imports must stay where it
- * is. False with an exception set. */
+/* Wraps the loaders of files and archives, so that what the targets name in a module is selected before the module
+ * runs. Cached bytecode (.pyc) stays as it is. *imports must stay where it is. False with an exception set. */
 bool clp_imports_watch(struct clp_imports *imports);
 
-/* The modules that something is added to, where they are loaded already; after clp_imports_watch those
- * that are imported later get it, too. */
+/* Extends those of the two modules (see the top of this file) that are loaded already. clp_imports_watch does it for
+ * modules that are imported later. */
 void clp_imports_hand_over(const struct clp_imports *imports);
 
-/* Nothing more is selected. *imports still has to stay where it is: another tool may have wrapped what
- * stands in the loaders' place. */
+/* Stops selecting, and gives loaders their own functions back. *imports must still stay where it is, because another
+ * tool may have wrapped our wrapper, which goes on to use it. */
 void clp_imports_unwatch(struct clp_imports *imports);
 
-/* Frees what it holds; after clp_imports_unwatch. */
+/* Frees the targets and the list of modules. To be called after clp_imports_unwatch. */
 void clp_imports_clear(struct clp_imports *imports);
 
-/* The code to run in the place of this one, a script's: a new reference, or NULL with an exception set.
- * `module` is the name it goes by. */
+/* Selects what the targets name in a script's code. `module` is the name by which targets know the script. Returns the
+ * code to run instead of `code`, a new reference, or NULL with an exception set. */
 PyObject *clp_imports_code(struct clp_imports *imports, PyObject *code, const char *module);
 
-/* As clp_imports_code, but where code with probes takes another one's place, the script's own body is not
- * selected, nor anything in a module that was chosen before. */
+/* Selects as clp_imports_code does, with two exceptions. A module in which something was selected before is left as it
+ * is. With a tracer that exchanges code, the body of the script is not selected. */
 PyObject *clp_imports_code_within(struct clp_imports *imports, PyObject *code, const char *module);
 
-/* The target that selected the function, named as in its code; NULL: none did. Borrowed. */
+/* Returns the target that selected a function, borrowed; NULL when none did. `file` and `name` are those of its
+ * code. */
 const struct clp_target *clp_imports_target_of(const struct clp_imports *imports, const char *file,
                                                const char *name);
 
-/* Selects what the targets name in modules that are loaded already, and whose code has not been through
- * clp_imports_code. False with an exception set. */
+/* Selects what the targets name in loaded modules whose code was not seen on its way from the loader. False with an
+ * exception set. */
 bool clp_imports_select_loaded(struct clp_imports *imports);
 
 #endif

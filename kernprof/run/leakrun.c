@@ -10,8 +10,8 @@
 #include <limits.h>
 #include <unistd.h>
 
-#define GATE_CODE 3
-/* Bytes: at a larger distance nothing would ever be chosen. */
+#define FAIL_CODE 3 /* the exit code when a limit does not hold */
+/* The largest mean distance of samples, in bytes. No program allocates that much, so nothing is ever sampled then. */
 #define MOST_INTERVAL 1e15
 
 static const char me[] = CLP_RUN_NAME;
@@ -30,7 +30,7 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
     int64_t limit = -1;
 
     if (options->fail_on_leak != NULL)
-        (void)clp_options_bytes(options->fail_on_leak, &limit); /* "" leaves the usual one */
+        (void)clp_options_bytes(options->fail_on_leak, &limit); /* "" leaves -1, the usual limit */
     return PyObject_CallFunction(profiler_type, "zzOnzL", options->tracer,
                                  options->memory,
                                  options->by_statement ? Py_True : Py_False,
@@ -46,13 +46,12 @@ void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler)
     case CLP_HEAP_FINE:
         break;
     case CLP_HEAP_HOOKS_LOST:
-        clp_console_complain(me, "something else (tracemalloc that was on before?) took the hooks of "
-                               "Python's allocators away; what was allocated after that is "
-                               "missing, and there are no numbers of what stays alive");
+        clp_console_complain(me, "another tool (tracemalloc that was on before?) removed the hooks from Python's "
+                               "allocators; what was allocated after that is missing, and there are no numbers of "
+                               "what stays alive");
         break;
     case CLP_HEAP_MEMORY_OUT:
-        clp_console_complain(me, "memory ran out for the table of live blocks; what stays alive is "
-                               "more than what is shown");
+        clp_console_complain(me, "memory ran out for the table of live blocks; more stays alive than is shown");
         break;
     }
 }
@@ -66,7 +65,7 @@ static const char *last_part(const char *name)
     return dot != NULL ? dot + 1 : name;
 }
 
-/* The function whose calls are to be epochs is none that was selected: which one may be meant? */
+/* Suggests the selected function with the most similar name, when none is called as --leaks=FUNCTION says. */
 static void add_near_name(struct clp_buf *text, const char *wanted, const struct clp_functions *functions)
 {
     size_t least = SIZE_MAX;
@@ -121,8 +120,8 @@ static void say_no_verdict(const struct clp_run_options *options, PyObject *prof
 
     clp_buf_init(&text, &mem);
     clp_buf_add_format(&text, "no verdict on leaks%s",
-                       options->fail_on_leak != NULL ? ", which --fail-on-leak takes for a failure" : "");
-    if (profile->meta.leak_epoch != NULL) { /* or it was told that the hooks were lost */
+                       options->fail_on_leak != NULL ? ", which --fail-on-leak treats as a failure" : "");
+    if (profile->meta.leak_epoch != NULL) { /* without an epoch the hooks were lost, which clp_leakrun_say told */
         clp_buf_add_text(&text, ": ");
         add_why_none(&text, &profile->meta, clp_profiler_functions(profiler));
     }
@@ -145,15 +144,15 @@ static void say_which(const struct clp_profile *profile)
 void clp_leakrun_judge(const struct clp_run_options *options, PyObject *profiler,
                        const struct clp_profile *profile)
 {
-    bool gate = options->fail_on_leak != NULL, leaks = clp_leak_report_count(profile) != 0;
+    bool fails = options->fail_on_leak != NULL, leaks = clp_leak_report_count(profile) != 0;
     bool judged = leaks || clp_leak_report_judged(profile);
 
     if (!clp_leakrun_wanted(options))
         return;
-    if (!judged && (gate || options->verbosity >= 0))
+    if (!judged && (fails || options->verbosity >= 0))
         say_no_verdict(options, profiler, profile);
-    if (gate && leaks)
+    if (fails && leaks)
         say_which(profile);
-    if (gate && (leaks || !judged))
-        clp_program_end_exit_with(GATE_CODE);
+    if (fails && (leaks || !judged))
+        clp_program_end_exit_with(FAIL_CODE);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --heap, --leaks and --fail-on-leak in a run. */
+/* The options --heap, --leaks and --fail-on-leak of a run. */
 #ifndef CLP_LEAKRUN_H
 #define CLP_LEAKRUN_H
 
@@ -7,17 +7,17 @@
 #include "cpython/compat/compat.h"
 #include "cli/options.h"
 
-/* Are there to be verdicts? A gate needs them. */
+/* Are leak verdicts wanted? Both --leaks and --fail-on-leak need them. */
 bool clp_leakrun_wanted(const struct clp_run_options *options);
 
-/* The profiler of a run by lines, as the options want it; NULL with an exception set. */
+/* Makes the Profiler of a run with -l, as the options say. A new reference, or NULL with an exception set. */
 PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_options *options);
 
-/* What is to be told of what was counted: hooks or memory that were missing. */
+/* Warns when the counts of live blocks are incomplete: the hooks of the allocators were lost, or memory ran out. */
 void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler);
 
-/* Says where there can be no verdict. --fail-on-leak: names the lines that leak, and has the process exit 3 unless
- * it fails by itself, also where there is no verdict. */
+/* Tells when there is no verdict on leaks, and why. With --fail-on-leak it also names the lines that leak. When a line
+ * leaks, or there is no verdict, --fail-on-leak ends the process with 3, unless the program itself fails. */
 void clp_leakrun_judge(const struct clp_run_options *options, PyObject *profiler,
                        const struct clp_profile *profile);
 

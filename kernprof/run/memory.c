@@ -10,7 +10,7 @@
 
 struct sampler {
     PyObject_HEAD
-    struct clp_sampler *sampler; /* owned, does not move; NULL: not opened */
+    struct clp_sampler *sampler; /* owned; does not move; NULL: making the object has failed */
 };
 
 static struct clp_sampler *cast(PyObject *object)
@@ -18,7 +18,7 @@ static struct clp_sampler *cast(PyObject *object)
     return ((struct sampler *)object)->sampler;
 }
 
-/* 0, or errno as the exception that is set. */
+/* Returns true for 0; false with OSError set for another errno. */
 static bool check(int error)
 {
     errno = error;
@@ -38,7 +38,7 @@ static bool read_mode(const char *name, enum clp_memory *memory)
     return false;
 }
 
-/* The process by its number, which for this one is not 0 to the outside. */
+/* (pid, bytes) in Python. The sampler calls this process 0; Python gets its real number. */
 static PyObject *size_of(uint32_t pid, uint64_t bytes)
 {
     return Py_BuildValue("IK", pid != 0 ? (unsigned)pid : (unsigned)getpid(),
@@ -53,7 +53,7 @@ static bool append(PyObject *list, PyObject *item)
     return done;
 }
 
-/* ---- one look ---- */
+/* ---- one sample ---- */
 
 static PyObject *sizes_of(uint32_t pid, bool children, enum clp_memory memory,
                           struct clp_process *room)
@@ -156,7 +156,8 @@ static PyObject *sampler_look(PyObject *self, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
-/* The look that begins at the sample, as (time, [(pid, bytes), ..]); *end is where it ends. */
+/* (time, [(pid, bytes), ..]) in Python, of the samples that were taken in one look at all processes. samples[start] is
+ * the first of them; *end becomes the index behind the last. */
 static PyObject *look_of(const struct clp_sampler *sampler, size_t start, size_t *end)
 {
     const struct clp_samples *samples = &sampler->samples;
@@ -188,7 +189,8 @@ static PyObject *sampler_take(PyObject *self, PyObject *nothing)
     struct clp_sampler *sampler = cast(self);
 
     (void)nothing;
-    bool collected = clp_compat_stop_collecting(); /* whoever holds this must not lose the interpreter's lock */
+    bool collected = clp_compat_stop_collecting(); /* a finalizer could give up the interpreter's lock, and another
+                                                      thread would wait for the helper that is held here */
     clp_helper_hold(&sampler->helper);
     PyObject *looks = all_looks(sampler);
     if (looks != NULL)
@@ -204,7 +206,7 @@ static PyObject *sampler_error(PyObject *self, void *nothing)
     return PyLong_FromLong(__atomic_load_n(&cast(self)->error, __ATOMIC_RELAXED));
 }
 
-/* ---- as a profile ---- */
+/* ---- saving the samples as a profile ---- */
 
 static clp_status make_profile(const struct clp_sampler *sampler, const char *command,
                                struct clp_profile *profile)
@@ -265,24 +267,24 @@ static PyObject *sampler_save(PyObject *self, PyObject *arguments)
 }
 
 static PyMethodDef sampler_methods[] = {
-    {"start", sampler_start, METH_NOARGS, "Looks every `interval` seconds from now on."},
-    {"stop", sampler_stop, METH_NOARGS, "Ends that."},
-    {"look", sampler_look, METH_NOARGS, "Looks now."},
+    {"start", sampler_start, METH_NOARGS, "start()\n--\n\nStarts to take a sample every `interval` seconds."},
+    {"stop", sampler_stop, METH_NOARGS, "stop()\n--\n\nStops taking samples."},
+    {"look", sampler_look, METH_NOARGS, "look()\n--\n\nTakes a sample now."},
     {"take", sampler_take, METH_NOARGS,
-     "take()\n--\n\n[(time, [(pid, bytes), ..]), ..] since the last time; they are forgotten."},
+     "take()\n--\n\nReturns the samples since the last call, [(time, [(pid, bytes), ..]), ..], and forgets them."},
     {"save", sampler_save, METH_VARARGS,
-     "save(path, command)\n--\n\nWrites what is there as a profile with a timeline."},
+     "save(path, command)\n--\n\nWrites the samples that take() has not returned as a profile with a timeline."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef sampler_attributes[] = {
-    {"error", sampler_error, NULL, "errno of the last look; ESRCH: the process is gone", NULL},
+    {"error", sampler_error, NULL, "errno of the last sample, 0 if it was taken; ESRCH: the process has ended", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyType_Slot sampler_slots[] = {
-    {Py_tp_doc, "The size of a process over time. pid 0 is this one, whose size is without what the\n"
-                "sampler takes itself. OSError when the process cannot be seen."},
+    {Py_tp_doc, "Samples the size of a process over time. pid 0 is this process; the memory of the sampler itself\n"
+                "is then subtracted. Raises OSError when the process cannot be seen."},
     {Py_tp_new, sampler_new},
     {Py_tp_dealloc, sampler_free},
     {Py_tp_methods, sampler_methods},

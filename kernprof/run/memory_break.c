@@ -26,7 +26,7 @@ static void add_place(const struct clp_watch *watch, struct clp_buf *text)
                            function->name);
 }
 
-/* True when the user wants the program to end. */
+/* Runs pdb in the frame at hand. True when the user has quit, so the program is to end. */
 static bool debug(void)
 {
     PyObject *frame = (PyObject *)PyEval_GetFrame(); /* borrowed */
@@ -43,7 +43,8 @@ static bool debug(void)
     return ends;
 }
 
-/* An event cannot raise; this comes with the program's next step. */
+/* Ends the program with BdbQuit. An event cannot raise an exception, so the interpreter raises this one at the
+ * program's next step. */
 static void end_program(void)
 {
     PyObject *module = PyImport_ImportModule("bdb");
@@ -68,7 +69,7 @@ static void stop(void *data, const struct clp_watch *watch)
     clp_buf_init(&text, &mem);
     add_place(watch, &text);
     if (!terminal)
-        clp_buf_add_text(&text, "; there is no terminal for pdb, the program goes on");
+        clp_buf_add_text(&text, "; pdb needs a terminal, so the program goes on");
     clp_console_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
     if (terminal && debug())

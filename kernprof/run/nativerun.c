@@ -12,8 +12,8 @@
 static const char me[] = CLP_RUN_NAME;
 
 #define LIST "LD_PRELOAD"
-/* The library's path, beside that list, while the interpreter starts again: whoever sees this has
- * done so already. */
+/* Holds the library's path while the interpreter starts again. A process that finds this variable has been started
+ * again already. */
 #define MARK "CLINEPROF_NATIVE"
 
 static bool refuse(const struct clp_buf *text)
@@ -22,7 +22,7 @@ static bool refuse(const struct clp_buf *text)
     return clp_console_exit(2) != NULL;
 }
 
-/* The library lies beside this module. */
+/* Appends the path of the library, which lies beside this module. */
 static void find_library(struct clp_buf *path)
 {
     static const char here;
@@ -34,7 +34,7 @@ static void find_library(struct clp_buf *path)
     clp_buf_add_text(path, CLP_NATIVE_LIBRARY);
 }
 
-/* Why it cannot be preloaded; false: it can. */
+/* Returns true when the library cannot be preloaded, and appends the reason. */
 static bool is_unusable(const char *library, struct clp_buf *reason)
 {
     if (access(library, R_OK) != 0)
@@ -46,8 +46,8 @@ static bool is_unusable(const char *library, struct clp_buf *reason)
     return reason->used != 0;
 }
 
-/* Before what the user has there, so that those allocators are behind us; but sanitizers do not
- * start unless they are the first. */
+/* Sets LD_PRELOAD and MARK. Our library stands before those of the user, so that it calls their allocators. A
+ * sanitizer's library must stay the first, or the program does not start. False without memory. */
 static bool set_preload(const char *library)
 {
     const char *before = getenv(LIST);
@@ -67,7 +67,8 @@ static bool set_preload(const char *library)
     return set;
 }
 
-/* sys.orig_argv with the interpreter's full path in front; NULL with an exception set. */
+/* The words of sys.orig_argv, the first replaced by the interpreter's full path. Borrowed from `words`; NULL with an
+ * exception set. */
 static char **own_words(struct clp_command_words *words)
 {
     PyObject *executable = PySys_GetObject("executable"); /* borrowed */
@@ -81,7 +82,7 @@ static char **own_words(struct clp_command_words *words)
     return done ? words->items : NULL;
 }
 
-/* Does not return unless it fails. */
+/* Executes the interpreter again. Returns only on failure: false, with SystemExit set. */
 static bool start_again(const char *library, struct clp_buf *reason)
 {
     struct clp_command_words words;
@@ -101,15 +102,15 @@ static bool complain_not_loaded(struct clp_buf *reason)
     const char *name = executable != NULL ? PyUnicode_AsUTF8(executable) : NULL;
 
     PyErr_Clear();
-    clp_buf_add_format(reason, "--heap=native: %s did not load %s: it is statically linked, has "
-                               "another C library or more rights than its user; --heap works",
+    clp_buf_add_format(reason, "--heap=native: %s did not load %s: the interpreter is statically linked, has "
+                               "another C library or more rights than its user; --heap works without =native",
                        name != NULL ? name : "the interpreter", getenv(MARK));
     return refuse(reason);
 }
 
-/* ---- leaving no trace ---- */
+/* ---- restoring the user's environment ---- */
 
-/* Takes the word out of a list with one of the separators beside it. False: it is all there is. */
+/* Removes a word from a list, with one separator beside it. False when the list is nothing but the word. */
 static bool take_word(char *list, const char *word)
 {
     char *at = strstr(list, word);
@@ -127,7 +128,8 @@ static bool take_word(char *list, const char *word)
     return true;
 }
 
-/* The variable as C and Python see it; os.environ keeps its values in posix.environ. */
+/* Sets a variable (NULL: deletes it) for C and for Python, where posix.environ holds the values of os.environ. False
+ * on failure; an exception may be set. */
 static bool set_variable(PyObject *environment, const char *name, const char *value)
 {
     PyObject *key = PyBytes_FromString(name);
@@ -160,8 +162,8 @@ static bool clean_in(PyObject *environment)
     return done;
 }
 
-/* The program has not begun; it and its children have the user's own variables. A script that stands
- * before the interpreter has passed both of ours on. */
+/* Removes our library and MARK from the environment before the program begins, so that it and its children have the
+ * user's own variables. */
 static void clean_environment(void)
 {
     PyObject *module = PyImport_ImportModule("posix");
@@ -173,9 +175,9 @@ static void clean_environment(void)
     Py_XDECREF(environment);
 }
 
-/* ---- who else is there ---- */
+/* ---- other allocators ---- */
 
-/* Another allocator than the C library's. */
+/* Tells which library has malloc, if it is not the C library. */
 static void say_who_else(const struct clp_run_options *options)
 {
     const char *before = clp_native_before(), *behind = clp_native_behind();
@@ -183,11 +185,11 @@ static void say_who_else(const struct clp_run_options *options)
     if (options->verbosity < 0)
         return;
     if (before != NULL)
-        clp_console_complain_format(me, "--heap=native: malloc is taken by %s before clineprof's "
-                                      "library; what C code asks of it is missing", before);
+        clp_console_complain_format(me, "--heap=native: malloc comes from %s, which is loaded before clineprof's "
+                                      "library; what C code allocates with it is not counted", before);
     else if (behind != NULL)
-        clp_console_complain_format(me, "--heap=native: malloc is %s; what C code asks of it is counted",
-                                    behind);
+        clp_console_complain_format(me, "--heap=native: malloc comes from %s; what C code allocates with it is "
+                                      "counted", behind);
 }
 
 static bool begin(const struct clp_run_options *options, struct clp_buf *library,

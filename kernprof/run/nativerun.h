@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* --heap=native in a run: the interpreter must have been started with a library before all others.
- * It is started again for that, by the very words it was started with, before anything else of the
- * run happens; the process stays the same. */
+/* The option --heap=native: the interpreter must have been started with a library of ours preloaded (LD_PRELOAD). So
+ * the process executes the interpreter again with the same command line and that library, before anything else of the
+ * run happens. */
 #ifndef CLP_NATIVERUN_H
 #define CLP_NATIVERUN_H
 
 #include "cli/options.h"
 
-/* May the run go on? False with SystemExit set when not; does not return when the interpreter starts
- * again. */
+/* Makes sure that the library is preloaded, if the options need it. Does not return when the interpreter starts again.
+ * False with SystemExit set when the library cannot be used. */
 bool clp_nativerun_ready(const struct clp_run_options *options);
 
-/* Has the interpreter started again? What there was to say of the options has been said. */
+/* Has the interpreter been started again? Warnings about the options were printed the first time. */
 bool clp_nativerun_is_again(void);
 
 #endif

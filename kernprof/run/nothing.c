@@ -25,10 +25,11 @@ bool clp_nothing_is_kept_back(const struct clp_run *run)
 
 /* ---- why ---- */
 
-/* Something else may be meant by what is no program: a script that has another name, or what the viewer does. */
+/* Suggests what the user may have meant by a script that could not be started: no `python` before it, the ending .py,
+ * or a command of clineprof. */
 static void add_what_is_meant(struct clp_buf *text, const char *script)
 {
-    const char *slash = strrchr(script, '/'); /* there is a /usr/bin/diff */
+    const char *slash = strrchr(script, '/'); /* "diff" may have been found in PATH, as /usr/bin/diff */
     char *words[] = {NULL, (char *)(uintptr_t)(slash != NULL ? slash + 1 : script)};
     struct clp_mem mem = clp_mem_system();
     struct clp_buf file;
@@ -36,7 +37,7 @@ static void add_what_is_meant(struct clp_buf *text, const char *script)
     clp_buf_init(&file, &mem);
     clp_buf_add_format(&file, "%s.py", script);
     if (strncmp(words[1], "python", 6) == 0)
-        clp_buf_add_format(text, "; leave '%s' out, ckernprof runs the program in Python itself", words[1]);
+        clp_buf_add_format(text, "; leave '%s' out, ckernprof starts Python itself", words[1]);
     else if (!is_there(script) && is_there(clp_buf_text(&file)))
         clp_buf_add_format(text, "; did you mean %s?", clp_buf_text(&file));
     else if (clp_command_is_any(2, words))
@@ -59,13 +60,14 @@ static void add_why_none_selected(struct clp_buf *text, const struct clp_run *ru
     bool module = options->target_kind == CLP_TARGET_MODULE;
 
     if (options->prof_mod.count != 0) {
-        clp_buf_add_text(text, clp_target_selection_has_left_out(&run->chosen) ? "what -p names was left out"
-                                                                     : "no target of -p was reached");
+        clp_buf_add_text(text, clp_target_selection_has_left_out(&run->chosen)
+                                   ? "--include or --exclude left out what -p names"
+                                   : "no target of -p was reached");
         return;
     }
     if (!module && options->target_kind != CLP_TARGET_SCRIPT) {
-        clp_buf_add_text(text, "the text defines no function, and of a text only functions are counted; save it as a "
-                               "file, or select what it uses: -p MODULE");
+        clp_buf_add_text(text, "the program has no file and defines no function, and of such a program only functions "
+                               "are profiled; save it as a file, or select what it uses: -p MODULE");
         return;
     }
     clp_buf_add_text(text, "no @profile was reached; put @profile above a function that the program runs, or "
@@ -87,7 +89,7 @@ static void add_why_none_ran(struct clp_buf *text, const struct clp_run *run,
     const struct clp_profile_function *first = first_idle(profile);
 
     if (clp_profiler_displaced(run->recording.profiler))
-        clp_buf_add_text(text, "another tool had sys.settrace for itself");
+        clp_buf_add_text(text, "another tool had replaced clineprof's trace function (sys.settrace)");
     else if (run->end.refused_words)
         clp_buf_add_text(text, "the program exited with 2, as for wrong arguments, before any selected function ran");
     else
@@ -95,7 +97,7 @@ static void add_why_none_ran(struct clp_buf *text, const struct clp_run *run,
                            clp_naming_seen_from_here(first->file), (int)first->first_line);
 }
 
-/* False: how the program ended is no reason. */
+/* Appends how the program ended, if that is why nothing ran. False if it is not. */
 static bool add_why_ended(struct clp_buf *text, const struct clp_run *run)
 {
     const struct clp_program_end *end = &run->end;
@@ -103,26 +105,26 @@ static bool add_why_ended(struct clp_buf *text, const struct clp_run *run)
     if (!end->started)
         add_why_not_started(text, run);
     else if (end->exception[0] != 0)
-        clp_buf_add_format(text, "the program ended by %s before any selected function ran", end->exception);
+        clp_buf_add_format(text, "the program ended with %s before any selected function ran", end->exception);
     return !end->started || end->exception[0] != 0;
 }
 
 /* ---- hints ---- */
 
-/* Forks, or what multiprocessing starts in any way. */
+/* Has the program forked, or may it have started processes with multiprocessing? */
 static bool has_started_python(const struct clp_run *run)
 {
     return run->recording.live.forks != 0 ||
            PyDict_GetItemString(PyImport_GetModuleDict(), "multiprocessing.popen_fork") != NULL;
 }
 
-/* Are there child processes whose lines nobody counts? */
+/* Has the program started processes that are not profiled, because --prof-child-procs was not given? */
 static bool misses_children(const struct clp_run *run)
 {
     return run->recording.family.token == 0 && run->end.started && has_started_python(run);
 }
 
-/* A word behind the program that is an option of ours; NULL when there is none. */
+/* The first word behind the program that is an option of ckernprof; NULL when there is none. */
 static const char *misplaced_word(const struct clp_run_options *options)
 {
     for (int i = 1; i < options->program_argc && strcmp(options->program_argv[i], "--") != 0; i++)
@@ -136,12 +138,12 @@ static void hint_at_children(const struct clp_run *run, const struct clp_profile
     const struct clp_profile_function *idle = first_idle(profile);
 
     if (idle != NULL && misses_children(run))
-        clp_console_complain_format(me, "%s, %s:%d, did not run in this process, and the program started others; "
-                                      "--prof-child-procs profiles them, too",
+        clp_console_complain_format(me, "%s, %s:%d, did not run in this process, and the program started other "
+                                      "processes; --prof-child-procs profiles them, too",
                                     idle->name, clp_naming_seen_from_here(idle->file), (int)idle->first_line);
 }
 
-/* A package that the program's own environment has, perhaps. */
+/* Hints at --python when a module was not found, as another environment may have it. */
 static void hint_at_interpreter(const struct clp_run *run)
 {
     PyObject *path = PySys_GetObject("executable"); /* borrowed */
@@ -150,7 +152,7 @@ static void hint_at_interpreter(const struct clp_run *run)
 
     if (python != NULL && strcmp(run->end.exception, "ModuleNotFoundError") == 0 &&
         run->options.python == NULL && (active == NULL || *active == 0))
-        clp_console_complain_format(me, "the program ran with %s; --python names another interpreter", python);
+        clp_console_complain_format(me, "the program ran with %s; --python chooses another interpreter", python);
     PyErr_Clear();
 }
 
@@ -160,15 +162,15 @@ static void hint_at_profile(const struct clp_run_options *options)
     struct clp_buf text;
 
     clp_buf_init(&text, &mem);
-    clp_buf_add_text(&text, "the program asks for 'profile', which -l (times of lines) and -b (times of functions) "
-                            "give it: ckernprof -l ");
+    clp_buf_add_text(&text, "the program uses 'profile', which only -l (times of lines) and -b (times of functions) "
+                            "define: ckernprof -l ");
     clp_buf_add_text(&text, options->target_kind == CLP_TARGET_MODULE ? "-m " : "");
     clp_console_add_quoted(&text, options->target);
     clp_console_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 
-/* Several letters with -l first, which few programs have: "-lv". */
+/* Does the word ask for -l, in a form that few programs have: joined letters with l first ("-lv"), or --line..? */
 static bool asks_for_lines(const struct clp_run_options *options, const char *word)
 {
     return !options->line_by_line && (strncmp(word, "--line", 6) == 0 || (strncmp(word, "-l", 2) == 0 && word[2] != 0));
@@ -183,11 +185,11 @@ static void hint_at_options(const struct clp_run *run)
     if (run->end.lacks_profile && !options->builtin && by_name)
         hint_at_profile(options);
     if (word != NULL && (run->end.refused_words || asks_for_lines(options, word)))
-        clp_console_complain_format(me, "'%s' stands behind the program and went to it; options of ckernprof stand "
-                                      "before the program", word);
+        clp_console_complain_format(me, "'%s' stands behind the program, which got it; options of ckernprof must "
+                                      "stand before the program", word);
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static void start_to_say(struct clp_buf *text, const struct clp_run *run)
 {
@@ -201,7 +203,7 @@ static void start_to_say(struct clp_buf *text, const struct clp_run *run)
         clp_buf_add_text(text, ", and no profile is written: ");
 }
 
-/* The reason is complete: what else may be it. */
+/* Appends other possible causes behind the reason, and prints the message. */
 static void end_saying(struct clp_buf *text, const struct clp_run *run)
 {
     const char *word = misplaced_word(&run->options);
@@ -209,7 +211,7 @@ static void end_saying(struct clp_buf *text, const struct clp_run *run)
     if (misses_children(run) && run->options.line_by_line)
         clp_buf_add_text(text, "; the program started other processes, which --prof-child-procs profiles, too");
     if (word != NULL)
-        clp_buf_add_format(text, "; '%s' stands behind the program and went to it, not to ckernprof", word);
+        clp_buf_add_format(text, "; '%s' stands behind the program, which got it, not ckernprof", word);
     clp_console_complain(me, clp_buf_text(text));
 }
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* A run that profiled nothing: no profile is written, an earlier one of that name stays as it is, and one line
- * says why and what to do. */
+/* The end of a run that profiled nothing: no profile is written, an earlier profile of that name stays as it is, and
+ * one line says why and what to do. */
 #ifndef CLP_NOTHING_H
 #define CLP_NOTHING_H
 
 #include "session.h"
 
-/* Is the run's profile left unwritten when there is nothing in it? One that goes to a pipe or a device is
- * written even then, for somebody may wait for it. */
+/* Is an empty profile of this run left unwritten? A profile that goes to a pipe or a device is always written, as a
+ * reader may wait for it. */
 bool clp_nothing_is_kept_back(const struct clp_run *run);
 
-/* Where nothing is in the profile, the reason and what to do. Else what may have been forgotten: child processes,
- * options that stand behind the program. */
+/* If the profile is empty, tells why and what to do. If not, hints at what the user may have forgotten: child
+ * processes, or options that stand behind the program. */
 void clp_nothing_say(const struct clp_run *run, const struct clp_profile *profile);
 
-/* Says why a run in which cProfile counted functions has no profile. */
+/* Does the same for a run without -l, in which cProfile counts functions. */
 void clp_nothing_say_of_calls(const struct clp_run *run, bool empty);
 
 #endif

@@ -15,7 +15,7 @@
 
 static const char me[] = CLP_RUN_NAME;
 
-#define CODE_LOST 1 /* there is no profile */
+#define CODE_LOST 1 /* the exit code when no profile could be written */
 
 /* ---- before the run ---- */
 
@@ -29,13 +29,13 @@ static void add_name_of_program(struct clp_buf *out, const struct clp_run_option
         clp_buf_add_text(out, slash != NULL ? slash + 1 : options->target);
 }
 
-/* -o - */
+/* Is the output standard output (-o -)? */
 static bool goes_to_output(const struct clp_run_options *options)
 {
     return options->outfile != NULL && strcmp(options->outfile, "-") == 0;
 }
 
-/* Absolute, because the program may change its working directory. */
+/* Names the output, by an absolute path, because the program may change its working directory. */
 static void name_outfile(struct clp_run *run)
 {
     const char *name = goes_to_output(&run->options) ? NULL : run->options.outfile;
@@ -50,11 +50,11 @@ static void name_outfile(struct clp_run *run)
     add_name_of_program(&run->recording.outfile, &run->options);
     clp_naming_add_rank(&run->recording.outfile);
     clp_buf_add_text(&run->recording.outfile, run->options.line_by_line ? ".lprof" : ".prof");
-    if (clp_run_options_is_text(&run->options)) /* one run's file is not to take the place of another's */
+    if (clp_run_options_is_text(&run->options)) /* every -c has the same name, so a number keeps their files apart */
         clp_naming_make_own(&run->recording.outfile);
 }
 
-/* -o -: the profile alone goes to standard output, and what the program prints to standard error. False with
+/* Keeps standard output for the profile alone (-o -), and sends what the program prints to standard error. False with
  * SystemExit set. */
 static bool take_output(struct clp_run *run)
 {
@@ -74,7 +74,8 @@ static bool take_output(struct clp_run *run)
     return true;
 }
 
-/* A mistyped name ends the run before it begins; a disk that is full or read-only does not. */
+/* Is the fault one of the disk (full, read-only, no right to write), not a mistyped name? Then the run goes on, and the
+ * temporary folder will get the profile. */
 static bool goes_elsewhere(struct clp_run *run, const struct clp_fault *fault)
 {
     static const int errors[] = {EROFS, EACCES, EPERM, ENOSPC, EDQUOT};
@@ -83,7 +84,7 @@ static bool goes_elsewhere(struct clp_run *run, const struct clp_fault *fault)
         run->unwritable |= fault->os_error == errors[i];
     if (run->unwritable)
         clp_console_complain_format(me, "cannot write '%s': %s; the temporary folder gets the profile "
-                                      "at the end, and nothing is kept until then",
+                                      "at the end, and nothing is saved before that",
                                     clp_buf_text(&run->recording.outfile), clp_fault_text(fault));
     return run->unwritable;
 }
@@ -111,9 +112,10 @@ bool clp_output_ready(struct clp_run *run)
     return true;
 }
 
-/* ---- what is told ---- */
+/* ---- messages ---- */
 
-/* The viewer in this folder, which the program may have left behind by changing its own. */
+/* Appends the path of the viewer in the launcher's folder. Appends the plain name `clineprof` if no viewer is there, as
+ * when that path is relative and the program has changed its working directory. */
 static void add_beside(struct clp_buf *out, const char *folder, size_t length)
 {
     struct clp_mem mem = clp_mem_system();
@@ -134,12 +136,12 @@ static void add_python(struct clp_buf *out, const char *module)
     clp_buf_add_format(out, " -m %s", module);
 }
 
-/* The command that shows the profile from where the user stands now. */
+/* Appends a command that starts the viewer, as the user can type it. */
 static void add_line_viewer(const struct clp_run *run, struct clp_buf *out)
 {
     const char *program = run->words.items[0];
     const char *slash = strrchr(program, '/');
-    PyObject *package = PyImport_ImportModule("clineprof"); /* loaded: only looked up */
+    PyObject *package = PyImport_ImportModule("clineprof"); /* it is loaded already */
     PyObject *paths = package != NULL ? PyObject_GetAttrString(package, "__path__") : NULL;
     PyObject *folder = paths != NULL ? PySequence_GetItem(paths, 0) : NULL;
     const char *text = folder != NULL ? PyUnicode_AsUTF8(folder) : NULL;
@@ -196,7 +198,8 @@ static void say_written(const struct clp_run *run, const char *path)
 
 /* ---- writing ---- */
 
-/* A run is not lost because its folder went away: the temporary folder takes the profile. */
+/* Writes the profile to the temporary folder, when the output cannot be written. False, after a message, when that
+ * fails, too. */
 static bool write_elsewhere(const struct clp_run *run, const char *bytes, size_t count)
 {
     struct clp_mem mem = clp_mem_system();
@@ -224,7 +227,8 @@ void clp_output_say_lost(const char *text)
     clp_program_end_exit_with(CODE_LOST);
 }
 
-/* Where this process has no live file nothing keeps others from the name. */
+/* Gives the profile another name when another process has written the output since the run began. A live file keeps
+ * others away from the name; so this can happen only without one. */
 static void avoid_others(struct clp_run *run)
 {
     struct clp_buf *outfile = &run->recording.outfile;
@@ -233,7 +237,7 @@ static void avoid_others(struct clp_run *run)
         return;
     clp_naming_make_own(outfile);
     clp_console_complain_format(me, "another process has written a profile of the same name meanwhile; this "
-                                "run's is '%s'", clp_naming_seen_from_here(clp_buf_text(outfile)));
+                                "run's profile is '%s'", clp_naming_seen_from_here(clp_buf_text(outfile)));
 }
 
 static bool write_to_place(struct clp_run *run, const char *bytes, size_t count)
@@ -252,7 +256,7 @@ static bool write_to_place(struct clp_run *run, const char *bytes, size_t count)
     return written;
 }
 
-/* -o - */
+/* Writes the profile to standard output (-o -), or else to the temporary folder. */
 static bool write_to_output(const struct clp_run *run, const char *bytes, size_t count)
 {
     if (clp_file_put(run->profile_out, bytes, count))

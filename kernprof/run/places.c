@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* OSError with the reason that we know better than the system. */
+/* Raises OSError with the reason in `fault`, which may say more than errno does. Returns NULL. */
 static PyObject *raise(const struct clp_fault *fault, PyObject *path)
 {
     PyObject *name = PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(path));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Files and processes as the Python part sees them, by the same rules as the launcher. Each of these functions
- * returns a new reference, or NULL with an exception set. */
+/* Names and rights of files, and the identity of the process, for Python code: the same rules as in ckernprof. Each of
+ * these functions returns a new reference, or NULL with an exception set. */
 #ifndef CLP_PLACES_H
 #define CLP_PLACES_H
 
 #include "cpython/compat/compat.h"
 
-/* write(path, content, rights): as clp_file_write. OSError. */
+/* write(path, content, rights): writes a file as clp_file_write does. Raises OSError. */
 PyObject *clp_places_write(PyObject *module, PyObject *arguments);
 
 /* refuses(program, path, kind): clp_overwrite_refuse for -o, with the `kind` "profile" or "recording" of what may be
@@ -23,10 +23,10 @@ PyObject *clp_places_rights(PyObject *module, PyObject *paths);
  * file keeps it; where none can be made, nothing does. */
 PyObject *clp_places_own_name(PyObject *module, PyObject *arguments);
 
-/* rank(): ".rank3", or "" where there is none. */
+/* rank(): ".rank3" in a process that mpirun, srun or torchrun has started (clp_naming_add_rank), else "". */
 PyObject *clp_places_rank(PyObject *module, PyObject *nothing);
 
-/* identity(): (pid, start, machine and pid namespace) of this process, texts. */
+/* identity(): (pid, start, machine and pid namespace) of this process, three str. */
 PyObject *clp_places_identity(PyObject *module, PyObject *nothing);
 
 #endif

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NO_SUCH_FILE 2 /* python's exit code */
+#define NO_SUCH_FILE 2 /* the exit code of `python missing.py` */
 
 /* ---- running ---- */
 
@@ -24,7 +24,7 @@ static bool begin(struct clp_program_hook hook)
     return hook.begin == NULL || hook.begin(hook.data);
 }
 
-/* Owned dict of __main__. */
+/* The namespace of __main__, a dict: a new reference, or NULL with an exception set. */
 static PyObject *main_names(void)
 {
     PyObject *main = PyImport_AddModule("__main__"); /* borrowed */
@@ -32,7 +32,7 @@ static PyObject *main_names(void)
     return main != NULL ? Py_XNewRef(PyModule_GetDict(main)) : NULL;
 }
 
-/* runpy gives __main__ a specification when it has the module's code, and then runs that. */
+/* Has __main__ a __spec__? runpy sets it when it has found the module's code and is about to run it. */
 static bool has_specification(PyObject *names)
 {
     PyObject *specification = names != NULL ? PyDict_GetItemString(names, "__spec__") : NULL; /* borrowed */
@@ -77,8 +77,8 @@ static bool set_main_file(PyObject *names, PyObject *file, const char *loader_na
     return done;
 }
 
-/* The parser finds what it says of a broken file in the file itself (the line, a bad encoding): it
- * is asked again, in the way python asks it. */
+/* Compiles a script that has failed to compile once more, from the file as python does. So the exception is the same,
+ * as the parser reads parts of its message (the line, a bad encoding) from the file. */
 static PyObject *fail_from_file(const char *script, PyObject *names)
 {
     FILE *file = fopen(script, "rbe");
@@ -98,7 +98,8 @@ static PyObject *fail_from_file(const char *script, PyObject *names)
     return result;
 }
 
-/* Takes the code: were it held while its copy runs, all code within it would seem shared. */
+/* Runs code in a namespace, and takes the reference to the code. It is released before its copy with probes runs,
+ * because code within it that is still referenced would be taken for shared with somebody else. */
 static PyObject *run_code(PyObject *code, PyObject *names, struct clp_program_hook hook,
                           struct clp_program_end *end)
 {
@@ -120,8 +121,8 @@ static bool tell_text(struct clp_program_hook hook, PyObject *file, const struct
     return hook.know == NULL || hook.know(hook.data, file, clp_buf_text(source), source->used);
 }
 
-#define PYC_MAGIC 4
-#define PYC_HEADER 16 /* the magic number, then what is known of the source */
+#define PYC_MAGIC 4 /* bytes */
+#define PYC_HEADER 16 /* bytes: the magic number, then flags and the source's time and size, or its hash */
 
 static bool has_magic(const struct clp_buf *bytes, size_t count)
 {
@@ -130,7 +131,8 @@ static bool has_magic(const struct clp_buf *bytes, size_t count)
     return bytes->used >= count && memcmp(clp_buf_text(bytes), &magic, count) == 0;
 }
 
-/* A compiled program is known by its name, or by the first half of the magic number. */
+/* Is the script a compiled program? Its name ends with .pyc, or it begins with the first half of the magic number, as
+ * python checks it. */
 static bool is_compiled(const char *script, const struct clp_buf *bytes)
 {
     return clp_console_has_ending(script, ".pyc") || has_magic(bytes, PYC_MAGIC / 2);
@@ -150,7 +152,7 @@ static PyObject *unmarshal(const struct clp_buf *bytes)
     return NULL;
 }
 
-/* Takes names. */
+/* Runs the content of a .pyc, and takes the reference to names. */
 static PyObject *run_compiled(PyObject *file, const struct clp_buf *bytes, PyObject *names,
                               struct clp_program_hook hook, struct clp_program_end *end)
 {
@@ -162,7 +164,7 @@ static PyObject *run_compiled(PyObject *file, const struct clp_buf *bytes, PyObj
     return result;
 }
 
-/* Takes names. */
+/* Runs source text, and takes the reference to names. */
 static PyObject *run_source(const char *script, PyObject *file, const struct clp_buf *source,
                             PyObject *names, struct clp_program_hook hook,
                             struct clp_program_end *end)
@@ -187,7 +189,8 @@ static void complain_missing(PyObject *file, int error)
                        strerror(error));
 }
 
-/* Takes names. NULL with an exception set, or without one when the file could not be read: end->code is 2. */
+/* Runs a file, and takes the reference to names. NULL with an exception set; or, when the file could not be read, NULL
+ * without one, after a message, and end->code is 2. */
 static PyObject *run_script(const char *script, PyObject *names, struct clp_program_hook hook,
                             struct clp_program_end *end)
 {
@@ -216,7 +219,8 @@ static PyObject *run_script(const char *script, PyObject *names, struct clp_prog
 
 /* ---- programs without a file ---- */
 
-/* All of standard input, as python reads a program from a pipe before it runs any of it. */
+/* Reads a program from standard input, all of it before it runs, as python does from a pipe. False with an exception
+ * set. */
 static bool read_stdin(struct clp_buf *source)
 {
     char block[1 << 16];
@@ -316,7 +320,7 @@ static PyObject *run_command(const char *command, struct clp_program_hook hook,
     return result;
 }
 
-/* ---- how it ends ---- */
+/* ---- the end of the program ---- */
 
 static void show_exception(struct clp_program_hook hook)
 {
@@ -344,8 +348,9 @@ static int outcome_of_exception(struct clp_program_hook hook, struct clp_program
     return 130;
 }
 
-/* The start-up code was off the stack when tools, or a fallback tracer, set events for all code; the
- * interpreter must hear of it, for it looks up the events of whatever is left by an exception. */
+/* Has sys.monitoring set up its events in the frames of the start-up code. Those frames were hidden while the program
+ * ran, so events that a tool or a tracer has set meanwhile are missing there; 3.15 crashes when an exception leaves
+ * such a frame. */
 static void tell_monitoring(void)
 {
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed; NULL before 3.12 */
@@ -376,7 +381,8 @@ static PyObject *run_target(const struct clp_run_options *options, struct clp_pr
     }
 }
 
-/* A namespace like __main__'s that is no module. */
+/* A namespace for --setup: it looks like that of __main__, but belongs to no module. A new reference, or NULL with an
+ * exception set. */
 static PyObject *names_of_setup(void)
 {
     PyObject *names = PyDict_New(), *name = PyUnicode_FromString("__main__");
@@ -388,7 +394,8 @@ static PyObject *names_of_setup(void)
     return names;
 }
 
-/* Puts the setup's folder behind the program's, unless the setup has put another first itself. */
+/* Moves the setup file's folder from the first place of sys.path to the second, behind the program's folder. Nothing is
+ * moved if the setup code has changed the first place. False with an exception set. */
 static bool move_behind(PyObject *path, PyObject *folder)
 {
     PyObject *first = PyList_GET_SIZE(path) != 0 ? PyList_GET_ITEM(path, 0) : NULL; /* borrowed */
@@ -413,7 +420,7 @@ static PyObject *run_setup(const struct clp_run_options *options, struct clp_pro
     return result;
 }
 
-/* Runs one of the two at the bottom of the stack. */
+/* Calls `run` (the setup or the program) with an empty stack of frames, and handles the exception that ends it. */
 static struct clp_program_end run_alone(const struct clp_run_options *options, struct clp_program_hook hook,
                                         PyObject *(*run)(const struct clp_run_options *, struct clp_program_hook,
                                                          struct clp_program_end *))

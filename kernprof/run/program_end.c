@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Takes wanted. Is the exception one of this very class, and its attribute this text or number? A program's own class
- * may do anything when it is asked. */
+/* Is the exception exactly of this class, and its attribute equal to `wanted`, a str or int? Subclasses are not asked,
+ * because a class of the program may run any code. Takes the reference to `wanted`. */
 static bool says(PyObject *exception, PyObject *class, const char *name, PyObject *wanted)
 {
     PyObject *value = (PyObject *)Py_TYPE(exception) == class ? PyObject_GetAttrString(exception, name) : NULL;
@@ -33,7 +33,8 @@ void clp_program_end_describe(struct clp_program_end *end)
     PyErr_Restore(type, value, trace);
 }
 
-/* The interpreter learns of an interruption by running a line of code that is interrupted. */
+/* Runs one line that raises KeyboardInterrupt: the interpreter notes an interruption only of code that it runs
+ * itself. */
 void clp_program_end_tell_interrupted(void)
 {
     PyObject *names = PyDict_New();
@@ -46,7 +47,7 @@ void clp_program_end_tell_interrupted(void)
     PyErr_Clear();
 }
 
-/* By now everything is written but what C streams hold. */
+/* Replaces the exit code 0 by `ours`. Called by exit(), when only the buffers of C streams are still to be written. */
 static void exit_if_well(int code, void *ours)
 {
     if (code != 0)

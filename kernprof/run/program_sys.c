@@ -24,7 +24,7 @@ static PyObject *list_of(char **items, int count)
     return list;
 }
 
-/* The option of python's that the target follows; NULL for a script. */
+/* The option of python that stands before the target, -m or -c; NULL for a script. */
 static const char *flag_of_target(const struct clp_run_options *options)
 {
     return options->target_kind == CLP_TARGET_MODULE ? "-m"
@@ -32,7 +32,8 @@ static const char *flag_of_target(const struct clp_run_options *options)
                                                      : NULL;
 }
 
-/* python, then the program's own words: what sys.orig_argv says without a profiler. */
+/* Sets sys.orig_argv to what it is without a profiler: the interpreter and the program's own words. False with an
+ * exception set. */
 static bool set_orig_argv(const struct clp_run_options *options)
 {
     PyObject *words = list_of(options->program_argv, options->program_argc);
@@ -54,7 +55,7 @@ static bool set_argv(const struct clp_run_options *options)
     PyObject *words = list_of(options->program_argv, options->program_argc);
     bool done = words != NULL;
 
-    /* runpy puts a module's file name there */
+    /* runpy later replaces "-m" by the module's file name */
     if (done && flag_of_target(options) != NULL)
         done = PyList_SetItem(words, 0, PyUnicode_FromString(flag_of_target(options))) == 0;
     done = done && PySys_SetObject("argv", words) == 0;
@@ -127,7 +128,8 @@ static bool set_path(const struct clp_run_options *options)
 
 /* ---- __main__ ---- */
 
-/* A fresh one, with what the interpreter gives its own: the one there belongs to the way in. */
+/* Makes a new module __main__ with the names that the interpreter gives it. The present __main__ is the start-up code
+ * of ckernprof. False with an exception set. */
 static bool make_main_module(void)
 {
     PyObject *main = PyModule_New("__main__");

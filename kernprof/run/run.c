@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ckernprof in the interpreter: options, a profiler, the program. What comes at the end of it stands
- * in finish.c. */
+/* The run of ckernprof, inside the interpreter: reads the options, makes a profiler, runs the program. finish.c does
+ * what comes after the program. */
 #include "run.h"
 #include "os/file.h"
 #include "cpython/object/profiler_run.h"
@@ -32,7 +32,7 @@
 
 static const char me[] = CLP_RUN_NAME;
 
-/* kernprof finds scripts on PATH too. */
+/* Looks a script up in PATH, as kernprof does, when there is no such file in the working directory. */
 static void find_script(struct clp_run *run)
 {
     struct clp_run_options *options = &run->options;
@@ -73,7 +73,7 @@ static PyObject *complain_and_exit(const char *text, int code)
     return clp_console_exit(code);
 }
 
-/* Turns the Python exception that is set into one line and an exit. */
+/* Prints the Python exception that is set as one line, and replaces it with SystemExit(code). Returns NULL. */
 static PyObject *complain_of_exception(int code)
 {
     PyObject *type, *value, *trace;
@@ -90,7 +90,8 @@ static PyObject *complain_of_exception(int code)
     return clp_console_exit(code);
 }
 
-/* Of a block it is known which line made it, and not in which thread. */
+/* Counts threads separately (--threads). The table of live blocks notes a block's line but not its thread, so --heap
+ * and --leaks have one result for all threads. */
 static void begin_threads(const struct clp_run *run)
 {
     const struct clp_run_options *options = &run->options;
@@ -99,11 +100,12 @@ static void begin_threads(const struct clp_run *run)
         return;
     clp_profiler_name_threads(run->recording.profiler);
     if (options->verbosity >= 0 && (options->heap != NULL || clp_leakrun_wanted(options)))
-        clp_console_complain(me, "--threads: what --heap and --leaks find is told of all threads "
-                               "together, in tables without a thread's name");
+        clp_console_complain(me, "--threads: --heap and --leaks count all threads together; their tables have no "
+                               "thread's name");
 }
 
-/* The profiler, not yet among the builtins: the set-up is not profiled. */
+/* Makes the profiler. It is not yet in the builtins, because the code of --setup is not to use it. False with an
+ * exception set. */
 static bool start_profiler(struct clp_run *run, PyObject *profiler_type)
 {
     const struct clp_run_options *options = &run->options;
@@ -132,7 +134,7 @@ static void begin_live(struct clp_run *run, bool is_server)
     clp_buf_clear(&command);
 }
 
-/* What is watched beside the lines. */
+/* Starts --timeline and --pdb-mmem. */
 static void begin_watch(struct clp_run *run)
 {
     const struct clp_run_options *options = &run->options;
@@ -157,8 +159,8 @@ static bool install_profiler(const struct clp_run *run)
             PyDict_SetItemString(builtins, "profile", run->recording.profiler) == 0);
 }
 
-/* Of a function profile no lines are selected; but line_profiler's own `profile` is the launcher's then,
- * too, and children that are spawned have a `profile`. */
+/* Begins to select what -p names. A run without -l selects no lines. With -b it still makes line_profiler's `profile`
+ * use the launcher's profiler, and gives children that are spawned a name `profile`. False with an exception set. */
 static bool begin_choice(struct clp_run *run)
 {
     struct clp_imports *imports = &run->chosen.imports;
@@ -174,7 +176,8 @@ static bool begin_choice(struct clp_run *run)
     return true;
 }
 
-/* -qq and -qqq, for the processes that the program starts too. */
+/* Sends standard output (-qq) and standard error (-qqq) to /dev/null. Processes that the program starts inherit
+ * that. */
 static void silence(struct clp_run *run)
 {
     int nothing = run->options.verbosity < -1 ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
@@ -212,7 +215,7 @@ static void say_left_out(const struct clp_run *run)
     clp_buf_clear(&text);
 }
 
-/* A profile holds the source. */
+/* The rights of the profile: no more than those of the script, as the profile holds its source text. */
 static unsigned rights_of(const struct clp_run_options *options)
 {
     return clp_file_rights(options->target_kind == CLP_TARGET_SCRIPT ? options->target : NULL);
@@ -225,7 +228,7 @@ static bool is_file(const char *path)
     return stat(path, &about) == 0 && S_ISREG(about.st_mode);
 }
 
-/* A profile in the place of the program? True when it was refused, with SystemExit set. */
+/* Refuses to run a profile, which a user may have meant to show. True with SystemExit set when the target is one. */
 static bool refuse_profile(const struct clp_run_options *options)
 {
     const char *name = options->target;
@@ -233,38 +236,39 @@ static bool refuse_profile(const struct clp_run_options *options)
     if (options->target_kind != CLP_TARGET_SCRIPT || !is_file(name))
         return false;
     if (clp_console_has_ending(name, ".lprof") || clp_console_has_ending(name, ".lprof.live"))
-        clp_console_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: clineprof %s, or: "
-                                      "python3 -m clineprof %s", name, me, name, name);
+        clp_console_complain_format(me, "'%s' is a profile, and %s runs programs; to see the profile run: "
+                                      "clineprof %s, or: python3 -m clineprof %s", name, me, name, name);
     else if (clp_console_has_ending(name, ".prof"))
-        clp_console_complain_format(me, "'%s' is a profile, and %s runs programs; to see it run: python3 -m pstats %s",
-                                    name, me, name);
+        clp_console_complain_format(me, "'%s' is a profile, and %s runs programs; to see the profile run: "
+                                      "python3 -m pstats %s", name, me, name);
     else
         return false;
     (void)clp_console_exit(2);
     return true;
 }
 
-/* The script may have been taken for the value of the option before it. Sets SystemExit; false. */
+/* Complains that no program is named, sets SystemExit and returns false. If the last word is a script, it was taken
+ * as the value of the option before it, which the message says. */
 static bool complain_of_no_program(const struct clp_run *run)
 {
     const char *last = run->words.items[run->words.count - 1];
 
     if (run->words.count > 2 && clp_console_has_ending(last, ".py") && is_file(last))
-        clp_console_complain_format(me, "no program to run: '%s' is the value of the option before it; name the "
-                                      "program behind that, too: .. %s %s", last, last, last);
+        clp_console_complain_format(me, "no program to run: '%s' was taken as the value of the option before it; "
+                                      "name the program behind that value: .. %s %s", last, last, last);
     else
         clp_console_complain(me, "no program to run, as in ckernprof -l -v script.py; see ckernprof --help");
     return clp_console_exit(2) != NULL;
 }
 
-/* False with SystemExit set when there is nothing to run. */
+/* Checks that the program, the options and the output fit together. False with SystemExit set when they do not. */
 static bool ready_to_run(struct clp_run *run)
 {
     if (run->options.target_kind == CLP_TARGET_NONE)
         return complain_of_no_program(run);
     if (clp_run_options_no_memory(&run->options) && run->options.pdb_mmem > 0)
         return complain_and_exit("--pdb-mmem reads memory with every line, which --no-memory (or "
-                                 "--memory off) switches off; give one of them", 2) != NULL;
+                                 "--memory off) switches off; give only one of these options", 2) != NULL;
     find_script(run);
     if (refuse_profile(&run->options))
         return false;
@@ -275,11 +279,11 @@ static bool ready_to_run(struct clp_run *run)
         say_left_out(run);
     else if (run->options.include.count != 0 && run->options.prof_mod.count == 0 &&
              !clp_run_options_is_text(&run->options) && run->options.verbosity >= 0)
-        clp_console_complain(me, "--include chooses among what -p selects, and has no effect without it");
+        clp_console_complain(me, "--include chooses among what -p selects, and has no effect without -p");
     return true;
 }
 
-/* ---- what happens to the program's code: the run is the data ---- */
+/* ---- the functions of struct clp_program_hook; `data` is the run ---- */
 
 static PyObject *prepare(void *data, PyObject *code)
 {
@@ -310,13 +314,13 @@ static void pause_recording(void *data)
         clp_cprofile_disable(run->recording.profiler);
 }
 
-/* How the interpreter ends: NULL with SystemExit set, or None. */
+/* Turns the code of struct clp_program_end into the result of clp_run_main: NULL with SystemExit set, or None. */
 static PyObject *end(int code)
 {
     if (code < 0)
         return NULL; /* the program's own SystemExit */
     if (code == 0 || code == 130)
-        Py_RETURN_NONE; /* no SystemExit, which PYTHONINSPECT would show */
+        Py_RETURN_NONE; /* not SystemExit, whose traceback PYTHONINSPECT would show */
     return clp_console_exit(code);
 }
 
@@ -344,8 +348,8 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
     return end(run->end.code);
 }
 
-/* The defaults and what config files say; `line` is what the command line alone comes to. False with
- * SystemExit set. */
+/* Sets run->options to the defaults and the settings of config files. `line` holds the options of the command line
+ * alone, which say whether there is a config file. False with SystemExit set. */
 static bool configure(struct clp_run *run, const struct clp_run_options *line)
 {
     struct clp_config config = {.program = me,
@@ -358,7 +362,7 @@ static bool configure(struct clp_run *run, const struct clp_run_options *line)
                                               &run->mem, &run->settings);
 }
 
-/* The command line over the config files. False with SystemExit set. */
+/* Reads config files, and then the command line, which wins. False with SystemExit set. */
 static bool read_options(struct clp_run *run)
 {
     struct clp_run_options line;
@@ -378,15 +382,15 @@ static bool read_options(struct clp_run *run)
         return false;
     clp_option_replace_lists(clp_run_options_table(), &run->options, &line, &run->mem);
     clp_run_options_clear(&line, &run->mem);
-    /* once more: nothing in it can be wrong now */
+    /* parses the command line again, now on top of the config files; it was right the first time */
     if (!clp_run_options_parse(run->words.count, run->words.items, &run->options, &error))
         return complain_and_exit(clp_buf_text(&error), 2) != NULL;
-    if (run->options.program_argc > 0) /* -mMODULE has the option in the same word */
+    if (run->options.program_argc > 0) /* the word of -mMODULE holds more than the module */
         run->options.program_argv[0] = (char *)(uintptr_t)run->options.target;
     return true;
 }
 
-/* Where rich is looked for when the program has ended. */
+/* With -r, keeps a copy of sys.path, by which rich is found after the program. False with an exception set. */
 static bool keep_path(struct clp_run *run)
 {
     PyObject *path = PySys_GetObject("path"); /* borrowed */
@@ -411,7 +415,8 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
     return keep_path(run) ? run_program(run, profiler_type) : NULL;
 }
 
-/* What is wrong with the options this interpreter tells, as it answers --help. */
+/* Does the command line name a program, without faults? If not, the present interpreter tells the fault or answers
+ * --help, and no other one is needed. */
 static bool has_program(const struct clp_command_words *words, struct clp_run_options *options,
                         struct clp_buf *error)
 {
@@ -466,7 +471,7 @@ PyObject *clp_run_interpreter(PyObject *module, PyObject *arguments)
 
 /* ---- a process that the program has started ---- */
 
-/* What belongs to the run as a whole: the first process does it. */
+/* Switches off, in a child process, what the first process does for the whole run. */
 static void leave_to_family(struct clp_run_options *options)
 {
     options->verbosity = -1;
@@ -488,7 +493,8 @@ static bool join(struct clp_run *run, PyObject *profiler_type, bool is_server)
     return begin_choice(run) && clp_childmain_watch(&run->chosen) && clp_children_begin(&run->recording, &run->words);
 }
 
-/* Names on the command line are seen from the folder where the first process began. */
+/* Joins the run with `folder` as the working directory, to which names on the command line are relative. The working
+ * directory is restored. False when the process cannot join; an exception may be set. */
 static bool join_from(struct clp_run *run, const char *folder, PyObject *profiler_type, bool is_server)
 {
     int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);

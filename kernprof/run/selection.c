@@ -4,7 +4,7 @@
 #include "bridge/console.h"
 #include <stdlib.h>
 
-/* Never freed: loaders may hold it. */
+/* Is never freed, because a wrapped loader may use it at any time. */
 struct lasting {
     struct clp_imports imports;
     struct clp_mem mem;
@@ -13,7 +13,7 @@ struct lasting {
 struct selection {
     PyObject_HEAD
     struct lasting *lasting;
-    struct clp_command_words targets, excluded; /* imports has borrowed from them */
+    struct clp_command_words targets, excluded; /* lasting->imports borrows texts from these */
     PyObject *profiler; /* owned */
 };
 
@@ -44,7 +44,7 @@ static bool begin(struct selection *self, PyObject *targets, PyObject *excluded)
     return clp_imports_watch(&lasting->imports) && clp_imports_select_loaded(&lasting->imports);
 }
 
-/* Anything else would be taken for a profiler's memory. */
+/* Checks that the object is a Profiler, as C code reads its memory as one. False with an exception set. */
 static bool is_profiler(PyTypeObject *type, PyObject *object)
 {
     PyObject *module = PyType_GetModule(type); /* borrowed */
@@ -78,7 +78,7 @@ static PyObject *selection_new(PyTypeObject *type, PyObject *arguments, PyObject
 static void selection_free(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    PyObject *error, *value, *trace; /* why it was not made */
+    PyObject *error, *value, *trace; /* the exception at hand, when making the object has failed */
 
     PyErr_Fetch(&error, &value, &trace);
     if (cast(self)->lasting != NULL) {
@@ -120,9 +120,9 @@ static PyObject *selection_unmatched(PyObject *self, PyObject *nothing)
 
 static PyMethodDef methods[] = {
     {"select_loaded", selection_select_loaded, METH_NOARGS,
-     "select_loaded()\n--\n\nSelects in modules that are loaded, and whose code no loader gave."},
+     "select_loaded()\n--\n\nSelects in loaded modules whose code did not come through a wrapped loader."},
     {"unmatched", selection_unmatched, METH_NOARGS,
-     "unmatched()\n--\n\nThe targets that no code has matched so far, a list."},
+     "unmatched()\n--\n\nReturns the targets that no code has matched so far, a list of str."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -131,8 +131,9 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, selection_free},
     {Py_tp_methods, methods},
     {Py_tp_doc, "Selection(profiler, targets, excluded)\n--\n\n"
-                "Selects for the profiler what ckernprof -p selects, in modules that are loaded and "
-                "in those to\ncome; excluded: patterns of names and paths. Lists of str."},
+                "Selects for the profiler what ckernprof -p selects, in loaded modules and in those that are\n"
+                "imported later. targets: a list of str, as -p takes them. excluded: a list of patterns of names\n"
+                "and paths, as --exclude takes them."},
     {0, NULL},
 };
 

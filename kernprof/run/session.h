@@ -10,33 +10,37 @@
 #include "timeline.h"
 #include "bridge/console.h"
 
-/* What keeps a standard stream for us is far from the numbers that the program's own files get. */
+/* The lowest number of a descriptor that the profiler keeps open. The program's own files get lower numbers, the same
+ * as without the profiler. */
 #define CLP_FAR_DESCRIPTOR 200
 
-/* Lives until the process ends: the atexit function holds it. */
+/* A run is never freed: the atexit function uses it at the end of the process. */
 struct clp_run {
     struct clp_mem mem;
     struct clp_command_words words;
     struct clp_run_options options;
     struct clp_recording recording;
-    uint64_t process;            /* clp_identity_self: a fork's copy of the atexit function has nothing to
-                                    write; 0 in a process that the program has started */
-    int profile_out;             /* -o -: where standard output leads, which the program has not; else -1 */
-    bool unwritable;             /* the output; told already: the temporary folder gets the profile */
-    struct clp_naming_mark before; /* what was at the output when the run began */
+    uint64_t process;            /* clp_identity_self of the process that writes the profile. A fork has another
+                                    identity, so its copy of the atexit function writes nothing. 0 in a process that
+                                    the program has started */
+    int profile_out;             /* -o -: a descriptor of the real standard output, as the program's descriptor 1 is
+                                    standard error then; else -1 */
+    bool unwritable;             /* the output cannot be written, which the user has been told; the profile goes to
+                                    the temporary folder */
+    struct clp_naming_mark before; /* the file at the output when the run began */
     struct clp_program_end end;
-    struct clp_buf found_script; /* the target's path when PATH led to it */
+    struct clp_buf found_script; /* the script's path, if it was found in PATH */
     struct clp_target_selection chosen;
     struct clp_watch watch;
     struct clp_timeline timeline;
-    PyObject *start_path;        /* owned: sys.path without the program's folders; NULL without -r */
-    PyObject *settings;          /* owned: options from config files are borrowed from it */
+    PyObject *start_path;        /* owned: sys.path before the program's folders were added; NULL without -r */
+    PyObject *settings;          /* owned: holds the texts that options from config files point to */
 };
 
-/* With this command line, a list of str; its options are not read yet. NULL with an exception set. */
+/* Makes a run of this command line, a list of str, whose options are not read yet. NULL with an exception set. */
 struct clp_run *clp_run_new(PyObject *words);
 
-/* Appends the program's own command line, as a shell would take it. */
+/* Appends the program's own command line, quoted for a shell. */
 void clp_run_add_command(const struct clp_run *run, struct clp_buf *text);
 
 #endif

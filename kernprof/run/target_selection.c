@@ -10,8 +10,8 @@
 
 static const char me[] = CLP_RUN_NAME;
 
-/* clineprof._boot.targets.NAME(what), or NAME(*what) of a tuple: owned; None on any failure, which is nobody's business
- * here. Takes `what`. */
+/* Calls clineprof._boot.targets.NAME(what), or NAME(*what) if `what` is a tuple. Returns a new reference; None when
+ * anything fails. Takes the reference to `what`. */
 static PyObject *ask(const char *name, PyObject *what)
 {
     PyObject *helper = what != NULL ? PyImport_ImportModule("clineprof._boot.targets") : NULL;
@@ -73,7 +73,7 @@ static bool has_program(const struct clp_run_options *options)
     return false;
 }
 
-/* The names that the script imports. Owned; None when they cannot be had. */
+/* The names that the script imports: a new list of str, or None when the script cannot be read. */
 static PyObject *imports_of(struct clp_mem *mem, const char *script)
 {
     struct clp_buf source;
@@ -88,7 +88,7 @@ static PyObject *imports_of(struct clp_mem *mem, const char *script)
     return names != NULL ? names : Py_NewRef(Py_None);
 }
 
-/* Owned list; NULL with an exception set. */
+/* The targets that --prof-imports adds: a new list of str, or NULL with an exception set. */
 static PyObject *imported_names(struct clp_mem *mem, const struct clp_run_options *options)
 {
     PyObject *names;
@@ -119,7 +119,7 @@ static bool init_targets(struct clp_target_selection *chosen, const struct clp_r
                                                             (Py_ssize_t)(i - given)))) != NULL;
     if (done && clp_targets_init(targets, chosen->mem, items, count) == CLP_OK) {
         for (size_t i = given; i < count; i++)
-            targets->items[i].settled = true; /* found among the script's imports */
+            targets->items[i].settled = true; /* the user has not named this target, so no warning is due */
         targets->included = options->include.items;
         targets->excluded = options->exclude.items;
     } else if (!PyErr_Occurred()) {
@@ -129,7 +129,8 @@ static bool init_targets(struct clp_target_selection *chosen, const struct clp_r
     return !PyErr_Occurred();
 }
 
-/* A script's file is a module by that name, so that `-p script.function` finds it. */
+/* Appends the name of the script's file without .py. It is the script's name as a module, so that `-p script.function`
+ * works. */
 static void name_script(struct clp_buf *name, const struct clp_run_options *options)
 {
     const char *slash = strrchr(options->target, '/');
@@ -143,7 +144,7 @@ static void name_script(struct clp_buf *name, const struct clp_run_options *opti
 
 /* ---- imports before the run ---- */
 
-/* Of a package its __main__ is run. */
+/* Is the module a package? Then `-m NAME` runs its __main__, not the package itself. */
 static bool is_package(const char *name)
 {
     PyObject *answer = ask("is_package", PyUnicode_DecodeFSDefault(name));
@@ -152,7 +153,8 @@ static bool is_package(const char *name)
     return answer == Py_True;
 }
 
-/* runpy warns of a module that is run and was imported before; and what is in the script is there. */
+/* Is the target the program itself, or something in it? Such a target is not imported first: runpy warns when a module
+ * that it runs has been imported before, and a script is found without an import. */
 static bool is_in_program(const struct clp_target_selection *chosen, const char *text,
                           const struct clp_run_options *options)
 {
@@ -187,7 +189,8 @@ static bool chooses_it(void *data, PyCodeObject *code, const char *name)
     return true;
 }
 
-/* The functions that imported modules have from their own package. */
+/* Selects functions that the targets' modules have imported from elsewhere in their package, as line_profiler does.
+ * False with an exception set. */
 static bool select_from_packages(const struct clp_target_selection *chosen)
 {
     static const struct clp_chooser all = {chooses_it, NULL};
@@ -204,9 +207,9 @@ static bool select_from_packages(const struct clp_target_selection *chosen)
     return done;
 }
 
-/* ---- from the beginning to the end ---- */
+/* ---- the selection ---- */
 
-/* A function's mark goes for what is defined in it, as long as no --exclude names that. */
+/* Chooses functions that are defined in a decorated function, unless --exclude names them. */
 static bool is_not_excluded(void *targets, PyCodeObject *code, const char *name)
 {
     (void)code;
@@ -237,11 +240,11 @@ bool clp_target_selection_begin(struct clp_target_selection *chosen, struct clp_
     if (options->no_preimports)
         return true;
     import_targets(chosen, options);
-    return clp_imports_select_loaded(&chosen->imports) && /* frozen, or a loader's of its own kind */
+    return clp_imports_select_loaded(&chosen->imports) && /* modules that no wrapped loader gave, such as frozen ones */
            select_from_packages(chosen);
 }
 
-/* What `def` defines: no class, no lambda. */
+/* Chooses what `def` defines, unless --include or --exclude leave it out. Classes and lambdas are not chosen. */
 static bool chooses_functions(void *targets, PyCodeObject *code, const char *name)
 {
     struct clp_candidate candidate = {"__main__", NULL, name};
@@ -283,7 +286,7 @@ bool clp_target_selection_has_left_out(const struct clp_target_selection *chosen
     return false;
 }
 
-/* What is said of a target that no code matched, and of the name that is most like it or None. */
+/* The warning about a target that no code matched; %s in it is the most similar name, if there is one (not None). */
 static const char *why_unmatched(const struct clp_targets *targets, const char *text, const PyObject *nearest)
 {
     if (nearest != Py_None)

@@ -38,7 +38,8 @@ const char *clp_targets_object(const char *text)
     return colon != NULL ? colon + strlen(".py") + strspn(colon + strlen(".py"), ":") : NULL;
 }
 
-/* "Class::method" is Class.method. */
+/* Copies the name of an object, with "." in place of ":" and "::" ("Class::method" is Class.method). NULL without
+ * memory. */
 static char *copy_object(struct clp_mem *mem, const char *text)
 {
     struct clp_buf object;
@@ -67,7 +68,7 @@ static clp_status init_target(struct clp_target *target, struct clp_mem *mem, co
         target->name_bytes = bytes - ending;
         target->stops = true;
     }
-    /* the program may make the file, and change directory, only later */
+    /* resolves also a path that does not exist, as the program may make the file later */
     if (snprintf(from_here, PATH_MAX, "%s%.*s", text[0] == '/' ? "" : "./", (int)path_bytes, text) >= PATH_MAX ||
         !clp_targets_resolve(from_here, resolved))
         return CLP_OK;
@@ -103,8 +104,8 @@ void clp_targets_clear(struct clp_targets *targets)
     *targets = (struct clp_targets){.mem = targets->mem};
 }
 
-/* What follows `text` behind its beginning text[0..bytes): "" when that is all of it, ".." behind a
- * dot; NULL when it begins otherwise. */
+/* Returns the rest of `text` behind beginning[0..bytes) and the character `between`; "" when the beginning is all of
+ * the text. NULL when the text begins otherwise, or goes on with another character. */
 static const char *behind(const char *text, const char *beginning, size_t bytes, char between)
 {
     if (strncmp(text, beginning, bytes) != 0)
@@ -114,7 +115,8 @@ static const char *behind(const char *text, const char *beginning, size_t bytes,
     return text[bytes] == between ? text + bytes + 1 : NULL;
 }
 
-/* The object `wanted` ("Class.method") or anything within it; "": all there is. */
+/* Is `name` the object `wanted` ("Class.method"), or something within it? "" wants everything; NULL is always wanted.
+ * */
 static bool matches_object(const char *wanted, const char *name)
 {
     return name == NULL || *wanted == 0 || behind(name, wanted, strlen(wanted), '.') != NULL;
@@ -131,7 +133,7 @@ static bool matches_path(const struct clp_target *target, const struct clp_candi
     return *within == 0 && matches_object(target->object, candidate->name);
 }
 
-/* As a script is: a dot in its name is no package's. */
+/* Is the candidate's module called by the name of its file, as a script is? A dot in such a name is no package's. */
 static bool is_called_by_file(const struct clp_candidate *candidate)
 {
     const char *slash = candidate->file != NULL ? strrchr(candidate->file, '/') : NULL;

@@ -12,13 +12,14 @@ static void look(void *data, const struct clp_engine *engine, uint64_t now)
     clp_function_spans_look(data, engine, now);
 }
 
-/* In the sampler's thread, which must not touch the stacks itself. */
+/* Called in the sampler's thread after each sample. That thread must not read the stacks, so it asks the next event
+ * to. */
 static void after_sample(void *data)
 {
     clp_watch_ask(data);
 }
 
-/* In the live file, if there is one. */
+/* Makes the history in the live file, or in the sampler's pages when there is none. False without memory. */
 static bool take_history(struct clp_timeline *timeline, PyObject *profiler)
 {
     size_t mapped;
@@ -30,7 +31,7 @@ static bool take_history(struct clp_timeline *timeline, PyObject *profiler)
     return timeline->history != NULL;
 }
 
-/* Looks for the first time. 0 or errno. */
+/* Opens the sampler, which takes the first sample. Returns 0 or errno. */
 static int open_sampler(struct clp_timeline *timeline)
 {
     timeline->sampler.room = timeline->history->samples;

@@ -57,7 +57,8 @@ static void complain_of_none(const struct clp_profile *profile, char *const *pat
                                       "them", patterns[0], profile->process_count);
 }
 
-/* Of whom there are none, that is told. */
+/* Adds the processes that match to the empty profile `sum`. False after one line of complaint, which is also made when
+ * no process matches. */
 static bool pick(const struct clp_profile *from, char *const *patterns, struct clp_profile *sum)
 {
     struct clp_fault fault = {.status = CLP_OK};

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile of several processes, by process: --processes and --process. */
+/* The options --processes and --process: tell the processes of a profile apart. */
 #ifndef CLP_BYPROCESS_H
 #define CLP_BYPROCESS_H
 
 #include "base/buf.h"
 #include "profile/profile.h"
 
-/* Appends a table of the processes; nothing where there are none. */
+/* Appends a table of the processes; nothing for a profile without a list of processes. */
 void clp_byprocess_add_table(const struct clp_profile *profile, struct clp_buf *out);
 
-/* Leaves of the profile what the processes have that match one of these (shell patterns for names, or
- * numbers; ended by NULL). False after one line of complaint. */
+/* Reduces the profile to the processes that match one of the patterns (process numbers, or shell patterns for names;
+ * ended by NULL). False after one line of complaint; the profile is then unchanged. */
 bool clp_byprocess_pick(struct clp_profile *profile, char *const *patterns);
 
 #endif

@@ -6,10 +6,11 @@
 
 static const char me[] = "clineprof";
 
+/* A process that has a file of its own. */
 struct clp_dedupe_process {
     uint64_t pid;
-    double start;
-    bool in_sum; /* of another file, as a child of `parent` by this name */
+    double start;    /* seconds since 1970 */
+    bool in_sum;     /* the process is also in a sum, from which the next two fields come */
     uint64_t parent;
     char name[64];
 };
@@ -42,7 +43,7 @@ static const struct clp_profile_process *find_row(const struct clp_profile *sum,
     return NULL;
 }
 
-/* NULL: no memory. */
+/* Finds or adds the process of a file. NULL without memory. */
 static struct clp_dedupe_process *add(struct clp_dedupe *once, const struct clp_profile_meta *meta)
 {
     struct clp_dedupe_process *found = find(once, meta->pid, meta->start);
@@ -66,7 +67,7 @@ static void note(struct clp_dedupe *once, struct clp_dedupe_process *process,
     (void)snprintf(process->name, sizeof process->name, "%s", row->name != NULL ? row->name : "");
 }
 
-/* Of one process. Files of others (line_profiler's) do not say which. */
+/* Notes a file of one process. line_profiler's files do not say which process they are of, and are always added. */
 static clp_status take_single(struct clp_dedupe *once, const struct clp_profile *sum,
                               struct clp_profile *one)
 {
@@ -78,7 +79,7 @@ static clp_status take_single(struct clp_dedupe *once, const struct clp_profile 
     const struct clp_profile_process *row = find_row(sum, process->pid, process->start);
     if (!once->round && row != NULL)
         note(once, process, row);
-    /* the sum is to list it, with these numbers */
+    /* adds the process to the list of processes, with the counts of its own file */
     return once->round && process->in_sum && row == NULL
                ? clp_process_numbers_add(one, one, process->parent, process->name)
                : CLP_OK;
@@ -89,7 +90,7 @@ struct others {
     const struct clp_profile *sum;
 };
 
-/* Has it no file of its own, and is it in no sum before this one? */
+/* Does the process count in this sum? It does if it has no file of its own and no earlier sum has it. */
 static bool counts_here(const void *data, const struct clp_profile_process *row)
 {
     const struct others *others = data;
@@ -98,7 +99,8 @@ static bool counts_here(const void *data, const struct clp_profile_process *row)
            find_row(others->sum, row->pid, row->start) == NULL;
 }
 
-/* A sum from which another was made, with more of the process, comes too late to be taken apart. */
+/* Complains, and returns true, when this sum has more counts of a process than a sum that was added before. The earlier
+ * sum cannot be taken apart any more. */
 static bool says_more(const struct clp_profile *sum, const struct clp_profile_process *row,
                       const char *path)
 {
@@ -106,13 +108,14 @@ static bool says_more(const struct clp_profile *sum, const struct clp_profile_pr
 
     if (there == NULL || there->events >= row->events)
         return false;
-    clp_console_complain_format(me, "%s: process %llu is in an earlier file, which has less of it; name "
-                                  "this file first",
+    clp_console_complain_format(me, "%s: process %llu is in an earlier file, too, which has fewer counts of it; "
+                                  "name this file first",
                                 path, (unsigned long long)row->pid);
     return true;
 }
 
-/* Of several. */
+/* Notes a file that is a sum of several processes, and removes processes that count elsewhere. False after one line of
+ * complaint. */
 static bool take_sum(struct clp_dedupe *once, const struct clp_profile *sum, struct clp_profile *one,
                      const char *path)
 {

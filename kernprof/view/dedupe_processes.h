@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Each process counts once, also where files are added up of which one is the sum of several processes
- * and another is of one of these: the live file of a process that outlived its parent has all that it
- * did, and the parent's profile has what it had done by then.
+/* Counts each process once when files are added up that share processes. For example, a child outlives its parent: the
+ * parent's profile is a sum that has the child's counts up to the parent's end, and the child's own live file has all
+ * of its counts.
  *
- * That is only known when all files have been read. So they are read once, and, when there was such a
- * one, again: sums are then without the processes that have files of their own. */
+ * * Which processes have files of their own is known only when all files have been read. So the files are read in a
+ * first round and, if some process is in two of them, in a second one. In the second round the counts of a process that
+ * has a file of its own are taken out of the sums. */
 #ifndef CLP_DEDUPE_PROCESSES_H
 #define CLP_DEDUPE_PROCESSES_H
 
@@ -13,17 +14,18 @@
 
 struct clp_dedupe {
     struct clp_mem *mem; /* borrowed */
-    struct clp_dedupe_process *items; /* those with files of their own */
+    struct clp_dedupe_process *items; /* owned: the processes that have files of their own */
     size_t count, room;
-    bool again; /* some process is in two files: the sum is to be made anew */
-    bool round; /* .. and is being made */
+    bool again; /* some process is in two files, so a second round is needed */
+    bool round; /* this is the second round; set by the caller */
 };
 
 struct clp_dedupe clp_dedupe_start(struct clp_mem *mem);
 void clp_dedupe_clear(struct clp_dedupe *once);
 
-/* A file's profile that comes to the sum next. In the second round, what counts elsewhere is taken out of
- * it. False after one line of complaint. */
+/* Notes the processes of a file's profile `one`, which is about to be added to the sum. In the second round removes
+ * from `one` the processes that have files of their own; in both rounds those that an earlier sum has. False after one
+ * line of complaint. */
 bool clp_dedupe_take(struct clp_dedupe *once, const struct clp_profile *sum, struct clp_profile *one,
                      const char *path);
 

@@ -63,7 +63,7 @@ static const struct clp_option rows[] = {
     {CLP_OPTION_SWITCH, 0, "all", .field = FIELD(all),
      .help = "also show what did not change"},
     {CLP_OPTION_TEXT, 0, "fail-on", .argument = "LIMITS", .standard = "", .check = check_limits,
-     .field = FIELD(fail_on), .help = "exit 3 on such changes: time>+20%,increment>+10MB,hits>+0"},
+     .field = FIELD(fail_on), .help = "exit 3 on changes such as time>+20%,increment>+10MB,hits>+0"},
     {CLP_OPTION_TEXT, 0, "noise-floor", .argument = "LIST", .standard = "1ms,50ns/hit,64KiB",
      .check = check_floor, .field = FIELD(noise_floor), .help = "smaller changes count as none"},
     {CLP_OPTION_TEXT, 0, "format", .argument = "NAME", .standard = "text",
@@ -84,7 +84,8 @@ static const struct clp_command_line command_line = {
     {rows, sizeof rows / sizeof *rows},
 };
 
-/* Old files end at the first "--"; options may follow it, and a second one ends those. */
+/* Reads options and files. The first "--" ends the old files; options may still follow, until a second "--". *parted
+ * tells whether there was a "--". False with one line in parser->error. */
 static bool parse_words(struct clp_option_parser *parser, struct clp_diff_request *request,
                         bool *parted)
 {
@@ -107,7 +108,7 @@ static bool parse_words(struct clp_option_parser *parser, struct clp_diff_reques
     return false;
 }
 
-/* False and one line in `error`. */
+/* Decides which files are old and which are new. False with one line in `error`. */
 static bool part_files(struct clp_diff_request *request, bool parted, struct clp_buf *error)
 {
     size_t old_count = request->counts[CLP_OLD], new_count = request->counts[CLP_NEW];
@@ -199,7 +200,7 @@ static void clear_side(struct clp_diff *diff, int side)
     clp_mem_free(diff->mem, diff->profiles[side], count, sizeof *diff->profiles[side]);
 }
 
-/* A limit, or a column asked for, of which a side knows nothing. */
+/* Complains, and returns true, when a limit or --measure names a measure that one side does not have. */
 static bool complain_of_unknown(const struct clp_diff *diff)
 {
     const struct clp_comparison *comparison = &diff->comparison;
@@ -249,7 +250,7 @@ static void add_limits(const struct clp_diff *diff, struct clp_buf *out)
         clp_diff_text_add_breach(&diff->breaches[i], diff->folder, out);
 }
 
-/* Where the output is for machines, or somewhere else, people still see what broke. */
+/* Prints the limits that were broken on standard error, for people, when the output is JSON or goes to a file. */
 static void print_limits(const struct clp_diff *diff)
 {
     struct clp_buf text;
@@ -262,7 +263,8 @@ static void print_limits(const struct clp_diff *diff)
 
 /* ---- text ---- */
 
-/* "Python 3.13.0": in parentheses behind the files, with commas between. */
+/* Appends one fact such as "Python 3.13.0" to the list in parentheses behind the files. *between is what separates it
+ * from what stands before. Appends nothing when `text` is NULL. */
 static void add_fact(struct clp_buf *out, const char *what, const char *text, const char **between)
 {
     if (text == NULL)
@@ -272,7 +274,8 @@ static void add_fact(struct clp_buf *out, const char *what, const char *text, co
     *between = ", ";
 }
 
-/* What may itself be the reason of a difference; of several files that of the first. */
+/* Appends facts about a side that may explain a difference: Python, tracer, wall time. With several files the first
+ * one's Python and tracer are shown, and the average wall time. */
 static void add_about(const struct clp_diff *diff, int side, struct clp_buf *out)
 {
     const struct clp_profile_meta *meta = &diff->profiles[side][0].meta;

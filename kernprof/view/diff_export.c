@@ -19,7 +19,8 @@ static PyObject *text_of(const char *text, size_t bytes)
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)bytes, "backslashreplace");
 }
 
-/* Times in seconds; bytes and hits whole where they are. */
+/* An amount as a Python number: a time as a float in seconds; bytes and hits as an int if they are whole (an average
+ * may not be). */
 static PyObject *amount_of(enum clp_measure_kind kind, double value)
 {
     if (kind == CLP_MEASURE_NANOS)
@@ -37,7 +38,7 @@ static bool is_one(struct clp_side_range range)
     return range.low == range.high;
 }
 
-/* Ranges only where there are any, of several files. */
+/* The change of one measure as a dict. A side of several files with different values has a range, too. */
 static PyObject *change_of(enum clp_measure measure, const struct clp_change *change)
 {
     enum clp_measure_kind kind = clp_measure_rows[measure].kind;
@@ -80,7 +81,7 @@ static PyObject *counts_of(const size_t counts[CLP_VERDICTS])
 
 /* ---- lines and functions ---- */
 
-/* Of the measures that are compared, and hits. */
+/* The changes of hits and of the measures that are compared and that both sides have, as a dict. */
 static PyObject *changes_of(const struct clp_comparison *comparison,
                             const struct clp_side_samples *samples)
 {
@@ -122,7 +123,7 @@ static PyObject *row_of(const struct clp_comparison *comparison, const struct cl
         changes_of(comparison, &row->samples));
 }
 
-/* Lines that ran and changed; or every line that ran. */
+/* The lines of a function that ran and have a verdict; with `all` every line that ran. A new list. */
 static PyObject *rows_of(const struct clp_comparison *comparison,
                          const struct clp_compared_function *function, bool all)
 {
@@ -234,7 +235,7 @@ static PyObject *limits_of(const struct clp_diff *diff)
                          PyBool_FromLong(diff->breach_count == 0), "broken", broken);
 }
 
-/* ---- the whole ---- */
+/* ---- the JSON object ---- */
 
 static PyObject *side_of(const struct clp_diff *diff, int side)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One run of `clineprof diff`: what was asked for, and what was found. Every form of output is made from it. */
+/* The request and the result of one `clineprof diff`. Every output format is made from the result. */
 #ifndef CLP_DIFF_RESULT_H
 #define CLP_DIFF_RESULT_H
 
@@ -8,24 +8,25 @@
 #include "diff/verdict.h"
 #include <stdbool.h>
 
-/* What was asked for. Texts and files are borrowed from argv. */
+/* The options and files of the command line. Texts are borrowed from argv. */
 struct clp_diff_request {
     double unit;
     const char *measures, *fail_on, *noise_floor, *format, *outfile;
     size_t top;
     bool all, help;
-    char **files; /* owned, the names borrowed; the old ones first */
-    size_t file_room, counts[2];
-    struct clp_limits limits;
+    char **files; /* owned array of borrowed names: those of the old side, then those of the new side */
+    size_t file_room;
+    size_t counts[2]; /* how many files each side has */
+    struct clp_limits limits; /* of --fail-on */
 };
 
-/* What was found. */
+/* The result. */
 struct clp_diff {
-    const struct clp_diff_request *request;
+    const struct clp_diff_request *request; /* borrowed */
     struct clp_mem *mem;              /* borrowed */
-    struct clp_profile *profiles[2];  /* owned, as many as request->counts */
+    struct clp_profile *profiles[2];  /* owned arrays, as long as request->counts says */
     struct clp_comparison comparison;
-    struct clp_breach *breaches;      /* owned */
+    struct clp_breach *breaches;      /* owned: the changes that break a limit */
     size_t breach_count, breach_room;
     unsigned denied; /* of any profile's file */
     const char *folder;               /* file names are shown relative to it */

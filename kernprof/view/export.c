@@ -9,7 +9,7 @@
 
 static const char me[] = "clineprof";
 
-/* Of what made this: the last line of the exception, which is cleared. */
+/* Complains that the format could not be made, with the text of the exception that is set, and clears it. */
 static void complain_of_exception(const char *format)
 {
     PyObject *type, *value, *trace;
@@ -79,7 +79,7 @@ static bool put(const struct clp_view_options *options, const struct clp_buf *by
         return false;
     }
     if (options->outfile == NULL && is_binary(bytes) && isatty(STDOUT_FILENO)) {
-        clp_console_complain_format(me, "%s is nothing for a terminal; say with -o where it goes",
+        clp_console_complain_format(me, "%s is a binary format and is not printed to a terminal; name a file with -o",
                                     options->format);
         return false;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The viewer's --format: a profile as a file that other programs read, made in Python. */
+/* The viewer's option --format: writes a profile as a file for other programs. Python makes most formats
+ * (src/clineprof/_formats), C makes "lprof" and "line_profiler". */
 #ifndef CLP_EXPORT_H
 #define CLP_EXPORT_H
 

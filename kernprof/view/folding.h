@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* --by-statement in the viewer: the lines of a statement that spans several become one. What is a
- * statement, Python's own ast says of the source in the profile. */
+/* The viewer's option --by-statement: makes one line of a statement that stands on several. Python's ast finds the
+ * statements in the source text of the profile. */
 #ifndef CLP_FOLDING_H
 #define CLP_FOLDING_H
 
 #include "profile/profile.h"
 
-/* A function whose source is not there, or is no statement by itself, stays as it is. */
+/* Folds the lines of all functions. A function whose source text is missing or cannot be parsed stays as it is. */
 void clp_folding_fold(struct clp_profile *profile);
 
 #endif

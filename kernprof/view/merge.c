@@ -25,7 +25,7 @@ struct merging {
     bool in_place;
 };
 
-/* False after one line of complaint. */
+/* Reads one file, and prints the note about it. False after one line of complaint. */
 static bool read_file(struct merging *merging, const char *path, struct clp_profile *one)
 {
     struct clp_fault fault;
@@ -72,7 +72,7 @@ static bool merge_each(struct merging *merging, char *const *files, int count)
     return done;
 }
 
-/* Some process is in two files: the sum is made anew. */
+/* Makes the sum anew, in a second round (dedupe_processes.h). False after one line of complaint. */
 static bool merge_again(struct merging *merging, char *const *files, int count)
 {
     struct clp_mem *mem = merging->sum->mem;
@@ -80,7 +80,7 @@ static bool merge_again(struct merging *merging, char *const *files, int count)
     for (int i = 0; i < count; i++) {
         if (strcmp(files[i], "-") != 0)
             continue;
-        clp_console_complain(me, "standard input and the other files have processes in common; save it "
+        clp_console_complain(me, "standard input and the other files have processes in common; save standard input "
                                "to a file, which can be read twice");
         return false;
     }
@@ -90,7 +90,7 @@ static bool merge_again(struct merging *merging, char *const *files, int count)
     return merge_each(merging, files, count);
 }
 
-/* Functions whose texts differ from file to file are in the sum more than once. */
+/* Tells of functions that are in the sum more than once, because their source text differs from file to file. */
 static void say_variants(const struct clp_profile *sum)
 {
     struct clp_buf text;

@@ -26,9 +26,9 @@ static const struct clp_command_line command_line = {
     "clineprof top",
     "usage: clineprof top FILE.live\n"
     "\n"
-    "Shows the lines of a running program that take most, once a second.\n"
+    "Shows the hottest lines of a running program, once a second.\n"
     "\n"
-    "  left, right   sort by the column beside; also < and >\n"
+    "  left, right   sort by the next column to the left or right; also < and >\n"
     "  t s x h m i   sort by time, self, max, hits, memory, increment\n"
     "  q             quit\n",
     {rows, sizeof rows / sizeof *rows},
@@ -64,15 +64,15 @@ static double value_of(const struct column *column, const struct row *row)
 #define COLUMNS (sizeof columns / sizeof *columns)
 #define BY_TIME 1
 
-/* ---- a picture ---- */
+/* ---- one screen ---- */
 
 struct top {
-    const char *path;
-    struct clp_mem *mem;
-    size_t sort; /* which of the columns */
+    const char *path;    /* borrowed */
+    struct clp_mem *mem; /* borrowed */
+    size_t sort; /* index of the column by which lines are sorted */
     struct clp_live_about about;
-    struct clp_profile profile;
-    struct row *rows;
+    struct clp_profile profile; /* content of the live file, read anew for each screen */
+    struct row *rows;           /* owned while a screen is drawn */
     size_t row_count;
 };
 
@@ -83,7 +83,7 @@ static int compare_rows(const void *left, const void *right, void *column)
 
     if (one != two)
         return one < two ? 1 : -1;
-    return a->line < b->line ? -1 : a->line > b->line; /* so that equal rows stay in their places */
+    return a->line < b->line ? -1 : a->line > b->line; /* keeps rows with equal values in a fixed order */
 }
 
 static bool take_rows(struct top *top)
@@ -173,7 +173,8 @@ static bool draw(struct top *top)
 
 /* ---- the terminal ---- */
 
-/* Takes the terminal's other screen, without a cursor, long lines cut off; and gives it back. */
+/* Switches to the terminal's alternate screen, hides the cursor and stops wrapping long lines; give_back undoes that.
+ * */
 static const char take[] = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 static const char give_back[] = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
@@ -185,7 +186,8 @@ static void note_end(int number)
     told_to_end = 1;
 }
 
-/* Keys come one by one, unseen, and control-C is one of them. */
+/* Prepares the terminal: keys arrive one by one and are not echoed; Ctrl-C is a key, not a signal. *before gets the
+ * settings to restore. False when standard output is no terminal. */
 static bool take_terminal(struct termios *before)
 {
     struct sigaction action = {.sa_handler = note_end};
@@ -209,7 +211,7 @@ static void give_terminal_back(const struct termios *before)
     tcsetattr(STDIN_FILENO, TCSAFLUSH, before);
 }
 
-/* False: quit. Arrow keys come as ESC [ C and ESC [ D. */
+/* Handles keys. False for the key that quits. The arrow keys right and left arrive as ESC [ C and ESC [ D. */
 static bool take_key(struct top *top, const char *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -239,9 +241,9 @@ static bool wait_for_key(struct top *top)
     return count > 0 && take_key(top, keys, (size_t)count);
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
-/* Until a key ends it, or the file cannot be read: *fault says why. */
+/* Shows a screen each second, until a key quits. False when the file cannot be read any more; *fault says why. */
 static bool show(struct top *top, struct clp_fault *fault)
 {
     do {
@@ -287,7 +289,7 @@ static int run(const char *path, struct clp_mem *mem)
     give_terminal_back(&before);
     if (good)
         return 0;
-    if (fault.os_error != ENOENT) { /* a run that ends by itself takes its live file away */
+    if (fault.os_error != ENOENT) { /* a run that ends by itself removes its live file */
         clp_reading_complain(path, &fault, mem);
         return 1;
     }

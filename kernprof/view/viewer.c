@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The viewer: reads profiles, sums them, prints the report. */
+/* The viewer: reads profiles, adds them up, prints the report. */
 #include "viewer.h"
 #include "byprocess.h"
 #include "cli/commands.h"
@@ -30,14 +30,16 @@ static bool is_text(const struct clp_view_options *options)
     return strcmp(options->format, "text") == 0;
 }
 
-/* The report of a file takes little more memory than the file. */
+/* Is the report of a single file wanted, whose lines are only read? Such a file is read in place, which takes little
+ * more memory than the file itself. */
 static bool only_reads(const struct clp_view_options *options)
 {
     return is_text(options) && options->file_count == 1 && !options->read_sources &&
            !options->by_statement && options->process.count == 0;
 }
 
-/* What is worth knowing of a file that is still written stands above its report. */
+/* Reads the files. Notes about live files go to standard output, above the report, if the report goes there; else to
+ * standard error. False after one line of complaint. */
 static bool read_all(const struct clp_view_options *options, struct clp_profile *sum)
 {
     bool report = is_text(options) && options->outfile == NULL;
@@ -47,7 +49,7 @@ static bool read_all(const struct clp_view_options *options, struct clp_profile 
     if (!clp_merge_files(options->files, options->file_count, report ? 1 : 2, sum))
         return false;
     if (options->read_sources && clp_reading_add_sources(sum) != CLP_OK)
-        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY)); /* shown without */
+        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY)); /* some functions are then shown without source */
     return true;
 }
 
@@ -84,7 +86,8 @@ static int print_report(const struct clp_view_options *view, const struct clp_pr
     return code;
 }
 
-/* All but the report gets a profile that holds what is to be shown, in its order. */
+/* Writes a format other than the report. The profile is first reduced to the functions and lines that the options
+ * choose, in the order of --sort-by. Returns the exit code. */
 static int make_export(const struct clp_view_options *view, struct clp_profile *profile)
 {
     struct clp_report_options options = report_options(view);
@@ -112,7 +115,8 @@ static int view(const struct clp_view_options *options, struct clp_mem *mem)
     return code;
 }
 
-/* False when there is nothing to show, or standard input is no profile's; that has been told. */
+/* Is there a file to show? False after one line of complaint, also when standard input is named twice or is a
+ * terminal. */
 static bool has_files(const struct clp_view_options *options)
 {
     if (options->file_count != 0)
@@ -121,7 +125,7 @@ static bool has_files(const struct clp_view_options *options)
     return false;
 }
 
-/* --help and the like. True when that was all. */
+/* Prints the answer to --help, --help-page or --version, and sets the exit code. False when none of them was given. */
 static bool answer(const struct clp_view_options *options, struct clp_buf *text, int *code)
 {
     if (options->help)
@@ -148,7 +152,7 @@ static bool is_program(const char *name)
     return clp_console_has_ending(name, ".py") || clp_console_has_ending(name, ".pyw");
 }
 
-/* The first of these words that is a program's file; NULL when there is none. */
+/* The first word that is named as a Python program is; NULL when there is none. */
 static const char *find_program(char *const *words, int count)
 {
     for (int i = 0; i < count; i++)
@@ -157,24 +161,25 @@ static const char *find_program(char *const *words, int count)
     return NULL;
 }
 
-/* True when a program is to be shown, which has then been refused. */
+/* Refuses to show a program: true, after a message, unless `name` is NULL. */
 static bool refuse_program(const char *name)
 {
     if (name != NULL)
-        clp_console_complain_format(me, "'%s' is a program, and %s shows profiles; to profile it run: "
+        clp_console_complain_format(me, "'%s' is a program, and %s shows profiles; to profile the program run: "
                                       "ckernprof -l -v %s, or: python3 -m clineprof.kernprof -l -v %s",
                                     name, me, name, name);
     return name != NULL;
 }
 
-/* An option that is not known may be ckernprof's or the program's own. */
+/* Complains of wrong options. If the first name is a program, says that programs are profiled with ckernprof: the
+ * option may be ckernprof's or the program's. */
 static void complain_of_options(const char *first, const char *text)
 {
     if (first == NULL || !is_program(first) || !refuse_program(first))
         clp_console_complain(me, text);
 }
 
-/* The first word that is no option, before parsing puts words in order. */
+/* The first word that is no option; NULL when there is none. To be called before parsing, which moves words. */
 static const char *first_name(const struct clp_command_words *words)
 {
     for (int i = 1; i < words->count; i++)
@@ -183,7 +188,7 @@ static const char *first_name(const struct clp_command_words *words)
     return NULL;
 }
 
-/* The command, or option, of which the word is a slip; NULL when it is like none. */
+/* The command (or --help, --version) that the user probably meant by the word; NULL when it is similar to none. */
 static const char *meant_by(const char *word)
 {
     if (strcmp(word, "help") == 0 || strcmp(word, "version") == 0)
@@ -194,7 +199,7 @@ static const char *meant_by(const char *word)
     return NULL;
 }
 
-/* What is missing at the end of a profile's name, if that would be there; or NULL. */
+/* The ending that makes the word the name of an existing profile; NULL when there is none. */
 static const char *ending_of(const char *word)
 {
     static const char *const endings[] = {".lprof", ".py.lprof", ".lprof.live", ".py.lprof.live"};
@@ -206,7 +211,8 @@ static const char *ending_of(const char *word)
     return NULL;
 }
 
-/* A first word that is no file, and does not look like one, may be meant as a command. True when it was refused. */
+/* Refuses a first word that is no file and does not look like one, as it was probably meant as a command. True after
+ * one line of complaint. */
 static bool refuse_command(const struct clp_command_words *words)
 {
     const char *word = words->count > 1 ? words->items[1] : "-";
@@ -242,14 +248,14 @@ static int main_of(const struct clp_command_words *words, struct clp_view_option
     return code;
 }
 
-/* The defaults and what config files say. What is wrong with the command line is told later. False
- * with SystemExit set. */
+/* Stores the settings of config files in *options, which holds the defaults. A fault in the command line is told later,
+ * by main_of. False with SystemExit or another exception set. */
 static bool configure(PyObject *list, struct clp_view_options *options, struct clp_mem *mem,
                       PyObject **keep)
 {
     struct clp_config config = {.program = me, .table = "cli"};
     struct clp_view_options line;
-    struct clp_command_words words; /* a copy, which parsing puts in order */
+    struct clp_command_words words; /* a copy, because parsing moves words */
     struct clp_buf error;
     bool done = true;
 
@@ -269,8 +275,8 @@ static bool configure(PyObject *list, struct clp_view_options *options, struct c
     return done;
 }
 
-/* A command that is written in Python; the words are the whole command line. The exit code; -1 with an
- * exception set. */
+/* Runs a command that is written in Python: main(words) of the module `name`, where `words` is the whole command line.
+ * Returns the exit code; -1 with an exception set. */
 static int run_in_python(const char *name, PyObject *words)
 {
     PyObject *module = clp_first_path_leave() ? PyImport_ImportModule(name) : NULL;

@@ -5,8 +5,8 @@
 
 #include "cpython/compat/compat.h"
 
-/* `words` is a list of str, words[0] being the name or path that the viewer was called by. NULL with SystemExit,
- * or another exception, set. */
+/* Runs the command line. `words` is a list of str; words[0] is the name or path by which the viewer was called. Returns
+ * NULL with SystemExit (the exit code) or another exception set. */
 PyObject *clp_viewer_main(PyObject *words);
 
 #endif

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Line-by-line time and memory profiles. `load` opens one; the profiler itself is in the C module
-clineprof._core."""
+"""Line-by-line time and memory profiles. `profile` records one in a program, `load` opens one. The profiler itself is
+in the C module clineprof._core."""
 
-# Where names are: looked up when they are used, for the start-up code (_boot.py) imports this package
-# before it knows that there is a C module for this interpreter.
+# {public name: the module that defines it}. A module is imported when its name is used: the start-up code (_boot)
+# imports this package before it knows whether there is a C module for this interpreter.
 HOMES = {
     "Function": "_profile",
     "Line": "_profile",
@@ -36,7 +36,7 @@ def __getattr__(name):
         import clineprof._boot as boot
 
         return getattr(boot.core(), name)
-    # a submodule is found by import itself; from name and obj the interpreter suggests what is meant
+    # import finds submodules by itself, after this error; the interpreter uses name and obj to suggest a similar name
     error = AttributeError("module 'clineprof' has no attribute %r" % name)
     error.name, error.obj = name, __import__("sys").modules[__name__]
     raise error

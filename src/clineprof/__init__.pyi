@@ -123,7 +123,7 @@ class Profiler:
 def checkpoint() -> None: ...
 def tracers() -> tuple[str, ...]: ...
 
-# ---- what was counted ----
+# ---- profiles ----
 
 class Profile:
     functions: list[Function]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`python -m clineprof` and the entry point clineprof: print profiles."""
+"""The viewer, which prints profiles: `python -m clineprof` and the entry point clineprof."""
 import sys
 
 from clineprof import _boot

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`python -m clineprof.kernprof` and the entry point ckernprof: run a program and profile it. Also
-what `import kernprof` gives: main and ContextualProfile."""
+"""Runs a program and profiles it: `python -m clineprof.kernprof` and the entry point ckernprof. Has the names of
+kernprof's module, too: main and ContextualProfile."""
 import os
 import sys
 
@@ -11,13 +11,13 @@ LAUNCH = os.path.join(os.path.dirname(os.path.abspath(_boot.__file__)), "launch.
 
 
 def main(args=None):
-    """Runs the command line and exits. With arguments of its own it runs them in another process, for
-    the program may do anything to the one that it is in; SystemExit when that fails."""
+    """Runs the command line and exits. If `args` are given, they are run in another process, because the program may
+    change anything in its process. Raises SystemExit if that process fails."""
     if args is not None:
         return _run_apart(["ckernprof", *args])
     core = _boot.load("ckernprof")
     words = ["ckernprof"] + sys.argv[1:]
-    # who says `python -m` has chosen; the command is the launcher's twin (kernprof/ckernprof.c)
+    # `python -m` names the interpreter; the command ckernprof looks for one, as the launcher does
     python = core.interpreter(words, __name__ != "__main__" and not _is_active(), sys.executable)
     if python != sys.executable:
         _become(python, words[1:])
@@ -25,7 +25,7 @@ def main(args=None):
 
 
 def _is_active():
-    """Is this interpreter of the active virtual environment?"""
+    """Is this the interpreter of the active virtual environment?"""
     try:
         return os.path.samefile(os.environ.get("VIRTUAL_ENV", ""), sys.prefix)
     except OSError:
@@ -33,8 +33,9 @@ def _is_active():
 
 
 def _become(python, words):
-    """Goes on in another interpreter: with the module beside this file, if that is for its version too, or
-    the one that it has. The first word tells from where the viewer is recommended."""
+    """Replaces this process by another interpreter, with the same command line. That interpreter uses the C module
+    beside this file if there is one for its version, or else the clineprof that is installed for it. The first word is
+    the path of ckernprof, from which a message later recommends the viewer."""
     beside = sys.argv[0] if sys.argv[0].endswith("/ckernprof") else os.path.dirname(sys.executable) + "/ckernprof"
     try:
         os.execv(python, [python, LAUNCH, "run", beside, *words])

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What `import memory_profiler` gives, from clineprof:
+"""The names of memory_profiler, from clineprof:
 
     import clineprof.memory_profiler as memory_profiler
 
-or, for code that is not one's own, before it is imported:
+For code of others, put the module there before the code is imported:
 
     import sys, clineprof.memory_profiler
     sys.modules["memory_profiler"] = clineprof.memory_profiler
 
-`python -m clineprof.memory_profiler PROGRAM` runs a program with `profile` in its builtins. How far
-it goes: docs/conformance.md.
+`python -m clineprof.memory_profiler PROGRAM` runs a program with `profile` in its builtins. docs/conformance.md
+tells what differs from memory_profiler.
 """
 import contextlib
 import logging
@@ -26,12 +26,12 @@ __all__ = [
     "load_ipython_extension", "main", "memory_usage", "profile", "show_results",
 ]  # fmt: skip
 
-__version__ = "0.61.0"  # of memory_profiler, whose names these are
+__version__ = "0.61.0"  # the version of memory_profiler that has these names
 
 
 def profile(func=None, stream=None, precision=1, backend="psutil"):
-    """Decorates a function: at the end of every call its lines' memory is printed to a text stream,
-    or to standard output, with `precision` digits behind the point."""
+    """Decorates a function. At the end of every call the memory of its lines is printed to a text stream, or to
+    standard output, with `precision` digits after the point."""
     if func is None:
         return lambda function: profile(function, stream, precision, backend)
     backend = choose_backend(backend)
@@ -45,8 +45,8 @@ def profile(func=None, stream=None, precision=1, backend="psutil"):
 
 
 class LogFile:
-    """A stream that logs what is written to it. reportIncrementFlag: only rows with a positive
-    increment, and the headings."""
+    """A stream that logs what is written to it. With reportIncrementFlag only headings and rows with a positive
+    increment are logged."""
 
     def __init__(self, name=None, reportIncrementFlag=False):
         self.logger = logging.getLogger(name)
@@ -61,7 +61,7 @@ class LogFile:
         if "MiB" in msg:
             try:
                 return float(msg.split("MiB")[1]) > 0
-            except ValueError:  # it is about memory, but no row
+            except ValueError:  # a text about memory that is no row
                 return True
         return "Filename:" in msg or "Line Contents" in msg
 
@@ -71,7 +71,7 @@ class LogFile:
 
 
 def load_ipython_extension(ip):
-    """`%load_ext memory_profiler`: the magics of clineprof."""
+    """Loads the magics of clineprof; IPython calls this for `%load_ext memory_profiler`."""
     from clineprof._notebook import magics
 
     magics.load_ipython_extension(ip)
@@ -106,13 +106,13 @@ def _options():
                                      usage="%(prog)s [options] program [arguments]")  # fmt: skip
     parser.add_argument("--version", action="version", version=__version__)
     parser.add_argument("--pdb-mmem", dest="max_mem", metavar="MAXMEM", type=float,
-                        help="has no effect; ckernprof --pdb-mmem does it")  # fmt: skip
-    parser.add_argument("--precision", type=int, default=3, help="digits behind the point")
-    parser.add_argument("-o", dest="out_filename", help="a file that the tables are appended to")
+                        help="has no effect; use ckernprof --pdb-mmem")  # fmt: skip
+    parser.add_argument("--precision", type=int, default=3, help="digits after the point")
+    parser.add_argument("-o", dest="out_filename", help="append the tables to this file")
     parser.add_argument("--timestamp", action="store_true",
-                        help="print when decorated functions ran in place of tables")  # fmt: skip
+                        help="print times and sizes of each call of a decorated function, and no tables")  # fmt: skip
     parser.add_argument("--include-children", action="store_true",
-                        help="with the memory of child processes")  # fmt: skip
+                        help="add the memory of child processes")  # fmt: skip
     parser.add_argument("--backend", default="psutil",
                         choices=["tracemalloc", "psutil", "psutil_pss", "psutil_uss", "posix"])
     parser.add_argument("program", nargs=argparse.REMAINDER,

@@ -166,7 +166,7 @@ HOSTILE = {
     "tracemalloc before, stopped": (
         "f()\nimport tracemalloc\ntracemalloc.stop()\nf()\n",
         {"PYTHONTRACEMALLOC": "1"},
-        ["took the hooks of Python's allocators away"],
+        ["removed the hooks from Python's allocators"],
     ),
     "debug hooks": ("f(); f()\n", {"PYTHONMALLOC": "debug"}, []),
     "malloc": ("f(); f()\n", {"PYTHONMALLOC": "malloc"}, []),

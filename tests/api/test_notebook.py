@@ -330,21 +330,21 @@ WRONG = [
     ("%lprun -q f(3)", "option -q not recognized ('--' ends the options)"),
     ("%lprun -f", "option -f requires a value"),
     ("%lprun -f nobody f(3)", "Could not find function nobody.\nNameError: name 'nobody' is not defined"),
-    ("%lprun -f len f(3)", "-f len: that has no Python code to profile"),
+    ("%lprun -f len f(3)", "-f len: it has no Python code to profile"),
     ("%lprun -m no.such f(3)", "Could not find module no.such.\nModuleNotFoundError: No module named 'no'"),
-    ("%lprun -u soon -f f f(3)", "-u is a number of seconds above 0, not 'soon'"),
-    ("%lprun -u -1 -f f f(3)", "-u is a number of seconds above 0, not '-1'"),
-    ("%lprun -u inf -f f f(3)", "-u is a number of seconds above 0, not 'inf'"),
+    ("%lprun -u soon -f f f(3)", "-u needs a number of seconds above 0, not 'soon'"),
+    ("%lprun -u -1 -f f f(3)", "-u needs a number of seconds above 0, not '-1'"),
+    ("%lprun -u inf -f f f(3)", "-u needs a number of seconds above 0, not 'inf'"),
     ("%lprun -D no/such/x.lprof -f f f(3)", "-D no/such/x.lprof: there is no folder no/such"),
     ("%lprun -T . -f f f(3)", "-T .: it is a folder"),
     ("%lprun --heap f(3)", "option --heap not recognized"),
-    ("%%lprun_all f(3)\nf(3)", "nothing can stand behind the options of %%lprun_all: f(3)"),
+    ("%%lprun_all f(3)\nf(3)", "%%lprun_all takes nothing behind its options: f(3)"),
     ("%mprun -u 1 f(3)", "option -u not recognized ('--' ends the options)"),
-    ("%memit -r often f(3)", "-r is a whole number, not negative, not 'often'"),
-    ("%memit -i 0 f(3)", "-i is a number of seconds above 0, not '0'"),
-    ("%memit -t x f(3)", "-t is a whole number, not negative, not 'x'"),
+    ("%memit -r often f(3)", "-r needs a whole number, not negative, not 'often'"),
+    ("%memit -i 0 f(3)", "-i needs a number of seconds above 0, not '0'"),
+    ("%memit -t x f(3)", "-t needs a whole number, not negative, not 'x'"),
     ("%memit await f(3)", "%memit cannot await; give it a function that runs the coroutine"),
-    ("%%clineprof f(3)\nf(3)", "nothing can stand behind the options of %%clineprof: f(3)"),
+    ("%%clineprof f(3)\nf(3)", "%%clineprof takes nothing behind its options: f(3)"),
     ("%%clineprof --heap=3\nf(3)", "option --heap has no value"),
     ("%%clineprof --leek\nf(3)", "option --leek not recognized"),
     ("%%clineprof --leaks=-2\nf(3)", "leaks: epochs of '-2' seconds cannot be"),
@@ -371,7 +371,7 @@ except TypeError as error:
     print(error)
 """
     ended = run_python(["-c", code], tmp_path, env=PACKAGE)
-    assert ended.out == "-u is a number of seconds above 0, not 'x'\n", ended.err
+    assert ended.out == "-u needs a number of seconds above 0, not 'x'\n", ended.err
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not os.path.exists("/dev/full"), reason="no /dev/full")

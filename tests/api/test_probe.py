@@ -138,7 +138,7 @@ def test_damaged_code_is_left_alone(name, tracer, tmp_path):
     ours = probed(["--tracer", tracer, *command], tmp_path, env=debug)
     assert theirs.code == 0 and theirs.out.endswith("\nother\n"), theirs.err
     assert (own_messages_removed(ours.out), ours.code) == (theirs.out, 0)
-    assert complaints(ours) == [refusal(name, "is left alone", DAMAGED[name])]
+    assert complaints(ours) == [refusal(name, "is not profiled", DAMAGED[name])]
     assert hits(ours, "main.<locals>.other") == [1] and not hits(ours, name)
 
 
@@ -148,7 +148,7 @@ def test_refused_code_falls_to_the_next_tracer(tmp_path):
     command = [PROGRAMS / "refused.py", name]
     ours = probed(command, tmp_path, "-vv")
     told = refusal(name, "cannot have probes", reason)
-    assert said_of(ours, "cannot have probes") == [f"{told}; tracer {FALLBACK} takes it"]
+    assert said_of(ours, "cannot have probes") == [f"{told}; tracer {FALLBACK} records it"]
     quiet = probed(command, tmp_path)
     assert_same(quiet, run_python(command, tmp_path, **steady({})))
     expected, _ = reference(command[0], tmp_path, command[1:])
@@ -202,7 +202,7 @@ def test_a_refusal_names_its_function(script, tmp_path):
     lines = {name: line_of(path, f"def {name}(") for name in ("innocent", "damaged")}
     reason = "its line table is not as long as its code"
     assert [line for line in complaints(ended) if line.endswith(reason)] == [
-        f"ckernprof: damaged, {path}:{lines['damaged']}, is left alone: {reason}"
+        f"ckernprof: damaged, {path}:{lines['damaged']}, is not profiled: {reason}"
     ]
     assert sorted(line for line in complaints(ended) if ": selected" in line) == [
         f"ckernprof: selected damaged, {path}:{lines['damaged']}, by @profile, tracer none",
@@ -242,7 +242,7 @@ def test_instructions_of_the_interpreter_itself(kind, script, tmp_path):
     assert theirs.code == 0 and ours.code == 0, ours.err
     assert ours.out.startswith("not called\n")
     if kind == "unknown":  # co_code may show the others as what they stand for
-        assert said_of(ours, "is left alone")[0].endswith(
+        assert said_of(ours, "is not profiled")[0].endswith(
             "it holds an instruction that this version does not have"
         )
 

@@ -585,7 +585,7 @@ if len(sys.argv) == 1:
     os.execv(sys.executable, [sys.executable, "it.py", "again"])
 """, tmp_path)
     assert ended.code == 0 and ended.out.count("Timer unit") == 1
-    assert re.fullmatch(r"clineprof: an earlier run \(process \d+\) did not end and left its profile; .*\n",
+    assert re.fullmatch(r"clineprof: an earlier run \(process \d+\) did not end by itself; its profile is kept .*\n",
                         ended.err)
     assert hits(tmp_path) == {"count": below(1)} and len(files(tmp_path)) == 4
 
@@ -1266,7 +1266,7 @@ def test_a_setting_that_can_be_none_loses_nothing(tmp_path, setting):
         assignment = f"\nprofile.{setting}\n"
         text = PROGRAM.replace("\n", assignment, 1) if before else PROGRAM + assignment
         ended = python(text, tmp_path)
-        assert (ended.code, ended.err) == (0, "clineprof: profile.%s is not used: it cannot be %s\n" % tuple(
+        assert (ended.code, ended.err) == (0, "clineprof: profile.%s cannot be %s; the default is used\n" % tuple(
             setting.replace("\\0", "\\x00").split(" = ")))  # fmt: skip
         assert hits(tmp_path) == {"count": {line + before: n for line, n in HITS.items()}}
 
@@ -1398,7 +1398,7 @@ def test_all_that_the_package_offers_has_a_type():
 def test_a_program_is_refused_with_the_right_command(tmp_path, words):
     ended = run_python(["-m", "clineprof", *words], tmp_path, env=ENVIRONMENT)
     assert (ended.code, ended.out, ended.err) == (2, "", (
-        "clineprof: 'it.py' is a program, and clineprof shows profiles; to profile it run: "
+        "clineprof: 'it.py' is a program, and clineprof shows profiles; to profile the program run: "
         "ckernprof -l -v it.py, or: python3 -m clineprof.kernprof -l -v it.py\n"))
 
 
@@ -1421,7 +1421,7 @@ class Late:
 import builtins
 builtins.late = Late()
 """
-TOO_LATE = ("clineprof.profile: the interpreter is ending; ask before it does, in an atexit function at "
+TOO_LATE = ("clineprof.profile: the interpreter is ending; call this earlier, in an atexit function at "
             "the latest")  # fmt: skip
 
 
@@ -1477,7 +1477,7 @@ def test_what_was_counted_outlives_the_process(tmp_path, death):
 def test_the_next_run_keeps_what_an_earlier_one_left(tmp_path):
     python(DIES + "os._exit(0)", tmp_path)
     ended = python(PROGRAM, tmp_path)
-    assert re.fullmatch(r"clineprof: an earlier run \(process \d+\) did not end and left its profile; it is "
+    assert re.fullmatch(r"clineprof: an earlier run \(process \d+\) did not end by itself; its profile is "
                         r"kept as '.*/profile_output.lprof.\d+.live', which clineprof shows\n", ended.err)
     [kept] = tmp_path.glob("profile_output.lprof.*.live")
     assert live_hits(tmp_path, kept.name) == {"count": HITS} == hits(tmp_path)

@@ -432,7 +432,7 @@ def test_beside_a_trace_function_that_cannot_be_shared(project):
                                          "def test_limit():\n    pass\n")
     ended = project.pytest("--clineprof=shop", "-W", "default")
     assert counts(ended) == {"passed": 6}
-    why = "another tool has sys.settrace for itself, by which this Python's lines are counted"
+    why = "another tool has replaced the trace function (sys.settrace) that counts lines on this Python"
     assert f"PytestWarning: line_limits could not be checked: {why}" in ended.out
     assert ended.out.count(why) > 1
 
@@ -594,7 +594,7 @@ def test_a_worker_that_dies(project):
     project.write("tests/test_die.py", "import os\n\n\ndef test_die():\n    os._exit(3)\n")
     ended = project.pytest("-n1", "--clineprof=shop.core.total", "tests/test_die.py",
                            "tests/test_shop.py")  # fmt: skip
-    assert ended.code == 1 and "without what ran in gw0, which did not come to its end" in ended.out
+    assert ended.code == 1 and "the profile lacks what ran in gw0, which did not end normally" in ended.out
     assert project.hits("total") == TOTAL
 
 
@@ -729,7 +729,7 @@ def test_leaks_within_the_limit(project):
 def test_too_few_calls_for_a_verdict_on_leaks(project):
     ended = limits(project, "leaks=0, functions=leak", body="leak()", head=LEAK)
     assert said(ended) == [
-        "line_limits: leaks can be told only of functions that the test calls at least 8 times"
+        "line_limits: leaks can be found only in functions that the test calls at least 8 times"
     ]
 
 

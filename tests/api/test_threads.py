@@ -285,8 +285,8 @@ for i in range(7):
     work(200_000)
 ''')
     ended = run_ckernprof(["-l", "-v", "--threads", option, path], path.parent)
-    assert (ended.code, ended.err) == (0, "ckernprof: --threads: what --heap and --leaks find is told of all "
-                                       "threads together, in tables without a thread's name\n")
+    assert (ended.code, ended.err) == (0, "ckernprof: --threads: --heap and --leaks count all threads "
+                                       "together; their tables have no thread's name\n")
     profile, line = ended.profile(), line_of(path, "# kept")
     assert profile.line("work", line)["live"] > 1_000_000
     assert [profile.line(name, line)["hits"]

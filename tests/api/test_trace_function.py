@@ -271,7 +271,8 @@ for wrong in (), (1, 2):
     ),
 }
 
-HELD = "ckernprof: another tool had sys.settrace for itself; lines that ran meanwhile are missing"
+HELD = ("ckernprof: another tool had replaced clineprof's trace function (sys.settrace); lines that ran "
+        "meanwhile are missing")  # fmt: skip
 
 
 def hits_at(profile, text):

@@ -203,8 +203,8 @@ def test_an_input_that_a_fuzzer_dies_of_fails_the_check(corpora):
     (corpora / "deadly").write_text("two")
     code, out = replay(corpora, "fuzz_wire")
     assert code == 1 and "0 passed, 1 failed" in out
-    assert out.count(" dies of ") == 1
-    assert "fuzz_wire dies of tests/fuzz/corpus/wire/two\n" in out
+    assert out.count(" fails on ") == 1
+    assert "fuzz_wire fails on tests/fuzz/corpus/wire/two\n" in out
 
 
 @pytest.mark.parametrize("empty", [True, False])
@@ -213,7 +213,7 @@ def test_a_vanished_corpus_fails_the_check(empty, corpora):
     if empty:
         (corpora / "tests/fuzz/corpus/wire").mkdir()
     code, out = replay(corpora, "fuzz_wire")
-    assert code == 1 and "tests/fuzz/corpus/wire holds nothing for fuzz_wire\n" in out
+    assert code == 1 and "tests/fuzz/corpus/wire has no inputs for fuzz_wire\n" in out
 
 
 def test_every_fuzzer_has_a_small_corpus():

@@ -78,7 +78,8 @@ def test_who_may_not_write_there_is_told_so():
 def test_nothing_to_uninstall_is_said(tmp_path):
     done = uninstall("", tmp_path / "nowhere")
     assert (done.code, done.out) == (1, "")
-    assert done.err == f"uninstall: there is no clineprof in {tmp_path}/nowhere; say where with PREFIX= and DESTDIR=\n"
+    assert done.err == (f"uninstall: there is no clineprof in {tmp_path}/nowhere; name its folder with PREFIX= and "
+                        "DESTDIR=\n")
 
 
 def test_make_says_the_same_words(tmp_path):

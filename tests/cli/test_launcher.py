@@ -177,7 +177,7 @@ def test_other_interpreters_are_refused(show, tmp_path, statement, complaint):
 def test_a_package_that_is_gone(show, tmp_path):
     shutil.copy(CKERNPROF, tmp_path / "ckernprof")
     line = refusal(run(tmp_path / "ckernprof", "-l", show))
-    assert line.startswith("ckernprof: its package is not beside it")
+    assert line.startswith("ckernprof: the package clineprof is not beside this program")
 
 
 # ---- the command that pip installs ----

@@ -125,7 +125,7 @@ def test_a_gate_without_a_verdict_is_not_green(script, epoch):
     text = LOOP.replace("handle = profile(handle)\n", "").replace(" " * 8 + "clineprof", "    clineprof")
     for options, code in ([], 0), (["-v"], 0), (["--fail-on-leak"], 3), (["-q", "--fail-on-leak"], 3):
         ended = run(script, text, f"--leaks={epoch}", *options, env={"PYTHONPATH": build_path()})
-        gate = ", which --fail-on-leak takes for a failure" if code else ""
+        gate = ", which --fail-on-leak treats as a failure" if code else ""
         assert ended.code == code, ended.err
         assert f"ckernprof: no verdict on leaks{gate}: {NO_VERDICT[epoch]}" in ended.err
         assert ("No verdict on leaks: " in ended.out) == ("-v" in options)

@@ -322,7 +322,7 @@ def test_attach_to_what_is_not_ours(tmp_path):
     ended = run(command, tmp_path)
     other.kill()
     other.wait()
-    said = f"clineprof mem: process {other.pid} is not yours to look at: Permission denied\n"
+    said = f"clineprof mem: process {other.pid} cannot be read by this user: Permission denied\n"
     assert (ended.err, ended.code) == (said, 1) and not list(tmp_path.iterdir())
 
 
@@ -345,7 +345,7 @@ def test_attach_to_what_is_not_ours(tmp_path):
     (["run", "--python", "python3"], "a script or module must follow 'python3'"),
     (["rm"], "a recording to remove must be given"),
     (["list", "word"], "unrecognized arguments: word"),
-    (["plot", "-w", "5", "x"], "-w/--window: needs two ascending numbers parted by a comma, not '5'"),
+    (["plot", "-w", "5", "x"], "-w/--window: needs two ascending numbers with a comma between, not '5'"),
 ])  # fmt: skip
 def test_wrong_words(tmp_path, words, said):
     fails(words, tmp_path, 2, said)
@@ -408,7 +408,7 @@ def test_list_rm_clean(recorded, tmp_path):
     ("CHLD 5 1.0", "line 3: CHLD needs 2 numbers, not 1"),
     ("FUNC f 1 2 3", "line 3: FUNC needs a name and 4 numbers"),
     ("FUNC 1 2 3 4", "line 3: FUNC needs a name and 4 numbers"),
-    ("\x00\x01", "line 3: it begins with none of CMDLINE, MEM, CHLD and FUNC"),
+    ("\x00\x01", "line 3: the row begins with none of CMDLINE, MEM, CHLD and FUNC"),
 ])  # fmt: skip
 def test_broken_rows(tmp_path, row, said):
     path = tmp_path / "it.dat"
@@ -527,9 +527,9 @@ def test_several_in_one_picture(recorded, tmp_path, no_matplotlib):
 def test_without_matplotlib_what_needs_it_is_said(recorded, tmp_path, no_matplotlib):
     ended = mem(["plot", "-o", "it.png"], tmp_path, env=no_matplotlib)
     assert ended.err == ("clineprof mem: it.png needs matplotlib, which is not installed; -o NAME.svg and "
-                         "-o NAME.html do without\n") and ended.code == 1
+                         "-o NAME.html do not need it\n") and ended.code == 1
     ended = mem(["plot", "--backend", "agg"], tmp_path, env=no_matplotlib)
-    assert "--backend is matplotlib's, which is not installed" in ended.err and ended.code == 2
+    assert "--backend needs matplotlib, which is not installed" in ended.err and ended.code == 2
     ended = mem(["plot", "-o", "no/it.svg"], tmp_path, env=no_matplotlib)
     assert "cannot write 'no/it.svg': No such file" in ended.err and ended.code == 1
     ended = mem(["plot", "-w", "50,60"], tmp_path, env=no_matplotlib)

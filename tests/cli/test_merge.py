@@ -87,8 +87,8 @@ def test_the_usual_name_is_not_counted_again(made):
     for name in "merged.lprof", "./merged.lprof", str(made / "merged.lprof"):
         ended = merge(made, "one.lprof", name, code=2)
         assert ended.err == (
-            "clineprof: merged.lprof is one of the files and would be counted again; say with -o "
-            "where the sum goes\n"
+            "clineprof: merged.lprof is one of the files to add, and the sum is written there; name "
+            "another output with -o\n"
         )
     assert (made / "merged.lprof").read_bytes() == before
     # where it is said, that is what is wanted: a sum that is added to

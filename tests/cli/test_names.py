@@ -200,7 +200,7 @@ def test_many_runs_that_begin_together_beside_what_a_killed_one_left(program, tm
     names = [name for out, _ in told for name in written(out)]
     assert len(set(names)) == 8, told
     assert [turns(tmp_path / name) for name in names] == list(range(10, 18))
-    assert sum("did not end and left its profile" in err for _, err in told) == 1
+    assert sum("did not end by itself; its profile is kept" in err for _, err in told) == 1
     [kept] = tmp_path.glob("*.live")
     assert re.search(rf"^ +{line_of(tmp_path / 'prog.py', '# turn')} +1 ", run_viewer([kept.name], tmp_path).out,
                      re.M)  # fmt: skip
@@ -291,7 +291,7 @@ def test_a_killed_run_of_a_container_is_told_from_a_running_one(program, tmp_pat
     wait_for(lambda: "did not end by itself" in run_viewer([live], tmp_path).out)
     (tmp_path / "go").touch()
     ended = run_ckernprof(["-l", "prog.py"], tmp_path)
-    assert re.search(r"an earlier run \(process 1\) did not end and left its profile; it is kept", ended.err)
+    assert re.search(r"an earlier run \(process 1\) did not end by itself; its profile is kept", ended.err)
     assert written(ended.out) == ["prog.py.lprof"]
 
 
@@ -323,7 +323,7 @@ def test_where_nobody_can_tell_the_file_stays(program, tmp_path, container):
         # in the same pid namespace the number, with the process's start, is enough
         run_ckernprof(["-l", "-o", "x.lprof", "-c", "import os\ndef f(): os._exit(0)\nf()"], folder)
         ended = run_ckernprof(["-l", "-o", "x.lprof", "-c", "def f(): pass\nf()"], folder)
-        assert "did not end and left its profile" in ended.err and written(ended.out) == ["x.lprof"]
+        assert "did not end by itself; its profile is kept" in ended.err and written(ended.out) == ["x.lprof"]
     finally:
         subprocess.run(["umount", "-l", folder], check=True)
 

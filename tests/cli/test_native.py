@@ -541,7 +541,7 @@ def test_an_allocator_behind_us_is_told_and_counted(script, tmp_path):
     env = {"LD_PRELOAD": compiled(tmp_path, "libown.so", ALLOCATOR)}
     ended, path = profiled(script, ALLOCATES, env=env)
     assert ended.code == 0
-    assert ended.err == ("ckernprof: --heap=native: malloc is libown.so; what C code asks of it is "
+    assert ended.err == ("ckernprof: --heap=native: malloc comes from libown.so; what C code allocates with it is "
                          "counted\n")
     assert ended.profile().line("f", line_of(path, "# asks"))["native"] == 300_000
     ended, _ = profiled(script, ALLOCATES, "-q", *EXACT, env=env)
@@ -562,7 +562,7 @@ def test_memory_is_asked_for_before_anybody_is_known(script, tmp_path):
 @pytest.mark.once
 def test_known_allocators(script, name):
     ended, path = profiled(script, ALLOCATES, env={"LD_PRELOAD": library_named(name)})
-    assert ended.code == 0 and f"malloc is {name}" in ended.err
+    assert ended.code == 0 and f"malloc comes from {name}" in ended.err
     assert ended.profile().line("f", line_of(path, "# asks"))["native"] == 300_000
 
 
@@ -571,8 +571,8 @@ def test_a_sanitizer_is_told(script):
     env = {"LD_PRELOAD": library_named("libasan"), "ASAN_OPTIONS": "detect_leaks=0"}
     ended, path = profiled(script, ALLOCATES, env=env)
     assert ended.code == 0
-    assert re.fullmatch(r"ckernprof: --heap=native: malloc is taken by libasan\S+ before clineprof's "
-                        r"library; what C code asks of it is missing\n", ended.err), ended.err
+    assert re.fullmatch(r"ckernprof: --heap=native: malloc comes from libasan\S+, which is loaded before clineprof's "
+                        r"library; what C code allocates with it is not counted\n", ended.err), ended.err
     assert ended.profile().line("f", line_of(path, "# asks"))["native"] == 0
 
 
@@ -581,8 +581,8 @@ def test_an_interpreter_that_does_not_load_it(script):
     """The variable is still there when the interpreter has started."""
     ended, path = profiled(script, "print('runs')", env={"CLINEPROF_NATIVE": "/x/library.so"})
     assert ended.code == 2 and ended.out == ""
-    assert ended.err.endswith(" did not load /x/library.so: it is statically linked, has another C "
-                              "library or more rights than its user; --heap works\n")
+    assert ended.err.endswith(" did not load /x/library.so: the interpreter is statically linked, has another C "
+                              "library or more rights than its user; --heap works without =native\n")
     assert ended.err.startswith("ckernprof: --heap=native: /") and ended.err.count("\n") == 1
 
 

@@ -41,7 +41,7 @@ def test_the_page_is_made_from_the_table(program, tmp_path):
     assert f"\n\n{table.out}\n" in PAGE, "run tools/options_page.py"
     shown = run([program, "--help"], tmp_path).out
     assert "\n      --no-memory  " in shown
-    options = shown.split("options:\n")[1].replace("      --no-memory            as --memory off\n", "")
+    options = shown.split("options:\n")[1].replace("      --no-memory            same as --memory off\n", "")
     listed = re.findall(r"^  (?:(-\w)|  )(?:, | +)(--[\w-]+)?", options, re.M)
     rows = [line for line in table.out.splitlines() if line.startswith("| `")]
     assert len(listed) == len(rows) > 10

@@ -436,8 +436,8 @@ def test_two_sums_that_have_a_process_in_common(outlived, tmp_path):
     pid = outlived.split(".")[-2]
     ended = run_viewer(["merge", "-o", "x.lprof", "prog.py.lprof", "sum.lprof"], tmp_path)
     assert (ended.code, ended.err) == (
-        1, f"clineprof: sum.lprof: process {pid} is in an earlier file, which has less of it; name "
-        "this file first\n")
+        1, f"clineprof: sum.lprof: process {pid} is in an earlier file, too, which has fewer counts "
+        "of it; name this file first\n")
     ended = run_viewer(["merge", "-o", "x.lprof", "sum.lprof", "prog.py.lprof"], tmp_path)
     profile = Profile(tmp_path / "x.lprof")
     profile.folder = tmp_path
@@ -451,8 +451,8 @@ def test_a_process_twice_whose_sum_cannot_be_taken_apart_or_read_twice(outlived,
     command = " ".join(words) + f" merge -o x.lprof - {outlived} <prog.py.lprof"
     ended = run(["sh", "-c", command], tmp_path)
     assert ended.code == 1 and ended.err.endswith(
-        "clineprof: standard input and the other files have processes in common; save it to a file, "
-        "which can be read twice\n")
+        "clineprof: standard input and the other files have processes in common; save standard "
+        "input to a file, which can be read twice\n")
     raw = msgpack.unpackb(path.read_bytes())
     for process in raw["processes"]:
         del process["numbers"]
@@ -668,7 +668,7 @@ def test_the_hook_finds_isolated_processes(tmp_path, virtual_python):
     assert bare.code == 1 and "CalledProcessError" in bare.err  # no `profile` in the child
     assert run([*viewer, "hook", "install"], tmp_path, env=env).code == 0
     [hook] = (tmp_path / "env").glob("lib/*/site-packages/clineprof-hook.pth")
-    assert run([*viewer, "hook", "status"], tmp_path, env=env).out == f"The hook is there: '{hook}'\n"
+    assert run([*viewer, "hook", "status"], tmp_path, env=env).out == f"The hook is installed: '{hook}'\n"
     ended = run(run_it, tmp_path)
     assert (ended.code, ended.err) == (0, "")
     profile = Profile(tmp_path / "main.py.lprof")
@@ -688,7 +688,7 @@ def test_the_hook_finds_isolated_processes(tmp_path, virtual_python):
 def test_wrong_words_to_hook(tmp_path):
     ended = run_viewer(["hook"], tmp_path)
     assert (ended.code, ended.err) == (
-        2, "clineprof hook: it takes one of install, remove and status, not nothing\n")
+        2, "clineprof hook: needs install, remove or status, not nothing\n")
     assert run_viewer(["hook", "install", "it"], tmp_path).code == 2
     for words in ["--help"], ["install", "--help"], ["status", "-h"]:
         assert "usage: clineprof hook" in run_viewer(["hook", *words], tmp_path).out

@@ -291,12 +291,12 @@ def test_a_target_that_is_left_out(tmp_path):
         ended = run_ckernprof(["-l", "-p", "main.py", *options, "main.py"], tmp_path)
         assert ended.err == (
             f"ckernprof: -p main.py: {why} out all of it that ran\n"
-            "ckernprof: nothing was profiled, and no profile is written: what -p names was left out\n")  # fmt: skip
+            "ckernprof: nothing was profiled, and no profile is written: --include or --exclude left out what -p names\n")  # fmt: skip
     ended = run_ckernprof(["-l", "-p", "main.py", "--exclude", "g", "main.py"], tmp_path)
     assert ended.err == ""
     for options in ["--include", "f"], ["--include", "f", "-c", "def f(): return 1\nf()"]:
         words = options if "-c" in options else [*options, "main.py"]
-        said = "ckernprof: --include chooses among what -p selects, and has no effect without it\n"
+        said = "ckernprof: --include chooses among what -p selects, and has no effect without -p\n"
         assert (said in run_ckernprof(["-l", *words], tmp_path).err) == ("-c" not in options)
 
 

@@ -149,7 +149,7 @@ def test_rows_never_wrap(columns, tmp_path):
 def test_a_narrow_terminal_does_without_columns_and_says_so(folder):
     wide, narrow = view(folder, "m.lprof"), view(folder, "m.lprof", columns=60)
     assert not any("Left out" in row for row in wide.rows)
-    assert "Left out in 60 columns: Per Hit, Mem usage." in " ".join(narrow.rows)
+    assert "Columns left out at a width of 60: Per Hit, Mem usage." in " ".join(narrow.rows)
     assert narrow.rows[narrow.row("Line #")].split() == [
         "Line", "#", "Hits", "Time", "%", "Time", "Increment", "Line", "Contents"]
     row = narrow.rows[narrow.row("rows.append(")]
@@ -203,7 +203,7 @@ def test_pipes_get_the_plain_table_unless_forced(folder):
     cut = run([*viewer_command(), "-r", "m.lprof"], folder,
               env={**env, "FORCE_COLOR": "1", "COLUMNS": "60"})
     bare = re.sub(r"\x1b\[[\d;]*m", "", cut.out)
-    assert all(len(row) <= 60 for row in bare.splitlines() if not row.startswith(("Prof", "Left")))
+    assert all(len(row) <= 60 for row in bare.splitlines() if not row.startswith(("Prof", "Columns")))
 
 
 def test_files_get_no_colours(folder):

@@ -45,7 +45,7 @@ def test_a_program_that_ends_before_it_is_profiled(script, tmp_path):
     path = script("import no_such_module\n@profile\ndef f(): pass\nf()\n")
     ended = run_ckernprof(["-l", path.name], tmp_path)
     assert ended.code == 1 and ended.err.endswith(
-        f"{NOTHING}the program ended by ModuleNotFoundError before any selected function ran\n")  # fmt: skip
+        f"{NOTHING}the program ended with ModuleNotFoundError before any selected function ran\n")  # fmt: skip
     assert not list(tmp_path.glob("*.lprof"))
 
 
@@ -55,14 +55,14 @@ def test_a_missing_package_may_be_in_another_interpreter(options, script, tmp_pa
     path = script("import no_such_module\n")
     told = "ckernprof: the program ran with "
     ended = run([CKERNPROF, *options, path.name], tmp_path, env={"VIRTUAL_ENV": ""})
-    assert ended.code == 1 and told in ended.err and "; --python names another interpreter\n" in ended.err
+    assert ended.code == 1 and told in ended.err and "; --python chooses another interpreter\n" in ended.err
     for words, env in ([], {"VIRTUAL_ENV": sys.prefix}), (["--python", sys.executable], {"VIRTUAL_ENV": ""}):
         assert told not in run([CKERNPROF, *words, *options, path.name], tmp_path, env=env).err
 
 
 @pytest.mark.once
 def test_a_text_without_a_function(tmp_path):
-    why = "the text defines no function, and of a text only functions are counted; "
+    why = "the program has no file and defines no function, and of such a program only functions are profiled; "
     for words, text in (["-c", "print(2)"], ""), (["-"], "print(2)\n"):
         ended = run_ckernprof(["-l", *words], tmp_path, stdin=text)
         assert (ended.code, ended.out) == (0, "2\n")
@@ -123,7 +123,7 @@ def test_a_pipe_gets_its_profile_even_then(script, tmp_path):
 def test_options_behind_the_program(script, tmp_path):
     """They are the program's; where it has no use for them, or nothing came of the run, that is told."""
     idle, strict = script("pass\n", "idle.py"), script("import argparse\nargparse.ArgumentParser().parse_args()\n")
-    hint = "stands behind the program and went to it"
+    hint = "stands behind the program, which got it"
     for words, word in {
         ("-v",): "-v", ("x", "--view"): "--view", ("-lv",): "-lv", ("--outfile=x",): "--outfile", ("-ox",): "-ox",
         ("-h",): None, ("-x",): None, ("--views",): None, ("--", "-v"): None, ("-",): None, ("--",): None,
@@ -140,8 +140,8 @@ def test_options_behind_the_program(script, tmp_path):
         assert run_ckernprof([idle.name, word], tmp_path).err == ""
     for word in "-lv", "--line-by-line":
         assert run_ckernprof([idle.name, word], tmp_path).err == (
-            f"ckernprof: '{word}' stands behind the program and went to it; options of ckernprof stand before the "
-            "program\n")  # fmt: skip
+            f"ckernprof: '{word}' stands behind the program, which got it; options of ckernprof must stand before "
+            "the program\n")  # fmt: skip
 
 
 @pytest.mark.once
@@ -149,7 +149,7 @@ def test_a_program_that_lacks_profile(script, tmp_path):
     path = script(SMALL)
     ended = run_ckernprof([path.name, "-l"], tmp_path)
     assert ended.code == 1 and ended.err.endswith(
-        "ckernprof: the program asks for 'profile', which -l (times of lines) and -b (times of functions) give it: "
+        "ckernprof: the program uses 'profile', which only -l (times of lines) and -b (times of functions) define: "
         "ckernprof -l program.py\n")  # fmt: skip
 
 
@@ -162,8 +162,8 @@ def test_a_profile_in_the_place_of_the_program(script, tmp_path):
         for options in ["-l"], []:
             ended = run_ckernprof([*options, name], tmp_path)
             assert (ended.code, ended.out) == (2, "")
-            assert ended.err == (f"ckernprof: '{name}' is a profile, and ckernprof runs programs; to see it run: "
-                                 f"clineprof {name}, or: python3 -m clineprof {name}\n")  # fmt: skip
+            assert ended.err == (f"ckernprof: '{name}' is a profile, and ckernprof runs programs; to see the profile "
+                                 f"run: clineprof {name}, or: python3 -m clineprof {name}\n")  # fmt: skip
     run_ckernprof([script("pass\n", "calls.py").name], tmp_path)
     (tmp_path / "mem.dat").write_text("CMDLINE python x.py\nMEM 1.5 12.25\n")
     assert run_viewer(["mem.dat"], tmp_path).err.endswith("run: clineprof mem plot mem.dat\n")
@@ -180,8 +180,8 @@ def test_the_script_as_the_value_of_an_option(script, tmp_path):
     for words in ["-p", path.name], ["-lp", path.name], ["-l", "-o", path.name]:
         ended = run_ckernprof(words, tmp_path)
         assert ended.code == 2 and ended.err == (
-            "ckernprof: no program to run: 'program.py' is the value of the option before it; name the program "
-            "behind that, too: .. program.py program.py\n")  # fmt: skip
+            "ckernprof: no program to run: 'program.py' was taken as the value of the option before it; name "
+            "the program behind that value: .. program.py program.py\n")  # fmt: skip
     for words in [], ["-l"], ["-l", "-p", "none.py"]:
         assert run_ckernprof(words, tmp_path).err == (
             "ckernprof: no program to run, as in ckernprof -l -v script.py; see ckernprof --help\n")  # fmt: skip
@@ -192,7 +192,7 @@ def test_python_in_the_place_of_the_program(script, tmp_path):
     for word in "python", "python3.99":
         ended = run_ckernprof(["-l", word, script(SMALL).name], tmp_path, env={"PATH": ""})
         assert ended.code == 2 and ended.err.endswith(
-            f"{NOTHING}the program could not be started; leave '{word}' out, ckernprof runs the program in Python "
+            f"{NOTHING}the program could not be started; leave '{word}' out, ckernprof starts Python "
             "itself\n")  # fmt: skip
 
 
@@ -266,7 +266,7 @@ def test_the_viewer_writes_over_nothing_that_it_cannot_make_again(script, tmp_pa
     a, live = tmp_path / "a.lprof", tmp_path / "x.lprof.live"
     for words in (["a.lprof"], ["--format", "html", "b.lprof", "a.lprof"], ["diff", "a.lprof", "b.lprof"],
                   ["diff", "--format", "json", "b.lprof", "link"], ["--format", "line_profiler", "link"]):  # fmt: skip
-        refuse_to_write_over("clineprof", a, "a file that is read", [*words, "-o", "a.lprof"])
+        refuse_to_write_over("clineprof", a, "one of the files to read", [*words, "-o", "a.lprof"])
     for words in ["a.lprof"], ["diff", "a.lprof", "b.lprof"], ["merge", "a.lprof"], ["--format", "lprof", "a.lprof"]:
         refuse_to_write_over("clineprof", path, "a program", [*words, "-o", path.name])
     ended = run_ckernprof(["-l", "-o", "x.lprof", script(f"{SMALL}import os; os._exit(0)\n", "dies.py").name], tmp_path)
@@ -349,7 +349,7 @@ def test_functions_that_ran_in_child_processes_only(method, script, tmp_path):
         "processes, which --prof-child-procs profiles, too\n")  # fmt: skip
     ended = run_ckernprof(["-l", "-p", "program.here", path.name, method], tmp_path)
     assert ended.err == ("ckernprof: worker, program.py:3, did not run in this process, and the program started "
-                         "others; --prof-child-procs profiles them, too\n")  # fmt: skip
+                         "other processes; --prof-child-procs profiles them, too\n")  # fmt: skip
     ended = run_ckernprof(["-l", "--prof-child-procs", path.name, method], tmp_path)
     assert ended.err == "" and sum(Profile.measure(ended.profile().function("worker"), "hits").values()) == 1
 

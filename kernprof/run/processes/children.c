@@ -15,11 +15,12 @@
 
 /* ---- a process ---- */
 
-/* What the program calls the process; "" where it says nothing. */
+/* Notes multiprocessing's name for this process in its live file. Does nothing without multiprocessing, and for the
+ * main process. */
 static void note_name(const struct clp_recording *recording)
 {
     PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "multiprocessing.process");
-    PyObject *process = NULL, *name = NULL; /* the module is borrowed, these are owned */
+    PyObject *process = NULL, *name = NULL; /* owned; the module is borrowed */
 
     if (module != NULL)
         process = PyObject_CallMethod(module, "current_process", NULL);
@@ -63,7 +64,7 @@ static void sweep(const struct clp_recording *recording)
     clp_own_work_end(clp_setup_recorder(), work);
 }
 
-/* In the parent. */
+/* Is called in the parent after a fork. */
 static PyObject *has_forked(PyObject *capsule, PyObject *nothing)
 {
     struct clp_recording *recording = PyCapsule_GetPointer(capsule, NULL);
@@ -122,7 +123,7 @@ static PyObject *settings_of(const struct clp_recording *recording, const struct
     return list;
 }
 
-/* Without live files there is nothing that a child could leave. */
+/* Has this process no live file? Then children could not have one, either; the first process says so. */
 static bool has_no_place(const struct clp_recording *recording)
 {
     if (recording->live.live == NULL && recording->is_first)

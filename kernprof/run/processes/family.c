@@ -24,12 +24,12 @@
 #include <unistd.h>
 
 #define FEWEST_TO_SWEEP 16 /* files */
-#define LARGEST_SUM ((size_t)1 << 31)
+#define LARGEST_SUM ((size_t)1 << 31) /* bytes */
 
 /* ---- whose files they are ---- */
 
-/* Users whose files count: this one and root, and those that processes of them say they have become. In a
- * folder for all, anybody else could put a file there that looks like one of the run. */
+/* The users whose files count: this one and root, and users that their processes have changed to, by their own files.
+ * In a folder where everybody may write, other users could add a file that looks like one of the run. */
 #define MOST_USERS 32
 
 struct users {
@@ -56,10 +56,10 @@ static void add_user(struct users *users, uint32_t user)
 struct search {
     struct clp_buf folder, prefix; /* "demo.lprof.4711-9f3c2a1b5d7e." */
     DIR *entries;
-    struct clp_buf path; /* the last that was found */
-    uint64_t pid;        /* in its name */
-    struct clp_live_header header;
-    uint32_t owner;
+    struct clp_buf path; /* the file that was found last */
+    uint64_t pid;        /* the process's number in its name */
+    struct clp_live_header header; /* the file's header */
+    uint32_t owner;      /* the file's user */
 };
 
 static void search_begin(struct search *search, const struct clp_recording *recording)
@@ -86,7 +86,7 @@ static void search_end(struct search *search)
     clp_buf_clear(&search->path);
 }
 
-/* "4712.live", "4712-2.live" */
+/* Does the rest of a file's name, behind the prefix, look like "4712.live" or "4712-2.live"? */
 static bool is_child(const char *name)
 {
     const char *end = name + strspn(name, "0123456789-");
@@ -94,7 +94,7 @@ static bool is_child(const char *name)
     return isdigit((unsigned char)*name) && strcmp(end, ".live") == 0;
 }
 
-/* The next file with a name of this run's; NULL when there is none. */
+/* The path of the next file that is named as a live file of this run, borrowed; NULL behind the last. */
 static const char *search_name(struct search *search)
 {
     const char *prefix = clp_buf_text(&search->prefix);
@@ -112,7 +112,7 @@ static const char *search_name(struct search *search)
     return NULL;
 }
 
-/* The next live file of this run's. */
+/* The path of the next file whose header says that it is a live file of this run, borrowed; NULL behind the last. */
 static const char *search_next(struct search *search, const struct clp_recording *recording)
 {
     const char *path;
@@ -124,7 +124,8 @@ static const char *search_next(struct search *search, const struct clp_recording
     return NULL;
 }
 
-/* A child of one that has changed its user may be found before its parent: until a round finds no more. */
+/* Finds the users whose files count. The file of a process may be found before the file of its parent, which says that
+ * the user was changed; so the search is repeated until it finds no further user. */
 static struct users find_users(const struct clp_recording *recording)
 {
     struct users users = {{0, geteuid()}, 2};
@@ -170,7 +171,7 @@ static void say_running(const struct clp_recording *recording, const char *path,
                                     (unsigned long long)about->pid, so_far, path);
 }
 
-/* Marks no line as running any more: the process has ended, or is not to be called running. */
+/* Clears the mark of lines that were being executed. A process that still runs is told in a message instead. */
 static void settle_lines(struct clp_profile *one)
 {
     for (size_t i = 0; i < one->function_count; i++)
@@ -193,7 +194,8 @@ static clp_status merge_one(struct clp_profile *sum, struct clp_profile *one,
     return status == CLP_OK ? clp_process_numbers_add(sum, one, about->parent, about->name) : status;
 }
 
-/* Does the process still run, or may it? A server has nothing more to record. */
+/* Does the process still run, or may it still run? A server (CLP_RECORDING_SERVER) counts as ended, as it has nothing
+ * more to record. */
 static bool is_running(const struct clp_live_header *header, const char *path)
 {
     return strcmp(header->name, CLP_RECORDING_SERVER) != 0 &&
@@ -205,7 +207,8 @@ static bool is_gone(uint64_t pid)
     return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
-/* A process that forks and ends at once, as one that makes a daemon, leaves its file for a moment to its child. */
+/* Waits while the process has ended but its file still counts as used, for 0.2 s at most. That happens when a process
+ * forks and ends at once, as daemons do: the child has the parent's file mapped until it gets a file of its own. */
 static void wait_for_fork(const struct clp_live_header *header, const char *path)
 {
     const struct timespec moment = {.tv_nsec = 5000000};
@@ -214,21 +217,21 @@ static void wait_for_fork(const struct clp_live_header *header, const char *path
         (void)nanosleep(&moment, NULL);
 }
 
-/* What several steps of adding need. `final`: those that run count, too, and what is wrong is told. */
+/* What the steps of adding files share. */
 struct adding {
     const struct clp_recording *recording;
-    bool final;
+    bool final;              /* the end of the run, not a sweep: running processes count, and messages are printed */
     struct clp_profile *sum;
-    struct clp_buf *summed;
+    struct clp_buf *summed;  /* names of the files that are no longer needed, each ended by 0 */
     struct users users;
 };
 
-/* As when it has become a user who may not write to its file. */
+/* Tells that a process could not enlarge its live file, as when it has changed to a user who may not write it. */
 static void say_incomplete(const struct adding *adding, const struct clp_live_about *about)
 {
     if (about->incomplete)
-        clp_console_complain_format(adding->recording->program, "process %llu could not make its file larger; later "
-                                    "functions of it are missing", (unsigned long long)about->pid);
+        clp_console_complain_format(adding->recording->program, "process %llu could not enlarge its live file; "
+                                    "functions that it selected later are missing", (unsigned long long)about->pid);
 }
 
 static clp_status read_file(const struct adding *adding, const char *path)
@@ -243,9 +246,9 @@ static clp_status read_file(const struct adding *adding, const char *path)
         say_incomplete(adding, &about);
         status = merge_one(adding->sum, &one, &about);
         bool ended = (!about.running && !about.unknown) || strcmp(about.name, CLP_RECORDING_SERVER) == 0;
-        if (ended && status == CLP_OK) /* else the file stays, to be recovered */
+        if (ended && status == CLP_OK) /* otherwise the file stays, and can be recovered */
             add_name(adding->summed, path);
-        else if (!ended && one.function_count != 0) /* a tracker of resources never has any */
+        else if (!ended && one.function_count != 0) /* multiprocessing's resource tracker never has functions */
             say_running(adding->recording, path, &about, one.meta.events != 0);
     } else {
         if (adding->final)
@@ -263,7 +266,8 @@ static void say_foreign(const struct adding *adding, const char *path, uint32_t 
                                     "counted nor removed", path, owner);
 }
 
-/* A process's file. */
+/* Adds the live file of one process to the sum, unless it is this process's own, belongs to an unknown user, or still
+ * runs and is not to be added. */
 static clp_status add_file(const struct adding *adding, const char *path, struct clp_live_header *header,
                            uint32_t owner)
 {
@@ -287,7 +291,7 @@ static clp_status add_file(const struct adding *adding, const char *path, struct
     return CLP_OK;
 }
 
-/* ---- the sum of those that have ended ---- */
+/* ---- the sum of ended processes: OUTFILE.FAMILY.ended.lprof ---- */
 
 static void name_sum(const struct clp_recording *recording, struct clp_buf *name)
 {
@@ -297,7 +301,7 @@ static void name_sum(const struct clp_recording *recording, struct clp_buf *name
     clp_buf_add_text(name, ".ended.lprof");
 }
 
-/* Into an empty profile; where there is no sum it stays empty. */
+/* Reads the sum into an empty profile, which stays empty if there is no such file. */
 static clp_status read_sum(const char *path, const struct users *users, struct clp_profile *sum,
                            struct clp_fault *fault)
 {
@@ -305,7 +309,7 @@ static clp_status read_sum(const char *path, const struct users *users, struct c
     struct stat about;
 
     if (lstat(path, &about) == 0 && (!S_ISREG(about.st_mode) || !is_user(users, about.st_uid))) {
-        *fault = (struct clp_fault){.status = CLP_IO, .os_error = EPERM, .reason = "it is another user's"};
+        *fault = (struct clp_fault){.status = CLP_IO, .os_error = EPERM, .reason = "it is another user's file"};
         return CLP_IO;
     }
     clp_buf_init(&bytes, sum->mem);
@@ -356,7 +360,7 @@ static clp_status add_files(const struct adding *adding)
     return status;
 }
 
-/* Was the process killed while it made the file? */
+/* Was this file's process killed before it wrote the header? */
 static bool is_begun(const char *path, uint64_t pid)
 {
     struct stat about;
@@ -441,7 +445,8 @@ static clp_status add_sum(const struct adding *adding)
     return status;
 }
 
-/* The process that the run began with, if it died without writing its profile. */
+/* Adds the live file of the process that the run began with. It exists if that process died without writing its
+ * profile. */
 static clp_status add_first(const struct adding *adding)
 {
     const struct clp_recording *recording = adding->recording;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* What the processes of a run with --prof-child-procs have recorded, beside the output:
+/* Adds up what the processes of a run (--prof-child-procs) have recorded. Their files lie beside the output:
  *
- *   OUTFILE.FAMILY.PID.live     of each process; FAMILY is "4711-9f3c2a1b5d7e": the number of the process
- *                               that the run began with, and one that no other run has (clp_run_id)
- *   OUTFILE.FAMILY.ended.lprof  the sum of many that have ended, so that their files do not pile up
+ *   OUTFILE.FAMILY.PID.live     a process's live file; FAMILY is "4711-9f3c2a1b5d7e": the number of the process that
+ *                               the run began with, and a random number that no other run has (clp_run_id)
+ *   OUTFILE.FAMILY.ended.lprof  the sum of many processes that have ended, so that their files do not pile up
  *
- * A process in a sum is known by its number and start, so a file that a sweep was killed over is not
- * counted twice. Sweeps exclude each other by a lock on the folder, which nobody waits for. Only files of
- * users count of whom the run knows: its own, root, and those that a process of theirs has become. */
+ * Moving files of ended processes into that sum is called a sweep. A sum lists its processes by number and start time,
+ * so a file is not counted twice if a sweep was killed before it removed the file. Two sweeps exclude each other by a
+ * lock on the folder; a sweep that does not get the lock is left out. Files count only if they belong to users that the
+ * run knows: its own user, root, and users that processes of these have changed to. */
 #ifndef CLP_FAMILY_H
 #define CLP_FAMILY_H
 
 #include "profile/profile.h"
 #include "recording.h"
 
-/* Any process of the run, at any time: takes files of ended ones into the sum of them, when there are
- * many. What fails is left for the end. */
+/* Sweeps, if there are many files. Any process of the run may do that at any time. Files that cannot be read stay for
+ * clp_family_add. */
 void clp_family_sweep(const struct clp_recording *recording);
 
 /* Adds what the others recorded to the profile of a process at its end, which gets a list of them all: of the

@@ -3,9 +3,9 @@
 #include "cpython/compat/compat.h"
 #include <pthread.h>
 
-#define MOST 16 /* of more, the others are left to themselves: then os.fork warns */
+#define MOST 16 /* further helpers are not stopped around a fork; os.fork then warns */
 
-/* The handlers of a fork take no argument and cannot be taken back. */
+/* Is global because the handlers of a fork take no argument. They cannot be unregistered. */
 static struct clp_helper *helpers[MOST];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

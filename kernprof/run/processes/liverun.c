@@ -17,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The handlers of a fork take no argument and cannot be taken back. */
+/* The run whose live file forks concern. Is global because the handlers of a fork take no argument. They cannot be
+ * unregistered. */
 static struct clp_liverun *forked;
 
 /* ---- around a fork ---- */
@@ -45,7 +46,7 @@ static void after_fork_in_child(void)
     forked = NULL;
 }
 
-/* ---- what is there already ---- */
+/* ---- live files that exist already ---- */
 
 bool clp_liverun_is_begun(int file)
 {
@@ -55,7 +56,8 @@ bool clp_liverun_is_begun(int file)
     return pread(file, magic, sizeof magic, 0) >= 0 && memcmp(magic, nothing, sizeof magic) == 0;
 }
 
-/* OUTFILE.PID.live, or OUTFILE.PID-2.live and so on: a name that is free. */
+/* Sets `name` to PREFIX.PID.live, or PREFIX.PID-2.live and so on, so that no such file exists. False when a thousand
+ * are taken. */
 static bool name_with(struct clp_buf *name, const char *prefix, uint64_t pid)
 {
     for (int i = 1; i < 1000; i++) {
@@ -70,7 +72,8 @@ static bool name_with(struct clp_buf *name, const char *prefix, uint64_t pid)
     return false;
 }
 
-/* Not onto another file. Where the file system cannot do that, what came meanwhile is lost. */
+/* Renames a file without replacing another one. On a file system that cannot do that, a file that was made meanwhile is
+ * replaced. */
 static bool move(const char *path, const char *to)
 {
     if (renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -78,7 +81,7 @@ static bool move(const char *path, const char *to)
     return errno == EINVAL && rename(path, to) == 0;
 }
 
-/* Has the process that left it counted nothing? */
+/* Is the live file readable, and has its process counted nothing? */
 static bool holds_nothing(const char *path)
 {
     struct clp_mem mem = clp_mem_system();
@@ -92,7 +95,8 @@ static bool holds_nothing(const char *path)
     return nothing;
 }
 
-/* Moves the file out of the way, or takes it away where it is worth nothing. False when its place is not free. */
+/* Renames the live file of an earlier run to OUTFILE.PID.live, and says so. Removes the file if it holds no counts.
+ * False when the file is still there. */
 static bool keep_earlier(const struct clp_liverun_wish *wish, const char *path, uint64_t pid)
 {
     struct clp_mem mem = clp_mem_system();
@@ -104,7 +108,7 @@ static bool keep_earlier(const struct clp_liverun_wish *wish, const char *path, 
     bool moved = name_with(&name, clp_buf_text(wish->outfile), pid) && move(path, clp_buf_text(&name));
     if (moved && !wish->quiet)
         clp_console_complain_format(
-            wish->program, "an earlier run (process %llu) did not end and left its profile; it is kept as "
+            wish->program, "an earlier run (process %llu) did not end by itself; its profile is kept as "
                      "'%s', which clineprof shows",
             (unsigned long long)pid, clp_buf_text(&name));
     clp_buf_clear(&name);
@@ -113,12 +117,13 @@ static bool keep_earlier(const struct clp_liverun_wish *wish, const char *path, 
 
 /* Why a live file cannot be moved out of the way. */
 struct taken {
-    bool is_ours; /* a live file, of our user: then the others are known */
+    bool is_ours; /* it is a live file of our user; only then are the other two set */
     enum clp_life life;
     struct clp_identity who;
 };
 
-/* The file that is open is still the one at its path, and nobody else wants to move it. */
+/* Locks the file, and checks that it is still the one at its path: another process may have moved it. A file system
+ * without locks counts as locked. */
 static bool is_alone(int file, const char *path)
 {
     struct stat opened, there;
@@ -127,8 +132,8 @@ static bool is_alone(int file, const char *path)
            lstat(path, &there) == 0 && opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
-/* A file without a header is being made by another process, or was left by a process that was killed. The lock tells
- * which; a file without a lock is not waited for long. */
+/* Waits until the file has a header, and reads it. A file without one is being made by another process, which then
+ * holds its lock, or was left by a process that was killed. So without a lock the wait is short: 0.1 s and not 5 s. */
 static bool wait_for_header(int file, struct clp_live_header *header)
 {
     const struct timespec millisecond = {.tv_nsec = 1000000};
@@ -138,7 +143,7 @@ static bool wait_for_header(int file, struct clp_live_header *header)
     return clp_live_peek(file, header);
 }
 
-/* Moves a file away that a process has left which is gone. */
+/* Moves a live file away if its process has ended. False when it stays; *taken then says whose it is. */
 static bool clear_file(int file, const struct clp_liverun_wish *wish, const char *path, struct taken *taken)
 {
     struct clp_live_header header;
@@ -153,11 +158,11 @@ static bool clear_file(int file, const struct clp_liverun_wish *wish, const char
            keep_earlier(wish, path, header.who.pid);
 }
 
-/* Is OUTFILE.live free, or has it been made so? Else *taken says who has it. */
+/* Makes the path OUTFILE.live free. False when it stays taken; *taken then says by whom. */
 static bool clear_place(const struct clp_liverun_wish *wish, const char *path, struct taken *taken)
 {
     int file = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
-    bool clear = file < 0 && (errno == ENOENT || errno == ENAMETOOLONG); /* making it will say which */
+    bool clear = file < 0 && (errno == ENOENT || errno == ENAMETOOLONG); /* if too long, making the file says so */
 
     *taken = (struct taken){0};
     if (file < 0)
@@ -192,7 +197,7 @@ static void name_live(struct clp_liverun *run, const struct clp_liverun_wish *wi
     clp_buf_add_format(&run->path, "%s.live", clp_buf_text(wish->outfile));
 }
 
-/* OUTFILE.FAMILY.PID.live */
+/* Sets the name of the live file of a run's child: OUTFILE.FAMILY.PID.live. */
 static void name_child(struct clp_liverun *run, const struct clp_liverun_wish *wish)
 {
     struct clp_mem mem = clp_mem_system();
@@ -205,10 +210,10 @@ static void name_child(struct clp_liverun *run, const struct clp_liverun_wish *w
     clp_buf_clear(&prefix);
 }
 
-/* What the run's files are called. */
+/* The names of a run's files, while free ones are searched. */
 struct names {
-    struct clp_buf plain; /* the outfile that was wished */
-    bool told;            /* that it has another name */
+    struct clp_buf plain; /* the outfile that was asked for */
+    bool told;            /* the user knows that the outfile has another name */
 };
 
 static void take_own_name(struct clp_liverun *run, const struct clp_liverun_wish *wish, struct names *names,
@@ -226,7 +231,8 @@ static void take_own_name(struct clp_liverun *run, const struct clp_liverun_wish
     clp_buf_clear(&live);
 }
 
-/* The name without .live is ours alone as long as we have the live file. */
+/* Sets the names of the outfile and of its live file. While this process has OUTFILE.live, no other process writes
+ * OUTFILE. */
 static void name_first(struct clp_liverun *run, const struct clp_liverun_wish *wish, struct names *names)
 {
     struct taken taken = {0};
@@ -240,7 +246,7 @@ static void name_first(struct clp_liverun *run, const struct clp_liverun_wish *w
 
 #define MOST_TRIES 100
 
-/* In the child of a fork whose parent has a live file? */
+/* Is this process the child of a fork, whose parent has the live file? */
 static bool is_child(const struct clp_liverun *run)
 {
     return run->process != clp_identity_self();
@@ -258,7 +264,8 @@ static clp_status make_named(struct clp_liverun *run, PyObject *profiler,
                          : clp_profiler_go_live(profiler, &place, fault);
 }
 
-/* Somebody else may take a name between our look and our try. */
+/* Makes the live file under a free name. Another process may take the name before this one makes the file, so several
+ * names are tried. On failure *fault says why. */
 static clp_status make_file(struct clp_liverun *run, PyObject *profiler,
                             const struct clp_liverun_wish *wish, struct clp_fault *fault)
 {
@@ -315,7 +322,7 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
     if (!clp_liverun_has_place(clp_buf_text(wish->outfile))) {
         if (wish->save_interval > 0)
             clp_console_complain_format(
-                wish->program, "'%s' is no file; it is not written before the program ends",
+                wish->program, "'%s' is not a regular file; it is written only when the program ends",
                 clp_buf_text(wish->outfile));
         return;
     }
@@ -332,12 +339,14 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
     if (wish->is_member)
         run->live->header->parent = (uint64_t)getppid();
     forked = run;
-    /* before any helper's: handlers run in the opposite order, and those end before pages are copied */
+    /* These handlers are registered before those of helper threads, because handlers run in the opposite order: helpers
+     * must have stopped before pages are copied. */
     (void)pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
     begin_saves(run, profiler, wish);
 }
 
-/* Not by way of sys.stderr: what the parent's streams hold back is the parent's to write. */
+/* Tells that a child's counts are lost. Writes past sys.stderr, whose buffer in the child may still hold the parent's
+ * text, which only the parent should write. */
 static void say_lost(const struct clp_liverun *run, const char *program,
                      const struct clp_fault *fault)
 {

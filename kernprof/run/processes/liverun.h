@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The live file of a run (formats/live/live.h), from its start to its end, and what a fork does with it. */
+/* The live file of a run (formats/live/live.h), from its start to its end and across forks. */
 #ifndef CLP_LIVERUN_H
 #define CLP_LIVERUN_H
 
@@ -19,36 +19,37 @@ struct clp_liverun {
 };
 
 struct clp_liverun_wish {
-    const char *program;  /* for messages */
-    bool quiet;           /* of what an earlier run has left */
-    struct clp_buf *outfile; /* absolute; the live file lies beside it. Whoever has that file alone writes
-                                here: where another process does, this becomes a name of our own */
-    bool own_name;        /* .. in any case */
+    const char *program;  /* its name begins every message */
+    bool quiet;           /* no message about the live file of an earlier run */
+    struct clp_buf *outfile; /* absolute path. The live file is OUTFILE.live; only the process that has OUTFILE.live
+                                may write OUTFILE. When another process has it, *outfile gets a name of its own */
+    bool own_name;        /* *outfile gets a name of its own in any case */
     const char *command;  /* the program's command line, for readers */
     double save_interval; /* seconds; 0: no saves while the program runs */
     unsigned rights;      /* of the files that are made, before the umask */
     struct clp_run_id family; /* the run that this process belongs to; token 0: none */
-    bool is_member;           /* it joined that run: its file is called OUTFILE.FAMILY.PID.live */
+    bool is_member;           /* the process has joined that run: its live file is OUTFILE.FAMILY.PID.live */
 };
 
-/* Has the one who makes this live file not come to writing its header, whose first bytes are written last? */
+/* Is this open file a live file that has no header yet? A header's first bytes are written last, so they are 0 while
+ * the file is being made, and stay 0 when its process is killed meanwhile. */
 bool clp_liverun_is_begun(int file);
 
-/* Is there a place for files beside the outfile? Not beside a pipe or a device. */
+/* Can files be made beside the outfile? Not if it is a pipe or a device. */
 bool clp_liverun_has_place(const char *outfile);
 
-/* Once in a process, before anything is selected. What cannot be had is complained about in one
- * line, and the run goes on without. `run`, the profiler, which is borrowed, and the outfile's name must
- * live as long as the process. */
+/* Makes the live file, and starts the saves. To be called once in a process, before anything is selected. If the file
+ * cannot be made, one line says why, run->live stays NULL and the run goes on without it. `run`, the profiler
+ * (borrowed) and the outfile's name must live as long as the process. */
 void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
                        const struct clp_liverun_wish *wish);
 
-/* In the child of a fork, with the interpreter at work: it gets a live file of its own. What cannot be
- * had is complained about in one line, and the child's numbers are lost. */
+/* Gives the child of a fork a live file of its own. To be called in the child, when the interpreter works again. If the
+ * file cannot be made, one line says why, run->live becomes NULL and the child's counts are lost. */
 void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
                       const struct clp_liverun_wish *wish);
 
-/* No saves any more; before the profile is written. */
+/* Stops the saves. To be called before the profile is written. Tells if the last save has failed. */
 void clp_liverun_stop_saves(struct clp_liverun *run, const char *program);
 
 /* Takes the live file away when the profile is safely written; else it stays, and its name is

@@ -13,13 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* In containers that share a folder, each process may have the same number. */
+/* How many names with a small number are tried. Many may be taken: in containers that share a folder, processes may all
+ * have the same process number. */
 #define MOST_NUMBERS 1000
 
 /* ---- ranks ---- */
 
-/* The first of which both variables are there decides; with one process there is no rank. NULL: it is not
- * told how many there are. */
+/* The variables in which launchers give the rank and the number of processes. The first row whose variables are both
+ * set decides. A single process has no rank. `count` is NULL when the launcher does not tell how many processes there
+ * are; then there is always a rank. */
 static const struct {
     const char *rank, *count;
 } launchers[] = {
@@ -27,7 +29,7 @@ static const struct {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, /* OpenMPI */
     {"PMIX_RANK", NULL},
     {"PMI_RANK", "PMI_SIZE"},               /* MPICH and kin */
-    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, /* srun; a batch script has the first, too */
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, /* srun; a batch script has only the first variable */
     {"JOB_COMPLETION_INDEX", NULL},         /* an indexed job of Kubernetes */
 };
 
@@ -47,7 +49,7 @@ const char *clp_naming_rank(void)
     return NULL;
 }
 
-/* "0" where it is the first start, or nobody says. */
+/* How often torchrun has restarted this process; "0" when it has not, or there is no torchrun. */
 static const char *restart(void)
 {
     const char *count = getenv("TORCHELASTIC_RESTART_COUNT");
@@ -83,7 +85,7 @@ static void insert(struct clp_buf *name, const char *text)
     *name = made;
 }
 
-/* Appends what the word in braces stands for; how many bytes of the pattern it takes, 0: it is no such word. */
+/* Appends the value of a word in braces at the start of the pattern. Returns the word's length; 0 when it is none. */
 static size_t add_word(struct clp_buf *name, const char *pattern)
 {
     struct clp_identity me;
@@ -118,7 +120,7 @@ void clp_naming_add_pattern(struct clp_buf *name, const char *pattern)
     }
     if (strstr(pattern, "{rank}") != NULL ||
         (stat(clp_buf_text(name), &about) == 0 && !S_ISREG(about.st_mode)))
-        return; /* pipes and devices have one name */
+        return; /* a pipe or device keeps its name */
     clp_buf_init(&rank, name->mem);
     clp_naming_add_rank(&rank);
     insert(name, clp_buf_text(&rank));
@@ -165,7 +167,7 @@ const char *clp_naming_seen_from_here(const char *path)
     return clp_escape_relative(path, getcwd(folder, sizeof folder));
 }
 
-/* ---- others at the same place ---- */
+/* ---- other processes with the same output ---- */
 
 static int lock_folder(const char *path)
 {
@@ -216,7 +218,7 @@ bool clp_naming_has_changed(const struct clp_naming_mark *mark, const char *path
                               now.nanos != mark->nanos);
 }
 
-/* ---- programs of several processes ---- */
+/* ---- runs of several processes ---- */
 
 struct clp_run_id clp_run_id_new(void)
 {

@@ -6,37 +6,37 @@
 
 #include "liverun.h"
 
-/* What a process is called that only forks others (multiprocessing's forkserver) and ends after them: it has
- * nothing more to record once the others have begun. */
+/* The name of a process that only forks others (multiprocessing's forkserver) and ends after them. It has nothing more
+ * to record once the others have begun, so nobody waits for its end. */
 #define CLP_RECORDING_SERVER "multiprocessing.forkserver"
 
-/* Lives until the process ends. */
+/* A recording is never cleared; it lives until the process ends. */
 struct clp_recording {
-    const char *program;      /* for messages */
-    bool quiet;               /* nothing is told but what went wrong */
-    int standard_error;       /* where it went before -qqq silenced it; else -1 */
+    const char *program;      /* its name begins every message */
+    bool quiet;               /* only errors are printed */
+    int standard_error;       /* a descriptor of the real standard error, when -qqq has silenced it; else -1 */
     PyObject *profiler;       /* owned: a Profiler, or without -l a cProfile.Profile */
-    struct clp_buf outfile;   /* absolute; with -o - of the live file alone */
+    struct clp_buf outfile;   /* absolute path; with -o - no such file is written, but the live file is named by it */
     unsigned rights;          /* of the files that are made, before the umask */
     struct clp_liverun live;
-    struct clp_run_id family; /* of all processes of the run; token 0: it is a run by itself */
+    struct clp_run_id family; /* names the run of several processes; token 0: the run has one process */
     bool is_first;            /* the run began with this process */
     unsigned forks;           /* of this process, with a family */
     struct clp_buf summed;    /* files of the family that the profile to be written holds: names, each ended by 0 */
     bool leaves_running;      /* processes that still run have files of their own at their end */
 };
 
-/* A recording without a profiler yet. Its buffers use `mem`. */
+/* Initialises a recording without a profiler. Its buffers use `mem`. */
 void clp_recording_init(struct clp_recording *recording, const char *program, struct clp_mem *mem);
 
 struct clp_recording_wish {
     const char *command;  /* the program's command line, for readers */
-    bool own_name;        /* see struct clp_liverun_wish */
+    bool own_name;        /* the outfile gets a name of its own (struct clp_liverun_wish) */
     double save_interval; /* seconds; 0: no saves while the program runs */
-    bool is_server;       /* the process is to be called CLP_RECORDING_SERVER */
+    bool is_server;       /* the live file names the process CLP_RECORDING_SERVER */
 };
 
-/* clp_liverun_begin with the profiler, beside the outfile, which may get another name. */
+/* Begins the live file of the profiler (clp_liverun_begin) beside recording->outfile, which may get another name. */
 void clp_recording_begin(struct clp_recording *recording, const struct clp_recording_wish *wish);
 
 /* In the child of a fork that takes part in the run: clp_liverun_fork. Not twice in a process. */

@@ -38,7 +38,7 @@ int clp_saver_start(struct clp_saver *saver)
 {
     saver->helper = (struct clp_helper){
         .work = save, .data = saver, .interval = saver->interval, .pages = &saver->pages};
-    saver->pages.keeps = true; /* steady sizes are on no line */
+    saver->pages.keeps = true; /* a size that stays the same changes no line's memory */
     clp_arena_init(&saver->arena, &saver->pages);
     return clp_helper_start(&saver->helper);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the profile every so many seconds, as a helper thread (os/thread.h): it reads the live file
- * as any other process could. What it keeps is its thread's until that is stopped. */
+/* Writes the profile at an interval (-i), in a helper thread (os/thread.h), which reads the live file as another
+ * process would. Until the thread is stopped, only it may use the fields that are the saver's. */
 #ifndef CLP_SAVER_H
 #define CLP_SAVER_H
 
@@ -18,10 +18,10 @@ struct clp_saver {
     struct clp_helper helper;
     struct clp_pages pages;
     struct clp_arena arena;
-    int error; /* errno of the last save that failed, 0 when the last one did not */
+    int error; /* errno of the last save; 0: it succeeded, or there was none */
 };
 
-/* Starts the thread. 0 or errno. */
+/* Starts the thread. Returns 0 or errno. */
 int clp_saver_start(struct clp_saver *saver);
 
 #endif

@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: MIT
-"""The first Python code of a run: from the launcher, `python -m` or an entry point to the C main.
+"""The first Python code of a run. It loads the C module for the launcher, `python -m` and the entry points.
 
-Imports nothing but sys, for the program's own folder may be on sys.path by now, with a json.py of
-its own. Plain enough for Python 2 and for interpreters without a clineprof module to get as far as
-the one line that says so.
+Only sys is imported here, because the program's own folder may be on sys.path already, with a json.py of its own. The
+syntax is that of Python 2, so that any interpreter without a clineprof module prints the one line that says so.
 
-launch.py is what the launcher has an interpreter run. The C main asks config.py for config files, targets.py
-for names of modules and functions, statements.py for the lines of statements, registering.py for functions that
-are registered late, memory_break.py for a debugger; spawning.py and idle.py give spawned processes a `profile`.
+The launcher runs launch.py. The C code calls config.py to read config files, targets.py to find modules and functions
+by name, statements.py to find the lines of statements, registering.py for functions that are registered late with
+singledispatch, and memory_break.py to start a debugger. spawning.py and idle.py give spawned processes a `profile`.
 files.py writes files.
 """
 import sys
 
 
 def core():
-    """The C module."""
+    """Imports and returns the C module."""
     import clineprof._core
 
     return sys.modules["clineprof._core"]
 
 
 def shown(text):
-    """On one line, and without power over a terminal (src/base/escape.h). Where the C module cannot be
-    loaded, which is then what we report, Python's own escapes are used."""
+    """The text as one line in which no character controls a terminal (src/base/escape.h). If the C module cannot be
+    loaded, which is then what the text reports, Python's own escapes are used."""
     try:
         return core().shown(text)
     except ImportError:
@@ -40,7 +39,7 @@ def describe():
 
 
 def unsupported():
-    """Why clineprof cannot run in this interpreter; None when it can."""
+    """Why clineprof cannot run in this interpreter, in words; None if it can."""
     if not describe().startswith("CPython ") or sys.version_info < (3, 10):
         return "clineprof needs CPython 3.10 or newer; %s is %s" % (sys.executable, describe())
     if "t" in sys.abiflags:
@@ -49,15 +48,15 @@ def unsupported():
 
 
 def versions(folder):
-    """The versions of CPython that this folder's clineprof has a module for."""
-    import posix  # always there, and never a file of the program's
+    """The versions of CPython for which the clineprof in this folder has a C module."""
+    import posix  # a built-in module, so no file of the program can be taken for it
 
     tags = [name.split(".")[1] for name in posix.listdir(folder + "/clineprof") if name.startswith("_core.cpython-")]
     return sorted({"3.%s" % tag.split("-")[1][1:] for tag in tags})
 
 
 def remedy(folder):
-    """What to do where there is no module for this interpreter."""
+    """What the user can do if there is no C module for this interpreter, in words."""
     import posix
 
     if folder is None:
@@ -78,7 +77,8 @@ def missing(folder):
 
 
 def own():
-    """The C module of the clineprof that is installed for this interpreter; the launcher's is put aside."""
+    """Imports the C module of the clineprof that is installed for this interpreter. Modules of the launcher's package
+    are taken out of sys.modules; they are put back if there is no other clineprof."""
     aside = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "clineprof"}
     try:
         return core()
@@ -88,8 +88,8 @@ def own():
 
 
 def find(folder):
-    """The C module: of the package in this folder, which stands on sys.path until then; else of the one that
-    is installed for this interpreter."""
+    """Imports the C module: that of the package in this folder, or else the one that is installed for this interpreter.
+    The folder, if it is not None, is removed from sys.path."""
     try:
         return core()
     except ModuleNotFoundError as error:
@@ -102,13 +102,13 @@ def find(folder):
 
 
 def load(program, folder=None):
-    """The C module; or one line and exit status 2."""
+    """Imports and returns the C module. If that fails, prints one line and exits with 2."""
     reason = unsupported()
     if reason is None:
         try:
             return find(folder)
         except ImportError as error:
-            # Found but not loaded (a library it needs is not there) is no ModuleNotFoundError.
+            # A module that is found but cannot be loaded, as a library is missing, raises a plain ImportError.
             if isinstance(error, ModuleNotFoundError) and error.name in ("clineprof", "clineprof._core"):
                 reason = missing(folder)
             else:

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Config files: which are read, and what stands in them. What the keys mean, the option table knows
-(kernprof/cli/options.c).
+"""Finds and reads config files. The option table (kernprof/cli/options.c) knows what the keys mean.
 
-Reading TOML imports a good part of the standard library; so that is done only with a file that names
-one of the two tables, and the program does not find those modules imported.
+Reading TOML imports many modules of the standard library. So a file is parsed only if the name of a tool (clineprof or
+line_profiler) is in it, and those modules are removed from sys.modules before the program runs.
 """
 import os
 import sys
 
 
 class Wrong(Exception):
-    """One line for the user."""
+    """A fault in a config file, described in one line for the user."""
 
 
 def load(table, named):
-    """(settings, warnings) for "kernprof" or "cli". A setting is (place, key, type, value, in a list?,
-    is line_profiler's?); those that come later win. named: the file of --config, or None."""
+    """Returns (settings, warnings) for the table "kernprof" or "cli". A setting is (place, key, type, value, is it in a
+    list?, is it line_profiler's?); later settings win. `named` is the file of --config, or None."""
     before = set(sys.modules)
     try:
         return _load(table, named)
@@ -47,7 +46,7 @@ def _load(table, named):
 
 
 def _widths(found):
-    """The setting that line_profiler's table of column widths comes to."""
+    """The setting `widths` that is equal to line_profiler's table of column widths: a list of one setting, or empty."""
     place, keys = found or (None, {})
     widths = keys.get("column_widths")
     if not isinstance(widths, dict):
@@ -94,7 +93,8 @@ def _kind(item):
 
 
 def _ours(table, warnings):
-    """The nearest file with a table of ours, from the working directory upwards."""
+    """The table of the nearest config file that has one of clineprof's tables, from the working directory upwards:
+    (place, keys), or None."""
     for folder in _folders():
         for name in "clineprof.toml", "pyproject.toml":
             path = os.path.join(folder, name)
@@ -111,8 +111,8 @@ def _ours(table, warnings):
 
 
 def _theirs(table, warnings):
-    """As line_profiler looks it up: the file that LINE_PROFILER_RC names, else the nearest one that
-    can be read, whatever is in it."""
+    """The table of line_profiler's config file: (place, keys), or None. The file is found as line_profiler finds it:
+    the one that LINE_PROFILER_RC names, or else the nearest one that can be read, whatever is in it."""
     named = os.environ.get("LINE_PROFILER_RC")
     if named:
         text = _read_if_there(named)
@@ -130,8 +130,8 @@ def _theirs(table, warnings):
 
 
 def of_line_profiler(table, named):
-    """The keys of [tool.line_profiler.TABLE] in this file, or in the one that line_profiler would
-    take; {} when there is none."""
+    """The keys of [tool.line_profiler.TABLE] in this file or, if `named` is None, in the file that line_profiler would
+    read; {} if there is none."""
     if named is None:
         found = _theirs(table, [])
     else:
@@ -173,7 +173,8 @@ def _read_if_there(path):
 
 
 def _table(path, text, tool, table, warnings, complain):
-    """(place, keys) of [tool.TOOL.TABLE]; None when the file has no table of the tool."""
+    """(place, keys) of [tool.TOOL.TABLE]; None if the file has no table of the tool. `complain`: raise Wrong for a file
+    that is no TOML, and for an unknown table of clineprof."""
     if tool not in text:
         return None
     parsed = _parse(path, text, complain)
@@ -199,8 +200,8 @@ def _table(path, text, tool, table, warnings, complain):
 
 
 def _parse(path, text, complain):
-    """The file as a dict, empty when it is no TOML and that is not to be told; None where nothing can
-    read TOML."""
+    """The file as a dict. If the file is no TOML, raises Wrong (`complain`) or returns {}. Returns None if this Python
+    has no module that reads TOML."""
     try:
         import tomllib
     except ImportError:
@@ -217,7 +218,7 @@ def _parse(path, text, complain):
 
 
 def _forget(names):
-    """What was imported for this goes, but for modules in C, which can be there only once."""
+    """Removes these modules from sys.modules. Modules in C stay, because they can be initialised only once."""
     for name in names:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file is not None and file.endswith(".py"):

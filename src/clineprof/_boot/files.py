@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files: how they are written, whole or not at all and with rights that a profile may have; how they are named."""
+"""Writes files completely or not at all, with the rights that a profile may have; and names them for people."""
 import os
 import sys
 
@@ -7,13 +7,14 @@ from clineprof import _boot
 
 
 def replace(path, content, rights=None):
-    """Writes a file under another name first: nobody sees half of it, a failure keeps the old. rights:
-    those of the file at most; a profile's hold source, so they are those of the program."""
+    """Replaces a file by this content. The content is first written under another name, so nobody reads half a file,
+    and on failure the old file stays. `rights` are the most that the file may have. By default they are those of the
+    program, because a profile holds its source text."""
     _boot.core().write(path, content, program_rights() if rights is None else rights)
 
 
 def program_rights():
-    """Those of the script that runs; without one the owner's alone."""
+    """The rights of the script that runs. Without a script only the owner may read and write."""
     return _boot.core().rights(getattr(sys.modules.get("__main__"), "__file__", None) or "")
 
 
@@ -33,6 +34,7 @@ def save(path, content, complain, folder="", rights=None):
 
 
 def seen_from(folder, path):
-    """A file's name from this folder on, where it lies in there; else as it is. The text report does the same."""
+    """The path of a file relative to the folder if the file lies in it; else the path as it is. The text report does
+    the same."""
     folder = folder.rstrip("/") + "/"
     return path[len(folder):] if path.startswith(folder) and path != folder else path

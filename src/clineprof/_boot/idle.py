@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a child that is not profiled finds as `profile` among the builtins: it marks nothing.
+"""Gives a child process that is not profiled a `profile` in its builtins, which does nothing.
 
-This text itself is sent to processes that multiprocessing spawns, with their sys.path, and runs there
-in names of its own, of which `text` is this text. Nothing of ours is imported or looked for.
+The text of this file is sent to the processes that multiprocessing spawns, together with their sys.path. It runs there
+in a namespace of its own, in which `text` is this text. The child imports nothing of clineprof.
 """
 import builtins
 import functools
@@ -33,8 +33,8 @@ class Profile:
 
 
 class Path(list):
-    """A sys.path on its way to a child: whoever reads it there, pickled or as an expression, runs the
-    text and has a plain list."""
+    """A sys.path that is sent to a child. When the child unpickles it, or evaluates its repr(), the text of this file
+    runs there, and the result is a plain list."""
 
     def __repr__(self):
         return "(lambda text, path: exec(text, {'text': text}) or path)(%r, %r)" % (text, list(self))
@@ -44,7 +44,8 @@ class Path(list):
 
 
 def send(names):
-    """names: of a module that prepares children, multiprocessing.spawn or one like it."""
+    """Sends this text with all children that a module prepares. `names` is the namespace of multiprocessing.spawn, or
+    of a module like it."""
     prepare = names.get("get_preparation_data")
     if prepare is None:
         return
@@ -60,7 +61,7 @@ def send(names):
 
 
 def begin():
-    """In the child: it has children of its own."""
+    """Puts `profile` into the builtins of the child, and sends the text to the child's own children."""
     if hasattr(builtins, "profile"):
         return
     builtins.profile = Profile()

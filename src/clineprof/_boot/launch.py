@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the launcher has the interpreter run: python launch.py KIND PROGRAM [ARGUMENT ..].
+"""Starts clineprof in the interpreter for the launcher: python launch.py KIND PROGRAM [ARGUMENT ..].
 
-A file and not `python -c`: that would put the working directory on sys.path, and newer interpreters
-import modules for it before any code runs. The package's folder is on sys.path only while the
-package is imported; the first entry, the folder of this file, the C main takes away.
+The launcher does not use `python -c`, which puts the working directory on sys.path, and for which newer interpreters
+import modules before any code runs. The package's folder is on sys.path only while the package is imported. The C main
+removes the first entry of sys.path, the folder of this file.
 """
 import sys
 
@@ -11,5 +11,5 @@ folder = __file__.rsplit("/", 3)[0]
 sys.path.insert(0, folder)
 import clineprof._boot as boot  # noqa: E402
 
-core = boot.load(sys.argv[2].rsplit("/", 1)[-1], folder)  # takes the folder away again
+core = boot.load(sys.argv[2].rsplit("/", 1)[-1], folder)  # removes the folder from sys.path
 core.main(sys.argv[1], sys.argv[2:])

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""pdb for --pdb-mmem: in the middle of an event of the profiler, so it cannot wait for the trace
-function to be called, as pdb.set_trace() does: it prompts at once, and only then is the program traced,
-if the user wants to step."""
+"""Runs pdb for --pdb-mmem, in the middle of an event of the profiler. It cannot wait for a call of the trace function,
+as pdb.set_trace() does. So it prompts at once, and sets a trace function afterwards only if the user wants to step."""
 import pdb
 import sys
 
 
 def stop(frame):
-    """True when the user has quit."""
+    """Runs pdb in this frame. Returns True if the user has quit."""
     before = sys.gettrace()
     debugger = pdb.Pdb()
     debugger.reset()

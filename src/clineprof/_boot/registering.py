@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Implementations that are registered with a generic function (functools.singledispatch) once it is profiled."""
+"""Profiles implementations that are registered with a generic function (functools.singledispatch) after it has been
+selected."""
 import functools
 import types
 import weakref
@@ -8,8 +9,8 @@ HOLDERS = types.FunctionType, types.MethodType, classmethod, staticmethod, funct
 
 
 def follow(generic, profiler):
-    """From now on profiler(f) is called for each implementation f that is registered, as long as the profiler
-    lives and is not closed."""
+    """Calls profiler(f) for each implementation f that is registered from now on, as long as the profiler exists and is
+    not closed."""
     register = generic.register
     if getattr(register, "_profiler", _nobody)() is profiler:
         return
@@ -20,14 +21,14 @@ def follow(generic, profiler):
         if alive is not None and isinstance(implementation, HOLDERS):
             try:
                 alive(implementation)
-            except ValueError:  # it is closed
+            except ValueError:  # the profiler is closed
                 pass
         return implementation
 
     @functools.wraps(register)
     def registering(cls, func=None):
         result = register(cls, func)
-        if func is None and result is not cls:  # a decorator, for what comes next
+        if func is None and result is not cls:  # register(cls) returns a decorator
             return lambda implementation: selected(result(implementation))
         return selected(result)
 

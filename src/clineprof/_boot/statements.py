@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which lines belong to one statement, for --by-statement. Imported before the program's folder is on
+"""Finds the lines that belong to one statement, for --by-statement. Is imported before the program's folder is on
 sys.path."""
 import array
 import ast
@@ -7,9 +7,9 @@ import warnings
 
 
 def starts_in(text):
-    """For each line of the text, from line 0, the line on which its statement begins, as the bytes of C
-    ints. The lines of a compound statement's header are one; its body's statements are their own. An
-    indented text is taken for a function's body. No bytes when it cannot be parsed."""
+    """For each line of the text, from line 0 on, the line on which its statement begins: the bytes of an array of C
+    ints. The header of a compound statement counts as one statement; the statements in its body are separate. An
+    indented text is taken as the body of a function. Returns no bytes if the text cannot be parsed."""
     indented = text[:1] in (b" ", b"\t")
     try:
         with warnings.catch_warnings():

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What -p needs to know of modules: functions that are there already, names that exist, imports.
+"""Answers what -p asks about modules: which functions they have, which names exist, what they import.
 
-The program's own folder is on sys.path by now, with an ast.py of its own, perhaps: what is imported
-is asked of stdlib(). And the program's objects may do anything when they are asked for an attribute:
-types are compared, and dicts read, without asking them.
+The program's own folder may be on sys.path already, with an ast.py of its own, so modules of the standard library are
+imported with stdlib(). The program's objects may run any code when an attribute is read, so their types are compared,
+and their dicts read, in ways that run none of their code.
 """
 import sys
 
 FUNCTION, MODULE = type(lambda: 0), type(sys)
-DEEPEST = 64  # wrappers within wrappers: deeper ones are surely circular
+DEEPEST = 64  # wrappers within wrappers; a longer chain must be circular
 PARSE_ONLY = 0x400  # PyCF_ONLY_AST
 dict_of = type.__dict__["__dict__"].__get__
 home_of = type.__dict__["__module__"].__get__
@@ -20,9 +20,9 @@ def is_class(thing):
 
 
 def functions_of(module, name):
-    """The functions whose code is the module's own, also within classes and decorators that it names,
-    in the order in which they are found."""
-    own_name = vars(module).get("__name__")  # os.path is posixpath
+    """The functions whose code is from the module's own file, also those in its classes and decorated objects, in the
+    order in which they are found."""
+    own_name = vars(module).get("__name__")  # may differ from `name`: the module os.path is called posixpath
     files = vars(module)["__file__"], f"<frozen {name}>", f"<frozen {own_name}>"
     found, seen = [], set()
     waiting = list(vars(module).values())
@@ -42,8 +42,8 @@ def functions_of(module, name):
 
 
 def from_its_package(target):
-    """What the module that a target names has imported from elsewhere in its package: line_profiler
-    selects those functions with it."""
+    """The functions that the target's module has imported from elsewhere in its package. line_profiler selects these
+    with the module."""
     name = target.removesuffix(".__init__")
     module = sys.modules.get(name)
     if type(module) is not MODULE:
@@ -55,8 +55,8 @@ def from_its_package(target):
 
 
 def below_wrappers(thing):
-    """The body of a decorated function. functools.wraps gives the wrapper its name and module, but the
-    wrapper's code is the decorator's, and all that it decorates shares it. None where there is none."""
+    """The function within all wrappers; None if there is none. A wrapper of functools.wraps has the name and the module
+    of the decorated function, but its code is the decorator's, which all functions that it decorates share."""
     for _ in range(DEEPEST):
         if type(thing) is not FUNCTION or "__wrapped__" not in vars(thing):
             break
@@ -65,7 +65,7 @@ def below_wrappers(thing):
 
 
 def held_by_class(target):
-    """Functions from elsewhere in its module that a class holds in methods, partials and the like."""
+    """The functions of the module that a class holds in methods, partials and the like. `target` names the class."""
     home, _, name = target.rpartition(".")
     cls = vars(sys.modules[home]).get(name) if type(sys.modules.get(home)) is MODULE else None
     if not is_class(cls):
@@ -76,7 +76,8 @@ def held_by_class(target):
 
 
 def getattr_static(thing, name):
-    """Only of what cannot run somebody's own code: a module may have a __getattr__, a class descriptors."""
+    """Reads an attribute of an object whose type cannot run code of the program; None for other objects. A module may
+    have a __getattr__, and a class descriptors, so they are left out."""
     if is_class(thing) or type(thing) is MODULE:
         return None
     try:
@@ -88,8 +89,8 @@ def getattr_static(thing, name):
 
 
 def preimport(target):
-    """Imports the module that a dotted target names, or the one in which it names something. Returns
-    what kept it from being imported, or None."""
+    """Imports the module that a dotted target names, or the module in which it names something. Returns the repr() of
+    the exception that the import raised, or None."""
     parts, name = target.removesuffix(".__init__").split("."), ""
     for part in parts if "" not in parts else []:
         name = f"{name}.{part}".lstrip(".")
@@ -97,14 +98,14 @@ def preimport(target):
             __import__(name)
         except ModuleNotFoundError as error:
             is_above = error.name is not None and (name + ".").startswith(error.name + ".")
-            return None if is_above else repr(error)  # whether it names anything at all is said at the end
+            return None if is_above else repr(error)  # a name that does not exist is told at the end of the run
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # also a module that exits
+        except BaseException as error:  # also the SystemExit of a module that exits
             return repr(error)
         module = sys.modules.get(name)
         if type(module) is MODULE and "__path__" not in vars(module):
-            break  # its __getattr__ is the program's
+            break  # a plain module has no submodules to import, and its __getattr__ is the program's code
     return None
 
 
@@ -114,7 +115,7 @@ def is_package(name):
 
 
 def imported_by_module(name):
-    """imported_by, of a module, or of a package's __main__, that has not been imported."""
+    """Returns imported_by() of a module, or of a package's __main__, that has not been imported."""
     if is_package(name):
         name += ".__main__"
     loader = stdlib("importlib.util").util.find_spec(name).loader
@@ -122,28 +123,29 @@ def imported_by_module(name):
 
 
 def imported_by(source, package=""):
-    """The dotted names that a program's import statements name, and what modules among them have from
-    their own package, as those of -p have. package: what relative ones are relative to."""
+    """The dotted names that a program's import statements name, and those that modules among them import from their own
+    package (as from_its_package). `package` is the package that relative imports refer to."""
     names = named_by(source, package)
     return list(dict.fromkeys(names + [more for name in names for more in siblings_in(name)]))
 
 
 def siblings_in(name):
-    """What a module within a package imports by name from elsewhere in it. Nothing is imported to find
-    out."""
+    """The names that a module within a package imports from elsewhere in the package. Nothing is imported to find
+    them."""
     package, _, _ = name.rpartition(".")
     found = specification_of(name) if package else None
     try:
         source = found.loader.get_source(name)
         inner = named_by(source, name if found.submodule_search_locations else package)
     except Exception:
-        return []  # no module, or nobody's to read
+        return []  # there is no such module, or its source cannot be read
     return [other for other in inner if other.startswith(package + ".")
             and not (other + ".").startswith(name + ".") and specification_of(other) is None]
 
 
 def specification_of(name):
-    """Of a module by a dotted name, without importing the packages above it; None when it is none."""
+    """The import specification of a module by its dotted name; None if there is no such module. The packages above it
+    are not imported."""
     find = stdlib("importlib.machinery").machinery.PathFinder.find_spec
     found, above, places = None, "", None
     for part in name.split("."):
@@ -156,7 +158,7 @@ def specification_of(name):
 
 
 def named_by(source, package):
-    """The dotted names that a program's import statements name, wherever they stand."""
+    """The dotted names that a program's import statements name, also those within functions."""
     names, waiting = [], [parsed(source)]
     for node in waiting:
         waiting += parts_of(node)
@@ -171,7 +173,7 @@ def named_by(source, package):
 
 
 def parts_of(node):
-    """The nodes of the syntax tree that stand directly within this one."""
+    """The child nodes of a node of the syntax tree."""
     for field in node._fields:
         value = getattr(node, field, None)
         for inner in value if type(value) is list else [value]:
@@ -204,7 +206,8 @@ def defined_by(source):
 
 
 def defined_in_module(module):
-    """.. in that of a module, which may lie in an archive."""
+    """The qualified names of the functions and classes in the source of a loaded module, which may lie in an
+    archive."""
     names = vars(module)
     loader, specification = names.get("__loader__"), names.get("__spec__")
     if type(loader).__module__ == "zipimport" and specification is not None:
@@ -213,7 +216,8 @@ def defined_in_module(module):
 
 
 def parsed(source):
-    """Without the warnings, which come when it is compiled to be run."""
+    """The syntax tree of a source text. Warnings are suppressed here; they appear when the text is compiled to be
+    run."""
     import _warnings
 
     filters = sys.modules.get("warnings", _warnings).filters
@@ -225,7 +229,7 @@ def parsed(source):
 
 
 def stdlib(name):
-    """A module of Python's own, whatever there is of that name in the program's folders."""
+    """Imports a module of the standard library, even if a file in the program's folders has its name."""
     import os
 
     path = sys.path
@@ -241,15 +245,15 @@ def is_path(target):
 
 
 def split(target):
-    """The file of a target, and what it names within: "mod.py", "Class.method" in mod.py:Class.method and
+    """(file, name within the file) of a target: ("mod.py", "Class.method") for mod.py:Class.method and
     mod.py::Class::method."""
     file, is_within, name = target.partition(".py:")
     return file + ".py" * bool(is_within), name.lstrip(":").replace("::", ".").replace(":", ".")
 
 
 def is_there(target):
-    """Does the target name anything: a file or folder, or a module that is loaded or can be found, or
-    something in it? Nothing is imported to find out."""
+    """Does the target name anything that exists: a file or folder, a module that is loaded or can be found, or
+    something in one of these? Nothing is imported to find out."""
     import os
 
     if is_path(target) or os.path.exists(target):
@@ -269,8 +273,8 @@ def is_there(target):
 
 
 def nearest(target, program=""):
-    """The name that selects something and is most like this one; None when none is like it. program: the script
-    or the module that is run, whose own functions and classes come first."""
+    """The most similar target that names something; None if none is similar. `program` is the script or the module that
+    is run, whose own functions and classes come first."""
     if is_path(target):
         found = nearest_within(target, program)
     else:
@@ -282,7 +286,7 @@ def nearest(target, program=""):
 
 
 def nearest_within(target, program):
-    """.. of a file, or of what is in one."""
+    """The most similar target to one that names a file, or something in a file; None if there is none."""
     file, name = split(target)
     if is_there(file):
         found = name and likest(name, defined_in(file))
@@ -301,8 +305,8 @@ def stem(path):
 
 
 def nearest_name(target, program):
-    """.. of a module, or of what is in one."""
-    dotted = target.replace(":", ".")  # as entry points have it
+    """The most similar target to one that names a module, or something in a module; None if there is none."""
+    dotted = target.replace(":", ".")  # entry points are written module:name
     script, own = module_name(program), own_names(program)
     head, _, rest = dotted.partition(".")
     wanted = behind_program(dotted, program) or (dotted if not rest or head in own else "")
@@ -314,8 +318,8 @@ def nearest_name(target, program):
 
 
 def behind_program(dotted, program):
-    """What of a name follows that of the program, however somebody may call that; "": nothing, or it is not
-    the program's."""
+    """The part of a name behind the program's own name, whichever way the program is called (module name, __main__,
+    path). "" if the name is not the program's, or nothing follows."""
     for name in module_name(program), "__main__", program.removesuffix(".py").replace("/", "."):
         if program and name and dotted.startswith(name + "."):
             return dotted[len(name) + 1:]
@@ -323,7 +327,8 @@ def behind_program(dotted, program):
 
 
 def where_it_is_defined(target):
-    """.. of a class or function, or what is in it, that a module has from another one; None where it has none."""
+    """The target by the module that defines a class or function, when the target names it by a module that imported it;
+    None if it does not. The target may also name something within the class or function."""
     module = loaded_above(target)
     first, _, rest = target[len(module) + 1:].partition(".")
     thing = vars(sys.modules[module]).get(first) if module else None
@@ -337,14 +342,15 @@ def where_it_is_defined(target):
 
 
 def loaded_above(target):
-    """The module that is loaded and that a dotted name begins with, or ""."""
+    """The longest beginning of a dotted name that is a loaded module; "" if there is none."""
     while target and type(sys.modules.get(target)) is not MODULE:
         target, _, _ = target.rpartition(".")
     return target
 
 
 def own_name(wanted, program):
-    """A target that names the program's own function or class of this name, or of one like it."""
+    """A target that names the program's own function or class of this name, or of a similar one; None if there is
+    none."""
     found = likest(wanted, own_names(program))
     script = module_name(program)
     return found and (f"{script}.{found}" if script else f"{program}:{found}")
@@ -355,7 +361,7 @@ def own_names(program):
 
 
 def module_name(program):
-    """How -p names the program; "" where that takes its file's name."""
+    """The program's name as a module, by which -p can name it; "" if -p can name it only by its file."""
     specification = vars(sys.modules["__main__"]).get("__spec__") if program else None
     if specification is not None:  # of a module, a folder or an archive
         return specification.name
@@ -364,7 +370,8 @@ def module_name(program):
 
 
 def likest(wanted, names):
-    """Of qualified names the one that is like it, or ends so, be it named with the functions around it or without."""
+    """The qualified name that ends with `wanted`, or that is most similar; None if there is none. "<locals>", and the
+    names of outer functions, may be left out in `wanted`."""
     plain = {name.replace("<locals>.", ""): name for name in reversed(names)}
     lasts = {name.rpartition(".")[2]: name for name in plain}
     ends = [name for name in plain if ("." + name).endswith("." + wanted.replace("<locals>.", ""))]
@@ -373,12 +380,12 @@ def likest(wanted, names):
 
 
 def closest(wanted, names, ratio=0.75):
-    """With less, any short name is like that of some module."""
+    """The most similar name, or None. With a lower ratio any short name would be similar to some module's."""
     return next(iter(stdlib("difflib").get_close_matches(wanted, names, 1, ratio)), None)
 
 
 def files_beside(target):
-    """.. and folders, of those that -p takes."""
+    """The Python files and folders beside a file, which -p can name."""
     import os
 
     folder = os.path.dirname(target)
@@ -403,7 +410,8 @@ def names_within(folder):
 
 
 def names_like(target):
-    """Modules that are loaded or could be and have code, and what is in the one that the target begins with."""
+    """The names of modules with Python code that are loaded or can be imported, and the names in the loaded module with
+    which the target begins."""
     names = {name for name, module in list(sys.modules.items()) if name != "__main__" and has_code(module)}
     for folder in sys.path:
         names.update(modules_in(folder))
@@ -414,7 +422,7 @@ def names_like(target):
 
 
 def has_code(module):
-    """Does the module come from source, or is it a package without a file of its own?"""
+    """Is the module made from a source file, or a package without a file (a namespace package)?"""
     names = vars(module) if type(module) is MODULE else {}
     file = names.get("__file__")
     return type(file) is str and file.endswith(".py") or file is None and "__path__" in names

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""--prof-child-procs in Python: how a process that the program starts finds the profiler.
+"""Lets the processes that the program starts find the profiler (--prof-child-procs).
 
-The environment carries one variable, and PYTHONPATH first the folder site, with our sitecustomize.
-hook.py is for processes that do not look at it.
+They inherit the environment variable CLINEPROF_CHILDREN, and a PYTHONPATH that begins with the folder site, which holds
+our sitecustomize. hook.py is for processes that ignore the environment.
 """
 import os
 import sys
@@ -14,9 +14,9 @@ SEPARATOR, ESCAPE = "\x1f", "\x1e"
 
 
 def begin(settings, callbacks):
-    """callbacks: what is called in a fork, in one that multiprocessing has named, and in its parent.
-    settings: what spawned processes are to know; None in one of them, whose own children have it from
-    the environment."""
+    """Lets forked and spawned children take part. `callbacks` are three functions: one to call in a fork, one to call
+    in a fork when multiprocessing has named it, and one to call in its parent. `settings` is what spawned processes
+    need to know; it is None in a spawned process, because its environment holds the settings already."""
     forked, named, has_forked = callbacks
     os.register_at_fork(after_in_child=lambda: _after_fork(forked, named),
                         after_in_parent=has_forked)  # fmt: skip
@@ -27,14 +27,15 @@ def begin(settings, callbacks):
 
 
 def join():
-    """At the start of a spawned process. Whatever goes wrong, the process runs."""
+    """Takes part in the run; called at the start of a spawned process. If anything fails, the process runs
+    unprofiled."""
     settings = os.environ.get(VARIABLE)
     if settings is None or _is_own() or "clineprof._core" in sys.modules:
         return
     family, outfile, folder, *words = map(_plain, settings.split(SEPARATOR))
     try:
         import clineprof._core
-    except ImportError:  # there is none for this interpreter
+    except ImportError:  # there is no C module for this interpreter
         return
     try:
         sys.modules["clineprof._core"].join(family, outfile, folder, words, is_server())
@@ -47,12 +48,12 @@ def _after_fork(forked, named):
     forked()
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
-        # called when the process has its name; the key must live on
+        # multiprocessing calls this when the process has its name; the first argument must stay alive
         util.register_after_fork(named, lambda named: named())
 
 
 def _is_own():
-    """A profiler or viewer of ours, which is no part of the program?"""
+    """Is this process ckernprof or clineprof itself, which is no part of the program?"""
     words = getattr(sys, "orig_argv", [])[1:]
     return any(word.endswith("/clineprof/_boot/launch.py") for word in words[:1]) or (
         words[:1] == ["-m"] and words[1:2] in (["clineprof"], ["clineprof.kernprof"])
@@ -60,13 +61,13 @@ def _is_own():
 
 
 def is_server():
-    """multiprocessing's, or one like it, of which workers are forked until its clients have ended? They
-    have its command line, too."""
+    """Is this process a fork server, multiprocessing's or one like it? Workers are forked from it until its clients
+    have ended. The workers have the same command line, so a fork does not count as the server."""
     return not is_forked() and any(".forkserver import main;" in word for word in getattr(sys, "orig_argv", [])[1:])
 
 
 def is_forked():
-    """Is this a fork that has not become another program?"""
+    """Is this process a fork that has not executed another program?"""
     try:
         with open("/proc/self/stat", "rb") as file:
             flags = file.read().rpartition(b")")[2].split()[6]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""clineprof hook: a line in this interpreter's site-packages, by which processes find the profiler where
-PYTHONPATH does not reach (python -E, -I). It does nothing but for --prof-child-procs."""
+"""The command `clineprof hook`. The hook is a .pth file in this interpreter's site-packages, through which processes
+that ignore PYTHONPATH (python -E, -I) find the profiler. It has no effect without --prof-child-procs."""
 import os
 import sys
 import sysconfig
@@ -11,12 +11,12 @@ ME = "clineprof hook"
 USAGE = """\
 usage: clineprof hook install|remove|status
 
-Processes that a program under `ckernprof --prof-child-procs` starts find the profiler by the environment.
-Those started with -E or -I do not look there; with the hook installed they are found, too.
+Processes that a program under `ckernprof --prof-child-procs` starts find the profiler through the environment.
+Processes started with -E or -I ignore the environment; with the hook installed they find the profiler, too.
 
   install  put the hook into this interpreter's site-packages
-  remove   take it away
-  status   say whether it is there
+  remove   remove the hook
+  status   tell whether the hook is installed
 """
 LINE = (
     'import os; exec("import sys\\n'
@@ -29,14 +29,14 @@ LINE = (
 
 
 def main(words):
-    """The exit code. words: the whole command line, ["clineprof", "hook", ..]."""
+    """Runs the command, and returns the exit code. `words` is the whole command line, ["clineprof", "hook", ..]."""
     actions = {"install": install, "remove": remove, "status": status}
     if "-h" in words[2:] or "--help" in words[2:]:
         _boot.core().print(USAGE)
         return 0
     if len(words) != 3 or words[2] not in actions:
         what = "'%s'" % " ".join(words[2:]) if words[2:] else "nothing"
-        return _complain("it takes one of install, remove and status, not %s" % what, 2)
+        return _complain("needs install, remove or status, not %s" % what, 2)
     path = os.path.join(sysconfig.get_path("purelib"), "clineprof-hook.pth")
     try:
         return actions[words[2]](path)
@@ -62,7 +62,7 @@ def remove(path):
 
 def status(path):
     there = os.path.exists(path)
-    return _say("The hook is there: '%s'" % path if there else
+    return _say("The hook is installed: '%s'" % path if there else
                 "There is no hook in %s" % sys.executable)  # fmt: skip
 
 

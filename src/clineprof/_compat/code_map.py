@@ -11,13 +11,13 @@ from clineprof._mem.memfile import BACKENDS, MIB
 from clineprof._profile import Profile
 from clineprof._compat.wrapping import Wrapping, warn, wrapped_function
 
-VERSION = re.compile(r" \(\d+\)$")  # of a function of which there are several texts
+VERSION = re.compile(r" \(\d+\)$")  # the end of the name of a function that has several versions: "f (2)"
 MODES = {**BACKENDS, "tracemalloc": None}
 
 
 def choose_backend(new_backend=None):
-    """The backend to use: the wished one, or "psutil" with a warning where that cannot be had.
-    KeyError for a name that is none."""
+    """Returns the backend to use: the one that is asked for, or "psutil", with a warning, if that one is not available
+    here. Raises KeyError for an unknown name."""
     if new_backend is None or MODES[new_backend] is not None:
         return new_backend or "psutil"
     warn("%s can not be used, psutil used instead" % new_backend)
@@ -33,16 +33,16 @@ def _mode(backend, include_children):
 
 
 class CodeMap(dict):
-    """{code: {line: (increment in MiB, size in MiB, occurrences)}}. Code within other code shares the
-    dict of the outermost."""
+    """{code: {line: (increment in MiB, size in MiB, occurrences)}}. Code objects within another code object share the
+    outermost one's inner dict."""
 
     def __init__(self, include_children, backend):
         super().__init__()
         self.include_children, self.backend = include_children, backend
-        self._toplevel = []  # (file, code, line numbers); subclasses put theirs in
+        self._toplevel = []  # [(file, code, line numbers)] of the outermost code objects; subclasses may add to it
 
     def add(self, code, toplevel_code=None):
-        """Lines of this code, and of code within it, belong to the map."""
+        """Adds a code object, and those within it, to the map."""
         if code in self:
             return
         if toplevel_code is not None:
@@ -61,14 +61,14 @@ class CodeMap(dict):
             self.add(inner, toplevel_code=toplevel_code)
 
     def items(self):
-        """(file, ((line, measures or None), ..)) of each of the outermost that has run."""
+        """Yields (file, ((line, measures or None), ..)) for each outermost code object that has run."""
         for filename, code, lines in self._toplevel:
             measures = self[code]
             if measures:
                 yield filename, ((line, measures.get(line)) for line in lines)
 
     def fill(self, profile):
-        """Takes over what was measured, in place of what is there."""
+        """Replaces the measures by those of a profile."""
         codes = {(c.co_filename, c.co_firstlineno, c.co_name): c for c in self}
         for measures in self.values():
             measures.clear()
@@ -87,7 +87,7 @@ def _add_function(measures, function):
     rows = [(line.line, line.hits, line.rss, line.increment) for line in function.lines if line.hits]
     if not rows:
         return
-    # The first row is of the call: what the process held before the first line.
+    # memory_profiler has a row for the call itself, with the size of the process before the first line.
     _, hits, rss, increment = rows[0]
     size = rss - increment // hits
     for line, hits, rss, increment in [(function.line, hits, size, size), *rows]:
@@ -96,13 +96,12 @@ def _add_function(measures, function):
 
 
 class LineProfiler(Wrapping):
-    """Measures the memory of lines of the functions it is called with, while it is enabled. Its
-    `code_map` has the numbers, and show_results prints them.
+    """Measures the memory of the lines of the functions that it is called with, while it is enabled. `code_map` has the
+    numbers, and show_results prints them.
 
-    backend: "psutil" and "posix" are the resident size, "psutil_pss" and "psutil_uss" the
-    proportional and the unique one. include_children: the resident size with that of all processes that
-    descend from this one. max_mem has no meaning here; ckernprof's --pdb-mmem stops where memory exceeds
-    a limit.
+    backend: "psutil" and "posix" measure the resident size, "psutil_pss" the proportional size and "psutil_uss" the
+    unique size. include_children: measure the resident size of this process and of all its descendants. max_mem: has no
+    effect here; ckernprof --pdb-mmem stops when memory exceeds a limit.
     """
 
     def __init__(self, **kw):
@@ -131,14 +130,14 @@ class LineProfiler(Wrapping):
         self._code_map, self._stale = code_map, False
 
     def __call__(self, func=None, precision=1):
-        """Adds the function and gives back one that enables the profiler while it runs."""
+        """Adds the function, and returns one that enables the profiler while it runs."""
         if func is None:
             return lambda function: self(function, precision=precision)
         self.add_function(func)
         return self.wrap_function(func)
 
     def add_function(self, func):
-        """Adds a function. UserWarning when it has no code to measure."""
+        """Adds a function. Issues a UserWarning if it has no code object to measure."""
         code = getattr(func, "__code__", None)
         if code is None:
             warn("Could not extract a code object for the object %r" % (func,))
@@ -146,7 +145,7 @@ class LineProfiler(Wrapping):
             self.code_map.add(code)
 
     def wrap_function(self, func):
-        """A function that enables the profiler while this one runs."""
+        """Returns a function that enables the profiler while this one runs."""
         self._select(func)
         return wrapped_function(self, func)
 
@@ -156,7 +155,7 @@ class LineProfiler(Wrapping):
             self._profiler.add_function(func)
 
     def _select_rest(self):
-        """The functions of code that came without one."""
+        """Selects the functions of code objects that were added to the map without a function."""
         for code in [code for _, code, *_ in self._code_map._toplevel]:
             if code not in self._selected:
                 self._selected.add(code)
@@ -165,14 +164,14 @@ class LineProfiler(Wrapping):
                         self._profiler.add_function(found)
 
     def enable_by_count(self):
-        """Enables it unless it is; disable_by_count undoes one."""
+        """Enables the profiler if it is not enabled. Each call is undone by one disable_by_count()."""
         with self._lock:
             self.enable_count += 1
             if self.enable_count == 1:
                 self.enable()
 
     def disable_by_count(self):
-        """Undoes one enable_by_count; the last one disables it. More of them do nothing."""
+        """Undoes one enable_by_count(). When all are undone, the profiler is disabled; further calls do nothing."""
         with self._lock:
             if self.enable_count > 0:
                 self.enable_count -= 1

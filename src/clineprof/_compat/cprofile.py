@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Function profiles: cProfile's Profile, with what `ckernprof -b` puts into builtins as `profile`."""
+"""Function profiles: cProfile's Profile with the methods of the `profile` that `ckernprof -b` puts into the
+builtins."""
 import contextlib
 import cProfile
 import io
@@ -8,28 +9,28 @@ import sys
 
 from clineprof._compat import wrapping
 
-# A program that has a module of such a name gets its own.
+# Removes these modules from sys.modules, so that a program with a module of that name gets its own.
 for _name in "cProfile", "profile":
     sys.modules.pop(_name, None)
-PATH = list(sys.path)  # without the program's folder
+PATH = list(sys.path)  # sys.path before the program's folder is added
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
-# Files of ours that call what is recorded, or are called in its place.
+# Files of ours whose functions call the recorded functions, or are called in their place. The profile leaves them out.
 OWN = __file__, PACKAGE + "/_compat/explicit.py", PACKAGE + "/_global/__init__.py", wrapping.__file__
 
 
 class Profile(cProfile.Profile):
     """Records while a decorated function or a `with profile:` runs, or from enable() to disable()."""
 
-    _counts_calls = True  # tells it from a profiler of lines
+    _counts_calls = True  # distinguishes this class from a profiler of lines
     enable_count = 0
     paused = False
-    enabled_plainly = False  # when it was paused
+    enabled_plainly = False  # was the profile enabled by enable(), not by count, when it was paused?
 
     def __repr__(self):
         return "<clineprof.profile: counts calls, for ckernprof -b>"
 
     def pause(self):
-        """Nothing is recorded until resume()."""
+        """Stops recording until resume()."""
         if not self.paused:
             self.enabled_plainly = not self.enable_count and self._records()
             self.paused = True
@@ -66,7 +67,7 @@ class Profile(cProfile.Profile):
 
     @contextlib.contextmanager
     def apart(self):
-        """It is off meanwhile."""
+        """A context manager in which nothing is recorded."""
         self.disable()
         try:
             yield
@@ -75,7 +76,7 @@ class Profile(cProfile.Profile):
                 self.enable()
 
     def __call__(self, *marked, **of_memory_profiler):
-        """The function, recorded while it runs; what is no function comes back as it is."""
+        """Returns a function that records while this one runs. What is no function is returned as it is."""
         if not marked:
             return self
         [function] = marked
@@ -89,7 +90,7 @@ class Profile(cProfile.Profile):
         return wrapping.wrapped_function(self, function)
 
     def snapshot_stats(self):
-        """As cProfile's, without the methods and wrappers of this file."""
+        """Makes self.stats as cProfile does, without the functions of our own files."""
         super().snapshot_stats()
         self.stats = {
             function: (*numbers, {who: n for who, n in callers.items() if not _is_own(who)})
@@ -110,7 +111,7 @@ def _is_own(function):
 
 
 def _pstats():
-    """The standard library's, whatever the program has of that name."""
+    """Imports pstats of the standard library, even if the program has a module of that name."""
     path, theirs = list(sys.path), sys.modules.pop("pstats", None)
     sys.path[:] = PATH
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""`from line_profiler import profile` under `ckernprof -l` and `-b`, where line_profiler itself is
-installed: as under kernprof it is the launcher's profiler. Imports nothing but sys, for the program's own folder may
-be on sys.path by now."""
+"""Makes `from line_profiler import profile` give the launcher's profiler under `ckernprof -l` and `-b`, as it does
+under kernprof, if line_profiler itself is installed. Only sys and modules of ours are imported here, because the
+program's own folder may be on sys.path already."""
 import sys
 
 from clineprof._boot import spawning
@@ -10,14 +10,14 @@ MODULE = "line_profiler.explicit_profiler"
 
 
 def hand_over(profiler):
-    """Where the module is loaded already."""
+    """Gives the profiler to line_profiler's module if that is loaded already."""
     module = sys.modules.get(MODULE)
     if type(module) is type(sys):
         _give(vars(module), profiler)
 
 
 def taking(code, profiler):
-    """The module's code, and behind it what hands the profiler over before anyone has seen the module."""
+    """Code that runs the module's code and then gives it the profiler, before anyone can use the module."""
     return spawning.followed(code, lambda names: _give(names, profiler))
 
 
@@ -28,7 +28,7 @@ def _give(names, profiler):
 
 
 class _Launchers:
-    """The profiler, with what line_profiler's `profile.show()` asks of one."""
+    """The launcher's profiler with the methods that line_profiler's `profile.show()` calls."""
 
     def __init__(self, profiler):
         self.profiler = profiler
@@ -50,7 +50,8 @@ class _Launchers:
 
 
 class _LaunchersCalls:
-    """The same of a function profile, which goes on afterwards."""
+    """The function profiler of `ckernprof -b` with the methods that line_profiler's `profile.show()` calls. Profiling
+    goes on after each of them."""
 
     def __init__(self, profiler):
         self.profiler = profiler

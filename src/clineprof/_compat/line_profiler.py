@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""LineProfiler: line_profiler's class, on clineprof's profiler."""
+"""line_profiler's class LineProfiler, on top of clineprof's profiler."""
 import os
 import sys
 import threading
@@ -14,8 +14,8 @@ from clineprof._compat.wrapping import MARK, Wrapping, functions_in_class, funct
 
 
 class LineProfiler(Wrapping):
-    """Measures lines of the functions it is given while it is enabled. Called with a function, a
-    method, a property, a class .., it gives back one that enables it while it runs.
+    """Measures the lines of the functions that it is given, while it is enabled. Called with a function, a method, a
+    property, a class or the like, it returns one that enables the profiler while it runs.
 
     >>> import clineprof
     >>> profiler = clineprof.LineProfiler()
@@ -28,9 +28,9 @@ class LineProfiler(Wrapping):
     >>> [hits for line, hits, time in rows]
     [1]
 
-    Enabled in one thread it counts in all. functions: those that were added, a list; timer_unit:
-    seconds per unit of its times. wrap_trace and set_frame_local_trace, which choose how
-    line_profiler shares the trace function, are kept and mean nothing: no trace function is taken.
+    If it is enabled in one thread, it counts in all threads. functions: the list of functions that were added.
+    timer_unit: seconds per unit of its times. wrap_trace and set_frame_local_trace, with which line_profiler chooses
+    how to share the trace function, are kept and have no effect, because no trace function is set.
     """
 
     timer_unit = 1e-9
@@ -42,7 +42,7 @@ class LineProfiler(Wrapping):
         self.set_frame_local_trace = bool(set_frame_local_trace)
         self._profiler = _boot.core().Profiler(memory=False)
         self._profiler.gate(False)
-        self._threads = set()  # in which it is enabled
+        self._threads = set()  # the threads in which the profiler is enabled
         self._lock = threading.RLock()
         _alive.add(self)
         for function in functions:
@@ -52,22 +52,22 @@ class LineProfiler(Wrapping):
 
     @property
     def enable_count(self):
-        """How often it was enabled by count in this thread, less how often it was disabled."""
+        """How often enable_by_count() was called in this thread, less the calls of disable_by_count()."""
         return getattr(self.threaddata, "enable_count", 0)
 
     @enable_count.setter
     def enable_count(self, value):
         self.threaddata.enable_count = value
 
-    # The count changes first: a signal's handler between the two may come here, too.
+    # The count changes before the state, because a signal handler may call these methods in between.
     def enable_by_count(self):
-        """Enables it unless it is; disable_by_count undoes one."""
+        """Enables the profiler if it is not enabled. Each call is undone by one disable_by_count()."""
         count = self.enable_count = self.enable_count + 1
         if count == 1:
             self.enable()
 
     def disable_by_count(self):
-        """Undoes one enable_by_count; the last one disables it. More of them do nothing."""
+        """Undoes one enable_by_count(). When all are undone, the profiler is disabled; further calls do nothing."""
         count = self.enable_count
         if count > 0:
             self.enable_count = count - 1
@@ -75,14 +75,14 @@ class LineProfiler(Wrapping):
                 self.disable()
 
     def enable(self):
-        """Counts from here on, until disable() in the same thread."""
+        """Starts counting, until disable() in the same thread."""
         self.threaddata.known = True
         with self._lock:
             self._threads.add(threading.get_ident())
             self._profiler.gate(True)
 
     def disable(self):
-        """Counts no longer, unless another thread has it enabled."""
+        """Stops counting, unless another thread has enabled the profiler."""
         self.threaddata.known = True
         with self._lock:
             self._threads.discard(threading.get_ident())
@@ -92,14 +92,14 @@ class LineProfiler(Wrapping):
     # ---- what is measured ----
 
     def __call__(self, func):
-        """Adds what runs when it is called, and gives it back so that it enables the profiler. The
-        same object for a class, for what this profiler has wrapped and for what is written in C."""
+        """Adds the functions that run when `func` is called, and returns a wrapper that enables the profiler. Returns
+        the same object for a class, for what this profiler has wrapped, and for what is written in C."""
         self.add_callable(func)
         return self.wrap_callable(func)
 
     def add_function(self, func):
-        """Adds a function, or the one of a method. UserWarning when it has no code to measure, or
-        when it is a wrapper of another function."""
+        """Adds a function, or the function of a method. Issues a UserWarning if there is no code object to measure, or
+        if the function is a wrapper of another one."""
         inner = getattr(func, "__func__", func)
         if not isinstance(inner, types.FunctionType):
             warn("Could not extract a code object for the object %r" % (func,))
@@ -111,23 +111,23 @@ class LineProfiler(Wrapping):
         self.functions.append(func)
 
     def remove_function(self, func):
-        """Its lines count no longer; what was counted of it stays."""
+        """Stops counting the lines of a function. What was counted stays."""
         self._profiler.remove_function(getattr(func, "__func__", func))
         self.functions = [function for function in self.functions if function is not func]
 
     @classmethod
     def get_underlying_functions(cls, func):
-        """The functions that run when it is called or looked up; of a class, those defined in it.
-        TypeError when it is nothing of the kind."""
+        """The functions that run when `func` is called, or looked up as an attribute; for a class, the functions that
+        are defined in it. Raises TypeError if `func` is not callable and holds nothing callable."""
         seen, found = set(), []
         for item in functions_of(func, seen):
             found += functions_in_class(item, seen) if isinstance(item, type) else [item]
         return found
 
     def add_callable(self, func, guard=None, name=None):
-        """Adds the functions behind a callable, a property, a partial, a class .. ; 1 when there was
-        one, else 0. guard: told a function, it says whether to leave it out; without it, those that
-        this profiler has wrapped are. TypeError when it is nothing of the kind."""
+        """Adds the functions behind a callable, a property, a partial, a class or the like. Returns 1 if there was one,
+        else 0. guard(function) tells whether to leave a function out; by default functions that this profiler has
+        wrapped are left out. Raises TypeError if `func` is not callable and holds nothing callable."""
         added = 0
         for function in self.get_underlying_functions(func):
             if not (guard or self.has_wrapped)(function):
@@ -137,8 +137,8 @@ class LineProfiler(Wrapping):
         return added
 
     def add_class(self, cls, *, scoping_policy=None, wrap=False):
-        """Adds the members of a class, classes within it too; how many there were. scoping_policy:
-        which (ScopingPolicy). wrap: puts wrappers in their places, which enable the profiler."""
+        """Adds the members of a class, also of classes within it, and returns their number. `scoping_policy` decides
+        which members (ScopingPolicy). With `wrap` the members are replaced by wrappers that enable the profiler."""
         return self._add_namespace(cls, ScopingPolicy.to_policies(scoping_policy), wrap, set())
 
     def add_module(self, mod, *, scoping_policy=None, wrap=False):
@@ -172,7 +172,7 @@ class LineProfiler(Wrapping):
     # ---- what was measured ----
 
     def get_stats(self):
-        """What was counted so far: LineStats, in units of 1e-9 seconds."""
+        """Returns what was counted so far as LineStats, in units of 1e-9 seconds."""
         return line_stats.of_profile(Profile(self._profiler.snapshot()))
 
     def dump_stats(self, filename):
@@ -181,11 +181,12 @@ class LineProfiler(Wrapping):
 
     def print_stats(self, stream=None, output_unit=None, stripzeros=False, details=True,
                     summarize=False, sort=False, rich=False, *, config=None):  # fmt: skip
-        """Writes the tables of get_stats() to a text stream, or to standard output; see show_text."""
+        """Writes the tables of get_stats() to a text stream, or to standard output. The options are those of
+        show_text."""
         self.get_stats().print(stream, output_unit, stripzeros, details, summarize, sort, rich,
                                config=config)  # fmt: skip
 
-    # ---- the same, as older programs ask for it ----
+    # ---- attributes for older programs ----
 
     @property
     def code_map(self):
@@ -208,8 +209,9 @@ class LineProfiler(Wrapping):
 
     @property
     def last_time(self):
-        """{code: {"f_lineno"}} of the added functions that run in this thread, while it is enabled;
-        the innermost call of each. KeyError when it has never been enabled here."""
+        """{code: {"f_lineno": line}} of the added functions that run in this thread, with the line of each one's
+        innermost call; {} while the profiler is not enabled in this thread. Raises KeyError if it has never been
+        enabled here."""
         if not getattr(self.threaddata, "known", False):
             raise KeyError("No profiling data on the current thread (`threading.get_ident()` = %d)"
                            % threading.get_ident())
@@ -223,11 +225,12 @@ class LineProfiler(Wrapping):
 
     @property
     def c_last_time(self):
-        """last_time by the hash of each code's bytes."""
+        """The values of last_time, by the hash of each code object's bytes."""
         return {hash(code.co_code): record for code, record in self.last_time.items()}
 
 
-# The child of a fork has one thread, and must not wait for the lock of another.
+# The profilers to prepare in the child of a fork. The child has one thread, so it needs new locks: another thread may
+# have held the old ones.
 _alive = weakref.WeakSet()
 
 

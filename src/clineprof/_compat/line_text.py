@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""line_profiler's tables of timings, to the character."""
+"""Prints the tables of line_profiler, character by character the same."""
 import io
 import linecache
 import os
@@ -21,9 +21,9 @@ SUMMARY = "%6.2f seconds - %s:%s - %s"
 
 
 def get_column_widths(config=False):
-    """{column: characters} of "line", "hits", "time", "perhit" and "percent". config: False for the
-    defaults; True or None for the table [tool.line_profiler.show.column_widths] that line_profiler
-    would find; the path of a file that has one. ValueError when the file cannot be read."""
+    """Returns {column: width in characters} for "line", "hits", "time", "perhit" and "percent". `config` is False for
+    the defaults; True or None for the table [tool.line_profiler.show.column_widths] that line_profiler would find; or
+    the path of a file with that table. Raises ValueError if the file cannot be read."""
     if config is False:
         return WIDTHS
     from clineprof._boot.config import Wrong, of_line_profiler
@@ -38,21 +38,21 @@ def get_column_widths(config=False):
 
 
 def is_generated_code(filename):
-    """Is it the name of code that stands in no file, as a notebook's cell?"""
+    """Is this the file name of code that is in no file, such as a notebook's cell?"""
     temporary = tempfile.gettempdir()
     kernels = tuple(os.path.join(temporary, name) for name in ("ipykernel_", "xpython_"))
     return filename.startswith(("<generated", "<ipython-input-", *kernels))
 
 
 def get_code_block(filename, lineno):
-    """The lines of the function, class or statement that begins there, with their ends."""
+    """The lines of the function, class or statement that begins on this line, with their line ends."""
     import inspect
     import tokenize
 
     lines = linecache.getlines(os.fspath(filename))[lineno - 1 :]
     try:
         return inspect.getblock(lines)
-    except (SyntaxError, tokenize.TokenError, IndexError):  # the file is another one now
+    except (SyntaxError, tokenize.TokenError, IndexError):  # the file has changed
         return lines[:1]
 
 
@@ -60,10 +60,10 @@ def show_text(stats, unit, output_unit=None, stream=None, stripzeros=False, deta
               summarize=False, sort=False, rich=False, *, config=None):  # fmt: skip
     """Writes timings, as LineStats has them, to a text stream or to standard output.
 
-    unit: seconds per unit of the times. output_unit: the same for what is written.
-    stripzeros: without functions that did not run. details: the tables. summarize: a line for each
-    function at the end. sort: the one that took longest last. rich: in colours, where the package
-    rich is installed. config: where widths of columns are looked up (get_column_widths).
+    unit: seconds per unit of the times. output_unit: the unit of the written times, in seconds.
+    stripzeros: leave out functions that did not run. details: write the tables. summarize: write a line
+    for each function at the end. sort: write the function that took longest last. rich: use colours, if
+    the package rich is installed. config: where the widths of columns are looked up (get_column_widths).
     """
     show_sourced({}, stats, unit, output_unit, stream, stripzeros, details, summarize, sort, rich,
                  config=config)  # fmt: skip
@@ -71,7 +71,8 @@ def show_text(stats, unit, output_unit=None, stream=None, stripzeros=False, deta
 
 def show_sourced(sources, stats, unit, output_unit=None, stream=None, stripzeros=False, details=True,
                  summarize=False, sort=False, rich=False, *, config=None):  # fmt: skip
-    """show_text, but these texts of functions, by the keys of stats, need not be read from files."""
+    """Does the same as show_text. `sources` has texts of functions, by the keys of stats, which need not be read from
+    files."""
     stream = sys.stdout if stream is None else stream
     stream.write("Timer unit: %g s\n\n" % (unit if output_unit is None else output_unit))
     order = sorted(stats.items(), key=lambda item: _total(item[1])) if sort else stats.items()
@@ -90,7 +91,7 @@ def show_sourced(sources, stats, unit, output_unit=None, stream=None, stripzeros
 
 def show_func(filename, start_lineno, func_name, timings, unit, output_unit=None, stream=None,
               stripzeros=False, rich=False, *, config=None):  # fmt: skip
-    """Writes the table of one function: timings is [(line, hits, time), ..]. See show_text."""
+    """Writes the table of one function. `timings` is [(line, hits, time), ..]; the options are those of show_text."""
     _show_func(None, filename, start_lineno, func_name, timings, unit, output_unit, stream, stripzeros,
                rich, config)  # fmt: skip
 
@@ -126,7 +127,7 @@ def _total(timings):
 
 
 def _lines(stream, filename, start, name, timings, source):
-    """Says which function it is; its lines, empty ones when they are not known."""
+    """Writes the file and the name of the function, and returns its lines; empty lines if they are not known."""
     exists = os.path.exists(filename)
     if source is not None or exists or is_generated_code(filename):
         stream.write("File: %s\nFunction: %s at line %d\n"
@@ -134,7 +135,7 @@ def _lines(stream, filename, start, name, timings, source):
         if source is not None:
             return io.StringIO(source, newline="").readlines()
         if exists:
-            linecache.clearcache()  # it may have changed
+            linecache.clearcache()  # the file may have changed
         return get_code_block(filename, start)
     stream.write(NOT_FOUND % _boot.shown(filename))
     lines = [line for line, _, _ in timings] or [start]
@@ -142,9 +143,9 @@ def _lines(stream, filename, start, name, timings, source):
 
 
 def _cells(hits, time, total, scale, least):
-    """Hits, time, time per hit and percent, the first three shorter where they are too wide."""
+    """The texts of hits, time, time per hit and percent. The first three are written shorter if they are too wide."""
     shown = time * scale
-    per_hit = shown / (hits or 1)  # a file may tell of a line that did not begin
+    per_hit = shown / (hits or 1)  # a file may have a line without hits
     counted, taken, each = "%d" % hits, "%5.1f" % shown, "%5.1f" % per_hit
     return (
         counted if len(counted) <= least["hits"] else "%g" % hits,
@@ -167,7 +168,7 @@ def _write(stream, row, text):
 
 
 def _write_rich(stream, rows):
-    """False without rich."""
+    """Writes the rows in colours. False, and nothing is written, if rich is not installed."""
     try:
         from rich.console import Console
         from rich.highlighter import ReprHighlighter
@@ -188,7 +189,7 @@ def _write_rich(stream, rows):
 
 
 def _rich_summary(stream):
-    """Something that writes a line with the file as a link; None without rich."""
+    """Returns a function that writes a line of the summary, with the file as a link; None if rich is not installed."""
     try:
         from rich.console import Console
         from rich.markup import escape

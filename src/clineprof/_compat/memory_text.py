@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""memory_profiler's tables of what lines did to memory, to the character."""
+"""Prints the tables of memory_profiler, character by character the same."""
 import linecache
 import sys
 
@@ -15,7 +15,7 @@ def show_results(prof, stream=None, precision=1):
     header = HEADER.format("Line #", "Mem usage", "Increment", "Occurrences", "Line Contents")
     for filename, lines in prof.code_map.items():
         for text in "Filename: %s\n" % _boot.shown(filename), header, "=" * len(header):
-            stream.write(text + "\n")  # one by one: LogFile makes a record of each
+            stream.write(text + "\n")  # in separate calls, because LogFile makes a log record of each call
         texts = linecache.getlines(filename)
         for number, measures in lines:
             text = texts[number - 1] if number <= len(texts) else "\n"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""memory_usage and memit, with the arguments and results of memory_profiler's. The function runs once,
-in this process, while a thread in C samples it; no process is started, and none is ended."""
+"""memory_usage and memit, with the arguments and results of memory_profiler's functions. The measured function runs
+once, in this process, while a thread in C samples the size. No process is started or ended."""
 import os
 import time
 
 from clineprof import _boot
 from clineprof._mem.memfile import BACKENDS, MIB, child_row, sample_row
 
-FINEST = 0.001  # seconds: so often it is looked, whatever the interval
-FINEST_OF_CHILDREN = 0.01
-FEWEST = 2  # intervals in which a function is sampled, at least
+FINEST = 0.001  # seconds between the looks of the thread, if the interval is not shorter
+FINEST_OF_CHILDREN = 0.01  # the same with child processes
+FEWEST = 2  # how many intervals the samples of a function cover at least
 
 
 def memory_usage(proc=-1, interval=.1, timeout=None, timestamps=False, include_children=False,
@@ -19,19 +19,19 @@ def memory_usage(proc=-1, interval=.1, timeout=None, timestamps=False, include_c
 
     proc: -1 (this process), the number of a process, a subprocess.Popen, a function, or a tuple
         (function, args, kwargs). The function is called once.
-    interval: seconds between samples. Those of a short function lie closer, so that there are some.
-        Each is the largest size since the one before, so no peak is lost.
-    timeout: seconds to sample a process for; without it, a number of a process gets one sample. A
-        function is never interrupted.
-    timestamps: (MiB, seconds since 1970) in place of MiB.
-    include_children: the sum of the process and all that descends from it.
-    multiprocess: [MiB, MiB of a child, ..] in place of MiB; not with a function.
-    max_usage: only the largest.
-    retval: (the result, what the function returned).
+    interval: seconds between samples. The samples of a short function are closer together, so that
+        there are some. Each sample is the largest size since the one before, so no peak is lost.
+    timeout: how many seconds a process is sampled. Without a timeout a process that is given by its
+        number gets one sample. A function is never interrupted.
+    timestamps: return (MiB, seconds since 1970) in place of MiB.
+    include_children: add the sizes of all descendants of the process.
+    multiprocess: return [MiB, MiB of a child, ..] in place of MiB; not with a function.
+    max_usage: return only the largest size.
+    retval: return (the result, what the function returned).
     stream: a text file that gets rows of mprof's format; the result is then None.
-    backend: "psutil" and "posix" are the resident size, "psutil_pss" and "psutil_uss" the
-        proportional and the unique one.
-    max_iterations: has no meaning here.
+    backend: "psutil" and "posix" measure the resident size, "psutil_pss" the proportional size and
+        "psutil_uss" the unique size.
+    max_iterations: has no effect here.
     """
     look = _Look(interval, timestamps or stream is not None, include_children, multiprocess,
                  max_usage, stream, _kind(backend))  # fmt: skip
@@ -55,7 +55,7 @@ def _kind(backend):
 
 
 def _function(proc):
-    """(function, args, kwargs), or None when it is a process."""
+    """(function, args, kwargs) of `proc`; None if it names a process."""
     if callable(proc):
         return proc, (), {}
     if not isinstance(proc, (tuple, list)):
@@ -144,8 +144,8 @@ class _Look:
 
 
 def _thinned(samples, interval, finest):
-    """The first and the last, and between them the largest of each interval, which is divided by ten
-    until there are enough."""
+    """The first and the last sample, and between them the largest sample of each interval. The interval is divided by
+    ten until there are at least FEWEST intervals."""
     start, end = samples[0][1], samples[-1][1]
     while (end - start) / interval < FEWEST and interval > finest:
         interval /= 10
@@ -158,7 +158,7 @@ def _thinned(samples, interval, finest):
 
 
 class MemitResult:
-    """What memit measured. mem_usage: the largest size of each run; baseline: the size before."""
+    """The result of memit, sizes in MiB. mem_usage: the largest size of each run; baseline: the size before."""
 
     def __init__(self, mem_usage, baseline, repeat, timeout, interval, include_children):
         self.mem_usage, self.baseline, self.repeat = mem_usage, baseline, repeat
@@ -174,8 +174,8 @@ class MemitResult:
 
 def memit(statement, namespace=None, setup="pass", repeat=1, timeout=None, interval=.1,
           include_children=False):  # fmt: skip
-    """Runs a statement (a text, or something to call) `repeat` times and tells how large this process
-    got: print() the result. The setup runs first, unmeasured."""
+    """Runs a statement (a text or a callable) `repeat` times, and returns how large this process became, a MemitResult,
+    which can be printed. The setup runs first and is not measured."""
     import gc
 
     namespace = {} if namespace is None else namespace

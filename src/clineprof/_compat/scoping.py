@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Which members of a class or a module are profiled with it: line_profiler's scoping policies."""
+"""line_profiler's scoping policies, which decide which members of a class or module are profiled with it."""
 import enum
 
 DEFAULTS = {"func": "siblings", "class": "siblings", "module": "exact"}
 
 
 class ScopingPolicy(str, enum.Enum):
-    """How far from its namespace a member may come. Any case of the word makes one:
-    ScopingPolicy("Children").
+    """How far from its namespace a member may be defined. The word may be in any case: ScopingPolicy("Children").
 
-    EXACT: functions that are defined in the very class or module, and nothing nested
-    CHILDREN: functions and classes that are defined there, modules right below it
-    DESCENDANTS: and what is defined further inside
-    SIBLINGS: and what comes from the same module (of a class), the same package (of a module)
+    EXACT: functions that are defined in the class or module itself, and nothing nested
+    CHILDREN: functions and classes that are defined there, and modules right below it
+    DESCENDANTS: also what is defined further inside
+    SIBLINGS: also what is from the same module (for a class) or the same package (for a module)
     NONE: everything that is found there
     """
 
@@ -30,8 +29,8 @@ class ScopingPolicy(str, enum.Enum):
         return next((policy for policy in cls if policy.value == folded), None)
 
     def get_filter(self, namespace, obj_type):
-        """A function that tells of a member whether it is taken. obj_type: "func", "class" or
-        "module", what the member is."""
+        """Returns a function that tells whether a member is profiled. `obj_type` is the kind of the member: "func",
+        "class" or "module"."""
         if obj_type == "module" and isinstance(namespace, type):
             return lambda member: False
         if self is ScopingPolicy.NONE:
@@ -43,9 +42,9 @@ class ScopingPolicy(str, enum.Enum):
 
     @classmethod
     def to_policies(cls, policies=None):
-        """{"func": .., "class": .., "module": ..} of one policy for all three, of a mapping that has
-        the three, or of None for line_profiler's own choice: siblings, siblings, exact. ValueError
-        for a word that is no policy, KeyError when one of the three is not there."""
+        """Returns {"func": policy, "class": policy, "module": policy}. `policies` is one policy for all three, a
+        mapping with these three keys, or None for line_profiler's defaults: siblings, siblings, exact. Raises
+        ValueError for a word that is no policy, and KeyError if one of the three keys is missing."""
         if policies is None:
             policies = DEFAULTS
         elif isinstance(policies, str):
@@ -53,7 +52,7 @@ class ScopingPolicy(str, enum.Enum):
         return {kind: cls(policies[kind]) for kind in DEFAULTS}
 
 
-# How far a member is from the namespace: 0 a child, 1 a descendant, 2 a sibling, 3 neither.
+# The largest distance of a member from the namespace: 0 is a child, 1 a descendant, 2 a sibling, 3 anything else.
 _FARTHEST = {
     ScopingPolicy.EXACT: 0, ScopingPolicy.CHILDREN: 0, ScopingPolicy.DESCENDANTS: 1,
     ScopingPolicy.SIBLINGS: 2,
@@ -90,6 +89,6 @@ def _within(name, package):
     return name == package or isinstance(name, str) and name.startswith(package + ".")
 
 
-_DISTANCES = {  # (is the namespace a class, is the member a module)
+_DISTANCES = {  # {(is the namespace a class?, is the member a module?): a function that returns the distance}
     (True, False): _from_class, (False, False): _from_module, (False, True): _module_from_module,
 }  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""memory_profiler's TimeStamper: when functions and blocks ran, and what the process held then."""
+"""memory_profiler's TimeStamper: notes when functions and `with` blocks ran, and the size of the process then."""
 import contextlib
 import os
 import sys
@@ -12,13 +12,13 @@ from clineprof._compat.wrapping import wrapped_calls
 
 
 class TimeStamper:
-    """Notes the time and the memory at the beginning and the end of the functions it is called with
-    and of `with stamper.timestamp(name):`; show_results writes rows of mprof's format."""
+    """Notes the time and the memory at the beginning and the end of each call of the functions that it decorates, and
+    of each `with stamper.timestamp(name):`. show_results writes rows of mprof's format."""
 
     def __init__(self, backend, include_children=False):
         self.backend, self.include_children = backend, include_children
         self.current_stack_level = -1
-        self._stays = []  # [(name, level, (MiB, seconds since 1970), the same at the end)]
+        self._stays = []  # [(name, level, (MiB, seconds since 1970) at the beginning, the same pair at the end)]
 
     def __call__(self, func=None, precision=None):
         if func is None:
@@ -37,7 +37,7 @@ class TimeStamper:
             end()
 
     def _begin(self, name):
-        """What is to be called at the end."""
+        """Begins a stay in a function or block. Returns the function to call at its end."""
         self.current_stack_level += 1
         level, before = self.current_stack_level, self._now()
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Callables of every kind, made anew so that a profiler is on while they run.
+"""Wraps callables of every kind, so that a profiler is on while they run.
 
-A profiler here is anything that is on within `with profiler:`. Generators and coroutines keep it on
-while they run themselves, not while they are suspended; what they are sent, what is thrown into them
-and what they return passes through.
+A profiler here is any object that is on within `with profiler:`. For a generator or coroutine the profiler is on while
+its body runs, and off while it is suspended. Values that are sent, exceptions that are thrown and return values pass
+through the wrapper.
 """
 import functools
 import sys
 import types
 
-GENERATOR, COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x200  # of co_flags
+GENERATOR, COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x200  # bits of co_flags
 
 C_LEVEL = (
     types.BuiltinFunctionType, types.BuiltinMethodType, types.ClassMethodDescriptorType,
@@ -18,7 +18,7 @@ C_LEVEL = (
 
 CACHED = type(functools.lru_cache(len))
 
-# What holds functions, and under which names.
+# Types of objects that hold functions, and the attributes that hold them.
 HOLDERS = (
     ((classmethod, staticmethod, types.MethodType), ("__func__",)),
     ((functools.partial, functools.partialmethod, functools.cached_property), ("func",)),
@@ -27,7 +27,7 @@ HOLDERS = (
 
 
 def warn(message):
-    """A UserWarning about the line outside of this package from which it is called."""
+    """Issues a UserWarning for the line outside of this package that has led to this call."""
     import warnings
 
     level, frame = 1, sys._getframe()
@@ -37,7 +37,8 @@ def warn(message):
 
 
 def held_by(thing):
-    """The callables that a method, a property, a partial .. holds; None when it is none of them."""
+    """The callables that a method, a property, a partial or the like holds, a list. None if `thing` is none of
+    these."""
     for kinds, names in HOLDERS:
         if isinstance(thing, kinds):
             held = [getattr(thing, name) for name in names]
@@ -46,8 +47,9 @@ def held_by(thing):
 
 
 def functions_of(thing, seen):
-    """The functions that run when the thing is called or looked up; a class stands for itself. What
-    was seen before is left out. TypeError when it is nothing of the kind."""
+    """The functions that run when `thing` is called, or looked up as an attribute. A class is returned as it is.
+    Functions whose id is in `seen` are left out. Raises TypeError if `thing` is not callable and holds nothing
+    callable."""
     held = held_by(thing)
     if held is not None:
         return [function for inner in held for function in functions_of(inner, seen)]
@@ -67,7 +69,7 @@ def functions_of(thing, seen):
 
 
 def functions_in_class(cls, seen):
-    """Those of the members that are defined in it, of classes within it too."""
+    """The functions of a class that are defined in it, and those of classes within it."""
     is_its_own = _own_members(cls)
     found = []
     for member in list(vars(cls).values()):
@@ -82,8 +84,8 @@ def functions_in_class(cls, seen):
 
 
 def _own_members(cls):
-    """Tells of a function or class whether it is defined in this class."""
-    from clineprof._compat.scoping import ScopingPolicy  # here: a function profile does without it
+    """Returns a function that tells whether a function or class is defined in this class."""
+    from clineprof._compat.scoping import ScopingPolicy  # imported late, because a function profile does not need it
 
     return ScopingPolicy.CHILDREN.get_filter(cls, "class")
 
@@ -92,7 +94,7 @@ def _own_members(cls):
 
 
 def wrapped_function(profiler, function):
-    """A function that does what this one does, with the profiler on."""
+    """A function that does the same as this one, with the profiler on."""
     both = profiler, _nothing
     return wrapped_calls(function, lambda: both)
 
@@ -102,8 +104,8 @@ def _nothing():
 
 
 def wrapped_calls(function, begin):
-    """A function that does what this one does; begin() gives for each call the profiler to be on and
-    a function to call when the body has ended."""
+    """A function that does the same as this one. For each call begin() returns the profiler that is to be on, and a
+    function to call when the body has ended."""
     flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
     for flag, make in (COROUTINE, _coroutine), (ASYNC_GENERATOR, _async_generator), (
             GENERATOR, _generator):  # fmt: skip
@@ -130,11 +132,11 @@ def _step(profiler, resume, *args):
         with profiler:
             return resume(*args)
     finally:
-        resume = args = None  # they hold what was thrown in, which refers to this frame: a cycle
+        resume = args = None  # breaks a cycle: they hold an exception that was thrown in, which refers to this frame
 
 
 def _drive(profiler, body):
-    """Yields what a generator or coroutine yields; the profiler is on while it runs itself."""
+    """Yields what a generator or coroutine yields. The profiler is on while its body runs."""
     resume, args = body.send, (None,)
     try:
         while True:
@@ -143,7 +145,7 @@ def _drive(profiler, body):
             except StopIteration as end:
                 return end.value
             finally:
-                resume = args = None  # as above
+                resume = args = None  # breaks the cycle described in _step
             try:
                 resume, args = body.send, ((yield item),)
             except GeneratorExit:
@@ -152,7 +154,7 @@ def _drive(profiler, body):
             except BaseException as error:
                 resume, args = body.throw, (error,)
     finally:
-        body = None  # as above
+        body = None  # breaks the cycle described in _step
 
 
 class _Awaitable:
@@ -200,7 +202,7 @@ def _async_generator(function, begin):
                 except StopAsyncIteration:
                     return
                 finally:
-                    given = None  # as above
+                    given = None  # breaks the cycle described in _step
                 try:
                     resume, given = body.asend, (yield item)
                 except GeneratorExit:
@@ -214,21 +216,21 @@ def _async_generator(function, begin):
     return wrapper
 
 
-# ---- and all the others ----------------------------------------------------------------------
+# ---- other callables -------------------------------------------------------------------------
 
 
 class Mark:
-    """On a wrapper: the function inside all wrappers, and the id of the profiler that made it."""
+    """An attribute of a wrapper: the function inside all wrappers, and the id of the profiler that made the wrapper."""
 
     def __init__(self, func, profiler_id):
         self.func, self.profiler_id = func, profiler_id
 
 
-MARK = "__line_profiler_id__"  # the name that line_profiler gives it
+MARK = "__line_profiler_id__"  # the attribute's name, which is line_profiler's
 
 
 class Wrapping:
-    """The methods of a profiler that wrap callables. It has enable_by_count, disable_by_count."""
+    """The methods of a profiler that wrap callables. A subclass has enable_by_count() and disable_by_count()."""
 
     def __enter__(self):
         self.enable_by_count()
@@ -238,9 +240,9 @@ class Wrapping:
         self.disable_by_count()
 
     def wrap_callable(self, func):
-        """The callable, made anew so that the profiler is on while it runs. What is written in C
-        comes back as it is, and so does what this profiler has wrapped before; a class too, its
-        methods wrapped. TypeError for what is not callable and holds nothing that is."""
+        """Wraps a callable so that the profiler is on while it runs. A class is returned itself, with its methods
+        wrapped. What is written in C, and what this profiler has wrapped before, is returned as it is. Raises TypeError
+        for an object that is not callable and holds nothing callable."""
         for kinds, wrap in (
             ((classmethod, staticmethod), self._wrap_method), (types.MethodType, self.wrap_boundmethod),
             ((functools.partial, functools.partialmethod), self.wrap_partial),
@@ -269,7 +271,7 @@ class Wrapping:
         return isinstance(mark, Mark) and mark.profiler_id == id(self)
 
     def _rebuilt(self, holder, names, *args, **kwargs):
-        """Another one of its class, with the functions under these names wrapped."""
+        """A new object of the holder's class, with the functions in these attributes wrapped."""
         inner = [getattr(holder, name) for name in names]
         new = type(holder)(*(f if f is None else self.wrap_callable(f) for f in inner), *args,
                            **kwargs)  # fmt: skip
@@ -298,7 +300,7 @@ class Wrapping:
         return _named_like(self._rebuilt(func, ("func",)), func, "attrname")
 
     def _wrap_cached(self, func):
-        """With a cache of its own, empty."""
+        """Wraps a function with a cache (functools.lru_cache). The result has an empty cache of its own."""
         if self.has_wrapped(func.__wrapped__):
             return func
         new = functools.lru_cache(**func.cache_parameters())(self.wrap_callable(func.__wrapped__))
@@ -306,8 +308,8 @@ class Wrapping:
         return new
 
     def wrap_class(self, func):
-        """Wraps the functions that are defined in the class, in their places. UserWarning of those
-        that the class does not let be replaced."""
+        """Replaces the functions that are defined in the class by wrappers. Issues a UserWarning about those that the
+        class does not allow to be replaced."""
         is_its_own = _own_members(func)
         chosen = {}
         for name, member in vars(func).items():
@@ -336,19 +338,19 @@ class Wrapping:
     # ---- running ----
 
     def run(self, cmd):
-        """Runs a statement, a text, in the main module with the profiler on; the profiler itself."""
+        """Runs the text of a statement in the main module with the profiler on, and returns the profiler."""
         import __main__
 
         return self.runctx(cmd, __main__.__dict__, __main__.__dict__)
 
     def runctx(self, cmd, globals, locals):
-        """Runs a statement in these namespaces with the profiler on; the profiler itself."""
+        """Runs the text of a statement in these namespaces with the profiler on, and returns the profiler."""
         with self:
             exec(cmd, globals, locals)
         return self
 
     def runcall(self, func, /, *args, **kw):
-        """Calls the function with the profiler on; what it returns."""
+        """Calls the function with the profiler on, and returns its result."""
         with self:
             return func(*args, **kw)
 
@@ -356,6 +358,6 @@ class Wrapping:
 def _named_like(new, old, name):
     try:
         setattr(new, name, getattr(old, name))
-    except AttributeError:  # before it has a name; older interpreters give properties none
+    except AttributeError:  # the old one has no name yet; older Pythons give properties none
         pass
     return new

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Profiles as files that other programs read. The module NAME.py of this folder makes the format
-NAME: `render(profile, options)` gives its bytes; shared.py has what several need. docs/formats.md is for users.
+"""Writes profiles as files for other programs. The module NAME.py of this folder makes the format NAME: its
+`render(profile, options)` returns the bytes. shared.py has what several formats need. docs/formats.md is for users.
 
-options: unit (seconds, for formats that show times), raw_times (times as the clock saw them),
-memory (False: leave memory out).
+options: unit (of the times in seconds, for formats that show times), raw_times (True: times with the profiler's own
+cost), memory (False: leave memory out).
 """
 import importlib
 
 from clineprof._boot import files
 
-# By the endings that Profile.write knows, the longest first.
+# {ending of a file's name: format}, for Profile.write; longer endings come first.
 ENDINGS = {
     ".speedscope.json": "speedscope",
     ".trace.json": "trace",
@@ -31,11 +31,12 @@ def render(name, profile, options):
 
 
 def write(profile, path, name, options):
-    """As Profile.write says."""
+    """Writes a profile to a file, for Profile.write. Without a format's name the ending of the path decides. Raises
+    ValueError if neither is known."""
     if name is None:
         name = next((ENDINGS[ending] for ending in ENDINGS if path.endswith(ending)), None)
         if name is None:
-            raise ValueError("%s: no format has this ending; say format=, or end it with one of %s"
+            raise ValueError("%s: no format has this ending; give format=, or a name that ends with one of %s"
                              % (path, ", ".join(ENDINGS)))
     if name not in NAMES:
         raise ValueError("no format is called %r; there are %s" % (name, ", ".join(sorted(NAMES))))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Collapsed ("folded") stacks, as Brendan Gregg's flamegraph.pl, inferno and speedscope read them:
-a line each, frames separated by semicolons, a blank, a whole number. Here nanoseconds."""
+"""Collapsed ("folded") stacks, which Brendan Gregg's flamegraph.pl, inferno and speedscope read. Each stack is a line:
+frames separated by semicolons, a blank, and a whole number, here nanoseconds."""
 from clineprof._formats import shared
 
 

@@ -2,9 +2,9 @@
 """A V8 CPU profile, for VS Code and Chrome's DevTools: the Chrome DevTools Protocol's
 Profiler.Profile, read as VS Code's vscode-js-profile-core reads it.
 
-VS Code annotates the place of every node, not the lines in positionTicks (which DevTools goes by).
-So each line is a node below its function's, with one sample as long as the line's own time; of a
-line that is also the function's place the sample is the function's: VS Code would add up both.
+VS Code shows a time at the place of every node, and ignores the lines in positionTicks, which DevTools uses. So each
+line is a node below its function's node, with one sample as long as the line's own time. The line on which the function
+begins has no node of its own: its sample is the function's, because VS Code would add two nodes at one place.
 """
 from clineprof._formats import shared
 
@@ -32,7 +32,7 @@ def render(profile, options):
                 nodes.append(node)
             samples.append(node["id"])
             deltas.append(micros)
-    # A delta is the time before its sample: the one behind the last line's belongs to nobody.
+    # A delta is the time before its sample, so one more sample is needed behind the last line's.
     return shared.json_bytes({
         "nodes": nodes, "startTime": 0, "endTime": sum(deltas),
         "samples": samples + [ROOT], "timeDeltas": [0] + deltas,
@@ -48,7 +48,8 @@ def _node(number, name, url, line, ticks):
 
 
 def _ticked(node, line, ticks):
-    """A tick is a microsecond. Of all numbers here, only this line's counts from 1."""
+    """Gives a node its ticks, each a microsecond. The line in positionTicks counts from 1; all other numbers of lines
+    in the format count from 0."""
     if ticks:
         node["hitCount"] = ticks
         node["positionTicks"] = [{"line": line, "ticks": ticks}]

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Comma-separated values (RFC 4180, but lines end as Unix ends them): the table of Profile.columns.
+"""Comma-separated values (RFC 4180, but with Unix line ends): the table of Profile.columns.
 
-Spreadsheets run a text that looks like a formula, and would with somebody else's profile. A text
-that does gets an apostrophe before it, as OWASP advises, and so does one that begins with an
-apostrophe: who wants the text back takes one apostrophe off."""
+Spreadsheets run a text that looks like a formula, even one in somebody else's profile. So such a text gets an
+apostrophe before it, as OWASP advises. A text that begins with an apostrophe gets one, too; removing one apostrophe
+gives the original text."""
 import csv
 import io
 import re
 
 from clineprof import _boot
 
-# After blanks, which some programs drop; with the full-width forms that some take as well.
+# The beginning of a text that could be a formula. Blanks before it count, as some programs drop them; full-width signs
+# count, as some programs take them as well.
 _LIVE = re.compile(r"'|\s*[=+\-@＝＋－＠]")
 TEXTS = "file", "function", "text"
 
@@ -27,7 +28,7 @@ def render(profile, options):
 
 
 def _safe(text):
-    """As the report shows it, so on one line: csv does not quote a lone CR before Python 3.13, and
-    spreadsheets begin a row there."""
+    """A text as the report shows it, on one line, and never a formula. Before Python 3.13 csv does not quote a lone CR,
+    at which spreadsheets would begin a row."""
     text = _boot.shown(text or "")
     return "'" + text if _LIVE.match(text) else text

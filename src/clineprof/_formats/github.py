@@ -101,14 +101,14 @@ def _code(text):
 
 
 class _Checkout:
-    """The folder whose files GitHub knows."""
+    """The folder of the checkout, whose files GitHub knows."""
 
     def __init__(self):
         self._root = os.path.realpath(_root())
         self._paths = {}
 
     def path(self, line):
-        """The name of the line's file in there; None when it is elsewhere."""
+        """The path of the line's file in the checkout; None if the file is elsewhere."""
         name = line.function.file
         if name not in self._paths:
             path = os.path.relpath(os.path.realpath(name), self._root)
@@ -118,7 +118,7 @@ class _Checkout:
 
 
 def _worst(profile, checkout, column, whole):
-    """The lines to annotate and what they have of the column, the largest first."""
+    """[(line, value in the column)] of the lines to annotate, the largest value first."""
     count = sum(len(function.numbers) for function in profile.functions)
     lines = [line for line in profile.hottest(count, column) if checkout.path(line) is not None]
     found = [(line, getattr(line, column)) for line in lines[:SHOWN]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A V8 heap profile, for VS Code and Chrome's DevTools: the Chrome DevTools Protocol's
-HeapProfiler.SamplingHeapProfile. VS Code annotates the place of every node, so each line is one,
-below its function's; its size is what it added to the resident memory over the run."""
+HeapProfiler.SamplingHeapProfile. VS Code shows a size at the place of every node, so each line is a node below its
+function's node. A line's size is what it added to the resident memory in the run."""
 from clineprof._formats import shared
 
 
@@ -17,7 +17,7 @@ def render(profile, options):
         for line, _, added in rows:
             if not added:
                 continue
-            if line == function.line:  # VS Code would add up two nodes in one place
+            if line == function.line:  # has no node of its own, as VS Code would add two nodes at one place
                 node, node["selfSize"] = top, added
             else:
                 number += 1

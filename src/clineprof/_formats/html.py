@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The profile as a web page: one file, which asks nothing of the network.
+"""Makes a web page of a profile: one file, which loads nothing from the network.
 
-The page holds the profile as JSON and makes rows when they are looked at (_html/page.js). Jinja2
-puts it together and adds tables that need no JavaScript, for paper; Pygments finds the colours of
-the source. Without either a plainer page comes, and one line says what is missing.
+The page holds the profile as JSON, and makes rows when they come into view (_html/page.js). Jinja2 puts the page
+together, and adds tables that need no JavaScript, for printing; Pygments finds the colours of the source. Without one
+of these packages the page is plainer, and one line says what is missing.
 
-Nothing of the profiled program is ever markup: in the JSON every < > & is written as \\u00XX, the
-script only makes text nodes of it, the templates escape it. Should all that fail, the page's
-Content-Security-Policy lets nothing run or load but the script and the style it was written with.
+No text of the profiled program becomes markup: in the JSON every < > & is written as \\u00XX, the script only makes
+text nodes of it, and the templates escape it. If all that fails, the page's Content-Security-Policy lets nothing run or
+load except the page's own script and style.
 """
 import base64
 import datetime
@@ -24,7 +24,7 @@ _PAPER_FUNCTIONS, _PAPER_LINES, _PAPER_ROWS = 20, 2000, 100
 
 
 def render(profile, options):
-    """The page."""
+    """The page as bytes."""
     view = _View(profile, options)
     jinja = _jinja()
     style, script = _parts("tables.css", "page.css"), _parts("numbers.js", "table.js", "page.js")
@@ -47,25 +47,25 @@ def render(profile, options):
 
 
 def fragment(profile, options):
-    """The tables alone, with their style, for a page that is there already (a notebook's): markup
-    without a script, with the source of up to twenty functions. ImportError without Jinja2."""
+    """The tables alone, with their style, for a page that exists already (a notebook's): markup without a script, with
+    the source of up to twenty functions. Raises ImportError if Jinja2 is not installed."""
     jinja = _jinja()
     if jinja is None:
         raise ImportError("tables in a notebook need Jinja2: pip install jinja2")
     view = _View(profile, options)
     made = '<div class="clp"><style>%s</style>%s%s%s</div>' % (
-        # Jupyter's own rules for what is within an output weigh up to three classes
+        # three classes make these rules stronger than Jupyter's own rules for outputs
         _parts("tables.css", "notebook.css").replace(".clp", ".clp.clp.clp"),
         view.facts(), timeline.drawing(view.timeline), view.tables(jinja, view.measures))  # fmt: skip
-    # nbconvert keeps spaces nowhere else
+    # nbconvert keeps spaces only within <pre>
     return made.replace("<code>", "<pre>").replace("</code>", "</pre>").replace("clp code", "clp pre")
 
 
-# ---- what the page says -------------------------------------------------------------------------
+# ---- the content of the page --------------------------------------------------------------------
 
 
 class _View:
-    """A profile as the options want it seen."""
+    """A profile with the measures that the options ask for."""
 
     def __init__(self, profile, options):
         self.profile, self.options = profile, {**_USUAL, **options}
@@ -90,13 +90,13 @@ class _View:
         return self.profile.meta.get("command") or "A profile"
 
     def facts(self):
-        """How the profile was made; what is not known is left out."""
+        """Tells how the profile was made. What is not known is left out."""
         return texts.Markup('<dl class="facts">%s</dl>' % "".join(
             "<div><dt>%s:</dt><dd>%s</dd></div>" % (name, texts.shown(text))
             for name, text in _facts(self.profile.meta, self.options, self.whole) if text))
 
     def functions(self):
-        """The first JSON of the page: all it needs to list the functions."""
+        """The first JSON of the page: what the page needs to list the functions."""
         files = {}
         rows = [m.row(files) for m in self.measures]
         return json.dumps({
@@ -108,7 +108,7 @@ class _View:
         }, separators=(",", ":"))
 
     def lines(self):
-        """The second: of each function, in the same order, one JSON on a line of its own."""
+        """The second JSON of the page: one line for each function, in the same order, with the function's lines."""
         runs, dump = self.runs or {}, json.JSONEncoder(separators=(",", ":")).encode
         return [dump([*m.details(), runs.get(m.index, 0)]) for m in self.measures]
 
@@ -116,7 +116,9 @@ class _View:
         return measures.that_matter(self.measures, _PAPER_FUNCTIONS)
 
     def tables(self, jinja, functions):
-        """All functions, and the source of these: on paper and where nothing runs."""
+        """The tables for printing and for pages without JavaScript: a list of all functions, and the source of
+        `functions`.
+        """
         chosen, left = [], _PAPER_LINES
         for m in functions[:_PAPER_FUNCTIONS]:
             chosen.append(_Listing(m, left, self))
@@ -172,14 +174,14 @@ def _exactness(meta):
             texts.size(grown), texts.size(released)) if grown or released else "")
 
 
-# What of memory was read, by the name of --memory.
+# {name of --memory: what it reads, in words}
 _KINDS = {"rss": "resident size", "anon": "anonymous memory", "uss": "memory of its own (uss)",
           "pss": "proportional memory (pss)", "tree": "resident size with child processes",
           "mixed": "memory of different kinds"}
 
 
 def _leak(leak):
-    """As page.js reads it."""
+    """A leak as a list, in the order that page.js reads."""
     return [measures.shown_file(leak["file"]), leak["line"], leak["name"], leak["at"], leak["bytes"],
             leak["bytes_per_call"], leak["bytes_per_second"], leak["confidence"], leak["text"]]
 
@@ -208,7 +210,7 @@ def _coloured(lines, runs):
 
 
 class _Row:
-    """One line; what has no measures has zeros."""
+    """One line of a listing. A line without measures has zeros."""
 
     def __init__(self, m, number, at, markup):
         def get(name):
@@ -235,7 +237,7 @@ def _jinja():
 
 
 class _Plain(string.Template):
-    """The {{ names }} of page.html without Jinja2."""
+    """Fills in the {{ names }} of page.html when Jinja2 is not installed."""
 
     pattern = r"\{\{[ ](?P<named>\w+)[ ]\}\}|(?P<escaped>(?!))|(?P<braced>(?!))|(?P<invalid>(?!))"
 
@@ -249,7 +251,7 @@ def _parts(*names):
 
 
 def _harmless(*lines):
-    """JSON that can stand in a <script>: no character of it means anything to HTML."""
+    """JSON that can be put into a <script>: it has no character that means anything in HTML."""
     text = "\n".join(lines)
     for character in "<>&":
         text = text.replace(character, "\\u%04x" % ord(character))
@@ -257,7 +259,7 @@ def _harmless(*lines):
 
 
 def _policy(style, script):
-    """Nothing is loaded, nothing runs and nothing has a style but these two texts."""
+    """A Content-Security-Policy by which the page uses only this style and this script, and loads nothing."""
     return ("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'; "
             "require-trusted-types-for 'script'; trusted-types 'none'"
             % (_hash(style), _hash(script)))  # fmt: skip

@@ -6,7 +6,7 @@ import json
 from clineprof._formats import shared
 
 VERSION = 1
-APART = "increment", "below_resolution"  # readers can work out the first; the second stands only where it is true
+APART = "increment", "below_resolution"  # left out: readers can compute increment; below_resolution is added if true
 
 
 def render(profile, options):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What line-profiler-pycharm writes (its _profile.py, on PyPI) and PyCharm's Line Profiler plug-in
-opens: JSON with the timings of line_profiler. The plug-in reads hits and times as 32-bit integers:
-the unit of times grows by thousands until the longest line fits, and hits stop at the largest."""
+"""The format of line-profiler-pycharm (its _profile.py, on PyPI), which PyCharm's plug-in Line Profiler opens: JSON
+with the timings of line_profiler. The plug-in reads hits and times as 32-bit integers. So the unit of times is
+multiplied by a thousand until the longest time fits, and hits are cut at the largest integer."""
 from clineprof._formats import shared
 
 LARGEST = 2**31 - 1

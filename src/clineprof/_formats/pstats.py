@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The marshalled dict of the standard library's pstats (Stats.load_stats in pstats.py), which
-snakeviz, tuna and gprof2dot open as well:
-{(file, line, name): (primitive calls, calls, own time, cumulative time, callers)}, in seconds.
+"""The marshalled dict of the standard library's pstats (Stats.load_stats in pstats.py), which snakeviz, tuna and
+gprof2dot also open: {(file, line, name): (primitive calls, calls, own time, cumulative time, callers)}, in seconds.
 
-It is a table of functions, so the lines are not in it: as rows of their own they would be counted
-with the functions' calls and times. tottime is the function's own time, cumtime its total. A
-profile knows no callers; every function is called by one entry, SUM, of all their own time, without
-which snakeviz shows nothing (functions that neither call nor are called are dust to it).
+The format is a table of functions. Lines are left out, because as rows of their own they would count in addition to
+their functions. tottime is the function's own time, cumtime its total. A profile does not know callers. So every
+function has one caller, the row SUM, whose cumulative time is the sum of all own times; without callers snakeviz shows
+nothing.
 """
 import marshal
 import re
@@ -14,7 +13,7 @@ import re
 from clineprof._formats import shared
 
 SUM = ("~", 0, "<all selected functions>")
-# snakeviz puts names into a <script> as they are.
+# Markup that is escaped in names, because snakeviz puts names into a <script> as they are.
 _MARKUP = re.compile(r"<(?=[/!]|script)", re.I)
 _HEADER = re.compile(r"\s*((async\s+)?for|while)\b")
 _TWICE = re.compile(r"\s*(async\s+)?with\b|.*[(\[{,\\]\s*$")
@@ -31,7 +30,7 @@ def render(profile, options):
         stats[key] = (calls, calls, self, getattr(function, total) * profile.unit, callers)
         everything += self
     stats[SUM] = (1, 1, 0.0, everything, {})
-    return marshal.dumps(stats, 2)  # what every Python 3 reads
+    return marshal.dumps(stats, 2)  # version 2 of the format, which every Python 3 reads
 
 
 def _inert(text):
@@ -39,9 +38,9 @@ def _inert(text):
 
 
 def _calls(function):
-    """How often it was called: the hits of the first line that ran, which begins once in every call
-    (and once for a generator). What begins more often, loops, `with` and the first of a statement's
-    lines, is told by its text; the line behind them helps out."""
+    """How often a function was called: the hits of the first line that ran, which begins once in every call (and once
+    for a generator). Loops, `with` and the first line of a statement over several lines begin more often. They are
+    recognised by their text, and the hits of the next line that ran correct the number."""
     ran = [(line, hits) for line, hits in zip(function.numbers, function["hits"]) if hits]
     if not ran:
         return 0

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""What several formats need: the profile as stacks, names for people, addresses of files."""
+"""The parts that several formats need: the profile as stacks, names for people, URLs of files."""
 import json
 import os
 import urllib.parse
 
 from clineprof import _boot
 
-LONGEST = 120  # characters of the program's text in a label
+LONGEST = 120  # how many characters a label has of a source line at most
 
 
 def own_column(profile, options):
-    """The column of the time that a line itself took, so that sums count nothing twice."""
+    """The column with each line's own time, whose sum counts nothing twice."""
     return ("raw_" if options["raw_times"] else "") + profile.own
 
 
 def stacks(profile, options):
-    """For each function the stacks that end in it, as (function, [(line, own, added), ..]): the
-    nanoseconds that the line itself took and the bytes that it added to the resident memory. The
-    profile knows no callers: a stack is the function and its line. Lines that gave back as much
-    memory as they took added none, for no reader of stacks knows negative weights."""
+    """Yields (function, [(line, own, added), ..]) for each function: the nanoseconds that the line itself took, and the
+    bytes that it added to the resident memory. A profile does not know callers, so a stack is a function and a line in
+    it. A line that released more than it added counts as 0 bytes, because readers of stacks know no negative
+    weights."""
     own = own_column(profile, options)
     memory = profile.has_memory and options["memory"]
     for function in profile.functions:
@@ -29,7 +29,7 @@ def stacks(profile, options):
 
 
 def printable(text):
-    """The program's text on one line, as the report shows it."""
+    """A text of the program on one line, as the report shows it."""
     return _boot.shown(text.expandtabs(8))
 
 
@@ -39,23 +39,23 @@ def clipped(text):
 
 
 def label(function, line):
-    """A line as the leaf of a stack: "name:12  its text"."""
+    """A line's label as the leaf of a stack: "name:12  text"."""
     text = function.texts().get(line, "")
     return ("%s:%d  %s" % (printable(function.name), line, clipped(text))).rstrip()
 
 
 def is_file(name):
-    """Not a made-up name such as <string>."""
+    """Is this the name of a file, not a made-up name such as <string>?"""
     return not name.startswith("<")
 
 
 def url(name):
-    """file:///.. of a source file; a made-up name stays as it is."""
+    """The URL of a source file (file:///..). A made-up name such as <string> stays as it is."""
     if not is_file(name):
         return name
     return "file://" + urllib.parse.quote(os.path.abspath(name), errors="replace")
 
 
 def json_bytes(value):
-    """Compact; only ASCII, so that it is valid whatever the names hold."""
+    """JSON in compact form. It is ASCII only, so it is valid whatever characters names have."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"

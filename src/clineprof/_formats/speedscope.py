@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""speedscope's own format (https://www.speedscope.app): its file-format-spec.ts and
-file-format-schema.json. One file with two profiles, time and, when it was read, memory."""
+"""speedscope's own format (https://www.speedscope.app), described by its file-format-spec.ts and
+file-format-schema.json. A file has one profile for time and, if memory was read, one for memory."""
 from clineprof._formats import shared
 
 
@@ -29,7 +29,7 @@ def _frame(name, function, line):
 
 
 class _Profile:
-    """A "sampled" profile: stacks with their weights."""
+    """A profile of the type "sampled": stacks with their weights."""
 
     def __init__(self, name, unit):
         self.name, self.unit, self.samples, self.weights = name, unit, [], []

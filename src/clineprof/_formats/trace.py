@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Counters of Chrome's Trace Event Format (events of the phase "C"), which Perfetto and
-chrome://tracing draw: resident memory over time, a track for each process."""
+"""Resident memory over time as counters of Chrome's Trace Event Format (events of the phase "C"), which Perfetto and
+chrome://tracing draw: a track for each process."""
 from clineprof._formats import shared
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """`from clineprof import profile`: a decorator that may stay in a program for good.
 
-Off, it costs nothing: a function comes back as it is, and nothing but sys and os is imported. So all
-that is needed only when it is on stands in functions and is imported there: ending.py, what is written at the end;
-together.py, programs of several processes; schedule.py, windows by steps.
+While `profile` is off, it costs nothing: it returns a function as it is, and only sys and os are imported. What is
+needed only while it is on is imported within functions: ending.py writes the profile at the end, together.py is for
+programs of several processes, schedule.py is for profiling by steps.
 """
 import _thread
 import builtins
@@ -16,20 +16,19 @@ SHOW = {
     "sort": True, "stripzeros": True, "rich": True, "details": False, "summarize": True, "memory": True,
     "output_unit": None,
 }  # fmt: skip
-FALSE = ("", "0", "off", "f", "false", "n", "no")  # of an environment variable; all else is true
-NOTHING = object()  # None may be what is marked
+FALSE = ("", "0", "off", "f", "false", "n", "no")  # values of an environment variable that mean no
+NOTHING = object()  # stands for an argument that was not given, as None may be given
 
 
 class GlobalProfiler:
-    """What `profile` is. Marks functions, `with` blocks and the windows in which they count.
+    """The type of `profile`. Marks functions and `with` blocks, and the windows in which they count.
 
-    It is on when the environment has CLINEPROF=1 or LINE_PROFILE=1, when --line-profile is among the
-    program's arguments, after enable(), and under `ckernprof -l`, whose profiler it is then. Each is
-    asked once, when `profile` is first used. Off, every method does nothing.
+    `profile` is on when the environment has CLINEPROF=1 or LINE_PROFILE=1, when --line-profile is among the
+    program's arguments, after enable(), and under `ckernprof -l`, whose profiler it then is. All this is checked
+    once, when `profile` is first used. While `profile` is off, every method does nothing.
 
-    At the end of the process what was counted is printed and written to files, as line_profiler
-    does it (under ckernprof, that does it). Times in a snapshot are nanoseconds, sizes bytes; in text
-    they have the unit that the text names.
+    At the end of the process the profile is printed and written to files, as line_profiler does it. Under ckernprof,
+    ckernprof does that. Times in a snapshot are in nanoseconds, sizes in bytes; a text names its units.
 
     >>> from clineprof import profile
     >>> profile.enable()
@@ -45,14 +44,14 @@ class GlobalProfiler:
     >>> function.name, function["hits"]
     ('add', [1, 4, 3, 1])
 
-    enabled: True, False, or None before it was decided
-    output_prefix: what the names of the files begin with: "profile_output"
-    setup_config: dict of what switches it on: environ_flags and cli_flags, lists of names
-    write_config: dict of what is written at the end: lprof, text, timestamped_text, stdout (bool)
-    show_config: dict of how text looks: sort, stripzeros, summarize, memory (bool) and output_unit
-        (seconds per unit of times, None for 1e-6); rich and details (bool) are for the terminal, in
-        files details always are and colours never. What is missing in one of the two is as it
-        was at first; values that mean nothing are told, and lose nothing
+    enabled: True, False, or None before that was decided
+    output_prefix: the beginning of the names of the files; by default "profile_output"
+    setup_config: a dict of what switches `profile` on: environ_flags and cli_flags, lists of names
+    write_config: a dict of what is written at the end: lprof, text, timestamped_text, stdout (bool)
+    show_config: a dict of how text looks: sort, stripzeros, summarize, memory (bool) and output_unit
+        (seconds per unit of times, None for 1e-6); rich and details (bool) are for the terminal. Files
+        always have details and never colours. In these two dicts a missing key has its default; for a
+        wrong value a message is printed, and the defaults are used
     """
 
     def __init__(self):
@@ -63,11 +62,11 @@ class GlobalProfiler:
             "cli_flags": ["--line-profile", "--line_profile"],
         }
         self.write_config, self.show_config = dict(WRITE), dict(SHOW)
-        self._profile = None  # the Profiler behind it; None while there is none
-        self._ending = None  # what is to be done at the end of the process: an ending.Ending
+        self._profile = None  # the Profiler; None until `profile` is on
+        self._ending = None  # an ending.Ending, which does what is due at the end of the process; None under ckernprof
         self._schedule = None
-        self._make_profile = None  # clineprof.Profile, once it is needed
-        self._lock = _thread.RLock()  # several threads may be the first to use it
+        self._make_profile = None  # the class clineprof.Profile, once it is needed
+        self._lock = _thread.RLock()  # several threads may use `profile` for the first time at once
 
     def __repr__(self):
         if self._profile is not None:
@@ -81,16 +80,16 @@ class GlobalProfiler:
         return "<clineprof.profile: %s>" % state
 
     def __reduce__(self):
-        return "profile"  # a copy is the same object; in another process it is that one's
+        return "profile"  # a copy is the same object; unpickled in another process, it is that process's `profile`
 
     # ---- on and off ----
 
     def enable(self, output_prefix=None):
-        """Functions that are decorated from now on are profiled. output_prefix: what the names of
-        the files begin with, in the folder that is the working one now.
+        """Profiles functions that are decorated from now on. `output_prefix` is the beginning of the names of the
+        files, which go to the present working directory.
 
-        What keeps clineprof from running (another interpreter than CPython) is told in one line on
-        standard error, and it stays off.
+        If clineprof cannot run here, as in another interpreter than CPython, one line on standard error says so, and
+        `profile` stays off.
         """
         if output_prefix is not None:
             self.output_prefix = file_prefix(output_prefix)
@@ -100,7 +99,7 @@ class GlobalProfiler:
         self.enabled = self._profile is not None
 
     def disable(self):
-        """Functions that are decorated from now on are left alone; those that are profiled stay so."""
+        """Leaves functions that are decorated from now on as they are. Functions that are profiled stay profiled."""
         self.enabled = False
 
     def _is_on(self):
@@ -116,20 +115,21 @@ class GlobalProfiler:
         return self.enabled
 
     def _has_profile(self):
-        """What was profiled before disable() stays so."""
+        """Is there a profiler? After disable() there still is, for what was decorated before."""
         return self._is_on() or self._profile is not None
 
     def _is_wanted(self):
-        """By the environment, or the program's arguments?"""
+        """Does the environment, or an argument of the program, switch `profile` on?"""
         flags = self.setup_config
         return any(
             os.environ.get(name, "").strip().lower() not in FALSE for name in flags["environ_flags"]
         ) or any(flag in sys.argv for flag in flags["cli_flags"])
 
     def _take_launchers(self):
-        """Under ckernprof its profiler is `profile` among the builtins. That prints and writes."""
+        """Takes ckernprof's profiler, which is `profile` in the builtins under ckernprof. ckernprof then prints and
+        writes. False without ckernprof -l."""
         theirs = getattr(builtins, "profile", None)
-        core = sys.modules.get("clineprof._core")  # loaded, when it is the launcher's
+        core = sys.modules.get("clineprof._core")  # under ckernprof the C module is loaded
         if core is None or not isinstance(theirs, core.Profiler):
             return False
         self._profile = theirs
@@ -148,7 +148,8 @@ class GlobalProfiler:
             _boot.complain("clineprof", "%s; nothing is profiled" % error)
 
     def _setting(self, name):
-        """What the program has set. Where it means nothing, that is told and what was at first is used."""
+        """The value of a setting, such as show_config, with the defaults for missing keys. For a wrong value a message
+        is printed, and the default is used."""
         first = {"output_prefix": OUTPUT, "write_config": WRITE, "show_config": SHOW}[name]
         read = file_prefix if first is OUTPUT else lambda value: {**first, **value}
         try:
@@ -156,22 +157,22 @@ class GlobalProfiler:
         except (TypeError, ValueError):
             from clineprof import _boot
 
-            _boot.complain("clineprof", "profile.%s is not used: it cannot be %r" % (name, getattr(self, name)))
+            _boot.complain("clineprof", "profile.%s cannot be %r; the default is used" % (name, getattr(self, name)))
             setattr(self, name, read(first))
             return read(first)
 
     # ---- what is profiled ----
 
     def __call__(self, function=NOTHING, *, stream=None, precision=None, backend=None):
-        """Has the function's lines counted, whenever it runs, and returns it, the very same object:
-        a function or a method of any kind, a property, a partial, a class with all its methods. What is
-        defined in it counts, too: nested functions, lambdas, comprehensions, classes.
+        """Counts the lines of a function whenever it runs, and returns the very same object: a function or a method of
+        any kind, a property, a partial, or a class with all its methods. What is defined in it counts, too: nested
+        functions, lambdas, comprehensions, classes.
 
-        Without a function it returns itself, so that @profile(precision=4) marks, too: stream, precision
-        and backend are memory_profiler's, and mean nothing here."""
+        Without a function it returns itself, so that @profile(precision=4) works, too. stream, precision and backend
+        are options of memory_profiler's decorator, and have no effect here."""
         if function is NOTHING:
             if stream is not None and self._is_on():
-                self._profile(stream=stream)  # which warns
+                self._profile(stream=stream)  # warns that stream has no effect
             return self
         if self.enabled or (self.enabled is None and self._is_on()):
             self._profile(function)
@@ -180,8 +181,8 @@ class GlobalProfiler:
         return function if calls is None else calls(function)
 
     def block(self, name):
-        """For `with profile.block("name"):`: the lines of the block are counted as a function of
-        this name, in the function or module that runs right now. TypeError when name is no str.
+        """Returns a context manager. `with profile.block("name"):` counts the lines of the block as a function of this
+        name. The block must be in the function or module that runs right now. Raises TypeError if name is no str.
 
         >>> from clineprof import profile
         >>> profile.enable()
@@ -197,7 +198,7 @@ class GlobalProfiler:
         return self._profile.block(name) if self._is_on() else _of_calls() or OFF
 
     def __enter__(self):
-        """`with profile:` is a block, which has the name of the function it stands in."""
+        """Begins a block, as block() does. The block of `with profile:` has the name of the function that it is in."""
         if self._is_on():
             self._profile.__enter__()
         else:
@@ -213,13 +214,13 @@ class GlobalProfiler:
     # ---- what was counted ----
 
     def reset(self):
-        """Drops what was counted so far; what is profiled stays profiled."""
+        """Drops what was counted so far. Functions that are profiled stay profiled."""
         if self._has_profile():
             self._profile.reset()
 
     def snapshot(self):
-        """What was counted so far, as a clineprof.Profile; nothing changes by it. Off, it holds no
-        functions. RuntimeError: the interpreter is ending, and it has never been on."""
+        """Returns what was counted so far as a clineprof.Profile, and changes nothing. While `profile` is off, the
+        Profile has no functions. Raises RuntimeError if the interpreter is ending and `profile` has never been on."""
         if self._make_profile is None:
             self._make_profile = _profile_class()
         if self._has_profile():
@@ -228,9 +229,9 @@ class GlobalProfiler:
         return self._make_profile(nothing)
 
     def dump(self, path):
-        """Writes what was counted so far to a file, which `clineprof` and clineprof.load read. Off,
-        no file is written. OSError when it cannot be; one that was there stays then. RuntimeError:
-        the interpreter is ending."""
+        """Writes what was counted so far to a file, which `clineprof` and clineprof.load read. While `profile` is off,
+        no file is written. Raises OSError if the file cannot be written; an earlier file then stays. Raises
+        RuntimeError if the interpreter is ending."""
         path = os.fspath(path)
         if self._has_profile():
             _refuse_at_the_end()
@@ -240,15 +241,14 @@ class GlobalProfiler:
             files.replace(path, ending.content(self._profile))
 
     def checkpoint(self):
-        """A round is over, for `ckernprof --leaks=checkpoints`, which looks for lines that keep more
-        memory round by round. Without that nothing happens."""
+        """Ends a round for `ckernprof --leaks=checkpoints`, which looks for lines that keep more memory after each
+        round. Does nothing without that option."""
         if self._has_profile():
             self._profile.checkpoint()
 
     def show(self):
-        """Prints and writes now what else is printed and written at the end of the process, by
-        write_config and show_config. Under ckernprof nothing. RuntimeError: the interpreter is ending,
-        and has done it."""
+        """Prints and writes now what is printed and written at the end of the process, as write_config and show_config
+        say. Does nothing under ckernprof. Raises RuntimeError if the interpreter is ending."""
         if self._ending is not None:
             _refuse_at_the_end()
             self._ending.show()
@@ -256,8 +256,8 @@ class GlobalProfiler:
     # ---- windows ----
 
     def pause(self):
-        """Nothing counts until resume(), in any thread of the process; one resume() ends any number of
-        pauses. What is decorated meanwhile is profiled afterwards.
+        """Stops counting in all threads of the process, until resume(). One resume() ends any number of pauses.
+        Functions that are decorated meanwhile are profiled afterwards.
 
         >>> from clineprof import profile
         >>> profile.enable()
@@ -276,7 +276,7 @@ class GlobalProfiler:
         self._switch("pause")
 
     def resume(self):
-        """Ends pause(): what counts otherwise counts again."""
+        """Ends pause(): counting goes on."""
         self._switch("resume")
 
     def _switch(self, how):
@@ -286,13 +286,13 @@ class GlobalProfiler:
             getattr(_of_calls(), how)()
 
     def schedule(self, *, wait, warmup, active, repeat=0, skip_first=0):
-        """Counts only in some of the steps that step() separates, as torch.profiler.schedule has it:
-        `skip_first` steps are left out; then come cycles of `wait` steps without profiling, `warmup`
-        steps in which the functions run as they will be measured but nothing is counted, and
-        `active` steps that count. repeat: how many cycles; 0 goes on to the end.
+        """Counts only in some of the steps that step() separates, as torch.profiler.schedule does. The first
+        `skip_first` steps are left out. Then there are cycles of `wait` steps without profiling, `warmup` steps in
+        which the functions run as they do when they are measured but nothing is counted, and `active` steps that count.
+        `repeat` is the number of cycles; 0 goes on until the end.
 
-        Outside warmup and active steps the functions run their own code, at no cost. All active
-        steps add up. ValueError for a number below 0, or active below 1.
+        Outside of warm-up and active steps the functions run their own code, at no cost. All active steps add up.
+        Raises ValueError for a number below 0, or active below 1.
 
         >>> from clineprof import profile
         >>> profile.enable()
@@ -314,13 +314,13 @@ class GlobalProfiler:
             plan.apply(self._profile)
 
     def step(self):
-        """The next step begins; see schedule(). Without a schedule nothing happens."""
+        """Begins the next step of schedule(). Does nothing without a schedule."""
         if self._schedule is not None:
             self._schedule.step(self._profile)
 
 
 class _Off:
-    """A block while `profile` is off."""
+    """The block of block() and of `with profile:` while `profile` is off."""
 
     __slots__ = ()
 
@@ -335,7 +335,7 @@ OFF = _Off()
 
 
 def file_prefix(prefix):
-    """What names of files can begin with, as a str. TypeError, ValueError."""
+    """The beginning of a file's name as a str. Raises TypeError or ValueError if it cannot be one."""
     prefix = os.fsdecode(prefix)
     if "\0" in prefix:
         raise ValueError("no file can be called %r" % prefix)
@@ -343,9 +343,10 @@ def file_prefix(prefix):
 
 
 def _refuse_at_the_end():
-    """Finalisers run when nothing can be imported any more, nor any file opened."""
+    """Raises RuntimeError when the interpreter is ending, as finalizers run when nothing can be imported, and no file
+    opened, any more."""
     if sys.is_finalizing():
-        raise RuntimeError("clineprof.profile: the interpreter is ending; ask before it does, in an "
+        raise RuntimeError("clineprof.profile: the interpreter is ending; call this earlier, in an "
                            "atexit function at the latest")  # fmt: skip
 
 
@@ -357,7 +358,7 @@ def _profile_class():
 
 
 def _of_calls():
-    """The launcher's under `ckernprof -b`, which counts calls and no lines; else None."""
+    """The profiler of `ckernprof -b`, which counts calls and no lines; None without it."""
     theirs = getattr(builtins, "profile", None)
     return theirs if getattr(type(theirs), "_counts_calls", False) is True else None
 

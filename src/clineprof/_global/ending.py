@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The end of a process in which clineprof.profile is on: what is printed and written, and by which of
-the processes that came out of it."""
+"""Prints and writes the profile at the end of a process in which clineprof.profile is on, and decides which of the
+process's forks does that."""
 import atexit
 import os
 import re
@@ -10,13 +10,14 @@ import time
 from clineprof import _boot, _children
 from clineprof._boot import files
 
-PATIENCE = 2  # seconds
-SOON = 0.05  # seconds
-UNIT = 1e-6  # seconds: of the terminal, of the files and of the viewer
+PATIENCE = 2  # seconds that an heir waits for its parent to end
+SOON = 0.05  # seconds within which a parent that leaves its counts to the heir has ended after the fork
+UNIT = 1e-6  # seconds: the default unit of times, in the terminal, in files and in the viewer
 
 
 def begin(profile, counts_others):
-    """(Profiler, Ending), set up. counts_others: with the other processes of the program."""
+    """Makes the profiler and its ending, and returns (Profiler, Ending). `counts_others`: the other processes of the
+    program are counted, too."""
     profiler = _boot.core().Profiler()
     ending = Ending(profile, profiler, counts_others)
     atexit.register(ending.at_exit)
@@ -26,7 +27,7 @@ def begin(profile, counts_others):
 
 
 def content(profiler):
-    """A profile as the content of a file."""
+    """The profiler's counts as the content of a .lprof file."""
     return profiler.render("lprof", command=_command())
 
 
@@ -35,8 +36,9 @@ def _command():
 
 
 class Ending:
-    """Who writes: the process that enabled the profile, and no child of it. A fork that outlives it, as
-    a daemon does, writes in its place, beside its files if there are any, and prints nothing."""
+    """What is due at the end of a process. The process that switched `profile` on (the owner) prints and writes; its
+    children do not. A fork that outlives the owner, as a daemon does, is its heir: it writes in the owner's place, to
+    files of its own if the owner has written some, and prints nothing."""
 
     def __init__(self, profile, profiler, counts_others):
         self.profile, self.profiler = profile, profiler
@@ -82,7 +84,8 @@ class Ending:
             self._begin_worker()
 
     def _begin_worker(self):
-        """It may be ended without a word, and multiprocessing ends its forks without atexit."""
+        """Makes sure that a worker writes at its end, because multiprocessing ends its forks without atexit; and tells
+        where its counts are, because a worker may be killed."""
         util = sys.modules.get("multiprocessing.util")
         if util is not None:
             util.Finalize(None, self.at_exit, exitpriority=-1000)
@@ -95,7 +98,7 @@ class Ending:
         return os.path.relpath(path, self.folder) if self.folder else path
 
     def _take_names(self, outfile):
-        """The files are called by the outfile that this process has alone."""
+        """Names the files after the outfile, which this process has alone."""
         self.has_names = True
         self.suffix = outfile[len(os.path.join(self.folder, self.profile._setting("output_prefix"))):-len(".lprof")]
 
@@ -156,7 +159,7 @@ class Ending:
         return [path for path in written if path is not None]
 
     def files(self):
-        """What will be written, and where; not the file with the time in its name."""
+        """The paths of the files that will be written, except the one with the time in its name."""
         return [os.path.join(self.folder, path) for path in self._names() if self.process is not None]
 
     def _names(self):
@@ -165,7 +168,7 @@ class Ending:
         return [self._prefix() + end for end in ends if ends[end]]
 
     def _leaves_earlier(self):
-        """A profile in which no line ran takes no other one's place."""
+        """If no line has run, keeps the profile of an earlier run, says so, and returns true."""
         earlier = [path for path in self._names() if _has_content(os.path.join(self.folder, path))]
         if not earlier or not self.recording.is_idle():
             return False
@@ -183,7 +186,7 @@ class Ending:
             from clineprof._report import terminal
 
             return terminal.render(self._text(marked=True)) or self._text()
-        except ImportError:  # rich itself, or a part of it
+        except ImportError:  # rich, or a part of it, is missing
             return self._text()
 
     def _text(self, **more):
@@ -225,10 +228,10 @@ class Ending:
         return self.forked_from is not None and not self.is_server and self._is_orphan()
 
     def _is_orphan(self):
-        """A daemon has a session of its own; one that ends at once may do so before those who started
-        it have."""
+        """Has the owner ended? A daemon, which has a session of its own, waits up to PATIENCE for that, because it may
+        end before the process that started it."""
         if self.forked_from[2] != _boot.core().identity()[2]:
-            return False  # of another machine or pid namespace: its number says nothing here
+            return False  # the owner is on another machine or in another pid namespace, where its number means nothing
         end = time.monotonic() + (PATIENCE if os.getsid(0) != self.session else 0)
         while _runs(self.forked_from):
             if time.monotonic() >= end:
@@ -237,8 +240,8 @@ class Ending:
         return True
 
     def _remove_parents(self):
-        """The live file of a parent that left by os._exit as soon as it had forked, as those of daemons
-        do: what is in it is in the heir's numbers."""
+        """Removes the owner's live file if the owner has ended by os._exit right after the fork, as a daemon's parent
+        does. The heir's counts then include everything in that file."""
         from clineprof._profile import load
 
         if self.recording.outfile is None or self.recording.family is not None:
@@ -253,14 +256,14 @@ class Ending:
             pass
 
     def _take_own_name(self):
-        """Files with the process's number."""
+        """Gives the files names with this process's number."""
         ending = ".lprof" if self._writes("lprof") else ".txt"
         before = os.path.join(self.folder, self._prefix())
         made = _boot.core().own_name(before + ending, self.rights)
         self.suffix += made[len(before):-len(ending)]
 
     def _is_taken(self):
-        """Has another process of this run written there?"""
+        """Has another process written one of the files since this one began?"""
         for path in self._prefix() + ".lprof", self._prefix() + ".txt":
             try:
                 written = os.stat(os.path.join(self.folder, path)).st_mtime
@@ -282,8 +285,8 @@ def _complain(text):
 
 
 def _print(text):
-    """Past sys.stdout, whose buffer would try a closed pipe again when the interpreter ends, and change
-    the exit code; but to what the program has put in its place."""
+    """Prints a text to sys.stdout. If the program has not replaced sys.stdout, the text goes straight to the
+    descriptor: the buffer would try a closed pipe again when the interpreter ends, and change the exit code."""
     text = text.encode("utf-8", "backslashreplace").decode()
     out = sys.stdout
     try:
@@ -291,7 +294,7 @@ def _print(text):
             _boot.core().print(text)
         elif out is not None:
             out.write(text)
-    except (OSError, ValueError):  # gone, or closed
+    except (OSError, ValueError):  # nobody reads it any more, or it is closed
         pass
 
 
@@ -310,20 +313,20 @@ def _has_content(path):
 
 
 def _runs(identity):
-    """Does this process of our pid namespace still run? Numbers are used again."""
-    fields = _read("/proc/%s/stat" % identity[0]).rpartition(b")")[2].split()  # behind its name
+    """Does this process of our pid namespace still run? Its start time is compared, too, as numbers are used again."""
+    fields = _read("/proc/%s/stat" % identity[0]).rpartition(b")")[2].split()  # the fields behind the process's name
     return fields[:1] not in ([], [b"Z"], [b"X"]) and fields[19].decode() == identity[1]
 
 
 def _is_forked():
-    """Is this a fork of a process that runs the same Python, as a server's worker is? A daemon's parent has
-    gone."""
+    """Is this process a fork of a running process with the same Python, as the worker of a server is? A daemon's parent
+    has ended, so a daemon does not count."""
     if not _children.is_forked():
         return False
     parent = "/proc/%d/" % os.getppid()
     try:
         return os.readlink(parent + "exe") == os.readlink("/proc/self/exe")
-    except OSError:  # it is another user's, as where a worker gives rights up
+    except OSError:  # the parent is another user's, as when a worker gives up rights
         return _read(parent + "comm") == _read("/proc/self/comm")
 
 
@@ -336,8 +339,8 @@ def _read(path):
 
 
 def _is_worker():
-    """Was this process started by multiprocessing, concurrent.futures or joblib, to import the program
-    anew? Its numbers are its own; to print and write is its parent's."""
+    """Was this process started by multiprocessing, concurrent.futures or joblib, to import the program again? Such a
+    process counts for itself, but only its parent prints and writes."""
     return any(
         word.startswith("--multiprocessing-fork")
         or re.search(r"\bfrom multiprocessing\.\w+ import (spawn_)?main;", word)
@@ -347,7 +350,8 @@ def _is_worker():
 
 
 def _viewer():
-    """The command. What PyInstaller and its like have frozen is no interpreter that could be it."""
+    """The command that starts the viewer. In an application that PyInstaller or the like has frozen it is `clineprof`,
+    because sys.executable is no interpreter."""
     return "clineprof" if getattr(sys, "frozen", False) else _boot.core().quoted(sys.executable) + " -m clineprof"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which steps of a program are profiled: torch.profiler's phases and their order."""
+"""Decides which steps of a program are profiled, with the phases of torch.profiler in their order."""
 
 NONE, WARMUP, RECORD = "none", "warmup", "record"
 
@@ -17,10 +17,10 @@ class Schedule:
                 )
         self.wait, self.warmup, self.active = wait, warmup, active
         self.repeat, self.skip_first = repeat, skip_first
-        self.number = 0  # of the step that runs
+        self.number = 0  # the number of the step that runs
 
     def phase(self, step):
-        """Of the step with this number, from 0 on."""
+        """The phase of the step with this number, counted from 0."""
         cycle, place = divmod(step - self.skip_first, self.wait + self.warmup + self.active)
         if step < self.skip_first or (self.repeat and cycle >= self.repeat):
             return NONE

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""clineprof.profile in a program of several processes, where the environment switches it on: the process
-that was first adds up what the others have counted.
+"""clineprof.profile in a program of several processes, if the environment switches it on: the first process adds up
+what the others have counted.
 
-One variable in the environment of what it starts says which process that is.
+An environment variable, which all other processes inherit, says which process is the first.
 """
 import atexit
 import os
@@ -14,8 +14,8 @@ VARIABLE = "CLINEPROF_FAMILY"
 
 
 def first():
-    """(its identity, the name of the family, outfile) of the process that was first, by the environment;
-    None: it is this one, which may have been another program before."""
+    """(identity, name of the family, outfile) of the first process, from the environment. None if this process is the
+    first; it may have executed another program before."""
     try:
         *identity, family, outfile = os.environ[VARIABLE].split(":", 4)
         return None if identity == list(_boot.core().identity()) else (tuple(identity), family, outfile)
@@ -32,8 +32,8 @@ def begin(recording, is_first):
 
 
 def _end_after_multiprocessing():
-    """Its workers are joined, or terminated, before the end of `profile`: what is registered last is
-    called first."""
+    """Makes multiprocessing join or terminate its workers before `profile` writes. atexit calls first what was
+    registered last, so multiprocessing's function is registered again."""
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
         atexit.unregister(util._exit_function)

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
-"""Memory over time: the command `clineprof mem` (command.py), files of recordings (memfile.py), and how they are
-drawn (pictures.py)."""
+"""Memory over time: the command `clineprof mem` (command.py), the files of recordings (memfile.py), and pictures of
+them (pictures.py)."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""clineprof mem: memory over time of any program, with the commands, options and files of mprof."""
+"""The command `clineprof mem`: records the memory of any program over time, with mprof's commands, options and
+files."""
 import argparse
 import errno
 import os
@@ -20,17 +21,17 @@ commands:
   run      run a program, or a Python script, and record its memory over time
   attach   record a process that runs already
   plot     draw recordings
-  peak     the largest size in each
-  list     the recordings in this folder
-  rm       remove some of them
-  clean    remove all of them
+  peak     print the largest size in each recording
+  list     list the recordings in this folder
+  rm       remove some recordings
+  clean    remove all recordings in this folder
 """
 BACKENDS = {**memfile.BACKENDS, "rss": "rss", "pss": "pss", "uss": "uss"}
-WRITE_EVERY = 0.5  # seconds: so much is lost when this program is killed
+WRITE_EVERY = 0.5  # seconds; if this program is killed, at most this much of a recording is lost
 
 
 class Parser(argparse.ArgumentParser):
-    """Of what is wrong one line is said."""
+    """A parser that complains in one line."""
 
     def error(self, message):
         _boot.complain(self.prog, "%s; see %s --help" % (message, self.prog))
@@ -38,7 +39,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(words):
-    """The exit code. words: the whole command line, ["clineprof", "mem", ..]."""
+    """Runs the command, and returns the exit code. `words` is the whole command line, ["clineprof", "mem", ..]."""
     names = {"run": run, "attach": attach, "plot": plot, "peak": peak, "list": show_list,
              "rm": remove, "clean": clean}  # fmt: skip
     name = words[2] if len(words) > 2 else ""
@@ -68,7 +69,7 @@ def _complain(text, code):
 
 
 def _say(text):
-    """Names and paths have no power over a terminal."""
+    """Prints a line in which no character controls a terminal."""
     print(_boot.shown(text))
 
 
@@ -81,7 +82,8 @@ def _flushed(code):
 
 
 def _closed_pipe():
-    """Whoever read has had enough; the interpreter must not find out once more at its end."""
+    """Sends standard output to /dev/null when nobody reads it any more, so that the interpreter does not fail on it
+    again at its end. Returns the exit code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 1
 
@@ -117,23 +119,23 @@ def _run_parser(name):
     usage = {"run": "[options] program [args ...]", "attach": "[options] pid|name"}[name]
     parser = _parser(name, usage, "Records the memory of a program over time.")
     parser.add_argument("--python", action="store_true",
-                        help="it is a Python program: stays in @profile functions, too")
-    parser.add_argument("--nopython", action="store_true", help="a .py file is run as any program")
+                        help="the program is a Python program: also record calls of @profile functions")
+    parser.add_argument("--nopython", action="store_true", help="run a .py file like any other program")
     parser.add_argument("-T", "--interval", type=_seconds(0.001), default=0.1, metavar="SECONDS",
-                        help="between two samples (default: 0.1)")
+                        help="time between two samples (default: 0.1)")
     parser.add_argument("-C", "--include-children", action="store_true",
-                        help="add up the sizes of all processes that it starts")
+                        help="add the sizes of all child processes")
     parser.add_argument("-M", "--multiprocess", action="store_true",
-                        help="record each process that it starts by itself")
-    parser.add_argument("-E", "--exit-code", action="store_true", help="exit with its exit code")
-    parser.add_argument("-a", "--attach", action="store_true", help="to a process that runs already")
+                        help="record each child process separately")
+    parser.add_argument("-E", "--exit-code", action="store_true", help="exit with the program's exit code")
+    parser.add_argument("-a", "--attach", action="store_true", help="attach to a process that runs already")
     parser.add_argument("-t", "--timeout", type=_seconds(0), metavar="SECONDS",
-                        help="stop recording then (default: never; attached: an hour)")
+                        help="stop recording after this time (default: never; with --attach: an hour)")
     parser.add_argument("-o", "--output", metavar="FILE",
-                        help="default: mprofile_<YYYYMMDDhhmmss>.dat; NAME.lprof for a profile")
+                        help="write to FILE (default: mprofile_<YYYYMMDDhhmmss>.dat); NAME.lprof becomes a profile")
     parser.add_argument("--backend", choices=sorted(BACKENDS) + ["tracemalloc"], default="psutil",
-                        help="psutil, posix: resident size; psutil_pss, psutil_uss: shared pages in "
-                             "parts, or not at all (slow)")
+                        help="psutil, posix: resident size; psutil_pss: shared pages divided among their "
+                             "processes; psutil_uss: without shared pages (both are slow)")
     parser.add_argument("program", nargs=argparse.REMAINDER)
     return parser
 
@@ -157,7 +159,7 @@ def run(words, name="run"):
 
 
 def _free_name():
-    """Of now; of two in one second the later one has the next."""
+    """The file name of a recording that begins now. If that name is taken, the second is counted up."""
     at = time.time()
     while os.path.exists(time.strftime("mprofile_%Y%m%d%H%M%S.dat", time.localtime(at))):
         at += 1
@@ -185,7 +187,7 @@ def _run(options, program):
 
 
 def _under_ckernprof(options, interpreter, program, inner):
-    """The program with @profile, run so that stays in functions are seen."""
+    """The command that runs the program under ckernprof, which records the stays in @profile functions in `inner`."""
     launch = os.path.join(os.path.dirname(os.path.abspath(_boot.__file__)), "launch.py")
     every = min(options.interval, 0.01)
     target = program if program[0].endswith(".py") else ["-m"] + program
@@ -199,7 +201,7 @@ def _command_line(words):
 
 def _record_program(options, program, command, inner=None):
     sys.stdout.flush()
-    recorder = _recorder(options, command)  # before it starts: the file must be one that can be made
+    recorder = _recorder(options, command)  # made before the program starts, as it fails if the file cannot be made
     try:
         process = subprocess.Popen(program)
     except OSError as error:
@@ -222,7 +224,8 @@ def _record_program(options, program, command, inner=None):
 
 
 def _let_end(process):
-    """Control-C at a terminal reaches the program too; from elsewhere it may not have."""
+    """Waits for the program to end after Ctrl-C. At a terminal Ctrl-C has also reached the program; if the program does
+    not end within a second, the signal is sent to it."""
     try:
         for number, seconds in (None, 1), (signal.SIGINT, 5):
             if number is not None:
@@ -232,7 +235,7 @@ def _let_end(process):
                 return
             except subprocess.TimeoutExpired:
                 pass
-        _complain("process %d still runs; it is recorded no more" % process.pid, 0)
+        _complain("process %d still runs; it is no longer recorded" % process.pid, 0)
     except KeyboardInterrupt:
         pass
 
@@ -289,7 +292,8 @@ def _makes_profile(options):
 
 
 def _open_private(path, flags):
-    """The command line may hold what is nobody's business, and another user's link may lead anywhere."""
+    """Opens a file that only its owner may read, because the recorded command line may hold secrets. Another user's
+    symbolic link is refused, because it may lead to any file."""
     try:
         about = os.lstat(path)
     except OSError:
@@ -301,14 +305,14 @@ def _open_private(path, flags):
 
 
 class ToText:
-    """Writes what is recorded as mprof does, while it comes in."""
+    """Writes a recording as mprof does, while it is being made."""
 
     def __init__(self, options, command):
         self.options, self.command, self.path = options, command, options.output
         self.existed = options.is_named and os.path.exists(self.path)
         try:
             self.file = self._open()
-        except FileExistsError:  # another recording has begun in this moment
+        except FileExistsError:  # another recording has just taken the name
             self.path = _free_name()
             self.file = self._open()
         except OSError as error:
@@ -321,13 +325,13 @@ class ToText:
                     opener=_open_private)  # fmt: skip
 
     def remove(self):
-        """Nothing was recorded."""
+        """Removes the file when nothing was recorded, unless the file existed before."""
         self.file.close()
         if not self.existed:
             os.unlink(self.path)
 
     def follow(self, pid, timeout, process=None):
-        """Until the process ends, the time is up, or Control-C."""
+        """Records until the process ends, the time is up, or Ctrl-C is pressed."""
         options = self.options
         try:
             self.sampler = _boot.core().Sampler(
@@ -347,13 +351,13 @@ class ToText:
 
     def _complain_of_process(self, pid, error, process):
         if process is not None and error.errno == errno.ESRCH:
-            process.wait()  # it has ended before there was anything to see
+            process.wait()  # the program has ended before the first sample
             return
         self.remove()
         if error.errno == errno.ESRCH:
             raise Wrong("there is no process %d" % pid)
         if error.errno in (errno.EACCES, errno.EPERM):
-            raise Wrong("process %d is not yours to look at: %s" % (pid, error.strerror))
+            raise Wrong("process %d cannot be read by this user: %s" % (pid, error.strerror))
         raise Wrong("process %d cannot be sampled: %s" % (pid, error.strerror))
 
     def _is_over(self, process):
@@ -388,7 +392,7 @@ class ToText:
 
 
 class ToProfile(ToText):
-    """Writes a .lprof with a timeline when all is over."""
+    """Writes a .lprof file with a timeline at the end of the recording."""
 
     def __init__(self, options, command):
         super().__init__(options, command)
@@ -412,7 +416,7 @@ class ToProfile(ToText):
             raise Wrong("cannot write '%s': %s" % (self.path, error.strerror)) from None
 
 
-# ---- what was recorded ----
+# ---- recordings ----
 
 
 def _last_or(words):
@@ -427,7 +431,7 @@ def _last_or(words):
 
 def peak(words):
     parser = _parser("peak", "[options] [file ...]", "Prints the largest size.")
-    parser.add_argument("--func", help="while this function runs; without child processes")
+    parser.add_argument("--func", help="the largest size while this function ran; without child processes")
     parser.add_argument("profiles", nargs="*")
     options = parser.parse_args(words)
     for path in _last_or(options.profiles):
@@ -468,7 +472,7 @@ def _remove(files, dry_run):
 
 def remove(words):
     parser = _parser("rm", "[options] number|file ...", "Removes recordings.")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+    parser.add_argument("--dry-run", action="store_true", help="only print what would be removed")
     parser.add_argument("files", nargs="*", metavar="number|file")
     options = parser.parse_args(words)
     if not options.files:
@@ -478,7 +482,7 @@ def remove(words):
 
 def clean(words):
     parser = _parser("clean", "[options]", "Removes all recordings in this folder.")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+    parser.add_argument("--dry-run", action="store_true", help="only print what would be removed")
     _remove(memfile.known(), parser.parse_args(words).dry_run)
 
 
@@ -491,21 +495,21 @@ def _window(text):
     except ValueError:
         start = end = 0
     if not start < end:
-        raise argparse.ArgumentTypeError("needs two ascending numbers parted by a comma, not '%s'" % text)
+        raise argparse.ArgumentTypeError("needs two ascending numbers with a comma between, not '%s'" % text)
     return start, end
 
 
 def plot(words):
     parser = _parser("plot", "[options] [file ...]",
-                     "Draws recordings: with matplotlib where it is installed, else in the terminal, and "
-                     "as a page (-o NAME.html) or picture (-o NAME.svg) of its own.")  # fmt: skip
-    parser.add_argument("-t", "--title")
-    parser.add_argument("-n", "--no-function-ts", action="store_true", help="without functions")
+                     "Draws recordings with matplotlib or, if it is not installed, in the terminal. A page "
+                     "(-o NAME.html) and a picture (-o NAME.svg) need no matplotlib.")  # fmt: skip
+    parser.add_argument("-t", "--title", help="title of the picture")
+    parser.add_argument("-n", "--no-function-ts", action="store_true", help="do not draw functions")
     parser.add_argument("-o", "--output", metavar="FILE", help="draw into FILE: .png, .svg, .html, ..")
-    parser.add_argument("-w", "--window", type=_window, metavar="FROM,TO", help="only these seconds")
-    parser.add_argument("-f", "--flame", action="store_true", help="functions as a flame graph")
-    parser.add_argument("-s", "--slope", action="store_true", help="a trend line, and its slope")
-    parser.add_argument("--backend", help="matplotlib's backend")
+    parser.add_argument("-w", "--window", type=_window, metavar="FROM,TO", help="draw only these seconds")
+    parser.add_argument("-f", "--flame", action="store_true", help="draw functions as a flame graph")
+    parser.add_argument("-s", "--slope", action="store_true", help="draw a trend line, and print its slope")
+    parser.add_argument("--backend", help="matplotlib's backend to use")
     parser.add_argument("profiles", nargs="*")
     options = parser.parse_args(words)
     paths = _last_or(options.profiles)

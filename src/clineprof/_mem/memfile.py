@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""Memory over time, as files: mprof's text format, and profiles that have a timeline."""
+"""Reads and writes recordings of memory over time: mprof's text format, and profiles that have a timeline."""
 import glob
 import math
 import os
 import shlex
 
 MIB = float(1 << 20)
-# What memory_profiler calls kinds of memory, and what the C module calls them.
+# {memory_profiler's name of a kind of memory: the C module's name of it}
 BACKENDS = {"psutil": "rss", "posix": "rss", "psutil_pss": "pss", "psutil_uss": "uss"}
 PATTERNS = ("mprofile_??????????????.dat", "mprofile_??????????????.lprof")
 
 
 class Wrong(Exception):
-    """One line for the user."""
+    """A fault that the user can mend, described in one line."""
 
 
 class Recording:
-    """path, command (None: not known)
-    samples: [(seconds since 1970, MiB)] of the process, ascending
-    children: {pid: the same of a process that it started}
+    """The memory of a program over time.
+
+    path, command: the file, and the recorded command line (None: not known)
+    samples: [(seconds since 1970, MiB)] of the process, in ascending order
+    children: {pid: samples of a process that the program started}
     stays: [(name, enter, MiB then, leave, MiB then, level)] in functions
     """
 
@@ -32,8 +34,7 @@ class Recording:
 
 
 def read(path):
-    """The recordings in a file: one of each process that was sampled by itself. Wrong when there is
-    none."""
+    """Reads a Recording from a file. Raises Wrong if the file cannot be read or has no samples."""
     try:
         with open(path, "rb") as file:
             head = file.read(1)
@@ -49,18 +50,19 @@ def read(path):
 
 
 def _is_profile(head):
-    """A map of msgpack or a pickle, or a live file; text begins with neither."""
+    """Does a file with this first byte hold a profile: a map of msgpack, a pickle, or a live file? Text begins with
+    none of these bytes."""
     return head >= b"\x80" or head == b"\x7f"
 
 
-# ---- mprof's ----
+# ---- mprof's text format ----
 
 
 def _read_text(path, text):
     recording = Recording(path)
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
-        last = number == len(lines)  # nothing behind it: a run that was killed leaves half a row there
+        last = number == len(lines)  # the text behind the last line end: half a row, if a run was killed
         try:
             _take_row(recording, line)
         except ValueError as error:
@@ -88,11 +90,11 @@ def _take_row(recording, line):
     elif word == "FUNC":
         recording.stays.append(_stay(values))
     else:
-        raise ValueError("it begins with none of CMDLINE, MEM, CHLD and FUNC")
+        raise ValueError("the row begins with none of CMDLINE, MEM, CHLD and FUNC")
 
 
 def _stay(values):
-    """"NAME MIB TIME MIB TIME LEVEL", older files without the level; a name may have blanks."""
+    """Reads the row of a stay, NAME MIB TIME MIB TIME LEVEL. Older files have no level. A name may have blanks."""
     level = int(values.pop()) if values and values[-1].isdigit() and len(values) > 5 else 0
     if len(values) < 5:
         raise ValueError("FUNC needs a name and 4 numbers")
@@ -127,7 +129,7 @@ def stay_row(stay):
     return "FUNC %s %.4f %.4f %.4f %.4f %d\n" % (name, before, enter, after, leave, level)
 
 
-# ---- ours ----
+# ---- profiles with a timeline ----
 
 
 def _read_profile(path):
@@ -176,7 +178,7 @@ def _stays(series, samples, unit, script):
 
 
 def _script(command):
-    """The file that was run, of a command line; None: it was none, or is not known."""
+    """The script that a command line runs; None if it runs no script, or is not known."""
     try:
         word = shlex.split(command or "")[0]
     except (ValueError, IndexError):
@@ -185,7 +187,7 @@ def _script(command):
 
 
 def _name(mark, script):
-    """As mprof has it: module.function, and __main__ for the script."""
+    """A function's name as mprof writes it: module.function, with __main__ for the script."""
     file = os.path.normpath(mark["file"])
     if script is not None and ("/" + file).endswith("/" + script.lstrip("./")):
         return "__main__." + mark["name"]
@@ -199,16 +201,16 @@ def _size_at(samples, at):
     return samples[max(place - 1, 0)][1]
 
 
-# ---- those in the working directory ----
+# ---- recordings in the working directory ----
 
 
 def known():
-    """Made by `run`, the oldest first."""
+    """The files that `clineprof mem run` has made, the oldest first."""
     return sorted(path for pattern in PATTERNS for path in glob.glob(pattern))
 
 
 def chosen(words):
-    """The files that numbers and names mean, each once. Wrong for one that does not exist."""
+    """The files that these numbers and names mean, each once. Raises Wrong for one that does not exist."""
     files, found = known(), []
     for word in words:
         path = word

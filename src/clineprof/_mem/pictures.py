@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Recordings of memory over time as pictures: matplotlib's where it is installed; a chart of characters,
-an SVG and a page of HTML that need nothing."""
+"""Draws recordings of memory over time: with matplotlib if it is installed, or else as a chart of characters, an SVG
+picture or an HTML page."""
 import html
 import math
 import os
@@ -18,7 +18,7 @@ OWN = (".html", ".htm", ".svg")
 
 
 class NoBackend(Exception):
-    """One line for the user."""
+    """matplotlib's backend cannot be used; the text is one line for the user."""
 
 
 def plot(recordings, options):
@@ -34,12 +34,13 @@ def plot(recordings, options):
         picture = svg(recordings, options)
         _write(output, page(recordings, options, picture) if own else picture)
     else:
-        raise Wrong("%s needs matplotlib, which is not installed; -o NAME.svg and -o NAME.html do "
-                    "without" % os.path.basename(output))  # fmt: skip
+        raise Wrong("%s needs matplotlib, which is not installed; -o NAME.svg and -o NAME.html do not "
+                    "need it" % os.path.basename(output))  # fmt: skip
 
 
 def cut(recording, window):
-    """The same with times from the start of the recording, those within the window only."""
+    """Changes a recording: times are relative to its start, and only what lies within the window is kept. Returns it.
+    Raises Wrong if no sample is left."""
     start, (low, high) = recording.start, window or (-math.inf, math.inf)
 
     def inside(samples):
@@ -60,7 +61,7 @@ def cut(recording, window):
 
 
 def trend(samples):
-    """(MiB per second, MiB at time 0) of the line of least squares."""
+    """(MiB per second, MiB at time 0) of the line that fits the samples best (least squares)."""
     count = len(samples)
     middle = sum(at for at, _ in samples) / count
     mean = sum(size for _, size in samples) / count
@@ -70,7 +71,7 @@ def trend(samples):
 
 
 def labels(stays):
-    """{name: the shortest ending of it that only it has}"""
+    """{name: its shortest ending, in whole parts, that no other name has}"""
     names = sorted({stay[0] for stay in stays})
     found = {}
     for name in names:
@@ -109,12 +110,13 @@ def _write(path, text):
 
 
 def _pyplot(backend, output):
-    """None where it is not installed."""
+    """Imports matplotlib.pyplot, and chooses its backend. None if matplotlib is not installed. Raises NoBackend if
+    --backend cannot be used."""
     try:
         import matplotlib
     except ImportError:
         if backend is not None:
-            raise NoBackend("--backend is matplotlib's, which is not installed") from None
+            raise NoBackend("--backend needs matplotlib, which is not installed") from None
         return None
     try:
         if backend is not None:
@@ -131,7 +133,7 @@ def _pyplot(backend, output):
 
 
 def _shows(pyplot):
-    """Has it a window to show?"""
+    """Can matplotlib's backend open a window?"""
     import matplotlib
 
     return pyplot.get_backend().lower() in [name.lower() for name in _interactive(matplotlib)]
@@ -217,7 +219,7 @@ def _draw_flame(axes, recording):
 
 
 def chart(recordings, options):
-    """For a terminal, or whatever standard output is."""
+    """Draws the recordings with characters, for standard output."""
     columns, rows = shutil.get_terminal_size((100, 24))
     width, height = max(columns - 14, 20), max(min(rows - 8, 16), 5)
     plain = "utf" not in (sys.stdout.encoding or "").lower()
@@ -249,7 +251,7 @@ def _chart(recording, options, width, height, plain):
 
 
 def _columns(samples, begin, end, width):
-    """The largest size in each column; where there is no sample, the one before goes on."""
+    """The largest size in each column of the chart. A column without samples has the size of the column before."""
     columns = [None] * width
     for at, size in samples:
         place = min(int((at - begin) / max(end - begin, 1e-9) * width), width - 1)
@@ -351,7 +353,7 @@ def _escaped(text):
 
 
 def page(recordings, options, picture):
-    """The picture in a page that needs nothing from elsewhere."""
+    """An HTML page with the picture, which loads nothing from elsewhere."""
     title = _escaped(_title(recordings, options)) or "memory over time"
     rows = []
     for name, enter, before, leave, after, level in recordings[0].stays if len(recordings) == 1 else ():

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Statements and cells as IPython runs them: with its own syntax and compiler, source that tracebacks
-find, the value of the last line, and await at the top level.
+"""Runs statements and cells as IPython runs them: with its syntax and compiler, source that tracebacks find, the value
+of the last line, and await at the top level.
 
-A magic cannot wait for a coroutine while the kernel's own loop runs, as it does in a notebook. So the
-text of a cell that calls one of ours, with code that awaits, gets an `await` before the call
-(WithAwait), and the magic then returns a coroutine."""
+A magic cannot wait for a coroutine while the kernel's own event loop runs, as it does in a notebook. So if a cell calls
+a magic of ours with code that awaits, the text of the cell gets an `await` before the call (WithAwait), and the magic
+returns a coroutine."""
 import ast
 import gc
 import inspect
@@ -15,12 +15,12 @@ import warnings
 
 from clineprof._notebook.options import AWAITED, SPECS, parsed
 
-_EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+")  # which IPython takes off
+_EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+")  # empty lines at the start, which IPython removes
 CALLS = ("run_line_magic", "run_cell_magic")
 
 
 class Code:
-    """A text to be run once in the user's namespace."""
+    """A text that is to be run once in the user's namespace."""
 
     def __init__(self, shell, text):
         self.shell = shell
@@ -38,7 +38,8 @@ class Code:
         return any(map(_is_coroutine, self.codes))
 
     def prepare(self, change):
-        """Exchanges the code. Who looks up its text meanwhile finds it as it was written, `%time f()`."""
+        """Exchanges the code objects with change(). Code that looks up the text meanwhile finds it as the user wrote it
+        (`%time f()`), not as IPython has transformed it."""
         as_run = linecache.cache[self.file]
         lines = _EMPTY_LINES.sub("", self.written).splitlines(keepends=True)
         if len(lines) == len(as_run[2]):
@@ -52,20 +53,20 @@ class Code:
         self.codes = prepared
 
     def functions(self):
-        """Those that were made of exchanged code, and live."""
+        """The functions that were made of exchanged code and still exist."""
         codes = [new for new, own in self.exchanged.values()]
         return [thing for thing in (gc.get_referrers(*codes) if codes else ())
                 if isinstance(thing, types.FunctionType) and id(thing.__code__) in self.exchanged]
 
     def restore(self, functions):
-        """Makes those that nobody records any more what they were: what they will define is as it was,
-        too. functions: pairs with the code that was exchanged."""
+        """Gives functions that are no longer recorded their original code, so that functions which they define later
+        have theirs, too. `functions` is a list of pairs: a function, and the exchanged code that it had."""
         for function, code in functions:
             if function.__code__ is not code:
                 function.__code__ = self.exchanged[id(code)][1]
 
     async def run(self):
-        """The value of the last line, if it is an expression."""
+        """Runs the text. Returns the value of the last line if that is an expression, else None."""
         __tracebackhide__ = True
         value = None
         for code in self.codes:
@@ -75,7 +76,7 @@ class Code:
         return value if self.has_value else None
 
     def run_here(self):
-        """Of code that does not await."""
+        """Runs a text that does not await, and returns as run() does."""
         __tracebackhide__ = True
         return _sent(self.run())
 
@@ -85,7 +86,7 @@ def _is_coroutine(code):
 
 
 def _exchanged(new, own):
-    """Pairs of code objects that differ, of these two and of all within them."""
+    """Pairs of code objects that differ: these two, and those within them."""
     if new is not own:
         yield new, own
         for pair in zip(new.co_consts, own.co_consts):
@@ -94,13 +95,13 @@ def _exchanged(new, own):
 
 
 def _count(shell):
-    """The number of the cell that runs."""
+    """The number of the cell that is running."""
     running = getattr(shell.displayhook, "exec_result", None)
     return getattr(running, "execution_count", None) or shell.execution_count
 
 
 def _parts(tree):
-    """All but a last expression, and that: (tree, mode for compile)."""
+    """The parts of a syntax tree as (tree, mode for compile): everything but a last expression, and that expression."""
     *body, last = tree.body or [None]
     if not isinstance(last, ast.Expr):
         yield tree, "exec"
@@ -114,7 +115,7 @@ def _parts(tree):
 
 
 def driven(shell, awaited, awaits, coroutine):
-    """The result of the coroutine; the coroutine itself where somebody waits for it."""
+    """Runs the coroutine and returns its result; returns the coroutine itself if the cell awaits it."""
     __tracebackhide__ = True
     if awaited:
         return coroutine
@@ -127,12 +128,12 @@ def _sent(coroutine):
         coroutine.send(None)
     except StopIteration as end:
         return end.value
-    raise AssertionError("it awaits")
+    raise AssertionError("the coroutine awaits")
 
 
 class WithAwait:
-    """An input transformer: where a magic of ours is handed code that awaits, its call is awaited, and
-    an option tells it so."""
+    """An input transformer. If a magic of ours gets code that awaits, its call is awaited, and an option (AWAITED)
+    tells the magic so."""
 
     has_side_effects = False
 
@@ -156,14 +157,14 @@ class WithAwait:
     def _hands_over_await(self, name, line, cell=None):
         try:
             return _awaits(self.shell, statement_of(parsed(name, line).rest, cell))
-        except Exception:  # it is told when the magic runs
+        except Exception:  # the magic itself will complain
             return False
 
 
 def _awaits(shell, text):
     if "await" not in text and "async" not in text:
         return False
-    with warnings.catch_warnings():  # those come when it is compiled to be run
+    with warnings.catch_warnings():  # warnings appear when the text is compiled to be run
         warnings.simplefilter("ignore")
         code = compile(shell.transform_cell(text), "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
                        dont_inherit=True)  # fmt: skip
@@ -175,7 +176,7 @@ def statement_of(statement, cell):
 
 
 def _calls(tree):
-    """Calls of our magics outside of functions, from first to last."""
+    """The calls of our magics that are not within functions, in their order."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -194,6 +195,6 @@ def _is_ours(call):
 
 def _insert_await(lines, call):
     line = lines[call.lineno - 1].encode()
-    before, options = call.col_offset, call.args[1].col_offset + 1  # behind its quote
+    before, options = call.col_offset, call.args[1].col_offset + 1  # behind the quote of the second argument
     lines[call.lineno - 1] = b"".join(
         (line[:before], b"await ", line[before:options], AWAITED.encode(), b" ", line[options:])).decode()

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""What the magics measure with: a profiler, which is `profile` among the builtins meanwhile and which
--r returns, and its view, the clineprof.Profiler that records for it. What was recorded is taken in
-all its forms before the view is closed."""
+"""The profilers of the magics. Each kind has a profiler, which is `profile` in the builtins while it runs and which -r
+returns, and a view, the clineprof.Profiler that records for it. The result is taken in all its forms before the view is
+closed."""
 import io
 
 from clineprof import _boot
 from clineprof._boot import files
 from clineprof._profile import Profile
 
-HEAP_INTERVAL = 65536  # bytes, as ckernprof's
+HEAP_INTERVAL = 65536  # bytes, the default of ckernprof --heap-interval
 
 
 class Lprun:
-    """Times, as line_profiler has them."""
+    """Measures times, as line_profiler does."""
 
     def __init__(self, wish):
         from clineprof._compat.line_profiler import LineProfiler
@@ -40,13 +40,13 @@ class Lprun:
         return self.view.render("text", unit=self.unit, skip_zero=self.skip_zero).rstrip()
 
     def close(self, kept):
-        """What is kept can still be asked what it has counted."""
+        """Closes the view, unless the user keeps the profiler (-r), which then still has its counts."""
         if not kept:
             self.view.close()
 
 
 class Mprun(Lprun):
-    """Memory, as memory_profiler has it."""
+    """Measures memory, as memory_profiler does."""
 
     def __init__(self, wish):
         from clineprof._compat.code_map import LineProfiler
@@ -68,7 +68,7 @@ class Mprun(Lprun):
 
 
 class Clineprof(Lprun):
-    """Both."""
+    """Measures times and memory, with clineprof's own profiler."""
 
     def __init__(self, wish):
         self.unit, self.skip_zero = wish.number("u", 1e-6), bool(wish.z)
@@ -77,7 +77,7 @@ class Clineprof(Lprun):
             leaks=wish.leaks_value if wish.leaks else None)  # fmt: skip
 
     def begin(self):
-        """It records since it was made."""
+        """Does nothing, as the profiler records from the moment it was made."""
 
     def add(self, function):
         self.view.add_function(function)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""%load_ext clineprof: the magics (docs/notebook.md is for users). What they run is made by
-cells.py, what they show by show.py."""
+"""The magics of `%load_ext clineprof` (docs/notebook.md is for users). cells.py makes the code that they run, show.py
+shows the result."""
 import builtins
 import contextlib
 import importlib
@@ -15,17 +15,17 @@ from clineprof._compat import memory_usage
 from clineprof._boot import targets
 from clineprof._notebook.options import parsed
 
-LOADED = "_clineprof_magics"  # the shell's attribute that holds what unloading takes back
+LOADED = "_clineprof_magics"  # the shell's attribute that holds what is needed to unload the extension
 
 
 def load_ipython_extension(shell):
-    """%load_ext clineprof"""
+    """Loads the magics; IPython calls this for `%load_ext clineprof`."""
     if not hasattr(shell, LOADED):
         setattr(shell, LOADED, _Loaded(shell))
 
 
 def unload_ipython_extension(shell):
-    """%unload_ext clineprof: magics of these names that were there before come back."""
+    """Unloads the magics; IPython calls this for `%unload_ext clineprof`. Earlier magics of these names come back."""
     if hasattr(shell, LOADED):
         getattr(shell, LOADED).undo()
         delattr(shell, LOADED)
@@ -52,7 +52,7 @@ class _Loaded:
                 table[name] = self.before[kind][name]
             elif ours is not None and not isinstance(getattr(ours, "__self__", None),
                                                      ClineprofMagics):  # fmt: skip
-                table[name] = ours  # another extension's, loaded since
+                table[name] = ours  # a magic of another extension that was loaded since
 
 
 @magics_class
@@ -77,10 +77,10 @@ class ClineprofMagics(Magics):
         -D FILE: write a file that `python -m line_profiler` and `clineprof` open.
         -T FILE: write the table as text.
         -r: return the profiler.
-        -z (or -s): leave out functions that never ran.
-        -u UNIT: show times in units of so many seconds (1e-3); 1e-6 is usual.
+        -z (or -s): hide functions that never ran.
+        -u UNIT: unit of the times, in seconds (default 1e-6).
 
-        While it runs `profile` is among the builtins: functions it decorates are measured too.
+        While the statement runs, `profile` is in the builtins; functions that it decorates are measured, too.
         """
         __tracebackhide__ = True
         wish = parsed("lprun", line)
@@ -91,15 +91,15 @@ class ClineprofMagics(Magics):
     @no_var_expand
     @cell_magic
     def lprun_all(self, line="", cell=""):
-        """Run a cell and show how often its lines, and those of functions that it defines, ran and
-        how long they took.
+        """Run a cell and show how often its lines, and the lines of functions that it defines, ran and how long they
+        took.
 
           %%lprun_all [options]
           code ..
 
         -p: only the lines of the cell itself, not of functions that it defines.
-        -t: store the seconds that it took as _total_time_taken.
-        -D FILE, -T FILE, -r, -z, -u UNIT: as %lprun has them.
+        -t: store the time of the cell, in seconds, as _total_time_taken.
+        -D FILE, -T FILE, -r, -z, -u UNIT: as in %lprun.
         """
         __tracebackhide__ = True
         wish = parsed("lprun_all", line)
@@ -116,8 +116,7 @@ class ClineprofMagics(Magics):
     @no_var_expand
     @line_cell_magic
     def mprun(self, line="", cell=None):
-        """Run a statement, or a cell, and show what the lines of functions did to the memory of the
-        process.
+        """Run a statement, or a cell, and show how the lines of functions changed the memory of the process.
 
           %mprun [options] -f FUNCTION statement
           %%mprun [options] -f FUNCTION [statement]
@@ -127,7 +126,7 @@ class ClineprofMagics(Magics):
         -m MODULE: all functions of a module. Repeatable.
         -T FILE: write the table as text.
         -r: return the profiler.
-        -c: with the child processes.
+        -c: add the memory of child processes.
         """
         __tracebackhide__ = True
         wish = parsed("mprun", line)
@@ -138,7 +137,7 @@ class ClineprofMagics(Magics):
     @no_var_expand
     @line_cell_magic
     def memit(self, line="", cell=None):
-        """Run a statement and tell how large the process got.
+        """Run a statement and tell how large the process became.
 
           %memit [options] statement
           %%memit [options] [setup]
@@ -146,12 +145,12 @@ class ClineprofMagics(Magics):
 
         In a cell the statement on the first line is a setup, which is not measured.
 
-        -r N: run it N times, and take the highest.
-        -i SECONDS: between samples (default 0.1).
-        -c: with the child processes.
+        -r N: run the statement N times, and take the largest size.
+        -i SECONDS: time between samples (default 0.1).
+        -c: add the memory of child processes.
         -o: return an object with the details.
         -q: print nothing.
-        -t SECONDS: accepted, without effect: a statement is never interrupted.
+        -t SECONDS: has no effect; a statement is never interrupted.
         """
         __tracebackhide__ = True
         wish = parsed("memit", line)
@@ -172,24 +171,24 @@ class ClineprofMagics(Magics):
     @output_can_be_silenced
     @cell_magic
     def clineprof(self, line="", cell=""):
-        """Run a cell and show how often its lines, and those of all that it defines, ran, how long
-        they took and what they did to memory.
+        """Run a cell and show how often its lines, and the lines of everything that it defines, ran, how long they took
+        and how they changed memory.
 
           %%clineprof [options]
           code ..
 
-        The value of its last line is the cell's value, as always.
+        The value of the last line is the value of the cell, as without the magic.
 
-        -f FUNCTION, -m MODULE: these functions, too. Repeatable.
-        -p: of the cell only its own lines, not those of what it defines.
+        -f FUNCTION, -m MODULE: profile these functions, too. Repeatable.
+        -p: only the lines of the cell itself, not of what it defines.
         -D FILE: write the profile, which `clineprof FILE` opens.
         -T FILE: write the table as text.
-        -r: return the profile, a clineprof.Profile, in place of the value.
-        -z: leave out functions that never ran.
-        -u UNIT: show times in units of so many seconds (1e-3); 1e-6 is usual.
+        -r: return the profile, a clineprof.Profile, instead of the value.
+        -z: hide functions that never ran.
+        -u UNIT: unit of the times, in seconds (default 1e-6).
         --no-memory: do not read memory.
-        --heap: what of each line's memory stays alive.
-        --leaks[=EPOCH]: which lines leak; EPOCH as in `ckernprof --leaks`, else calls.
+        --heap: show how much of each line's memory stays alive.
+        --leaks[=EPOCH]: tell which lines leak; EPOCH as in `ckernprof --leaks`, by default calls.
         """
         __tracebackhide__ = True
         wish = parsed("clineprof", line)
@@ -199,7 +198,7 @@ class ClineprofMagics(Magics):
 
 
 class _Run:
-    """One run of a magic. What is wrong with what it is given is told before a profiler is there."""
+    """One run of a magic. Faults of its options are told before a profiler is made."""
 
     def __init__(self, shell, wish, kind):
         self.shell, self.wish, self.make = shell, wish, kind
@@ -214,7 +213,7 @@ class _Run:
             found = _functions_within(self._found("function", text, lambda: eval(
                 text, self.shell.user_global_ns, self.shell.user_ns)))  # fmt: skip
             if not found:
-                raise UsageError("-f %s: that has no Python code to profile" % text)
+                raise UsageError("-f %s: it has no Python code to profile" % text)
             yield from found
 
     def _functions_of_modules(self):
@@ -231,13 +230,13 @@ class _Run:
                 kind, text, type(error).__name__, error)) from None
 
     def add_code(self, text, which=None):
-        """The code to run; with `which` its lines are measured, as Profiler.prepare has it."""
+        """Sets the code to run. With `which` the code itself is measured, too: which part, Profiler.prepare says."""
         self.code, self.which = cells.Code(self.shell, text), which
 
     # ---- the run ----
 
     def go(self, result):
-        """What the magic returns: result(kind, value of the code); or a coroutine, to be awaited."""
+        """Runs the code, and returns result(kind, value of the code); or a coroutine, if the cell awaits it."""
         __tracebackhide__ = True
         return cells.driven(self.shell, self.wish.awaited, self.code.awaits,
                             self._go(result))
@@ -263,7 +262,7 @@ class _Run:
             raise UsageError(str(error)) from None
 
     async def _profiled(self, kind):
-        """The value of the code. What was recorded is taken however it ends."""
+        """Runs the code with the profiler on, and returns its value. The result is taken even if the code raises."""
         __tracebackhide__ = True
         made = []
         try:
@@ -281,8 +280,8 @@ class _Run:
 
     @contextlib.contextmanager
     def _window(self, kind, made):
-        """What the code has defined is handed to the view, which gives it its own code when it stops, and
-        goes to `made`."""
+        """Counts within the `with` statement. At its end the functions that the code has defined are added to the view,
+        which gives them their own code back when it stops, and to `made`."""
         __tracebackhide__ = True
         kind.begin()
         try:
@@ -310,7 +309,8 @@ def _functions_within(thing):
 
 
 def _things_of(module):
-    """Functions and classes; of a module that is no file, such as the notebook, those that say so."""
+    """The functions and classes of a module. A module without a file, such as the notebook itself, has those whose
+    __module__ names it."""
     if "__file__" in vars(module):
         return targets.functions_of(module, module.__name__)
     return [thing for thing in vars(module).values()

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The options of a magic: they stand before the statement, which is left as it is to the letter."""
+"""Reads the options of a magic, which stand before the statement. The statement is left exactly as it is."""
 from IPython.core.error import UsageError
 
 
-# Of each magic the letters, as getopt has them, long names ("?": may have a value), and whether a
-# statement may stand behind them.
+# {magic: (letters in getopt's form, long names (with "?": may have a value), may a statement follow?)}
 SPECS = {
     "lprun": ("rszf:m:D:T:u:", (), True),
     "lprun_all": ("rzptD:T:u:", (), False),
@@ -14,22 +13,23 @@ SPECS = {
 }
 
 
-AWAITED = "--await"  # put there by cells.WithAwait, for itself
+AWAITED = "--await"  # an option that cells.WithAwait inserts
 
 
 class BadValue(UsageError, TypeError):
-    """line_profiler raises TypeError where IPython's way is UsageError, which is one line."""
+    """A wrong value of an option. It is a UsageError, which IPython shows in one line, and a TypeError, which
+    line_profiler raises."""
 
-    def _render_traceback_(self):  # IPython asks subclasses
+    def _render_traceback_(self):  # for a subclass of UsageError IPython calls this
         return ["UsageError: %s" % self]
 
 
 class Wish:
-    """Options by letter or name: True, None, or the value, a list of values for -f and -m. `rest`: what
-    stands behind them."""
+    """The options of a magic as attributes, by letter or name: True, None (not given), or the value; for -f and -m a
+    list of values. `rest` is what stands behind the options."""
 
     awaited = heap = leaks = no_memory = False
-    leaks_value = "calls"  # by default
+    leaks_value = "calls"  # the default of --leaks
 
     def __init__(self, flags):
         for letter in flags:
@@ -37,13 +37,13 @@ class Wish:
         self.f, self.m, self.rest = [], [], ""
 
     def __getattr__(self, name):
-        return None  # an option that this magic does not have
+        return None  # the magic has no option of this name
 
     def put(self, name, value):
         if name in ("f", "m"):
             getattr(self, name).append(value)
         else:
-            setattr(self, "z" if name == "s" else name, value)  # -s is an older -z
+            setattr(self, "z" if name == "s" else name, value)  # -s is the older name of -z
 
     def number(self, name, default):
         return self._number(name, default, float, "a number of seconds above 0", lambda n: n > 0)
@@ -60,12 +60,12 @@ class Wish:
         except ValueError:
             number = None
         if number is None or not good(number) or number == float("inf"):
-            raise BadValue("-%s is %s, not %r" % (name, what, text))
+            raise BadValue("-%s needs %s, not %r" % (name, what, text))
         return number
 
 
 def parsed(magic, line):
-    """The Wish in the line of a magic. UsageError when something is wrong with it."""
+    """Reads the line of a magic, and returns a Wish. Raises UsageError for a wrong option."""
     short, long, may_go_on = SPECS[magic]
     valued = {letter for letter, colon in zip(short, short[1:]) if colon == ":"}
     flags = set(short) - valued - {":"}
@@ -81,7 +81,7 @@ def parsed(magic, line):
         rest = rest.lstrip()
     wish.rest = rest[2:].lstrip() if rest.startswith("--") else rest
     if wish.rest and not may_go_on:
-        raise UsageError("nothing can stand behind the options of %%%%%s: %s" % (magic, wish.rest))
+        raise UsageError("%%%%%s takes nothing behind its options: %s" % (magic, wish.rest))
     return wish
 
 
@@ -96,7 +96,7 @@ def _put_long(wish, word, known):
 
 
 def _put_short(wish, rest, flags, valued):
-    """Letters up to a space, or to one that has a value. Returns what follows."""
+    """Reads letters up to a space, or up to an option with a value. Returns the text behind them."""
     while rest and rest[0] != " ":
         letter, rest = rest[0], rest[1:]
         if letter in valued:
@@ -112,8 +112,8 @@ def _put_short(wish, rest, flags, valued):
 
 
 def _value(text):
-    """The first word and what follows. Spaces within quotes and brackets are part of it; quotes around
-    all of it are not."""
+    """(first word, text behind it). Spaces within quotes and brackets are part of the word; quotes around the whole
+    word are removed."""
     depth, quote = 0, None
     end = len(text)
     for i, c in enumerate(text):

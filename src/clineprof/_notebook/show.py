@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The result of a magic: a table in the page of a notebook, text in a terminal; files."""
+"""Shows the result of a magic: a table in a notebook, text in a terminal. Also writes it to files."""
 import copy
 import os
 import sys
@@ -10,7 +10,8 @@ from clineprof._boot import files
 
 
 class Show:
-    """How a profile is shown and where it goes. What cannot be done with it is told now."""
+    """Shows a profile, and writes it to the files of -D and -T. Making a Show raises UsageError if such a file cannot
+    be written."""
 
     def __init__(self, shell, wish):
         self.shell, self.wish = shell, wish
@@ -20,7 +21,7 @@ class Show:
                 _check_place(letter, path)
 
     def show(self, taken, message=None):
-        """taken: what one of kinds.py has taken."""
+        """Shows and writes the result. `taken` is an object of kinds.py whose take() was called."""
         self._put(taken)
         if not taken.profile.functions:
             print("*** Nothing was profiled: name functions with -f, modules with -m.", file=sys.stderr)
@@ -45,7 +46,7 @@ class Show:
         display({"text/plain": taken.text, **({"text/html": html} if html else {})}, raw=True)
 
     def _table(self, profile):
-        """As HTML; None without Jinja2."""
+        """The profile as HTML; None if Jinja2 is not installed."""
         from clineprof._formats import html
 
         shown = copy.copy(profile)
@@ -57,7 +58,7 @@ class Show:
             return None
 
     def _named(self, function):
-        """With "Cell In[3]" for its file where it is one."""
+        """The function, with "Cell In[3]" as the name of its file if the file is a cell."""
         cell = self.shell.compile.format_code_name(function.file)
         if cell is not None:
             function = copy.copy(function)

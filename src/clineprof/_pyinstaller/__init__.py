@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""For PyInstaller, which asks where hooks are."""
+"""Tells PyInstaller where its hook for clineprof is."""
 import os
 
 

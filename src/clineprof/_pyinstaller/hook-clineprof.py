@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What goes into an application that PyInstaller freezes: all of clineprof, which imports its parts when it
-needs them and so where PyInstaller does not look. What others made (rich, pandas ..) comes when the
-application asks for it."""
+"""PyInstaller's hook: puts all of clineprof into a frozen application, because clineprof imports its parts only when it
+needs them, which PyInstaller does not see. Packages of others (rich, pandas, ..) are included only if the application
+itself imports them."""
 from PyInstaller.utils.hooks import collect_data_files, collect_submodules
 
 hiddenimports = collect_submodules("clineprof", filter=lambda name: "._pyinstaller" not in name)

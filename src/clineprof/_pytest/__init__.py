@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The pytest plugin's front (docs/pytest.md): the options and the marker. Every pytest run loads it,
-so it imports nothing; run.py, a profile of the session, and limits.py, limits of tests, are imported when they are
+"""The pytest plugin (docs/pytest.md): its options and its marker. Every run of pytest loads this module, so it imports
+little. run.py, which profiles the session, and limits.py, which checks limits of tests, are imported when they are
 used."""
 import copy
 
@@ -18,11 +18,11 @@ def pytest_addoption(parser):
     group.addoption(
         "--clineprof", action="append", nargs="?", const="", metavar="TARGETS",
         help="profile these files, modules, classes, functions (with commas between); "
-        "bare: all code below the root folder",
+        "without TARGETS: all code below the root folder",
     )  # fmt: skip
     group.addoption(
         "--clineprof-out", default="pytest.lprof", metavar="FILE",
-        help="where the profile goes (default: pytest.lprof)",
+        help="write the profile to FILE (default: pytest.lprof)",
     )  # fmt: skip
     group.addoption(
         "--clineprof-lines", type=int, default=10, metavar="N",
@@ -32,8 +32,8 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config, parser, args):
-    """As early as can be: what a conftest.py imports is to be seen."""
-    if "--clineprof" in args:  # argparse would take the `tests/` behind it for its value
+    """Starts profiling as early as possible, so that what a conftest.py imports is profiled, too."""
+    if "--clineprof" in args:  # argparse would take a following word such as `tests/` as the option's value
         args[:] = ["--clineprof=" if word == "--clineprof" else word for word in args]
         early_config.known_args_namespace = parser.parse_known_args(
             args, namespace=copy.copy(early_config.option)
@@ -56,7 +56,8 @@ def pytest_collection_finish(session):
 
 
 def _has_limits(nodes):
-    """Each test, class and module is looked at once: there may be many thousand tests."""
+    """Does any test have a line_limits marker, by itself or from its class or module? Each of these is looked at once,
+    as there may be thousands of tests."""
     while nodes:
         if any(mark.name == "line_limits" for node in nodes for mark in node.own_markers):
             return True

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""@pytest.mark.line_limits: a test fails where a line takes, adds, runs or leaks more than it may."""
+"""The marker @pytest.mark.line_limits: a test fails if a line takes more time, adds or leaks more memory, or runs more
+often than allowed."""
 import math
 import types
 import warnings
@@ -11,8 +12,8 @@ from clineprof._boot import files, targets
 from clineprof._boot.measures import MEASURES, attribute
 from clineprof._pytest.words import DISPLACED, meant
 
-FEWEST_CALLS = 8  # without which there is no verdict on leaks (docs/memory.md)
-MOST_LINES = 10  # that a message names
+FEWEST_CALLS = 8  # how often a function must be called for a verdict on leaks (docs/memory.md)
+MOST_LINES = 10  # how many lines a message names at most
 
 
 def start(config):
@@ -22,13 +23,13 @@ def start(config):
 
 
 class Wrong(Exception):
-    """One line for the author of the marker."""
+    """A fault of the marker, described in one line for its author."""
 
 
 class _Limits:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item):
-        """A marker that means nothing fails the test before it runs."""
+        """Fails a test with a faulty marker before it runs."""
         wrong = next(filter(None, map(_fault, _marks(item))), None)
         if wrong is not None:
             pytest.fail("line_limits: " + wrong, pytrace=False)
@@ -54,23 +55,23 @@ class _Limits:
 
 
 def _marks(item):
-    """Those of the test itself; else of its class, of its module."""
+    """The line_limits markers of the test itself; if it has none, those of its class, or else of its module."""
     found = list(item.iter_markers_with_node("line_limits"))
     return [mark for node, mark in found if node is found[0][0]]
 
 
 def _fault(mark):
-    """What is wrong with the marker, or None."""
+    """What is wrong with the marker, in words; None if nothing is."""
     names = ", ".join(LIMITS)
     if mark.args:
-        return "limits have names: %s" % names
+        return "limits must be given by name: %s" % names
     for name, value in mark.kwargs.items():
         if name != "functions" and name not in LIMITS:
             return "there is no limit '%s'; there are %s" % (name, names)
         if name in LIMITS and not _is_amount(value):
             return "%s is a number of %s, not %r" % (name, LIMITS[name].unit, value)
     if not set(mark.kwargs) & set(LIMITS):
-        return "say what is limited: %s" % names
+        return "give at least one limit: %s" % names
     if "leaks" in mark.kwargs and "functions" not in mark.kwargs:
         return "leaks needs functions= that the test calls at least %d times" % FEWEST_CALLS
     return None
@@ -103,8 +104,8 @@ LIMITS["leaks"] = _Limit(*_KINDS["bytes"], "heap")
 
 
 class _Watch:
-    """The lines of a marker's functions while the test runs. When it dies, with the profiler in it, the
-    functions get their own code back."""
+    """Watches the lines of a marker's functions while the test runs. When the object is freed, and its profiler with
+    it, the functions get their own code back."""
 
     def __init__(self, item, mark):
         self.limits = {name: mark.kwargs[name] for name in LIMITS if name in mark.kwargs}
@@ -135,7 +136,7 @@ class _Watch:
             raise Wrong("functions: there is no Python code of '%s'%s" % (target, meant(target)))
 
     def end(self):
-        """Lines of a message: what exceeds its limit."""
+        """Ends the watch. Returns the lines of a message about what exceeds its limit; [] if nothing does."""
         profile = _profile.Profile(self.profiler.snapshot())
         broken = []
         for function in profile.functions:
@@ -171,14 +172,14 @@ class _Watch:
     def _unjudged(self, profile):
         if "leaks" not in self.limits or any(_calls(f) >= FEWEST_CALLS for f in profile.functions):
             return []
-        return ["line_limits: leaks can be told only of functions that the test calls at least %d "
+        return ["line_limits: leaks can be found only in functions that the test calls at least %d "
                 "times" % FEWEST_CALLS]  # fmt: skip
 
 
 def _make(limits):
     core = _boot.core()
     try:
-        if "leaks" in limits:  # whose size is looked at here: there may be several limits
+        if "leaks" in limits:  # every leak is wanted here, as _over compares its size with the limit
             return core.Profiler(heap=1, leaks="calls", leak_limit=0)
         needs = {LIMITS[name].needs for name in limits}
         return core.Profiler(memory=needs != {"times"}, heap=1 if "heap" in needs else 0)
@@ -197,5 +198,5 @@ def _add(profiler, function):
 
 
 def _calls(function):
-    """How often it was called: the first line that ran is in each call at least once."""
+    """How often a function was called at most: its first line that ran has a hit, or more, in each call."""
     return next((hits for hits in function["hits"] if hits), 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""pytest --clineprof: a profile of the whole session. Under pytest-xdist each worker makes one, in a
-folder of the controller's, which adds them up."""
+"""Profiles the whole session (pytest --clineprof). Under pytest-xdist each worker writes a profile into a folder of the
+controller, which adds them up."""
 import os
 import shutil
 import tempfile
@@ -12,13 +12,13 @@ from clineprof._boot import files
 from clineprof._boot.targets import is_path, is_there
 from clineprof._pytest.words import DISPLACED, meant
 
-# Without targets all code below the root folder counts but what is installed there.
+# Paths that are left out when no targets are given. All other code below the root folder is then profiled.
 STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__))
 INSTALLED = ["*/site-packages/*", "*/dist-packages/*", STANDARD_LIBRARY + "/*"]
 
 
 def start(config):
-    """Selects from now on. UsageError, one line, for options that cannot be."""
+    """Starts to select. Raises UsageError, with one line, if the options are wrong."""
     options = config.known_args_namespace
     targets = _cut(options.clineprof)
     if options.clineprof_lines < 0:
@@ -30,16 +30,16 @@ def start(config):
 
 
 def _cut(values):
-    """As -p: lists with commas between; an empty one is no target."""
+    """Splits values at commas, as ckernprof -p does. Empty parts are left out."""
     return [word for value in values for word in value.split(",") if word]
 
 
 class _Session:
-    """What is selected and counted in this process."""
+    """The profiler of this process, and what is selected for it."""
 
     def __init__(self, config, targets):
         self.config, self.targets = config, targets
-        self.there = set(filter(os.path.exists, targets))  # a conftest.py may change directory
+        self.there = set(filter(os.path.exists, targets))  # looked up now, as a conftest.py may change the directory
         core = _boot.core()
         try:
             self.profiler = core.Profiler()
@@ -52,22 +52,22 @@ class _Session:
         return self.selection.unmatched() if self.targets else []
 
     def unknown(self):
-        """{target that names nothing: what is to be said of it}"""
+        """{target that names nothing: a message about it}"""
         unsure = set(self.unmatched()) - self.there
         return {target: _no_such(target) for target in unsure if not is_there(target)}
 
     def bytes(self):
-        """The profile as a file holds it."""
+        """The profile as the content of a .lprof file."""
         words = map(str, self.config.invocation_params.args)
         return self.profiler.render("lprof", command="-m pytest " + " ".join(map(_boot.core().quoted, words)))
 
     def close(self):
-        """The functions get their own code back."""
+        """Ends profiling: the functions get their own code back."""
         self.selection = self.profiler = None
 
 
 class _Start:
-    """Until pytest knows which part this process plays."""
+    """A plugin that decides, once pytest knows it, whether this process is a worker, the controller or the only one."""
 
     def __init__(self, session):
         self.session = session
@@ -84,20 +84,20 @@ class _Start:
 
 
 class _Testing:
-    """A process in which tests run."""
+    """The plugin in a process that runs tests."""
 
     def __init__(self, session):
         self.session = session
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self):
-        """Test modules and each conftest.py are there now. Their code has come from no loader: pytest
-        writes it anew, for the sake of assert."""
+        """Selects in test modules and in each conftest.py, which are loaded now. No wrapped loader has seen their code,
+        because pytest compiles it itself to rewrite asserts."""
         self.session.selection.select_loaded()
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_sessionfinish(self):
-        yield  # the last fixtures end in there
+        yield  # the last fixtures end during this
         self.finish()
         self.session.close()
 
@@ -106,7 +106,7 @@ class _Testing:
 
 
 class _Alone(_Testing):
-    """The only process."""
+    """The plugin without pytest-xdist: this is the only process."""
 
     def __init__(self, session):
         super().__init__(session)
@@ -133,8 +133,8 @@ class _Alone(_Testing):
 
 
 class _Worker(_Testing):
-    """One of pytest-xdist's workers: the profile goes into the controller's folder, or, where there
-    is no such folder on this machine, into the worker's answer."""
+    """The plugin in one of pytest-xdist's workers. It writes the profile into the controller's folder or, if this
+    machine has no such folder, puts it into the worker's answer."""
 
     def finish(self):
         config = self.session.config
@@ -153,7 +153,7 @@ class _Worker(_Testing):
 
 
 class _Controller:
-    """Of pytest-xdist's workers."""
+    """The plugin in the controller of pytest-xdist's workers. It adds the workers' profiles up."""
 
     def __init__(self, config):
         self.outcome = _Outcome(config)
@@ -178,12 +178,12 @@ class _Controller:
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_sessionfinish(self, session):
-        yield  # the workers end in there
+        yield  # the workers end during this
         paths = sorted(os.listdir(self.folder))
         missing = self.workers.difference(paths)
         if missing:
             self.outcome.messages.append(
-                "without what ran in %s, which did not come to its end" % ", ".join(sorted(missing))
+                "the profile lacks what ran in %s, which did not end normally" % ", ".join(sorted(missing))
             )
         if any(answer["displaced"] for answer in self.answers):
             self.outcome.messages.append(DISPLACED + "; what ran meanwhile is missing")
@@ -206,14 +206,14 @@ class _Controller:
 
 
 class _Outcome:
-    """The file, and what is printed below the tests."""
+    """The profile's file, and what is printed below the tests."""
 
     def __init__(self, config):
         self.path = os.path.join(str(config.invocation_params.dir), config.option.clineprof_out)
         self.before = _state(self.path)
         self.lines = config.option.clineprof_lines
         self.messages = []
-        self.made = None  # the file's content
+        self.made = None  # the content that was written; None: none
         is_device = os.path.exists(self.path) and not os.path.isfile(self.path)
         place = self.path if is_device else os.path.dirname(self.path)
         if os.path.isdir(self.path) or not os.access(place, os.W_OK):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What the session's profile and the limits of tests say in the same words."""
+"""Messages that both the profile of the session and the limits of tests use."""
 from clineprof._boot import targets
 
-DISPLACED = "another tool has sys.settrace for itself, by which this Python's lines are counted"
+DISPLACED = "another tool has replaced the trace function (sys.settrace) that counts lines on this Python"
 
 
 def meant(target):
-    """The end of a message about a target that names nothing."""
+    """The end of a message about a target that names nothing: a suggestion, or ""."""
     nearest = targets.nearest(target)
     return "; did you mean '%s'?" % nearest if nearest else ""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The report in colours (-r), by the package rich where it is installed.
+"""Prints the report in colours (-r), with the package rich if it is installed.
 
-C marks the report's text (src/report/table.h): what is a heading, a title, a cell, source, and how hot
-the row is. This page lays it out for a terminal: rows never wrap, because the source is cropped; where
-there is little room the columns move together, then some are left out, and that is said."""
+C marks the report's text (src/report/table.h): headings, titles, cells, source, and how hot each row is. This module
+lays the text out for the terminal. Rows never wrap, because the source is cropped. If there is little room, columns
+become narrower; if that is not enough, some columns are left out, and a note says so."""
 import os
 import re
 import sys
@@ -11,29 +11,29 @@ import sys
 HEADING, TITLES, ROW, HIDDEN, FOLDED, TITLE, CELL = "\x01\x02\x03\x04\x05\x1e\x1f"
 MARKS = re.compile("\x04[^\n]*\n|\x03..|\x1e.|[\x01\x02\x05\x1f]")
 
-# From cold to hot; colours that can be read on dark and on light.
+# Styles from cold to hot, which can be read on a dark and on a light background.
 TIME = ("dim", "", "", "color(179)", "color(178)", "color(172)", "color(208)", "bold color(202)",
         "bold color(197)", "bold color(196)")
 MEMORY = ("dim", "", "", "color(73)", "color(74)", "color(38)", "color(39)", "bold color(33)",
           "bold color(99)", "bold color(129)")
 ESTIMATE = "dim italic"
 SYNTAX = "ansi_dark"
-# Pygments takes some ten seconds for a hundred thousand lines.
+# How many lines get syntax colours at most. Pygments takes some ten seconds for a hundred thousand lines.
 LINES_WITH_SYNTAX = 10_000
 
-BAR = 5  # columns
+BAR = 5  # width of the bar behind % Time, in characters
 BLOCKS = " ▏▎▍▌▋▊▉█"
-SOURCE = 40  # columns that source should have, where it is that long, before columns move together
-LITTLE_SOURCE = 20  # .. and before some are left out
-# What a narrow terminal does without, first to last.
+SOURCE = 40  # width of the source below which columns become narrower, in characters
+LITTLE_SOURCE = 20  # width of the source below which columns are left out
+# The columns that a narrow terminal leaves out, the first one first.
 LEFT_OUT = ("Per Hit", "Self/Hit", "Mem usage", "% Self", "Largest", "Released", "Grown", "Self incr.",
             "Max", "Await", "Hits", "Self", "Increment", "Time")
 
 
 def render(text, path=None):
-    """The marked text for standard output: with terminal colours, or without marks where rich sees no
-    use for colours; None without rich. path: where modules are looked for, when not in the program's
-    own folders."""
+    """Turns the marked text into a text for standard output: with colours, or without marks if rich finds that standard
+    output has no colours. None if rich is not installed. `path` replaces sys.path, so that rich is not looked for in
+    the program's folders; None leaves it."""
     if path is not None:
         sys.path[:] = path
     try:
@@ -44,7 +44,7 @@ def render(text, path=None):
     console = Console(file=out) if out else None
     if console is None or console.color_system is None:
         return plain(text)
-    # A pipe or a file is as wide as the text, unless told otherwise.
+    # A pipe or a file is as wide as the text, unless COLUMNS says otherwise.
     known = out.isatty() or os.environ.get("COLUMNS", "").isdigit()
     return coloured(text, console, console.width if known else None)
 
@@ -61,7 +61,7 @@ def coloured(text, console, width):
     return "".join(line + "\n" for line in painter.lines())
 
 
-# ---- what is there ----
+# ---- the marked text ----
 
 
 class Row:
@@ -95,12 +95,13 @@ class Table:
         return self.kinds[0] == "l"
 
     def sources(self):
-        """One text, so that a string over several lines is seen as one."""
+        """The source lines of all rows. They are coloured as one text, so that a string over several lines is
+        recognised."""
         return [row.source for row in self.rows if row.kind != FOLDED]
 
 
 class Page:
-    """Tables, and the lines between them."""
+    """The marked text in parts: tables, and the lines between them."""
 
     def __init__(self, text):
         self.parts = []
@@ -137,7 +138,7 @@ class Pens:
         self.name = self.pen("bold cyan")
 
     def pen(self, style):
-        """What a terminal is sent before and after a text."""
+        """What is sent to the terminal before and after a text in this style: a pair of strings."""
         from rich.style import Style
 
         style = Style.parse(style) if isinstance(style, str) else style
@@ -151,7 +152,7 @@ def paint(pen, text):
 
 
 class Highlighter:
-    """Pieces (pen, text) of each line of a source text."""
+    """Splits each line of a source text into pieces, (pen, text), by Python's syntax."""
 
     def __init__(self, pens):
         from pygments.lexers.python import PythonLexer
@@ -180,7 +181,7 @@ class Highlighter:
         return [*done, line]
 
 
-# ---- where it goes ----
+# ---- layout ----
 
 
 def cells_of(text):
@@ -192,7 +193,7 @@ def cells_of(text):
 
 
 def crop(text, room, mark, keep_end=False):
-    """No wider than that, the cut marked."""
+    """Cuts a text to `room` characters; `mark` stands for what is cut off."""
     if cells_of(text) <= room:
         return text
     room -= cells_of(mark)
@@ -205,7 +206,7 @@ def crop(text, room, mark, keep_end=False):
 
 
 class Layout:
-    """The widths of all columns but the source, the same for every table; 0: left out."""
+    """The widths of all columns except the source, which are the same for every table. 0: the column is left out."""
 
     def __init__(self, page, width, unicode):
         self.width = width
@@ -223,7 +224,7 @@ class Layout:
         return sum(self.widths) + (self.bar + 1 if self.bar and "% Time" in self.names else 0) + 2
 
     def fit(self, content, source):
-        """Compact columns, then no bar, then fewer columns."""
+        """Makes room for the source: narrows columns, then removes the bar, then leaves out columns."""
         if self.taken() <= self.width - min(source, SOURCE):
             return
         room = self.width - min(source, LITTLE_SOURCE)
@@ -245,7 +246,7 @@ class Layout:
         return next(at for at, wide in enumerate(self.widths) if wide and self.names[at] == name)
 
     def left(self):
-        """Columns for the source, None: all it takes."""
+        """How many characters are left for the source; None: as many as it needs."""
         return None if self.width is None else max(self.width - self.taken(), 0)
 
     def cell(self, at, text):
@@ -258,8 +259,8 @@ class Layout:
 
 
 def measure(tables, count):
-    """Of each column the width it has in the text and the one its contents need; of the source the
-    longest."""
+    """Returns (the width of each column in the text, the width that its contents need, the width of the longest source
+    line)."""
     given, content, source = [0] * max(count, 0), [0] * max(count, 0), 0
     for table in tables:
         rows = [row.cells for row in table.rows if row.kind == ROW]
@@ -272,7 +273,7 @@ def measure(tables, count):
     return given, content, source
 
 
-# ---- the picture ----
+# ---- painting ----
 
 
 class Painter:
@@ -282,7 +283,7 @@ class Painter:
         self.highlighter = Highlighter(pens) if self.highlighted else None
 
     def choose(self):
-        """The tables to get syntax colours: the hottest, as far as the time for it goes."""
+        """Chooses the tables that get syntax colours: the hottest, up to LINES_WITH_SYNTAX lines in all."""
         left, chosen = LINES_WITH_SYNTAX, set()
         for table in sorted(self.page.tables, key=lambda table: -table.seconds):
             if len(table.rows) <= left:
@@ -302,14 +303,14 @@ class Painter:
     def notes(self):
         plain = len(self.page.tables) - len(self.highlighted)
         if self.layout.left_out:
-            yield "Left out in %d columns: %s." % (
+            yield "Columns left out at a width of %d: %s." % (
                 self.layout.width, ", ".join(self.layout.left_out))
         if any(row.estimate for table in self.page.tables for row in table.rows):
-            yield "Times in italics are estimates: what the profiler itself cost is larger."
+            yield "Times in italics are estimates: the profiler's own cost was more than twice as large."
         if plain:
             count = len(self.page.tables)
-            yield ("To be quick, %d of %d function%s, the hottest that are not too long, have their "
-                   "syntax in colours." % (len(self.highlighted), count, "s"[count == 1 :]))
+            yield ("To save time, the syntax of only %d of %d function%s is coloured: the hottest that are not "
+                   "too long." % (len(self.highlighted), count, "s"[count == 1 :]))
 
     def line(self, line):
         if line[:1] != HEADING:
@@ -346,7 +347,7 @@ class Painter:
         return paint(self.pens.dim, ("─" if self.layout.unicode else "-") * wide)
 
     def colour(self, table):
-        """A function that gives the pieces of the next source text."""
+        """Returns a function that returns the pieces of the next source line at each call."""
         sources = table.sources()
         if id(table) not in self.highlighted:
             lines = iter([(("", ""), text)] for text in sources)
@@ -400,7 +401,7 @@ class Painter:
 
 
 def bar(cell):
-    """The share as eighths of a block."""
+    """A bar for a percentage, drawn in eighths of a character."""
     if not cell.strip():
         return " " * BAR
     eighths = round(float(cell) / 100 * BAR * 8)

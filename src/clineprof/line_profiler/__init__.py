@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What `import line_profiler` gives, from clineprof:
+"""The names of line_profiler, from clineprof:
 
     import clineprof.line_profiler as line_profiler
 
-or, for code that is not one's own, before it is imported:
+For code of others, put the module there before the code is imported:
 
     import sys, clineprof.line_profiler
     sys.modules["line_profiler"] = clineprof.line_profiler
 
-`python -m clineprof.line_profiler FILE` prints profiles. How far it goes: docs/conformance.md.
+`python -m clineprof.line_profiler FILE` prints profiles. docs/conformance.md tells what differs from line_profiler.
 """
 import sys
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def _profile():
-    """clineprof's, as the config file of line_profiler wants it."""
+    """clineprof's `profile`, with the settings of line_profiler's config file."""
     from clineprof import _global
     from clineprof._boot import config
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`python -m clineprof.line_profiler FILE`: prints profiles."""
+"""Prints profiles: `python -m clineprof.line_profiler FILE`."""
 from clineprof.line_profiler import main
 
 if __name__ == "__main__":

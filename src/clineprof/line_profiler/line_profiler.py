@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""line_profiler's module of the same name. Imports by full names: it may run as line_profiler's."""
+"""Has the names of line_profiler's module line_profiler.line_profiler. It may be loaded under that name, so it imports
+clineprof's modules by their full names."""
 import sys
 
 from clineprof._compat.line_profiler import LineProfiler
@@ -13,20 +14,19 @@ __all__ = [
     "is_generated_code", "load_ipython_extension", "load_stats", "main", "show_func", "show_text",
 ]  # fmt: skip
 
-__version__ = "5.1.0"  # of line_profiler, whose names these are
+__version__ = "5.1.0"  # the version of line_profiler that has these names
 load_stats = LineStats.from_files
 
 
 def load_ipython_extension(ip):
-    """`%load_ext line_profiler`: the magics of clineprof."""
+    """Loads the magics of clineprof; IPython calls this for `%load_ext line_profiler`."""
     from clineprof._notebook import magics
 
     magics.load_ipython_extension(ip)
 
 
 def main():
-    """Prints the profiles that the command line names; the viewer's options. SystemExit when that
-    fails."""
+    """Prints the profiles that the command line names, with the viewer's options. Raises SystemExit if that fails."""
     from clineprof import _boot
 
     try:

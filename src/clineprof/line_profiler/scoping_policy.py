@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""line_profiler's module of the same name."""
+"""Has the names of line_profiler's module line_profiler.scoping_policy."""
 from clineprof._compat.scoping import DEFAULTS as DEFAULT_SCOPING_POLICIES
 from clineprof._compat.scoping import ScopingPolicy
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""First on the PYTHONPATH of what a program under `ckernprof --prof-child-procs` starts, so that site
-imports it: has the process profiled, and makes way for the sitecustomize that would have been found.
+"""Profiles a process that a program under `ckernprof --prof-child-procs` has started. Its folder is the first entry of
+that process's PYTHONPATH, so site imports this module. It then imports the sitecustomize that site would have found.
 
-Any interpreter may get here, so it is plain enough for Python 2, and none of them may notice.
+Any interpreter may import this module, so the syntax is that of Python 2, and no failure may be visible.
 """
 import sys
 
@@ -17,7 +17,7 @@ def begin():
         import clineprof._children as children
 
         children.join()
-    except Exception:  # another interpreter: it runs as it always does
+    except Exception:  # an interpreter without a module of ours runs unprofiled
         pass
     if package in sys.path:
         sys.path.remove(package)
@@ -25,4 +25,4 @@ def begin():
 
 begin()
 del sys.modules["sitecustomize"]
-import sitecustomize  # noqa: E402,F401  the user's; when there is none, site expects just that
+import sitecustomize  # noqa: E402,F401  the user's; without one this raises the ImportError that site expects
