@@ -40,7 +40,7 @@
  * thread just now: suspended.h, stacks.h. Threads: threads.h, reaping.h.
  *
  * Not synchronised: one thread at a time, the one that holds the interpreter's lock. It may take other threads'
- * activations off their stacks. Only clp_engine_end_thread needs no lock. */
+ * activations off their stacks. Only clp_engine_end_thread and clp_engine_top need no lock. */
 #ifndef CLP_ENGINE_H
 #define CLP_ENGINE_H
 

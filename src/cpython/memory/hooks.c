@@ -66,7 +66,7 @@ static INLINE struct clp_heap *count_down(struct clp_thread *thread, size_t size
 
 static INLINE void count(const struct clp_thread *thread, size_t size)
 {
-    const struct clp_activation *top = clp_thread_top(thread);
+    const struct clp_activation *top = clp_engine_top(thread);
     struct clp_heap_cell *cell;
 
     if (top->cell == &thread->outside || top->block->heap == NULL)
