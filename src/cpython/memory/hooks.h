@@ -20,7 +20,7 @@
 #ifndef CLP_HOOKS_H
 #define CLP_HOOKS_H
 
-#include "epochs.h"
+#include "heap/epochs.h"
 #include "thread_here.h"
 
 /* Puts the hooks in if they are not. False when they cannot be: another tool hides them from us. */
