@@ -69,7 +69,7 @@ struct clp_activation {
     struct clp_suspended *suspended;      /* its record of an earlier suspension, or NULL */
 };
 
-/* What the allocator's hooks keep of a thread. */
+/* What the allocator's hooks keep of a thread. The first two are atomic: another thread may write there. */
 struct clp_allocating {
     int64_t left;    /* bytes to the next block that is chosen for the table of live blocks */
     uint64_t random; /* 0: nothing was drawn yet */
@@ -80,7 +80,7 @@ struct clp_allocating {
  * the lines that were being executed. */
 struct clp_thread {
     struct clp_area area;
-    struct clp_activation *top;
+    struct clp_activation *top; /* clp_engine_top: who may read it without the interpreter's lock */
     uint64_t last;          /* the thread's last event, on its own clock */
     uint64_t stopped;       /* ticks its clock has stood still */
     int64_t correction;     /* of all events so far, 1/256 ticks */
