@@ -3,7 +3,7 @@
 #include "cli/option_use.h"
 #include "report/leak_report.h"
 #include "cli/option.h"
-#include "cpython/memory/epochs.h"
+#include "heap/epochs.h"
 #include "cpython/object/profiler_run.h"
 #include "program_end.h"
 #include "bridge/console.h"

@@ -238,11 +238,13 @@ static void take_back(const struct clp_thread *thread, const struct clp_activati
     block->total_correction -= thread->correction - left->entered_correction;
 }
 
-/* Takes the body on top off the stack. Its stay has ended. */
+/* Takes the body on top off the stack. Its stay has ended. The calling thread may be another one than the stack's
+ * (clp_engine_top). */
 static INLINE void go_out(struct clp_thread *thread, int64_t cost)
 {
-    const struct clp_activation *left = thread->top--;
+    struct clp_activation *left = thread->top;
 
+    __atomic_store_n(&thread->top, left - 1, __ATOMIC_RELAXED);
     clp_engine_bring(thread, left, thread->correction);
     if (CLP_UNLIKELY(left->cell == &thread->outside))
         take_back(thread, left);
@@ -303,13 +305,13 @@ void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now)
 }
 
 static INLINE void note_place(struct clp_suspended *record, const struct clp_thread *thread,
-                              const struct clp_activation *popped, uint64_t now)
+                              const struct clp_activation *top, uint64_t now)
 {
-    record->function = popped->block->function;
-    record->on_line = popped->cell != &thread->outside;
-    record->line = record->on_line ? (uint32_t)(popped->cell - popped->block->cells) : 0;
-    record->before = popped->before;
-    record->carried = popped->carried;
+    record->function = top->block->function;
+    record->on_line = top->cell != &thread->outside;
+    record->line = record->on_line ? (uint32_t)(top->cell - top->block->cells) : 0;
+    record->before = top->before;
+    record->carried = top->carried;
     record->since = now;
 }
 
@@ -324,11 +326,9 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
     if (record == NULL && (record = clp_suspended_new(thread->engine, top->frame)) == NULL)
         clp_engine_lose(thread);
     end_body(thread, now - thread->stopped, cost.before, thread->suspend_ticks);
+    if (record != NULL)
+        note_place(record, thread, top, now);
     go_out(thread, cost.after);
-    if (record == NULL)
-        return;
-    /* the popped activation can still be read: nothing has been pushed since */
-    note_place(record, thread, top, now);
 }
 
 /* The record of a suspended body of this function, or NULL. Most of the time this is the record that was asked
@@ -411,9 +411,9 @@ bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place
     if (top->suspended != NULL) /* the body gets another record when it suspends again */
         clp_suspended_forget(thread->engine, top->frame);
     end_body(thread, now - thread->stopped, 0, thread->line_ticks);
-    go_out(thread, 0);
     place->frame = top->frame;
     note_place(place, thread, top, now);
+    go_out(thread, 0);
     return true;
 }
 

@@ -42,7 +42,8 @@
  * bodies and whole stacks that are in no thread at the moment. threads.h and reaping.h keep the threads.
  *
  * Not synchronised: one thread at a time may call the engine, the one that holds the interpreter's lock. That
- * thread may take activations off other threads' stacks. Only clp_engine_end_thread needs no lock. */
+ * thread may take activations off other threads' stacks. Only clp_engine_end_thread and clp_engine_top need no
+ * lock. */
 #ifndef CLP_ENGINE_H
 #define CLP_ENGINE_H
 

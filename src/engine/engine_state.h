@@ -71,7 +71,8 @@ struct clp_activation {
     struct clp_suspended *suspended;      /* record of the body's earlier suspension, or NULL */
 };
 
-/* What the hooks on the allocators keep for a thread. */
+/* What the hooks on the allocators keep for a thread. `left` and `random` are atomic: another thread may write
+ * there. */
 struct clp_allocating {
     int64_t left;    /* bytes until the next block is chosen for the table of live blocks */
     uint64_t random; /* state of the random numbers; 0: none was drawn yet */
@@ -82,7 +83,7 @@ struct clp_allocating {
  * lines that were being executed when the process died. */
 struct clp_thread {
     struct clp_area area;
-    struct clp_activation *top;
+    struct clp_activation *top; /* clp_engine_top says who may read it without the interpreter's lock */
     uint64_t last;          /* time of the thread's last event, on its own clock */
     uint64_t stopped;       /* ticks that its own clock has stood still */
     int64_t correction;     /* charges for all its events so far, 1/256 ticks */

@@ -11,33 +11,34 @@
 /* xorshift64*: cheap, and good enough to choose blocks by. */
 static double draw_uniform(uint64_t *random)
 {
-    uint64_t x = *random;
+    uint64_t x = __atomic_load_n(random, __ATOMIC_RELAXED);
 
     x ^= x >> 12;
     x ^= x << 25;
     x ^= x >> 27;
-    *random = x;
+    __atomic_store_n(random, x, __ATOMIC_RELAXED);
     return ((double)((x * UINT64_C(0x2545F4914F6CDD1D)) >> 11) + 0.5) / 9007199254740992.0;
 }
 
 int64_t clp_heap_draw(struct clp_heap *heap, uint64_t *random)
 {
-    if (*random == 0)
-        *random = (__atomic_add_fetch(&heap->seeds, 1, __ATOMIC_RELAXED) *
-                   UINT64_C(0x9E3779B97F4A7C15)) | 1;
-    return (int64_t)(-log(draw_uniform(random)) * (double)heap->interval);
+    if (__atomic_load_n(random, __ATOMIC_RELAXED) == 0) {
+        uint64_t seed = __atomic_add_fetch(&heap->seeds, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(random, (seed * UINT64_C(0x9E3779B97F4A7C15)) | 1, __ATOMIC_RELAXED);
+    }
+    return (int64_t)(-log(draw_uniform(random)) * (double)clp_heap_interval(heap));
 }
 
 bool clp_heap_choose(struct clp_heap *heap, int64_t *left, uint64_t *random, size_t bytes)
 {
     if (clp_heap_is_exact(heap))
         return true;
-    if (*random == 0) /* the first one here */
-        *left = clp_heap_draw(heap, random) - (int64_t)bytes;
-    if (*left >= 0)
-        return false;
-    *left = clp_heap_draw(heap, random);
-    return true;
+    int64_t now = __atomic_load_n(left, __ATOMIC_RELAXED);
+    if (__atomic_load_n(random, __ATOMIC_RELAXED) == 0) /* the first one here */
+        now = clp_heap_draw(heap, random) - (int64_t)bytes;
+    bool chosen = now < 0;
+    __atomic_store_n(left, chosen ? clp_heap_draw(heap, random) : now, __ATOMIC_RELAXED);
+    return chosen;
 }
 
 struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t bytes)
@@ -45,7 +46,7 @@ struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t byt
     if (clp_heap_is_exact(heap))
         return (struct clp_heap_weight){(int64_t)bytes, CLP_HEAP_ONE};
     double size = bytes != 0 ? (double)bytes : 1;
-    double chance = -expm1(-size / (double)heap->interval);
+    double chance = -expm1(-size / (double)clp_heap_interval(heap));
     return (struct clp_heap_weight){llround(size / chance), llround(CLP_HEAP_ONE / chance)};
 }
 
@@ -377,7 +378,7 @@ static inline void drop(struct clp_heap *heap, const void *address,
     else if (line->trail != NULL)
         note_death(heap, line, slot->born, weight);
     if (line->trail != NULL)
-        note_end(heap, line, &(struct clp_heap_block){address, *slot});
+        note_end(heap, line, &(struct clp_heap_block){address, *slot, heap->restarts});
     clp_shadow_remove(&heap->shadow, address);
 }
 
@@ -401,7 +402,7 @@ bool clp_heap_take(struct clp_heap *heap, const void *address, struct clp_heap_b
         return false;
     const struct clp_shadow_slot *slot = clp_shadow_find(&heap->shadow, address);
     if (slot != NULL) {
-        *taken = (struct clp_heap_block){address, *slot};
+        *taken = (struct clp_heap_block){address, *slot, heap->restarts};
         change(heap, owner_of(heap, slot), clp_heap_slot_bytes(slot), -1);
         clp_shadow_remove(&heap->shadow, address);
     }
@@ -438,24 +439,33 @@ void clp_heap_moved(struct clp_heap *heap, const struct clp_heap_block *taken, c
 
     if (!take_hold(heap, &locked))
         return;
+    if (taken != NULL && taken->restarts != heap->restarts)
+        taken = NULL;
     move(heap, taken, address, bytes, place);
     give_hold(heap, locked);
 }
 
-void clp_heap_restore(struct clp_heap *heap, const struct clp_heap_block *taken)
+static void put_back(struct clp_heap *heap, const struct clp_heap_block *taken)
 {
     uint64_t bytes = clp_heap_slot_bytes(&taken->slot);
-    bool locked;
-
-    if (!take_hold(heap, &locked))
-        return;
     struct clp_shadow_slot *slot = make_room(heap, taken->address, bytes);
+
     if (slot != NULL) {
-        *slot = taken->slot;
+        clp_shadow_set(slot, &taken->slot);
         change(heap, owner_of(heap, slot), bytes, 1);
     } else {
         heap->lost = true;
     }
+}
+
+void clp_heap_restore(struct clp_heap *heap, const struct clp_heap_block *taken)
+{
+    bool locked;
+
+    if (!take_hold(heap, &locked))
+        return;
+    if (taken->restarts == heap->restarts)
+        put_back(heap, taken);
     give_hold(heap, locked);
 }
 
@@ -487,9 +497,10 @@ static void keep_part(struct clp_heap *heap, const struct clp_shadow_slot *whole
     if (start >= end)
         return;
     struct clp_shadow_slot *slot = make_room(heap, (const void *)(uintptr_t)start, bytes);
+    struct clp_shadow_slot part = *whole;
+    part.owned = bytes << CLP_HEAP_OWNER_BITS | clp_heap_slot_owner(whole);
     if (slot != NULL) {
-        *slot = *whole;
-        slot->owned = bytes << CLP_HEAP_OWNER_BITS | clp_heap_slot_owner(whole);
+        clp_shadow_set(slot, &part);
         change(heap, owner_of(heap, slot), bytes, 1);
     }
     heap->lost |= slot == NULL || clp_mappings_add(&heap->mappings, start, end) != CLP_OK;
@@ -672,9 +683,10 @@ static void forget(struct clp_heap *heap)
     heap->live = heap->peak = 0;
     heap->peak_number = 0;
     heap->lost = false;
+    heap->restarts++;
 }
 
-clp_status clp_heap_restart(struct clp_heap *heap)
+clp_status clp_heap_restart(struct clp_heap *heap, uint64_t interval, enum clp_heap_epochs epochs)
 {
     clp_status status;
     bool locked;
@@ -682,6 +694,8 @@ clp_status clp_heap_restart(struct clp_heap *heap)
     if (!take_hold(heap, &locked))
         return CLP_NO_MEMORY;
     forget(heap);
+    __atomic_store_n(&heap->interval, interval, __ATOMIC_RELAXED);
+    heap->epochs = epochs;
     status = begin(heap);
     give_hold(heap, locked);
     return status;

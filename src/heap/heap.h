@@ -81,6 +81,7 @@ static inline uint32_t clp_heap_slot_owner(const struct clp_shadow_slot *slot)
 struct clp_heap_block {
     const void *address;
     struct clp_shadow_slot slot;
+    uint64_t restarts; /* of the table, until then: its owner is a line of that table */
 };
 
 /* What verdicts need of a line. Deaths are kept by age: [i] of blocks older than 3 * 2^i calls.
@@ -149,7 +150,8 @@ struct clp_heap {
     struct clp_heap_clock clock;
     int64_t live, peak;
     uint64_t peak_number;
-    uint64_t seeds; /* of threads; may be set at the start */
+    uint64_t seeds; /* of threads; may be set at the start, atomically */
+    uint64_t restarts;
     bool lost; /* out of memory once, or of what else a block needs: numbers are too small */
 };
 
@@ -164,8 +166,8 @@ struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t byt
 clp_status clp_heap_init(struct clp_heap *heap, uint64_t interval, enum clp_heap_epochs epochs);
 
 /* As after clp_heap_init: nothing is in the table and nothing was. Threads that look for a block may go
- * on. CLP_NO_MEMORY as there. */
-clp_status clp_heap_restart(struct clp_heap *heap);
+ * on, and so may those that have taken one out. CLP_NO_MEMORY as there. */
+clp_status clp_heap_restart(struct clp_heap *heap, uint64_t interval, enum clp_heap_epochs epochs);
 
 /* Nobody may look any more. */
 void clp_heap_clear(struct clp_heap *heap);
@@ -220,9 +222,15 @@ void clp_heap_finish(struct clp_heap *heap);
 void clp_heap_fork_prepare(struct clp_heap *heap);
 void clp_heap_fork_done(struct clp_heap *heap);
 
+/* A thread may ask without the lock: it was the one until now or is the new one. */
+static inline uint64_t clp_heap_interval(const struct clp_heap *heap)
+{
+    return __atomic_load_n(&heap->interval, __ATOMIC_RELAXED);
+}
+
 static inline bool clp_heap_is_exact(const struct clp_heap *heap)
 {
-    return heap->interval <= 1;
+    return clp_heap_interval(heap) <= 1;
 }
 
 /* False: it is not in the table. */

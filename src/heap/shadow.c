@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow.h"
-#include <string.h>
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define FIRST_CHUNK_BYTES ((size_t)256 * 1024) /* most programs are small */
@@ -112,7 +111,8 @@ static void empty_leaf(void *data, uintptr_t *entry)
     struct clp_shadow_leaf *leaf = (struct clp_shadow_leaf *)clp_shadow_slot_in(*entry, 0);
 
     __atomic_store_n(entry, 0, __ATOMIC_RELEASE);
-    memset(leaf, 0, sizeof *leaf);
+    for (size_t i = 0; i < CLP_SHADOW_SLOTS; i++)
+        __atomic_store_n(&leaf->slots[i].owned, 0, __ATOMIC_RELAXED);
     give_leaf(data, leaf);
 }
 

@@ -150,6 +150,15 @@ static inline struct clp_shadow_slot *clp_shadow_add(struct clp_shadow *shadow, 
     return slot;
 }
 
+/* Fills a slot that clp_shadow_add has given. */
+static inline void clp_shadow_set(struct clp_shadow_slot *slot, const struct clp_shadow_slot *value)
+{
+    slot->execution = value->execution;
+    slot->stretched = value->stretched;
+    slot->born = value->born;
+    __atomic_store_n(&slot->owned, value->owned, __ATOMIC_RELAXED);
+}
+
 /* The address's slot, which is in use, is so no more. */
 static inline void clp_shadow_remove(struct clp_shadow *shadow, const void *block)
 {

@@ -22,21 +22,34 @@
 static struct {
     PyMemAllocatorEx next[DOMAINS];
     bool hooked[DOMAINS];
-    struct clp_heap *heap;           /* NULL: blocks are only counted. table() reads it */
-    struct clp_epochs *epochs;       /* of the table */
-    struct clp_allocating unthreaded; /* of threads in which nothing selected ran; with the GIL */
+    struct clp_heap *heap;            /* NULL: blocks are only counted. table() reads it */
+    struct clp_epochs *epochs;        /* of the table; set before it */
+    struct clp_allocating unthreaded; /* of threads in which nothing selected ran; with the interpreter's lock */
     bool reached[DOMAINS];
-    struct clp_heap *forking; /* what table() was before the fork that goes on */
-    uint32_t inside; /* what clp_native_pause gave before the fork that goes on */
 } hooks;
 
-/* Read once in each function: another thread may set it at any time. A table that was set stays there. */
+/* What the calling thread keeps while it forks. */
+static __thread struct {
+    struct clp_heap *heap; /* the table that it holds; NULL: there was none */
+    uint32_t inside;       /* what clp_native_pause gave */
+} forking __attribute__((tls_model("initial-exec")));
+
+/* The table as it is now. Whoever needs it twice keeps it: another thread may set another one. */
 static INLINE struct clp_heap *table(void)
 {
     return __atomic_load_n(&hooks.heap, __ATOMIC_ACQUIRE);
 }
 
 /* ---- which blocks ---- */
+
+/* Counts the bytes of a block off those to the next one that is chosen. Less than 0: it may be this one. */
+static INLINE int64_t count_off(struct clp_allocating *allocating, size_t size)
+{
+    int64_t left = __atomic_load_n(&allocating->left, __ATOMIC_RELAXED) - (int64_t)size;
+
+    __atomic_store_n(&allocating->left, left, __ATOMIC_RELAXED);
+    return left;
+}
 
 static bool choose(struct clp_heap *heap, struct clp_allocating *allocating, size_t size)
 {
@@ -53,20 +66,19 @@ static RARE struct clp_heap *chosen_in(struct clp_thread *thread, size_t size)
     struct clp_heap *heap = table();
 
     if (heap == NULL)
-        thread->allocating.left = ASK_AGAIN;
+        __atomic_store_n(&thread->allocating.left, ASK_AGAIN, __ATOMIC_RELAXED);
     return heap != NULL && choose(heap, &thread->allocating, size) ? heap : NULL;
 }
 
 /* The table that the block of this size goes into, or NULL. */
 static INLINE struct clp_heap *count_down(struct clp_thread *thread, size_t size)
 {
-    thread->allocating.left -= (int64_t)size;
-    return CLP_UNLIKELY(thread->allocating.left < 0) ? chosen_in(thread, size) : NULL;
+    return CLP_UNLIKELY(count_off(&thread->allocating, size) < 0) ? chosen_in(thread, size) : NULL;
 }
 
 static INLINE void count(const struct clp_thread *thread, size_t size)
 {
-    const struct clp_activation *top = clp_thread_top(thread);
+    const struct clp_activation *top = clp_engine_top(thread);
     struct clp_heap_cell *cell;
 
     if (top->cell == &thread->outside || top->block->heap == NULL)
@@ -79,11 +91,12 @@ static INLINE void count(const struct clp_thread *thread, size_t size)
 static RARE void enter(struct clp_heap *heap, const struct clp_thread *thread, const void *block,
                        size_t size)
 {
+    struct clp_epochs *epochs = __atomic_load_n(&hooks.epochs, __ATOMIC_RELAXED);
     struct clp_heap_place place = clp_thread_place(thread);
 
     clp_heap_add(heap, block, size, &place);
-    if (CLP_UNLIKELY(hooks.epochs->kind == CLP_EPOCHS_SECONDS))
-        clp_epochs_look_at_time(hooks.epochs);
+    if (CLP_UNLIKELY(clp_epochs_go_by_time(epochs)))
+        clp_epochs_look_at_time(epochs);
 }
 
 /* ---- the allocators ----
@@ -128,8 +141,7 @@ static RARE void *malloc_unowned(int domain, void *context, size_t count, size_t
     void *block = plain_malloc(domain, context, count, size);
     clp_native_resume(inside);
     own->busy = 0;
-    own->left -= (int64_t)bytes;
-    if (block != NULL && own->left < 0 && choose(heap, own, bytes))
+    if (count_off(own, bytes) < 0 && block != NULL && choose(heap, own, bytes))
         enter(heap, NULL, block, bytes);
     return block;
 }
@@ -183,9 +195,12 @@ static INLINE void *track_malloc(int domain, void *context, size_t count_, size_
     struct clp_thread *thread = clp_thread_here;
     size_t bytes = count_ != 0 ? count_ * size : size;
 
-    if (!is_plain(thread, bytes) || thread->allocating.left < (int64_t)bytes)
+    if (!is_plain(thread, bytes))
         return malloc_anyhow(domain, context, count_, size);
-    thread->allocating.left -= (int64_t)bytes;
+    int64_t left = __atomic_load_n(&thread->allocating.left, __ATOMIC_RELAXED) - (int64_t)bytes;
+    if (left < 0)
+        return malloc_anyhow(domain, context, count_, size);
+    __atomic_store_n(&thread->allocating.left, left, __ATOMIC_RELAXED);
     count(thread, bytes);
     return plain_malloc(domain, context, count_, size);
 }
@@ -197,8 +212,7 @@ static bool is_kept(int domain, struct clp_thread *thread, struct clp_heap *heap
     if (!counted && is_busy(domain, thread))
         return known;
     struct clp_allocating *allocating = counted ? &thread->allocating : &hooks.unthreaded;
-    allocating->left -= (int64_t)size;
-    return allocating->left < 0 && choose(heap, allocating, size);
+    return count_off(allocating, size) < 0 && choose(heap, allocating, size);
 }
 
 /* The resized block, where there is a table: the old one is out of it before the allocator may
@@ -370,17 +384,17 @@ static bool hook_frees(void)
 
 static void before_fork(void)
 {
-    hooks.forking = table();
-    if (hooks.forking != NULL)
-        clp_heap_fork_prepare(hooks.forking);
-    hooks.inside = clp_native_pause(); /* the table cannot be told of what other handlers do */
+    forking.heap = table();
+    if (forking.heap != NULL)
+        clp_heap_fork_prepare(forking.heap);
+    forking.inside = clp_native_pause(); /* the table cannot be told of what other handlers do */
 }
 
 static void after_fork(void)
 {
-    clp_native_resume(hooks.inside);
-    if (hooks.forking != NULL)
-        clp_heap_fork_done(hooks.forking);
+    clp_native_resume(forking.inside);
+    if (forking.heap != NULL)
+        clp_heap_fork_done(forking.heap);
 }
 
 static bool start_choosing(struct clp_engine *engine)
@@ -404,7 +418,7 @@ bool clp_hooks_set_heap(struct clp_heap *heap, struct clp_epochs *epochs, struct
 {
     if (heap != NULL && !(clp_hooks_install() && start_choosing(engine)))
         return false;
-    hooks.epochs = epochs;
+    __atomic_store_n(&hooks.epochs, epochs, __ATOMIC_RELAXED);
     __atomic_store_n(&hooks.heap, heap, __ATOMIC_RELEASE);
     clp_native_set_heap(heap, epochs);
     return true;

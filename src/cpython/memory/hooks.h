@@ -11,16 +11,29 @@
  * there before them is always called. They are process-wide as the allocators are, so what they
  * know is, too. Nothing they do allocates by them or takes the interpreter's lock.
  *
- * Threads: without that lock (raw) a hook touches only its own thread's counters, which nobody else writes,
- * and the table, which has a lock of its own and is never freed. Two things another thread may change
- * meanwhile, and each is read once: whether there is a table, and what is on top of the thread's stack.
+ * Threads. Hooks of "mem" and "object" have the interpreter's lock. Those of "raw" may be called without it, and so
+ * may those of native.h. What they read is then written by others as follows, and nothing else:
+ *
+ *   thread->top             by another thread, which has the lock and unwinds the stack: clp_engine_top (engine/hot.h)
+ *   what is on top          by nobody: its cell, block and line are set by events of the thread itself. A thread's
+ *                           activations and blocks stay in place until the thread has ended
+ *   thread->allocating      `left` and `random` by whoever sets a table, atomically. Where the thread writes at the
+ *                           same time, one of the two is lost; so it asks again after some bytes (hooks.c).
+ *                           `busy` by nobody
+ *   the table, its epochs   by whoever sets them, atomically, the epochs first. A hook goes on with the table that it
+ *                           has found, which may have been restarted meanwhile, but is never freed (heap/heap.h).
+ *                           Of the epochs see heap/epochs.h
+ *
+ * What such a hook writes is the line's counters, `allocated` and `blocks`, besides the table, which has a lock of its
+ * own. The thread alone writes them, as plain words, which processors read and write as a whole. A snapshot that is
+ * taken meanwhile may be without the block at hand.
  *
  * What goes on within an allocator, and what the profiler allocates for itself, is not counted: the
  * thread is marked busy. */
 #ifndef CLP_HOOKS_H
 #define CLP_HOOKS_H
 
-#include "epochs.h"
+#include "heap/epochs.h"
 #include "thread_here.h"
 
 /* Puts the hooks in if they are not. False when they cannot be: another tool hides them from us. */

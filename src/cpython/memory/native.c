@@ -15,12 +15,12 @@
 static struct {
     const struct clp_native_door *door; /* NULL: not used */
     struct clp_heap *heap;
-    struct clp_epochs *epochs; /* of the table */
+    struct clp_epochs *epochs; /* of the table; set before it */
 } native;
 
 /* ---- the hooks; any thread may call, with or without the interpreter's lock ---- */
 
-/* Read once in each function: another thread may set it at any time. A table that was set stays there. */
+/* The table as it is now. Whoever needs it twice keeps it: another thread may set another one. */
 static struct clp_heap *table(void)
 {
     return __atomic_load_n(&native.heap, __ATOMIC_ACQUIRE);
@@ -37,20 +37,22 @@ static bool is_chosen(struct clp_heap *heap, struct clp_native_thread *self, siz
     struct clp_thread *thread = clp_thread_here;
     int64_t *left = thread != NULL ? &thread->allocating.left : &self->left;
     uint64_t *random = thread != NULL ? &thread->allocating.random : &self->random;
+    int64_t now = __atomic_load_n(left, __ATOMIC_RELAXED) - (int64_t)bytes;
 
-    *left -= (int64_t)bytes;
-    return CLP_UNLIKELY(*left < 0) && clp_heap_choose(heap, left, random, bytes);
+    __atomic_store_n(left, now, __ATOMIC_RELAXED);
+    return CLP_UNLIKELY(now < 0) && clp_heap_choose(heap, left, random, bytes);
 }
 
 static RARE void add(struct clp_heap *heap, const void *block, size_t bytes)
 {
+    struct clp_epochs *epochs = __atomic_load_n(&native.epochs, __ATOMIC_RELAXED);
     struct clp_heap_place place = clp_thread_place(clp_thread_here);
     int error = errno;
 
     clp_heap_add(heap, block, bytes, &place);
     clp_heap_count_native(heap, bytes, &place);
-    if (CLP_UNLIKELY(native.epochs->kind == CLP_EPOCHS_SECONDS))
-        clp_epochs_look_at_time(native.epochs);
+    if (CLP_UNLIKELY(clp_epochs_go_by_time(epochs)))
+        clp_epochs_look_at_time(epochs);
     errno = error;
 }
 
@@ -203,7 +205,7 @@ void clp_native_set_heap(struct clp_heap *heap, struct clp_epochs *epochs)
 {
     if (native.door == NULL)
         return;
-    native.epochs = epochs;
+    __atomic_store_n(&native.epochs, epochs, __ATOMIC_RELAXED);
     __atomic_store_n(&native.heap, heap, __ATOMIC_RELEASE);
 }
 

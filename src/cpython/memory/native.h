@@ -11,7 +11,7 @@
 #ifndef CLP_NATIVE_H
 #define CLP_NATIVE_H
 
-#include "epochs.h"
+#include "heap/epochs.h"
 
 /* From now on a table gets C's blocks. False: the library is not there. */
 bool clp_native_use(void);

@@ -9,13 +9,6 @@
 /* The counters of the running thread, or NULL before its first event. The one global. */
 extern __thread struct clp_thread *clp_thread_here __attribute__((tls_model("initial-exec")));
 
-/* What runs in this thread. Without the interpreter's lock another thread may be taking it off the stack: then
- * it is found as it was, or what lies below; both stay there for as long as this thread does. */
-static inline const struct clp_activation *clp_thread_top(const struct clp_thread *thread)
-{
-    return __atomic_load_n(&thread->top, __ATOMIC_RELAXED);
-}
-
 /* Which execution of the line it is. Two threads may be at the same number of hits; far apart they are never
  * alike. */
 static inline uint32_t clp_thread_execution(const struct clp_thread *thread, const struct clp_cell *cell)
@@ -26,7 +19,7 @@ static inline uint32_t clp_thread_execution(const struct clp_thread *thread, con
 /* Which line of this thread runs: to whom the table of live blocks gives what it allocates. NULL: nobody's. */
 static inline struct clp_heap_place clp_thread_place(const struct clp_thread *thread)
 {
-    const struct clp_activation *top = thread != NULL ? clp_thread_top(thread) : NULL;
+    const struct clp_activation *top = thread != NULL ? clp_engine_top(thread) : NULL;
 
     if (top == NULL || top->cell == &thread->outside)
         return (struct clp_heap_place){.function = CLP_HEAP_NOBODY};

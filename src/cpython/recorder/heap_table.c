@@ -61,11 +61,13 @@ static const char other_table[] =
     "clineprof: another Profiler of this process has a table of live blocks, of another kind (heap=, "
     "leaks=); there is one at a time";
 
+static const struct clp_epochs no_epochs = {.next = UINT64_MAX, .warmups = -1, .limit = -1};
+
 /* Does the table that exists have this interval and these epochs? */
 static bool is_same_kind(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
 {
     const struct clp_epochs *old = &recorder->epochs;
-    struct clp_epochs new = {0};
+    struct clp_epochs new = no_epochs;
 
     if (!read_epochs(recorder, epochs, &new)) {
         PyErr_Clear();
@@ -78,16 +80,11 @@ static bool is_same_kind(struct clp_recorder *recorder, uint64_t interval, const
     return same;
 }
 
-static void reset_epochs(struct clp_recorder *recorder)
+/* Takes wanted->name. */
+static void set_epochs(struct clp_recorder *recorder, const struct clp_epochs *wanted)
 {
-    struct clp_epochs *epochs = &recorder->epochs;
-
-    epochs->kind = CLP_EPOCHS_NONE; /* field by field: a hook of an allocator may be reading them */
-    clp_mem_free_text(&recorder->mem, epochs->name);
-    epochs->name = NULL;
-    epochs->period = epochs->next = 0;
-    epochs->warmups = -1;
-    epochs->limit = -1;
+    clp_mem_free_text(&recorder->mem, recorder->epochs.name);
+    clp_epochs_set(&recorder->epochs, wanted);
 }
 
 static bool make_table(struct clp_recorder *recorder, uint64_t interval)
@@ -100,9 +97,7 @@ static bool make_table(struct clp_recorder *recorder, uint64_t interval)
     clp_status status = CLP_NO_MEMORY;
 
     if (heap != NULL) { /* a thread that frees a block may be looking at the table */
-        heap->interval = interval;
-        heap->epochs = by;
-        status = clp_heap_restart(heap);
+        status = clp_heap_restart(heap, interval, by);
     } else if ((heap = clp_mem_alloc(&recorder->mem, 1, sizeof *heap)) != NULL) {
         status = clp_heap_init(heap, interval, by);
     }
@@ -110,17 +105,24 @@ static bool make_table(struct clp_recorder *recorder, uint64_t interval)
         PyErr_NoMemory();
         return false;
     }
-    recorder->heap = recorder->epochs.heap = heap;
-    recorder->epochs.clock = &recorder->clock;
-    recorder->heap->seeds = clp_clock_monotonic(); /* so that no two runs choose the same blocks */
+    if (recorder->heap == NULL) {
+        recorder->heap = recorder->epochs.heap = heap;
+        recorder->epochs.clock = &recorder->clock;
+    }
+    /* a seed of each run, so that no two runs choose the same blocks */
+    __atomic_store_n(&heap->seeds, clp_clock_monotonic(), __ATOMIC_RELAXED);
     recorder->heap_before = (uint64_t)blocks_before();
     return true;
 }
 
 static bool start_table(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
 {
-    reset_epochs(recorder);
-    if (!read_epochs(recorder, epochs, &recorder->epochs) || !make_table(recorder, interval))
+    struct clp_epochs wanted = no_epochs;
+
+    if (!read_epochs(recorder, epochs, &wanted))
+        return false;
+    set_epochs(recorder, &wanted);
+    if (!make_table(recorder, interval))
         return false;
     clp_recorder_watch_calls(recorder, recorder->epochs.kind == CLP_EPOCHS_CALLS ||
                                            recorder->epochs.kind == CLP_EPOCHS_NAMED ||
@@ -154,8 +156,8 @@ void clp_heap_table_stop(struct clp_recorder *recorder)
         return;
     clp_heap_table_rest(recorder);
     clp_recorder_watch_calls(recorder, false);
-    (void)clp_heap_restart(recorder->heap);
-    reset_epochs(recorder);
+    (void)clp_heap_restart(recorder->heap, recorder->heap->interval, recorder->heap->epochs);
+    set_epochs(recorder, &no_epochs);
 }
 
 bool clp_heap_table_restart(struct clp_recorder *recorder, int warmups, int64_t limit)
@@ -163,7 +165,7 @@ bool clp_heap_table_restart(struct clp_recorder *recorder, int warmups, int64_t 
     struct clp_heap *heap = recorder->heap;
 
     clp_heap_table_rest(recorder);
-    if (clp_heap_restart(heap) != CLP_OK) {
+    if (clp_heap_restart(heap, heap->interval, heap->epochs) != CLP_OK) {
         PyErr_NoMemory();
         return false;
     }

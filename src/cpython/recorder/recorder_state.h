@@ -30,7 +30,7 @@
 #include "os/thread.h"
 #include "engine/view.h"
 #include "cpython/compat/compat.h"
-#include "cpython/memory/epochs.h"
+#include "heap/epochs.h"
 #include "greenlet_place.h"
 #include "cpython/code/source_cache.h"
 #include "cpython/memory/thread_here.h"

@@ -1194,6 +1194,58 @@ Test(engine, threads_are_reaped_as_they_end)
     clp_engine_clear(&work.engine);
 }
 
+/* Between its events the thread looks at its stack without the lock, as an allocator's hook does. */
+static void *record_and_look(void *data)
+{
+    struct work *work = data;
+    struct clp_thread *thread = NULL;
+    uint64_t seen = 0;
+
+    for (uint64_t i = 0; i < 1000; i++) {
+        pthread_mutex_lock(&work->lock);
+        if (thread == NULL)
+            thread = clp_engine_new_thread(&work->engine, 1, 0);
+        clp_engine_enter(thread, (uint32_t)i % MANY, address(0), i + 1);
+        clp_engine_line(thread, 2, i + 1);
+        pthread_mutex_unlock(&work->lock);
+        const struct clp_activation *top = clp_engine_top(thread);
+        seen += top->cell != &thread->outside && top->block->function < MANY && top->cell->hits != 0;
+    }
+    clp_engine_end_thread(thread);
+    cr_expect_geq(seen, 1, "in a thousand looks there was never a line on top");
+    return NULL;
+}
+
+static void unwind_all(struct work *work)
+{
+    pthread_mutex_lock(&work->lock);
+    for (struct clp_thread *thread = work->engine.threads; thread != NULL; thread = thread->next)
+        clp_engine_unwind(thread, 2000);
+    pthread_mutex_unlock(&work->lock);
+}
+
+/* For `SANITIZER=thread make unit`. */
+Test(engine, others_unwind_a_stack_that_its_thread_looks_at)
+{
+    struct clp_pages pages = {0};
+    struct clp_mem mem = clp_mem_system();
+    struct work work = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_t threads[WORKERS];
+
+    clp_engine_init(&work.engine, &mem, &pages);
+    add_many_functions(&work.engine);
+    for (int i = 0; i < WORKERS; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, record_and_look, &work), 0);
+    for (int i = 0; i < 2000; i++)
+        unwind_all(&work);
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(threads[i], NULL);
+    unwind_all(&work);
+    clp_engine_reap(&work.engine);
+    cr_assert_eq(hits_in(work.engine.ended), WORKERS * 1000);
+    clp_engine_clear(&work.engine);
+}
+
 Test(engine, every_thread_knows_how_quick_a_change_can_be)
 {
     struct test_mem test;

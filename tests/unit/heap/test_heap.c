@@ -2,6 +2,7 @@
 #include "heap/heap.h"
 #include "heap/heap_results.h"
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 static struct clp_heap heap;
@@ -323,7 +324,7 @@ Test(heap, it_starts_anew)
         clp_heap_call(&heap, 0);
         cr_expect_eq(live(0, 1), 2000000);
         cr_expect(turn == 0 || heap.pages.bytes - bytes <= 2 << 20, "it takes more every time");
-        cr_assert_eq(clp_heap_restart(&heap), CLP_OK);
+        cr_assert_eq(clp_heap_restart(&heap, 1, CLP_HEAP_BY_CALLS), CLP_OK);
         cr_expect_eq(blocks_in_table(), 0);
         cr_expect_eq(heap.live, 0);
         cr_expect_eq(heap.function_room, 0);
@@ -331,6 +332,69 @@ Test(heap, it_starts_anew)
     }
     finish();
     cr_assert_eq(heap.pages.bytes, 0, "pages that did not go back");
+}
+
+/* An allocator may be resizing a block in one thread while another one restarts the table. */
+Test(heap, what_was_taken_before_a_restart_has_no_owner_behind_it)
+{
+    struct clp_heap_block moved, kept;
+    struct clp_heap_place place = at(1, 2, 1);
+
+    start(1, CLP_HEAP_BY_CALLS);
+    for (uint32_t line = 0; line < LINES; line++)
+        add(line, 100, at(0, line, 1));
+    cr_assert(clp_heap_take(&heap, address(2), &moved));
+    cr_assert(clp_heap_take(&heap, address(3), &kept));
+    cr_assert_eq(clp_heap_restart(&heap, 1, CLP_HEAP_BY_CALLS), CLP_OK);
+    clp_heap_moved(&heap, &moved, address(12), 70, &place);
+    clp_heap_restore(&heap, &kept);
+    cr_expect_eq(heap.live, 70);
+    cr_expect_eq(live(1, 2), 70);
+    cr_expect_eq(blocks_in_table(), 1);
+    finish();
+}
+
+#define WORKERS 4
+
+static bool done;
+
+/* Allocates, looks up, resizes and frees blocks that nobody else has. */
+static void *use_table(void *first)
+{
+    uint64_t number = (uint64_t)(uintptr_t)first, random = 0;
+    struct clp_heap_place place = at(1, (uint32_t)number % LINES, 1);
+    struct clp_heap_block taken;
+    int64_t left = -1;
+
+    while (!__atomic_load_n(&done, __ATOMIC_RELAXED)) {
+        if (clp_heap_choose(&heap, &left, &random, 100))
+            add(number, 100, place);
+        bool known = clp_heap_may_have(&heap, address(number)) && clp_heap_take(&heap, address(number), &taken);
+        clp_heap_moved(&heap, known ? &taken : NULL, address(number + 1), 200, &place);
+        if (clp_heap_may_have(&heap, address(number + 1)))
+            drop(number + 1, place);
+    }
+    return NULL;
+}
+
+/* For `SANITIZER=thread make unit`. */
+Test(heap, it_starts_anew_while_threads_use_it)
+{
+    pthread_t threads[WORKERS];
+
+    start(1, CLP_HEAP_NO_EPOCHS);
+    done = false;
+    for (uintptr_t i = 0; i < WORKERS; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, use_table, (void *)(i * 2)), 0);
+    for (uint64_t i = 0; i < 300; i++)
+        cr_assert_eq(clp_heap_restart(&heap, 1 + i % 3, i % 2 ? CLP_HEAP_BY_ONE : CLP_HEAP_NO_EPOCHS), CLP_OK);
+    __atomic_store_n(&done, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(threads[i], NULL);
+    cr_assert_eq(clp_heap_restart(&heap, 1, CLP_HEAP_NO_EPOCHS), CLP_OK);
+    cr_expect_eq(blocks_in_table(), 0);
+    cr_expect_eq(heap.live, 0);
+    finish();
 }
 
 /* ---- epochs and verdicts ---- */
@@ -668,7 +732,7 @@ Test(heap, a_restart_forgets_mappings)
 {
     start(1, CLP_HEAP_NO_EPOCHS);
     map(0x10000, 0x2000, at(0, 1, 1));
-    cr_assert_eq(clp_heap_restart(&heap), CLP_OK);
+    cr_assert_eq(clp_heap_restart(&heap, 1, CLP_HEAP_NO_EPOCHS), CLP_OK);
     cr_expect_eq(heap.mappings.count, 0);
     unmap(0x10000, 0x2000, at(0, 1, 1));
     cr_expect_eq(heap.live, 0);
