@@ -142,11 +142,11 @@ static PyMethodDef module_methods[] = {
      "write(path, content, rights)\n--\n\nReplaces a file by this content (bytes), with these rights at most.\n"
      "On failure raises OSError, and the old file stays."},
     {"refuses", clp_places_refuses, METH_VARARGS,
-     "refuses(program, path, kind)\n--\n\nReturns whether -o must not write over the file at this path. If so, prints one\n"
-     "line of complaint, which begins with `program`. kind: what may be replaced, 'profile' or 'recording'."},
+     "refuses(program, path, kind)\n--\n\nReturns whether -o must not write over the file at this path. If so, prints\n"
+     "one line of complaint, which begins with `program`. kind: what may be replaced, 'profile' or 'recording'."},
     {"put_aside", clp_places_put_aside, METH_VARARGS,
-     "put_aside(name, content)\n--\n\nWrites content (bytes) to a new file in the temporary folder, which only its\n"
-     "owner may read, and returns its path. The file's name ends with `name`. Raises OSError."},
+     "put_aside(name, content)\n--\n\nWrites content (bytes) to a new file in the temporary folder, which only\n"
+     "its owner may read, and returns its path. The file's name ends with `name`. Raises OSError."},
     {"rights", clp_places_rights, METH_VARARGS,
      "rights(*paths)\n--\n\nReturns the rights that all of these files have; a file made of them may have no more."},
     {"own_name", clp_places_own_name, METH_VARARGS,
