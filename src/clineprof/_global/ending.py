@@ -60,8 +60,8 @@ class Ending:
             profiler, outfile, self.rights, _command(), family, self.is_worker, self.is_server)
 
     def _find_place(self, counts_others):
-        """Returns (outfile, family), which core.Recording takes. The outfile is None if its folder cannot be written, or
-        if no .lprof file is to be written. The family is None if this process counts alone."""
+        """Returns (outfile, family), which core.Recording takes. The outfile is None if its folder cannot be written,
+        or if no .lprof file is to be written. The family is None if this process counts alone."""
         first = _together().first() if counts_others else None
         if first is not None:
             self.forked_from, self.process = first[0], None
