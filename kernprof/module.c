@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clineprof._core: the extension module. */
+/* The extension module clineprof._core. */
 #include "run/api_recording.h"
 #include "bridge/load.h"
 #include "bridge/measure_rows.h"
@@ -116,7 +116,7 @@ static PyObject *module_amount(PyObject *module, PyObject *arguments)
         return PyErr_Format(PyExc_ValueError, "no measure is called '%s'", name);
     enum clp_measure_kind kind = clp_measure_rows[measure].kind;
     if (kind == CLP_MEASURE_NANOS)
-        value = rint(value * 1e12) / 1e3; /* the very nanoseconds that the seconds were made of */
+        value = rint(value * 1e12) / 1e3; /* the nanoseconds that the seconds were made of */
     clp_buf_init(&text, &mem);
     clp_measure_add_amount(&text, kind, value, with_sign);
     return clp_text_take(&text);
@@ -139,24 +139,25 @@ static PyObject *module_checkpoint(PyObject *module, PyObject *nothing)
 
 static PyMethodDef module_methods[] = {
     {"write", clp_places_write, METH_VARARGS,
-     "write(path, content, rights)\n--\n\nPuts a whole file in the place of the one there, with these rights at most.\n"
-     "OSError, and the old one stays."},
+     "write(path, content, rights)\n--\n\nReplaces a file by this content (bytes), with these rights at most.\n"
+     "On failure raises OSError, and the old file stays."},
     {"refuses", clp_places_refuses, METH_VARARGS,
-     "refuses(program, path, kind)\n--\n\nIs there a file that -o must not write over? That is told in a line.\n"
-     "kind: of what may be replaced, 'profile' or 'recording'."},
+     "refuses(program, path, kind)\n--\n\nReturns whether -o must not write over the file at this path. If so, prints\n"
+     "one line of complaint, which begins with `program`. kind: what may be replaced, 'profile' or 'recording'."},
     {"put_aside", clp_places_put_aside, METH_VARARGS,
-     "put_aside(name, content)\n--\n\nMakes a file of the user's alone in the temporary folder: its path. OSError."},
+     "put_aside(name, content)\n--\n\nWrites content (bytes) to a new file in the temporary folder, which only\n"
+     "its owner may read, and returns its path. The file's name ends with `name`. Raises OSError."},
     {"rights", clp_places_rights, METH_VARARGS,
      "rights(*paths)\n--\n\nReturns the rights that all of these files have; a file made of them may have no more."},
     {"own_name", clp_places_own_name, METH_VARARGS,
-     "own_name(path, rights)\n--\n\nThe path with the process's number in the file's name, which no other has.\n"
-     "An empty file keeps it, where one can be made."},
+     "own_name(path, rights)\n--\n\nReturns `path` with the process's number in the file's name, a path that no other\n"
+     "file has. Makes an empty file there if it can, so that no other process takes the name."},
     {"rank", clp_places_rank, METH_NOARGS,
      "rank()\n--\n\nReturns '.rank3' in a process that mpirun or torchrun has started, else ''."},
     {"identity", clp_places_identity, METH_NOARGS,
      "identity()\n--\n\nReturns (pid, start, machine and pid namespace) of this process, three str."},
     {"recording", module_recording, METH_NOARGS,
-     "recording()\n--\n\nDoes any Profiler of this process count at the moment?"},
+     "recording()\n--\n\nReturns whether any Profiler of this process counts at the moment."},
     {"checkpoint", module_checkpoint, METH_NOARGS,
      "checkpoint()\n--\n\nEnds an epoch under ckernprof --leaks=checkpoints. Otherwise does nothing."},
     {"tracers", module_tracers, METH_NOARGS,
@@ -166,12 +167,13 @@ static PyMethodDef module_methods[] = {
     {"sum", clp_load_sum, METH_VARARGS,
      "sum(*paths)\n--\n\nReturns the sum of these profiles as the bytes of a .lprof file."},
     {"hottest", clp_load_hottest, METH_VARARGS,
-     "hottest(data, count)\n--\n\nThe table of the lines that took the most time of their own in a profile,\n"
-     "the content of an .lprof file."},
+     "hottest(data, count)\n--\n\nReturns a table of the `count` lines with the most self time in a profile.\n"
+     "data: the content of an .lprof file."},
     {"shown", module_shown, METH_O,
-     "shown(text)\n--\n\nThe text on one line, without power over a terminal."},
+     "shown(text)\n--\n\nReturns the text as one line in which no character controls a terminal."},
     {"amount", module_amount, METH_VARARGS,
-     "amount(measure, value, with_sign=False)\n--\n\nHow people say so many seconds, bytes or times: '20.1 ms'."},
+     "amount(measure, value, with_sign=False)\n--\n\nReturns a value of a measure with its unit, as '20.1 ms'.\n"
+     "value: in seconds, bytes or a count. with_sign: a value above 0 gets a +."},
     {"quoted", clp_console_quoted, METH_O,
      "quoted(text)\n--\n\nReturns the text as one word of a shell's command line."},
     {"print", module_print, METH_O,
@@ -184,15 +186,17 @@ static PyMethodDef module_methods[] = {
      "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
      "viewer (kind 'view'). Raises SystemExit with the exit code."},
     {"interpreter", clp_run_interpreter, METH_VARARGS,
-     "interpreter(words, active, usual)\n--\n\nThe path of the interpreter that this command line of ckernprof wants:\n"
-     "--python's; with `active` that of the active virtual environment; else the usual one."},
+     "interpreter(words, active, usual)\n--\n\nReturns the path of the interpreter that this command line of\n"
+     "ckernprof asks for: that of --python; or, with `active`, that of the active virtual environment; or the\n"
+     "usual one."},
     {"join", module_join, METH_VARARGS,
      "join(family, outfile, folder, words, is_server)\n--\n\nLets this process take part in the run of the ckernprof\n"
      "with this command line, which began in this folder. `family` names the run."},
     {NULL, NULL, 0, NULL},
 };
 
-/* Takes the reference to the object; NULL is a failure that has its exception already. */
+/* Adds an object to the module, and takes the reference to it. NULL is an object that could not be made. False with an
+ * exception set. */
 static bool add_object(PyObject *module, const char *name, PyObject *object)
 {
     bool done = object != NULL && PyModule_AddObjectRef(module, name, object) == 0;

@@ -14,11 +14,13 @@ struct clp_option_parser clp_option_start(struct clp_option_table table, int arg
 /* Parses options up to the first word that is none; parser->at is its index. False with one line in parser->error. */
 bool clp_option_parse(struct clp_option_parser *parser);
 
-/* Parses the whole line: options may stand between the other words, as argparse lets them. *words are these, exchanged
- * to the front of argv[1..), so that every element of argv stays there for whoever has to free it. False as above. */
+/* Parses the whole command line. Options may stand between the other words, as with argparse. *words points to the
+ * other words, which are moved to argv[1] and on. Moving exchanges elements, so argv keeps every element for its owner
+ * to free. False with one line in parser->error. */
 bool clp_option_parse_all(struct clp_option_parser *parser, char ***words, int *count);
 
-/* Is the word an option, or several letters of one, that does more than answer? */
+/* Is the word a long option of the table, or one or more joined letters of its options? False for options that only
+ * print an answer, such as --help. */
 bool clp_option_is_spelled(struct clp_option_table table, const char *word);
 
 /* Empties each list of `into` for which `given`, another result of the same table, has values. So a list on the

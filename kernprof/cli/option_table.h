@@ -29,14 +29,15 @@ struct clp_option {
     enum clp_option_kind kind;
     char letter;          /* 0: long form only */
     const char *name;     /* without dashes; NULL: short form only */
-    const char *alias;    /* a second long name */
-    const char *argument; /* what follows, as --help calls it */
-    const char *word;     /* of a MODE: what yes stands for; of a BARE: the value */
-    double bare;          /* of a PERIOD: its value where no number follows; 0: 1 */
-    const char *standard; /* the default as --help and the documentation tell it; NULL: "no" */
-    const char *help;     /* NULL: --help says nothing of it */
-    const char *one_of;   /* of a TEXT, MODE or BARE: the values that there are, "a, b or c"; NULL: any */
-    /* Of a TEXT, MODE or COUNT: false, and what is wrong ("needs .., not ..") appended, when it cannot be meant. */
+    const char *alias;    /* a second long name, without dashes; or NULL */
+    const char *argument; /* the value's name in --help; NULL: --help shows no value */
+    const char *word;     /* MODE: the text that "yes" stores; BARE: the text that --name stores */
+    double bare;          /* PERIOD: the value when no number follows; 0 stands for 1 */
+    const char *standard; /* the default, as --help and the documentation show it; NULL: "no" */
+    const char *help;     /* one line for --help; NULL: the option is hidden */
+    const char *one_of;   /* TEXT, MODE, BARE: the values allowed, "a, b or c"; NULL: every value */
+    /* TEXT, MODE, BARE, COUNT: checks a value. False with the end of a message ("needs .., not ..") appended to
+     * `fault`. NULL: every value is good. */
     bool (*check)(const char *value, struct clp_buf *fault);
     bool inverted;        /* SWITCH: the field is true when the switch is off; --help shows the --no- form */
     bool switches;        /* BARE: =yes is understood as --name, =no as --no-name */

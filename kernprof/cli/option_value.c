@@ -70,7 +70,7 @@ static bool store_number(struct clp_option_parser *parser, const struct clp_opti
     return true;
 }
 
-/* Is it a word of "a, b or c"? */
+/* Is the value one of the words in the list, which reads "a, b or c"? */
 static bool is_in_list(const char *list, const char *value)
 {
     size_t bytes;
@@ -83,7 +83,7 @@ static bool is_in_list(const char *list, const char *value)
     return false;
 }
 
-/* What the row itself says of the value. */
+/* Checks a value by the row's list of values and by its check. False after a complaint. */
 static bool is_meant(struct clp_option_parser *parser, const struct clp_option_use *use, const char *value)
 {
     struct clp_buf fault;

@@ -79,7 +79,7 @@ static bool check_bytes(const char *value, struct clp_buf *fault)
     return false;
 }
 
-/* A number of seconds, or a name. */
+/* Checks what ends an epoch: "calls", "checkpoints", a number of seconds, or the name of a function. */
 static bool check_epoch(const char *value, struct clp_buf *fault)
 {
     char *end;
@@ -177,7 +177,7 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
     {CLP_OPTION_SWITCH, 0, "self", .field = SHOW(whole, self), \
      .help = "also show time without selected callees"}, \
     {CLP_OPTION_TEXT, 0, "sort-by", .argument = "KEY", .standard = "order", .one_of = sort_keys, \
-     .field = SHOW(whole, sort_by), .help = "time, self, mem, hits, name, .."}, \
+     .field = SHOW(whole, sort_by), .help = "sort by time, self, mem, hits, .."}, \
     {CLP_OPTION_COUNT, 0, "top", .argument = "N", .standard = "all", .field = SHOW(whole, top), \
      .help = "show only the top N functions"}, \
     {CLP_OPTION_COUNT, 0, "lines", .argument = "N", .standard = "", .field = SHOW(whole, lines), \
@@ -196,7 +196,8 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
 /* Which of them this interpreter has, it says itself. */
 static const char tracers[] = "auto, probe, monitoring or settrace";
 
-/* "text" is made by report/report.h, "lprof" by formats/lprof/wire.h, the others by src/clineprof/_formats. */
+/* What --format takes. report/report.h makes "text", formats/lprof/wire.h makes "lprof", and src/clineprof/_formats the
+ * others. */
 static const char formats[] = "text, html, json, csv, speedscope, collapsed, pstats, pclprof, cpuprofile, heapprofile, "
                               "trace, github, line_profiler or lprof";
 
@@ -232,7 +233,7 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 0, "threads", .field = RUN(threads),
      .help = "print a table for each thread, by name"},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
-     .field = RUN(output_interval), .help = "save every N seconds; no N: 1"},
+     .field = RUN(output_interval), .help = "save the profile every N s; no N: 1"},
     {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .one_of = tracers,
      .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
@@ -246,7 +247,7 @@ static const struct clp_option run_rows[] = {
      .help = "stop in pdb when more than MIB are resident"},
     {CLP_OPTION_BARE, 0, "heap", .argument = "[=native]", .word = "python",
      .switches = true, .one_of = "python or native", .field = RUN(heap),
-     .help = "count memory that stays alive; native: C's, too"},
+     .help = "count live memory; native: that of C code, too"},
     {CLP_OPTION_NUMBER, 0, "heap-interval", .argument = "BYTES", .standard = "65536",
      .field = RUN(heap_interval), .help = "mean bytes per sample; 1: all"},
     {CLP_OPTION_BARE, 0, "leaks", .argument = "[=EPOCH]", .word = "calls", .standard = "",

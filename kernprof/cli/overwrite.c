@@ -54,7 +54,7 @@ static bool is_profile(const char *path, const struct start *start)
            (clp_console_has_ending(path, ".lprof") && clp_pickle_is(start->bytes, start->count));
 }
 
-/* mprof's text. */
+/* Is the file a recording of memory, as mprof writes it? Each of its lines begins with one of these words. */
 static bool is_recording(const struct start *start)
 {
     static const char *const words[] = {"CMDLINE ", "MEM ", "CHLD ", "FUNC "};
@@ -89,7 +89,7 @@ bool clp_overwrite_refuse(const struct clp_overwrite *wish)
     else if (clp_live_is(start.bytes, start.count))
         what = "the live file of a run";
     else if (is_read(wish, &start) && !(wish->sums && clp_wire_is(start.bytes, start.count)))
-        what = "a file that is read";
+        what = "one of the files to read";
     else if (wish->only == CLP_OVERWRITE_PROFILES && start.count != 0 && !is_profile(wish->path, &start))
         what = "not a profile";
     else if (wish->only == CLP_OVERWRITE_RECORDINGS && start.count != 0 && !is_recording(&start))

@@ -5,11 +5,11 @@
 
 #include <stdbool.h>
 
-/* The files that may be replaced, or added to; an empty one may always be. */
+/* Which kind of file a command may replace or add to. It may do so with every empty file. */
 enum clp_overwrite_kind {
     CLP_OVERWRITE_ALL,
     CLP_OVERWRITE_PROFILES,
-    CLP_OVERWRITE_RECORDINGS /* memory over time, in mprof's format */
+    CLP_OVERWRITE_RECORDINGS /* of memory over time, in mprof's format */
 };
 
 struct clp_overwrite {
@@ -17,12 +17,12 @@ struct clp_overwrite {
     const char *path;     /* the value of -o; NULL: standard output */
     char *const *files;   /* the files that the command reads; "-" is standard input */
     int file_count;
-    bool sums; /* a profile is written, which may take the place of one that is read */
+    bool sums;            /* the command writes a .lprof file, so it may replace one that it has read */
     enum clp_overwrite_kind only;
 };
 
-/* Is what stands there a program, the live file of a run, a file that is read, or of another kind? True when it is
- * refused, after one line of complaint. */
+/* Returns true, after one line of complaint, when `path` must not be written: when it is a program, the live file of a
+ * run, a file that the command reads, or not of the kind `only`. */
 bool clp_overwrite_refuse(const struct clp_overwrite *wish);
 
 #endif

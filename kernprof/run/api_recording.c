@@ -11,13 +11,14 @@
 #include "run/processes/naming.h"
 #include <structmember.h>
 
-/* Is never freed: from the start of its live file on, forks and the end of the process use it. */
+/* A Recording is never freed, because forks and the end of the process use it once it has a live file. */
 struct recording {
     PyObject_HEAD
     struct clp_mem mem;
     struct clp_recording recording;
-    struct clp_profile profile; /* that was gathered last */
-    PyObject *outfile, *family; /* owned, str; NULL: there is no live file; the process is counted alone */
+    struct clp_profile profile; /* as gathered last */
+    PyObject *outfile; /* owned str; NULL: there is no live file */
+    PyObject *family;  /* owned str; NULL: the process is counted alone */
 };
 
 static struct recording *cast(PyObject *self)
@@ -27,7 +28,8 @@ static struct recording *cast(PyObject *self)
 
 /* ---- the start ---- */
 
-/* `family`: of the process that was first; "" makes this one the first; NULL: it is counted alone. */
+/* Begins the recording. `family` names the run of several processes; "" makes this process the first of a new run, and
+ * with NULL it is counted alone. */
 static void begin(struct clp_recording *recording, const char *outfile, const char *family,
                   const struct clp_recording_wish *wish)
 {
@@ -42,7 +44,7 @@ static void begin(struct clp_recording *recording, const char *outfile, const ch
         recording->family.token = 0;
 }
 
-/* False with an exception set. */
+/* Fills `outfile` and `family`, the attributes that Python sees. False with an exception set. */
 static bool note_names(struct recording *self)
 {
     struct clp_buf family;
@@ -111,7 +113,7 @@ static PyObject *stop(PyObject *self, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
-/* Another thread may show the profile that was gathered before, until this one is whole. */
+/* Makes the new profile before it clears the earlier one, which another thread may show meanwhile. */
 static PyObject *gather(PyObject *self, PyObject *command)
 {
     const char *text = PyUnicode_AsUTF8(command);
@@ -144,7 +146,7 @@ static PyObject *render(PyObject *self, PyObject *arguments, PyObject *keywords)
     if (!clp_rendering_read(&rendering, arguments, keywords))
         return NULL;
     if (shown.process_count == 1)
-        shown.process_count = 0; /* a list of several is wanted, or none */
+        shown.process_count = 0; /* a list of one process is left out */
     struct clp_own_work work = clp_own_work_begin(recorder);
     PyObject *rendered = clp_rendering_of(&shown, &rendering);
     clp_own_work_end(recorder, work);
@@ -172,39 +174,41 @@ static PyObject *leave(PyObject *self, PyObject *nothing)
 
 static PyMethodDef methods[] = {
     {"callbacks", callbacks, METH_NOARGS,
-     "callbacks()\n--\n\nWhat _children.begin() calls around a fork, with a family."},
-    {"stop", stop, METH_NOARGS, "stop()\n--\n\nNothing counts any more: the process ends."},
+     "callbacks()\n--\n\nReturns the functions that _children.begin() registers to be called around forks. Only\n"
+     "for a process that is counted with others."},
+    {"stop", stop, METH_NOARGS, "stop()\n--\n\nStops counting, for the end of the process."},
     {"gather", gather, METH_O,
-     "gather(command)\n--\n\nTakes what was counted so far, and with a family by the others that have ended. No file\n"
-     "is gone then."},
-    {"is_idle", is_idle, METH_NOARGS, "is_idle()\n--\n\nHas no line run, in what was gathered?"},
+     "gather(command)\n--\n\nGathers what was counted so far, with the counts of the family's other processes that\n"
+     "have ended. Removes no file. command: the program's command line, for readers."},
+    {"is_idle", is_idle, METH_NOARGS, "is_idle()\n--\n\nReturns whether no line has run in what was gathered."},
     {"render", CLP_C_FUNCTION(render), METH_VARARGS | METH_KEYWORDS,
-     "render(format, ..)\n--\n\nAs Profiler.render does, what was gathered."},
+     "render(format, ..)\n--\n\nRenders what was gathered, as Profiler.render does."},
     {"close", close_live, METH_O,
-     "close(written)\n--\n\nWhere what was gathered is safely written, its live files go away; else they stay, and\n"
-     "this process's own is told."},
+     "close(written)\n--\n\nRemoves the live files if what was gathered has been written. If not, they stay, and a\n"
+     "message names this process's own."},
     {"leave", leave, METH_NOARGS,
-     "leave()\n--\n\nThe end of a process that writes nothing: another one adds up its live file."},
+     "leave()\n--\n\nEnds a process that writes no profile, as another process adds up its live file."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMemberDef members[] = {
     {"outfile", T_OBJECT, offsetof(struct recording, outfile), READONLY,
-     "Beside it lies the live file. It has another name than was wished where that one is taken. None: there is\n"
-     "no live file."},
+     "The path of the profile; the live file lies beside it. It is not the path that was asked for if another\n"
+     "process uses that. None: there is no live file."},
     {"family", T_OBJECT, offsetof(struct recording, family), READONLY,
-     "The name of the processes that are counted together; None: this one is counted alone."},
+     "The name of the run of several processes. None: this process is counted alone."},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Recording(profiler, outfile, rights, command, family=None, own_name=False, is_server=False)\n--\n\n"
-     "What this Profiler counts lies in a live file beside the outfile, an absolute path, until the end; with\n"
-     "these rights. None: in memory. The same where it is too late (another Profiler, functions or threads are\n"
-     "known), and where no file can be made, which is told. family: the process takes part in that run of several,\n"
-     "which begins with it where the name is \"\". own_name: the outfile gets the process's number in its name.\n"
-     "is_server: others are forked from this process, and that is all it does."},
+     "Keeps the counts of a Profiler in a live file, with these rights, until the end. The live file lies beside\n"
+     "the outfile, an absolute path. The counts stay in memory if the outfile is None, if the file cannot be made\n"
+     "(a message says so), or if it is too late: there is another Profiler, or functions or threads are known.\n"
+     "command: the program's command line, for readers. family: the name of the run of several processes in which\n"
+     "this one takes part; \"\" begins a new run; None: it is counted alone. own_name: the outfile gets the process's\n"
+     "number in its name. is_server: the process only forks others."},
     {Py_tp_new, recording_new},
     {Py_tp_methods, methods},
     {Py_tp_members, members},

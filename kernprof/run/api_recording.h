@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* clineprof._core.Recording: what a profiler counts that the program itself has made (clineprof.profile), from its
- * live file to the profile at the end (ending.h).
+/* The type clineprof._core.Recording: the recording of clineprof.profile, whose profiler the program itself has made.
+ * It lasts from the live file to the profile at the end (ending.h).
  *
- * In a program of several processes, switched on by the environment, each process records into a live file of its
- * own, as with --prof-child-procs (family.h). The one that was first adds up at its end what has ended by then. */
+ * The environment may switch clineprof.profile on in all processes of a program. Each process then records into a live
+ * file of its own, as with --prof-child-procs (family.h). The first process adds up, at its end, the processes that
+ * have ended by then. */
 #ifndef CLP_API_RECORDING_H
 #define CLP_API_RECORDING_H
 
 #include "cpython/compat/compat.h"
 
-/* The type, a new reference; NULL with an exception set. */
+/* Makes the type: a new reference, or NULL with an exception set. */
 PyObject *clp_api_recording_make_type(PyObject *module);
 
 #endif

@@ -22,7 +22,7 @@ void clp_ending_gather(struct clp_recording *recording, struct clp_timeline *tim
         status = clp_timeline_fill(timeline, recording->profiler, profile);
     if (status != CLP_OK)
         clp_console_complain(recording->program, "out of memory; the profile holds only a part");
-    (void)clp_profile_set_text(profile, &profile->meta.command, command); /* it is only told to readers */
+    (void)clp_profile_set_text(profile, &profile->meta.command, command); /* without memory the profile has none */
     if (recording->family.token != 0 && clp_family_add(recording, profile) != CLP_OK)
         clp_console_complain(recording->program, "out of memory; the profile lacks some child processes");
 }

@@ -18,7 +18,7 @@
 static const char me[] = CLP_RUN_NAME;
 
 #if CLP_HAS_PROBES
-#define CLP_DISPLACED_ADVICE "; --tracer probe does without it"
+#define CLP_DISPLACED_ADVICE "; --tracer probe needs no trace function"
 #else
 #define CLP_DISPLACED_ADVICE "; from Python 3.11 on none is needed"
 #endif
@@ -204,6 +204,7 @@ static void finish_calls(struct clp_run *run)
         clp_nothing_say_of_calls(run, empty);
 }
 
+/* Fills the profile with the counts of this process and of its children. */
 static void gather(struct clp_run *run, struct clp_profile *profile)
 {
     struct clp_buf command;

@@ -100,7 +100,7 @@ PyObject *clp_places_rights(PyObject *module, PyObject *paths)
     return PyLong_FromUnsignedLong(rights);
 }
 
-/* Another process may take the name between our look and our try. */
+/* Finds a free name and makes the file. Tries again when another process has taken the name in between. */
 static PyObject *make_own(PyObject *path, unsigned rights)
 {
     struct clp_mem mem = clp_mem_system();

@@ -9,18 +9,19 @@
 /* write(path, content, rights): writes a file as clp_file_write does. Raises OSError. */
 PyObject *clp_places_write(PyObject *module, PyObject *arguments);
 
-/* refuses(program, path, kind): clp_overwrite_refuse for -o, with the `kind` "profile" or "recording" of what may be
- * there: a bool. */
+/* refuses(program, path, kind): returns the bool of clp_overwrite_refuse for this value of -o. `kind` is what may be
+ * replaced, "profile" or "recording". */
 PyObject *clp_places_refuses(PyObject *module, PyObject *arguments);
 
-/* put_aside(name, content): as clp_file_write_temporary, with this name behind the fresh word; the path. OSError. */
+/* put_aside(name, content): writes a file in the temporary folder (clp_file_write_temporary), whose name ends with
+ * `name`. Returns its path. Raises OSError. */
 PyObject *clp_places_put_aside(PyObject *module, PyObject *arguments);
 
-/* rights(*paths): those that all of the files have, as clp_file_rights; private where there are none. */
+/* rights(*paths): the rights that all of these files have (clp_file_rights), an int. CLP_FILE_PRIVATE without paths. */
 PyObject *clp_places_rights(PyObject *module, PyObject *paths);
 
-/* own_name(path, rights): a path with the process's number in the file's name, which no other file has. An empty
- * file keeps it; where none can be made, nothing does. */
+/* own_name(path, rights): returns `path` with the process's number in the file's name, and a second number if that name
+ * exists. Makes an empty file there, so that no other process takes the name; if that fails, only returns the path. */
 PyObject *clp_places_own_name(PyObject *module, PyObject *arguments);
 
 /* rank(): ".rank3" in a process that mpirun, srun or torchrun has started (clp_naming_add_rank), else "". */

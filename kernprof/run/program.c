@@ -58,6 +58,7 @@ static PyObject *run_module(const char *name, bool change_argv, struct clp_progr
     return result;
 }
 
+/* Sets __file__ in the names of __main__, and __cached__ where Python has it (up to 3.14). */
 static bool set_file(PyObject *names, PyObject *file)
 {
     return PyDict_SetItemString(names, "__file__", file) == 0 &&
@@ -259,7 +260,9 @@ static PyObject *run_stdin(struct clp_program_hook hook, struct clp_program_end 
     return result;
 }
 
-/* A run does not end for want of it. */
+/* Registers the text of -c with linecache, from which tracebacks show its lines since 3.13. The key was the file's name
+ * at first; since a later 3.13.x it is the code. An ordinary exception is ignored; false with another one set, such
+ * as KeyboardInterrupt. */
 static bool keep_for_tracebacks(PyObject *code, PyObject *file, PyObject *text)
 {
     if (!CLP_KEEPS_COMMAND)
@@ -276,6 +279,7 @@ static bool keep_for_tracebacks(PyObject *code, PyObject *file, PyObject *text)
     return !PyErr_Occurred();
 }
 
+/* The text of -c as a str. Since 3.14 python removes common indentation from it. NULL with an exception set. */
 static PyObject *text_of_command(const char *command)
 {
     PyObject *text = PyUnicode_DecodeFSDefault(command);

@@ -57,20 +57,20 @@ static const struct clp_option rows[] = {
      .help = "unit of the times in tables, in seconds"},
     {CLP_OPTION_TEXT, 0, "measure", "columns", .argument = "LIST", .standard = "time,increment",
      .check = check_measures, .field = FIELD(measures),
-     .help = "what is compared besides hits: time,self,mem,.."},
+     .help = "compare these besides hits: time,self,mem,.."},
     {CLP_OPTION_COUNT, 0, "top", .argument = "N", .standard = "", .check = check_top,
-     .field = FIELD(top), .help = "only the N functions that changed most"},
+     .field = FIELD(top), .help = "show only the N functions that changed most"},
     {CLP_OPTION_SWITCH, 0, "all", .field = FIELD(all),
      .help = "also show what did not change"},
     {CLP_OPTION_TEXT, 0, "fail-on", .argument = "LIMITS", .standard = "", .check = check_limits,
      .field = FIELD(fail_on), .help = "exit 3 on changes such as time>+20%,increment>+10MB,hits>+0"},
     {CLP_OPTION_TEXT, 0, "noise-floor", .argument = "LIST", .standard = "1ms,50ns/hit,64KiB",
-     .check = check_floor, .field = FIELD(noise_floor), .help = "smaller changes count as none"},
+     .check = check_floor, .field = FIELD(noise_floor), .help = "ignore changes below these"},
     {CLP_OPTION_TEXT, 0, "format", .argument = "NAME", .standard = "text",
      .one_of = "text, json or github", .field = FIELD(format),
      .help = "text, json, or github: annotations of a workflow"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "", .field = FIELD(outfile),
-     .help = "where it goes instead of standard output"},
+     .help = "write to FILE instead of standard output"},
     CLP_COMMAND_HELP(FIELD(help)),
 };
 
@@ -80,7 +80,8 @@ static const struct clp_command_line command_line = {
     "       clineprof diff [options] old.lprof ... -- new.lprof ...\n"
     "\n"
     "Prints what changed, function by function and line by line. Several files of a side\n"
-    "are averaged. Exit status: 0; 1 a file cannot be read; 2 wrong use; 3 a limit (--fail-on) is broken.\n",
+    "are averaged. Exit status: 0 done; 1 a file cannot be read; 2 wrong usage; 3 a limit\n"
+    "(--fail-on) is broken.\n",
     {rows, sizeof rows / sizeof *rows},
 };
 
@@ -324,7 +325,7 @@ static clp_status add_text(const struct clp_diff *diff, struct clp_buf *out)
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
 static bool may_run(const struct clp_diff_request *request)
 {

@@ -151,7 +151,8 @@ static PyObject *first_line_of(const struct clp_profile_function *function)
     return function != NULL ? PyLong_FromLong(function->first_line) : none();
 }
 
-/* For GitHub of all functions, whatever --top says, what changed. */
+/* Is the object made for --format github? It then has all functions that changed, and no others: --all has no effect
+ * there, and --top is for the summary alone. */
 static bool is_for_github(const struct clp_diff *diff)
 {
     return strcmp(diff->request->format, "github") == 0;
@@ -202,6 +203,8 @@ static PyObject *functions_of(const struct clp_diff *diff)
 
 /* ---- limits ---- */
 
+/* A broken limit as a dict. For GitHub `gone` says that the line or function is no longer there, so that no annotation
+ * can be shown at it. */
 static PyObject *breach_of(const struct clp_diff *diff, const struct clp_breach *breach)
 {
     const struct clp_compared_row *row = breach->row;
@@ -235,7 +238,7 @@ static PyObject *limits_of(const struct clp_diff *diff)
                          PyBool_FromLong(diff->breach_count == 0), "broken", broken);
 }
 
-/* ---- the JSON object ---- */
+/* ---- the object ---- */
 
 static PyObject *side_of(const struct clp_diff *diff, int side)
 {
@@ -277,7 +280,7 @@ static PyObject *object_of(const struct clp_diff *diff)
                          limits_of(diff));
 }
 
-/* (bytes, was all of it done?); NULL with an exception set. */
+/* Makes the text: a new tuple (bytes, was everything written?), or NULL with an exception set. */
 static PyObject *make(const struct clp_diff *diff)
 {
     PyObject *object = clp_first_path_leave() ? object_of(diff) : NULL, *made = NULL;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* `clineprof diff --format json` and `--format github`: a comparison as one Python object (docs/compare.md draws it),
- * of which a module of clineprof._formats makes the text. */
+/* Makes the output of `clineprof diff --format json` and `--format github`. The comparison becomes one Python object,
+ * which docs/compare.md draws, and a module of clineprof._formats makes the text from it. */
 #ifndef CLP_DIFF_EXPORT_H
 #define CLP_DIFF_EXPORT_H
 
 #include "diff_result.h"
 
-/* Appends the text. False after one line of complaint; what could be made of it is appended then, too. */
+/* Appends the text. False after one line of complaint; the text may be appended even then, as when only GitHub's
+ * summary cannot be written. */
 bool clp_diff_export(const struct clp_diff *diff, struct clp_buf *out);
 
 #endif

@@ -10,9 +10,9 @@
 
 /* The options and files of the command line. Texts are borrowed from argv. */
 struct clp_diff_request {
-    double unit;
-    const char *measures, *fail_on, *noise_floor, *format, *outfile;
-    size_t top;
+    double unit; /* seconds */
+    const char *measures, *fail_on, *noise_floor, *format, *outfile; /* values of options; NULL: not given */
+    size_t top;  /* --top; 0: all functions */
     bool all, help;
     char **files; /* owned array of borrowed names: those of the old side, then those of the new side */
     size_t file_room;
@@ -28,8 +28,8 @@ struct clp_diff {
     struct clp_comparison comparison;
     struct clp_breach *breaches;      /* owned: the changes that break a limit */
     size_t breach_count, breach_room;
-    unsigned denied; /* of any profile's file */
-    const char *folder;               /* file names are shown relative to it */
+    unsigned denied;                  /* rights that some profile's file does not give; the output must not, either */
+    const char *folder;               /* borrowed: file names are shown relative to this folder */
 };
 
 #endif

@@ -146,7 +146,7 @@ struct request {
 
 static const struct clp_option rows[] = {
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = usual_outfile,
-     .field = offsetof(struct request, outfile), .help = "where the sum goes; - is standard output"},
+     .field = offsetof(struct request, outfile), .help = "write the sum to FILE; - is standard output"},
     CLP_COMMAND_HELP(offsetof(struct request, line.help)),
 };
 
@@ -167,7 +167,8 @@ static bool same_file(const char *one, const char *other)
            a.st_ino == b.st_ino;
 }
 
-/* `merge *.lprof` a second time would count the first sum again. */
+/* Is the default output one of the files to add? So it is when `merge *.lprof` runs a second time, which would count
+ * everything twice. */
 static bool has_sum(const struct clp_command_request *line)
 {
     for (int i = 0; i < line->file_count; i++)
@@ -215,8 +216,8 @@ int clp_merge_main(int argc, char **argv, struct clp_mem *mem)
     if (line->file_count == 0)
         clp_console_complain(me, "no profile to merge; see clineprof merge --help");
     else if (request.outfile == NULL && has_sum(line))
-        clp_console_complain_format(me, "%s is one of the files and would be counted again; say with "
-                                      "-o where the sum goes", usual_outfile);
+        clp_console_complain_format(me, "%s is one of the files to add, and the sum is written there; name another "
+                                      "output with -o", usual_outfile);
     else if (clp_reading_check_names(line->files, line->file_count) &&
              !clp_overwrite_refuse(&(struct clp_overwrite){
                  .program = me, .path = request.outfile, .files = line->files,

@@ -18,7 +18,7 @@ struct request {
 
 static const struct clp_option rows[] = {
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "the name without .live",
-     .field = offsetof(struct request, outfile), .help = "where it goes"},
+     .field = offsetof(struct request, outfile), .help = "write to FILE"},
     CLP_COMMAND_HELP(offsetof(struct request, line.help)),
 };
 
@@ -26,11 +26,11 @@ static const struct clp_command_line command_line = {
     "clineprof recover",
     "usage: clineprof recover [-o FILE] FILE.live\n"
     "\n"
-    "Makes a .lprof of the live file that a killed or running program left.\n",
+    "Writes a .lprof file from the live file of a run that was killed or still goes on.\n",
     {rows, sizeof rows / sizeof *rows},
 };
 
-/* False after one line of complaint. */
+/* Appends the name of the file to write. False after one line of complaint. */
 static bool name_outfile(const struct request *request, struct clp_buf *name)
 {
     const char *file = request->line.files[0];
@@ -40,7 +40,7 @@ static bool name_outfile(const struct request *request, struct clp_buf *name)
     } else if (clp_console_has_ending(file, ".live")) {
         clp_buf_add(name, file, strlen(file) - strlen(".live"));
     } else {
-        clp_console_complain_format(me, "%s does not end in .live; say with -o where the profile goes", file);
+        clp_console_complain_format(me, "%s does not end in .live; name the output with -o", file);
         return false;
     }
     return true;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a block ends is decided as inspect.getblock decides it: a scanner cuts the text into
- * Python's tokens, and a finder looks at line ends, indentation, comments and the words that open
- * a block, nothing else. Both stop at the first token behind the block.
+/* The end of a block is found as inspect.getblock finds it. A scanner cuts the text into Python's tokens. A finder
+ * looks only at line ends, indentation, comments and the words that open a block. Both stop at the first token behind
+ * the block.
  *
- * Since Python 3.12 an f-string may hold any expression, with the same quotes again inside it, so
- * the scanner keeps a stack of what surrounds it:
+ * Since Python 3.12 an f-string may hold any expression, even one with the same quotes. So the scanner keeps a stack of
+ * modes, one for each part of an f-string that it is in:
  *
  *   f"text {expression:spec {expression}} text"
  *
@@ -14,7 +14,7 @@
 #include "source_block.h"
 #include <string.h>
 
-/* CPython's own limits; what is deeper does not compile. */
+/* CPython's own limits; text that is nested deeper does not compile. */
 #define CLP_MAX_INDENTS 100
 #define CLP_MAX_MODES 200
 
@@ -31,12 +31,12 @@ enum token {
 
 /* The finder. Rows count from 1 at the block's first line, columns from 0. */
 struct finder {
-    bool started;      /* def, class or lambda was seen */
+    bool started;      /* a def, class or lambda was seen */
     bool is_lambda;
     bool in_decorator; /* until the end of its line */
-    bool skip_line;    /* nothing on this logical line matters */
+    bool skip_line;    /* the rest of this logical line does not matter */
     bool done;
-    long body_column;  /* indentation of the body, -1 before it */
+    long body_column;  /* indentation of the body; -1 before the body begins */
     int indent;
     int32_t last;      /* the answer so far */
 };
@@ -64,11 +64,12 @@ struct scanner {
     size_t mode_count;
     struct finder finder;
     bool with;               /* `with` opens a block, too */
-    bool name_due;           /* the next word is what the block's def or class is called */
-    struct clp_span defined; /* that */
+    bool name_due;           /* the next word is the name of the block's def or class */
+    struct clp_span defined; /* the name of the block's def or class; empty: none was seen */
 };
 
-/* A statement that opens no block is its own block: inspect would walk on to the next def. */
+/* Looks for the start of the block. A statement that opens no block is its own block, where inspect would go on to the
+ * next def. */
 static void find_start(struct finder *finder, enum token token, int32_t row)
 {
     if (token == CLP_TOKEN_DECORATOR) {
@@ -144,7 +145,7 @@ static void take_line_end(struct scanner *scanner)
     scanner->row++;
 }
 
-/* Behind a backslash: one byte, or a line end. */
+/* Takes a backslash and what it escapes: one byte, or a line end. */
 static void take_escaped(struct scanner *scanner)
 {
     scanner->at++;
@@ -178,7 +179,7 @@ static bool at_quotes(const struct scanner *scanner, char quote, bool triple)
     return !triple || (scanner->end - at >= 3 && at[1] == quote && at[2] == quote);
 }
 
-/* The opening quotes; true when there are three. */
+/* Takes the opening quotes of a string. True when there are three. */
 static bool take_opening_quotes(struct scanner *scanner)
 {
     bool triple = at_quotes(scanner, *scanner->at, true);
@@ -203,13 +204,13 @@ static void scan_string(struct scanner *scanner)
         } else if (triple) {
             take_line_end(scanner);
         } else {
-            return; /* not closed: Python would refuse it */
+            return; /* the string is not closed, and Python would refuse it */
         }
     }
 }
 
-/* In an f-string a backslash does not hide a brace. (The braces of \N{NAME} are taken for those of
- * an expression, which does no harm: a name has nothing but letters, digits and dashes.) */
+/* Takes a backslash in an f-string, and what it escapes. A brace is not escaped by it. (The braces of \N{NAME} are
+ * taken for those of an expression, which does no harm, as such a name has only letters, digits, dashes and spaces.) */
 static void scan_format_escape(struct scanner *scanner)
 {
     const char *at = scanner->at;
@@ -236,7 +237,7 @@ static void scan_format_open(struct scanner *scanner, const struct mode *mode)
     push_mode(scanner, inner);
 }
 
-/* One step through the literal part of an f-string. */
+/* Takes one step through the text or the format spec of an f-string. */
 static void scan_format_text(struct scanner *scanner)
 {
     struct mode *mode = top_mode(scanner);
@@ -258,7 +259,7 @@ static void scan_format_text(struct scanner *scanner)
     } else if (!clp_source_is_line_end(c)) {
         scanner->at++;
     } else if (is_text && !mode->triple) {
-        scanner->mode_count--; /* not closed */
+        scanner->mode_count--; /* the f-string is not closed */
     } else {
         take_line_end(scanner);
     }
@@ -280,7 +281,8 @@ static bool has_letter(const char *word, size_t bytes, char letter)
     return false;
 }
 
-/* f, t, fr, rf, .. before a quote; t-strings (3.14) have the same shape. */
+/* Is the word before a quote the prefix of an f-string (f, fr, rf, ..) or of a t-string of 3.14, which has the same
+ * form? */
 static bool is_format_prefix(const char *word, size_t bytes)
 {
     if (bytes == 0 || bytes > 2)
@@ -308,8 +310,8 @@ static const char *behind_blanks(const char *at, const char *end)
     return clp_source_unindented((struct clp_span){at, (size_t)(end - at)}).text;
 }
 
-/* Is this word, def or class, where a statement begins? Else it is part of something that only
- * looks like Python. */
+/* Does a statement begin with this word, which is def or class, or with async before it? If not, the text is not
+ * Python. */
 static bool begins_statement(const struct scanner *scanner, const char *word)
 {
     const char *at = behind_blanks(scanner->line_start, word);
@@ -319,6 +321,7 @@ static bool begins_statement(const struct scanner *scanner, const char *word)
     return at == word;
 }
 
+/* Notes the name of the block's def or class, which is the word behind `def` or `class`. */
 static void note_name(struct scanner *scanner, const char *word, size_t bytes, enum token token)
 {
     const struct finder *finder = &scanner->finder;
@@ -329,7 +332,7 @@ static void note_name(struct scanner *scanner, const char *word, size_t bytes, e
                         begins_statement(scanner, word);
 }
 
-/* A name, a keyword, a number, or a string with or without a prefix. */
+/* Takes a name, a keyword, a number, or a string with or without a prefix. */
 static void scan_word(struct scanner *scanner)
 {
     const char *word = scanner->at;
@@ -356,10 +359,10 @@ static void scan_close(struct scanner *scanner, char c)
 
     if (mode != NULL && scanner->level == mode->level) {
         if (c != '}')
-            return; /* cannot match the f-string's brace */
+            return; /* this bracket cannot close the f-string's brace */
         scanner->mode_count--;
     }
-    if (scanner->level > 0) /* the block may start inside somebody's brackets */
+    if (scanner->level > 0) /* the block may start inside brackets that opened before it */
         scanner->level--;
 }
 
@@ -421,8 +424,8 @@ static void find_dedents(struct scanner *scanner, long width)
     }
 }
 
-/* The white space before a logical line. Blank lines and lines of comment have no say. A tab may
- * count for anything: Python refuses a text whose meaning depends on it. */
+/* Takes the white space before a logical line. Blank lines and lines with only a comment change no indentation. A tab
+ * counts as one column; any other width would do, too, as Python refuses a text whose meaning depends on it. */
 static void scan_indentation(struct scanner *scanner)
 {
     long width = 0;
@@ -514,7 +517,7 @@ bool clp_source_block_of(struct clp_span text, const char *name, int32_t *last)
     scan_block(&scanner);
     *last = scanner.finder.last;
     if (first == scanner.end || clp_source_is_line_end(*first) || *first == '#')
-        return false; /* it begins further down */
+        return false; /* the block does not start in the first line */
     if (strcmp(own, "<lambda>") == 0)
         return scanner.finder.started && scanner.finder.is_lambda;
     return scanner.defined.bytes != 0 && scanner.defined.bytes == strlen(own) &&

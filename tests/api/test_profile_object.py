@@ -262,7 +262,8 @@ def test_where_nothing_can_be_written_no_part_of_a_file_is_left(tmp_path):
     (tmp_path / "temporary").mkdir()
     ended = python(PROGRAM + "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))\n", tmp_path,
                    env={**ON, "TMPDIR": str(tmp_path / "temporary")})
-    assert ended.code == 0 and ended.err.count("clineprof: nor to the temporary folder: File too large\n") == 3
+    complaint = "clineprof: cannot write to the temporary folder either: File too large\n"
+    assert ended.code == 0 and ended.err.count(complaint) == 3
     assert "what was recorded is in" in ended.err and files(tmp_path) == ["profile_output.lprof.live"]
     assert not list((tmp_path / "temporary").iterdir())
 

@@ -739,9 +739,9 @@ NAMES = (
 )
 WRONG = [
     ("tme=1", "there is no limit 'tme'; there are " + NAMES),
-    ("1", "limits have names: " + NAMES),
-    ("", "say what is limited: " + NAMES),
-    ("functions=total", "say what is limited: " + NAMES),
+    ("1", "limits must be given by name: " + NAMES),
+    ("", "give at least one limit: " + NAMES),
+    ("functions=total", "give at least one limit: " + NAMES),
     ("hits='3'", "hits is a number of executions or blocks, not '3'"),
     ("time=-1", "time is a number of seconds, not -1"),
     ("increment=True", "increment is a number of bytes, not True"),

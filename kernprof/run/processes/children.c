@@ -100,7 +100,8 @@ PyObject *clp_children_callbacks(struct clp_recording *recording)
     return tuple;
 }
 
-/* What a spawned process is to know. Owned list of str. */
+/* What a spawned process needs to take part: a new list of str [family, outfile, folder, words of ckernprof ..], or
+ * NULL with an exception set. */
 static PyObject *settings_of(const struct clp_recording *recording, const struct clp_command_words *words)
 {
     char folder[PATH_MAX];

@@ -19,8 +19,8 @@ bool clp_children_begin(struct clp_recording *recording, const struct clp_comman
  * has_forked), or NULL with an exception set. */
 PyObject *clp_children_callbacks(struct clp_recording *recording);
 
-/* At the end of a child, when it ends by itself: names its file's process, and takes the file away if
- * nothing was selected in it. */
+/* Ends a child that ends by itself (not by a signal or os._exit): notes the process's name in its live file, or removes
+ * the file if nothing was selected in this process. */
 void clp_children_leave(struct clp_recording *recording);
 
 #endif

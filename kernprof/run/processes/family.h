@@ -19,13 +19,14 @@
  * clp_family_add. */
 void clp_family_sweep(const struct clp_recording *recording);
 
-/* Adds what the others recorded to the profile of a process at its end, which gets a list of them all: of the
- * process that the run began with, or of another one, when that died without writing its profile. What cannot be
- * read or still runs is told. recording->summed gets the names of the files that are no longer needed.
- * CLP_NO_MEMORY leaves the profile with a part, as clp_profile_merge does. */
+/* Adds what the other processes have recorded to `profile`, which holds this process's own counts and gets a list of
+ * all processes. The first process of the run does that at its end; another process does if the first died without
+ * writing its profile. Messages name files that cannot be read and processes that still run. recording->summed gets the
+ * names of the files that are no longer needed. CLP_NO_MEMORY leaves the profile with a part of the counts, as
+ * clp_profile_merge does. */
 clp_status clp_family_add(struct clp_recording *recording, struct clp_profile *profile);
 
-/* Takes those files away, once the profile has been written. */
+/* Removes the files in recording->summed. To be called once the profile has been written. */
 void clp_family_remove(struct clp_recording *recording);
 
 #endif

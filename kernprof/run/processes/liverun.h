@@ -13,9 +13,9 @@ struct clp_liverun {
     struct clp_live *live; /* borrowed; NULL: there is no live file */
     struct clp_buf path;
     struct clp_saver saver;
-    uint64_t process; /* whose file it is, clp_identity_self */
-    unsigned forks;   /* of that process */
-    bool ended;       /* what was counted has been written, or stays in the file */
+    uint64_t process; /* clp_identity_self of the process that the file belongs to */
+    unsigned forks;   /* how often that process has forked */
+    bool ended;       /* clp_liverun_end was called; a child that is forked later gets no live file */
 };
 
 struct clp_liverun_wish {
@@ -52,8 +52,8 @@ void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
 /* Stops the saves. To be called before the profile is written. Tells if the last save has failed. */
 void clp_liverun_stop_saves(struct clp_liverun *run, const char *program);
 
-/* Takes the live file away when the profile is safely written; else it stays, and its name is
- * told. In a fork, which has no part in its parent's file, nothing happens. */
+/* Removes the live file if the profile has been written. If not, the live file stays, and a message names it. Does
+ * nothing in a fork to which the file does not belong. */
 void clp_liverun_end(struct clp_liverun *run, const char *program, bool written);
 
 #endif

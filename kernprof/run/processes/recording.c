@@ -48,7 +48,6 @@ void clp_recording_fork(struct clp_recording *recording)
     clp_liverun_fork(&recording->live, recording->profiler, &live);
 }
 
-/* The program has ended: whoever wanted to read nothing of it is still told what went wrong. */
 void clp_recording_complain(const struct clp_recording *recording, const char *doing, const char *path,
                             const struct clp_fault *fault)
 {

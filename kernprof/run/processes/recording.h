@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that records, for ckernprof (session.h) or for clineprof.profile (api_recording.c): its profiler, its
- * files, and the run of several processes that it may take part in. */
+/* The recording of a process, for ckernprof (session.h) or for clineprof.profile (api_recording.c): the profiler, the
+ * files, and the run of several processes that the process may take part in. */
 #ifndef CLP_RECORDING_H
 #define CLP_RECORDING_H
 
@@ -21,9 +21,9 @@ struct clp_recording {
     struct clp_liverun live;
     struct clp_run_id family; /* names the run of several processes; token 0: the run has one process */
     bool is_first;            /* the run began with this process */
-    unsigned forks;           /* of this process, with a family */
-    struct clp_buf summed;    /* files of the family that the profile to be written holds: names, each ended by 0 */
-    bool leaves_running;      /* processes that still run have files of their own at their end */
+    unsigned forks;           /* how often this process has forked, in a run of several processes */
+    struct clp_buf summed;    /* names, each ended by 0, of other processes' files whose counts the profile holds */
+    bool leaves_running;      /* processes that still run at the end are not added; they write files of their own */
 };
 
 /* Initialises a recording without a profiler. Its buffers use `mem`. */
@@ -39,10 +39,11 @@ struct clp_recording_wish {
 /* Begins the live file of the profiler (clp_liverun_begin) beside recording->outfile, which may get another name. */
 void clp_recording_begin(struct clp_recording *recording, const struct clp_recording_wish *wish);
 
-/* In the child of a fork that takes part in the run: clp_liverun_fork. Not twice in a process. */
+/* Gives the child of a fork a live file of its own (clp_liverun_fork). Does nothing if the process has one already. */
 void clp_recording_fork(struct clp_recording *recording);
 
-/* "<doing> '<path>': <why>", told even to who asked for silence. */
+/* Prints "DOING 'PATH': WHY" to the real standard error, even with -qqq. To be called only after the program: standard
+ * error stays restored. */
 void clp_recording_complain(const struct clp_recording *recording, const char *doing, const char *path,
                             const struct clp_fault *fault);
 

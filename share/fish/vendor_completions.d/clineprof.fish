@@ -6,7 +6,7 @@ complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l columns -r -d 'columns of the report: hits,time,self,..'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l widths -r -d 'minimum widths of columns: line=8,time=14,..'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l self -d 'also show time without selected callees'
-complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l sort-by -x -a 'hits time raw-time self raw-self await max mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'time, self, mem, hits, name, .. (default: order)'
+complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l sort-by -x -a 'hits time raw-time self raw-self await max mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'sort by time, self, mem, hits, .. (default: order)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l top -r -d 'show only the top N functions (default: all)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l lines -r -d 'one table of the N hottest lines of all functions'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l function -r -d 'show only functions whose name matches'
@@ -30,22 +30,22 @@ complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a diff
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -s u -l unit -r -d 'unit of the times in tables, in seconds (default: 1e-6)'
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -l measure -r -d 'what is compared besides hits: time,self,mem,.. (default: time,increment)'
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -l top -r -d 'only the N functions that changed most'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -l measure -r -d 'compare these besides hits: time,self,mem,.. (default: time,increment)'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -l top -r -d 'show only the N functions that changed most'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l all -d 'also show what did not change'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l fail-on -r -d 'exit 3 on changes such as time>+20%,increment>+10MB,hits>+0'
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -l noise-floor -r -d 'smaller changes count as none (default: 1ms,50ns/hit,64KiB)'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -l noise-floor -r -d 'ignore changes below these (default: 1ms,50ns/hit,64KiB)'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l format -x -a 'text json github' -d 'text, json, or github: annotations of a workflow (default: text)'
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -s o -l outfile -r -d 'where it goes instead of standard output'
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -s h -l help -d 'print this'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -s o -l outfile -r -d 'write to FILE instead of standard output'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a merge
-complete -c clineprof -n '__fish_seen_subcommand_from merge' -s o -l outfile -r -d 'where the sum goes; - is standard output (default: merged.lprof)'
-complete -c clineprof -n '__fish_seen_subcommand_from merge' -s h -l help -d 'print this'
+complete -c clineprof -n '__fish_seen_subcommand_from merge' -s o -l outfile -r -d 'write the sum to FILE; - is standard output (default: merged.lprof)'
+complete -c clineprof -n '__fish_seen_subcommand_from merge' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a top
-complete -c clineprof -n '__fish_seen_subcommand_from top' -s h -l help -d 'print this'
+complete -c clineprof -n '__fish_seen_subcommand_from top' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a recover
-complete -c clineprof -n '__fish_seen_subcommand_from recover' -s o -l outfile -r -d 'where it goes (default: the name without .live)'
-complete -c clineprof -n '__fish_seen_subcommand_from recover' -s h -l help -d 'print this'
+complete -c clineprof -n '__fish_seen_subcommand_from recover' -s o -l outfile -r -d 'write to FILE (default: the name without .live)'
+complete -c clineprof -n '__fish_seen_subcommand_from recover' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a mem
 complete -c clineprof -n '__fish_seen_subcommand_from mem' -a 'run attach plot peak list rm clean'
 complete -c clineprof -n __fish_use_subcommand -a hook

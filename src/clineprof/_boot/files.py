@@ -19,8 +19,9 @@ def program_rights():
 
 
 def save(path, content, complain, folder="", rights=None):
-    """Writes what a run has made, at this path seen from the folder; where that fails, which is complained of in a
-    line, in the temporary folder: a run is not lost because its folder went away. The path; None: it is lost."""
+    """Writes what a run has made to a path, which is relative to `folder`. If that fails, puts it into the temporary
+    folder, so that a run is not lost because its folder was removed. complain(text) is called for each failure. Returns
+    the path as given, or that in the temporary folder; None if both fail."""
     try:
         replace(os.path.join(folder, path), content, rights)
         return path
@@ -29,7 +30,7 @@ def save(path, content, complain, folder="", rights=None):
     try:
         return _boot.core().put_aside(os.path.basename(path), content)
     except OSError as error:
-        complain("nor to the temporary folder: %s" % error.strerror)
+        complain("cannot write to the temporary folder either: %s" % error.strerror)
         return None
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Annotations for GitHub Actions: workflow commands on standard output, escaped as the runner
-undoes it (actions/toolkit, packages/core/src/command.ts), and a Markdown table at the end of the
-file that $GITHUB_STEP_SUMMARY names. Of a profile, and of a comparison.
+"""Annotations for GitHub Actions, of a profile or of a comparison: workflow commands on standard output, escaped so
+that the runner can read them (actions/toolkit, packages/core/src/command.ts). Also appends Markdown tables to the file
+that $GITHUB_STEP_SUMMARY names.
 
-GitHub shows ten annotations of a type per step, of files in the checkout. Of a profile notices are the lines
-that took most time of their own, warnings those that added most memory; below SHARE it is noise.
+GitHub shows ten annotations of a type per step, and only for files in the checkout. Of a profile, notices name the
+lines with the most self time, warnings the lines that added most memory; lines below SHARE of the whole are left out
+as noise. Of a comparison, errors name broken limits; without limits, warnings name lines that became worse.
 """
 import os
 import re
@@ -14,10 +15,11 @@ from clineprof._boot.files import seen_from
 from clineprof._formats import shared
 from clineprof._html import texts
 
-SHOWN = 10
-ROWS = 20
+SHOWN = 10  # annotations of a type
+ROWS = 20  # lines of a profile in the summary
 SHARE = 0.01
-FUNCTIONS = 50  # of a comparison, in the summary, which may have one MiB
+# GitHub takes a summary of one MiB at most, so that of a comparison has only so many rows.
+FUNCTIONS = 50
 BREACHES = 100
 _PUNCTUATION = re.compile("[!-/:-@[-`{-~]")
 
@@ -37,8 +39,9 @@ def render(profile, options):
 
 
 def of_comparison(comparison, measures, top):
-    """What a comparison, the object of docs/compare.md, says: broken limits are errors; without limits lines that
-    became worse are warnings. measures, top: as the options have them. (bytes, could the summary be written?)"""
+    """Makes the annotations of a comparison, which is the object that docs/compare.md draws, and appends the summary.
+    `measures` and `top` are the values of --measure and --top, None and 0 without them. Returns (annotations as bytes,
+    could the summary be written?)."""
     folder, gates = _root(), comparison["gates"]
     if gates:
         commands = [_error(folder, breach) for breach in gates["broken"]]
@@ -62,7 +65,7 @@ def _root():
 
 
 def _command(kind, title, message, file=None, line=0):
-    """file: None where GitHub has none to show it in."""
+    """A workflow command. `file` is None if there is no place in the checkout for the annotation."""
     where = "" if file is None else "file=%s,line=%d," % (_property(file), line)
     return "::%s %stitle=%s::%s\n" % (kind, where, _property(title), _data(message))
 
@@ -76,7 +79,8 @@ def _property(text):
 
 
 def _summarize(make):
-    """Appends the Markdown text that make() gives to the page of the run, where there is one."""
+    """Appends the Markdown text that make() returns to the job's summary. Without $GITHUB_STEP_SUMMARY nothing is
+    made."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
         with open(path, "a", encoding="utf-8") as file:
@@ -88,7 +92,7 @@ def _table(heads, marks, rows):
 
 
 def _escaped(text):
-    """Every sign that Markdown or HTML could take for its own as an entity."""
+    """The text with an entity for every character that could mean something in Markdown or HTML."""
     return _PUNCTUATION.sub(lambda sign: "&#%d;" % ord(sign[0]), _boot.shown(text))
 
 
@@ -173,13 +177,13 @@ def _error(folder, breach):
 
 
 def _chosen(line, measures):
-    """The changes that are compared: hits only where they were asked for."""
+    """[(measure, change)] of the measures that are compared; hits only if --measure names them."""
     names = measures.split(",") if measures else [name for name in line["measures"] if name != "hits"]
     return [(name, line["measures"][name]) for name in names]
 
 
 def _is_worse(line, changes):
-    """A new line is, when it takes more than the noise."""
+    """Has the line become worse? A new line has if its first measure is above the noise floor."""
     verdicts = line["verdicts"]
     if "new" in verdicts:
         return changes[0][1]["changed"]
@@ -195,7 +199,7 @@ def _worse(folder, function, line, changes):
 
 
 def _amounts(measure, change):
-    """Before, after, and the change."""
+    """[value before, value after, change with its percentage], as texts."""
     amount, percent = _boot.core().amount, change["percent"]
     share = "" if percent is None else " (%+.1f %%)" % percent
     return [amount(measure, change["before"]), amount(measure, change["after"]),
@@ -226,7 +230,7 @@ def _changed(comparison, folder, top):
 
 
 def _verdicts(summary):
-    """As the text report says them."""
+    """How many functions and lines have each verdict, in the words of the text report."""
     functions, lines = (["%d %s" % (count, name) for name, count in summary[what].items() if count]
                         for what in ("functions", "lines"))  # fmt: skip
     functions += ["%d changed within" % summary["changed_within"]] if summary["changed_within"] else []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The whole profile as JSON, by docs/profile.schema.json: the .lprof file (docs/format.md) with a
-map for each line, its text in it, in place of columns."""
+"""The whole profile as JSON, described by docs/profile.schema.json. It has the content of the .lprof file
+(docs/format.md), but with a map for each line, which also holds the line's text, in place of columns."""
 import json
 
 from clineprof._formats import shared

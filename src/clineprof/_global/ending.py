@@ -10,8 +10,8 @@ import time
 from clineprof import _boot, _children
 from clineprof._boot import files
 
-PATIENCE = 2  # seconds that an heir waits for its parent to end
-SOON = 0.05  # seconds within which a parent that leaves its counts to the heir has ended after the fork
+PATIENCE = 2  # seconds that a daemon waits for the owner to end
+SOON = 0.05  # seconds after a fork; an owner that ends within them leaves its counts to the heir
 UNIT = 1e-6  # seconds: the default unit of times, in the terminal, in files and in the viewer
 
 
@@ -45,27 +45,27 @@ class Ending:
         self.folder = _working_folder()
         self.began = time.time()
         self.process = None if _is_worker() else _boot.core().identity()
-        self.is_worker = False  # of a program that is not profiled itself
-        self.is_server = counts_others and _children.is_server()
-        self.suffix = _boot.core().rank()  # of the files' names
+        self.is_worker = False  # this is a worker process of a program that is not profiled itself
+        self.is_server = counts_others and _children.is_server()  # this process only forks others
+        self.suffix = _boot.core().rank()  # of the files' names, before their endings
         self.rights = files.program_rights()
         self.session = os.getsid(0)
-        self.forked_from = self.forked_at = None
-        self.lost = False  # a file that was to be written is not
-        self.has_names = False  # no other process writes files of these names
-        self.written = set()  # names of files
+        self.forked_from = self.forked_at = None  # the owner's identity, and when the fork was made
+        self.lost = False  # a file could not be written anywhere
+        self.has_names = False  # the names of the files are this process's alone
+        self.written = set()  # the paths, as they are shown, of files that this process has written
         self.ended = False
         outfile, family = self._find_place(counts_others)
         self.recording = _boot.core().Recording(
             profiler, outfile, self.rights, _command(), family, self.is_worker, self.is_server)
 
     def _find_place(self, counts_others):
-        """(outfile, name of the processes that are counted together), as core.Recording takes them. The outfile is
-        None where there is no place for it, or no such file is to be written."""
+        """Returns (outfile, family), which core.Recording takes. The outfile is None if its folder cannot be written,
+        or if no .lprof file is to be written. The family is None if this process counts alone."""
         first = _together().first() if counts_others else None
         if first is not None:
             self.forked_from, self.process = first[0], None
-            self.began = 0  # long after the first one, which may have written since
+            self.began = 0  # any file at the output counts as another process's: the first one may have written
             return first[2], first[1]
         if counts_others and (self.process is None or _is_forked()) and not self.is_server:
             self.is_worker, self.process = True, _boot.core().identity()
@@ -73,8 +73,8 @@ class Ending:
         return self._path() if has_place else None, "" if counts_others else None
 
     def take_part(self):
-        """Once at_exit and after_fork are registered: what this process starts counts, too, the files get their
-        names, and a worker tells them."""
+        """Lets the processes that this one starts count, too; takes the files' names from the recording; and prepares
+        the end of a worker. To be called when at_exit and after_fork are registered."""
         is_first, outfile = self.forked_from is None, self.recording.outfile
         if self.recording.family is not None:
             _together().begin(self.recording, is_first)
@@ -115,7 +115,7 @@ class Ending:
         if self.forked_from is None:
             self.forked_from, self.forked_at = self.process, time.time()
         self.process = None
-        self.has_names = False  # they are the parent's
+        self.has_names = False  # the names are the parent's
         if self.recording.family is None:
             self.profiler.after_fork()
 
@@ -149,7 +149,8 @@ class Ending:
         _print(told)
 
     def _write_files(self):
-        """Writes what was counted so far. The paths; None: the files of an earlier run stay as they are."""
+        """Writes what was counted so far, and returns the paths of the files. None if the files of an earlier run stay
+        as they are."""
         self.recording.gather(_command())
         if not self.has_names and self._is_taken():
             self._take_own_name()
@@ -163,7 +164,7 @@ class Ending:
         return [os.path.join(self.folder, path) for path in self._names() if self.process is not None]
 
     def _names(self):
-        """Those of files(), as they are told."""
+        """The paths of the files that will be written, as they are shown to the user."""
         ends = {".txt": self._writes("text"), ".lprof": self._writes("lprof")}
         return [self._prefix() + end for end in ends if ends[end]]
 
@@ -204,7 +205,7 @@ class Ending:
         return self.recording.render("text", folder=_working_folder() or None, **config)
 
     def _files(self):
-        """(path as it is told, content)"""
+        """(path as it is shown, content) of each file to write."""
         prefix = self._prefix()
         if self._writes("text") or self._writes("timestamped_text"):
             text = self._text(details=True).encode()
@@ -216,7 +217,7 @@ class Ending:
             yield prefix + ".lprof", self.recording.render("lprof")
 
     def _write(self, path, content):
-        """Where it was written; None: nowhere."""
+        """Writes a file, or else puts it into the temporary folder. Returns its path; None if both fail."""
         written = files.save(path, content, _complain, self.folder, self.rights)
         self.written.add(written)
         self.lost |= written is None
@@ -294,14 +295,14 @@ def _print(text):
             _boot.core().print(text)
         elif out is not None:
             out.write(text)
-    except (OSError, ValueError):  # nobody reads it any more, or it is closed
+    except (OSError, ValueError):  # nobody reads standard output any more, or it is closed
         pass
 
 
 def _working_folder():
     try:
         return os.getcwd()
-    except OSError:  # it was removed
+    except OSError:  # the folder was removed
         return ""
 
 

@@ -24,7 +24,8 @@ def first():
 
 
 def begin(recording, is_first):
-    """This process takes part, and so does what it starts."""
+    """Lets the processes that this one starts take part in the counting. The first process also names itself in the
+    environment, where the others find it."""
     _children.begin(None, recording.callbacks())
     if is_first:
         os.environ[VARIABLE] = ":".join((*_boot.core().identity(), recording.family, recording.outfile))

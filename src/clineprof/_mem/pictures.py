@@ -14,7 +14,7 @@ from clineprof._mem.memfile import MIB, Wrong
 
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b")
 FUNCTION_COLOURS = ("#17a2b8", "#b8860b", "#2ca02c", "#d62728", "#1f4fb4")
-OWN = (".html", ".htm", ".svg")
+OWN = (".html", ".htm", ".svg")  # endings of pictures that need no matplotlib; a page is all but the last
 
 
 class NoBackend(Exception):
@@ -297,7 +297,7 @@ def _stay_rows(stays, begin, end, width):
     return rows
 
 
-# ---- a picture of our own: the page's drawing (_html/timeline.py), larger, with a title and a legend ----
+# ---- SVG: the drawing of the HTML report (_html/timeline.py), larger, with a title and a legend ----
 
 HEIGHT, ABOVE, LEGEND_ROW = 390, 30, 20
 _STYLE = """text { font: 11px sans-serif } text.title { font-size: 14px } .grid { stroke: #ddd }
@@ -325,7 +325,7 @@ def svg(recordings, options):
 
 
 def _lines(recordings):
-    """[(label, samples)] of all processes."""
+    """[(label, samples)] of all processes in the recordings."""
     return [line for recording in recordings for line in [
         (_begun(recording), recording.samples),
         *(("child %s" % pid, samples) for pid, samples in recording.children.items())]]  # fmt: skip
@@ -336,7 +336,7 @@ def _scaled(seconds, mib):
 
 
 def _legend(drawing, number, label, samples, options):
-    """A row below the picture, and the trend within."""
+    """Parts of the SVG for one process: its trend in the picture, and its row in the legend below."""
     slope, colour, top = "", "c%d" % (number % timeline.COLOURS), drawing.bottom + LEGEND_ROW * number
     if options.slope:
         rise, base = trend(samples)

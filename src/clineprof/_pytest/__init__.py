@@ -7,9 +7,9 @@ import copy
 import pytest
 
 LIMITS = (
-    "line_limits(time, increment, hits, allocated, leaks, functions): the test fails where a line takes more "
-    "seconds, adds more bytes, runs more often, asks for more bytes or leaks more bytes than this; every other "
-    "measure can be a limit, too; lines of the test itself, or of `functions` (clineprof)"
+    "line_limits(time, increment, hits, allocated, leaks, functions): fails the test if a line takes more "
+    "seconds, adds more bytes, runs more often, allocates more bytes or leaks more bytes than allowed; every other "
+    "measure can be a limit, too; checks the lines of the test itself, or of `functions` (clineprof)"
 )
 
 

@@ -224,7 +224,8 @@ class _Outcome:
             self.messages.append("no Python code of '%s' ran" % target)
 
     def write(self, made):
-        """The session is not lost where that fails."""
+        """Writes the profile, or else puts it into the temporary folder. A failure is a message, and does not fail the
+        session."""
         if _state(self.path) not in (None, self.before):  # another session has written it meanwhile
             self.path = _boot.core().own_name(self.path, files.program_rights())
         written = files.save(self.path, made, self.messages.append)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What reports that C makes get from Python: colours of a terminal (terminal.py)."""
+"""The part of C's reports that is made in Python: colours for a terminal (terminal.py)."""
