@@ -15,7 +15,7 @@ struct clp_side_range {
 struct clp_change {
     struct clp_side_range before, after;
     double change;  /* the average after less the average before */
-    double percent; /* the change in percent of the average before; plus or minus INFINITY from zero, 0 without change */
+    double percent; /* the change in percent of the average before; +-INFINITY from zero, 0 without change */
     bool changed;   /* the ranges do not overlap and the change is larger than the noise floor */
 };
 

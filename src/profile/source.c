@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a block ends is decided as inspect.getblock decides it: a scanner cuts the text into
- * Python's tokens, and a finder looks at line ends, indentation, comments and the words that open
- * a block, nothing else. Both stop at the first token behind the block.
+/* Finds the end of a block as inspect.getblock does. A scanner cuts the text into Python's tokens. A finder looks only
+ * at line ends, indentation, comments and the words that open a block. Both stop at the first token behind the block.
  *
- * Since Python 3.12 an f-string may hold any expression, with the same quotes again inside it, so
- * the scanner keeps a stack of what surrounds it:
+ * Since Python 3.12 an f-string may hold any expression, even one with the f-string's own quotes. So the scanner keeps
+ * a stack of modes, one for each f-string and each expression around the current byte:
  *
  *   f"text {expression:spec {expression}} text"
  *
- *   TEXT   inside the quotes; ends at the quote, or a brace opens an EXPRESSION
- *   EXPRESSION   ordinary tokens; ends at its brace, or a colon turns it into a SPEC
- *   SPEC   what follows the colon; ends at the brace that ends the expression */
+ *   TEXT         inside the quotes; ends at the closing quote; a brace opens an EXPRESSION
+ *   EXPRESSION   ordinary tokens; ends at the closing brace; a colon turns the mode into a SPEC
+ *   SPEC         the text behind the colon; ends at the brace that closes the expression */
 #include "source.h"
 #include <stdbool.h>
 #include <string.h>
 
-/* CPython's own limits; what is deeper does not compile. */
+/* The limits of CPython's tokenizer: deeper text does not compile. */
 #define CLP_MAX_INDENTS 100
 #define CLP_MAX_MODES 200
 
@@ -30,16 +29,16 @@ enum token {
     CLP_TOKEN_COMMENT
 };
 
-/* The finder. Rows count from 1 at the block's first line, columns from 0. */
+/* Finds the last row of the block. Rows count from 1 at the block's first line, columns from 0. */
 struct finder {
-    bool started;      /* def, class or lambda was seen */
+    bool started;      /* was def, class or lambda seen? */
     bool is_lambda;
-    bool in_decorator; /* until the end of its line */
-    bool skip_line;    /* nothing on this logical line matters */
+    bool in_decorator; /* from the @ to the end of its logical line */
+    bool skip_line;    /* the rest of this logical line does not matter */
     bool done;
-    long body_column;  /* indentation of the body, -1 before it */
-    int indent;
-    int32_t last;      /* the answer so far */
+    long body_column;  /* indentation of the body; -1 before the body */
+    int indent;        /* indented blocks that are open since the start */
+    int32_t last;      /* the last row of the block, as far as the text was read */
 };
 
 enum mode_kind { CLP_MODE_TEXT, CLP_MODE_EXPRESSION, CLP_MODE_SPEC };
@@ -48,7 +47,7 @@ struct mode {
     enum mode_kind kind;
     char quote;
     bool triple;
-    int level; /* bracket level inside the expression's brace */
+    int level; /* EXPRESSION, SPEC: the bracket level inside the expression's brace */
 };
 
 struct scanner {
@@ -56,17 +55,17 @@ struct scanner {
     const char *line_start;
     int32_t row;
     int32_t used_row; /* row where the last token ended */
-    bool line_start_due; /* the next byte is a line's first, outside brackets */
-    bool line_used;   /* the logical line has a token */
-    int level;        /* open brackets, braces of f-strings included */
+    bool line_start_due; /* is the next byte the first of a line, outside brackets? */
+    bool line_used;   /* has the logical line a token? */
+    int level;        /* number of open brackets, with the braces of f-strings */
     long indents[CLP_MAX_INDENTS];
     size_t indent_count;
     struct mode modes[CLP_MAX_MODES];
     size_t mode_count;
     struct finder finder;
-    bool with;               /* `with` opens a block, too */
-    bool name_due;           /* the next word is what the block's def or class is called */
-    struct clp_span defined; /* that */
+    bool with;               /* does `with` open a block too? */
+    bool name_due;           /* is the next word the name of the block's def or class? */
+    struct clp_span defined; /* the name of the block's def or class; empty: not seen */
 };
 
 static bool is_line_end(char c)
@@ -79,7 +78,8 @@ static const char *behind_line_end(const char *at, const char *end)
     return at + (*at == '\r' && end - at > 1 && at[1] == '\n' ? 2 : 1);
 }
 
-/* A piece at a time: a text without either byte would be searched to its end for each line. */
+/* Bytes that are searched for a line end at a time: in a text without \r (or without \n) a search of the whole rest
+ * would run to the end of the text for every line. */
 #define PIECE 256
 
 static const char *line_end_from(const char *at, const char *end)
@@ -109,7 +109,7 @@ int clp_source_next_line(struct clp_span *rest, struct clp_span *line)
     return 1;
 }
 
-/* Editors of another system put a mark before the text; Python drops it too. */
+/* Drops the byte order mark that some editors put before the text, as Python does. */
 static struct clp_span without_byte_order_mark(struct clp_span text)
 {
     if (text.bytes >= 3 && memcmp(text.text, "\xef\xbb\xbf", 3) == 0)
@@ -117,7 +117,7 @@ static struct clp_span without_byte_order_mark(struct clp_span text)
     return text;
 }
 
-/* What is left of the text behind its first `count` lines. */
+/* Returns the text behind its first `count` lines. */
 static struct clp_span behind_lines(struct clp_span text, int32_t count)
 {
     struct clp_span line;
@@ -195,7 +195,8 @@ struct clp_span clp_source_lines(struct clp_span text, int32_t first, int32_t la
     return (struct clp_span){start.text, (size_t)(rest.text - start.text)};
 }
 
-/* A statement that opens no block is its own block: inspect would walk on to the next def. */
+/* Handles a token before the block has started. A statement that opens no block is its own block, unlike in inspect,
+ * which would go on to the next def. */
 static void find_start(struct finder *finder, enum token token, int32_t row)
 {
     if (token == CLP_TOKEN_DECORATOR) {
@@ -271,7 +272,7 @@ static void take_line_end(struct scanner *scanner)
     scanner->row++;
 }
 
-/* Behind a backslash: one byte, or a line end. */
+/* Skips a backslash and what follows: one byte, or a line end. */
 static void take_escaped(struct scanner *scanner)
 {
     scanner->at++;
@@ -305,7 +306,7 @@ static bool at_quotes(const struct scanner *scanner, char quote, bool triple)
     return !triple || (scanner->end - at >= 3 && at[1] == quote && at[2] == quote);
 }
 
-/* The opening quotes; true when there are three. */
+/* Skips the opening quotes. Returns true when there are three. */
 static bool take_opening_quotes(struct scanner *scanner)
 {
     bool triple = at_quotes(scanner, *scanner->at, true);
@@ -330,13 +331,13 @@ static void scan_string(struct scanner *scanner)
         } else if (triple) {
             take_line_end(scanner);
         } else {
-            return; /* not closed: Python would refuse it */
+            return; /* the string is not closed: Python would refuse it */
         }
     }
 }
 
-/* In an f-string a backslash does not hide a brace. (The braces of \N{NAME} are taken for those of
- * an expression, which does no harm: a name has nothing but letters, digits and dashes.) */
+/* Skips a backslash in an f-string, where it does not hide a brace. The braces of \N{NAME} are taken for the braces of
+ * an expression. This does no harm: such a name has only letters, digits, blanks and dashes. */
 static void scan_format_escape(struct scanner *scanner)
 {
     const char *at = scanner->at;
@@ -363,7 +364,7 @@ static void scan_format_open(struct scanner *scanner, const struct mode *mode)
     push_mode(scanner, inner);
 }
 
-/* One step through the literal part of an f-string. */
+/* Reads one item in the TEXT or SPEC of an f-string. */
 static void scan_format_text(struct scanner *scanner)
 {
     struct mode *mode = top_mode(scanner);
@@ -385,7 +386,7 @@ static void scan_format_text(struct scanner *scanner)
     } else if (!is_line_end(c)) {
         scanner->at++;
     } else if (is_text && !mode->triple) {
-        scanner->mode_count--; /* not closed */
+        scanner->mode_count--; /* the f-string is not closed */
     } else {
         take_line_end(scanner);
     }
@@ -407,7 +408,7 @@ static bool has_letter(const char *word, size_t bytes, char letter)
     return false;
 }
 
-/* f, t, fr, rf, .. before a quote; t-strings (3.14) have the same shape. */
+/* Is the word before a quote the prefix of an f-string (f, fr, rf) or of a t-string (3.14), which has the same form? */
 static bool is_format_prefix(const char *word, size_t bytes)
 {
     if (bytes == 0 || bytes > 2)
@@ -435,8 +436,7 @@ static const char *behind_blanks(const char *at, const char *end)
     return clp_source_unindented((struct clp_span){at, (size_t)(end - at)}).text;
 }
 
-/* Is this word, def or class, where a statement begins? Else it is part of something that only
- * looks like Python. */
+/* Does the word (def or class) stand at the beginning of a statement? Elsewhere the text only looks like Python. */
 static bool begins_statement(const struct scanner *scanner, const char *word)
 {
     const char *at = behind_blanks(scanner->line_start, word);
@@ -456,7 +456,7 @@ static void note_name(struct scanner *scanner, const char *word, size_t bytes, e
                         begins_statement(scanner, word);
 }
 
-/* A name, a keyword, a number, or a string with or without a prefix. */
+/* Reads a name, a keyword, a number, or a string with or without a prefix. */
 static void scan_word(struct scanner *scanner)
 {
     const char *word = scanner->at;
@@ -483,10 +483,10 @@ static void scan_close(struct scanner *scanner, char c)
 
     if (mode != NULL && scanner->level == mode->level) {
         if (c != '}')
-            return; /* cannot match the f-string's brace */
+            return; /* ) and ] cannot close the brace of an f-string's expression */
         scanner->mode_count--;
     }
-    if (scanner->level > 0) /* the block may start inside somebody's brackets */
+    if (scanner->level > 0) /* a block that starts inside brackets closes brackets that were never opened */
         scanner->level--;
 }
 
@@ -548,8 +548,8 @@ static void find_dedents(struct scanner *scanner, long width)
     }
 }
 
-/* The white space before a logical line. Blank lines and lines of comment have no say. A tab may
- * count for anything: Python refuses a text whose meaning depends on it. */
+/* Reads the white space before a logical line. Blank lines and lines with only a comment do not change the
+ * indentation. A tab counts as one column: Python refuses a text whose meaning depends on the width of a tab. */
 static void scan_indentation(struct scanner *scanner)
 {
     long width = 0;
@@ -641,7 +641,7 @@ bool clp_source_block_of(struct clp_span text, const char *name, int32_t *last)
     scan_block(&scanner);
     *last = scanner.finder.last;
     if (first == scanner.end || is_line_end(*first) || *first == '#')
-        return false; /* it begins further down */
+        return false; /* the block begins further down */
     if (strcmp(own, "<lambda>") == 0)
         return scanner.finder.started && scanner.finder.is_lambda;
     return scanner.defined.bytes != 0 && scanner.defined.bytes == strlen(own) &&

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Source text: lines of a file, and where the block of a function ends.
+/* Reads source text: finds lines, and the end of a function's block.
  *
- * Works on UTF-8 bytes and never fails on odd ones. A line ends at \n, \r\n or \r, as Python reads
- * a file. */
+ * The text is UTF-8; invalid bytes are no error. A line ends at \n, \r\n or \r, as Python reads a file. */
 #ifndef CLP_SOURCE_H
 #define CLP_SOURCE_H
 
@@ -15,51 +14,52 @@ struct clp_span {
     size_t bytes;
 };
 
-/* Walks lines: sets *line to the next one (without its end) and moves *rest behind it. Returns 0
- * when nothing is left. */
+/* Sets *line to the next line, without its line end, and moves *rest behind this line. Returns 0 when nothing is
+ * left, otherwise 1. */
 int clp_source_next_line(struct clp_span *rest, struct clp_span *line);
 
-/* The text from line `first` to line `last` (1-based, both inside), line ends included; empty
- * where the file is shorter. */
+/* Returns the text from line `first` to line `last` (1-based, both included), with line ends. The text is shorter, or
+ * empty, where the file is. */
 struct clp_span clp_source_lines(struct clp_span text, int32_t first, int32_t last);
 
-/* A text, and where one of its lines starts: functions are mostly asked for in the order in which
- * they stand there. Start with the text alone. */
+/* A text and the place of one of its lines, so that lines which are mostly asked for in order are found without
+ * starting at the beginning. Initialise only `text`. */
 struct clp_source_walk {
     struct clp_span text;
     struct clp_span rest; /* from `line` on */
-    int32_t line;         /* 0: nowhere yet */
+    int32_t line;         /* 1-based; 0: the walk has not started */
 };
 
-/* Sets walk->rest to the text from this line on (1-based). */
+/* Sets walk->rest to the text from `line` on (1-based). */
 void clp_source_walk_to(struct clp_source_walk *walk, int32_t line);
 
-/* A line (1-based, in its file) of a block that begins in line `first` there, without its indentation; empty where
- * the walk's text, which is the block's, has no such line. */
+/* Returns the text of a line without its indentation. The walk's text is one block of a file: `first` is the line of
+ * the file on which the block begins, `line` the wanted line of the file, both 1-based. Returns an empty text where
+ * the block has no such line. */
 struct clp_span clp_source_line_at(struct clp_source_walk *walk, int32_t first, int32_t line);
 
-/* The text without the blanks before it, and without those around it: spaces, tabs and form feeds. */
+/* Return the text without the blanks (spaces, tabs, form feeds) at its beginning; without those at both ends. */
 struct clp_span clp_source_unindented(struct clp_span text);
 struct clp_span clp_source_stripped(struct clp_span text);
 
-/* Does the line begin like this, its indentation aside? */
+/* Does the line begin with `word`, behind its indentation? */
 bool clp_source_begins_with(struct clp_span line, const char *word);
 
-/* Does a def or class begin in the line? */
+/* Does the line begin with "def ", "async def " or "class ", behind its indentation? */
 bool clp_source_is_def(struct clp_span line);
 
-/* The last line of the block that starts at line `first`: of a def, class, lambda or decorator
- * there, with decorators, a signature over several lines, strings, brackets, continuations and
- * nested blocks; trailing blank lines and comments left out. The same line as inspect.getblock
- * gives. When no block starts there, the last line of the statement that does (inspect would walk on
- * to the next def). */
+/* Returns the last line of the block of the def, class, lambda or decorator that starts at line `first` (1-based). The
+ * block includes decorators, a signature over several lines, strings, brackets, continuations and nested blocks, but
+ * not blank lines and comments at its end. It is the line that inspect.getblock gives. Where no block starts at
+ * `first`, it is the last line of the statement that starts there (inspect would go on to the next def). */
 int32_t clp_source_block_end(struct clp_span text, int32_t first);
 
-/* The last line as clp_source_block_end has it, but `with` starts a block, too. */
+/* Returns the same line as clp_source_block_end, except that a `with` statement starts a block too. */
 int32_t clp_source_with_end(struct clp_span text, int32_t first);
 
-/* *last: the last line of the block at the first line of the text. True where that is a def or class whose
- * name is the last part of this qualified one, or holds a lambda, for "<lambda>". */
+/* Sets *last to the last line of the block at the first line of the text. Returns true where this block is a def or
+ * class with the name `name`, a qualified name of which only the last part counts. For "<lambda>" it returns true
+ * where the block has a lambda. */
 bool clp_source_block_of(struct clp_span text, const char *name, int32_t *last);
 
 #endif
