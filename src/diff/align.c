@@ -2,23 +2,23 @@
 #include "align.h"
 #include "base/hashmap.h"
 
-#define DEEPEST 16        /* stretches within stretches */
-#define TABLE_CELLS 65536 /* of the longest common subsequence's table */
-#define WINDOW 64
+#define DEEPEST 16        /* stretches within stretches; a deeper stretch looks for no anchors */
+#define TABLE_CELLS 65536 /* the largest table of a longest common subsequence, in cells */
+#define WINDOW 64         /* items of `b` that align_long compares with one item of `a` */
 
 struct job {
     struct clp_align *align;
     const uint64_t *a, *b;
     size_t *to;
-    uint16_t *table; /* of the stretch at hand */
+    uint16_t *table; /* the longest common subsequences of the current stretch; see fill_table */
 };
 
-/* Items from `a` up to a_end, and from `b` up to b_end. */
+/* The items a .. a_end - 1 of one sequence and b .. b_end - 1 of the other. */
 struct stretch {
     size_t a, a_end, b, b_end;
 };
 
-/* How often an item stands in a stretch, and where. */
+/* How often an item stands in a stretch, and the place where it stands first in `a` and last in `b`. */
 struct seen {
     size_t a_count, b_count, a, b;
 };
@@ -36,10 +36,11 @@ static void trim(struct job *job, struct stretch *s)
 
 /* ---- stretches without anchors ---- */
 
-/* Row i, column j of the table: the longest common subsequence of what follows a[i] and b[j]. */
+/* Sets row i, column j of the table to the length of the longest common subsequence of the items from a[i] on and the
+ * items from b[j] on. */
 static void fill_table(struct job *job, const struct stretch *s, size_t width)
 {
-    uint16_t *table = job->table; /* its last row and column stay zero */
+    uint16_t *table = job->table; /* the last row and the last column stay zero */
 
     for (size_t i = s->a_end - s->a; i-- > 0;) {
         uint16_t *row = table + i * width, *below = row + width;
@@ -109,11 +110,11 @@ static bool is_short(const struct stretch *s)
 /* ---- anchors ---- */
 
 struct anchors {
-    struct seen *seen; /* each item of the stretch once, as they first come */
+    struct seen *seen; /* each different item of `a` in the stretch, in the order in which it first stands there */
     size_t seen_count, room;
-    size_t *a, *b;     /* anchors in a's order */
-    size_t *tail;      /* the anchor at which the best run of each length ends */
-    size_t *previous;  /* of each anchor in its run */
+    size_t *a, *b;     /* places of the anchors, in the order of `a` */
+    size_t *tail;      /* tail[n]: the last anchor of the best ascending run of n + 1 anchors */
+    size_t *previous;  /* for each anchor the anchor before it in its run */
     size_t count;
 };
 
@@ -136,7 +137,7 @@ static void give_room(struct clp_mem *mem, struct anchors *anchors)
     clp_mem_free(mem, anchors->a, anchors->room * 4, sizeof *anchors->a);
 }
 
-/* Counts a's items; then b's, but those only of which a has any. */
+/* Counts the items of `a`, and how often `b` has each of them. Items that only `b` has are not counted. */
 static clp_status count_items(struct job *job, const struct stretch *s, struct anchors *anchors)
 {
     struct clp_hashmap map;
@@ -173,7 +174,7 @@ static void choose_unique(struct anchors *anchors)
     }
 }
 
-/* The first length whose run ends behind b. */
+/* Returns the index of the first tail that does not stand before place `b`: the run that an anchor at `b` ends. */
 static size_t find_length(const struct anchors *anchors, size_t longest, size_t b)
 {
     size_t low = 0, high = longest;
@@ -188,7 +189,7 @@ static size_t find_length(const struct anchors *anchors, size_t longest, size_t 
     return low;
 }
 
-/* Keeps the longest run of anchors that ascends in b too. */
+/* Keeps only the longest run of anchors whose places in `b` ascend too. */
 static void keep_ascending(struct anchors *anchors)
 {
     size_t longest = 0;
@@ -203,7 +204,7 @@ static void keep_ascending(struct anchors *anchors)
     size_t at = longest > 0 ? anchors->tail[longest - 1] : CLP_ALIGN_NONE;
     for (size_t i = longest; i-- > 0; at = anchors->previous[at])
         anchors->tail[i] = at;
-    for (size_t i = 0; i < longest; i++) { /* tail[i] >= i: nothing is overwritten before its use */
+    for (size_t i = 0; i < longest; i++) { /* tail[i] >= i, so no anchor is overwritten before it is used */
         anchors->a[i] = anchors->a[anchors->tail[i]];
         anchors->b[i] = anchors->b[anchors->tail[i]];
     }

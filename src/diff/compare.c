@@ -18,9 +18,9 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-#define ENDS_LOOKED_AT 256 /* bytes, from the beginning and from the end */
+#define ENDS_LOOKED_AT 256 /* bytes that are compared at the beginning and at the end of a line */
 
-/* Do they share half of the longer one, at the beginning and at the end? */
+/* Do the beginnings and ends that the two lines share add up to at least half of the longer line? */
 static bool are_similar(struct clp_span one, struct clp_span other)
 {
     struct clp_span a = clp_source_stripped(one), b = clp_source_stripped(other);
@@ -44,8 +44,8 @@ static bool are_equal(struct clp_span a, struct clp_span b)
 
 struct pair {
     const struct clp_diff_side *sides[2];
-    const struct clp_diff_side_function *functions[2]; /* NULL where a side has none */
-    size_t *to;                                   /* of the old rows */
+    const struct clp_diff_side_function *functions[2]; /* NULL where a side does not have the function */
+    size_t *to;                                   /* for each old row the index of its new row, or CLP_ALIGN_NONE */
 };
 
 static void add_row(struct work *work, const struct pair *pair, size_t old_row, size_t new_row)
@@ -74,7 +74,7 @@ static size_t row_count(const struct clp_diff_side_function *function)
     return function != NULL ? function->row_count : 0;
 }
 
-/* What is gone stands before what came in its place. */
+/* Adds the rows of both sides in the order of the text. A line that is gone stands before the lines in its place. */
 static void add_rows(struct work *work, const struct pair *pair)
 {
     size_t old_count = row_count(pair->functions[CLP_OLD]);
@@ -111,7 +111,8 @@ static bool is_in_text(const struct clp_diff_side_function *function, size_t pla
            place - function->text_start < function->text_count;
 }
 
-/* Lines outside of the text are the same at the same distance from it. */
+/* Returns the number by which two rows are equal: a hash of the text. For rows outside of the text it is a hash of
+ * their distance from the text's beginning or end. */
 static uint64_t key_of(const struct clp_diff_side_function *function, size_t place)
 {
     int64_t distance = function->rows[place].offset;
@@ -132,9 +133,9 @@ static uint64_t *keys_of(struct clp_mem *mem, const struct clp_diff_side_functio
     return keys;
 }
 
-#define EDITED_WITHIN 8 /* lines */
+#define EDITED_WITHIN 8 /* new lines that are compared with one old line */
 
-/* Pairs old rows [start, end) with new ones of [next, limit), which are like them. */
+/* Matches the old rows [start, end) with similar rows among the new rows [next, limit), in order. */
 static void match_edited(const struct pair *pair, size_t start, size_t end, size_t next,
                          size_t limit)
 {
@@ -256,7 +257,8 @@ static const struct clp_profile_function **bases_of(struct clp_mem *mem,
     return bases;
 }
 
-/* The new side's functions with what they were, then those that none of them was. */
+/* Compares each function of the new side with its match on the old side, then adds the old functions without a
+ * match. */
 static clp_status compare_matched(struct work *work, const size_t *to, size_t old_count,
                                   size_t new_count)
 {
@@ -298,7 +300,8 @@ static clp_status compare_stores(struct work *work)
     return status;
 }
 
-/* A profile of another tool may know hits and times only: then all the rest of it is zero. */
+/* Does the profile have measures of time besides the time itself? In a profile of another tool that knows only hits
+ * and times all other measures are zero. */
 static bool knows_more_than_time(const struct clp_profile *profile)
 {
     bool timed = false;
@@ -341,7 +344,7 @@ struct clp_compare_options clp_compare_defaults(void)
     };
 }
 
-/* One amount; *at is moved behind it. */
+/* Reads one amount, sets the floor that it is for, and moves *at behind it. Returns false where there is none. */
 static bool set_one_floor(struct clp_compare_options *options, const char **at)
 {
     double amount;

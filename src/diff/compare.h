@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Two sides, each one profile or several of the same program, function by function and line by
- * line: what every measure was before, what it is after, and whether that is a change.
+/* Compares two sides, function by function and line by line. A side is one profile or several profiles of the same
+ * program. For every measure the comparison says what it was before, what it is after, and whether it changed.
  *
- * Which function is which: diff/match.h. Lines of two functions with the same text go one by one;
- * where the text was edited they are aligned (diff/align.h) by their text without the white space
- * around it, so that a line which was only indented is the same line. A line that shares half of
- * its text with one that stands in its place was edited, and is the same line too; any other is gone
- * and a new one. Where a side has no text, lines are the same at the same distance from the first.
+ * diff/match.h matches the functions. The lines of two functions with the same text are matched one by one. The lines
+ * of an edited text are aligned (diff/align.h) by their text without the white space around it, so that a line which
+ * was only indented stays the same line. A line that shares half of its text with a line in its place is an edited
+ * line, and also counts as the same line. Every other line is gone or new. Where a side has no text, lines at the same
+ * distance from the function's first line are the same.
  *
- * Several profiles of a side are averaged, one that lacks a line counting as zero. A measure has
- * changed where
+ * The profiles of a side are averaged; a profile that lacks a line counts as zero. A measure has changed where
  *   - the ranges (smallest to largest) of the two sides do not overlap, and
- *   - the averages differ by more than the noise floor: for times both an absolute one and one by
- *     hit, for memory an absolute one, for hits none.
+ *   - the averages differ by more than the noise floor: for times by more than an absolute floor and a floor per hit,
+ *     for memory by more than an absolute floor; hits have no floor.
  *
- * The defaults. By hit 50 ns: an event of the profiler costs 7 to 12 ns, of which an average is
- * taken off (docs/overhead.md), so a line is wrong by up to some 5 ns for its own event and for each
- * in what it calls; and the same two lines differ by several from process to process, with where
- * their data happen to lie. 50 ns is ten events' worth. Absolute 1 ms: a line that runs once may
- * lose a slice of the processor. 64 KiB: sixteen pages, which an allocator may or may not have had
- * at hand. What they hide are small changes of very short lines: lower them where those matter. */
+ * The default floors:
+ *   50 ns per hit  An event of the profiler costs 7 to 12 ns, and an average cost is subtracted (docs/overhead.md). So
+ *                  a line's time is wrong by up to about 5 ns for its own event and for each event in its callees.
+ *                  The same line also differs by several ns from process to process, depending on where its data
+ *                  lie. 50 ns is the error of ten events.
+ *   1 ms           A line that runs once may lose a time slice of the processor.
+ *   64 KiB         Sixteen pages, which an allocator may or may not have free already.
+ * These floors hide small changes of very short lines: lower them where such changes matter. */
 #ifndef CLP_COMPARE_H
 #define CLP_COMPARE_H
 
@@ -27,26 +28,27 @@
 #include "comparison.h"
 #include "base/status.h"
 
-/* The floors; time and increment. */
+/* Returns the default floors, and time and increment as the measures. */
 struct clp_compare_options clp_compare_defaults(void);
 
-/* Sets floors from amounts between commas: "5ms" the absolute one of times, "100ns/hit" the one by
- * hit, "1MiB" that of memory, "0" all of them. False, and what it needs appended to `fault`;
- * *options is then as it was. */
+/* Sets floors from amounts with commas between them: "5ms" is the absolute floor of times, "100ns/hit" the floor per
+ * hit, "1MiB" the floor of memory, and "0" sets all floors to 0. For any other text it returns false, appends to
+ * `fault` what is needed, and leaves *options as it was. */
 bool clp_compare_set_floor(struct clp_compare_options *options, const char *text,
                            struct clp_buf *fault);
 
-/* Sets the measures from names between commas. Fails as clp_compare_set_floor does. */
+/* Sets the measures from names with commas between them. For an unknown name it returns false, appends to `fault`
+ * what is needed, and leaves *options as it was. */
 bool clp_compare_set_measures(struct clp_compare_options *options, const char *names,
                               struct clp_buf *fault);
 
-/* Profiles of a side. None at all: everything counts from zero. */
+/* The profiles of a side. A side without profiles counts as zero everywhere. */
 struct clp_compare_side {
     const struct clp_profile *profiles; /* borrowed */
     size_t count;
 };
 
-/* Compares; the profiles must outlive the result. CLP_NO_MEMORY leaves nothing to clear. */
+/* Compares the two sides. The profiles and `mem` must outlive *comparison. CLP_NO_MEMORY leaves nothing to clear. */
 clp_status clp_comparison_make(struct clp_comparison *comparison, struct clp_mem *mem,
                                const struct clp_compare_options *options,
                                const struct clp_compare_side sides[2]);

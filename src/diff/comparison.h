@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What compare.h makes of two sides of profiles, for verdict.h to judge and others to show. */
+/* Defines the result of a comparison: compare.h makes it, verdict.h judges it, diff_text.h and limits.h read it. */
 #ifndef CLP_COMPARISON_H
 #define CLP_COMPARISON_H
 
@@ -18,36 +18,37 @@ enum { CLP_OLD, CLP_NEW };
 
 struct clp_compare_options {
     double time_floor;  /* nanoseconds */
-    double hit_floor;   /* nanoseconds by hit, of the side with more hits */
-    double bytes_floor;
-    /* What decides whether a line has changed, besides hits, which always do. The first of a kind
-     * decides whether it is slower or faster, grown or shrunk. */
+    double hit_floor;   /* nanoseconds per hit, for the hits of the side with more hits */
+    double bytes_floor; /* bytes */
+    /* The measures that are compared; hits are always compared. The first measure of time decides whether a line is
+     * slower or faster, the first measure of memory whether it has grown or shrunk. */
     enum clp_measure measures[CLP_COMPARE_MOST_MEASURES];
     size_t measure_count;
 };
 
-/* Of one line or function: for each side its measures in each profile of the side, NULL where one
- * does not have it; a side is NULL when none has it. */
+/* The measures of one line or function: sides[side][i] are those in profile i of the side, NULL where this profile
+ * does not have the line or function. sides[side] is NULL when no profile of the side has it. Borrowed. */
 struct clp_side_samples {
     const struct clp_measures *const *sides[2];
 };
 
 struct clp_compared_row {
-    bool has[2];         /* is it in the text (or among the lines) of the side? */
-    bool edited;
-    int64_t line[2];     /* where has */
-    struct clp_span text[2];
+    bool has[2];         /* is the line in the text (or among the lines) of the side? */
+    bool edited;         /* do both sides have the line, with different texts (indentation counts)? */
+    int64_t line[2];     /* the line number on each side, where has[side] */
+    struct clp_span text[2]; /* borrowed from the profiles; NULL where no text is known */
     struct clp_side_samples samples;
     unsigned verdicts; /* diff/verdict.h */
 };
 
 struct clp_compared_function {
-    const struct clp_profile_function *sides[2]; /* of the first profile that has it; NULL: none */
-    struct clp_compared_row *rows;               /* in the order of the text, gone before new */
+    const struct clp_profile_function *sides[2]; /* borrowed from the side's first profile that has it with a text, */
+                                                 /* else from the first that has it; NULL: no profile has it */
+    struct clp_compared_row *rows;               /* borrowed; in the order of the text, gone lines before new ones */
     size_t row_count;
     struct clp_side_samples samples; /* all lines merged; the time is the function's total */
     unsigned verdicts;
-    bool changed;               /* has it or one of its rows a verdict? */
+    bool changed;               /* has the function or one of its rows a verdict? */
 };
 
 struct clp_comparison {
@@ -55,11 +56,11 @@ struct clp_comparison {
     struct clp_compare_options options;
     size_t file_counts[2];
     bool known[2][CLP_MEASURES];             /* does the side have the measure at all? */
-    struct clp_compared_function *functions; /* the new side's in its order, then what is gone */
+    struct clp_compared_function *functions; /* owned; the new side's functions in its order, then those gone */
     size_t function_count;
-    size_t lost;     /* lines that only some of a side's texts have, left out */
-    uint64_t steps;  /* of aligning, so that a test can see that it is linear */
-    struct clp_compared_row *rows; /* of all functions */
+    size_t lost;     /* lines left out because only some of a side's texts have them */
+    uint64_t steps;  /* items that aligning looked at, so that a test can see that it takes linear time */
+    struct clp_compared_row *rows; /* owned; the rows of all functions, one function behind the other */
     size_t row_count, row_room, function_room;
     struct clp_diff_side sides[2];
 };

@@ -37,13 +37,13 @@ static size_t count_lines(const struct clp_profile_function *function)
 
 /* ---- the functions of a side ---- */
 
-/* Which function of the side each function of each profile is: one profile after the other is
- * matched with what the ones before it had. */
+/* Finds which function of the side each function of each profile is. One profile after the other is matched with the
+ * functions of the profiles before it. */
 struct joining {
     size_t room; /* functions in all profiles */
-    const struct clp_profile_function **bases, **these;
-    size_t *places; /* of all profiles, one behind the other */
-    size_t count;   /* of bases */
+    const struct clp_profile_function **bases, **these; /* the side's functions so far; the current profile's */
+    size_t *places; /* indices in bases of the functions of all profiles, one profile behind the other */
+    size_t count;   /* number of bases */
 };
 
 static clp_status join_profile(struct clp_align *align, struct joining *joining,
@@ -135,11 +135,11 @@ static void sum_functions(struct clp_diff_side *side)
 
 /* ---- the rows of a side ---- */
 
-/* A member's lines as rows of its function. Where its text is another than the shown one, `map`
- * says which of the shown lines each of its own is. */
+/* Maps the lines of a member (the function in one profile) to the rows of the function. Where the member's text
+ * differs from the shown text, `map` has the shown line for each line of the member. */
 struct view {
     const struct clp_profile_function *member;
-    size_t *map; /* NULL: by distance from the first line */
+    size_t *map; /* NULL: lines are mapped by their distance from the first line */
     size_t map_count;
 };
 
@@ -221,7 +221,7 @@ static size_t count_lines_outside(const struct view *view, const struct clp_diff
     return count;
 }
 
-/* Appends a row for each line of the view that has none; sorting comes later. */
+/* Appends a row for each line of the view outside of the text. sort_rows puts the rows in order. */
 static void add_lines_outside(const struct view *view, struct clp_diff_side_function *function)
 {
     for (size_t i = 0; i < view->member->line_count; i++) {
@@ -242,7 +242,7 @@ static void add_text_rows(struct clp_diff_side_function *function)
     }
 }
 
-/* In order, each once. */
+/* Sorts the rows by offset and drops the second of two rows with the same offset. */
 static void sort_rows(struct clp_diff_side_function *function)
 {
     size_t count = 0;
@@ -286,7 +286,7 @@ static void take_samples(struct clp_diff_side *side, const struct view *view,
     }
 }
 
-/* The views of one function, of those profiles that have it. */
+/* The views of one function, one for each profile that has the function; files[i] is the index of the profile. */
 struct views {
     struct view *items;
     size_t *files;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A table is made twice: once for the widths of its columns, once for good. */
+/* Every table is made twice: the first pass only measures the widths of the columns, the second writes the table. */
 #include "diff_text.h"
 #include "base/number.h"
 #include "base/escape.h"
@@ -22,7 +22,8 @@ static int side_of(const struct clp_compared_row *row)
     return row->has[CLP_NEW] ? CLP_NEW : CLP_OLD;
 }
 
-/* "FILE:LINE: NAME: " of a row, on the new side where it is there; row NULL: of the function. */
+/* Adds "FILE:LINE: NAME: " of a row, from the new side where the row is there. With row NULL it is the function's
+ * first line. */
 static void add_breach_place(const struct clp_compared_function *function, const struct clp_compared_row *row,
                              const char *folder, struct clp_buf *out)
 {
@@ -38,7 +39,7 @@ static void add_breach_place(const struct clp_compared_function *function, const
     clp_buf_add_text(out, ": ");
 }
 
-/* "20.1 ms -> 40.3 ms, +20.2 ms (+100.5 %)". */
+/* Adds a change: "20.1 ms -> 40.3 ms, +20.2 ms (+100.5 %)". */
 static void add_change(enum clp_measure measure, const struct clp_change *change, struct clp_buf *out)
 {
     enum clp_measure_kind kind = clp_measure_rows[measure].kind;
@@ -81,15 +82,15 @@ struct changes {
     double scalar; /* units of times in a nanosecond */
 };
 
-/* A table at hand: its columns are those measures that changed in it. */
+/* The table of one function. It has columns for the first measure and for the others that changed in the function. */
 struct table {
     const struct clp_compared_function *function;
     enum clp_measure measures[CLP_COMPARE_MOST_MEASURES];
     size_t measure_count;
-    bool hits; /* two columns more */
+    bool hits; /* adds two columns: the hits before and after */
     size_t widths[MOST_CELLS];
-    struct clp_number cells[MOST_CELLS]; /* of the row at hand */
-    bool whole;                          /* every row is shown */
+    struct clp_number cells[MOST_CELLS]; /* the cells of the current row */
+    bool whole;                          /* shows every row */
 };
 
 static void add_sign(struct clp_number *number, double value)
@@ -129,8 +130,8 @@ static void set_percent(unsigned verdicts, double percent, struct clp_number *nu
     }
 }
 
-/* Before, after, change, percent; the last two only where it is a change. Memory that stayed as it
- * was is left blank: that is most lines. */
+/* Sets four cells: before, after, change, percent. The last two stay empty where the measure did not change. Bytes that
+ * are zero on both sides, as on most lines, leave all four empty. */
 static void set_cells(const struct changes *changes, const struct clp_compared_row *row,
                       enum clp_measure measure,
                       struct clp_number cells[4])
@@ -183,7 +184,7 @@ static void set_row(const struct changes *changes, struct table *table,
 
 /* ---- which rows ---- */
 
-/* Beyond the noise in one of the measures that are compared, hits aside? */
+/* Did one of the compared measures of the row change beyond the noise? Hits count only where options name them. */
 static bool has_weight(const struct clp_comparison *comparison, const struct clp_compared_row *row)
 {
     const struct clp_compare_options *options = &comparison->options;
@@ -194,7 +195,8 @@ static bool has_weight(const struct clp_comparison *comparison, const struct clp
     return false;
 }
 
-/* Of functions that are new or gone every line is, which says nothing. */
+/* Is the row worth showing? In a function that is new or gone every line that ran is new or gone too, so only lines
+ * with a change beyond the noise are shown. */
 static bool matters(const struct changes *changes, const struct table *table,
                     const struct clp_compared_row *row)
 {
@@ -206,8 +208,8 @@ static bool matters(const struct changes *changes, const struct table *table,
                 : has_weight(changes->comparison, row);
 }
 
-/* The row that names the function: the first def or class, else the first of all. A module has
- * none. */
+/* Returns the index of the row that names the function: the first def or class, otherwise the first row. A module has
+ * no such row: the result is row_count. */
 static size_t find_head(const struct clp_compared_function *function)
 {
     const struct clp_profile_function *side = function->sides[CLP_NEW];
@@ -220,7 +222,7 @@ static size_t find_head(const struct clp_compared_function *function)
     return 0;
 }
 
-/* The next row to be shown, from `at` on; row_count when there is none. */
+/* Returns the index of the next shown row from `at` on; row_count when there is none. */
 static size_t find_shown(const struct changes *changes, const struct table *table, size_t head,
                          size_t at)
 {
@@ -250,7 +252,8 @@ static bool is_known(const struct clp_comparison *comparison, enum clp_measure m
     return comparison->known[CLP_OLD][measure] && comparison->known[CLP_NEW][measure];
 }
 
-/* The first measure always, others where they changed. */
+/* Chooses the columns: the first known measure always, other measures where one of the function's lines changed, hits
+ * where a line has more or fewer of them. */
 static void choose_columns(const struct changes *changes, struct table *table)
 {
     const struct clp_compare_options *options = &changes->comparison->options;
@@ -304,7 +307,7 @@ static void set_widths(const struct changes *changes, struct table *table, size_
     }
 }
 
-/* More between the columns of two measures. */
+/* Returns the blanks before a cell: more before the first column of a measure than within its columns. */
 static size_t gap_before(const struct table *table, size_t cell)
 {
     bool first = cell % 4 == 0 && cell <= table->measure_count * 4;
@@ -340,7 +343,8 @@ static void add_line_number(struct clp_buf *out, size_t width, bool has, int64_t
     clp_number_add(out, width, number);
 }
 
-/* Where a side's text is not known, nothing is known of lines that did not run in it. */
+/* Returns the mark of a row: + new, - gone, ~ edited. No row is marked where a side's text is not known: a line that
+ * did not run on this side may still stand in its text. */
 static char mark_of(const struct table *table, const struct clp_compared_row *row)
 {
     const struct clp_profile_function *const *sides = table->function->sides;
@@ -372,7 +376,7 @@ static void add_row(struct changes *changes, struct table *table,
     clp_buf_add_text(out, "\n");
 }
 
-/* Rows in between fold, where there are more than one of them. */
+/* Adds the shown rows. Several rows between two shown rows become one "..." row; a single one is shown. */
 static void add_rows(struct changes *changes, struct table *table, size_t head)
 {
     const struct clp_compared_function *function = table->function;
@@ -438,7 +442,7 @@ static void add_total(struct changes *changes, const struct clp_compared_functio
     clp_buf_add_text(out, "\n");
 }
 
-/* One thing, or what it was and what it is. */
+/* Adds "BEFORE -> AFTER", or one text where both are equal or one is NULL. */
 static void add_texts(struct clp_buf *out, const char *before, const char *after)
 {
     const char *first = before != NULL ? before : after;
@@ -509,7 +513,7 @@ static void add_floor(const struct clp_comparison *comparison, struct clp_buf *o
     clp_buf_add_text(out, "\n");
 }
 
-/* "12 slower, 3 new, .." of functions and of lines, a line each. */
+/* Adds two lines: "Functions: 12 slower, 3 new" and so on, and the same counts for lines. */
 static void add_summary(const struct clp_comparison *comparison, struct clp_buf *out)
 {
     struct clp_comparison_tally tally = clp_comparison_count(comparison);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A comparison as people read it: a table for each function that changed, and a summary. What
- * matters most stands last, near the prompt. */
+/* Prints a comparison for people: a table for each function that changed, and a summary. The function that changed
+ * most stands last, near the prompt. */
 #ifndef CLP_DIFF_TEXT_H
 #define CLP_DIFF_TEXT_H
 
@@ -10,16 +10,16 @@
 
 struct clp_diff_text_options {
     double unit;        /* seconds per unit of times in the tables */
-    const char *folder; /* file names under it are shown relative to it; NULL: as they are */
-    size_t top;         /* so many functions at most; 0: all that changed */
-    bool all;           /* unchanged functions and rows too */
+    const char *folder; /* borrowed; file names under this folder are shown relative to it; NULL: in full */
+    size_t top;         /* shows at most so many functions; 0: all that changed */
+    bool all;           /* shows unchanged functions and rows too */
 };
 
-/* Appends tables and summary. CLP_NO_MEMORY leaves the buffer with a part of it. */
+/* Appends the tables and the summary. On CLP_NO_MEMORY `out` holds a part of them. */
 clp_status clp_diff_text_add(const struct clp_comparison *comparison,
                              const struct clp_diff_text_options *options, struct clp_buf *out);
 
-/* A line of its own: "FILE:LINE: NAME: MEASURE change breaks GATE: text". */
+/* Appends one line: "FILE:LINE: NAME: MEASURE CHANGE breaks LIMIT: TEXT", where TEXT is the source line. */
 void clp_diff_text_add_breach(const struct clp_breach *breach, const char *folder,
                               struct clp_buf *out);
 

@@ -10,7 +10,7 @@ struct reader {
     struct clp_buf *fault;
 };
 
-/* False, for the caller to return. */
+/* Appends the fault. Always returns false, so that the caller can return this result. */
 static bool complain(struct reader *reader, const char *wanted)
 {
     size_t place = (size_t)(reader->at - reader->expression);
@@ -64,7 +64,7 @@ static bool complain_of_unit(struct reader *reader, const struct clp_limit *limi
     return complain(reader, wanted);
 }
 
-/* Behind the number; zero is the same in every unit. */
+/* Reads the unit behind the number. A zero needs no unit, because it is the same in every unit. */
 static bool read_unit(struct reader *reader, struct clp_limit *limit, bool change)
 {
     enum clp_measure_kind kind = clp_measure_rows[limit->measure].kind;
@@ -152,7 +152,8 @@ struct check {
     size_t count;
 };
 
-/* The limits that are of whole functions, or those of lines. What ran on neither side has no say. */
+/* Checks the limits of the whole function (row NULL), or those of the line `row`. A function or line that ran on
+ * neither side breaks no limit. */
 static void check_samples(struct check *check, const struct clp_compared_function *function,
                           const struct clp_compared_row *row)
 {

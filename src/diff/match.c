@@ -3,27 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST_TAIL 64 /* folders and file; deeper ones do not help to tell files apart */
+#define LONGEST_TAIL 64 /* parts of a path (folders and the file); longer tails are not compared */
 
 /* ---- files ---- */
 
 struct path {
     const char *text;
     size_t bytes;
-    size_t tail;   /* where the tail of the length at hand begins */
-    uint64_t hash; /* of that tail */
-    uint64_t id;   /* two files are the same where it is equal */
+    size_t tail;   /* offset in text where the current tail begins */
+    uint64_t hash; /* hash of the current tail */
+    uint64_t id;   /* equal in two files that are the same */
     bool matched;
-    bool ended;    /* the path has no longer tail */
+    bool ended;    /* the path has no tail longer than the current one */
 };
 
 struct paths {
     struct path *items;
     size_t count, room;
-    struct clp_hashmap places; /* of each path in items */
+    struct clp_hashmap places; /* hash of a path -> its index in items */
 };
 
-/* How many files of each side have a tail, and one of them. */
+/* How many files of each side have one tail, and the index of the last of these files. */
 struct tally {
     size_t counts[2], places[2];
 };
@@ -116,8 +116,9 @@ static clp_status count_tails(struct files *files, bool rest, struct clp_hashmap
     return CLP_OK;
 }
 
-/* Matches what has a tail of the next length for itself: among all files; or among the rest, where
- * that tail is the whole of a path ("main.py" beside "sub/main.py"). *more: it may go on. */
+/* Lengthens the tails by one part, and matches two files where no other file on either side has their tail. Without
+ * `rest` all files are looked at. With `rest` only the unmatched files are, and the tail must be the whole path of one
+ * of the two ("main.py" and "sub/main.py"). Sets *more when longer tails may match further files. */
 static clp_status match_tails(struct files *files, bool rest, bool *more)
 {
     struct clp_hashmap map;
@@ -189,10 +190,10 @@ static void clear_files(struct files *files)
 
 /* ---- functions ---- */
 
-/* A function and what it is called. */
+/* A function, a key that is equal in functions of the same file and name, and the function's index in its profile. */
 struct called {
     const struct clp_profile_function *function;
-    uint64_t key; /* file and name */
+    uint64_t key; /* hash of file and qualified name */
     size_t place;
 };
 
@@ -207,7 +208,8 @@ static int compare_called(const void *left, const void *right)
     return a->place < b->place ? -1 : 1;
 }
 
-/* In order of their names, and of one name in the order of the file. NULL without memory. */
+/* Returns the functions sorted by key, and those with one key in the order of the file. The caller frees the array of
+ * `count` items. NULL: out of memory. */
 static struct called *name_functions(const struct files *files, int side,
                                      const struct clp_profile_function *const *functions,
                                      size_t count)
@@ -248,7 +250,8 @@ struct group {
     size_t a_count, b_count;
 };
 
-/* Aligns the functions of a group, or those from one matched function to the next. */
+/* Aligns the functions of a group by the given hash. A group is all functions of one key, or those between two matched
+ * functions of it. */
 static clp_status align_group(struct clp_align *align, const struct group *group,
                               uint64_t (*hash)(const struct clp_profile_function *function),
                               size_t *places)
@@ -268,10 +271,10 @@ static clp_status align_group(struct clp_align *align, const struct group *group
     return status;
 }
 
-/* Functions that no text has matched go in pairs, from one match to the next. */
+/* Pairs the functions that no text has matched, in order, between each two matched functions. */
 static void pair_rest(size_t *places, size_t a_count, size_t b_count)
 {
-    size_t next = 0; /* of b, behind all that is taken before it */
+    size_t next = 0; /* the first index in `b` that is behind all matches so far */
 
     for (size_t i = 0; i < a_count; i++) {
         size_t end = i;
@@ -285,7 +288,7 @@ static void pair_rest(size_t *places, size_t a_count, size_t b_count)
     }
 }
 
-/* Fills the gaps of `places` by the first lines of texts. */
+/* Aligns the functions without a match, between each two matched functions, by the first lines of their texts. */
 static clp_status align_gaps(struct clp_align *align, const struct group *group, size_t *places)
 {
     size_t next = 0;
@@ -340,7 +343,7 @@ static size_t same_key(const struct called *called, size_t at, size_t count)
     return end - at;
 }
 
-/* Walks both lists, which are in order of their keys. */
+/* Matches the functions with the same key. Both lists are sorted by key. */
 static clp_status match_names(struct clp_align *align, const struct called *a, size_t a_count,
                               const struct called *b, size_t b_count, size_t *to)
 {

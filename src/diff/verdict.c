@@ -94,7 +94,7 @@ static unsigned bit(enum clp_verdict verdict)
     return 1u << verdict;
 }
 
-/* 0 where the measure has not changed. */
+/* Returns the bit of `more` or `less`, or 0 where the measure has not changed. */
 static unsigned judge(const struct clp_comparison *comparison, const struct clp_side_samples *samples,
                       enum clp_measure measure, enum clp_verdict more, enum clp_verdict less)
 {
@@ -103,7 +103,7 @@ static unsigned judge(const struct clp_comparison *comparison, const struct clp_
     return !change.changed ? 0 : bit(change.change > 0 ? more : less);
 }
 
-/* By the first time and the first memory among the measures. */
+/* Judges by the first measure of time and the first measure of memory that both sides have. */
 static unsigned judge_measures(const struct clp_comparison *comparison,
                                const struct clp_side_samples *samples)
 {
@@ -166,7 +166,7 @@ void clp_comparison_judge(struct clp_comparison *comparison)
 /* ---- lists ---- */
 
 struct weighed {
-    double weights[2]; /* by the first two measures; 0 within the noise */
+    double weights[2]; /* sizes of the changes of the first two measures; 0 within the noise */
     size_t place;
 };
 

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* What the numbers of a comparison say: which are changes, what is slower, grown, new or gone. */
+/* Judges the numbers of a comparison: which of them are changes, and which lines and functions are slower, grown, new
+ * or gone. */
 #ifndef CLP_VERDICT_H
 #define CLP_VERDICT_H
 
 #include "comparison.h"
 #include "base/status.h"
 
+/* The values of a measure in the profiles of one side: nanoseconds, bytes or hits. */
 struct clp_side_range {
     double mean, low, high;
 };
 
 struct clp_change {
     struct clp_side_range before, after;
-    double change;  /* of the averages */
-    double percent; /* of the one before; INFINITY from zero, 0 where nothing changed */
-    bool changed;   /* beyond range and noise */
+    double change;  /* the average after less the average before */
+    double percent; /* the change in percent of the average before; +-INFINITY from zero, 0 without change */
+    bool changed;   /* the ranges do not overlap and the change is larger than the noise floor */
 };
 
 struct clp_change clp_comparison_change(const struct clp_comparison *comparison,
                                         const struct clp_side_samples *samples,
                                         enum clp_measure measure);
 
-/* Did it run, in any profile of the side? */
+/* Did the line or function run in any profile of the side? */
 bool clp_comparison_ran(const struct clp_comparison *comparison, const struct clp_side_samples *samples,
                         int side);
 
-/* Bits, 1 << verdict. A row is new or gone when it ran on a side and stands on no line of the other;
- * nothing else is said of it then. A function has no verdict by hits. */
+/* The verdicts of a row or function are bits, 1 << verdict. A row is new or gone when it ran on one side and the other
+ * side does not have the line; then it has no other verdict. Functions get no verdict for more or fewer hits. */
 #define CLP_VERDICT_TABLE(X) \
     X(SLOWER, "slower")      \
     X(FASTER, "faster")      \
@@ -51,22 +53,24 @@ static inline bool clp_verdict_is(unsigned verdicts, enum clp_verdict verdict)
 /* Sets the verdicts of all functions and rows. */
 void clp_comparison_judge(struct clp_comparison *comparison);
 
-/* The functions in which something changed (or all of them), the largest change first: that of the
- * first measure, then of the next ones. */
+/* The functions in which something changed (or all functions), the largest change first: sorted by the change of the
+ * first measure, and where it is equal by the change of the second. */
 struct clp_comparison_list {
-    size_t *places; /* in comparison->functions */
+    size_t *places; /* indices in comparison->functions; owned */
     size_t count, room;
 };
+
+/* Makes the list. CLP_NO_MEMORY leaves *list as it was, and nothing to clear. Clear with the comparison's `mem`. */
 
 clp_status clp_comparison_list_make(struct clp_comparison_list *list,
                                     const struct clp_comparison *comparison, bool all);
 void clp_comparison_list_clear(struct clp_comparison_list *list, struct clp_mem *mem);
 
-/* How many functions and lines have each verdict. */
+/* How many functions have each verdict, and how many lines of the functions that both sides have. */
 struct clp_comparison_tally {
     size_t functions[CLP_VERDICTS], lines[CLP_VERDICTS];
     size_t within;    /* functions without a verdict, but with a line that has one */
-    size_t unchanged; /* functions */
+    size_t unchanged; /* functions without a verdict in any line */
 };
 
 struct clp_comparison_tally clp_comparison_count(const struct clp_comparison *comparison);

@@ -69,7 +69,7 @@ bool clp_measure_read_number(const char **at, double *number)
     return *number <= LARGEST_NUMBER;
 }
 
-/* Three digits and more behind the point where there are few before it: 1.23 ms, 123.4 ms. */
+/* Adds a time with at least three digits: two of them behind the point below 10 (1.23 ms), otherwise one (123.4 ms). */
 static void add_time(struct clp_buf *out, double nanos)
 {
     double size = fabs(nanos);

@@ -40,7 +40,7 @@ double clp_measure_value(enum clp_measure measure, const struct clp_measures *me
 #undef CASE
     case CLP_MEASURE_increment:
         return (double)clp_measures_increment(measures);
-    case CLP_MEASURE_total: /* of a function's lines merged, whose time is the function's */
+    case CLP_MEASURE_total: /* merged measures of a whole function hold the function's total as their time */
         return (double)measures->time;
     case CLP_MEASURES:
         break;
@@ -62,7 +62,7 @@ uint64_t clp_measures_sum(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* A foreign file may hold any number: stop at the ends, never overflow. */
+/* Adds, and stops at the ends of int64_t: the file of another tool may hold any number. */
 static int64_t sum_int64_t(int64_t a, int64_t b)
 {
     if (b > 0 && a > INT64_MAX - b)

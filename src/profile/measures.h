@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The measures of a line: one table, from which come the columns of a .lprof file, of the report and of the page,
- * the keys of --sort-by, the limits of --fail-on, the exports, and the fields of the Python package. A new measure
- * is a row here, and the code that counts it (profile/snapshot.c fills these structs from the counters).
+/* Defines the measures of a line in one table. The table makes the columns of a .lprof file, of the report and of the
+ * page, the keys of --sort-by, the limits of --fail-on, the exports, and the fields of the Python package. A new
+ * measure needs a row here and the code that counts it (profile/snapshot.c fills these structs from the counters).
  *
  * `python3 tools/measures_page.py` writes the table into docs/format.md, docs/viewing.md, docs/profile.schema.json and
  * the type stub. */
@@ -13,18 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X is a measure that is kept, Y one that is worked out from others. The items of a row:
+/* An X row is a measure that is stored, a Y row a measure that is computed from others. The items of a row:
  *
- *   field    in struct clp_measures; also the column's name in files and in the Python package
- *   type     64 bits, with or without a sign
- *   merge    how two values of one line become one: SUM, MAX, or MAXABS (the one further from 0)
+ *   field    its name in struct clp_measures, in files and in the Python package
+ *   type     a 64-bit integer, with or without a sign
+ *   merge    how two values of one line become one: SUM, MAX, or MAXABS (the value further from 0)
  *   kind     NANOS (nanoseconds), BYTES, COUNT
  *   needs    what a run must have recorded: TIMES (every run), MEMORY, HEAP (--heap), NATIVE (--heap=native)
  *   page     where the HTML page shows it: 0 always, 1 where the screen is wide, 2 among all columns, 3 nowhere
  *   width    of the report's column, in characters
  *   name     for --columns, --sort-by, --measure and --fail-on
- *   title    of its column
- *   about    what it is, in a few words */
+ *   title    of the measure's column
+ *   about    what the measure is, in a few words */
 #define CLP_MEASURE_TABLE(X, Y)                                                                                \
     X(hits, uint64_t, SUM, COUNT, TIMES, 1, 9, "hits", "Hits", "times the line began")                         \
     X(time, uint64_t, SUM, NANOS, TIMES, 0, 12, "time", "Time",                                                \
@@ -65,7 +65,7 @@
     X(native_blocks, uint64_t, SUM, COUNT, NATIVE, 2, 13, "native-blocks", "Native blocks",                    \
       "number of blocks that C code asked for")
 
-/* For users of the table who want no measures of the other sort. */
+/* Stands for X or Y where a user of the table wants only the other sort of measures. */
 #define CLP_MEASURE_SKIP(...)
 
 struct clp_measures {
@@ -74,7 +74,7 @@ struct clp_measures {
 #undef CLP_MEASURE_FIELD
 };
 
-/* total is the time of a whole function. It can be a limit, and is no measure of a line. */
+/* The last constant, total, is the time of a whole function: it can have a limit, but is not a measure of a line. */
 #define CLP_MEASURE_CONSTANT(field, ...) CLP_MEASURE_##field,
 enum clp_measure {
     CLP_MEASURE_TABLE(CLP_MEASURE_CONSTANT, CLP_MEASURE_CONSTANT) CLP_MEASURE_total,
@@ -95,7 +95,7 @@ enum clp_measure_needs {
 struct clp_measure_row {
     const char *field, *name, *title, *about;
     size_t width;
-    size_t at; /* of the field in struct clp_measures, where `kept` */
+    size_t at; /* offset of the field in struct clp_measures in bytes; only where `kept` */
     enum clp_measure_kind kind;
     enum clp_measure_merge merge;
     enum clp_measure_needs needs;
@@ -105,34 +105,37 @@ struct clp_measure_row {
 
 extern const struct clp_measure_row clp_measure_rows[CLP_MEASURES];
 
-/* Appends the names of the measures before `end`, with commas between. */
+/* Appends the names of the measures before `end`, with commas between them. */
 void clp_measure_add_names(struct clp_buf *out, enum clp_measure end);
 
-/* The measure that users call by this name (not ended by 0); CLP_MEASURES when there is none. */
+/* Returns the measure that users call by this name (`bytes` long, not ended by 0); CLP_MEASURES when there is none. */
 enum clp_measure clp_measure_named(const char *name, size_t bytes);
 
-/* Nanoseconds, bytes or times. A double, because the average of several files need not be whole. */
+/* Returns the value of the measure in nanoseconds, bytes or a count; 0 for CLP_MEASURES. For total it is the time of
+ * measures that were merged from a whole function, and hold the function's time. */
 double clp_measure_value(enum clp_measure measure, const struct clp_measures *measures);
 
-/* The measure of a time as the clock saw it; any other measure is its own. */
+/* Returns the measure with the profiler's own cost left in: raw time for time, raw self time for self time. Returns
+ * every other measure unchanged. */
 enum clp_measure clp_measure_raw(enum clp_measure measure);
 
-/* Merges one line's measures into another's, each as its row says. Stops at the ends of the type instead of
- * overflowing. */
+/* Merges the measures of one line into those of another, each as its row in the table says. Sums stop at the ends of
+ * their type instead of overflowing. */
 void clp_measures_merge(struct clp_measures *into, const struct clp_measures *from);
 
-/* The sum, or the largest number there is. */
+/* Returns a + b, or UINT64_MAX where the sum would overflow. */
 uint64_t clp_measures_sum(uint64_t a, uint64_t b);
 
-/* grown - released. */
+/* Returns grown - released in bytes, limited to the range of int64_t. */
 int64_t clp_measures_increment(const struct clp_measures *measures);
 
-/* Where the clock saw nothing, a line has what its instructions take (engine/charges.h): at most this for each hit.
- * Profiles of tools that know no raw times look alike, but their lines last longer. */
+/* The most time for each hit of a line for which the clock saw no time: such a line gets the time that its
+ * instructions take (engine/charges.h). A profile of a tool without raw times has raw times of 0 too, but the times of
+ * its lines are longer. */
 #define CLP_MEASURES_LONGEST_FLOOR 20 /* ns */
 
-/* Is the line shorter than can be resolved? What the profiler's own events cost is an average, known to about a
- * third. So the time of a line is an estimate where less remains than half of what was taken off. */
+/* Is the line's time below the resolution? The cost of the profiler's own events is an average, known to about a
+ * third. So the time of a line is only an estimate where it is less than half of the cost that was subtracted. */
 static inline bool clp_measures_below_resolution(const struct clp_measures *measures)
 {
     if (measures->raw_self == 0)

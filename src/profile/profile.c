@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The index maps the hash of a function's key to its place. Functions whose hashes are equal sit
- * at hash, hash + 1, hash + 2 and so on, up to the first key that is not in the map; nothing is
- * ever taken out, so that chain has no holes. */
+/* profile->index maps the hash of a function's key to the function's index. Functions with equal hashes are stored
+ * under hash, hash + 1, hash + 2 and so on; a search ends at the first number that is not in the map. Nothing is ever
+ * removed from the map, so this chain has no holes. */
 #include "profile.h"
 #include "source_block.h"
 #include "engine/functions.h"
@@ -27,7 +27,7 @@ bool clp_profile_scale_time(double scale, uint64_t *value)
     if (scale == 1)
         return true;
     double scaled = (double)*value * scale + 0.5;
-    if (!(scaled < 18446744073709551616.0)) /* 2 to the 64th; false for a NaN too */
+    if (!(scaled < 18446744073709551616.0)) /* 2 to the 64th; the comparison is false for a NaN too */
         return false;
     *value = (uint64_t)scaled;
     return true;
@@ -109,7 +109,7 @@ static uint64_t hash_key(const char *file, const char *name, int32_t first_line)
     return clp_hash_text(hash, (const char *)&first_line, sizeof first_line);
 }
 
-/* The function with this key, or NULL and *hash then is where the index takes it. */
+/* Returns the function with this key, or NULL. With NULL, *hash is the free number under which the index stores it. */
 static struct clp_profile_function *find_function(struct clp_profile *profile, const char *file,
                                                   const char *name, int32_t first_line,
                                                   uint64_t *hash)
@@ -134,7 +134,7 @@ bool clp_profile_has_function(struct clp_profile *profile, const char *file, con
     return find_function(profile, file, name, first_line, &hash) != NULL;
 }
 
-/* Room for one more item after `count`; doubled where there is none. */
+/* Makes room for one more item behind `count` items. Doubles the room where it is full. */
 static clp_status reserve(struct clp_mem *mem, void **items, size_t *room, size_t count,
                           size_t bytes)
 {
@@ -151,7 +151,7 @@ static clp_status reserve(struct clp_mem *mem, void **items, size_t *room, size_
         (items) = block;                                                  \
     } while (0)
 
-/* Appends the function and enters it in the index under `hash`, which is free. */
+/* Appends the function and enters it in the index under `hash`, which must be free. */
 static clp_status append_function(struct clp_profile *profile, const char *file, const char *name,
                                   uint64_t hash)
 {
@@ -190,7 +190,7 @@ clp_status clp_profile_add_function(struct clp_profile *profile, const char *fil
     return CLP_OK;
 }
 
-/* "NAME", or "NAME (2)" and so on for those that come later. */
+/* Sets *numbered to "NAME" for version 1, to "NAME (2)" for version 2, and so on. */
 static void number_name(struct clp_buf *numbered, const char *name, unsigned number)
 {
     clp_buf_cut(numbered, 0);
@@ -228,7 +228,7 @@ clp_status clp_profile_add_version(struct clp_profile *profile, const char *file
     return CLP_OK;
 }
 
-/* Room for `extra` more lines; at least doubled when there was too little. */
+/* Makes room for `extra` more lines. At least doubles the room where it is too small. */
 static clp_status reserve_lines(struct clp_mem *mem, struct clp_profile_function *function,
                                 size_t extra)
 {
@@ -255,7 +255,7 @@ clp_status clp_profile_reserve_lines(struct clp_profile *profile,
                : reserve_lines(profile->mem, function, count - function->line_count);
 }
 
-/* The place of the first line that is not below this one. */
+/* Returns the index of the first line whose number is `line` or larger. */
 static size_t line_place(const struct clp_profile_function *function, int32_t line)
 {
     size_t low = 0, high = function->line_count;
@@ -293,7 +293,7 @@ clp_status clp_profile_add_line(struct clp_profile *profile, struct clp_profile_
 clp_status clp_profile_add_leak(struct clp_profile *profile, struct clp_profile_function *function,
                                 const struct clp_profile_leak *leak)
 {
-    size_t place = function->leak_count; /* they mostly come in order */
+    size_t place = function->leak_count; /* searched from the end: verdicts mostly come in the order of lines */
     clp_status status;
 
     while (place > 0 && function->leaks[place - 1].line >= leak->line)
@@ -385,7 +385,8 @@ static int32_t last_line(const struct clp_profile_function *function)
     return function->lines[function->line_count - 1].line;
 }
 
-/* A `with` block may have any name; a lambda or a comprehension may begin on the line of one. */
+/* May the function be a `with` block that the program named? A lambda or a comprehension may begin on the line of a
+ * `with`, but is not this block. */
 static bool may_be_with(const struct clp_profile_function *function)
 {
     const char *dot = strrchr(function->name, '.'), *own = dot != NULL ? dot + 1 : function->name;
@@ -407,7 +408,7 @@ clp_status clp_profile_cut_source(struct clp_profile *profile,
     int32_t base = function->first_line > 1 ? function->first_line - 1 : 0, end;
     struct clp_span lines;
 
-    if (walk->text.bytes == 0) /* a package's __init__.py, often: it is known, and has no lines */
+    if (walk->text.bytes == 0) /* an empty file, often a package's __init__.py: its source is known and has no lines */
         return clp_profile_set_source(profile, function, "\n", 1);
     clp_source_walk_to(walk, base + 1);
     end = base + source_end(function, walk->rest, function->first_line - base);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A finished profile: functions, their lines, the measures of every line. Nothing in it refers to
- * the interpreter or the engine; it can be merged, written, read and printed anywhere.
+/* Holds a finished profile: functions, their lines, the measures of every line. A profile refers neither to the
+ * interpreter nor to the engine, so it can be merged, written, read and printed anywhere.
  *
- * Life cycle: clp_profile_init, then add functions and lines, then clp_profile_clear. All memory
- * belongs to the profile and comes from its allocator; strings are UTF-8, ended by 0, copied in.
- * Times are nanoseconds, memory is bytes.
+ * Life cycle: clp_profile_init, then add functions and lines, then clp_profile_clear. All memory belongs to the
+ * profile and comes from its allocator. Strings are UTF-8, ended by 0, and are copied into the profile. Times are
+ * nanoseconds, memory is bytes.
  *
  *   clp_profile
  *     functions[0..function_count)          in selection order
@@ -29,103 +29,105 @@
 struct clp_profile_line {
     int32_t line; /* 1-based line number in the file */
     struct clp_measures measures;
-    bool running; /* being executed when the profile was taken, of a run that had not ended */
+    bool running; /* was the line being executed when the profile was taken, before the run had ended? */
 };
 
-/* A line whose live memory grew call by call (design section 3, live). */
+/* A verdict: the live memory of the line grew from epoch to epoch (design section 3, live). */
 struct clp_profile_leak {
     int32_t line;
-    uint64_t bytes;  /* by how much, over the whole run */
-    double bytes_per_call, bytes_per_second;
+    uint64_t bytes;  /* growth over the whole run */
+    double bytes_per_call, bytes_per_second; /* "call" stands for an epoch: see clp_profile_meta.leak_epoch */
     double confidence; /* 0 to 1 */
 };
 
-/* A stay in a function, on the clock of the series it belongs to. */
+/* One call of a function, on the clock of the series that the mark belongs to. */
 struct clp_profile_mark {
-    char *file, *name;  /* the function's key */
+    char *file, *name;  /* with first_line, the function's key */
     int32_t first_line;
-    uint32_t level;     /* selected functions below it in the thread's stack */
+    uint32_t level;     /* number of selected functions that called it, in the thread's stack */
     uint64_t enter, leave; /* nanoseconds */
 };
 
-/* Resident memory over time, of one process. */
+/* Resident memory of one process over time. */
 struct clp_profile_series {
     uint64_t pid;
     double start;   /* seconds since 1970 of time 0 */
     uint64_t *time; /* nanoseconds, ascending */
     uint64_t *rss;  /* bytes */
     size_t count, time_room, rss_room;
-    struct clp_profile_mark *marks; /* by ascending beginning */
+    struct clp_profile_mark *marks; /* ascending by enter */
     size_t mark_count, mark_room;
 };
 
-/* One of several processes whose numbers a profile is the sum of. */
+/* One of several processes. The profile is the sum of their numbers. */
 struct clp_profile_process {
-    uint64_t pid, parent; /* parent: of the same run; 0 when it has none there, or is not known */
-    double start;         /* seconds since 1970; with pid it tells processes apart */
-    uint64_t wall, self;  /* nanoseconds: from its start to its end, and in lines of the profile */
+    uint64_t pid, parent; /* parent: the pid of its parent in the same run; 0: no parent there, or not known */
+    double start;         /* seconds since 1970; pid and start together identify a process */
+    uint64_t wall, self;  /* nanoseconds: from the process's start to its end; spent in lines of the profile */
     uint64_t events;
-    char *name;           /* what the program calls it; NULL: nothing */
-    char *numbers;        /* its own profile without source, as a file's bytes; NULL: not kept */
+    char *name;           /* the name that the program gave to the process; NULL: none */
+    char *numbers;        /* the process's own profile without source, as the bytes of a file; NULL: not kept */
     size_t numbers_bytes;
 };
 
 struct clp_profile_function {
     char *file;
     char *name;         /* qualified name */
-    int32_t first_line; /* of the decorator when there is one */
+    int32_t first_line; /* the line of the first decorator, if there is one */
     uint64_t total;     /* inclusive nanoseconds of the function, recursion counted once */
-    uint64_t raw_total; /* the same as the clock saw it */
+    uint64_t raw_total; /* total as the clock saw it, with the profiler's own cost left in */
     struct clp_profile_line *lines;
     size_t line_count, line_room;
     struct clp_profile_leak *leaks; /* by ascending line */
     size_t leak_count, leak_room;
-    char *compiler; /* what compiled the function: calls of what it made are in no number; or NULL */
-    char *source; /* NULL when it could not be had; lines end in \n, from first_line on */
+    char *compiler; /* the tool that compiled the function; calls of the compiled code are not counted; or NULL */
+    char *source; /* the text from first_line on, lines end in \n; NULL: the source could not be found */
     size_t source_bytes;
-    bool source_changed; /* it could not be had because its file holds another text by now */
-    uint32_t text;       /* in the process that recorded: the number of the text that it is cut from */
-    /* Of a profile that was read in place (wire_reader.h): */
-    const char *packed; /* line_count lines, and `lines` is NULL; NULL: none are packed */
+    bool source_changed; /* is there no source because the file now holds another text? */
+    uint32_t text;       /* number of the text that source is cut from, in the process that recorded */
+    /* For a profile that was read in place (wire_reader.h): */
+    const char *packed; /* line_count packed lines, while `lines` is NULL; NULL: no lines are packed */
     size_t packed_bytes;
-    bool source_in_file; /* not the function's own */
+    bool source_in_file; /* source points into clp_profile.file and is not owned by the function */
 };
 
-/* Strings may be NULL (unknown), numbers 0. Merging keeps the first profile's meta where it is
- * known (tracers that differ are listed), sums wall, overhead and its error, events, reads, the other
- * threads' changes and the heap's bytes, ors the flags and takes the coarser memory_step and
- * heap_interval and the larger leak_epochs. */
+/* How the profile was recorded. Unknown strings are NULL, unknown numbers 0.
+ *
+ * Merging keeps the first known value of a text, of pid, start and own_bytes. It lists different tracers. It sums
+ * wall, overhead and its error, events, reads, the other threads' changes and the heap's bytes. It ors the flags, and
+ * takes the coarser memory_step and heap_interval and the larger leak_epochs. Different kinds of memory, or of epochs,
+ * become "mixed". */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
-    char *command; /* the program's argv, one text, as a shell would take it */
-    char *memory;  /* what of memory was read: "rss" (as where it is missing), "anon", "uss", "pss", "tree";
-                    * "mixed" of several that differ */
+    char *command; /* the program's argv as one text, quoted for a shell */
+    char *memory;  /* the kind of memory that was read: "rss" (also where this is NULL), "anon", "uss", "pss", "tree";
+                    * "mixed" after a merge of different kinds */
     uint64_t pid;
     double start;         /* seconds since 1970 */
     uint64_t wall;        /* nanoseconds from start to snapshot */
-    uint64_t overhead;    /* nanoseconds the profiler itself took, estimated */
-    uint64_t overhead_error; /* give or take this much; 0: not known */
-    uint64_t events;      /* events the engine took */
-    uint64_t reads;       /* times resident memory was read */
+    uint64_t overhead;    /* estimated nanoseconds that the profiler itself took */
+    uint64_t overhead_error; /* the error of overhead, plus or minus, in nanoseconds; 0: not known */
+    uint64_t events;      /* events that the engine took */
+    uint64_t reads;       /* how often resident memory was read */
     uint64_t own_bytes;   /* the profiler's own memory, left out of every line */
-    uint64_t others_grown, others_released; /* changes while lines ran that were not their threads' */
+    uint64_t others_grown, others_released; /* bytes that other threads changed while a line ran; in no line */
     bool has_memory;      /* were resident bytes read? */
     bool inexact_memory;  /* the kernel's counter is not exact to the page */
-    uint64_t memory_step; /* its resolution in bytes, when not exact */
-    /* With a table of live blocks, in bytes: */
+    uint64_t memory_step; /* resolution of the kernel's counter in bytes, when it is not exact */
+    /* With a table of live blocks (--heap, --leaks), in bytes: */
     uint64_t heap_interval; /* the mean distance of samples; 1: every block; 0: there was no table */
-    uint64_t heap_live, heap_peak; /* of all that is known, at the end and at most */
-    uint64_t heap_unselected, heap_unselected_peak; /* of that, what code that is not selected has */
-    uint64_t heap_before; /* blocks that were there before the start, and are in none of these */
-    uint64_t heap_native; /* 1: C's allocators are in these, too */
-    /* Where lines that leak were looked for: */
-    char *leak_epoch; /* what the epochs are, in the words of --leaks; "mixed" of several that differ */
-    uint64_t leak_epochs; /* the most that any line had */
+    uint64_t heap_live, heap_peak; /* live bytes of all known blocks: at the end, and the most at any time */
+    uint64_t heap_unselected, heap_unselected_peak; /* the part of them that code that is not selected allocated */
+    uint64_t heap_before; /* bytes of blocks from before the start, which are in none of the other numbers */
+    uint64_t heap_native; /* 1: the numbers include blocks of C's allocators */
+    /* With a search for leaks (--leaks): */
+    char *leak_epoch; /* what an epoch is, as the option --leaks names it; "mixed" after a merge of different ones */
+    uint64_t leak_epochs; /* the most epochs that any line had */
 };
 
-/* The fields above in the order of the file, each with what it holds: TEXT; COUNT, and ASKED for one
- * that is 0 unless it was asked for; TIME in nanoseconds; FLAG; SECONDS. */
+/* The fields of struct clp_profile_meta in the order of the file, each with its type: TEXT; COUNT; ASKED, a count that
+ * is 0 unless an option asked for it; TIME in nanoseconds; FLAG; SECONDS. */
 #define CLP_META_TABLE(X)           \
     X(python, TEXT)                 \
     X(tracer, TEXT)                 \
@@ -158,18 +160,18 @@ struct clp_profile {
     struct clp_mem *mem; /* borrowed */
     struct clp_profile_function *functions;
     size_t function_count, function_room;
-    struct clp_hashmap index; /* of a function's key -> its place */
-    struct clp_hashmap variants; /* of functions whose texts differed in a merge: see profile_merge.c */
-    size_t variant_count;        /* functions that a merge kept apart for that */
-    size_t variant_place;        /* the first of them */
+    struct clp_hashmap index; /* hash of a function's key -> its index in functions */
+    struct clp_hashmap variants; /* functions whose texts differed in a merge: see profile_merge.c */
+    size_t variant_count;        /* functions that a merge kept apart because their texts differ */
+    size_t variant_place;        /* index of the first function that was kept apart */
     struct clp_profile_series *series;
     size_t series_count, series_room;
-    struct clp_profile_process *processes; /* none where there is but one */
+    struct clp_profile_process *processes; /* empty for a run of only one process */
     size_t process_count, process_room;
     struct clp_profile_meta meta;
-    unsigned denied; /* rights that a file it was read from does not have: those made of it do not, either */
-    struct clp_buf file; /* which holds what was read in place */
-    double file_scale;   /* nanoseconds per tick of it */
+    unsigned denied; /* mode bits that a file it was read from lacks; files written from the profile lack them too */
+    struct clp_buf file; /* the bytes of the file, for a profile that was read in place */
+    double file_scale;   /* nanoseconds per tick in `file` */
 };
 
 void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem);
@@ -180,40 +182,41 @@ void clp_profile_clear(struct clp_profile *profile);
 clp_status clp_profile_add_function(struct clp_profile *profile, const char *file, const char *name,
                                     int32_t first_line, struct clp_profile_function **function);
 
+/* Has the profile a function with this key? */
 bool clp_profile_has_function(struct clp_profile *profile, const char *file, const char *name,
                               int32_t first_line);
 
-/* Finds or appends one of several functions of this key that were compiled from different texts, numbered as
- * in functions.h: the first is called NAME, the others NAME (2), NAME (3) and so on. Otherwise as
- * clp_profile_add_function. */
+/* Finds or appends the function with this key that was compiled from the text number `text` (see functions.h). Of
+ * several versions with one key the first is called NAME, the others NAME (2), NAME (3) and so on. *function is
+ * borrowed and stays valid until the next function is added. CLP_NO_MEMORY leaves the profile as it was. */
 clp_status clp_profile_add_version(struct clp_profile *profile, const char *file, const char *name,
                                    int32_t first_line, uint32_t text,
                                    struct clp_profile_function **function);
 
-/* Bytes of the function's name without the " (2)" of a version. */
+/* Returns the length in bytes of the function's name without the " (2)" of a version. */
 size_t clp_profile_plain_name(const struct clp_profile_function *function);
 
-/* Merges measures into the line's (a new line starts at zero). Cheap when lines come in ascending
- * order. CLP_NO_MEMORY leaves the function as it was. */
+/* Merges the measures into those of the line; a new line starts at zero. Cheap when lines come in ascending order.
+ * CLP_NO_MEMORY leaves the function as it was. */
 clp_status clp_profile_add_line(struct clp_profile *profile, struct clp_profile_function *function,
                                 int32_t line, const struct clp_measures *measures);
 
-/* Room for so many lines in all. CLP_NO_MEMORY leaves the function as it was. */
+/* Makes room for `count` lines in all. CLP_NO_MEMORY leaves the function as it was. */
 clp_status clp_profile_reserve_lines(struct clp_profile *profile,
                                      struct clp_profile_function *function, size_t count);
 
-/* Adds a verdict; of two on one line the one with more bytes stays. CLP_NO_MEMORY leaves the function
- * as it was. */
+/* Adds a copy of the verdict. Of two verdicts on one line the one with more bytes stays. CLP_NO_MEMORY leaves the
+ * function as it was. */
 clp_status clp_profile_add_leak(struct clp_profile *profile, struct clp_profile_function *function,
                                 const struct clp_profile_leak *leak);
 
-/* Appends a series without samples. *series is borrowed and stays valid until the next one. CLP_NO_MEMORY leaves
- * the profile as it was. */
+/* Appends a series without samples. *series is borrowed and stays valid until the next series is added. CLP_NO_MEMORY
+ * leaves the profile as it was. */
 clp_status clp_profile_add_series(struct clp_profile *profile, uint64_t pid, double start,
                                   struct clp_profile_series **series);
 
-/* Appends a sample; its time is not before that of the last one. CLP_NO_MEMORY leaves the series as
- * it was. */
+/* Appends a sample (nanoseconds, bytes). Its time must not be before the time of the last sample. CLP_NO_MEMORY leaves
+ * the series as it was. */
 clp_status clp_profile_add_sample(struct clp_profile *profile, struct clp_profile_series *series,
                                   uint64_t time, uint64_t rss);
 
@@ -221,33 +224,36 @@ clp_status clp_profile_add_sample(struct clp_profile *profile, struct clp_profil
 clp_status clp_profile_add_mark(struct clp_profile *profile, struct clp_profile_series *series,
                                 const struct clp_profile_mark *mark);
 
-/* Appends a copy. CLP_NO_MEMORY leaves the profile as it was. */
+/* Appends a copy of the process. CLP_NO_MEMORY leaves the profile as it was. */
 clp_status clp_profile_add_process(struct clp_profile *profile,
                                    const struct clp_profile_process *process);
 
-/* What the lines have together. */
+/* Returns the sum of the self times of all lines, in nanoseconds. */
 uint64_t clp_profile_self(const struct clp_profile *profile);
 
-/* Replaces the function's source by a copy of these bytes (any bytes; 0 bytes is no source). CLP_NO_MEMORY
- * leaves the function as it was. */
+/* Replaces the function's source by a copy of `text`, which may hold any bytes. 0 bytes mean that the function has no
+ * source. CLP_NO_MEMORY leaves the function as it was. */
 clp_status clp_profile_set_source(struct clp_profile *profile,
                                   struct clp_profile_function *function, const char *text,
                                   size_t bytes);
 
-/* Replaces the function's source by a copy of its part of the whole file: its block, and any line beyond that
- * has measures. The walk is for the next function of the file. CLP_NO_MEMORY leaves the function as it was. */
+/* Replaces the function's source by a copy of its part of the file's text, walk->text: the function's block, extended
+ * to the last line that has measures. Use the same walk for the next function of the file. CLP_NO_MEMORY leaves the
+ * function as it was. */
 clp_status clp_profile_cut_source(struct clp_profile *profile,
                                   struct clp_profile_function *function,
                                   struct clp_source_walk *walk);
 
-/* Replaces *text, one of the strings of profile->meta or a function's compiler, by a copy (NULL clears
- * it). CLP_NO_MEMORY leaves it as it was. */
+/* Replaces *text, one of the strings of profile->meta or a function's compiler, by a copy of `value`. NULL clears the
+ * string. CLP_NO_MEMORY leaves *text as it was. */
 clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const char *value);
 
-/* The options that a run must have for the measure to be known; NULL where this profile's run had them. */
+/* Returns the option that the run lacked to know this measure, as text for a message; NULL where the profile knows the
+ * measure. */
 const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_measure measure);
 
-/* A file's ticks to nanoseconds, `scale` in each. False where they do not fit into 64 bits. */
+/* Turns *value from a file's ticks into nanoseconds; `scale` is the nanoseconds in a tick. Returns false and leaves
+ * *value as it was where the result does not fit into 64 bits. */
 bool clp_profile_scale_time(double scale, uint64_t *value);
 
 #endif

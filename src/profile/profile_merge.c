@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* `variants` of a profile is used by merges of functions whose texts differ. It maps the hash of a key without
- * " (2)", and of a text, to the place of the function that has both; and the hash of such a key alone
- * to the highest number given to one, so that no chain of numbers is ever walked twice. */
+/* Merges use profile->variants for functions with one key whose texts differ. A plain key is a function's key without
+ * the " (2)" in its name. `variants` has two sorts of entries:
+ *
+ *   hash of a plain key and a text   -> the index of the function that has both
+ *   hash of a plain key alone        -> the highest number given to a variant of it, so that numbers are not
+ *                                       tried from 2 on again */
 #include "profile_merge.h"
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +14,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* How many of from's lines `into` does not have. */
+/* Returns how many lines of `from` are not in `into`. */
 static size_t count_new_lines(const struct clp_profile_function *into,
                               const struct clp_profile_function *from)
 {
@@ -26,8 +29,8 @@ static size_t count_new_lines(const struct clp_profile_function *into,
     return fresh;
 }
 
-/* Two ascending lists into one, from the back, so that it happens in place and takes one pass:
- * inserting line by line would take quadratic time where two large functions alternate. */
+/* Merges two ascending lists of lines from the back, so that one pass in place is enough. Inserting line by line would
+ * take quadratic time where the lines of two large functions alternate. */
 static clp_status merge_lines(struct clp_profile *profile, struct clp_profile_function *into,
                               const struct clp_profile_function *from)
 {
@@ -54,7 +57,8 @@ static clp_status merge_lines(struct clp_profile *profile, struct clp_profile_fu
     return CLP_OK;
 }
 
-/* A module's text goes as far as it ran, which is not everywhere the same: `if __name__ == ..`. */
+/* Are the sources the same text, as far as both are known? The source of a module may end at the last line that ran,
+ * which differs between runs (`if __name__ == "__main__"`), so a common beginning is enough for modules. */
 static bool same_source(const struct clp_profile_function *a, const struct clp_profile_function *b)
 {
     size_t bytes = a->source_bytes < b->source_bytes ? a->source_bytes : b->source_bytes;
@@ -79,7 +83,7 @@ static uint64_t hash_variant(const struct clp_profile_function *function)
     return clp_hash_text(hash_plain_key(function), function->source, function->source_bytes);
 }
 
-/* "NAME (2)", or the next number that nobody has. NULL: out of memory. */
+/* Appends the function as "NAME (2)", or with the next number that is free. NULL: out of memory. */
 static struct clp_profile_function *append_variant(struct clp_profile *into,
                                                    const struct clp_profile_function *from)
 {
@@ -105,7 +109,8 @@ static struct clp_profile_function *append_variant(struct clp_profile *into,
     return function;
 }
 
-/* The function has the same key, another text: the one that has both, or a new one. */
+/* Replaces *function, which has the same key as `from` but another text, by the variant with the text of `from`.
+ * Appends such a variant if there is none. */
 static clp_status find_variant(struct clp_profile *into, const struct clp_profile_function *from,
                                struct clp_profile_function **function)
 {
@@ -130,8 +135,9 @@ static bool is_variant(const struct clp_profile_function *function)
     return function->source != NULL && function->name[clp_profile_plain_name(function)] != 0;
 }
 
-/* The function that `from` joins: of its key, or of its text where texts differ. One that an earlier
- * merge numbered is looked for by its text first, for there its number may have been another. */
+/* Finds or appends the function of `into` to which `from` is added: the function with the same key, or the variant
+ * with the same text where texts differ. A function that an earlier merge numbered is searched by its text first,
+ * because the same text may have another number in `into`. */
 static clp_status find_joined(struct clp_profile *into, const struct clp_profile_function *from,
                               struct clp_profile_function **function)
 {
@@ -196,7 +202,7 @@ static clp_status keep_text(struct clp_profile *into, char **text, const char *o
     return *text != NULL ? CLP_OK : clp_profile_set_text(into, text, other);
 }
 
-/* Is the word one of those between commas? */
+/* Is the word one of the words of `list`, which have commas between them? */
 static bool has_word(const char *list, const char *word, size_t bytes)
 {
     while (list != NULL && *list != 0) {
@@ -209,7 +215,7 @@ static bool has_word(const char *list, const char *word, size_t bytes)
     return false;
 }
 
-/* Runs by several tracers: "probe, settrace". */
+/* Adds the tracers in `other` that meta.tracer does not list yet: "probe, settrace". */
 static clp_status merge_tracer(struct clp_profile *into, const char *other)
 {
     struct clp_buf all;
@@ -233,7 +239,7 @@ static clp_status merge_tracer(struct clp_profile *into, const char *other)
     return status;
 }
 
-/* The kind of memory that a profile's measures are of; NULL: it has none. */
+/* Returns the kind of memory that a profile measured; NULL: it measured no memory. */
 static const char *memory_of(const struct clp_profile_meta *meta)
 {
     if (!meta->has_memory)

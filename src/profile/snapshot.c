@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "engine/charges.h"
 
-/* A damaged live file may hold more than there is room for. */
+/* Turns ticks into nanoseconds, limited to 0 .. UINT64_MAX: a damaged live file may hold any number. */
 static uint64_t nanos(double ticks, double nanos_per_tick)
 {
     double rounded = ticks * nanos_per_tick + 0.5;
@@ -13,7 +13,7 @@ static uint64_t nanos(double ticks, double nanos_per_tick)
     return rounded < 0x1p64 ? (uint64_t)rounded : UINT64_MAX;
 }
 
-/* Some time remains where there is any, however short. */
+/* Turns ticks into nanoseconds, but never turns a positive time into 0. */
 static uint64_t some_nanos(double ticks, double nanos_per_tick)
 {
     uint64_t rounded = nanos(ticks, nanos_per_tick);
@@ -21,8 +21,8 @@ static uint64_t some_nanos(double ticks, double nanos_per_tick)
     return rounded == 0 && ticks > 0 ? 1 : rounded;
 }
 
-/* The longest execution lasted as long as the average one at least. It was charged an average, too, and
- * not what the line was in the end. */
+/* Limits the longest execution to at most the line's time and at least its average execution. The longest execution
+ * had an average cost subtracted, not the cost that the whole line was charged in the end, so it may lie outside. */
 static uint64_t within_time(uint64_t max, uint64_t time, uint64_t hits)
 {
     uint64_t least = hits != 0 && time != 0 ? (time - 1) / hits + 1 : 0;
@@ -69,13 +69,14 @@ static bool has_run(const struct clp_cell *cell)
     return cell->hits != 0 || cell->self != 0 || cell->await != 0 || cell->nested != 0;
 }
 
-/* Of a function's lines. */
+/* Nanoseconds of a function's lines. */
 struct times {
-    uint64_t time, self; /* sums */
-    uint64_t longest;    /* time of a line */
+    uint64_t time, self; /* sums over all lines */
+    uint64_t longest;    /* the largest time of a line */
 };
 
-/* The function's time is that of its lines, each moment counted once. */
+/* Computes the total of a function: the time of its lines, with every moment counted once. The total is at least the
+ * sum of the self times and at least the time of the longest line. */
 static uint64_t total_of(const struct clp_charges *charges, const struct clp_block *sum,
                          const struct times *lines, double nanos_per_tick)
 {
@@ -131,7 +132,7 @@ clp_status clp_snapshot_function(const struct clp_function *function, const char
     return status;
 }
 
-/* What is asked of a view. */
+/* The arguments of clp_snapshot_take_view. */
 struct request {
     const struct clp_view *view;
     const struct clp_engine_copy *copy;
@@ -139,7 +140,7 @@ struct request {
     double nanos_per_tick;
 };
 
-/* Adds the function with these counters, which it gives back; NULL: there was no memory. */
+/* Adds the function with the counters `sum`, and frees `sum`. With `sum` NULL it returns CLP_NO_MEMORY. */
 static clp_status add_function(const struct request *request, const struct clp_engine_copy *copy,
                                struct clp_block *sum, struct clp_profile *profile)
 {
@@ -186,7 +187,7 @@ static bool is_empty(const struct clp_block *sum)
     return true;
 }
 
-/* *added: a group of threads has run the function, and stands in the profile. */
+/* Adds the function once for each group of threads that ran it. Sets *added if there is any such group. */
 static clp_status add_groups(const struct request *request, const struct clp_view_item *item,
                              struct clp_profile *profile, bool *added)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From counters to a profile: all threads summed, what the profiler's events cost taken off (charges.h),
- * ticks turned into nanoseconds. */
+/* Makes a profile from the engine's counters: sums all threads, subtracts the cost of the profiler's own events
+ * (charges.h), and turns ticks into nanoseconds. */
 #ifndef CLP_SNAPSHOT_H
 #define CLP_SNAPSHOT_H
 
@@ -8,16 +8,16 @@
 #include "profile.h"
 #include "engine/view.h"
 
-/* Finds or adds the profile's function for this one: NAME, or of a group of threads NAME [GROUP]; of
- * several that were compiled from different texts each has its own. *into and failures are as in
- * clp_profile_add_function. */
+/* Finds or adds the profile's function for a function of the engine. It is called NAME, or NAME [GROUP] for a group of
+ * threads. Versions compiled from different texts are different functions of the profile. *into is borrowed and stays
+ * valid until the next function is added. CLP_NO_MEMORY leaves the profile as it was. */
 clp_status clp_snapshot_function(const struct clp_function *function, const char *group,
                                  struct clp_profile *profile, struct clp_profile_function **into);
 
-/* Adds every function of the view, in selection order, to the profile, with its lines that ran, and
- * fills the parts of meta that the engine knows (overhead, events, reads, has_memory, others_..). What
- * runs counts up to the moment of `copy`; memory only where the view has it. On CLP_NO_MEMORY the
- * profile holds a part and must still be cleared. */
+/* Adds every function of the view with its lines that ran, in the order of selection. Fills the parts of meta that the
+ * engine knows: overhead, events, reads, has_memory, others_grown, others_released. Lines that are running count up to
+ * the moment of `copy`. `with_rss` adds memory. On CLP_NO_MEMORY the profile holds a part and must still be
+ * cleared. */
 clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_engine_copy *copy,
                                   bool with_rss, double nanos_per_tick,
                                   struct clp_profile *profile);

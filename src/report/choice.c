@@ -56,7 +56,7 @@ static bool matches_name(char *const *patterns, const char *name)
     return false;
 }
 
-/* The path, and what is left of it behind each slash. */
+/* Compares the patterns with the path and with each part of the path that begins behind a slash. */
 static bool matches_path(char *const *patterns, const char *path)
 {
     while (path != NULL) {
@@ -99,7 +99,8 @@ static double key_of_line(const struct clp_measures *measures, enum clp_choice_o
     return clp_measure_value(raw ? clp_measure_raw(measure) : measure, measures);
 }
 
-/* That of all its lines merged, but for the time. */
+/* Returns the value that a function is sorted by: the measure of all its lines merged. For time it is the function's
+ * inclusive time. */
 static double key_of(const struct clp_profile *profile, const struct clp_profile_function *function,
                      enum clp_choice_order order, bool raw)
 {
@@ -120,11 +121,11 @@ static double key_of(const struct clp_profile *profile, const struct clp_profile
 
 struct place {
     double key;
-    const char *name; /* as a key; or NULL */
+    const char *name; /* the sort key of the order by name; NULL in other orders */
     size_t index;
 };
 
-/* Ascending; equal ones stay in selection order. */
+/* Sorts ascending; functions with equal keys stay in the order of selection. */
 static int compare_places(const void *left, const void *right)
 {
     const struct place *a = left, *b = right;
@@ -149,7 +150,7 @@ static void sort(const struct clp_profile *profile, enum clp_choice_order order,
         qsort(places, count, sizeof *places, compare_places);
 }
 
-/* Puts what is chosen at the front of places; how many that are. */
+/* Puts the chosen functions at the front of `places`, in order. Returns how many functions are chosen. */
 static size_t choose(const struct clp_profile *profile, const struct clp_choice_options *options,
                      struct place *places)
 {
@@ -196,7 +197,7 @@ void clp_choice_clear(struct clp_choice *choice)
     *choice = (struct clp_choice){.mem = choice->mem};
 }
 
-/* Moves what is chosen from `all` into the profile, which has none. */
+/* Moves the chosen functions from `all` into the profile, which has no functions before. */
 static clp_status take_back(struct clp_profile *profile, struct clp_profile *all,
                             const struct clp_choice *choice)
 {
@@ -206,7 +207,7 @@ static clp_status take_back(struct clp_profile *profile, struct clp_profile *all
                                                      from->first_line, &to);
         if (status != CLP_OK)
             return status;
-        kept = *to; /* an exchange of all but the key's texts, so that each side clears its own */
+        kept = *to; /* exchanges everything but the texts of the key, so that each profile frees its own texts */
         *to = *from;
         to->file = kept.file;
         to->name = kept.name;
@@ -233,7 +234,7 @@ clp_status clp_choice_reduce(struct clp_profile *profile, const struct clp_choic
     profile->functions = NULL;
     profile->function_count = profile->function_room = 0;
     clp_hashmap_init(&profile->index, profile->mem);
-    clp_hashmap_clear(&profile->variants); /* holds places, of use to merges only */
+    clp_hashmap_clear(&profile->variants); /* holds indices that are no longer valid; only merges use them */
     status = take_back(profile, &all, &choice);
     clp_profile_clear(&all);
     clp_choice_clear(&choice);
@@ -242,7 +243,7 @@ clp_status clp_choice_reduce(struct clp_profile *profile, const struct clp_choic
 
 /* ---- lines ---- */
 
-/* Descending; equal ones stay in the order they were found in. */
+/* Sorts descending; lines with equal keys stay in the order in which find_lines found them. */
 static int compare_lines(const void *left, const void *right)
 {
     const struct clp_choice_line *a = left, *b = right;
@@ -271,7 +272,7 @@ static size_t find_lines(const struct clp_choice *choice, const struct clp_profi
             const struct clp_measures *measures = &rows.at->measures;
             if (!has_data(measures))
                 continue;
-            /* `function` is where it stands among the chosen ones for as long as they are sorted */
+            /* While lines are sorted, `function` is the index in choice->places, not in profile->functions. */
             lines[count++] = (struct clp_choice_line){
                 i, rows.next - 1, key_of_line(measures, options->order, options->raw_times)};
         }
@@ -311,7 +312,7 @@ clp_status clp_choice_lines(const struct clp_choice *choice, const struct clp_pr
 
 /* ---- statements ---- */
 
-/* A line outside the source is a statement of its own. */
+/* Returns the first line of the statement that holds `line`. A line outside the source is its own statement. */
 static int32_t start_of(const struct clp_profile_function *function, const int32_t *starts,
                         size_t count, int32_t line)
 {
@@ -331,7 +332,7 @@ static void merge_line(struct clp_profile_line *into, const struct clp_profile_l
     into->running |= from->running;
 }
 
-/* The place among the first `count` lines of the one with this number, or where it belongs. */
+/* Returns the index of the line with this number among the first `count` lines, or the index to insert it at. */
 static size_t place_of(const struct clp_profile_line *lines, size_t count, int32_t line)
 {
     while (count > 0 && lines[count - 1].line >= line)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Less is 0.000 MiB. */
+/* Fewer bytes would be printed as 0.000 MiB. */
 #define LEAST_BYTES (0.0005 * 1024 * 1024)
 
 static const struct clp_column all[CLP_COLUMNS_ALL] = {
@@ -129,7 +129,7 @@ static void set_amount(enum clp_measure measure, const struct clp_column_scale *
 {
     const struct clp_measure_row *row = &clp_measure_rows[measure];
     double value = clp_measure_value(measure, measures);
-    bool is_size = row->merge == CLP_MERGE_MAX; /* what is there, not what changed */
+    bool is_size = row->merge == CLP_MERGE_MAX; /* an amount of memory, not a change of it: its 0 is shown */
 
     if (row->needs != CLP_NEEDS_TIMES && measures->rss == 0)
         return;

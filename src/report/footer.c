@@ -8,7 +8,7 @@ struct footer {
     const struct clp_profile_meta *meta;
     const struct clp_footer_options *options;
     struct clp_buf *out;
-    bool parts; /* has something been said behind who it was? */
+    bool parts; /* has a part been added behind the tracer's name? The next then needs a ";" before it, else a ":" */
 };
 
 static struct clp_buf *next_part(struct footer *footer)
@@ -34,7 +34,7 @@ static void add_cost(struct footer *footer)
     clp_buf_add_format(out, "%s the lines", footer->options->raw_times ? "left in" : "taken off");
 }
 
-/* "resident memory" and the like, by the name of --memory. */
+/* Adds "resident memory" and the like for a name that --memory takes. */
 static void add_memory_kind(struct clp_buf *out, const char *name)
 {
     static const char *const kinds[][2] = {
@@ -53,7 +53,7 @@ static void add_memory_kind(struct clp_buf *out, const char *name)
     clp_escape_add_text(out, name);
 }
 
-/* Changes that no line of the tables above has. */
+/* Adds the memory that other threads grew and released while a line ran: no line of the tables has it. */
 static void add_other_threads(const struct clp_profile_meta *meta, struct clp_buf *out)
 {
     if (meta->others_grown == 0 && meta->others_released == 0)
@@ -93,7 +93,7 @@ static void add_memory(struct footer *footer)
     clp_buf_add_text(out, " left out");
 }
 
-/* How the numbers came about: the tracer, its events, the reads of memory. */
+/* Adds how the numbers were measured: the tracer, its events, the reads of memory. */
 static void add_details(struct footer *footer)
 {
     const char *tracer = footer->meta->tracer;
@@ -107,7 +107,7 @@ static void add_details(struct footer *footer)
     clp_buf_add_text(footer->out, ".");
 }
 
-/* What a reader has to know: that the times are without the profiler's cost, and what is unusual about memory. */
+/* Adds what a reader has to know: whether the times include the profiler's cost, and what is unusual about memory. */
 static void add_sentences(const struct footer *footer)
 {
     const struct clp_profile_meta *meta = footer->meta;

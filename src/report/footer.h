@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The last line of a report: what the numbers above it are worth; and before it what of memory is no
- * line's. It never says what the profile does not know, so of a foreign one it may say nothing. */
+/* Writes the footer of a report. The last line says how accurate the numbers above are. A line before it tells the
+ * memory that other threads added or released and that no line of the tables has. The footer says only what the
+ * profile knows, so for a file of another profiler there may be no footer. */
 #ifndef CLP_FOOTER_H
 #define CLP_FOOTER_H
 
@@ -10,10 +11,10 @@
 struct clp_footer_options {
     bool raw_times; /* are the profiler's costs left in the times shown? */
     bool memory;    /* does the report show memory? */
-    bool details;   /* the tracer, its events, the reads of memory, in place of two sentences */
+    bool details;   /* tells the tracer, its events and the reads of memory, in place of the plain sentences */
 };
 
-/* Appends them. False when there is nothing to say. */
+/* Appends the footer. Returns false and appends nothing when there is nothing to say. */
 bool clp_footer_add(const struct clp_profile_meta *meta, const struct clp_footer_options *options,
                     struct clp_buf *out);
 

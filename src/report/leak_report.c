@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b)
     return (left->leak->line > right->leak->line) - (left->leak->line < right->leak->line);
 }
 
-/* All of them, the largest first; NULL: none, or no memory. */
+/* Returns the profile's `count` leaks, the largest first, or NULL without memory. The caller frees the array. */
 static struct found *collect(const struct clp_profile *profile, size_t count, struct clp_mem *mem)
 {
     struct found *all = clp_mem_alloc(mem, count, sizeof *all);
@@ -77,12 +77,12 @@ static bool is_epoch(const struct clp_profile_meta *meta, const char *word)
 
 bool clp_leak_report_by_time(const struct clp_profile_meta *meta)
 {
-    const char *epoch = meta->leak_epoch; /* no function's name begins so */
+    const char *epoch = meta->leak_epoch; /* a function's name begins with neither a digit nor a dot */
 
     return epoch != NULL && (epoch[0] == '.' || (epoch[0] >= '0' && epoch[0] <= '9'));
 }
 
-/* What a leak's bytes per call are by. */
+/* Returns the word for one epoch, for "1.5 KiB per call" and "8 calls". */
 static const char *epoch_of(const struct clp_profile_meta *meta)
 {
     if (is_epoch(meta, "checkpoints"))
@@ -101,7 +101,7 @@ void clp_leak_report_add_epochs(const struct clp_profile_meta *meta, struct clp_
         clp_buf_add_text(out, " of a function");
     else if (clp_leak_report_by_time(meta))
         clp_buf_add_format(out, " of %s s", meta->leak_epoch);
-    else if (strcmp(epoch_of(meta), "call") == 0) { /* of a name */
+    else if (strcmp(epoch_of(meta), "call") == 0) { /* the epoch is a call of one named function */
         clp_buf_add_text(out, " of ");
         clp_escape_add_text(out, meta->leak_epoch);
     }

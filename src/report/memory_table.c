@@ -14,14 +14,14 @@ static const char titles[] =
     "Line #    Mem usage    Increment  Occurrences   Line Contents\n"
     "=============================================================\n";
 
-/* What a row shows; none of it where occurrences are 0. */
+/* What a row shows: the usage and the increment in bytes. A row with 0 occurrences shows only the line's text. */
 struct row {
-    int64_t usage, increment; /* bytes */
+    int64_t usage, increment;
     uint64_t occurrences;
 };
 
-/* Exactly half goes to the even digit, as printf and Python have it; the sign stays when all else is
- * rounded away. Not by printf: that obeys the program's locale. */
+/* Writes bytes as MiB. Rounds an exact half to the even digit, as printf and Python do, and keeps the minus sign of a
+ * number that is rounded to 0. printf cannot be used: it writes the decimal point of the program's locale. */
 static void format_mib(char text[CELL], int64_t bytes, size_t precision)
 {
     uint64_t size = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes, power = 1;
@@ -41,7 +41,7 @@ static void format_mib(char text[CELL], int64_t bytes, size_t precision)
                  (unsigned long long)(part % power));
 }
 
-/* A number in a field of its own within the column, as "{:7.3f} MiB" makes it. */
+/* Adds a number as memory_profiler's "{:7.3f} MiB" writes it, and then aligned to the right in its column. */
 static void add_mib(struct clp_buf *out, int64_t bytes, size_t precision)
 {
     char number[CELL], padded[2 * CELL];
@@ -67,7 +67,8 @@ static void add_row(struct clp_buf *out, int64_t line, const struct row *row, si
     clp_buf_add_text(out, "\n");
 }
 
-/* What the process held when the function began: before its first line. */
+/* Computes the row of the function's entry: the memory before the first executed line, and that line's hits. Returns
+ * an empty row for a function that never ran. */
 static struct row at_entry(const struct clp_profile *profile,
                            const struct clp_profile_function *function)
 {
@@ -120,7 +121,7 @@ static void add_line(struct clp_buf *out, struct body *body, int64_t line, struc
     clp_drain_long(&body->options->drain, out);
 }
 
-/* Without source the lines that ran. */
+/* Adds the rows of a function without source: its first line and the lines that ran. */
 static void add_bare_lines(struct clp_buf *out, struct body *body)
 {
     const struct clp_profile_function *function = body->function;
@@ -142,7 +143,7 @@ static void add_function(struct clp_buf *out, const struct clp_profile *profile,
     int64_t line = function->first_line;
 
     if (body.entry.occurrences == 0)
-        return; /* never ran */
+        return; /* the function never ran */
     clp_wire_rows_start(&body.rows, profile, function);
     clp_buf_add_text(out, "Filename: ");
     clp_escape_add_file(out, function->file, options->folder);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* memory_profiler's table, to the character, for those who read it by eye or by script.
+/* Prints memory_profiler's table, equal to the character, for people and scripts that read that table.
  *
- * The function's first line has what the process held when the function began, and how often that
- * was. memory_profiler measures it; here it is the first executed line's, less what that added. */
+ * The function's first line shows the memory of the process when the function began, and how often the function
+ * began. memory_profiler measures this memory. Here it is computed from the first executed line: the line's memory
+ * less its average increment. */
 #ifndef CLP_MEMORY_TABLE_H
 #define CLP_MEMORY_TABLE_H
 
@@ -10,17 +11,17 @@
 #include "choice.h"
 #include "profile/profile.h"
 
-#define CLP_MEMORY_TABLE_PRECISION 3  /* digits behind the point, as its command line has it */
+#define CLP_MEMORY_TABLE_PRECISION 3  /* digits behind the point; memory_profiler's command line has the same default */
 #define CLP_MEMORY_TABLE_MOST_DIGITS 9
 
 struct clp_memory_table_options {
-    size_t precision;
+    size_t precision;   /* digits behind the point, at most CLP_MEMORY_TABLE_MOST_DIGITS */
     struct clp_choice_options choice;
-    const char *folder; /* files under it are shown relative to it; NULL: as they are */
+    const char *folder; /* borrowed; file names under this folder are shown relative to it; NULL: in full */
     struct clp_drain drain;
 };
 
-/* Appends the tables of the functions that ran. CLP_NO_MEMORY leaves the buffer with a part. */
+/* Appends the tables of the chosen functions that ran. On CLP_NO_MEMORY `out` holds a part of the tables. */
 clp_status clp_memory_table_text(const struct clp_profile *profile,
                                  const struct clp_memory_table_options *options,
                                  struct clp_buf *out);

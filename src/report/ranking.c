@@ -11,7 +11,7 @@ struct entry {
     struct clp_profile_line line;
     size_t rank;
     struct clp_span text;
-    uint64_t total; /* of its function */
+    uint64_t total; /* nanoseconds of the line's function */
 };
 
 struct listing {
@@ -47,7 +47,8 @@ static int compare_ranks(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* In the order of the lines, so that each function is walked once. */
+/* Looks up the line, the text and the total of every entry. Sorts the entries by place first and by rank again at the
+ * end, so that each function is walked once. */
 static void look_up(struct listing *listing)
 {
     const struct clp_profile *profile = listing->ranking->profile;
@@ -84,7 +85,8 @@ static double time_of(const struct listing *listing, size_t at)
     return (double)(listing->ranking->options->raw_times ? measures->raw_time : measures->time);
 }
 
-/* Heat is that of the hottest line shown; % Time stays the share of the function's. */
+/* Fills the rows. The colour of a row is its share of the hottest line shown; % Time stays the line's share of its
+ * function's time. */
 static clp_status set_rows(struct listing *listing)
 {
     struct clp_table *table = listing->table;
@@ -106,7 +108,7 @@ static clp_status set_rows(struct listing *listing)
     return CLP_OK;
 }
 
-/* Each cell's text is built here first, to see how wide it is. */
+/* Builds the text "file:line" in listing->scratch, which the next place_text or name_text overwrites. */
 static const struct clp_buf *place_text(struct listing *listing, const struct entry *entry)
 {
     clp_buf_cut(&listing->scratch, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The report: headings, the rows of each function (or one ranking of lines), a summary, a footer. What
- * is in a row's cells, table.c knows. */
+/* Builds the report: headings, the rows of each function (or one ranking of lines), a summary, a footer.
+ * table.c fills the cells of a row. */
 #include "report.h"
 #include "footer.h"
 #include "leak_report.h"
@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows without data and without source in one report. A damaged or hostile profile may claim a line
- * two thousand million lines further down. */
+/* Limits the rows without data and without source in one report: a damaged or hostile profile may claim a line two
+ * thousand million lines further down. */
 #define CLP_REPORT_MAX_BLANKS 1000000
 
 #define MOST_KEPT_ROWS 10000
@@ -26,12 +26,12 @@ struct report {
     const struct clp_report_options *options;
     struct clp_buf *out;
     struct clp_choice choice;   /* the functions shown */
-    struct clp_columns columns; /* shown */
+    struct clp_columns columns; /* the columns shown */
     struct clp_column_scale scale;
     struct clp_table table;
-    bool memory;   /* is any column of memory? Then the table is not line_profiler's */
-    int64_t blanks_left;
-    struct clp_buf hidden; /* texts of the rows in the stretch at hand that may be folded */
+    bool memory;   /* does any column show memory? Then the table is not line_profiler's */
+    int64_t blanks_left;   /* of CLP_REPORT_MAX_BLANKS */
+    struct clp_buf hidden; /* marked reports: the source text of the rows in the current stretch */
 };
 
 struct clp_report_options clp_report_defaults(void)
@@ -61,20 +61,20 @@ struct body {
     size_t line_width;
     struct clp_wire_rows rows; /* at the first line not yet shown */
     int64_t line;     /* the next row's line number */
-    int64_t head_end; /* the last row of the function's head, which is not folded */
-    struct {          /* rows since the last that stays */
-        size_t start, count;
-        bool cold; /* has one of them data? */
+    int64_t head_end; /* line number of the last row of the function's head, which is not folded; 0: no head */
+    struct {          /* the consecutive rows that can be folded, since the last row that cannot */
+        size_t start, count; /* offset of their text in report->out, number of rows */
+        bool cold; /* has any of these rows data? */
     } stretch;
 };
 
-/* Of a long table the rows are not kept. */
+/* Are the rows of the whole function kept in memory? Rows of longer tables are computed a second time when shown. */
 static bool keeps_rows(const struct clp_profile_function *function)
 {
     return function->line_count <= MOST_KEPT_ROWS;
 }
 
-/* Sets the row of the line at hand. */
+/* Fills the row of the line at body->rows.at. Where rows are not kept, all lines use row 0. */
 static const struct clp_table_row *set_row(struct report *report, const struct body *body)
 {
     size_t at = keeps_rows(body->function) ? body->rows.next - 1 : 0;
@@ -90,13 +90,13 @@ static void set_total(struct report *report, struct body *body)
     body->total.time =
         (double)clp_choice_total(report->profile, body->function, report->scale.raw_times);
     if (!report->options->marked && report->options->min_percent == 0)
-        return; /* nobody asks for shares of memory */
+        return; /* only colours and folding use shares of memory */
     for (; body->rows.at != NULL; clp_wire_rows_next(&body->rows))
         body->total.memory += clp_table_moved(&body->rows.at->measures);
     body->rows = start;
 }
 
-/* The lines are gone through to know how wide their numbers are, before they are shown. */
+/* Fills the rows of all lines before the first is shown: a column is as wide as its widest number. */
 static clp_status set_rows(struct report *report, struct body *body)
 {
     const struct clp_profile_function *function = body->function;
@@ -143,7 +143,8 @@ static bool stays(const struct report *report, const struct body *body, int64_t 
            (row->time >= least || (report->memory && row->memory >= least));
 }
 
-/* One row in the place of the stretch's, where there is something cold among them and more than one. */
+/* Ends a stretch of rows that can be folded. One "..." row replaces its rows if there are at least two and one of
+ * them has data. */
 static void end_stretch(struct report *report, struct body *body)
 {
     bool marked = report->options->marked;
@@ -173,7 +174,8 @@ static void note_in_stretch(struct report *report, struct body *body,
     clp_buf_add_text(&report->hidden, "\n");
 }
 
-/* The head is the decorators and the def. */
+/* Finds the last line of the function's head: its decorators and the line with the def. Returns 0 where no def is
+ * found. */
 static int64_t find_head_end(const struct clp_profile_function *function)
 {
     struct clp_span rest = {function->source, function->source_bytes}, line = {"", 0};
@@ -189,7 +191,8 @@ static int64_t find_head_end(const struct clp_profile_function *function)
 
 /* ---- the table of a function ---- */
 
-/* From 3.11 on the interpreter runs an empty file on line 0, which no file has: it is shown at line 1. */
+/* Is this the code of an empty file? From 3.11 on the interpreter runs it on line 0. No file has a line 0, so the
+ * report shows it as line 1. */
 static bool is_of_empty_file(const struct body *body)
 {
     return body->function->line_count == 1 && body->rows.at != NULL && body->rows.at->line == 0;
@@ -214,13 +217,13 @@ static void add_row(struct report *report, struct body *body, struct clp_span co
             note_in_stretch(report, body, row, contents);
     }
     add_plain_row(report, body, line, row, running ? " >" : "  ", contents);
-    if (report->options->min_percent == 0) /* no row is taken back */
+    if (report->options->min_percent == 0) /* folding cuts rows out of the buffer, so they must still be there */
         clp_drain_long(&report->options->drain, report->out);
 }
 
 static const struct clp_span no_contents = {"", 0};
 
-/* Lines with data up to (not including) `end`, and nothing between them. */
+/* Adds the lines with data before line `end`, without rows for the lines between them. */
 static void add_lone_rows(struct report *report, struct body *body, int64_t end)
 {
     while (body->rows.at != NULL && body->rows.at->line < end) {
@@ -229,8 +232,8 @@ static void add_lone_rows(struct report *report, struct body *body, int64_t end)
     }
 }
 
-/* Without source: every row from the first line to the last that has data, as line_profiler does,
- * as long as there are not too many between them. */
+/* Adds the rows of a function without source: every line from the first to the last that has data, as line_profiler
+ * does. Stops before a gap of more than report->blanks_left lines. */
 static void add_bare_rows(struct report *report, struct body *body)
 {
     if (body->rows.at == NULL)
@@ -271,8 +274,8 @@ static void add_compiler(struct report *report, const struct clp_profile_functio
     clp_buf_add_text(report->out, "; calls of the compiled code are not counted\n");
 }
 
-/* line_profiler names neither file nor function above a table without source, and the plain table
- * follows it to the character; ours need not. */
+/* Adds the file and the function, and why there is no source. A table without memory equals line_profiler's, which
+ * names neither file nor function where the source is missing. A table with memory always names both. */
 static void add_place(struct report *report, const struct clp_profile_function *function)
 {
     bool has_source = function->source != NULL;
@@ -401,7 +404,7 @@ static clp_status add_report(struct report *report)
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
 }
 
-/* By --self; without memory, and with it. */
+/* The default columns: [with --self?][with memory?]. */
 static const char *const usual_columns[2][2] = {
     {"hits,time,per-hit,percent", "hits,time,per-hit,percent,mem,increment"},
     {"hits,time,per-hit,percent,self,self-percent",

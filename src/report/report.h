@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The annotated text table, exact to the character: line_profiler's where a profile has no
- * memory, and two more columns (Mem usage, Increment) where it has; or the columns that are asked
- * for. The line's number stands first and its text last, always. Or one table of the hottest lines of
- * all functions. */
+/* Prints a profile as text: one annotated table per function, or one table of the hottest lines of all functions.
+ *
+ * The table of a function without memory is line_profiler's table, equal to the character. With memory the table
+ * has two more columns (Mem usage, Increment). The caller can also choose the columns. The line number always
+ * stands first, the line's text always last. */
 #ifndef CLP_REPORT_H
 #define CLP_REPORT_H
 
@@ -14,27 +15,28 @@
 struct clp_report_options {
     double unit;           /* seconds per unit of the Time column; 1e-6 is the default */
     struct clp_choice_options choice;
-    struct clp_columns columns; /* none: the usual ones */
+    struct clp_columns columns; /* no columns: the default columns */
     struct clp_widths widths;
-    bool self;             /* to the usual ones those without selected callees */
-    size_t lines;          /* not 0: so many lines in one table, the hottest first */
-    /* Rows that take less than this many percent of their function's time, and those without data next
-     * to them, are folded, unless the line adds or gives back as large a part of the memory that the
-     * function's lines move, or is running. The head of the function stays. */
+    bool self;             /* adds the columns of self time and self memory to the default columns */
+    size_t lines;          /* not 0: one table of at most so many lines, the hottest first */
+    /* Folds rows below this many percent, and the rows without data next to them; 0: folds nothing. A row is below
+     * when its share of the function's time is, and also its share of the memory that the function's lines add and
+     * give back. A running line and the head of the function (decorators and def) are never folded. */
     double min_percent;
-    bool no_details;       /* no tables: what is left is the summary */
-    bool summarize;        /* -m: a line per function at the end */
-    bool no_memory;        /* the plain table although the profile has memory */
-    bool footer;           /* what the numbers are worth, even where the table is line_profiler's */
-    bool footer_details;   /* how they came about */
-    bool marked;           /* for colours: see table.h */
-    const char *folder;    /* file names under it are shown relative to it; NULL: as they are */
+    bool no_details;       /* leaves the tables out, so that the summary remains */
+    bool summarize;        /* -m: one line per function at the end */
+    bool no_memory;        /* the table without memory, although the profile has memory */
+    bool footer;           /* the footer also below a table without memory; below one with memory it always stands */
+    bool footer_details;   /* the footer tells the tracer, its events and the reads of memory */
+    bool marked;           /* puts in the marks for colours: see table.h */
+    const char *folder;    /* borrowed; file names under this folder are shown relative to it; NULL: in full */
     struct clp_drain drain;
 };
 
 struct clp_report_options clp_report_defaults(void);
 
-/* Appends the whole report, or what `drain` has left of it. CLP_NO_MEMORY leaves the buffer with a part. */
+/* Appends the whole report to `out`. With a drain, long text is written out on the way, and `out` keeps the rest.
+ * On CLP_NO_MEMORY `out` holds a part of the report. */
 clp_status clp_report_text(const struct clp_profile *profile,
                            const struct clp_report_options *options, struct clp_buf *out);
 

@@ -3,7 +3,7 @@
 #include "base/escape.h"
 #include <string.h>
 
-/* A few pages come and go by chance. */
+/* Bytes below which a change of memory means nothing: a few pages come and go by chance. */
 #define LEAST_MOVED (64 * 1024)
 
 static const char source_title[] = "  Line Contents";
@@ -64,7 +64,7 @@ void clp_table_set_row(struct clp_table *table, size_t at, const struct clp_meas
 
 /* ---- titles ---- */
 
-/* The mark of a title, by which rich colours the column. */
+/* Returns the letter that marks a column's title; terminal.py colours the column by it. */
 static char letter_of(const struct clp_column *column)
 {
     static const char letters[] = {

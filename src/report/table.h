@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The cells of a table of lines: first all of them as text, because a column is as wide as its widest
- * cell, then, row by row, the output. The rows are kept in one scratch array that all tables share.
+/* Prints the cells of a table of lines. All cells are made as text first, because a column is as wide as its widest
+ * cell. Then the table is written row by row. All tables of a report share one scratch array of rows.
  *
- * A table can be marked for clineprof/_report/terminal.py, which colours it: control characters cannot
- * occur in what is shown of a program, so the lines of a marked report start with one.
+ * A table can be marked for clineprof/_report/terminal.py, which colours it. The lines of a marked report start with
+ * a control character: the text of a program is escaped, so it never contains one.
  *
  *   CLP_MARK_HEADING  a line of a heading
- *   CLP_MARK_TITLES   the titles of a table; before each stands CLP_MARK_TITLE and a letter:
- *                     n line number, l file and line, f function, c count, t time, p percent, b bytes,
+ *   CLP_MARK_TITLES   the titles of a table, or the rule below them; before each title stands CLP_MARK_TITLE and a
+ *                     letter: n line number, l file and line, f function, c count, t time, p percent, b bytes,
  *                     s source
- *   CLP_MARK_ROW      a row: two digits, the heat of its time (e where that is an estimate) and of its
- *                     memory, then the cells with CLP_MARK_CELL between them
- *   CLP_MARK_FOLDED   the row that stands for some that are not shown
- *   CLP_MARK_HIDDEN   the text of one of those: nothing to be shown, but a string may begin there */
+ *   CLP_MARK_ROW      a row: two digits, the heat of the row's time (e for an estimated time) and of its memory,
+ *                     then the cells with CLP_MARK_CELL between them
+ *   CLP_MARK_FOLDED   the "..." row in the place of folded rows
+ *   CLP_MARK_HIDDEN   the source text of a folded row: not shown, but a string literal that goes on in later rows
+ *                     may begin in it */
 #ifndef CLP_TABLE_H
 #define CLP_TABLE_H
 
@@ -30,9 +31,9 @@
 
 struct clp_table_row {
     struct clp_number cells[CLP_COLUMNS_MOST];
-    double time, memory; /* percent of the function's time, and of what its lines add and give back */
+    double time, memory; /* percent of the function's time, and of the memory that its lines add and give back */
     bool data;           /* was the line ever executed? */
-    bool estimate;       /* is its time below what can be resolved? */
+    bool estimate;       /* is the line's time below the resolution of the measurement? */
 };
 
 struct clp_table {
@@ -41,38 +42,39 @@ struct clp_table {
     const struct clp_column_scale *scale; /* borrowed */
     const struct clp_widths *widths_least; /* borrowed */
     bool marked;
-    struct clp_table_row *rows; /* owned; clp_table_clear */
+    struct clp_table_row *rows; /* owned; clp_table_clear frees them */
     size_t count, room;
     size_t widths[CLP_COLUMNS_MOST];
 };
 
-/* What shares are of. */
+/* The totals that the shares of a row are computed from: nanoseconds and bytes. 0: the share is 0. */
 struct clp_table_total {
     double time, memory;
 };
 
-/* The bytes by which a line moves memory, up or down; 0 where that is too little to mean something. */
+/* Returns the bytes by which a line changes memory, up or down; 0 where the change is too small to mean anything. */
 double clp_table_moved(const struct clp_measures *measures);
 
-/* Starts a table with room for so many rows. Each row of it must be set before the first one is shown, for
- * that is how its columns get their widths; when not all are kept, rows are set again, one in the place of
- * the other, to be shown. CLP_NO_MEMORY leaves the last table. */
+/* Starts a table with room for `count` rows. Set the row of every line before the first row is shown: the columns get
+ * their widths in this way. A table that does not keep its rows uses row 0 for every line and sets it again when the
+ * line is shown. CLP_NO_MEMORY leaves the table that was there before. */
 clp_status clp_table_start(struct clp_table *table, size_t count);
 void clp_table_set_row(struct clp_table *table, size_t at, const struct clp_measures *measures,
                        const struct clp_table_total *total);
 void clp_table_clear(struct clp_table *table);
 
-/* The line of titles: its start, the titles before the columns, then those of the columns and a rule
- * below, which goes under the `before` characters of the first ones too. */
+/* Write the line of titles, in this order: its start, each title before the columns, then the titles of the columns
+ * with a rule below them. The rule also goes below the `before` characters of the titles before the columns. */
 void clp_table_start_titles(const struct clp_table *table);
 void clp_table_add_title(const struct clp_table *table, char letter, size_t width,
                          const char *title);
 void clp_table_add_titles(const struct clp_table *table, size_t before);
 
-/* The start of a row (NULL: without data), then what stands before the columns, then the cells. */
+/* Write a row (NULL: a row without data): its start, then the cells of the columns. The caller writes what stands
+ * before the columns between the two calls. */
 void clp_table_start_row(const struct clp_table *table, const struct clp_table_row *row);
 void clp_table_add_cells(const struct clp_table *table, const struct clp_table_row *row);
-/* The last cell. */
+/* Writes the last cell, the line's source text behind `lead`, and ends the row. */
 void clp_table_add_source(const struct clp_table *table, const char *lead, struct clp_span text);
 
 #endif
