@@ -42,6 +42,9 @@ void clp_console_complain(const char *name, const char *text);
 /* clp_console_complain with a text that is made of a format. */
 void clp_console_complain_format(const char *name, const char *format, ...) CLP_PRINTF_LIKE(2, 3);
 
+/* clp_console_complain of the exception that is set, and clears it; `otherwise` where it has no words. */
+void clp_console_complain_of_exception(const char *name, const char *otherwise);
+
 /* Does the word go on before this ending? */
 bool clp_console_has_ending(const char *word, const char *ending);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace_place.h"
 #include "cpython/compat/exchange.h"
+#include "cpython/compat/raised.h"
 
 /* Somebody's C function, by the object that it comes with. Of an address that is used again the last
  * one counts, for whoever puts an object back has held it meanwhile. */
@@ -85,9 +86,9 @@ static void set_trace(PyThreadState *state, Py_tracefunc function)
 {
     if (state != PyThreadState_Get())
         return;
-    PyObject *raised = PyErr_GetRaisedException();
+    struct clp_raised raised = clp_raised_take();
     PyEval_SetTrace(function, NULL);
-    PyErr_SetRaisedException(raised);
+    clp_raised_give(raised);
 }
 
 #endif
@@ -381,14 +382,13 @@ static void let_lines(PyFrameObject *frame, bool come)
 /* What it has made of f_trace_lines is kept for its next event; the lines go on. */
 static void mute(PyFrameObject *frame)
 {
-    PyObject *type, *value, *trace;
-
-    PyErr_Fetch(&type, &value, &trace);
+    struct clp_raised raised = clp_raised_take();
     bool muted = !wants_lines(frame);
+
     set_muted(frame, muted);
     if (muted)
         let_lines(frame, true);
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
 }
 
 /* While it runs it finds f_trace_lines as it has left it. */
