@@ -13,18 +13,8 @@ static bool complain(const struct clp_config *config, const char *text)
  * config.py's exceptions is written for users. */
 static bool complain_of_exception(const struct clp_config *config)
 {
-    PyObject *type, *value, *trace;
-
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    PyObject *line = value != NULL ? PyObject_Str(value) : NULL;
-    const char *text = line != NULL ? PyUnicode_AsUTF8(line) : NULL;
-    PyErr_Clear();
-    complain(config, text != NULL ? text : "cannot read the config files");
-    Py_XDECREF(line);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
+    clp_console_complain_of_exception(config->program, "cannot read the config files");
+    (void)clp_console_exit(2);
     return false;
 }
 

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/number.h"
 #include "cpython/compat/compat.h"
+#include "cpython/compat/raised.h"
 #include "cli/options.h"
 #include "bridge/console.h"
 #include <string.h>
@@ -61,11 +62,10 @@ static void stop(void *data, const struct clp_watch *watch)
 {
     bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     struct clp_mem mem = clp_mem_system();
-    PyObject *type, *value, *trace;
     struct clp_buf text;
 
     (void)data;
-    PyErr_Fetch(&type, &value, &trace);
+    struct clp_raised raised = clp_raised_take();
     clp_buf_init(&text, &mem);
     add_place(watch, &text);
     if (!terminal)
@@ -74,7 +74,7 @@ static void stop(void *data, const struct clp_watch *watch)
     clp_buf_clear(&text);
     if (terminal && debug())
         end_program();
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
 }
 
 void clp_memory_break_set(struct clp_watch *watch, double mib)

@@ -4,6 +4,7 @@
 #include "program.h"
 #include "bridge/console.h"
 #include "cpython/compat/compat.h"
+#include "cpython/compat/raised.h"
 #include "os/file.h"
 #include "cli/first_path.h"
 #include "program_sys.h"
@@ -328,12 +329,11 @@ static PyObject *run_command(const char *command, struct clp_program_hook hook,
 
 static void show_exception(struct clp_program_hook hook)
 {
-    PyObject *type, *value, *trace;
+    struct clp_raised raised = clp_raised_take();
 
-    PyErr_Fetch(&type, &value, &trace);
     if (hook.pause != NULL)
         hook.pause(hook.data);
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
     PyErr_Print();
     if (hook.pause != NULL && !begin(hook))
         PyErr_Clear();
@@ -358,14 +358,13 @@ static int outcome_of_exception(struct clp_program_hook hook, struct clp_program
 static void tell_monitoring(void)
 {
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed; NULL before 3.12 */
-    PyObject *type, *value, *trace;
 
     if (monitoring == NULL)
         return;
-    PyErr_Fetch(&type, &value, &trace);
+    struct clp_raised raised = clp_raised_take();
     Py_XDECREF(PyObject_CallMethod(monitoring, "restart_events", NULL));
     PyErr_Clear();
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
 }
 
 static PyObject *run_target(const struct clp_run_options *options, struct clp_program_hook hook,

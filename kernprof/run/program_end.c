@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "program_end.h"
-#include "cpython/compat/compat.h"
+#include "cpython/compat/raised.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,15 +22,14 @@ static bool says(PyObject *exception, PyObject *class, const char *name, PyObjec
 
 void clp_program_end_describe(struct clp_program_end *end)
 {
-    PyObject *type, *value, *trace;
+    struct clp_raised raised = clp_raised_take();
+    PyObject *exception = clp_raised_exception(&raised);
 
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    end->refused_words = says(value, PyExc_SystemExit, "code", PyLong_FromLong(2));
-    end->lacks_profile = says(value, PyExc_NameError, "name", PyUnicode_FromString("profile"));
-    if (!PyErr_GivenExceptionMatches(type, PyExc_SystemExit) && PyType_Check(type))
-        (void)snprintf(end->exception, sizeof end->exception, "%s", ((PyTypeObject *)type)->tp_name);
-    PyErr_Restore(type, value, trace);
+    end->refused_words = says(exception, PyExc_SystemExit, "code", PyLong_FromLong(2));
+    end->lacks_profile = says(exception, PyExc_NameError, "name", PyUnicode_FromString("profile"));
+    if (!PyErr_GivenExceptionMatches(exception, PyExc_SystemExit))
+        (void)snprintf(end->exception, sizeof end->exception, "%s", Py_TYPE(exception)->tp_name);
+    clp_raised_give(raised);
 }
 
 /* Runs one line that raises KeyboardInterrupt: the interpreter notes an interruption only of code that it runs

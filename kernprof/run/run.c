@@ -76,17 +76,7 @@ static PyObject *complain_and_exit(const char *text, int code)
 /* Prints the Python exception that is set as one line, and replaces it with SystemExit(code). Returns NULL. */
 static PyObject *complain_of_exception(int code)
 {
-    PyObject *type, *value, *trace;
-
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
-    clp_console_complain(me, text != NULL ? PyUnicode_AsUTF8(text) : "cannot start");
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
-    Py_XDECREF(text);
-    PyErr_Clear();
+    clp_console_complain_of_exception(me, "cannot start");
     return clp_console_exit(code);
 }
 

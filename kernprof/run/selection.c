@@ -2,6 +2,7 @@
 #include "selection.h"
 #include "imports.h"
 #include "bridge/console.h"
+#include "cpython/compat/raised.h"
 #include <stdlib.h>
 
 /* Is never freed, because a wrapped loader may use it at any time. */
@@ -78,9 +79,8 @@ static PyObject *selection_new(PyTypeObject *type, PyObject *arguments, PyObject
 static void selection_free(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    PyObject *error, *value, *trace; /* the exception at hand, when making the object has failed */
+    struct clp_raised raised = clp_raised_take(); /* the exception at hand, when making the object has failed */
 
-    PyErr_Fetch(&error, &value, &trace);
     if (cast(self)->lasting != NULL) {
         clp_imports_unwatch(&cast(self)->lasting->imports);
         clp_imports_clear(&cast(self)->lasting->imports);
@@ -90,7 +90,7 @@ static void selection_free(PyObject *self)
     clp_command_words_clear(&cast(self)->excluded);
     type->tp_free(self);
     Py_DECREF(type);
-    PyErr_Restore(error, value, trace);
+    clp_raised_give(raised);
 }
 
 static PyObject *selection_select_loaded(PyObject *self, PyObject *nothing)

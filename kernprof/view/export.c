@@ -4,6 +4,7 @@
 #include "formats/lprof/wire.h"
 #include "bridge/load.h"
 #include "bridge/console.h"
+#include "cpython/compat/raised.h"
 #include <string.h>
 #include <unistd.h>
 
@@ -12,19 +13,13 @@ static const char me[] = "clineprof";
 /* Complains that the format could not be made, with the text of the exception that is set, and clears it. */
 static void complain_of_exception(const char *format)
 {
-    PyObject *type, *value, *trace;
-
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
+    PyObject *text = clp_raised_text();
     const char *why = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
+
     clp_console_complain_format(me, "cannot make %s: %s", format,
                                 why != NULL && *why != 0 ? why : "no reason is known");
     PyErr_Clear();
     Py_XDECREF(text);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
 }
 
 static bool make_in_python(const struct clp_profile *profile, const struct clp_view_options *options,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "console.h"
 #include "os/file.h"
+#include "cpython/compat/raised.h"
 #include "base/escape.h"
 #include "values.h"
 #include <errno.h>
@@ -181,6 +182,16 @@ void clp_console_complain_format(const char *name, const char *format, ...)
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     clp_console_complain(name, text);
+}
+
+void clp_console_complain_of_exception(const char *name, const char *otherwise)
+{
+    PyObject *text = clp_raised_text();
+    const char *words = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
+
+    PyErr_Clear();
+    clp_console_complain(name, words != NULL ? words : otherwise);
+    Py_XDECREF(text);
 }
 
 void clp_console_complain_of_place(const char *name, const char *outfile,

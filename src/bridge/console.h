@@ -45,6 +45,10 @@ void clp_console_complain(const char *name, const char *text);
  * cut off. */
 void clp_console_complain_format(const char *name, const char *format, ...) CLP_PRINTF_LIKE(2, 3);
 
+/* Clears the exception that is set, and writes one line to stderr, "NAME: " and its text; `otherwise` where it has
+ * no text. */
+void clp_console_complain_of_exception(const char *name, const char *otherwise);
+
 /* Does the word end in `ending`, with something before it? */
 bool clp_console_has_ending(const char *word, const char *ending);
 

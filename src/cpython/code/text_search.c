@@ -4,6 +4,7 @@
 #include "cpython/compat/code_keys.h"
 #include "compiled.h"
 #include "cpython/compat/file_text.h"
+#include "cpython/compat/raised.h"
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,16 +34,13 @@ static int raise_later(void *exception)
  * program, a moment later; both come in the main thread alone. */
 static void forget_error(void)
 {
-    PyObject *type, *exception, *trace;
-
     if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception)) {
         PyErr_Clear();
         return;
     }
-    PyErr_Fetch(&type, &exception, &trace);
-    PyErr_NormalizeException(&type, &exception, &trace);
-    Py_XDECREF(type);
-    Py_XDECREF(trace);
+    struct clp_raised raised = clp_raised_take();
+    PyObject *exception = Py_XNewRef(clp_raised_exception(&raised));
+    clp_raised_drop(&raised);
     if (gettid() != getpid() || Py_AddPendingCall(raise_later, exception) != 0)
         Py_XDECREF(exception);
 }

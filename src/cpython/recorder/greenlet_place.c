@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "greenlet_place.h"
+#include "cpython/compat/raised.h"
 
 /* The key in a thread's dictionary under which the program's own trace function is kept. */
 #define OWN_KEY "clineprof.greenlet"
@@ -36,16 +37,14 @@ bool clp_greenlet_place_take(const struct clp_greenlets *greenlets)
 
 void clp_greenlet_place_hook(const struct clp_greenlets *greenlets, struct clp_thread *thread)
 {
-    PyObject *type, *value, *trace;
-
     thread->unhooked = false;
     thread->rss_span = thread->engine->rss_span;
     if (greenlets->callback == NULL)
         return;
     bool collected = clp_compat_stop_collecting(); /* this is in the middle of an event */
-    PyErr_Fetch(&type, &value, &trace);
+    struct clp_raised raised = clp_raised_take();
     (void)clp_greenlet_place_take(greenlets);
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
     clp_compat_collect_again(collected);
 }
 

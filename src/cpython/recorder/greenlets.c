@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "greenlets.h"
+#include "cpython/compat/raised.h"
 #include "engine/suspended.h"
 #include "events.h"
 
@@ -14,18 +15,16 @@ static struct clp_recorder *recorder_of(PyObject *capsule)
  * is forgotten, and ours comes back with the thread's next event. */
 static PyObject *call_own(PyObject *function, PyObject *arguments)
 {
-    PyObject *type, *value, *trace;
-
     Py_INCREF(function);
     PyObject *result = PyObject_Call(function, arguments, NULL);
     Py_DECREF(function);
     if (result != NULL)
         return result;
-    PyErr_Fetch(&type, &value, &trace);
+    struct clp_raised raised = clp_raised_take();
     (void)clp_greenlet_place_set_own(NULL);
     if (clp_thread_here != NULL)
         clp_greenlet_place_hook_later(clp_thread_here);
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
     return NULL;
 }
 

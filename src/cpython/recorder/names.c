@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "names.h"
 #include "cpython/memory/hooks.h"
+#include "cpython/compat/raised.h"
 
 /* The dict of running threads in threading, borrowed. NULL where the program has not imported threading, or has
  * put something else there. */
@@ -41,18 +42,17 @@ static void set_group(struct clp_recorder *recorder, struct clp_thread *thread, 
 
 void clp_names_give(struct clp_recorder *recorder, struct clp_thread *thread)
 {
-    PyObject *type, *value, *trace;
     uint32_t busy = clp_hooks_pause();
     bool collected = clp_compat_stop_collecting();
-
-    PyErr_Fetch(&type, &value, &trace);
+    struct clp_raised raised = clp_raised_take();
     PyObject *name = running_name();
+
     if (name != NULL)
         set_group(recorder, thread, PyBytes_AS_STRING(name));
     else if (PyThread_get_thread_ident() == recorder->first_thread)
         set_group(recorder, thread, "MainThread");
     Py_XDECREF(name);
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
     clp_compat_collect_again(collected);
     clp_hooks_resume(busy);
 }

@@ -4,6 +4,7 @@
  * entered again. A line of it outside the block costs some 50 ns until profiling pauses or ends. */
 #include "block_events.h"
 #include "block_source.h"
+#include "cpython/compat/raised.h"
 #include "cpython/compat/sysmon.h"
 
 #if CLP_HAS_MONITORING
@@ -125,10 +126,9 @@ static bool set_up(struct clp_recorder *recorder)
     source->tool = clp_sysmon_take(tool_ids);
     if (source->tool >= 0 && register_all(recorder, source))
         return true;
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
+    struct clp_raised raised = clp_raised_take();
     free_source(recorder);
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
     return false;
 }
 

@@ -14,6 +14,7 @@
  * PY_START begins no line, but makes LINE fire for bodies on the def line (3.13). */
 #include "monitoring.h"
 #include "cpython/compat/exchange.h"
+#include "cpython/compat/raised.h"
 #include "cpython/recorder/recorder.h"
 #include "cpython/recorder/stays.h"
 #include "cpython/compat/sysmon.h"
@@ -471,14 +472,13 @@ static bool unregister_handlers(const struct state *state)
 static void stop(struct clp_recorder *recorder)
 {
     struct state *state = recorder->monitoring_state;
-    PyObject *type, *value, *trace;
 
     look_away();
-    PyErr_Fetch(&type, &value, &trace);
+    struct clp_raised raised = clp_raised_take();
     if (!clp_sysmon_call("set_events", "(ii)", state->tool, 0) || !unregister_handlers(state) ||
         !clp_sysmon_call("free_tool_id", "(i)", state->tool))
         PyErr_Clear();
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
     free_state(recorder);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace_place.h"
 #include "cpython/compat/exchange.h"
+#include "cpython/compat/raised.h"
 
 /* The C function of a trace function, found by the object that it is set with. If an address is used again, the
  * last function counts, because whoever puts an object back has held it meanwhile. */
@@ -85,9 +86,9 @@ static void set_trace(PyThreadState *state, Py_tracefunc function)
 {
     if (state != PyThreadState_Get())
         return;
-    PyObject *raised = PyErr_GetRaisedException();
+    struct clp_raised raised = clp_raised_take();
     PyEval_SetTrace(function, NULL);
-    PyErr_SetRaisedException(raised);
+    clp_raised_give(raised);
 }
 
 #endif
@@ -384,14 +385,13 @@ static void let_lines(PyFrameObject *frame, bool come)
  * line events continue. */
 static void mute(PyFrameObject *frame)
 {
-    PyObject *type, *value, *trace;
-
-    PyErr_Fetch(&type, &value, &trace);
+    struct clp_raised raised = clp_raised_take();
     bool muted = !wants_lines(frame);
+
     set_muted(frame, muted);
     if (muted)
         let_lines(frame, true);
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
 }
 
 /* Passes an event of a counted frame on. While the other trace function runs, it finds f_trace_lines as it has

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "change.h"
 #include "block_places.h"
+#include "cpython/compat/raised.h"
 #include "cpython/tracers/code_copies.h"
 #include "cpython/tracers/offering.h"
 
@@ -38,11 +39,10 @@ static void end_changes(struct clp_recorder *recorder)
 
 void clp_change_end(struct clp_recorder *recorder)
 {
-    PyObject *type, *value, *trace;
+    struct clp_raised raised = clp_raised_take();
 
-    PyErr_Fetch(&type, &value, &trace);
     if (recorder->held == 1)
         end_changes(recorder);
     recorder->held--;
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
 }

@@ -4,6 +4,7 @@
 #include "change.h"
 #include "cpython/recorder/compile_calls.h"
 #include "cpython/compat/inner_code.h"
+#include "cpython/compat/raised.h"
 #include "modules.h"
 #include "cpython/recorder/moments.h"
 #include "cpython/tracers/offering.h"
@@ -67,15 +68,14 @@ bool clp_code_window_hold(struct clp_code_window *window)
 void clp_code_window_release(struct clp_code_window *window)
 {
     struct clp_recorder *recorder = window->recorder;
-    PyObject *type, *value, *trace;
+    struct clp_raised raised = clp_raised_take();
 
-    PyErr_Fetch(&type, &value, &trace);
     if (window->held == 1 && window->gone)
         clear(window);
     else
         window->held--;
     clp_change_end(recorder);
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
 }
 
 /* ---- functions ---- */
@@ -338,12 +338,11 @@ static void clear(struct clp_code_window *window)
 
 void clp_code_window_clear(struct clp_code_window *window)
 {
-    PyObject *type, *value, *trace;
+    struct clp_raised raised = clp_raised_take();
 
-    PyErr_Fetch(&type, &value, &trace);
     if (clp_code_window_hold(window)) {
         window->gone = true;
         clp_code_window_release(window);
     }
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "modules.h"
+#include "cpython/compat/raised.h"
 #include "cpython/recorder/greenlets.h"
 #include "readers.h"
 
@@ -156,22 +157,19 @@ static void watch(struct clp_recorder *recorder)
 
 void clp_modules_watch(struct clp_recorder *recorder)
 {
-    PyObject *type, *value, *trace;
-
     if (watching.met)
         return;
-    PyErr_Fetch(&type, &value, &trace);
+    struct clp_raised raised = clp_raised_take();
     watch(recorder);
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
 }
 
 void clp_modules_unwatch(void)
 {
-    PyObject *type, *value, *trace;
+    struct clp_raised raised = clp_raised_take();
 
-    PyErr_Fetch(&type, &value, &trace);
     watching.on = watching.met = false;
     for (size_t i = 0; i < LOADERS; i++)
         give_back(&watching.loaders[i]);
-    PyErr_Restore(type, value, trace);
+    clp_raised_give(raised);
 }
