@@ -13,7 +13,7 @@
 /* What keeps a standard stream for us is far from the numbers that the program's own files get. */
 #define CLP_FAR_DESCRIPTOR 200
 
-/* Lives until the process ends: the atexit function holds it. */
+/* Once its end is registered with atexit (finish.h) it lives until the process ends. */
 struct clp_run {
     struct clp_mem mem;
     struct clp_command_words words;
@@ -31,10 +31,14 @@ struct clp_run {
     struct clp_timeline timeline;
     PyObject *start_path;        /* owned: sys.path without the program's folders; NULL without -r */
     PyObject *settings;          /* owned: options from config files are borrowed from it */
+    bool held;                   /* by the function that is registered with atexit */
 };
 
 /* With this command line, a list of str; its options are not read yet. NULL with an exception set. */
 struct clp_run *clp_run_new(PyObject *words);
+
+/* Frees a run that failed before it was held, with its profiler. */
+void clp_run_free(struct clp_run *run);
 
 /* Appends the program's own command line, as a shell would take it. */
 void clp_run_add_command(const struct clp_run *run, struct clp_buf *text);
