@@ -272,5 +272,6 @@ bool clp_finish_at_exit(struct clp_run *run)
     Py_XDECREF(function);
     Py_XDECREF(module);
     Py_XDECREF(result);
-    return result != NULL;
+    run->held = result != NULL;
+    return run->held;
 }

@@ -352,6 +352,26 @@ static bool configure(struct clp_run *run, const struct clp_run_options *line)
                                               &run->mem, &run->settings);
 }
 
+/* Puts what the command line says over the config files. *line gets the options of the command line alone. False
+ * with SystemExit set. */
+static bool put_line_over(struct clp_run *run, struct clp_run_options *line, struct clp_buf *error)
+{
+    if (!clp_run_options_parse(run->words.count, run->words.items, line, error))
+        return complain_and_exit(clp_buf_text(error), 2) != NULL;
+    if (line->help)
+        return print_and_exit(run, clp_run_options_help) != NULL;
+    if (line->version)
+        return print_and_exit(run, clp_options_version) != NULL;
+    if (line->page)
+        return print_and_exit(run, clp_run_options_page) != NULL;
+    if (!configure(run, line))
+        return false;
+    clp_option_replace_lists(clp_run_options_table(), &run->options, line, &run->mem);
+    /* parses the command line again, now on top of the config files; it was right the first time */
+    return clp_run_options_parse(run->words.count, run->words.items, &run->options, error) ||
+           complain_and_exit(clp_buf_text(error), 2) != NULL;
+}
+
 /* Reads config files, and then the command line, which wins. False with SystemExit set. */
 static bool read_options(struct clp_run *run)
 {
@@ -360,24 +380,12 @@ static bool read_options(struct clp_run *run)
 
     clp_buf_init(&error, &run->mem);
     clp_run_options_init(&line);
-    if (!clp_run_options_parse(run->words.count, run->words.items, &line, &error))
-        return complain_and_exit(clp_buf_text(&error), 2) != NULL;
-    if (line.help)
-        return print_and_exit(run, clp_run_options_help) != NULL;
-    if (line.version)
-        return print_and_exit(run, clp_options_version) != NULL;
-    if (line.page)
-        return print_and_exit(run, clp_run_options_page) != NULL;
-    if (!configure(run, &line))
-        return false;
-    clp_option_replace_lists(clp_run_options_table(), &run->options, &line, &run->mem);
+    bool done = put_line_over(run, &line, &error);
     clp_run_options_clear(&line, &run->mem);
-    /* parses the command line again, now on top of the config files; it was right the first time */
-    if (!clp_run_options_parse(run->words.count, run->words.items, &run->options, &error))
-        return complain_and_exit(clp_buf_text(&error), 2) != NULL;
-    if (run->options.program_argc > 0) /* the word of -mMODULE holds more than the module */
+    clp_buf_clear(&error);
+    if (done && run->options.program_argc > 0) /* the word of -mMODULE holds more than the module */
         run->options.program_argv[0] = (char *)(uintptr_t)run->options.target;
-    return true;
+    return done;
 }
 
 /* With -r, keeps a copy of sys.path, by which rich is found after the program. False with an exception set. */
@@ -516,6 +524,8 @@ PyObject *clp_run_join(PyObject *profiler_type, PyObject *arguments)
     }
     Py_DECREF(outfile);
     Py_DECREF(folder);
+    if (!done && run != NULL && !run->held)
+        clp_run_free(run);
     if (!done && !PyErr_Occurred())
         PyErr_Format(PyExc_RuntimeError, "the process cannot take part in the run '%s'", family);
     return done ? Py_NewRef(Py_None) : NULL;

@@ -13,7 +13,22 @@ struct clp_run *clp_run_new(PyObject *words)
     clp_recording_init(&run->recording, CLP_RUN_NAME, &run->mem);
     run->profile_out = -1;
     clp_buf_init(&run->found_script, &run->mem);
-    return clp_command_words_init(&run->words, words) ? run : NULL;
+    if (clp_command_words_init(&run->words, words))
+        return run;
+    clp_run_free(run);
+    return NULL;
+}
+
+void clp_run_free(struct clp_run *run)
+{
+    Py_XDECREF(run->recording.profiler);
+    Py_XDECREF(run->start_path);
+    clp_run_options_clear(&run->options, &run->mem);
+    Py_XDECREF(run->settings);
+    clp_command_words_clear(&run->words);
+    clp_buf_clear(&run->recording.outfile);
+    clp_buf_clear(&run->found_script);
+    PyMem_RawFree(run);
 }
 
 static void add_word(struct clp_buf *out, const char *word)

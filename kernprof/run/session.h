@@ -14,7 +14,7 @@
  * as without the profiler. */
 #define CLP_FAR_DESCRIPTOR 200
 
-/* A run is never freed: the atexit function uses it at the end of the process. */
+/* A run. Once its end is registered with atexit (finish.h), it lives until the process ends. */
 struct clp_run {
     struct clp_mem mem;
     struct clp_command_words words;
@@ -35,10 +35,14 @@ struct clp_run {
     struct clp_timeline timeline;
     PyObject *start_path;        /* owned: sys.path before the program's folders were added; NULL without -r */
     PyObject *settings;          /* owned: holds the texts that options from config files point to */
+    bool held;                   /* the function that is registered with atexit holds the run */
 };
 
 /* Makes a run of this command line, a list of str, whose options are not read yet. NULL with an exception set. */
 struct clp_run *clp_run_new(PyObject *words);
+
+/* Frees a run that failed before it was held, with its profiler. */
+void clp_run_free(struct clp_run *run);
 
 /* Appends the program's own command line, quoted for a shell. */
 void clp_run_add_command(const struct clp_run *run, struct clp_buf *text);

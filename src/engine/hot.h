@@ -7,10 +7,10 @@
 
 #include "engine_state.h"
 
-/* Returns the innermost activation of the thread. A hook of an allocator asks without the interpreter's lock, in the thread
- * itself. Another thread, which has that lock, may be unwinding the stack meanwhile (clp_engine_unwind). The hook
- * then finds the activation that was on top, or one below it. Both stay in place for as long as the thread does:
- * nobody else pushes onto its stack or moves it. */
+/* Returns the innermost activation of the thread. A hook of an allocator asks without the interpreter's lock,
+ * in the thread itself. Another thread, which has that lock, may be unwinding the stack meanwhile
+ * (clp_engine_unwind). The hook then finds the activation that was on top, or one below it. Both stay in
+ * place for as long as the thread does: nobody else pushes onto its stack or moves it. */
 static inline const struct clp_activation *clp_engine_top(const struct clp_thread *thread)
 {
     return __atomic_load_n(&thread->top, __ATOMIC_RELAXED);

@@ -1003,3 +1003,35 @@ def test_the_recipe_for_gunicorn(tmp_path):
     profile = Profile(next(tmp_path.glob("*.lprof")))
     assert profile.line("app", 3)["hits"] == 5
     assert left_over(tmp_path) == []
+
+
+REFUSED = """
+import gc, os, sys
+from clineprof import _core
+
+def once(family, *words):
+    try:
+        _core.join(family, "out.lprof", os.getcwd(), ["ckernprof", "--no-config", *words], False)
+    except BaseException as error:
+        return type(error).__name__, str(error)
+
+REFUSALS = [("nonsense", "prog.py"),                            # no run
+            ("1-000000000001", "--no-such-option"),
+            ("1-000000000001", "-l", "--tracer", "nobody's", "prog.py"),
+            ("1-000000000001", "-p", "\\ud800")]                # no word of a command line
+for refusal in REFUSALS:
+    print(once(*refusal)[0])
+    before = sys.getallocatedblocks()
+    for i in range(500):
+        once(*refusal)
+    gc.collect()
+    # the interpreter itself keeps a few hundred
+    print(sys.getallocatedblocks() - before < 1500)
+"""
+
+
+def test_a_process_that_cannot_take_part_keeps_nothing(tmp_path):
+    (tmp_path / "refused.py").write_text(REFUSED)
+    ran = run_python(["refused.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert ran.out.split() == ["RuntimeError", "True", "SystemExit", "True", "ValueError", "True",
+                               "UnicodeEncodeError", "True"]  # fmt: skip
