@@ -22,13 +22,13 @@ static void widen(struct span *span, int32_t line)
 
 static void set_span(struct clp_code_lines *shape, struct span span, PyCodeObject *code)
 {
-    if (span.lowest > span.highest) /* no line at all */
+    if (span.lowest > span.highest) /* the code has no line at all */
         span.lowest = span.highest = code->co_firstlineno;
     shape->lowest_line = span.lowest;
     shape->line_count = (uint32_t)(span.highest - span.lowest) + 1;
 }
 
-/* From co_lines(): for code that is not decoded. */
+/* Sets the span of lines from co_lines(), for code that cannot be decoded. False with an exception set. */
 static bool ask_span(struct clp_code_lines *shape, PyCodeObject *code)
 {
     PyObject *ranges = PyObject_CallMethod((PyObject *)code, "co_lines", NULL), *range;
@@ -60,7 +60,7 @@ static void read_span(struct clp_code_lines *shape, PyCodeObject *code, const st
     set_span(shape, span, code);
 }
 
-/* The unit of the instruction itself, behind its prefixes. */
+/* Returns the code unit of the instruction itself, behind its prefixes. */
 static uint32_t unit_of(const struct clp_instruction *item)
 {
     return item->at + item->prefixes;
@@ -74,7 +74,7 @@ static void mark_yields(struct clp_code_lines *shape, const struct clp_decoded *
             continue;
         shape->first_yield = (int)unit * 2;
         shape->marks[unit] |= CLP_UNIT_YIELDS;
-        if (unit + 1 < shape->unit_count) /* where 3.13 has the frame stand already */
+        if (unit + 1 < shape->unit_count) /* on 3.13 a frame that yields already stands at the next unit */
             shape->marks[unit + 1] |= CLP_UNIT_YIELDS;
     }
 }
@@ -93,7 +93,8 @@ static void mark_loops(struct clp_code_lines *shape, const struct clp_decoded *d
 
 /* ---- what runs when a line begins ---- */
 
-/* Has the instruction room behind it for what it is adapted by? A jump back has some for other ends. */
+/* Is the instruction adapted by the interpreter (PEP 659)? Such instructions have cache units behind them. A jump back
+ * has cache units for other purposes. */
 static bool adapts(const struct clp_decoded *decoded, uint32_t at)
 {
     uint8_t opcode = clp_decoded_first_opcode(decoded, at);
@@ -102,7 +103,8 @@ static bool adapts(const struct clp_decoded *decoded, uint32_t at)
            !clp_bytecode_is(decoded->bytecode, opcode, CLP_OP_BACKWARD);
 }
 
-/* Instructions from here on, prefixes among them, up to the next line or the first jump. */
+/* Counts the instructions from `at` on, with their prefixes, up to the next line or the first jump. At most
+ * CLP_FUNCTION_MOST_INSTRUCTIONS. */
 static unsigned count_from(const struct clp_decoded *decoded, uint32_t at)
 {
     int32_t line = decoded->items[at].line;
@@ -116,7 +118,8 @@ static unsigned count_from(const struct clp_decoded *decoded, uint32_t at)
     return count < CLP_FUNCTION_MOST_INSTRUCTIONS ? count : CLP_FUNCTION_MOST_INSTRUCTIONS;
 }
 
-/* Of a line that begins in several places, the fewest; and whether the first of them adapts. */
+/* Fills shape->instructions. A line that may begin in several places gets the fewest instructions of them, and the
+ * CLP_FUNCTION_ADAPTS of its first place. False: out of memory. */
 static bool fill_counts(struct clp_code_lines *shape, struct clp_mem *mem, const struct clp_edges *edges)
 {
     const struct clp_decoded *decoded = edges->decoded;
@@ -139,8 +142,9 @@ static bool fill_counts(struct clp_code_lines *shape, struct clp_mem *mem, const
 
 /* ---- where lines may begin ---- */
 
-/* The interpreter keeps an instruction's line as a one-byte drift from a straight slope of one line
- * per sixteen units; where that does not fit it scans the line table at each event. */
+/* Are LINE events slow in this code? The interpreter stores the line of an instruction in one byte, as the distance
+ * from a straight slope of one line per sixteen units. Where this distance does not fit into the byte, it scans the
+ * line table at every event. */
 static bool line_events_scan(const struct clp_decoded *decoded)
 {
     for (size_t i = 0; CLP_LINE_EVENTS_SCAN && i < decoded->count; i++) {
@@ -152,8 +156,9 @@ static bool line_events_scan(const struct clp_decoded *decoded)
     return false;
 }
 
-/* Bodies that suspend keep LINE events whatever they cost: what begins a line behind a resumption, and
- * behind an `async for`, instructions do not show. */
+/* Fills shape->starts for code whose LINE events are slow. Bodies that can be suspended keep LINE events at any cost,
+ * because the instructions do not show what begins a line behind a resumption and behind an `async for`. False: out of
+ * memory. */
 static bool fill_starts(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
                         const struct clp_edges *edges)
 {
@@ -180,8 +185,9 @@ static void set_repeats(struct clp_code_lines *shape, const struct clp_edges *ed
     *marks = (uint8_t)((*marks & ~(CLP_UNIT_REPEATS | CLP_UNIT_REPEATS_BY_PLACE)) | repeats);
 }
 
-/* Instructions that a call on the same line falls to, and that jumps from other lines lead to: an event here
- * while the line is running comes from the call. Of a jump that has no line itself nobody could tell. */
+/* Marks instructions that follow a call on the same line and that are also reached by jumps from other lines: a line
+ * event there while the line is running comes from the return of the call. An instruction that is also reached by a
+ * jump without a line is not marked, because nobody could tell the two cases apart. */
 static void mark_behind_calls(struct clp_code_lines *shape, const struct clp_edges *edges)
 {
     const int ways = CLP_EDGE_FALLS | CLP_EDGE_FALL_COUNTS | CLP_EDGE_COUNTED;
@@ -200,7 +206,7 @@ static void mark_behind_calls(struct clp_code_lines *shape, const struct clp_edg
     }
 }
 
-/* Handlers that begin a line from some places, and from others do not. */
+/* Marks the handlers that begin a line for exceptions from some places, but not for exceptions from others. */
 static void mark_handlers_asking(struct clp_code_lines *shape, const struct clp_edges *edges)
 {
     const struct clp_decoded *decoded = edges->decoded;
@@ -269,7 +275,7 @@ static void read_decoded(void *data, PyCodeObject *code, const struct clp_decode
     clp_status status = clp_edges_init(&edges, decoded, &reason);
     reading->failed = status == CLP_NO_MEMORY;
     if (status != CLP_OK)
-        return; /* strange code: what the interpreter says goes */
+        return; /* the code's jumps are not understood: the tracer believes every event of the interpreter */
     reading->failed = !fill_counts(shape, reading->mem, &edges) ||
                       !fill_starts(shape, reading->mem, code, &edges);
     if (CLP_COUNTS_AS_LINE && decoded->bytecode->known)
@@ -277,7 +283,7 @@ static void read_decoded(void *data, PyCodeObject *code, const struct clp_decode
     clp_edges_clear(&edges);
 }
 
-/* Lines alone are known of what the bytecode does not have. */
+/* Reads the code. Where its instructions are not known, only the lines are read. */
 static bool read_code(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
                       const struct clp_bytecode *bytecode)
 {

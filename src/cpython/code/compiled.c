@@ -7,13 +7,13 @@
 
 struct entry {
     uint64_t hash;
-    size_t at, file_bytes, text_bytes; /* the file's name, its 0 included, and the text behind it */
+    size_t at, file_bytes, text_bytes; /* at `at` the file name, whose file_bytes include its 0, then the text */
     bool is_bytes;
 };
 
-/* The interpreter's built-in functions are the process's, and so is what they were given. */
+/* The kept texts of the process: its built-in exec(), eval() and compile() are shared by the whole process too. */
 static struct {
-    char *room;                 /* ROOM bytes, for good; NULL: not needed yet */
+    char *room;                 /* ROOM bytes, never freed; NULL: not needed yet */
     struct entry entries[MOST]; /* the oldest first */
     size_t count;
 } kept;
@@ -28,7 +28,7 @@ static size_t used(void)
     return kept.count != 0 ? end_of(&kept.entries[kept.count - 1]) : 0;
 }
 
-/* The older half goes. */
+/* Drops the older half of the texts, and more if the rest still takes more than half of the memory. */
 static void drop_oldest(void)
 {
     size_t first = kept.count / 2, end = used();
@@ -90,7 +90,7 @@ static void keep_object(struct clp_pages *pages, const char *file, PyObject *sou
     text.bytes = (size_t)bytes;
     if (file != NULL && text.text != NULL)
         keep(pages, file, text, !PyUnicode_Check(source));
-    PyErr_Clear(); /* half a surrogate pair: it will not compile */
+    PyErr_Clear(); /* a str with a lone surrogate has no UTF-8, and does not compile either */
 }
 
 static void keep_named(struct clp_pages *pages, PyObject *file, PyObject *source)

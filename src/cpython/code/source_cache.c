@@ -3,7 +3,7 @@
 #include "profile/source_block.h"
 #include "os/proc.h"
 
-#define MOST_VERSIONS 100 /* of a function */
+#define MOST_VERSIONS 100 /* different texts of one function */
 
 void clp_source_cache_init(struct clp_source_cache *texts, struct clp_mem *mem, struct clp_live *live)
 {
@@ -92,7 +92,7 @@ uint32_t clp_source_cache_add(struct clp_source_cache *texts, PyObject *file, Py
 
 /* ---- functions and their texts ---- */
 
-/* The function's lines in this text; of a module, all of it. */
+/* Returns the function's lines in the text; for a module the whole text. Borrowed from the text. */
 static struct clp_span block_of(const struct clp_text *text, const struct clp_function *function)
 {
     struct clp_source_walk walk = {.text = clp_source_cache_span(text)};

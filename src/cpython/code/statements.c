@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "statements.h"
 
-/* A dict: what is known of each text, as bytes, by its number; and under None the function that parses. */
+/* The helper is a dict. It maps the number of a text to the starts of its statements, an array of int32_t as bytes, and
+ * None to the function that parses a text. */
 
 PyObject *clp_statements_start(void)
 {
@@ -14,7 +15,8 @@ PyObject *clp_statements_start(void)
     return helper;
 }
 
-/* Owned; NULL with an exception set. */
+/* Returns the starts of the text's statements, owned bytes; empty bytes where no text has the number. NULL with an
+ * exception set. */
 static PyObject *parse(PyObject *helper, const struct clp_source_cache *texts, uint32_t text)
 {
     PyObject *parser = PyDict_GetItemWithError(helper, Py_None); /* borrowed */
@@ -38,7 +40,7 @@ static bool read_text(PyObject *helper, const struct clp_source_cache *texts, ui
         PyObject *starts = parse(helper, texts, text);
         if (starts != NULL && PyDict_SetDefault(helper, number, starts) != NULL)
             known = 1;
-        Py_XDECREF(starts); /* the helper has it, or another thread's */
+        Py_XDECREF(starts); /* the helper holds this result, or the one of a faster thread */
     }
     Py_XDECREF(number);
     return known == 1;
@@ -46,7 +48,7 @@ static bool read_text(PyObject *helper, const struct clp_source_cache *texts, ui
 
 bool clp_statements_read(PyObject *helper, const struct clp_source_cache *texts, uint32_t text)
 {
-    Py_XINCREF(helper); /* the parser is Python code: its owner may give it up meanwhile */
+    Py_XINCREF(helper); /* the parser is Python code, during which the owner may drop the helper */
     bool done = helper == NULL || read_text(helper, texts, text);
 
     Py_XDECREF(helper);

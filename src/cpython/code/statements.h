@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* --by-statement: which lines of a text belong to one statement, as Python's own parser finds it.
+/* Finds for --by-statement which lines of a text belong to one statement, with Python's own parser.
  *
- * Threads: the interpreter's lock. clp_statements_read runs Python code, before a change (change.h) in which
- * clp_statements_of is asked; of two threads that parse the same text one's result stays, for both. */
+ * Threads: the interpreter's lock. clp_statements_read runs Python code, so it is called before the change (change.h)
+ * in which clp_statements_of is called. If two threads parse the same text, both use the first result. */
 #ifndef CLP_STATEMENTS_H
 #define CLP_STATEMENTS_H
 
 #include "rewrite/decoded.h"
 #include "source_cache.h"
 
-/* An owned helper for many texts, or NULL with an exception set. To be made before the program runs,
- * for it imports the parser. */
+/* Returns an owned helper for any number of texts, or NULL with an exception set. Call it before the program runs,
+ * because it imports the parser. */
 PyObject *clp_statements_start(void);
 
-/* Reads the statements of the text of this number, once. `helper` is borrowed, or NULL: then lines count by
- * themselves, and nothing is read. False with an exception set. */
+/* Reads the statements of the text number `text`; a second call does nothing. `helper` is borrowed; with NULL nothing
+ * is read, and every line counts by itself. Returns false with an exception set. */
 bool clp_statements_read(PyObject *helper, const struct clp_source_cache *texts, uint32_t text);
 
-/* The statements of a text that was read; of any other, and without a helper, none: then lines count by
- * themselves. Borrowed from the helper, for its lifetime. */
+/* Returns the statements of a text that was read. For any other text, and without a helper, there are none, and every
+ * line counts by itself. Borrowed from the helper, valid as long as the helper. */
 struct clp_statements clp_statements_of(PyObject *helper, uint32_t text);
 
 #endif

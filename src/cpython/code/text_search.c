@@ -8,19 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_GENERATED ((size_t)16 << 20) /* bytes of texts that stand in no file */
-#define CLOCK_STEP 0.02 /* seconds: how far the clock that files are dated by may lag */
+#define MOST_GENERATED ((size_t)16 << 20) /* bytes of texts in no file that are stored at most */
+#define CLOCK_STEP 0.02 /* seconds by which the clock for the times of files may lag behind */
 
 /* ---- does the text fit? ---- */
 
-/* What is looked for. */
+/* The search for the text of one code object. */
 struct search {
     struct clp_source_cache *texts;
-    PyCodeObject *code;  /* owned: as it was compiled */
-    PyObject *file;      /* borrowed from it */
+    PyCodeObject *code;  /* owned: the code as it was compiled, without probes */
+    PyObject *file;      /* borrowed from code */
     PyObject *globals;   /* borrowed, or NULL */
-    PyObject *key;       /* owned: the code's (code_keys.h); NULL: not needed yet */
-    bool fresh;
+    PyObject *key;       /* owned: the key of the code (code_keys.h); NULL: not needed yet */
+    bool fresh;          /* the module's loader has returned the code just now */
 };
 
 static int raise_later(void *exception)
@@ -30,8 +30,9 @@ static int raise_later(void *exception)
     return -1;
 }
 
-/* What went wrong on the way leads to no text. Ctrl-C, and sys.exit() in a handler of signals, are for the
- * program, a moment later; both come in the main thread alone. */
+/* Drops the current exception: an error during the search only means that no text is found. KeyboardInterrupt (Ctrl-C)
+ * and SystemExit (sys.exit() in a signal handler) are raised in the program a moment later. Both come only in the main
+ * thread. */
 static void forget_error(void)
 {
     if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception)) {
@@ -45,7 +46,7 @@ static void forget_error(void)
         Py_XDECREF(exception);
 }
 
-/* Is there what the code's name says, where the code begins? */
+/* Has the text, at the code's first line, a block that fits the code's name? */
 static bool has_block(const struct search *search, struct clp_span text)
 {
     const char *name = PyUnicode_AsUTF8(search->code->co_name);
@@ -60,7 +61,7 @@ static bool has_block(const struct search *search, struct clp_span text)
     return clp_source_block_of(walk.rest, name, &rows);
 }
 
-/* The keys of all that the text compiles to. Borrowed from the text, which keeps them; or NULL. */
+/* Returns the keys of all code that the text compiles to, borrowed from text->keys. NULL with an exception set. */
 static PyObject *keys_of(const struct search *search, struct clp_text *text)
 {
     int flags = search->code->co_flags & PyCF_MASK;
@@ -84,7 +85,8 @@ static bool is_source_text(struct search *search, struct clp_text *text)
     return found;
 }
 
-/* Asks a copy: an audit hook of the program's may select something meanwhile, and move the store. */
+/* Does the text with this number compile to the code? Works on a copy of the entry: an audit hook of the program may
+ * select functions during the compilation, which may move the array of texts. */
 static bool is_source(struct search *search, uint32_t number)
 {
     struct clp_text copy = *clp_source_cache_get(search->texts, number);
@@ -99,7 +101,7 @@ static bool is_source(struct search *search, uint32_t number)
     return found;
 }
 
-/* The newest of the file's texts that compile to the code. */
+/* Returns the newest of the file's stored texts that compile to the code, or CLP_TEXT_NONE. */
 static uint32_t find_source(struct search *search)
 {
     uint32_t number = clp_source_cache_newest(search->texts, search->file);
@@ -116,7 +118,8 @@ static bool has_word(struct clp_span text, const char *word)
     return memmem(text.text, text.bytes, word, strlen(word)) != NULL;
 }
 
-/* A quick look that spares compiling most of what is not it. Some names are not written as they are. */
+/* Can the text be the code's source? A fast check that saves compiling most other texts: the text must have all names
+ * of the code. Names that may be written differently in the text (private, generated, not ASCII) are left out. */
 static bool may_be_source(const struct search *search, struct clp_span text)
 {
     PyObject *names = search->code->co_names;
@@ -130,8 +133,8 @@ static bool may_be_source(const struct search *search, struct clp_span text)
     return has_block(search, text);
 }
 
-/* Owned; NULL where it is the text of another name, or cannot be the code's. A decoder may be written in Python,
- * so it gets a copy, `given`. */
+/* Returns the text as UTF-8, owned bytes; NULL where it has another file name or cannot be the code's source. A decoder
+ * may be written in Python, during which `compiled` may move, so it gets the copy `given`. */
 static PyObject *candidate_of(const struct search *search, const struct clp_compiled_text *compiled)
 {
     const char *file = PyUnicode_AsUTF8(search->file);
@@ -152,7 +155,8 @@ static PyObject *candidate_of(const struct search *search, const struct clp_comp
     return bytes;
 }
 
-/* Takes the bytes. Their number where they compile to the code; else CLP_TEXT_NONE. */
+/* Returns the number of the text `bytes` if it compiles to the code, else CLP_TEXT_NONE. Takes over the reference to
+ * `bytes`. */
 static uint32_t try_candidate(struct search *search, PyObject *bytes)
 {
     struct clp_source_cache *texts = search->texts;
@@ -187,19 +191,19 @@ static uint32_t find_compiled(struct search *search)
 
 /* ---- files ---- */
 
-/* Owned, or NULL. */
+/* Returns a global of the module, owned, or NULL. */
 static PyObject *global_of(const struct search *search, const char *name)
 {
     return search->globals != NULL ? Py_XNewRef(PyDict_GetItemString(search->globals, name)) : NULL;
 }
 
-/* Is this a name of the code's file? */
+/* Is `name` the name of the code's file? */
 static bool is_its_file(const struct search *search, PyObject *name)
 {
     return name != NULL && PyUnicode_Check(name) && PyUnicode_Compare(name, search->file) == 0;
 }
 
-/* Does the loader say that the module's file is the code's? */
+/* Does the loader say that the file of the module `name` is the code's file? */
 static bool gives_file(const struct search *search, PyObject *loader, PyObject *name)
 {
     PyObject *found = NULL;
@@ -212,7 +216,8 @@ static bool gives_file(const struct search *search, PyObject *loader, PyObject *
     return same;
 }
 
-/* Has the module's loader made its code of this file? A template may be called __file__, too. */
+/* Did the module's loader make the module's code from the code's file? The name alone does not say so: code of a
+ * template may also carry the module's __file__ as its file name. */
 static bool is_loaders(const struct search *search)
 {
     PyObject *loader = global_of(search, "__loader__"), *name = global_of(search, "__name__");
@@ -227,7 +232,7 @@ static bool is_loaders(const struct search *search)
     return found;
 }
 
-/* Does the module's loader compile what stands in the file, and nothing that it makes of it first? */
+/* Does the module's loader compile the file as it is, without transforming the text first? */
 static bool compiles_file(const struct search *search)
 {
     PyObject *loader = global_of(search, "__loader__");
@@ -259,7 +264,7 @@ static struct clp_text_stamp stamp_of(const struct stat *about)
                           nanos_of(about->st_mtim), nanos_of(about->st_ctim)};
 }
 
-/* The text that the file holds now. */
+/* Returns the number of the text that the file holds now. Reads the file unless its stamp is known. */
 static uint32_t text_now(const struct search *search, const struct clp_text_stamp *stamp)
 {
     const struct clp_source_cache *texts = search->texts;
@@ -277,8 +282,9 @@ static uint32_t text_now(const struct search *search, const struct clp_text_stam
     return number;
 }
 
-/* Was the file changed since the process began? Also true where it was changed just before, for then the
- * text is compared and nothing is wrong; a change that is missed shows lines that did not run. */
+/* Was the file changed since the process began? A file that was changed just before counts as changed too: then the
+ * text is only compared with the code, which does no harm. A change that is missed would show lines that did not
+ * run. */
 static bool is_recent(const struct clp_source_cache *texts, const struct clp_text_stamp *stamp)
 {
     return (double)stamp->changed * 1e-9 + CLOCK_STEP > texts->began;
@@ -313,7 +319,7 @@ static bool starts_with(PyObject *text, const char *start)
     return bytes != NULL && strncmp(bytes, start, strlen(start)) == 0;
 }
 
-/* Takes a list of lines, or NULL. Owned str, or NULL. */
+/* Joins a list of lines to one text. Takes over the reference to `lines`, which may be NULL. Owned str, or NULL. */
 static PyObject *joined(PyObject *lines)
 {
     PyObject *empty = PyUnicode_FromString(""), *text = NULL;
@@ -326,9 +332,9 @@ static PyObject *joined(PyObject *lines)
     return text;
 }
 
-/* Owned str, or NULL: what a notebook, a debugger or a library has put into linecache. Looked up only where
- * that is loaded: an import now could find a file of the program's own. linecache asks the loader in the
- * globals it is given. */
+/* Returns the text that a notebook, a debugger or a library has put into linecache; owned str, or NULL. linecache is
+ * used only if the program has loaded it: an import now could find a file of the program with this name. linecache also
+ * asks the loader in the globals that it is given. */
 static PyObject *from_linecache(const struct search *search)
 {
     PyObject *module = Py_XNewRef(PyDict_GetItemString(PyImport_GetModuleDict(), "linecache"));
@@ -345,7 +351,7 @@ static PyObject *from_linecache(const struct search *search)
     return text;
 }
 
-/* Owned str, or NULL: from the loader of a module that lies in no file of its own (a zip). */
+/* Returns the text from the loader of a module that has no file of its own (a zip); owned str, or NULL. */
 static PyObject *from_loader(const struct search *search)
 {
     PyObject *loader = global_of(search, "__loader__"), *name = global_of(search, "__name__");
@@ -362,7 +368,7 @@ static PyObject *from_loader(const struct search *search)
     return text;
 }
 
-/* Takes the text, or NULL. */
+/* Stores the text and returns its number, or CLP_TEXT_NONE. Takes over the reference to `text`, which may be NULL. */
 static uint32_t add_str(const struct search *search, PyObject *text)
 {
     PyObject *utf8 = text != NULL ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
@@ -373,8 +379,8 @@ static uint32_t add_str(const struct search *search, PyObject *text)
     return number;
 }
 
-/* Has one text alone this name? Code of many is called <string>, and a relative name is looked up by
- * linecache in every folder of sys.path. */
+/* Does the file name belong to only one text? Many texts have the name <string>, and linecache searches a relative name
+ * in every folder of sys.path. */
 static bool is_unique(PyObject *file)
 {
     return (starts_with(file, "<") || starts_with(file, "/")) &&
@@ -382,7 +388,7 @@ static bool is_unique(PyObject *file)
            PyUnicode_CompareWithASCIIString(file, "<stdin>") != 0;
 }
 
-/* A module of the standard library that is built in still says where its file is. */
+/* Finds the text of a frozen module of the standard library, whose __file__ still names its source file. */
 static uint32_t find_frozen(struct search *search)
 {
     PyObject *file = global_of(search, "__file__");
@@ -405,7 +411,7 @@ static uint32_t find_elsewhere(struct search *search)
 
 /* ---- the whole ---- */
 
-/* What is no plain file is not read, but its text may be known. */
+/* Finds the text of the code. Only plain files are read; a pipe or device may have a text that is stored already. */
 static uint32_t find_text(struct search *search)
 {
     uint32_t number = find_compiled(search);

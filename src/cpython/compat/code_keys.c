@@ -3,8 +3,9 @@
 
 static PyObject *keys_of_constants(PyObject *constants);
 
-/* 1, True and 1.0 are equal, but not the same; 0.0 and -0.0 neither. A digest of -1 is that of -2. An int is
- * written with the base that has no limit of digits. */
+/* Returns the key of a constant. 1, True and 1.0 need different keys although they are equal, and so do 0.0 and -0.0.
+ * The hash of -1 is the hash of -2, so an int is keyed by its text, in base 16, for which CPython has no limit of
+ * digits. Inner code has the key None. */
 static PyObject *key_of_constant(PyObject *item)
 {
     if (PyCode_Check(item))
@@ -18,7 +19,7 @@ static PyObject *key_of_constant(PyObject *item)
     return PyTuple_Pack(2, Py_TYPE(item), item);
 }
 
-/* Owned tuple; NULL with an exception set. */
+/* Returns the keys of a tuple of constants, an owned tuple; NULL with an exception set. */
 static PyObject *keys_of_constants(PyObject *constants)
 {
     PyObject *keys = PyTuple_New(PyTuple_GET_SIZE(constants));
@@ -33,8 +34,8 @@ static PyObject *keys_of_constants(PyObject *constants)
     return keys;
 }
 
-/* Where each line begins and ends: the text may have got comments since. Owned tuple; NULL with an exception
- * set. */
+/* Returns where each line begins and ends in the code. It is part of the key because the text may since have got
+ * comments, which change only the line numbers. Owned tuple; NULL with an exception set. */
 static PyObject *lines_of(PyObject *code)
 {
     PyObject *lines = PyObject_CallMethod(code, "co_lines", NULL);
@@ -64,7 +65,7 @@ PyObject *clp_code_key(PyCodeObject *code)
     for (Py_ssize_t i = 0; i < count; i++) {
         whole = whole && parts[i] != NULL;
         if (all != NULL)
-            PyTuple_SET_ITEM(all, i, parts[i]); /* takes it */
+            PyTuple_SET_ITEM(all, i, parts[i]); /* takes over the reference */
         else
             Py_XDECREF(parts[i]);
     }
@@ -75,7 +76,7 @@ PyObject *clp_code_key(PyCodeObject *code)
     return key;
 }
 
-/* False with an exception set. */
+/* Adds the keys of the code and of all code within it to the set. Returns false with an exception set. */
 static bool add_keys(PyObject *keys, PyCodeObject *code)
 {
     PyObject *key = clp_code_key(code);
@@ -91,13 +92,13 @@ static bool add_keys(PyObject *keys, PyCodeObject *code)
 
 /* ---- compiling ---- */
 
-/* What the texts are called while they are compiled: a filter for warnings of that name is nobody else's. */
+/* The file name of texts while they are compiled. Only clineprof has a warnings filter with this name. */
 #define FILE_NAME "<text of clineprof>"
 
-/* The filter, at the front of the list that the module warnings has. Audit hooks run meanwhile, and with them
- * other threads, which may do the same or change the list: each takes only its own out again. */
+/* A filter at the front of the list of the module warnings. Audit hooks may run during the compilation, and then other
+ * threads too, which may also add a filter or change the list. So each thread removes only its own filter. */
 struct silence {
-    PyObject *filters, *own; /* owned; NULL: there is nothing to take out */
+    PyObject *filters, *own; /* owned: the list and the filter; NULL: nothing must be removed */
 };
 
 static struct silence silence_warnings(void)
@@ -126,7 +127,7 @@ static void end_silence(struct silence silence)
     Py_XDECREF(silence.own);
 }
 
-/* eval() takes blanks off before the text. */
+/* Returns the text as eval() would compile it, without the blanks before it; for other kinds of code the whole text. */
 static const char *text_for(int start, const char *text)
 {
     return start == Py_eval_input ? text + strspn(text, " \t") : text;
@@ -148,7 +149,7 @@ PyObject *clp_code_keys(const char *text, int features)
         if (code != NULL && !add_keys(keys, (PyCodeObject *)code))
             Py_CLEAR(keys);
         Py_XDECREF(code);
-        PyErr_Clear(); /* it is of another kind, or no Python */
+        PyErr_Clear(); /* the text does not compile as this kind of code */
     }
     end_silence(silence);
     Py_XDECREF(file);

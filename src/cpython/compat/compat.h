@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every difference between the versions of CPython, each as a function named for its intent.
- * Public headers only; no private struct is looked into. */
+/* Hides every difference between the versions of CPython: each is a function or a macro named for its intent. Uses only
+ * CPython's public headers and reads no private struct. */
 #ifndef CLP_COMPAT_H
 #define CLP_COMPAT_H
 
@@ -18,8 +18,8 @@
 #error "clineprof needs CPython 3.10 or newer"
 #endif
 
-/* src/rewrite reads and writes code since. Whether it has the instructions of this very version is another
- * question: clp_opcodes_read. */
+/* src/rewrite can read and write the code of this version. Whether it knows the instructions of the running
+ * interpreter is a different question, which clp_opcodes_read answers. */
 #define CLP_HAS_PROBES CLP_SINCE(11)
 
 #define CLP_HAS_MONITORING CLP_SINCE(12)
@@ -27,60 +27,63 @@
 /* PEP 523 hands the hook a frame object with public fields on 3.10 only. */
 #define CLP_HAS_FRAME_HOOK (!CLP_SINCE(11))
 
-/* Frames of Python code lie on a stack of their thread's, which the arena allocator gives. */
+/* The frames of Python code lie on a stack of their thread, for which the arena allocator gives memory. */
 #define CLP_HAS_FRAME_STACKS CLP_SINCE(11)
 
-/* Code has its qualified name; before, only functions have. */
+/* Code objects have a qualified name. Before 3.11 only functions have one. */
 #define CLP_CODE_HAS_QUALNAME CLP_SINCE(11)
 
-/* Instructions are adapted to what they meet (PEP 659), but for those at which an event is told. */
+/* The interpreter adapts instructions to the types that they meet (PEP 659), except those at which it sends an event. */
 #define CLP_CODE_ADAPTS CLP_SINCE(11)
 
-/* Only the running thread's trace function can be set, or those of all threads in one call. */
+/* One call sets the trace functions of all threads. Before 3.12 only the running thread's can be set. */
 #define CLP_SETS_TRACE_FOR_ALL CLP_SINCE(12)
 
-/* A hit is what sys.monitoring's LINE tells. Trace functions are told more: of jumps back within a line. */
+/* A hit is a LINE event of sys.monitoring. Trace functions get more events: also for jumps back within a line. */
 #define CLP_COUNTS_AS_LINE CLP_HAS_MONITORING
 
-/* A body goes on behind the instruction that tells of calls when what it awaits, or takes values from, ends by an
- * exception that is thrown in. */
+/* A body waits for an awaitable or takes values from an iterator, and this ends by an exception that is thrown in.
+ * On 3.11 the body then continues behind the instruction that tells of calls, so that this instruction is skipped. */
 #define CLP_GOES_ON_UNTOLD (CLP_SINCE(11) && !CLP_SINCE(12))
 
-/* LINE events that only repeat the line which is running (CLP_UNIT_REPEATS). */
+/* Some LINE events only repeat the line that is running (CLP_UNIT_REPEATS). */
 #define CLP_LINE_EVENTS_REPEAT (CLP_SINCE(12) && !CLP_SINCE(14))
 
-/* LINE events repeat the line behind a call of Python code, too: the frame stands in the call's inline cache
- * when it returns. */
+/* LINE events also repeat the line behind a call of Python code, because the frame stands in the inline cache of the
+ * call when the call returns. */
 #define CLP_CALLS_HIDE_LINES (CLP_SINCE(12) && !CLP_SINCE(13))
 
-/* LINE events find a line by scanning the function's table once lines drift past what a byte
- * holds; since 3.14 a wider drift is stored. */
+/* LINE events scan the function's line table where the distance of a line from its expected place does not fit into a
+ * byte. Since 3.14 the interpreter stores larger distances. */
 #define CLP_LINE_EVENTS_SCAN (!CLP_SINCE(14))
 
-/* Where a frame stands when it is told of a jump: on the jump, or already where it leads. */
+/* A frame stands on the jump when the tracer is told of a jump. Before 3.13 it already stands on the jump's target. */
 #define CLP_JUMP_TOLD_AT_SOURCE CLP_SINCE(13)
 
-/* A body into which an exception is thrown stands at its RESUME, and the exception begins a line, also the same. */
+/* A body into which an exception is thrown stands at its RESUME instruction, and the exception begins a line, even the
+ * line that is running. */
 #define CLP_THROWN_STANDS_AT_RESUME CLP_SINCE(13)
 
-/* Does an exception that was thrown into a body begin the line of every handler on its way, or of the first? */
+/* An exception that was thrown into a body begins the line of every handler on its way. Before 3.14 it begins only the
+ * line of the first handler. */
 #define CLP_THROWN_BEGINS_AGAIN CLP_SINCE(14)
 
-/* Trace functions are told of lines that sys.monitoring's LINE does not have: behind the end of a loop
- * within a comprehension, which is stepped through only when jumps are watched. */
+/* Trace functions get line events that sys.monitoring's LINE does not have: behind the end of a loop within a
+ * comprehension, where the interpreter only goes step by step when jumps are watched. */
 #define CLP_TRACE_EVENTS_STRAY CLP_SINCE(14)
 
-/* python keeps the text of -c for tracebacks: by the file's name at first, by the code since some 3.13.x. */
+/* python keeps the text of -c for tracebacks: under the file name in the first 3.13 releases, under the code object
+ * since a later 3.13 release. */
 #define CLP_KEEPS_COMMAND CLP_SINCE(13)
 
-/* python takes common indentation off the text of -c. */
+/* python removes the common indentation from the text of -c. */
 #define CLP_DEDENTS_COMMAND CLP_SINCE(14)
 
-/* What is among the names of a program's __main__. */
+/* The module __main__ of a program has the name __annotations__ or __cached__. */
 #define CLP_MAIN_HAS_ANNOTATIONS (!CLP_SINCE(14))
 #define CLP_MAIN_HAS_CACHED (!CLP_SINCE(15))
 
-/* What a module says of itself: it is for one interpreter, which has its lock. */
+/* The slots by which a module says that it needs the main interpreter, and the interpreter's lock. */
 #if CLP_SINCE(13)
 #define CLP_MODULE_SLOTS \
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED}, {Py_mod_gil, Py_MOD_GIL_USED},
@@ -92,8 +95,9 @@
 
 /* ---- what gives up the interpreter's lock ---- */
 
-/* Before 3.12 anything that allocates may collect, which runs finalizers, and with them whatever the program
- * likes; since then only code that is evaluated does. Between the two nothing is collected. */
+/* Stop the garbage collector between the two calls. Before 3.12 every allocation may start a collection, which runs
+ * finalizers and so any code of the program. Since 3.12 collections start only while Python code is evaluated, and the
+ * two functions do nothing. The first returns whether the collector was on; pass this to the second. */
 static inline bool clp_compat_stop_collecting(void)
 {
 #if !CLP_SINCE(12)
@@ -124,7 +128,7 @@ static inline Py_ssize_t clp_compat_request_code_slot(freefunc free_data)
 #endif
 }
 
-/* NULL when nothing is attached. */
+/* Returns the data attached to the code object; NULL when nothing is attached. */
 static inline void *clp_compat_code_data(PyObject *code, Py_ssize_t slot)
 {
     void *data = NULL;
@@ -147,13 +151,13 @@ static inline int clp_compat_set_code_data(PyObject *code, Py_ssize_t slot, void
 
 #if CLP_HAS_PROBES
 
-/* What a copy of a code object has of its own. Borrowed. */
+/* The parts in which a copy of a code object differs from the original. Borrowed. */
 struct clp_code_parts {
     PyObject *code, *constants, *locations, *exceptions;
     int stack_size;
 };
 
-/* A new code object, otherwise like `code`; NULL with an exception set. */
+/* Returns a new code object that equals `code` except for `parts`; NULL with an exception set. */
 static inline PyObject *clp_compat_copy_code(PyCodeObject *code, const struct clp_code_parts *parts)
 {
 #if CLP_SINCE(12)
@@ -177,7 +181,7 @@ static inline PyObject *clp_compat_copy_code(PyCodeObject *code, const struct cl
 #undef CLP_CODE_NEW
 }
 
-/* A copy of the code with these constants: a new reference, or NULL with an exception set. */
+/* Returns a copy of the code with these constants: a new reference, or NULL with an exception set. */
 static inline PyObject *clp_compat_with_constants(PyCodeObject *code, PyObject *constants)
 {
     struct clp_code_parts parts = {
@@ -213,7 +217,8 @@ static inline PyObject *clp_compat_with_constants(PyCodeObject *code, PyObject *
 
 /* ---- who is running ---- */
 
-/* NULL in a thread that the interpreter does not know, or that does not hold its lock. */
+/* Returns the state of the running thread. NULL in a thread that the interpreter does not know, or that does not hold
+ * the interpreter's lock. */
 static inline PyThreadState *clp_compat_state_if_any(void)
 {
 #if CLP_SINCE(13)
@@ -223,7 +228,7 @@ static inline PyThreadState *clp_compat_state_if_any(void)
 #endif
 }
 
-/* The identity of the running body: an address, never dereferenced. */
+/* Returns the identity of the running body: an address that must never be dereferenced. */
 static inline const void *clp_compat_running_frame(const PyThreadState *state)
 {
 #if CLP_SINCE(13)
@@ -237,17 +242,17 @@ static inline const void *clp_compat_running_frame(const PyThreadState *state)
 
 struct clp_hidden_frames {
     void *frame;
-    int recursion; /* calls they had used up of the limit */
+    int recursion; /* number of calls that the hidden frames had used up of the recursion limit */
 };
 
-/* 3.12 and 3.13 count calls in C apart, and do not tell their limit to modules of another patch release.
- * The start-up code has used up these: its body and the call of the C main. */
+/* 3.12 and 3.13 count calls in C separately, and their limit is not known to a module that was built for another patch
+ * release. The start-up code has used up this many calls: its body and the call of the C main. */
 #if CLP_SINCE(12) && !CLP_SINCE(14)
 #define CLP_START_C_CALLS 3
 #endif
 
-/* Takes the frames of the start-up code off the thread's stack, so that the program runs at the
- * bottom of it as it would under python. clp_compat_show_frames puts them back. */
+/* Removes the frames of the start-up code from the thread's stack, so that the program runs at the bottom of the stack
+ * as it would under python. clp_compat_show_frames puts the frames back. */
 static inline struct clp_hidden_frames clp_compat_hide_frames(PyThreadState *state)
 {
     struct clp_hidden_frames hidden = {0};
@@ -302,7 +307,8 @@ static inline void clp_compat_show_frames(PyThreadState *state, struct clp_hidde
 #endif
 }
 
-/* The frame that runs, borrowed, or NULL. On 3.11 its object may be made by this: nothing is collected. */
+/* Returns the running frame, borrowed, or NULL. On 3.11 the call may create the frame object, so the garbage collector
+ * is stopped during the call. */
 static inline PyFrameObject *clp_compat_frame_here(void)
 {
     bool collected = clp_compat_stop_collecting();
@@ -312,25 +318,26 @@ static inline PyFrameObject *clp_compat_frame_here(void)
     return frame;
 }
 
-/* Byte offset of the instruction the frame stands at; negative before its first. */
+/* Returns the byte offset of the instruction at which the frame stands; negative before the first instruction. */
 static inline int clp_compat_frame_offset(PyFrameObject *frame)
 {
 #if CLP_SINCE(11)
     return PyFrame_GetLasti(frame);
 #else
-    return frame->f_lasti * 2; /* counted in instructions there */
+    return frame->f_lasti * 2; /* on 3.10 f_lasti counts instructions of two bytes */
 #endif
 }
 
 /* ---- small things ---- */
 
-/* Any C function, as PyMethodDef has it. */
+/* Casts any C function to the type that PyMethodDef has. */
 #define CLP_C_FUNCTION(function) ((PyCFunction)(void (*)(void))(function))
 
-/* Code whose bodies may be suspended. */
+/* The flags of code that can be suspended. */
 #define CLP_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)
 
-/* New reference to a class's own dict. Since 3.12 those of built-in classes are not in the class. */
+/* Returns a new reference to the class's own dict. Since 3.12 the dicts of built-in classes are not stored in the
+ * class. */
 static inline PyObject *clp_compat_class_dict(PyObject *class)
 {
 #if CLP_SINCE(12)
@@ -340,7 +347,7 @@ static inline PyObject *clp_compat_class_dict(PyObject *class)
 #endif
 }
 
-/* What the weak reference refers to, a new reference; NULL when it is gone. */
+/* Returns the object to which the weak reference refers, a new reference; NULL when the object is gone. */
 static inline PyObject *clp_compat_referent(PyObject *reference)
 {
 #if CLP_SINCE(13)
@@ -355,7 +362,7 @@ static inline PyObject *clp_compat_referent(PyObject *reference)
 #endif
 }
 
-/* A line number or offset that the interpreter itself passed to a callback. */
+/* Converts a line number or offset that the interpreter itself passed to a callback, which always fits into an int. */
 static inline int clp_compat_small_int(PyObject *number)
 {
 #if CLP_SINCE(12)
@@ -365,14 +372,14 @@ static inline int clp_compat_small_int(PyObject *number)
     return (int)PyLong_AsLong(number);
 }
 
-/* Types and built-in functions that were exchanged are called by all interpreters. What is recorded is the main
- * one's, and under its lock alone. */
+/* Is the running interpreter the main one? All interpreters of the process call the types and built-in functions that
+ * clineprof exchanged, but only the main interpreter is recorded, under its own lock. */
 static inline bool clp_compat_is_main(void)
 {
     return PyInterpreterState_Get() == PyInterpreterState_Main();
 }
 
-/* The length of the code's instructions, in units of two bytes. */
+/* Returns the length of the code's instructions in code units of two bytes. */
 static inline size_t clp_compat_code_units(PyCodeObject *code)
 {
 #if CLP_SINCE(11)
@@ -382,7 +389,7 @@ static inline size_t clp_compat_code_units(PyCodeObject *code)
 #endif
 }
 
-/* Is this interpreter one that clineprof measures rightly? NULL or why not. */
+/* Returns why clineprof cannot measure this interpreter, as text for a message; NULL where it can. */
 static inline const char *clp_compat_refusal(void)
 {
 #ifdef Py_GIL_DISABLED
@@ -394,8 +401,8 @@ static inline const char *clp_compat_refusal(void)
 #endif
 }
 
-/* What a function of the module gc finds; `argument` may be NULL. Owned, a list or tuple: a program may have put
- * another function there. NULL with an exception set. */
+/* Calls a function of the module gc and returns its result as an owned list or tuple. `argument` may be NULL. The result
+ * is checked because a program may have put another function there. NULL with an exception set. */
 static inline PyObject *clp_compat_collector(const char *function, PyObject *argument)
 {
     PyObject *module = PyImport_ImportModule("gc"), *list = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A C function of the interpreter, exchanged for ours within the table of methods it is called through:
- * the built-in stays the object it is, and whoever holds it calls ours.
+/* Exchanges a C function of the interpreter for one of clineprof, in the PyMethodDef through which it is called. The
+ * built-in stays the same object, so everybody who holds it calls the new function.
  *
- * Threads: the interpreter's lock. `theirs` stays known for calls that are within ours when it is put back. */
+ * Threads: the interpreter's lock. `theirs` stays set after the undo, for calls that are still within `ours`. */
 #ifndef CLP_EXCHANGE_H
 #define CLP_EXCHANGE_H
 
@@ -10,17 +10,17 @@
 
 struct clp_exchange {
     const char *name;
-    int flags;           /* how it is called (METH_..); one that is called otherwise stays */
+    int flags;           /* the calling convention (METH_VARARGS and so on); a function with another one is not exchanged */
     PyCFunction ours;
-    PyMethodDef *method; /* borrowed: the interpreter's; NULL: none was exchanged yet */
+    PyMethodDef *method; /* borrowed from the interpreter; NULL: nothing was exchanged yet */
     PyCFunction theirs;
 };
 
-/* `builtin`, borrowed, is a built-in function or a method of a built-in type. Anything else, and NULL,
- * stays as it is. Calling it again has no effect. */
+/* Exchanges the function. `builtin`, borrowed, is a built-in function or a method of a built-in type. Any other object,
+ * and NULL, is left as it is. A second call has no effect. */
 void clp_exchange_put(struct clp_exchange *exchange, PyObject *builtin);
 
-/* Theirs is called again, unless somebody else has exchanged it since. */
+/* Puts the original function back, unless somebody else has exchanged the function since. */
 void clp_exchange_undo(const struct clp_exchange *exchange);
 
 #endif

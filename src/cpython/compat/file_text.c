@@ -8,7 +8,7 @@
 
 static const char byte_order_mark[] = "\xef\xbb\xbf";
 
-/* The encoding a line declares (PEP 263: "coding[:=] name" in a comment), copied into name. */
+/* Copies the encoding that the line declares (PEP 263: "coding[:=] name" in a comment) into `name`. False: none. */
 static bool declared_encoding(struct clp_span line, char *name, size_t room)
 {
     size_t i = 0, used = 0;
@@ -36,7 +36,8 @@ static bool declared_encoding(struct clp_span line, char *name, size_t room)
     return used != 0;
 }
 
-/* Owned str; undecodable bytes are shown as such. */
+/* Decodes the bytes by their byte order mark, their declared encoding, or UTF-8. Bytes that cannot be decoded become
+ * \xNN. Owned str; NULL with an exception set. */
 static PyObject *decode(const char *bytes, size_t count)
 {
     char encoding[40] = "";
@@ -52,7 +53,7 @@ static PyObject *decode(const char *bytes, size_t count)
         PyObject *text = PyUnicode_Decode(bytes, (Py_ssize_t)count, encoding, "backslashreplace");
         if (text != NULL || !PyErr_ExceptionMatches(PyExc_Exception)) /* Ctrl-C */
             return text;
-        PyErr_Clear(); /* no codec of that name */
+        PyErr_Clear(); /* there is no codec with the declared name */
     }
     return PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)count, "backslashreplace");
 }
@@ -66,7 +67,8 @@ PyObject *clp_file_text_decode(const char *bytes, size_t count)
     return utf8;
 }
 
-/* A pipe would be waited for, and what it gives would be missing elsewhere; a device may not end. */
+/* Is the path a plain file? Reading a pipe would wait, and would take the data away from the program; a device may
+ * never end. */
 static bool is_plain(const char *path)
 {
     struct stat about;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What source files say: their bytes, in the encoding that they declare, as UTF-8. Codecs are code of Python's.
+/* Decodes source files: turns their bytes, in the encoding that they declare, into UTF-8. Runs Python code, because
+ * codecs may be written in Python.
  *
  * Threads: nothing is kept here. */
 #ifndef CLP_FILE_TEXT_H
@@ -7,11 +8,12 @@
 
 #include "compat.h"
 
-/* The text that these bytes are when they stand in a source file (PEP 263). Those that cannot be decoded are
- * shown as \xNN. Owned bytes; NULL with an exception set. */
+/* Returns the bytes of a source file (PEP 263) as UTF-8. Bytes that cannot be decoded become \xNN. Owned bytes; NULL
+ * with an exception set. */
 PyObject *clp_file_text_decode(const char *bytes, size_t count);
 
-/* A plain file's text. Owned bytes; NULL with an exception only for want of memory, or Ctrl-C. */
+/* Returns the text of a plain file as UTF-8, owned bytes. NULL without an exception where there is no such file or it
+ * cannot be read; NULL with an exception only when out of memory, or for Ctrl-C. */
 PyObject *clp_file_text_read(PyObject *file_name);
 
 #endif

@@ -4,7 +4,8 @@
 #include <opcode.h>
 #endif
 
-/* Owned; *changed when they differ. */
+/* Returns the constants with all code objects replaced, an owned tuple. Sets *changed when any constant differs. NULL
+ * with an exception set. */
 static PyObject *replaced_constants(PyObject *constants, clp_inner_code_use *replace, void *data,
                                     bool *changed)
 {
@@ -37,7 +38,7 @@ PyObject *clp_inner_code_replaced(PyObject *code, clp_inner_code_use *replace, v
 
 #if !CLP_CODE_HAS_QUALNAME
 
-/* Does the code declare the name global? What it defines by that name is the module's. */
+/* Does the code declare the name global? Then a function that it defines with this name is a function of the module. */
 static bool declares_global(PyCodeObject *code, PyObject *name)
 {
     const unsigned char *bytes = (const unsigned char *)PyBytes_AS_STRING(code->co_code);
@@ -55,7 +56,7 @@ static bool declares_global(PyCodeObject *code, PyObject *name)
     return false;
 }
 
-/* 3.10 tells functions their qualified names, not code. */
+/* Builds the qualified name as the compiler does: on 3.10 only functions have a qualified name, code objects do not. */
 PyObject *clp_inner_code_name(PyCodeObject *code, PyCodeObject *within, PyObject *name_within)
 {
     if (within == NULL || declares_global(within, code->co_name))

@@ -3,11 +3,11 @@
 
 #if CLP_HAS_FRAME_STACKS
 
-/* Objects' arenas are asked for here, too, and nobody may be called from within their allocator.
- * They are at least this large; a first stack of frames is larger only for a monstrous function. */
+/* The least size of an arena for objects, in bytes. The same allocator gives these arenas, and nothing may be called
+ * from within the object allocator. A first stack of frames is that large only for an extremely large function. */
 #define LEAST_ARENA ((size_t)256 * 1024)
 
-/* The hook is the process's, as the allocator is: it is put in once, and stays. */
+/* The allocator behind the hook. The hook belongs to the process, as the allocator does: it is set once, and stays. */
 static PyObjectArenaAllocator behind;
 static void (*on_newcomer)(void *data);
 static void *newcomer_data;

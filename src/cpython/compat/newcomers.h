@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that are new to the interpreter: made by threading, by _thread, or by C code that calls
- * PyGILState_Ensure. Nothing tells of them; but a thread's first frame of Python code makes the
- * interpreter ask its arena allocator, which may be hooked, for a stack of frames. The allocator is asked with
- * the interpreter's lock held, which protects what is set here. */
+/* Notices threads that are new to the interpreter: created by threading, by _thread, or by C code that calls
+ * PyGILState_Ensure. CPython has no event for a new thread. But before the first frame of Python code in a thread, the
+ * interpreter asks its arena allocator for a stack of frames, and this allocator can be hooked. The interpreter holds
+ * its lock meanwhile, and this lock protects the variables here. */
 #ifndef CLP_NEWCOMERS_H
 #define CLP_NEWCOMERS_H
 
@@ -10,8 +10,8 @@
 
 #if CLP_HAS_FRAME_STACKS
 
-/* From now on meet(data) is called in each new thread of the main interpreter, which has its lock,
- * before its first frame begins. It may not raise. NULL: no more. */
+/* Makes meet(data) be called in each new thread of the main interpreter, before the thread's first frame begins and with
+ * the interpreter's lock held. `meet` must not raise. NULL ends the calls. */
 void clp_newcomers_meet(void (*meet)(void *data), void *data);
 
 #endif

@@ -3,7 +3,7 @@
 
 #if CLP_HAS_PROBES
 
-/* The code of this module of the interpreter's. Owned. */
+/* Returns the code of a module of the interpreter. Owned; NULL with an exception set. */
 static PyObject *code_of_module(const char *name)
 {
     PyObject *importing = PyImport_ImportModule("_frozen_importlib_external");
@@ -21,10 +21,11 @@ static PyObject *code_of_module(const char *name)
 
 static PyObject *run_module(const char *name);
 
-/* __import__(name, ..) for a module that is run; `own` is the interpreter's. */
+/* The __import__ of a module that run_module runs: runs the module _opcode_metadata too, and passes every other call to
+ * `own`, the interpreter's __import__. */
 static PyObject *import_beside(PyObject *own, PyObject *arguments)
 {
-    static const char part[] = "_opcode_metadata"; /* since 3.13 `opcode` has most from there */
+    static const char part[] = "_opcode_metadata"; /* since 3.13 `opcode` takes most names from this module */
 
     if (PyTuple_GET_SIZE(arguments) > 0 && PyUnicode_Check(PyTuple_GET_ITEM(arguments, 0)) &&
         PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments, 0), part) == 0)
@@ -34,7 +35,7 @@ static PyObject *import_beside(PyObject *own, PyObject *arguments)
 
 static PyMethodDef import_method = {"__import__", import_beside, METH_VARARGS, NULL};
 
-/* The builtins with that import. Owned. */
+/* Returns a copy of the builtins in which __import__ is import_beside. Owned; NULL with an exception set. */
 static PyObject *builtins_beside(void)
 {
     PyObject *builtins = PyDict_Copy(PyEval_GetBuiltins());
@@ -48,8 +49,9 @@ static PyObject *builtins_beside(void)
     return builtins;
 }
 
-/* A module of the interpreter's, run and not imported: the program must not find it loaded on our account, and
- * may be importing it, in another thread or in what a signal handler has interrupted. Owned. */
+/* Runs a module of the interpreter without importing it. An import would leave the module in sys.modules for the program
+ * to find, and would meet an import of the same module that is going on in another thread, or that a signal handler
+ * has interrupted. Returns the module, owned; NULL with an exception set. */
 static PyObject *run_module(const char *name)
 {
     PyObject *code = code_of_module(name), *builtins = code != NULL ? builtins_beside() : NULL;
@@ -66,7 +68,7 @@ static PyObject *run_module(const char *name)
     return module;
 }
 
-/* What the interpreter alone writes into running code, and cache units. */
+/* Is the name one of a cache unit, or of an instruction that only the interpreter writes into running code? */
 static bool is_internal(const char *name)
 {
     static const char *const names[] = {"CACHE", "RESERVED", "ENTER_EXECUTOR", "TRACE_RECORD"};
@@ -78,7 +80,7 @@ static bool is_internal(const char *name)
     return strncmp(name, "INSTRUMENTED_", strlen("INSTRUMENTED_")) == 0;
 }
 
-/* Cache units of the instruction; 0 when nothing is listed. */
+/* Returns the number of cache units of the instruction; 0 when none are listed. */
 static long caches_of(PyObject *caches, PyObject *name, PyObject *number)
 {
     PyObject *count = PyObject_GetItem(caches, PyList_Check(caches) ? number : name);
@@ -96,15 +98,15 @@ static bool add_opcode(struct clp_bytecode *bytecode, PyObject *caches, PyObject
 
     if (text == NULL || (value == -1 && PyErr_Occurred()))
         return false;
-    if (value >= 0 && value <= 255 && !is_internal(text)) /* others are the compiler's own, never in code */
+    if (value >= 0 && value <= 255 && !is_internal(text)) /* numbers above 255 exist only within the compiler */
         clp_bytecode_add(bytecode, text, (uint8_t)value, (uint8_t)caches_of(caches, name, number));
     return true;
 }
 
-/* `caches`: by name since 3.13, by number before. */
+/* Adds all instructions of `map`. `caches` has the cache units by name since 3.13, by number before. */
 static bool add_all(struct clp_bytecode *bytecode, PyObject *map, PyObject *caches)
 {
-    PyObject *numbers = PyDict_New(); /* a copy: the map is no dict on 3.15 */
+    PyObject *numbers = PyDict_New(); /* a copy of the map, which is not a dict on 3.15 */
     PyObject *name, *number;
     Py_ssize_t at = 0;
     bool done = numbers != NULL && PyDict_Update(numbers, map) == 0;

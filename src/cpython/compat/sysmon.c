@@ -5,7 +5,7 @@
 
 static const char own_name[] = "clineprof";
 
-/* Owned, or NULL with an exception set. */
+/* Returns an attribute of sys.monitoring, owned; NULL with an exception set. */
 static PyObject *attribute(const char *name)
 {
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of sys.monitoring (CPython 3.12 and newer). */
+/* Calls sys.monitoring (CPython 3.12 and newer). */
 #ifndef CLP_SYSMON_H
 #define CLP_SYSMON_H
 
@@ -7,20 +7,21 @@
 
 #if CLP_HAS_MONITORING
 
-/* sys.monitoring.NAME(..) without a result; `format` makes the tuple of arguments. False with an
- * exception set. */
+/* Calls sys.monitoring.NAME and drops the result. `format` and what follows build the tuple of arguments as for
+ * Py_BuildValue. Returns false with an exception set. */
 bool clp_sysmon_call(const char *name, const char *format, ...);
 
-/* The bit of an event; -1 with an exception set. */
+/* Returns the bit of the event sys.monitoring.events.NAME; -1 with an exception set. */
 long clp_sysmon_event(const char *name);
 
-/* Tools have the ids 0 to 5. */
+/* The number of tool ids: tools have the ids 0 to 5. */
 #define CLP_TOOL_IDS 6
 
-/* Has somebody else this id? */
+/* Does another tool hold this id? Leaves no exception. */
 bool clp_sysmon_is_foreign(int tool);
 
-/* Takes the first of these tool ids, ended by -1, that is free; -1 with an exception set. */
+/* Takes the first free one of the tool ids in `wanted`, a list ended by -1, and returns it. Returns -1 with an exception
+ * set when none is free. */
 int clp_sysmon_take(const int *wanted);
 
 #endif

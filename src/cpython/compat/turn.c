@@ -6,10 +6,10 @@
 #define PAUSE_NANOS 1000000
 #define MOST_PAUSES 10000
 
-/* Protected by the interpreter's lock. */
+/* The thread that has the turn. Protected by the interpreter's lock. */
 static struct {
     unsigned long thread;
-    uint64_t process; /* a child of a fork has not the thread */
+    uint64_t process; /* the process of the thread: a fork's child does not have the thread */
     uint32_t depth; /* 0: nobody has the turn */
 } turn;
 
