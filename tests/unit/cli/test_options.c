@@ -585,7 +585,7 @@ Test(options, help)
                      "       ckernprof [options] - [args ...]\n\n");
     cr_expect_null(strstr(text, "help-page"));
     cr_expect_not_null(strstr(text, "\n  -l, --line-by-line         profile line by line"), "%s", text);
-    cr_expect_not_null(strstr(text, "\n  -o, --outfile FILE         write to"), "%s", text);
+    cr_expect_not_null(strstr(text, "\n  -o, --outfile FILE         write to FILE"), "%s", text);
     cr_expect_not_null(strstr(text, "\n      --no-preimports        do not"), "%s", text);
     cr_expect_not_null(strstr(text, "\n  -m MODULE                  run a module"), "%s", text);
     clp_buf_clear(&line.out);
