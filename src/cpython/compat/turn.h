@@ -3,7 +3,7 @@
  * the recorder and measuring its tracer for the first Profiler, and starting and stopping a tracer. One thread has
  * the turn, the others wait.
  *
- * * No thread waits for ever. The thread that has the turn may run a finalizer that waits for a lock of the program,
+ * No thread waits for ever. The thread that has the turn may run a finalizer that waits for a lock of the program,
  * and the waiting thread may hold this lock. After a fork the thread that had the turn does not exist in the child.
  * So after about ten seconds, and in a child, the turn passes to the thread that asks for it. Work in a turn must be
  * safe even then; only its result may be less exact. */
