@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Which parts of Python source are keywords, strings and the like, by Pygments where it is
-installed. Pygments reads a megabyte in a second, so only the hottest functions get colours. And it
-takes the square of that for some texts that are no programs: those get none."""
+"""Finds the keywords, strings and so on in Python source, with Pygments where it is installed. Pygments reads about
+a megabyte per second, so only the hottest functions get colours. For some texts that are no programs Pygments takes
+quadratic time: such texts get no colours."""
 import re
 import time
 
-# What a run of characters is, by its place here; 0 is plain. tables.css has a class for each.
+# The kinds of a run of characters; a run has the index of its kind, 0 is plain text. tables.css has a class for each.
 KINDS = ("", "kw", "str", "lit", "com", "def", "dec", "bui", "esc")
-CHARACTERS = 500_000  # some 14,000 lines
-SECONDS = 5  # ten times what they take
+CHARACTERS = 500_000  # about 14,000 lines
+SECONDS = 5  # ten times as long as Pygments usually takes for CHARACTERS
 LONGEST_LINE, LONGEST_GAP = 2000, 1000
 
 
 def runs_of(functions):
-    """{place: [length, kind, length, kind, ..]} of the first functions (places and texts), as many
-    as the budget allows. None without Pygments."""
+    """Returns {place: [length, kind, length, kind, ..]} for the first of the functions, pairs of a place and a text,
+    as many as CHARACTERS and SECONDS allow. None without Pygments."""
     try:
         from pygments import token
         from pygments.lexers.python import PythonLexer
@@ -38,8 +38,8 @@ def _is_readable(text):
 
 
 def _runs(lexer, kinds, text, end):
-    """None when time is up. Lengths count as JavaScript's strings do: two for a character beyond
-    U+FFFF."""
+    """Returns [length, kind, ..] of the text, or None when the time is up. Lengths are those of JavaScript's strings: a
+    character above U+FFFF counts two."""
     runs, last = [], None
     for _, token, value in lexer.get_tokens_unprocessed(text):
         kind = kinds[token]
@@ -55,7 +55,7 @@ def _runs(lexer, kinds, text, end):
 
 
 def pieces(lines, runs):
-    """Of each line (without its end): [(text, kind), ..]. The other reader of runs is page.js."""
+    """Yields [(text, kind), ..] for each line, without the line end. page.js reads runs in the same way."""
     runs, left, kind = iter(runs), 0, 0
     for line in lines:
         data, at, found = (line + "\n").encode("utf-16-le", "surrogatepass"), 0, []
@@ -70,7 +70,7 @@ def pieces(lines, runs):
 
 
 class _Kinds(dict):
-    """Pygments' kind of token -> place in KINDS, looked up once for each."""
+    """Maps Pygments' type of a token to an index in KINDS. Each type is looked up only once."""
 
     def __init__(self, token):
         super().__init__()

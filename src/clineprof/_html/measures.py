@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""What the page knows of each function: sums over its lines, and what it is compared with."""
+"""Computes what the page shows of each function: sums over its lines, and the whole that shares are parts of."""
 import os
 
 from clineprof._boot.files import seen_from
 from clineprof._boot.measures import MEASURES
 
-# What the page shows of a line: measures of lower numbers on smaller screens; the last are on no page.
+# The measures of a line that the page shows. Measures with page 0 are shown on every screen, those with higher numbers
+# only on wider ones or among all columns; those with page 3 are never shown.
 SHOWN = [measure for measure in MEASURES if measure.page < 3]
 _RAW = {"time": "raw_time", "self": "raw_self"}
 
 
 class Measures:
-    """One function of a profile, as the options want it seen.
+    """One function of a profile, with the times and the memory that the options ask for.
 
-    columns: {name: list}, without those that are zero throughout
-    total, self: nanoseconds; hits, rss, grown, increment: of all lines
-    file: its name, relative to the working folder where it is in there
+    columns: {name: list}, without the columns in which every number is zero
+    total, self: nanoseconds; hits, grown, increment: sums over all lines; rss: the largest of a line, in bytes
+    file: the file name, relative to the working folder if the file is inside it
     """
 
     def __init__(self, index, function, options):
@@ -24,7 +25,7 @@ class Measures:
         self.columns = _columns(function, options)
         column = self.columns.get
         self.total = function.raw_total if options["raw_times"] else function.total
-        self.total = self.total or sum(column("time", ()))  # line_profiler knows no total
+        self.total = self.total or sum(column("time", ()))  # line_profiler's files have no total
         self.self = sum(column("self", ()))
         self.hits = sum(column("hits", ()))
         self.rss = max(column("rss", ()), default=0)
@@ -32,13 +33,14 @@ class Measures:
         self.increment = self.grown - sum(column("released", ()))
 
     def row(self, files):
-        """As the page's list of functions has it; the file by its number in `files`."""
+        """Returns the function's row in the page's list of functions. `files` maps file names to numbers; a new file
+        is added to it."""
         f = self.function
         return (files.setdefault(self.file, len(files)), f.line, f.name, self.total, self.self,
                 self.hits, self.rss, self.increment, len(f.numbers), len(f.running), f.compiler or "")
 
     def details(self):
-        """What the page needs to show the source: numbers, columns, text, lines in flight."""
+        """Returns what the page needs to show the source: line numbers, columns, text, and the running lines."""
         f = self.function
         text = None if f.source is None else "\n".join(f.texts().values())
         return [f.numbers, self.columns, text, f.running]
@@ -59,24 +61,24 @@ def _columns(function, options):
 
 
 def shown_file(file):
-    """As the text report names it."""
+    """Returns the file name as the text report shows it."""
     return seen_from(os.getcwd(), file)
 
 
 def of_profile(profile, options):
-    """All functions, the one that took most time first."""
+    """Returns the Measures of all functions, the one that took most time first."""
     found = [Measures(i, f, options) for i, f in enumerate(profile.functions)]
     return sorted(found, key=lambda m: -m.total)
 
 
 def whole_time(measures):
-    """What shares are shares of: all time in profiled functions, every moment once. Where the time
-    without callees is not known, the function that took most stands for it."""
+    """Returns the time of which percentages are shares: the time in all profiled functions, with every moment counted
+    once. Where self times are not known, it is the time of the function that took most."""
     return sum(m.self for m in measures) or max((m.total for m in measures), default=0)
 
 
 def that_matter(measures, most):
-    """Those which together have 95 % of the time, or of the growth of memory; `most` at most."""
+    """Returns the functions which together have 95 % of the time or of the growth of memory, at most `most`."""
     chosen = set()
     for key in (lambda m: m.self or m.total, lambda m: m.grown):
         left = sum(map(key, measures)) * 0.95

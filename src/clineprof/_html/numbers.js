@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers as people read them; texts.py writes them in the same way.
+// Formats numbers for people. texts.py formats numbers in the same way.
 "use strict";
 
 const TIMES = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
@@ -9,7 +9,7 @@ function grouped(digits) {
   return digits.replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",");
 }
 
-// Three digits, in the largest unit that leaves something before the point.
+// Formats a value with three digits, in the largest unit in which it is at least 1.
 function scaled(value, units) {
   const [size, unit] = units.find(([size]) => Math.abs(value) >= size * 0.9995 || size === 1);
   const amount = value / size;

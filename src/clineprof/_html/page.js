@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The page: two lists (functions, lines; leaks where there are any) above the source of the function
-// that is open. The lines of a function are read from the JSON when it is opened, those of all when
-// lines are listed or searched. Text of the program gets into the page as text nodes, never else.
+// The page: lists (functions, lines, and leaks if there are any) above the source of the open function. The lines of a
+// function are read from the JSON when the function is opened; the lines of all functions are read when lines are
+// listed or searched. The program's text is put into the page only as text nodes.
 "use strict";
 
 const at = (id) => document.getElementById(id);
 const profile = JSON.parse(at("data").textContent);
 const HIDDEN = new RegExp("([" + profile.hidden + "])", "u");
-const MOST_CHARACTERS = 5000; // of a line that are shown
+const MOST_CHARACTERS = 5000; // shown of one line
 const narrow = matchMedia("(max-width: 720px)");
 
 // ---- the profile
@@ -19,7 +19,7 @@ const everyFunction = functions.map((_, i) => i);
 const opened = new Map();
 let jsonOfLines = null;
 
-// {numbers, columns, texts (null: not known), running, runs (0: no colours)} of a function
+// Returns {numbers, columns, texts (null: not known), running, runs (0: no colours)} of a function.
 function detailsOf(i) {
   let found = opened.get(i);
   if (found) return found;
@@ -36,8 +36,8 @@ function incrementOf({ grown, released }) {
   return (grown || released).map((_, i) => (grown ? grown[i] : 0) - (released ? released[i] : 0));
 }
 
-// The rows of a function's table, one array for each property: number, text, and at: the place in
-// the columns, -1 without data. Lines with data outside the known text stand before and after it.
+// Returns the rows of a function's table as one array for each property: number, text, and at, the index in the columns
+// (-1: no data). Lines with data outside the known text stand before and after the text.
 function rowsOf(i) {
   const { numbers, texts } = detailsOf(i), start = functions[i][LINE];
   const rows = { number: [], text: [], at: [] };
@@ -64,7 +64,7 @@ function rowsOf(i) {
 const codeOf = (character) =>
   "U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
 
-// In a tooltip.
+// Returns the program's text with visible hidden characters, for a tooltip, which has no markup.
 const plain = (text) => text.split(HIDDEN).map((part, i) => (i % 2 ? codeOf(part) : part)).join("");
 
 function put(parent, text) {
@@ -77,7 +77,7 @@ function put(parent, text) {
   });
 }
 
-// The same with the words that are searched for marked.
+// Appends the program's text as `put` does, with the searched words marked.
 function putFound(parent, text) {
   if (!words.length) return put(parent, text);
   const pattern = words.map((word) => word.replace(/[^\p{L}\p{N}_ ]/gu, "\\$&")).join("|");
@@ -95,7 +95,7 @@ const shortPlaceOf = (i) => placeOf(i).replace(/^.*\//s, "");
 
 // ---- columns
 
-// A bar behind the number: how much of the whole it is.
+// Draws a bar behind the number that shows the number's share of the whole.
 function bar(cell, part, whole, kind) {
   const share = whole > 0 ? Math.min(Math.abs(part) / whole, 1) : 0;
   if (!(share > 0)) return;
@@ -152,14 +152,14 @@ function putName(cell, i) {
   if (functions[i][RUNNING]) cell.append(element("span", "note", "running"));
 }
 
-// The columns of a line: its measures, and two forms of the time.
+// The columns of a line: its measures, and the time per hit and in percent.
 const WRITTEN = { count, ns: time, bytes: size };
 const LINE_COLUMNS = profile.measures.flatMap(([key, title, unit, needs, merge, page, about]) => {
   const column = {
     key, title, page, needs, width: Math.max(11, title.length + 4), write: WRITTEN[unit],
     hint: about[0].toUpperCase() + about.slice(1),
     estimated: unit === "ns" && key !== "await",
-    change: unit === "bytes" && merge !== "largest", // nothing stands where there was none
+    change: unit === "bytes" && merge !== "largest", // a change of memory: 0 is shown as an empty cell
   };
   if (key !== "time") return [column];
   const form = { ...column, page: 1, width: 10 };
@@ -173,7 +173,7 @@ const ESTIMATE = "An estimate: the line is so short that what the profiler itsel
 const BARS = { time: "of-time", self: "of-self", increment: "of-memory" };
 let allColumns = false;
 
-// Nothing stands where a line never ran, and of memory nothing where it was not read.
+// Returns the measure of a line; null (an empty cell) where the line never ran, or where memory was not read.
 function measureOf(columns, { key, needs }, at) {
   const get = (name) => (columns[name] ? columns[name][at] : 0);
   if (at < 0 || (!get("hits") && !get("time"))) return null;
@@ -182,7 +182,7 @@ function measureOf(columns, { key, needs }, at) {
   return get(key === "percent" ? "time" : key);
 }
 
-// The usual measures have a column where the profile has them, the others where the function has some.
+// Has the measure a column? The usual measures have one if the profile has them, the others if the function has some.
 function isKnown(columns, { key, needs, page }) {
   if (needs !== "times") return profile.memory && (page < 2 || key in columns);
   return key === "self" ? profile.self : key === "await" ? key in columns : true;
@@ -250,7 +250,7 @@ function putColoured(code, text, runs, [run, offset]) {
   if (left > 0) put(code, text.slice(from, from + left));
 }
 
-// Where in the runs each row of the known text begins.
+// Returns where each row of the known text begins in the runs of colours.
 function startsOf(i, rows) {
   const { runs, texts } = detailsOf(i), starts = new Map();
   if (!runs || !texts) return starts;
@@ -313,7 +313,7 @@ function goTo(number) {
   source.reveal(place, true);
 }
 
-// The keyboard goes on there; on a phone it is all that is seen.
+// Moves the focus to the source: after a choice by keyboard, and on a narrow screen, which shows only the source.
 function goToSource(byKeyboard) {
   if (byKeyboard || narrow.matches) at("source").focus({ preventScroll: true });
 }
@@ -329,7 +329,7 @@ function close() {
 const KEYS_OF_LINES = ["time", "self", "hits", "increment"];
 const lines = { function: [], number: [], text: [], lower: [] }; // one array for each property
 for (const key of KEYS_OF_LINES) lines[key] = [];
-let linesRead = 0; // of so many functions
+let linesRead = 0; // the number of functions whose lines have been read
 
 function readLines(i) {
   const rows = rowsOf(i), { columns } = detailsOf(i);
@@ -348,7 +348,7 @@ function allLines() {
   return lines;
 }
 
-// Somebody is about to search: what time is left between two keys is used.
+// Reads lines in idle time when a search is about to begin, so that the search need not wait.
 function readLinesAhead(deadline) {
   while (linesRead < functions.length && deadline.timeRemaining() > 1) readLines(linesRead++);
   if (linesRead < functions.length) requestIdleCallback(readLinesAhead);
@@ -463,7 +463,7 @@ function amount(name, found, all) {
 
 const matches = (text) => words.every((word) => text.includes(word));
 
-// Lines are looked at when they are first wanted: many thousands have to be read.
+// Filters the list of lines. Reads all lines first, which may be many thousands, so it is called only when needed.
 function filterLines() {
   const { lower } = allLines(), found = [], list = lists.lines;
   for (let id = 0; id < lower.length; id++) if (matches(lower[id])) found.push(id);
@@ -510,7 +510,8 @@ function tellTheme() {
   at("theme").setAttribute("aria-label", isDark() ? "Change to light" : "Change to dark");
 }
 
-// Some browsers let a page from a file keep nothing; then the choice lasts as long as the page.
+// Calls action(localStorage). Some browsers refuse storage to a page from a file; then a choice lasts only as long as
+// the page is open.
 function remembered(action) {
   try {
     return action(localStorage);
@@ -555,7 +556,7 @@ const KEYS = {
   Escape: escape,
 };
 
-// Arrows belong to what has the focus, where that scrolls or holds text.
+// Does the focused element use this key itself, because it scrolls or holds text?
 function isTakenBy(focused, key) {
   if (focused.id === "search") return !["ArrowDown", "Escape", "Enter"].includes(key);
   return focused.id === "source" && /^(Arrow|Home|End)/.test(key);

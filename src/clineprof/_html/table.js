@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A table that can have any number of rows: only those in sight exist, between two empty rows as
-// high as the rest. Sorted by its headings, walked through with the keyboard.
+// A table for any number of rows. Only the visible rows exist, between two empty rows that are as high as all others
+// together. The headings sort the table; the keyboard moves through its rows.
 "use strict";
 
-const BEYOND = 20; // rows made above and below what is in sight
+const BEYOND = 20; // rows that exist above and below the visible rows
 
 function element(name, className, text) {
   const made = document.createElement(name);
@@ -12,12 +12,12 @@ function element(name, className, text) {
   return made;
 }
 
-// A column: {key, title, hint, width (of ch; none: takes the rest), text (is it no number?),
-//            value(id): what is sorted by, fill(cell, id, table)}
+// A column: {key, title, hint, width (in ch; undefined: the rest of the width), text (false: the values are numbers),
+//            value(id): the value to sort by, fill(cell, id, table)}
 // An id is a number that the owner of the table gives to a row.
 class Table {
-  // Sorted by the column `key` at first. For a row that is clicked open(id) is called, and
-  // opened(was it with the keyboard?).
+  // Makes a table that is first sorted by the column `key`. A click on a row calls open(id) and then
+  // opened(byKeyboard), which says whether the keyboard made the click.
   constructor(scroller, label, key, open, opened) {
     this.scroller = scroller;
     this.open = open;
@@ -25,8 +25,8 @@ class Table {
     this.key = key;
     this.descending = true;
     this.ids = [];
-    this.natural = []; // as they were given
-    this.made = new Map(); // place -> row
+    this.natural = []; // the ids in the order in which they were given
+    this.made = new Map(); // index in ids -> row element
     this.selected = -1;
     this.rowHeight = 0;
     this.table = element("table", "list");
@@ -53,7 +53,7 @@ class Table {
 
   // ---- columns and their order
 
-  // minimum: what the column without a width takes at least, in ch
+  // Shows the columns. minimum: the least width in ch of the column without a width.
   show(columns, minimum, ids) {
     this.columns = columns;
     const cols = columns.map((column) => {
@@ -98,7 +98,7 @@ class Table {
     this.rebuild();
   }
 
-  // Equal rows keep the order in which they were given.
+  // Sorts the rows. Rows with equal values keep the order in which they were given.
   arrange() {
     const column = this.columns.find((column) => column.key === this.key);
     const kind = column.text ? Array : Float64Array;
@@ -128,7 +128,7 @@ class Table {
     this.rebuild();
   }
 
-  // All rows in sight anew.
+  // Makes all visible rows again.
   rebuild() {
     this.made.clear();
     this.body.replaceChildren(this.above, this.below);
@@ -154,7 +154,7 @@ class Table {
     if (!this.rowHeight && this.made.size) this.measure();
   }
 
-  // Rows from `first` to `end` exist afterwards, no others.
+  // Makes the rows from `first` to `end` (not included), and removes all others.
   make(first, end) {
     for (const [place, row] of this.made)
       if (place < first || place >= end) {

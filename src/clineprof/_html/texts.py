@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Numbers as people read them, and text of the profiled program made harmless and unambiguous.
-numbers.js writes numbers in the same way."""
+"""Formats numbers for people, and makes the profiled program's text harmless and unambiguous. numbers.js formats
+numbers in the same way."""
 import decimal
 import html
 import re
 import unicodedata
 
-# Characters that are not seen, or that move others on the screen: the page shows their code instead,
-# so that no line reads differently from what ran. As the inside of a regular expression's [], which
-# Python and JavaScript read alike.
+# Characters that are invisible, or that move other characters on the screen. The page shows their code points instead,
+# so that no line reads differently from the code that ran. The text is the inside of a [] in a regular expression, with
+# the same meaning in Python and JavaScript.
 HIDDEN = (
     "\0-\x08\x0a-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb"
@@ -22,7 +22,7 @@ _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B
 
 
 class Markup(str):
-    """Text that is markup already: neither Jinja2 nor `escape` touches it."""
+    """Text that is already markup: neither Jinja2 nor `escape` changes it."""
 
     def __html__(self):
         return self
@@ -33,14 +33,14 @@ def escape(text):
 
 
 def shown(text):
-    """The program's text as markup: nothing in it is obeyed, hidden characters are visible."""
-    parts = _HIDDEN.split(text)  # every second one is a hidden character
+    """Returns the program's text as markup: markup inside the text has no effect, hidden characters are visible."""
+    parts = _HIDDEN.split(text)  # every second part is a hidden character
     return Markup("".join(
         _mark(part) if i % 2 else html.escape(part) for i, part in enumerate(parts)))
 
 
 def plain(text):
-    """The same where no markup can be: a title."""
+    """Returns the program's text with visible hidden characters, for places without markup, such as a title."""
     return _HIDDEN.sub(lambda found: "U+%04X" % ord(found[0]), text)
 
 
@@ -50,7 +50,7 @@ def _mark(character):
 
 
 def _scaled(value, units):
-    """Three digits, in the largest unit that leaves something before the point."""
+    """Formats a value with three digits, in the largest unit in which it is at least 1."""
     for size, unit in units:
         if abs(value) >= size * 0.9995 or size == 1:
             break
@@ -61,7 +61,7 @@ def _scaled(value, units):
 
 
 def _fixed(value, digits):
-    """Ties go away from zero, as in JavaScript: sizes often are ties."""
+    """Formats with a fixed number of digits. Rounds ties away from zero, as JavaScript does: sizes are often ties."""
     exact = decimal.Decimal(value).quantize(_PLACES[digits], decimal.ROUND_HALF_UP)
     return format(exact, ",f")
 
@@ -79,5 +79,5 @@ def count(number):
 
 
 def percent(part, whole):
-    """Never above 100, whatever a foreign file says."""
+    """Formats a share in percent, never above 100, not even for the numbers of another profiler's file."""
     return _fixed(100 * min(part / whole, 1), 1) if whole else ""

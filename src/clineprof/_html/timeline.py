@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Resident memory over time as a drawing (SVG): one line for each process, the peak marked; below them
-the stays in selected functions, callees below their callers. Of the profiled program's text only the
-functions' names are in it. The page shows a profile so, and `clineprof mem plot` its recordings."""
+"""Draws resident memory over time (SVG): one curve for each process, with the peak marked. Below the curves are the
+calls of selected functions (stays), callees below their callers. Of the profiled program's text only the functions'
+names are in the drawing. The page and `clineprof mem plot` use it."""
 from clineprof._html import texts
 
 WIDTH, HEIGHT = 1000, 150
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 22, 24
-GRID = 64  # pixels between two lines of the grid, at least
-LONGEST = 1e9 * 86400 * 366  # what lies further apart is no one run
-ROW, DEEPEST = 15, 8  # of the stays: their height; functions deeper in a stack are not drawn in a page
-LETTER = 6.5  # the width of one, about
-POINTS = 400  # of a line; the least and the largest value of each step are both drawn
-COLOURS = 6  # that lines have in turn, as the classes c0 to c5
+GRID = 64  # the least distance of two grid lines, in pixels
+LONGEST = 1e9 * 86400 * 366  # nanoseconds; processes that began further apart are not of one run
+ROW, DEEPEST = 15, 8  # the height of a stay in pixels; the page does not draw stays deeper in the stack
+LETTER = 6.5  # the approximate width of a letter in pixels
+POINTS = 400  # steps of a curve; the smallest and the largest value of each step are drawn
+COLOURS = 6  # the number of colours that curves use in turn, as the classes c0 to c5
 
 
 def drawing(timeline):
-    """A profile's timeline as markup; empty when there is nothing to draw."""
+    """Draws a profile's timeline. Returns markup, empty when there is nothing to draw."""
     starts = _starts(timeline or ())
     curves = [("process %d" % one["pid"], [(since + at, rss) for at, rss in zip(one["time"], one["rss"])])
               for one, since in zip(timeline or (), starts)]  # fmt: skip
@@ -32,17 +32,19 @@ def drawing(timeline):
 
 
 def _starts(timeline):
-    """When each process began, in nanoseconds since the first; 0 where that makes no sense."""
+    """Returns when each process began, in nanoseconds since the first process; 0 where the start is not plausible."""
     known = [one["start"] for one in timeline if one["start"]]
     since = [(one["start"] - min(known, default=0)) * 1e9 for one in timeline]
     return [nanoseconds if 0 <= nanoseconds < LONGEST else 0 for nanoseconds in since]
 
 
 class Drawing:
-    """curves: [(name as markup, or "", [(nanoseconds, bytes), ..])], each with points
-    stays: [(function's name, what is told of it, level, enter, leave)]; those that do not lie within are left out
-    height: of the curves. window: from and to, in nanoseconds; without one from 0 to the last point
-    parts: the markup, to which more can be added
+    """A drawing of curves and stays.
+
+    curves: [(name as markup, or "", [(nanoseconds, bytes), ..])]; every curve needs points
+    stays: [(function's name, text of the tooltip, level, enter, leave)]; stays outside the window are left out
+    height: height of the curves in pixels. window: (begin, end) in nanoseconds; None: from 0 to the last point
+    parts: the markup; the caller can add more
     """
 
     def __init__(self, curves, stays, height=HEIGHT, window=None):
@@ -54,7 +56,7 @@ class Drawing:
         self.bottom = height + ROW * max((stay[2] + 1 for stay in stays), default=0)
 
     def markup(self, above=0, below=0):
-        """All of it, with room for more."""
+        """Returns the whole drawing as markup, with empty room above and below for more."""
         said = "Resident memory of %d process%s over %s, %s at most" % (
             len(self.curves), "" if len(self.curves) == 1 else "es", texts.time(self.end - self.begin),
             texts.size(self.peak))  # fmt: skip
@@ -72,7 +74,7 @@ class Drawing:
         return "M" + "L".join("%.1f %.1f" % (self.x(at), self.y(rss)) for at, rss in points)
 
     def name(self, number):
-        """At the end of its line."""
+        """Returns the name of a curve, placed at the curve's end."""
         name, points = self.curves[number]
         return '<text x="%.1f" y="%.1f" text-anchor="end">%s</text>' % (
             self.x(points[-1][0]), self.y(points[-1][1]) - 6, name)

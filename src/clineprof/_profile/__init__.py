@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A finished profile in Python: what clineprof.load gives and what the formats are made of. leaks.py finds out in
-a test whether there are leaks."""
+"""A finished profile in Python: clineprof.load returns it, and the formats are made from it. leaks.py checks in a test
+whether code leaks memory."""
 import heapq
 import os
 import re
@@ -8,10 +8,10 @@ import re
 from clineprof import _boot
 from clineprof._boot.measures import MEASURES, attribute, told
 
-# The measures that a file keeps, in its order (docs/format.md). Times are in units (`unit` seconds each).
+# The measures that a file keeps, in the order of the file (docs/format.md). Times are in units of `unit` seconds.
 COLUMNS = tuple(measure.column for measure in MEASURES if measure.kept)
 
-_LINE_END = re.compile("\r\n|\r|\n")  # str.splitlines knows more of them than Python source
+_LINE_END = re.compile("\r\n|\r|\n")  # str.splitlines splits at more characters than Python does
 
 
 def load(path, *more):
@@ -34,12 +34,12 @@ def load(path, *more):
 
 
 def render(name, data, options):
-    """The bytes of a profile, which is the C module's dict, in the format of this name."""
+    """Returns the bytes of a profile in the format `name`. `data` is the dict that the C module makes of a profile."""
     import gc
 
     from clineprof import _formats
 
-    gc.disable()  # of the millions of objects made now none is garbage before the end
+    gc.disable()  # rendering makes millions of objects, none of which is garbage before the end
     try:
         return _formats.render(name, Profile(data), options)
     finally:
@@ -61,7 +61,7 @@ class Profile:
         self.meta = data["meta"]
         self.timeline = data["timeline"]
         self.functions = [Function(item) for item in data["functions"]]
-        self._rights = None  # of files that are made of it: its own file's, or the program's
+        self._rights = None  # rights of files written from it: those of its own file; None: those of the program
 
     def __repr__(self):
         return "<clineprof.Profile: %d function%s>" % (len(self.functions), "s"[len(self.functions) == 1 :])
@@ -141,7 +141,7 @@ class Profile:
         return table
 
     def _measures(self, memory):
-        """What was measured: {name that tells the unit: column}."""
+        """Returns the measures that the profile has: {name that ends with the unit: column}."""
         heap = memory and self.has_heap
         known = {"times": True, "memory": memory and self.has_memory, "heap": heap, "native": heap}
         table = {told(m): m.column for m in MEASURES if m.needs == "times"}

@@ -3,7 +3,7 @@
 import gc
 import types
 
-_profiler = None  # made once: a second one cannot record beside it
+_profiler = None  # made once and kept: two profilers cannot record at the same time
 
 
 def assert_no_leaks(f, warmups=3, repeats=5, limit=None, functions=()):
@@ -46,7 +46,7 @@ def _check(f, warmups, repeats, limit):
 
 
 def _call(f):
-    """What is no Python function has no lines: this one stands for it."""
+    """Returns a Python function that calls f. Other callables have no lines that could be profiled."""
 
     def call():
         f()

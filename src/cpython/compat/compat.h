@@ -33,7 +33,7 @@
 /* Code objects have a qualified name. Before 3.11 only functions have one. */
 #define CLP_CODE_HAS_QUALNAME CLP_SINCE(11)
 
-/* The interpreter adapts instructions to the types that they meet (PEP 659), except those at which it sends an event. */
+/* The interpreter adapts instructions to what they meet (PEP 659), except those at which it sends an event. */
 #define CLP_CODE_ADAPTS CLP_SINCE(11)
 
 /* One call sets the trace functions of all threads. Before 3.12 only the running thread's can be set. */
@@ -401,8 +401,8 @@ static inline const char *clp_compat_refusal(void)
 #endif
 }
 
-/* Calls a function of the module gc and returns its result as an owned list or tuple. `argument` may be NULL. The result
- * is checked because a program may have put another function there. NULL with an exception set. */
+/* Calls a function of the module gc and returns its result as an owned list or tuple. `argument` may be NULL. The
+ * result is checked because a program may have put another function there. NULL with an exception set. */
 static inline PyObject *clp_compat_collector(const char *function, PyObject *argument)
 {
     PyObject *module = PyImport_ImportModule("gc"), *list = NULL;

@@ -10,7 +10,7 @@
 
 struct clp_exchange {
     const char *name;
-    int flags;           /* the calling convention (METH_VARARGS and so on); a function with another one is not exchanged */
+    int flags;           /* the calling convention (METH_..); a function with another one is not exchanged */
     PyCFunction ours;
     PyMethodDef *method; /* borrowed from the interpreter; NULL: nothing was exchanged yet */
     PyCFunction theirs;

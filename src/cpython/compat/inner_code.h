@@ -15,8 +15,8 @@ typedef PyObject *clp_inner_code_use(void *data, PyObject *inner);
  * changes. Owned; NULL with an exception set. */
 PyObject *clp_inner_code_replaced(PyObject *code, clp_inner_code_use *replace, void *data);
 
-/* Returns the qualified name of code that lies within the code `within`, whose own qualified name is `name_within`. Both
- * are NULL for the code of a module. New reference; NULL with an exception set. */
+/* Returns the qualified name of code that lies within the code `within`, whose own qualified name is `name_within`.
+ * Both are NULL for the code of a module. New reference; NULL with an exception set. */
 PyObject *clp_inner_code_name(PyCodeObject *code, PyCodeObject *within, PyObject *name_within);
 
 /* Is the code only a part of one line: a comprehension or generator expression on a single line, or the code of

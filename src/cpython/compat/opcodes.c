@@ -49,9 +49,9 @@ static PyObject *builtins_beside(void)
     return builtins;
 }
 
-/* Runs a module of the interpreter without importing it. An import would leave the module in sys.modules for the program
- * to find, and would meet an import of the same module that is going on in another thread, or that a signal handler
- * has interrupted. Returns the module, owned; NULL with an exception set. */
+/* Runs a module of the interpreter without importing it. An import would leave the module in sys.modules for the
+ * program to find, and would meet an import of the same module that is going on in another thread, or that a signal
+ * handler has interrupted. Returns the module, owned; NULL with an exception set. */
 static PyObject *run_module(const char *name)
 {
     PyObject *code = code_of_module(name), *builtins = code != NULL ? builtins_beside() : NULL;

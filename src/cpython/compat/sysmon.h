@@ -20,8 +20,8 @@ long clp_sysmon_event(const char *name);
 /* Does another tool hold this id? Leaves no exception. */
 bool clp_sysmon_is_foreign(int tool);
 
-/* Takes the first free one of the tool ids in `wanted`, a list ended by -1, and returns it. Returns -1 with an exception
- * set when none is free. */
+/* Takes the first free one of the tool ids in `wanted`, a list ended by -1, and returns it. Returns -1 with an
+ * exception set when none is free. */
 int clp_sysmon_take(const int *wanted);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Lets only one thread at a time do work that runs Python code in the middle and must not be begun twice: creating the
- * recorder and measuring its tracer for the first Profiler, and starting and stopping a tracer. One thread has the turn,
- * the others wait.
+/* Lets only one thread at a time do work that runs Python code in the middle and must not be begun twice: creating
+ * the recorder and measuring its tracer for the first Profiler, and starting and stopping a tracer. One thread has
+ * the turn, the others wait.
  *
- * No thread waits for ever. The thread that has the turn may run a finalizer that waits for a lock of the program, and
- * the waiting thread may hold this lock. After a fork the thread that had the turn does not exist in the child. So after
- * about ten seconds, and in a child, the turn passes to the thread that asks for it. Work in a turn must be safe even
- * then; only its result may be less exact. */
+ * No thread waits for ever. The thread that has the turn may run a finalizer that waits for a lock of the program,
+ * and the waiting thread may hold this lock. After a fork the thread that had the turn does not exist in the child.
+ * So after about ten seconds, and in a child, the turn passes to the thread that asks for it. Work in a turn must be
+ * safe even then; only its result may be less exact. */
 #ifndef CLP_TURN_H
 #define CLP_TURN_H
 
