@@ -235,9 +235,9 @@ def outcome(where, case):
 
 def known():
     """The tests that docs/conformance.md lists for this version of Python: {kind: {pattern: reason}}. The kinds are
-    "not applicable" (has nothing to do with a drop-in replacement), "their faults" (asserts a fault of the original)
+    "not applicable" (has nothing to do with a drop-in replacement), "faults of the originals" (asserts such a fault)
     and "differs" (clineprof behaves differently)."""
-    found, kind = {"not applicable": {}, "their faults": {}, "differs": {}}, None
+    found, kind = {"not applicable": {}, "faults of the originals": {}, "differs": {}}, None
     with open(PAGE, encoding="utf-8") as file:
         for line in file:
             if line.startswith("## "):
@@ -289,7 +289,7 @@ def judge(outcomes, words):
 
 
 def print_count(count):
-    passed, faults = count["passed"], count["their faults"]
+    passed, faults = count["passed"], count["faults of the originals"]
     total = passed + faults + count["differs"] + count["unknown"]
     print("%d of %d applicable tests pass (%.1f %%), %d skip themselves, %d are not applicable" % (
         passed, total, share(passed, total), count["skipped"], count["not applicable"]))

@@ -51,7 +51,8 @@
       "the largest single change of resident memory, with its sign")                                           \
     X(allocated, uint64_t, SUM, BYTES, MEMORY, 2, 12, "allocated", "Allocated",                                \
       "what the line asked Python's allocators for; a block that is resized counts again")                     \
-    X(blocks, uint64_t, SUM, COUNT, MEMORY, 2, 9, "blocks", "Blocks", "number of these blocks")                \
+    X(blocks, uint64_t, SUM, COUNT, MEMORY, 2, 9, "blocks", "Blocks",                                          \
+      "number of blocks that the line asked Python's allocators for")                                          \
     X(live, uint64_t, SUM, BYTES, HEAP, 2, 12, "live", "Live",                                                 \
       "the part of the allocated bytes that is alive at the end")                                              \
     X(live_blocks, uint64_t, SUM, COUNT, HEAP, 2, 11, "live-blocks", "Live blocks",                            \
