@@ -39,6 +39,9 @@
 /* One call sets the trace functions of all threads. Before 3.12 only the running thread's can be set. */
 #define CLP_SETS_TRACE_FOR_ALL CLP_SINCE(12)
 
+/* The exception that is set is one object. Before 3.12 it may be a type and arguments (raised.h). */
+#define CLP_RAISED_IS_ONE_OBJECT CLP_SINCE(12)
+
 /* A hit is a LINE event of sys.monitoring. Trace functions get more events: also for jumps back within a line. */
 #define CLP_COUNTS_AS_LINE CLP_HAS_MONITORING
 

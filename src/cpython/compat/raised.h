@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The exception that is set in the running thread, taken away for a while and set again, on all versions of CPython.
- * Since 3.12 it is one object. Before, it may be a type and arguments, of which no exception has been made yet: that
- * runs Python code. */
+/* Takes away the exception that is set in the running thread, and sets it again later, on all versions of CPython.
+ * Since 3.12 the exception is one object. Before, it may be a type and arguments, of which no exception was made yet;
+ * making one runs Python code. */
 #ifndef CLP_RAISED_H
 #define CLP_RAISED_H
 
 #include "compat.h"
 
-/* Owned; maybe of no exception. */
+/* An exception that was taken away, owned; or none. */
 struct clp_raised {
     PyObject *exception;
-#if PY_VERSION_HEX < 0x030C0000
+#if !CLP_RAISED_IS_ONE_OBJECT
     PyObject *type, *traceback;
 #endif
 };
 
-/* Takes the exception away: none is set then. Runs no Python code. */
+/* Takes the exception away, so that none is set. Runs no Python code. */
 static inline struct clp_raised clp_raised_take(void)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_RAISED_IS_ONE_OBJECT
     return (struct clp_raised){PyErr_GetRaisedException()};
 #else
     struct clp_raised raised;
@@ -28,30 +28,30 @@ static inline struct clp_raised clp_raised_take(void)
 #endif
 }
 
-/* Sets the exception again, in the place of any that is set now. Takes it. */
+/* Sets the exception again, in place of any that is set now, and takes over the reference. */
 static inline void clp_raised_give(struct clp_raised raised)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if CLP_RAISED_IS_ONE_OBJECT
     PyErr_SetRaisedException(raised.exception);
 #else
     PyErr_Restore(raised.type, raised.exception, raised.traceback);
 #endif
 }
 
-/* The exception itself, borrowed; NULL: there is none. May run Python code. */
+/* Returns the exception itself, borrowed; NULL when there is none. May run Python code. */
 static inline PyObject *clp_raised_exception(struct clp_raised *raised)
 {
-#if PY_VERSION_HEX < 0x030C0000
+#if !CLP_RAISED_IS_ONE_OBJECT
     PyErr_NormalizeException(&raised->type, &raised->exception, &raised->traceback);
 #endif
     return raised->exception;
 }
 
-/* Forgets it. */
+/* Drops the references. */
 static inline void clp_raised_drop(struct clp_raised *raised)
 {
     Py_CLEAR(raised->exception);
-#if PY_VERSION_HEX < 0x030C0000
+#if !CLP_RAISED_IS_ONE_OBJECT
     Py_CLEAR(raised->type);
     Py_CLEAR(raised->traceback);
 #endif
