@@ -17,7 +17,7 @@
 #include "cpython/object/profiler.h"
 #include "cpython/object/profiler_run.h"
 #include "cpython/object/setup.h"
-#include "profile/measure.h"
+#include "profile/amount.h"
 #include "cpython/tracers/tracers.h"
 #include <math.h>
 
@@ -118,7 +118,7 @@ static PyObject *module_amount(PyObject *module, PyObject *arguments)
     if (kind == CLP_MEASURE_NANOS)
         value = rint(value * 1e12) / 1e3; /* the nanoseconds that the seconds were made of */
     clp_buf_init(&text, &mem);
-    clp_measure_add_amount(&text, kind, value, with_sign);
+    clp_amount_add(&text, kind, value, with_sign);
     return clp_text_take(&text);
 }
 

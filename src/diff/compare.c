@@ -349,14 +349,14 @@ static bool set_one_floor(struct clp_compare_options *options, const char **at)
 {
     double amount;
 
-    if (!clp_measure_read_number(at, &amount))
+    if (!clp_amount_read(at, &amount))
         return false;
     size_t bytes = strcspn(*at, ",/");
-    double nanos = amount * clp_measure_unit(CLP_MEASURE_NANOS, *at, bytes);
-    double memory = amount * clp_measure_unit(CLP_MEASURE_BYTES, *at, bytes);
+    double nanos = amount * clp_amount_unit(CLP_MEASURE_NANOS, *at, bytes);
+    double memory = amount * clp_amount_unit(CLP_MEASURE_BYTES, *at, bytes);
     bool none = bytes == 0 && amount == 0, is_time = none, is_memory = none, by_hit = false;
-    is_time |= clp_measure_unit(CLP_MEASURE_NANOS, *at, bytes) != 0;
-    is_memory |= clp_measure_unit(CLP_MEASURE_BYTES, *at, bytes) != 0;
+    is_time |= clp_amount_unit(CLP_MEASURE_NANOS, *at, bytes) != 0;
+    is_memory |= clp_amount_unit(CLP_MEASURE_BYTES, *at, bytes) != 0;
     *at += bytes;
     if (is_time && strncmp(*at, "/hit", 4) == 0) {
         by_hit = true;

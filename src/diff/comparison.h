@@ -3,7 +3,7 @@
 #ifndef CLP_COMPARISON_H
 #define CLP_COMPARISON_H
 
-#include "profile/measure.h"
+#include "profile/amount.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "diff_side.h"

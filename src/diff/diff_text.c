@@ -44,13 +44,13 @@ static void add_change(enum clp_measure measure, const struct clp_change *change
 {
     enum clp_measure_kind kind = clp_measure_rows[measure].kind;
 
-    clp_measure_add_amount(out, kind, change->before.mean, false);
+    clp_amount_add(out, kind, change->before.mean, false);
     clp_buf_add_text(out, " -> ");
-    clp_measure_add_amount(out, kind, change->after.mean, false);
+    clp_amount_add(out, kind, change->after.mean, false);
     if (change->change == 0)
         return;
     clp_buf_add_text(out, ", ");
-    clp_measure_add_amount(out, kind, change->change, true);
+    clp_amount_add(out, kind, change->change, true);
     if (isfinite(change->percent))
         clp_buf_add_format(out, " (%+.1f %%)", change->percent);
 }
@@ -502,13 +502,13 @@ static void add_floor(const struct clp_comparison *comparison, struct clp_buf *o
     const struct clp_compare_options *options = &comparison->options;
 
     clp_buf_add_text(out, "Noise floor: ");
-    clp_measure_add_round(out, CLP_MEASURE_NANOS, options->time_floor);
+    clp_amount_add_round(out, CLP_MEASURE_NANOS, options->time_floor);
     clp_buf_add_text(out, ", ");
-    clp_measure_add_round(out, CLP_MEASURE_NANOS, options->hit_floor);
+    clp_amount_add_round(out, CLP_MEASURE_NANOS, options->hit_floor);
     clp_buf_add_text(out, " per hit");
     if (is_known(comparison, CLP_MEASURE_increment)) {
         clp_buf_add_text(out, ", ");
-        clp_measure_add_round(out, CLP_MEASURE_BYTES, options->bytes_floor);
+        clp_amount_add_round(out, CLP_MEASURE_BYTES, options->bytes_floor);
     }
     clp_buf_add_text(out, "\n");
 }

@@ -60,7 +60,7 @@ static bool complain_of_unit(struct reader *reader, const struct clp_limit *limi
     enum clp_measure_kind kind = clp_measure_rows[limit->measure].kind;
     char wanted[64];
 
-    (void)snprintf(wanted, sizeof wanted, "%s%s", clp_measure_units(kind), percent ? ", or %" : "");
+    (void)snprintf(wanted, sizeof wanted, "%s%s", clp_amount_units(kind), percent ? ", or %" : "");
     return complain(reader, wanted);
 }
 
@@ -71,7 +71,7 @@ static bool read_unit(struct reader *reader, struct clp_limit *limit, bool chang
 
     skip_spaces(reader);
     size_t bytes = strcspn(reader->at, ", ");
-    double unit = clp_measure_unit(kind, reader->at, bytes);
+    double unit = clp_amount_unit(kind, reader->at, bytes);
     if (change && bytes == 1 && *reader->at == '%')
         limit->kind = CLP_LIMIT_PERCENT;
     else if (bytes != 0 && unit != 0)
@@ -90,7 +90,7 @@ static bool read_limit(struct reader *reader, struct clp_limit *limit)
     reader->at += change;
     limit->kind = change ? CLP_LIMIT_CHANGE : CLP_LIMIT_VALUE;
     skip_spaces(reader);
-    if (!clp_measure_read_number(&reader->at, &limit->amount))
+    if (!clp_amount_read(&reader->at, &limit->amount))
         return complain(reader, "a number");
     if (!read_unit(reader, limit, change))
         return false;

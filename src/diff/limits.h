@@ -15,7 +15,7 @@
 #ifndef CLP_LIMIT_H
 #define CLP_LIMIT_H
 
-#include "profile/measure.h"
+#include "profile/amount.h"
 #include "verdict.h"
 
 #define CLP_LIMITS_MOST 32

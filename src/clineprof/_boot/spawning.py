@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Gives children that multiprocessing spawns under `ckernprof -l` and `-b` a name `profile`, as their parent has it
-(idle.py). Only sys is imported here, because the program's own folder may be on sys.path already."""
+(idle.py). The hook of clineprof._children cannot do this: it needs variables in the environment, which a run without
+--prof-child-procs leaves as it is. Only sys is imported here, because the program's own folder may be on sys.path
+already."""
 import sys
 
 

@@ -2,7 +2,8 @@
 """Lets the processes that the program starts find the profiler (--prof-child-procs).
 
 They inherit the environment variable CLINEPROF_CHILDREN, and a PYTHONPATH that begins with the folder site, which holds
-our sitecustomize. hook.py is for processes that ignore the environment.
+our sitecustomize. hook.py is for processes that ignore the environment. Forked children have no start that a hook could
+see: they are told by os.register_at_fork.
 """
 import os
 import sys

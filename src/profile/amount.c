@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "measure.h"
+#include "amount.h"
 #include "base/number.h"
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static bool is_name(const char *name, const char *text, size_t bytes)
     return strncmp(name, text, bytes) == 0 && name[bytes] == 0;
 }
 
-double clp_measure_unit(enum clp_measure_kind kind, const char *name, size_t bytes)
+double clp_amount_unit(enum clp_measure_kind kind, const char *name, size_t bytes)
 {
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (units[i].kind == kind && is_name(units[i].name, name, bytes))
@@ -32,7 +32,7 @@ double clp_measure_unit(enum clp_measure_kind kind, const char *name, size_t byt
     return 0;
 }
 
-const char *clp_measure_units(enum clp_measure_kind kind)
+const char *clp_amount_units(enum clp_measure_kind kind)
 {
     switch (kind) {
     case CLP_MEASURE_NANOS:
@@ -49,7 +49,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-bool clp_measure_read_number(const char **at, double *number)
+bool clp_amount_read(const char **at, double *number)
 {
     double scale = 1;
 
@@ -80,7 +80,7 @@ static void add_time(struct clp_buf *out, double nanos)
     clp_buf_add_format(out, "%.*f %s", fabs(amount) < 10 ? 2 : 1, amount, unit);
 }
 
-void clp_measure_add_amount(struct clp_buf *out, enum clp_measure_kind kind, double amount,
+void clp_amount_add(struct clp_buf *out, enum clp_measure_kind kind, double amount,
                             bool with_sign)
 {
     if (amount == 0 && kind != CLP_MEASURE_COUNT) {
@@ -97,7 +97,7 @@ void clp_measure_add_amount(struct clp_buf *out, enum clp_measure_kind kind, dou
         clp_buf_add_format(out, amount == floor(amount) ? "%.0f" : "%.1f", amount);
 }
 
-void clp_measure_add_round(struct clp_buf *out, enum clp_measure_kind kind, double amount)
+void clp_amount_add_round(struct clp_buf *out, enum clp_measure_kind kind, double amount)
 {
     const struct unit *best = NULL;
 
