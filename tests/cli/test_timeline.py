@@ -364,8 +364,8 @@ def test_without_a_terminal_it_goes_on(crossing, tmp_path):
     ended = run_ckernprof(["-lq", "--pdb-mmem", "80", crossing], tmp_path, env=STEADY)
     [line] = ended.err.splitlines()
     assert line.startswith("ckernprof: ") and line.endswith(
-        f" MiB are resident, more than --pdb-mmem allows, since {crossing}:4, in f; there is no "
-        "terminal for pdb, the program goes on")
+        f" MiB are resident, more than --pdb-mmem allows, since {crossing}:4, in f; pdb needs a "
+        "terminal, so the program goes on")
     assert ended.out.endswith("the end\n") and ended.code == 0
 
 
