@@ -100,8 +100,9 @@ def clock_reading():
     source, program = os.path.join(HERE, "floor.c"), os.path.join(ROOT, "build", "bench", "floor")
     os.makedirs(os.path.dirname(program), exist_ok=True)
     try:
-        output_of(os.environ.get("CC", "cc"), "-O2", "-o", program, source,
-                  os.path.join(ROOT, "src", "core", "clock.c"))
+        sources = os.path.join(ROOT, "src")
+        output_of(os.environ.get("CC", "cc"), "-O2", "-iquote", sources, "-o", program, source,
+                  os.path.join(sources, "os", "clock.c"))
         return output_of(program)
     except Trouble:
         return "unknown"
