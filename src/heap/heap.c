@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The file is long because the functions on the way of an allocation are inlined into each other. Split into four files,
+ * a program that allocates much ran 8 to 13 % more instructions (callgrind, --heap=1). */
 #include "heap.h"
 #include <math.h>
 #include <string.h>
