@@ -2,14 +2,12 @@
 /* The monitoring tracer: sys.monitoring (PEP 669), CPython 3.12 and newer.
  *
  * Selected code objects get local events, so nothing else in the program is slowed. Exceptions that leave a body
- * (PY_UNWIND) or are thrown into one (PY_THROW) exist as global events only. They are rare, and are looked up by
- * code.
+ * (PY_UNWIND) or are thrown into one (PY_THROW) exist as global events only. They are looked up by code.
  *
  * LINE serves functions whose lines the interpreter finds quickly. In other functions INSTRUCTION events take its
  * place. Each is switched off where no line can begin, which leaves one per line, at a cost that does not grow with
  * the function. The tracer then decides as the interpreter does whether a line begins: it does when the line differs
- * from that of the last instruction. Beside a tool that watches lines LINE serves all functions (see "functions of
- * many lines").
+ * from that of the last instruction. Beside a tool that watches lines, LINE serves all functions.
  *
  * PY_START begins no line, but makes LINE fire for bodies on the def line (3.13). */
 #include "monitoring.h"
