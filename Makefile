@@ -14,8 +14,8 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
 # ---- the interpreter and the machine ---------------------------------------------------------
-CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11 \
-                python3.10)
+CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3 /usr/bin/python3 python3.15 python3.14 python3.13 python3.12 \
+                python3.11 python3.10)
 GOALS := $(or $(MAKECMDGOALS),all)
 # Targets that need an environment with packages for the Python tests, and targets that need Criterion.
 WITH_VENV := check quick test soak stdlib-check package-check fuzz-rewrite truth stress leak-repeats screenshots
@@ -96,7 +96,8 @@ SANITIZE += $(if $(filter thread,$(SANITIZER)),$(if $(findstring clang,$(CC)),,-
 override CFLAGS += -std=c11 -D_GNU_SOURCE= -Wall -Wextra -Wshadow -Wconversion -Werror=incompatible-pointer-types -fPIC \
                    -fvisibility=hidden -fno-plt $(SANITIZE)
 override LDFLAGS += -Wl,-z,now $(SANITIZE)
-QUOTED := $(if $(PLAIN),-I tests/unit/plain) -iquote src -iquote kernprof -iquote tests/unit
+# BENCH_BUILD=no_clock or hits_alone makes a build for `make bench` only, which leaves out a part of each event.
+QUOTED := $(if $(BENCH_BUILD),-include bench/builds/$(BENCH_BUILD).h) $(if $(PLAIN),-I tests/unit/plain) -iquote src -iquote kernprof -iquote tests/unit
 
 CORE_OBJECTS := $(CORE:%.c=$(OUT)/core/%.o)
 PYTHON_OBJECTS := $(WITH_PYTHON:%.c=$(PER)/%.o)

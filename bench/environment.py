@@ -75,7 +75,6 @@ def describe(base):
         ("date", datetime.date.today().isoformat()),
         ("machine", f"{cpu_model()}, {os.cpu_count()} cores"),
         ("kernel", f"{platform.system()} {platform.release()}, clock source {clock_source()}"),
-        ("clock", f"{clock_reading()} ns a reading: the floor under the cost of an event"),
         ("load", "%.2f in the minute before the start" % os.getloadavg()[0]),
         ("python", f"{platform.python_version()}, {build_kind()}, {base}"),
         ("compiler", platform.python_compiler()),
@@ -94,18 +93,6 @@ def cpu_model():
 def clock_source():
     path = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
     return "".join(lines_of(path)).strip() or "unknown"
-
-
-def clock_reading():
-    source, program = os.path.join(HERE, "floor.c"), os.path.join(ROOT, "build", "bench", "floor")
-    os.makedirs(os.path.dirname(program), exist_ok=True)
-    try:
-        sources = os.path.join(ROOT, "src")
-        output_of(os.environ.get("CC", "cc"), "-O2", "-iquote", sources, "-o", program, source,
-                  os.path.join(sources, "os", "clock.c"))
-        return output_of(program)
-    except Trouble:
-        return "unknown"
 
 
 def lines_of(path):

@@ -36,9 +36,9 @@ class Run:
     functions: dict = field(default_factory=dict)  # the functions of its profile; empty if there is none
 
 
-def clineprof(base, tracer, memory, label=None, more=()):
+def clineprof(base, tracer, memory, label=None, more=(), launcher=CKERNPROF):
     import profiles
-    head = [CKERNPROF, "-l", "--python", base, "-o", "{out}"]
+    head = [launcher, "-l", "--python", base, "-o", "{out}"]
     head += ["--tracer", tracer] if tracer else []
     head += [*more] if memory else ["--no-memory"]
     name = label or tracer + ("+memory" if memory else "")

@@ -63,9 +63,19 @@ def once(function, count, numbers):
     return time.perf_counter_ns() - started
 
 
+def half_full_pools(count=1000):
+    """Lists that leave room in the allocator's pools of every small size. Where all pools of a size are full, a line
+    that makes and drops an object of this size takes a new pool each time and gives it back, which takes longer than
+    the line. This depends on all the objects that the interpreter made before, so some runs have it and some do not."""
+    lists = [[None] * items for items in range(1, 64) for _ in range(count)]
+    del lists[::2]
+    return lists
+
+
 def main(truth, whole, nanoseconds):
     """Runs the command on the command line. truth(numbers) measures the shares; nanoseconds() is the time that the C
     call should take."""
+    room = half_full_pools()  # noqa: F841 (kept while the program runs)
     command, *rest = sys.argv[1:]
     if command == "size":
         print(items_costing(nanoseconds()))
