@@ -4,6 +4,7 @@ one browser for the tests of a module. Without Chromium, its driver or selenium 
 skipped, and say what is missing. The browser reaches nothing but this machine."""
 
 import contextlib
+import os
 import shutil
 
 import pytest
@@ -40,7 +41,8 @@ def chromium(folder, *more_flags):
         options.add_argument(flag)
     options.add_experimental_option("prefs", {"download.default_directory": str(folder)})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = selenium.Chrome(options, selenium.ChromeService(found("chromedriver")))
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}  # no sanitizer there
+    driver = selenium.Chrome(options, selenium.ChromeService(found("chromedriver"), env=environment))
     try:
         yield driver
     finally:

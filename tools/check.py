@@ -186,12 +186,15 @@ def sanitizer_environment(sanitizer):
     cannot."""
     if sanitizer != "address":
         return {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
-    library = subprocess.run([os.environ.get("CC", "cc"), "-print-file-name=libasan.so"],
-                             capture_output=True, text=True).stdout.strip()
-    if not os.path.isabs(library):
+    # Packages in C++ throw exceptions through the sanitizer, which must find the library of C++ behind it.
+    libraries = [
+        subprocess.run([os.environ.get("CC", "cc"), f"-print-file-name={name}"], capture_output=True, text=True)
+        .stdout.strip() for name in ("libasan.so", "libstdc++.so.6")]
+    if not os.path.isabs(libraries[0]):
         return None
     # CPython keeps some memory until it exits, so only the unit tests look for leaks.
-    return {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
+    return {"LD_PRELOAD": " ".join(filter(os.path.isabs, libraries)), "ASAN_OPTIONS": "detect_leaks=0",
+            "PYTHONMALLOC": "malloc"}
 
 
 def in_full(program):

@@ -45,7 +45,7 @@ struct clp_run_options {
     bool line_by_line;    /* -l */
     bool builtin;         /* -b; -l implies it */
     const char *setup;    /* -s; NULL: none */
-    struct clp_text_list prof_mod; /* -p, cut at commas */
+    struct clp_text_list prof_mod; /* -p, cut at commas; run/target_selection.c finds the code */
     struct clp_text_list include, exclude;
     bool no_preimports;   /* --no-preimports */
     bool prof_imports;    /* --prof-imports */

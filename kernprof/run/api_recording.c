@@ -117,7 +117,7 @@ static PyObject *stop(PyObject *self, PyObject *nothing)
 static PyObject *gather(PyObject *self, PyObject *command)
 {
     const char *text = PyUnicode_AsUTF8(command);
-    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_recorder *recorder = clp_process_recorder();
     struct clp_profile profile;
 
     if (text == NULL)
@@ -140,7 +140,7 @@ static PyObject *is_idle(PyObject *self, PyObject *nothing)
 static PyObject *render(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
     struct clp_profile shown = cast(self)->profile; /* borrowed */
-    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_recorder *recorder = clp_process_recorder();
     struct clp_rendering rendering;
 
     if (!clp_rendering_read(&rendering, arguments, keywords))

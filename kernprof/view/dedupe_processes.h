@@ -3,9 +3,10 @@
  * parent's profile is a sum that has the child's counts up to the parent's end, and the child's own live file has all
  * of its counts.
  *
- * * Which processes have files of their own is known only when all files have been read. So the files are read in a
- * first round and, if some process is in two of them, in a second one. In the second round the counts of a process that
- * has a file of its own are taken out of the sums. */
+ * Which processes have files of their own is known only when all files have been read. So the files are read
+ * in a first round and, if some process is in two of them, in a second one. In the second round the counts of
+ * a process that has a file of its own are taken out of the sums. A sum that has more counts of a process keeps them: the
+ * process's own file was copied earlier, and is left out. */
 #ifndef CLP_DEDUPE_PROCESSES_H
 #define CLP_DEDUPE_PROCESSES_H
 
@@ -23,10 +24,15 @@ struct clp_dedupe {
 struct clp_dedupe clp_dedupe_start(struct clp_mem *mem);
 void clp_dedupe_clear(struct clp_dedupe *once);
 
-/* Notes the processes of a file's profile `one`, which is about to be added to the sum. In the second round removes
- * from `one` the processes that have files of their own; in both rounds those that an earlier sum has. False after one
- * line of complaint. */
-bool clp_dedupe_take(struct clp_dedupe *once, const struct clp_profile *sum, struct clp_profile *one,
+enum clp_dedupe_result {
+    CLP_DEDUPE_ADD,
+    CLP_DEDUPE_SKIP,   /* a sum has all of it */
+    CLP_DEDUPE_FAILED, /* after one line of complaint */
+};
+
+/* Notes the processes of a file's profile `one`, and says whether to add it to the sum. In the second round removes
+ * from `one` the processes that have files of their own; in both rounds those that an earlier sum has. */
+enum clp_dedupe_result clp_dedupe_take(struct clp_dedupe *once, const struct clp_profile *sum, struct clp_profile *one,
                      const char *path);
 
 #endif

@@ -23,9 +23,9 @@ static const char me[] = "clineprof";
 
 static bool check_measures(const char *value, struct clp_buf *fault)
 {
-    struct clp_compare_options options = clp_compare_defaults();
+    struct clp_measure_list measures;
 
-    return clp_compare_set_measures(&options, value, fault);
+    return clp_measure_list_read(&measures, value, fault);
 }
 
 static bool check_floor(const char *value, struct clp_buf *fault)
@@ -157,7 +157,7 @@ static struct clp_compare_options options_of(const struct clp_diff_request *requ
     struct clp_compare_options options = clp_compare_defaults();
 
     if (request->measures != NULL)
-        (void)clp_compare_set_measures(&options, request->measures, fault);
+        (void)clp_measure_list_read(&options.measures, request->measures, fault);
     if (request->noise_floor != NULL)
         (void)clp_compare_set_floor(&options, request->noise_floor, fault);
     return options;
@@ -209,8 +209,8 @@ static bool complain_of_unknown(const struct clp_diff *diff)
     enum clp_measure measure = limit != NULL ? limit->measure : CLP_MEASURES;
 
     for (size_t i = 0; diff->request->measures != NULL && measure == CLP_MEASURES &&
-                       i < comparison->options.measure_count; i++) {
-        enum clp_measure wanted = comparison->options.measures[i];
+                       i < comparison->options.measures.count; i++) {
+        enum clp_measure wanted = comparison->options.measures.items[i];
         if (!comparison->known[CLP_OLD][wanted] || !comparison->known[CLP_NEW][wanted])
             measure = wanted;
     }
@@ -368,6 +368,10 @@ static int check_and_put(struct clp_diff *diff)
     if (complain_of_unknown(diff))
         return CLP_DIFF_FAILED;
     broken = clp_limits_check(&diff->request->limits, &diff->comparison, keep_breach, diff);
+    if (broken != diff->breach_count) {
+        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
+        return CLP_DIFF_FAILED;
+    }
     bool done = put(diff);
     if (broken != 0)
         return CLP_DIFF_BROKEN;

@@ -89,8 +89,8 @@ static PyObject *changes_of(const struct clp_comparison *comparison,
     struct clp_change hits = clp_comparison_change(comparison, samples, CLP_MEASURE_hits);
     bool good = dict != NULL && clp_dict_set(dict, "hits", change_of(CLP_MEASURE_hits, &hits));
 
-    for (size_t i = 0; good && i < comparison->options.measure_count; i++) {
-        enum clp_measure measure = comparison->options.measures[i];
+    for (size_t i = 0; good && i < comparison->options.measures.count; i++) {
+        enum clp_measure measure = comparison->options.measures.items[i];
         if (!comparison->known[CLP_OLD][measure] || !comparison->known[CLP_NEW][measure])
             continue;
         struct clp_change change = clp_comparison_change(comparison, samples, measure);

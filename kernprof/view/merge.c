@@ -51,9 +51,11 @@ static bool merge_file(struct merging *merging, const char *path)
     struct clp_profile one;
 
     clp_profile_init(&one, merging->sum->mem);
-    bool done = read_file(merging, path, &one) &&
-                clp_dedupe_take(&merging->once, merging->sum, &one, path);
-    if (done && clp_profile_merge(merging->sum, &one) != CLP_OK) {
+    enum clp_dedupe_result result = read_file(merging, path, &one)
+                                        ? clp_dedupe_take(&merging->once, merging->sum, &one, path)
+                                        : CLP_DEDUPE_FAILED;
+    bool done = result != CLP_DEDUPE_FAILED;
+    if (result == CLP_DEDUPE_ADD && clp_profile_merge(merging->sum, &one) != CLP_OK) {
         clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
         done = false;
     }

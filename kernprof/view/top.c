@@ -20,11 +20,30 @@ static const char me[] = "clineprof";
 #define REFRESH_MILLISECONDS 1000
 #define LONGEST_TEXT 1000 /* bytes of a source line; no terminal is wider */
 
-static const struct clp_option rows[] = {CLP_COMMAND_HELP(offsetof(struct clp_command_request, help))};
+struct request {
+    struct clp_command_request line;
+    const char *measures;
+};
+
+static bool check_measures(const char *value, struct clp_buf *fault)
+{
+    struct clp_measure_list measures;
+
+    return clp_measure_list_read(&measures, value, fault);
+}
+
+#define USUAL_MEASURES "hits,time,self,max,mem,increment"
+
+static const struct clp_option rows[] = {
+    {CLP_OPTION_TEXT, 0, "measure", "columns", .argument = "LIST", .standard = USUAL_MEASURES,
+     .check = check_measures, .field = offsetof(struct request, measures),
+     .help = "show these columns"},
+    CLP_COMMAND_HELP(offsetof(struct request, line.help)),
+};
 
 static const struct clp_command_line command_line = {
     "clineprof top",
-    "usage: clineprof top FILE.live\n"
+    "usage: clineprof top [--measure LIST] FILE.live\n"
     "\n"
     "Shows the hottest lines of a running program, once a second.\n"
     "\n"
@@ -36,39 +55,59 @@ static const struct clp_command_line command_line = {
 
 /* ---- columns ---- */
 
+static const struct {
+    char key;
+    enum clp_measure measure;
+} keys_of_measures[] = {
+    {'h', CLP_MEASURE_hits}, {'t', CLP_MEASURE_time}, {'s', CLP_MEASURE_self},
+    {'x', CLP_MEASURE_max},  {'m', CLP_MEASURE_rss},  {'i', CLP_MEASURE_increment},
+};
+
 struct row {
     const struct clp_profile_function *function;
     const struct clp_profile_line *line;
 };
 
-static const struct column {
-    const char *title;
-    char key;
-    int width, digits;
-    enum clp_measure measure;
-    double size; /* of the unit shown */
-} columns[] = {
-    {"Hits", 'h', 12, 0, CLP_MEASURE_hits, 1},
-    {"Time s", 't', 10, 3, CLP_MEASURE_time, 1e9},
-    {"Self s", 's', 10, 3, CLP_MEASURE_self, 1e9},
-    {"Max s", 'x', 10, 6, CLP_MEASURE_max, 1e9},
-    {"Mem MiB", 'm', 10, 1, CLP_MEASURE_rss, 1 << 20},
-    {"Incr MiB", 'i', 10, 1, CLP_MEASURE_increment, 1 << 20},
-};
-
-static double value_of(const struct column *column, const struct row *row)
+static double value_of(enum clp_measure measure, const struct row *row)
 {
-    return clp_measure_value(column->measure, &row->line->measures) / column->size;
+    static const double sizes[] = {
+        [CLP_MEASURE_NANOS] = 1e9, [CLP_MEASURE_BYTES] = 1 << 20, [CLP_MEASURE_COUNT] = 1};
+
+    return clp_measure_value(measure, &row->line->measures) / sizes[clp_measure_rows[measure].kind];
 }
 
-#define COLUMNS (sizeof columns / sizeof *columns)
-#define BY_TIME 1
+/* Appends the title with its unit, as wide as the column's numbers. Returns the width. */
+static size_t add_column_title(enum clp_measure measure, struct clp_buf *out)
+{
+    static const struct {
+        const char *unit;
+        size_t width;
+    } kinds[] = {
+        [CLP_MEASURE_NANOS] = {" s", 10}, [CLP_MEASURE_BYTES] = {" MiB", 10}, [CLP_MEASURE_COUNT] = {"", 12}};
+    const struct clp_measure_row *row = &clp_measure_rows[measure];
+    size_t width = strlen(row->title) + strlen(kinds[row->kind].unit);
+    size_t before = width + 2 < kinds[row->kind].width ? kinds[row->kind].width - width : 2;
+
+    clp_buf_add_format(out, "%*s%s%s", (int)before, "", row->title, kinds[row->kind].unit);
+    return before + width;
+}
+
+/* The time of a single execution needs more digits than a sum. */
+static int digits_of(enum clp_measure measure)
+{
+    const struct clp_measure_row *row = &clp_measure_rows[measure];
+    bool single = row->merge != CLP_MERGE_SUM;
+
+    return row->kind == CLP_MEASURE_COUNT ? 0 : row->kind == CLP_MEASURE_BYTES ? 1 : single ? 6 : 3;
+}
 
 /* ---- one screen ---- */
 
 struct top {
     const char *path;    /* borrowed */
     struct clp_mem *mem; /* borrowed */
+    struct clp_measure_list columns;
+    size_t widths[CLP_MEASURES]; /* of the columns on the screen, in characters */
     size_t sort; /* index of the column by which lines are sorted */
     struct clp_live_about about;
     struct clp_profile profile; /* content of the live file, read anew for each screen */
@@ -76,10 +115,10 @@ struct top {
     size_t row_count;
 };
 
-static int compare_rows(const void *left, const void *right, void *column)
+static int compare_rows(const void *left, const void *right, void *measure)
 {
     const struct row *a = left, *b = right;
-    double one = value_of(column, a), two = value_of(column, b);
+    double one = value_of(*(enum clp_measure *)measure, a), two = value_of(*(enum clp_measure *)measure, b);
 
     if (one != two)
         return one < two ? 1 : -1;
@@ -101,12 +140,11 @@ static bool take_rows(struct top *top)
         for (size_t j = 0; j < function->line_count; j++)
             top->rows[top->row_count++] = (struct row){function, &function->lines[j]};
     }
-    struct column column = columns[top->sort];
-    qsort_r(top->rows, count, sizeof *top->rows, compare_rows, &column);
+    qsort_r(top->rows, count, sizeof *top->rows, compare_rows, &top->columns.items[top->sort]);
     return true;
 }
 
-static void add_title(const struct top *top, struct clp_buf *out)
+static void add_title(struct top *top, struct clp_buf *out)
 {
     clp_escape_add_text(out, top->path);
     clp_buf_add_format(out, "  process %llu %s  %.1f s  ",
@@ -115,23 +153,25 @@ static void add_title(const struct top *top, struct clp_buf *out)
                        : top->about.unknown ? "may be running elsewhere" : "has ended",
                        (double)top->profile.meta.wall * 1e-9);
     clp_buf_add_text(out, "q quits, < > change the column\x1b[K\r\n");
-    for (size_t i = 0; i < COLUMNS; i++) {
+    for (size_t i = 0; i < top->columns.count; i++) {
         clp_buf_add_text(out, i == top->sort ? "\x1b[7m" : "");
-        clp_buf_add_format(out, "%*s", columns[i].width, columns[i].title);
+        top->widths[i] = add_column_title(top->columns.items[i], out);
         clp_buf_add_text(out, "\x1b[m");
     }
     clp_buf_add_text(out, "  Line\x1b[K\r\n");
 }
 
-static void add_row(const struct row *row, struct clp_buf *out)
+static void add_row(const struct top *top, const struct row *row, struct clp_buf *out)
 {
     const char *slash = strrchr(row->function->file, '/');
     const char *file = slash != NULL ? slash + 1 : row->function->file;
     struct clp_source_walk walk = {.text = {row->function->source, row->function->source_bytes}};
     struct clp_span text = clp_source_line_at(&walk, row->function->first_line, row->line->line);
 
-    for (size_t i = 0; i < COLUMNS; i++)
-        clp_buf_add_format(out, "%*.*f", columns[i].width, columns[i].digits, value_of(&columns[i], row));
+    for (size_t i = 0; i < top->columns.count; i++) {
+        enum clp_measure measure = top->columns.items[i];
+        clp_buf_add_format(out, "%*.*f", (int)top->widths[i], digits_of(measure), value_of(measure, row));
+    }
     clp_buf_add_text(out, row->line->running ? " >" : "  ");
     clp_escape_add_text(out, file);
     clp_buf_add_format(out, ":%d ", (int)row->line->line);
@@ -161,7 +201,7 @@ static bool draw(struct top *top)
     clp_buf_add_text(&out, "\x1b[H");
     add_title(top, &out);
     for (size_t i = 0; i < top->row_count && i + 3 < room; i++)
-        add_row(&top->rows[i], &out);
+        add_row(top, &top->rows[i], &out);
     clp_buf_add_text(&out, "\x1b[J");
     bool done = !out.failed;
     if (done)
@@ -211,6 +251,14 @@ static void give_terminal_back(const struct termios *before)
     tcsetattr(STDIN_FILENO, TCSAFLUSH, before);
 }
 
+/* Nothing changes if the measure is not shown. */
+static void sort_by(struct top *top, enum clp_measure measure)
+{
+    for (size_t i = 0; i < top->columns.count; i++)
+        if (top->columns.items[i] == measure)
+            top->sort = i;
+}
+
 /* Handles keys. False for the key that quits. The arrow keys right and left arrive as ESC [ C and ESC [ D. */
 static bool take_key(struct top *top, const char *keys, size_t count)
 {
@@ -219,12 +267,12 @@ static bool take_key(struct top *top, const char *keys, size_t count)
         if (keys[i] == 'q' || keys[i] == 3)
             return false;
         if (keys[i] == '>' || (arrow && keys[i] == 'C'))
-            top->sort = (top->sort + 1) % COLUMNS;
+            top->sort = (top->sort + 1) % top->columns.count;
         if (keys[i] == '<' || (arrow && keys[i] == 'D'))
-            top->sort = (top->sort + COLUMNS - 1) % COLUMNS;
-        for (size_t j = 0; j < COLUMNS; j++) {
-            if (keys[i] == columns[j].key)
-                top->sort = j;
+            top->sort = (top->sort + top->columns.count - 1) % top->columns.count;
+        for (size_t j = 0; j < sizeof keys_of_measures / sizeof *keys_of_measures; j++) {
+            if (keys[i] == keys_of_measures[j].key)
+                sort_by(top, keys_of_measures[j].measure);
         }
     }
     return true;
@@ -261,26 +309,55 @@ static bool show(struct top *top, struct clp_fault *fault)
     return true;
 }
 
-static int run(const char *path, struct clp_mem *mem)
+/* Complains, and returns true, when the file has no numbers for a column. A live file has none of live blocks. */
+static bool complain_of_unknown(const struct top *top, const struct clp_profile *profile)
 {
-    struct top top = {.path = path, .mem = mem, .sort = BY_TIME};
-    struct termios before;
+    for (size_t i = 0; i < top->columns.count; i++) {
+        const struct clp_measure_row *row = &clp_measure_rows[top->columns.items[i]];
+        if (row->needs == CLP_NEEDS_TIMES || (row->needs == CLP_NEEDS_MEMORY && profile->meta.has_memory))
+            continue;
+        clp_console_complain_format(me, "top cannot show %s: %s", row->name,
+                                    row->needs == CLP_NEEDS_MEMORY
+                                        ? "the run does not measure memory (--no-memory)"
+                                        : "live blocks are only in the profile that the run writes at its end");
+        return true;
+    }
+    return false;
+}
+
+/* Can the file be read, and has it numbers for the columns that the user `asked` for? False after one line of
+ * complaint. */
+static bool check_file(const struct top *top, bool asked)
+{
     struct clp_fault fault = {0};
     struct clp_profile profile;
     struct clp_live_about about;
+    const char *ending = strrchr(top->path, '.');
 
-    clp_profile_init(&profile, mem);
-    bool good = clp_live_read(path, NULL, &profile, &about, &fault) == CLP_OK;
+    clp_profile_init(&profile, top->mem);
+    bool read = clp_live_read(top->path, NULL, &profile, &about, &fault) == CLP_OK;
+    bool good = read && !(asked && complain_of_unknown(top, &profile));
     clp_profile_clear(&profile);
-    if (!good) {
-        const char *ending = strrchr(path, '.');
-        if (fault.status == CLP_NOT_A_PROFILE && ending != NULL && strcmp(ending, ".lprof") == 0)
-            clp_console_complain_format(me, "%s is not the live file of a run; clineprof %s shows a finished profile",
-                                        path, path);
-        else
-            clp_reading_complain(path, &fault, mem);
+    if (!read && fault.status == CLP_NOT_A_PROFILE && ending != NULL && strcmp(ending, ".lprof") == 0)
+        clp_console_complain_format(me, "%s is not the live file of a run; clineprof %s shows a finished profile",
+                                    top->path, top->path);
+    else if (!read)
+        clp_reading_complain(top->path, &fault, top->mem);
+    return good;
+}
+
+static int run(const struct request *request, struct clp_mem *mem)
+{
+    const char *path = request->line.files[0];
+    struct top top = {.path = path, .mem = mem};
+    struct termios before;
+    struct clp_fault fault = {0};
+    bool good;
+
+    (void)clp_measure_list_read(&top.columns, request->measures, NULL);
+    sort_by(&top, CLP_MEASURE_time);
+    if (!check_file(&top, strcmp(request->measures, USUAL_MEASURES) != 0))
         return 1;
-    }
     if (!take_terminal(&before)) {
         clp_console_complain(me, "top needs a terminal; clineprof FILE.live prints the table once");
         return 2;
@@ -299,13 +376,13 @@ static int run(const char *path, struct clp_mem *mem)
 
 int clp_top_main(int argc, char **argv, struct clp_mem *mem)
 {
-    struct clp_command_request line = {.help = false};
+    struct request request = {.measures = USUAL_MEASURES};
     int code = 2;
 
-    if (!clp_command_line_read(&command_line, argc, argv, &line, mem, &code))
+    if (!clp_command_line_read(&command_line, argc, argv, &request.line, mem, &code))
         return code;
-    if (line.file_count == 1)
-        return run(line.files[0], mem);
+    if (request.line.file_count == 1)
+        return run(&request, mem);
     clp_console_complain(me, "top takes one live file; see clineprof top --help");
     return code;
 }

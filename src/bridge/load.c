@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "load.h"
 #include "report/choice.h"
+#include "report/columns.h"
 #include "report/report.h"
 #include "formats/lprof/wire_reader.h"
 #include "reading.h"
@@ -244,7 +245,8 @@ PyObject *clp_load_dict(const struct clp_profile *profile)
                              LIST_OF(profile->functions, profile->function_count, function_of)) &&
                 clp_dict_set(dict, "timeline",
                              LIST_OF(profile->series, profile->series_count, series_of)) &&
-                clp_dict_set(dict, "meta", meta_of(&profile->meta));
+                clp_dict_set(dict, "meta", meta_of(&profile->meta)) &&
+                clp_dict_set(dict, "allocated_tells", PyBool_FromLong(clp_columns_allocated_tells(profile)));
 
     if (!good)
         Py_CLEAR(dict);

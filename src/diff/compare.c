@@ -339,8 +339,7 @@ struct clp_compare_options clp_compare_defaults(void)
         .time_floor = 1e6,
         .hit_floor = 50,
         .bytes_floor = 64 * 1024,
-        .measures = {CLP_MEASURE_time, CLP_MEASURE_increment},
-        .measure_count = 2,
+        .measures = {{CLP_MEASURE_time, CLP_MEASURE_increment}, 2},
     };
 }
 
@@ -383,30 +382,6 @@ bool clp_compare_set_floor(struct clp_compare_options *options, const char *text
             return false;
         }
         if (*at == 0)
-            break;
-    }
-    *options = found;
-    return true;
-}
-
-bool clp_compare_set_measures(struct clp_compare_options *options, const char *names,
-                              struct clp_buf *fault)
-{
-    struct clp_compare_options found = *options;
-    size_t bytes;
-
-    found.measure_count = 0;
-    for (const char *at = names;; at += bytes + 1) {
-        bytes = strcspn(at, ",");
-        enum clp_measure measure = clp_measure_named(at, bytes);
-        if (measure >= CLP_MEASURE_total || found.measure_count == CLP_COMPARE_MOST_MEASURES) {
-            clp_buf_add_text(fault, "needs some of ");
-            clp_measure_add_names(fault, CLP_MEASURE_total);
-            clp_buf_add_format(fault, ", not '%.*s'", (int)bytes, at);
-            return false;
-        }
-        found.measures[found.measure_count++] = measure;
-        if (at[bytes] == 0)
             break;
     }
     *options = found;

@@ -37,11 +37,6 @@ struct clp_compare_options clp_compare_defaults(void);
 bool clp_compare_set_floor(struct clp_compare_options *options, const char *text,
                            struct clp_buf *fault);
 
-/* Sets the measures from names with commas between them. For an unknown name it returns false, appends to `fault`
- * what is needed, and leaves *options as it was. */
-bool clp_compare_set_measures(struct clp_compare_options *options, const char *names,
-                              struct clp_buf *fault);
-
 /* The profiles of a side. A side without profiles counts as zero everywhere. */
 struct clp_compare_side {
     const struct clp_profile *profiles; /* borrowed */

@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CLP_COMPARE_MOST_MEASURES CLP_MEASURES
-
 enum { CLP_OLD, CLP_NEW };
 
 struct clp_compare_options {
@@ -22,8 +20,7 @@ struct clp_compare_options {
     double bytes_floor; /* bytes */
     /* The measures that are compared; hits are always compared. The first measure of time decides whether a line is
      * slower or faster, the first measure of memory whether it has grown or shrunk. */
-    enum clp_measure measures[CLP_COMPARE_MOST_MEASURES];
-    size_t measure_count;
+    struct clp_measure_list measures;
 };
 
 /* The measures of one line or function: sides[side][i] are those in profile i of the side, NULL where this profile

@@ -11,7 +11,7 @@
 #define PERCENT_WIDTH 8
 #define HITS_WIDTH 9
 #define LINE_WIDTH 6
-#define MOST_CELLS (CLP_COMPARE_MOST_MEASURES * 4 + 2)
+#define MOST_CELLS (CLP_MEASURES * 4 + 2)
 
 static const char text_title[] = "  Line Contents";
 
@@ -85,8 +85,7 @@ struct changes {
 /* The table of one function. It has columns for the first measure and for the others that changed in the function. */
 struct table {
     const struct clp_compared_function *function;
-    enum clp_measure measures[CLP_COMPARE_MOST_MEASURES];
-    size_t measure_count;
+    struct clp_measure_list measures;
     bool hits; /* adds two columns: the hits before and after */
     size_t widths[MOST_CELLS];
     struct clp_number cells[MOST_CELLS]; /* the cells of the current row */
@@ -169,17 +168,17 @@ static void set_hits(const struct changes *changes, const struct clp_compared_ro
 
 static size_t cell_count(const struct table *table)
 {
-    return table->measure_count * 4 + (table->hits ? 2 : 0);
+    return table->measures.count * 4 + (table->hits ? 2 : 0);
 }
 
 static void set_row(const struct changes *changes, struct table *table,
                     const struct clp_compared_row *row)
 {
     memset(table->cells, 0, cell_count(table) * sizeof *table->cells);
-    for (size_t i = 0; i < table->measure_count; i++)
-        set_cells(changes, row, table->measures[i], &table->cells[i * 4]);
+    for (size_t i = 0; i < table->measures.count; i++)
+        set_cells(changes, row, table->measures.items[i], &table->cells[i * 4]);
     if (table->hits)
-        set_hits(changes, row, &table->cells[table->measure_count * 4]);
+        set_hits(changes, row, &table->cells[table->measures.count * 4]);
 }
 
 /* ---- which rows ---- */
@@ -189,8 +188,8 @@ static bool has_weight(const struct clp_comparison *comparison, const struct clp
 {
     const struct clp_compare_options *options = &comparison->options;
 
-    for (size_t i = 0; i < options->measure_count; i++)
-        if (clp_comparison_change(comparison, &row->samples, options->measures[i]).changed)
+    for (size_t i = 0; i < options->measures.count; i++)
+        if (clp_comparison_change(comparison, &row->samples, options->measures.items[i]).changed)
             return true;
     return false;
 }
@@ -258,12 +257,12 @@ static void choose_columns(const struct changes *changes, struct table *table)
 {
     const struct clp_compare_options *options = &changes->comparison->options;
 
-    for (size_t i = 0; i < options->measure_count; i++) {
-        enum clp_measure measure = options->measures[i];
+    for (size_t i = 0; i < options->measures.count; i++) {
+        enum clp_measure measure = options->measures.items[i];
         if (measure == CLP_MEASURE_hits || !is_known(changes->comparison, measure))
             continue;
-        if (table->measure_count == 0 || is_changed_in(changes, table, measure))
-            table->measures[table->measure_count++] = measure;
+        if (table->measures.count == 0 || is_changed_in(changes, table, measure))
+            table->measures.items[table->measures.count++] = measure;
     }
     for (size_t i = 0; i < table->function->row_count && !table->hits; i++) {
         unsigned verdicts = table->function->rows[i].verdicts;
@@ -277,8 +276,8 @@ static const char *const cell_titles[4] = {" before", " after", "Change", "%"};
 static void set_title(const struct table *table, size_t cell, char title[32])
 {
     size_t place = cell % 4;
-    bool of_hits = cell >= table->measure_count * 4;
-    enum clp_measure measure = of_hits ? CLP_MEASURE_hits : table->measures[cell / 4];
+    bool of_hits = cell >= table->measures.count * 4;
+    enum clp_measure measure = of_hits ? CLP_MEASURE_hits : table->measures.items[cell / 4];
 
     (void)snprintf(title, 32, "%s%s", place < 2 ? clp_measure_rows[measure].title : "",
                    cell_titles[place]);
@@ -292,7 +291,7 @@ static void set_widths(const struct changes *changes, struct table *table, size_
 
     for (size_t i = 0; i < count; i++) {
         set_title(table, i, title);
-        size_t least = i >= table->measure_count * 4 ? HITS_WIDTH
+        size_t least = i >= table->measures.count * 4 ? HITS_WIDTH
                      : i % 4 == 3 ? PERCENT_WIDTH : TICKS_WIDTH;
         table->widths[i] = strlen(title) > least ? strlen(title) : least;
     }
@@ -310,7 +309,7 @@ static void set_widths(const struct changes *changes, struct table *table, size_
 /* Returns the blanks before a cell: more before the first column of a measure than within its columns. */
 static size_t gap_before(const struct table *table, size_t cell)
 {
-    bool first = cell % 4 == 0 && cell <= table->measure_count * 4;
+    bool first = cell % 4 == 0 && cell <= table->measures.count * 4;
 
     return first && cell != 0 ? 3 : 1;
 }

@@ -111,8 +111,8 @@ static unsigned judge_measures(const struct clp_comparison *comparison,
     bool by_time = false, by_memory = false;
     unsigned verdicts = 0;
 
-    for (size_t i = 0; i < options->measure_count; i++) {
-        enum clp_measure measure = options->measures[i];
+    for (size_t i = 0; i < options->measures.count; i++) {
+        enum clp_measure measure = options->measures.items[i];
         enum clp_measure_kind kind = clp_measure_rows[measure].kind;
         if (!comparison->known[CLP_OLD][measure] || !comparison->known[CLP_NEW][measure])
             continue;
@@ -185,9 +185,9 @@ static struct weighed weigh(const struct clp_comparison *comparison, size_t plac
     const struct clp_side_samples *samples = &comparison->functions[place].samples;
     struct weighed weighed = {.place = place};
 
-    for (size_t i = 0; i < 2 && i < comparison->options.measure_count; i++) {
+    for (size_t i = 0; i < 2 && i < comparison->options.measures.count; i++) {
         struct clp_change change =
-            clp_comparison_change(comparison, samples, comparison->options.measures[i]);
+            clp_comparison_change(comparison, samples, comparison->options.measures.items[i]);
         weighed.weights[i] = change.changed ? fabs(change.change) : 0;
     }
     return weighed;

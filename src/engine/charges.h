@@ -9,7 +9,12 @@
  *     self = raw self - factor * charge,    not below the floor
  *
  * All lines have one factor. It is such that the self times sum to all raw times less all charges. The factor
- * is limited: no average is off by more, and a long line must not pay for a million short ones. */
+ * is limited: no average is off by more, and a long line must not pay for a million short ones.
+ *
+ * What is left of a short line may also be too much, because its events cost more than the average. So what a
+ * line has above its floor shrinks where it is well below the usual error of the charge. All times are then
+ * multiplied by one scale, which keeps the sum. No line gets more than its intervals. So among lines that are
+ * too short to be told apart, time goes by instructions. */
 #ifndef CLP_CHARGES_H
 #define CLP_CHARGES_H
 
@@ -19,7 +24,7 @@
 struct clp_charges {
     const struct clp_costs *costs;     /* borrowed */
     const struct clp_function *function; /* borrowed: whose the counters are */
-    double factor;
+    double factor, scale;
 };
 
 /* The charges for these counters of the function, in which all threads are summed. */

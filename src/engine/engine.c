@@ -145,7 +145,7 @@ static INLINE struct clp_activation *push(struct clp_thread *thread, struct clp_
 {
     struct clp_activation *top;
 
-    if (CLP_UNLIKELY(thread->top == thread->last_room) &&
+    if (CLP_UNLIKELY(thread->top == thread->last_activation) &&
         !clp_engine_reserve(thread, thread->stack_room * 2)) {
         clp_engine_lose(thread);
         return NULL;
@@ -245,7 +245,7 @@ static INLINE void go_out(struct clp_thread *thread, int64_t cost)
     struct clp_activation *left = thread->top;
 
     __atomic_store_n(&thread->top, left - 1, __ATOMIC_RELAXED);
-    clp_engine_bring(thread, left, thread->correction);
+    clp_engine_credit_caller(thread, left, thread->correction);
     if (CLP_UNLIKELY(left->cell == &thread->outside))
         take_back(thread, left);
     clp_engine_add_cost(thread, cost);

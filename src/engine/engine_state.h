@@ -108,7 +108,7 @@ struct clp_thread {
     struct clp_block **blocks; /* by function number; NULL for a function that never ran here */
     size_t block_room;
     struct clp_activation *stack; /* [0] is the floor */
-    struct clp_activation *last_room; /* the last place in `stack` */
+    struct clp_activation *last_activation; /* the last one that `stack` has room for */
     size_t stack_room;
     struct clp_cell outside; /* the cell outside all lines; `open` is never 0, which keeps it off the hot path */
     uint64_t reads;

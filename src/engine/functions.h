@@ -34,8 +34,8 @@ struct clp_function {
     uint32_t line_count;
     uint32_t text;       /* number of the source text that it was compiled from, or CLP_TEXT_.. */
     /* Owned; one byte per line: how many instructions run for certain when the line begins, at most
-     * CLP_FUNCTION_MOST_INSTRUCTIONS. CLP_FUNCTION_ADAPTS is set where the interpreter adapts the first of them
-     * to what it meets (PEP 659). NULL, or 0 for a line: one instruction, which is not adapted. */
+     * CLP_FUNCTION_MOST_INSTRUCTIONS. CLP_FUNCTION_ADAPTS is set where the interpreter usually adapts the first of
+     * them to what it meets (PEP 659). NULL, or 0 for a line: one instruction, which is not adapted. */
     uint8_t *instructions;
     bool generator;      /* the body may be suspended: generator, coroutine, async generator */
     bool awaits;         /* coroutine or async generator: suspended time is await time */

@@ -8,22 +8,24 @@
 #include "engine_state.h"
 
 /* Returns the innermost activation of the thread. A hook of an allocator asks without the interpreter's lock,
- * in the thread itself. Another thread, which has that lock, may be unwinding the stack meanwhile
- * (clp_engine_unwind). The hook then finds the activation that was on top, or one below it. Both stay in
- * place for as long as the thread does: nobody else pushes onto its stack or moves it. */
+ * in the thread itself. Meanwhile another thread that has the lock may unwind the stack (clp_engine_unwind).
+ * The hook then finds the activation that was on top, or one below it. All of them stay in place meanwhile,
+ * because only the thread itself pushes onto its stack or moves it. */
 static inline const struct clp_activation *clp_engine_top(const struct clp_thread *thread)
 {
     return __atomic_load_n(&thread->top, __ATOMIC_RELAXED);
 }
 
-/* Charges the line on top for something that is no event of a selected function. `cost` is in 1/256 ticks. */
+/* Adds `cost`, in 1/256 ticks, to what the line on top is charged beyond its line events. */
 static inline void clp_engine_add_cost(struct clp_thread *thread, int64_t cost)
 {
     struct clp_cell *cell = thread->top->cell;
 
     thread->correction += cost;
     cell->self_correction += cost;
-    if (cell->open != 0) /* the outer execution of the line adds the whole of its callee */
+    /* An outer execution of this line is running and will later add its callee's full time, which includes
+     * this. So this is subtracted here. */
+    if (cell->open != 0)
         cell->nested_correction -= cost;
 }
 
@@ -79,13 +81,13 @@ static inline bool clp_engine_has_line(const struct clp_thread *thread, int32_t 
 static inline void clp_engine_make_special(struct clp_thread *thread)
 {
     struct clp_activation *top = thread->top;
-    bool own = top->cell != &thread->outside && !top->continued; /* the line event is part of the stay */
+    bool has_line_event = top->cell != &thread->outside && !top->continued; /* the stay began with one */
 
     if (top->special)
         return;
     top->special = true;
     top->start = thread->last;
-    top->start_correction = thread->correction - (own ? thread->line_cost : 0);
+    top->start_correction = thread->correction - (has_line_event ? thread->line_cost : 0);
     top->start_rss = thread->last_rss;
 }
 
@@ -98,7 +100,7 @@ clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint6
     struct clp_cell *caller = top->cell, *cell = clp_block_cell(block, place);
     uint64_t ticks = at - thread->last;
 
-    if (CLP_UNLIKELY(top == thread->last_room || thread->rss != thread->last_rss))
+    if (CLP_UNLIKELY(top == thread->last_activation || thread->rss != thread->last_rss))
         return false;
     clp_engine_make_special(thread);
     caller->self += ticks;
@@ -129,10 +131,10 @@ clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint6
     return true;
 }
 
-/* Adds the body of `left`, which was just taken off the stack, to its caller's line and to the total of its
- * function. `correction` is what the thread was charged up to the body's end. */
-static inline void clp_engine_bring(struct clp_thread *thread, const struct clp_activation *left,
-                                    int64_t correction)
+/* Adds the time of the body of `left`, which was just taken off the stack, to its caller's line and to the
+ * total of its function. `correction` is what the thread was charged up to the body's end. */
+static inline void clp_engine_credit_caller(struct clp_thread *thread, const struct clp_activation *left,
+                                            int64_t correction)
 {
     struct clp_cell *caller = thread->top->cell;
     uint64_t total = thread->last - left->entered;
@@ -170,7 +172,7 @@ clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
     thread->top = top - 1;
-    clp_engine_bring(thread, top, thread->correction + cost.before);
+    clp_engine_credit_caller(thread, top, thread->correction + cost.before);
     thread->correction += cost.before + cost.after;
     caller->self_correction += cost.after;
     if (CLP_UNLIKELY(caller->open != 0))
@@ -194,7 +196,7 @@ clp_engine_last_line_plain(struct clp_thread *thread, size_t place, uint64_t at)
         cell->usage = thread->usage;
     thread->top--;
     int64_t correction = thread->correction + cost.before;
-    clp_engine_bring(thread, left, correction);
+    clp_engine_credit_caller(thread, left, correction);
     thread->correction = correction + cost.after;
     caller->self_correction += cost.after;
     if (caller->open != 0)

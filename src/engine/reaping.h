@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps the counters of threads that have ended. */
+/* Keeps the counters of threads that have ended. A thread only marks its end (clp_engine_end_thread), because
+ * it has no lock then. The next thread that makes its first event reaps it (clp_recorder_new_thread), and so
+ * does the child of a fork (clp_recorder_after_fork). Until then its counters are read where they are. */
 #ifndef CLP_REAPING_H
 #define CLP_REAPING_H
 

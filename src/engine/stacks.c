@@ -43,6 +43,6 @@ void clp_engine_switch_stack(struct clp_thread *thread, const void *from, const 
         unpark(thread, parked, now);
         clp_parked_free(thread->engine, parked);
     }
-    if (thread->top != thread->last_room)
+    if (thread->top != thread->last_activation)
         thread->top[1].frame = NULL; /* the body there did not leave this stack last */
 }

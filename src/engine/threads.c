@@ -69,7 +69,7 @@ struct clp_thread *clp_engine_make_thread(struct clp_engine *engine)
     }
     thread->stack_room = FIRST_STACK_ROOM;
     set_thread_costs(thread, &engine->costs);
-    thread->last_room = thread->stack + thread->stack_room - 1;
+    thread->last_activation = thread->stack + thread->stack_room - 1;
     thread->outside.open = 1;
     thread->top = thread->stack;
     thread->top->cell = &thread->outside;
@@ -106,7 +106,7 @@ bool clp_engine_reserve(struct clp_thread *thread, size_t room)
     thread->stack_room = room;
     thread->stack = stack;
     thread->top = stack + depth;
-    thread->last_room = stack + thread->stack_room - 1;
+    thread->last_activation = stack + thread->stack_room - 1;
     free_stack(thread->engine, old);
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread's counters and its stack are made at its first event. When the thread has ended, they are merged
- * into those of its group (reaping.h). */
+/* A thread's counters and its stack are made at its first event. Some time after the thread has ended, the
+ * counters are merged into those of its group (reaping.h). */
 #ifndef CLP_THREADS_H
 #define CLP_THREADS_H
 

@@ -253,6 +253,7 @@ static bool share(struct clp_audience *audience, uint32_t function, const struct
     return done;
 }
 
+/* `copy` may be NULL where the function is new to all views and was never counted. */
 static bool join(struct clp_view *view, struct clp_audience *audience, struct clp_view_item *item,
                  const struct clp_engine_copy *copy)
 {
@@ -282,6 +283,9 @@ clp_status clp_view_add(struct clp_view *view, uint32_t function, uint64_t now)
     }
     if (item->selected)
         return CLP_OK;
+    /* A copy has the counters of every running body. It would be most of the time that importing a package takes. */
+    if (audience->views == 0 && !has_counters(view->views->engine, function))
+        return join(view, audience, item, NULL) ? CLP_OK : CLP_NO_MEMORY;
     if (begin(view->views, &copy, now) != CLP_OK)
         return CLP_NO_MEMORY;
     return finish(&copy, join(view, audience, item, &copy));
@@ -381,16 +385,25 @@ void clp_view_totals(const struct clp_view *view, struct clp_engine_totals *tota
     add_difference(totals, &now, &view->base);
 }
 
+static bool is_shared(const struct clp_view *view, const struct clp_view_item *item)
+{
+    return item->selected && audience_of(view, item)->shared;
+}
+
+static void leave_audiences(const struct clp_view *view)
+{
+    for (size_t i = 0; view->mixed && i < view->count; i++)
+        if (is_shared(view, &view->items[i]))
+            audience_of(view, &view->items[i])->counting--;
+}
+
 static bool detach_shared(struct clp_view *view, const struct clp_engine_copy *copy)
 {
     bool done = true;
 
     for (size_t i = 0; view->mixed && i < view->count; i++) {
         struct clp_view_item *item = &view->items[i];
-        if (!item->selected || !audience_of(view, item)->shared)
-            continue;
-        audience_of(view, item)->counting--;
-        if (item->attached)
+        if (is_shared(view, item) && item->attached)
             done &= detach(view, item, copy);
     }
     return done;
@@ -448,6 +461,7 @@ static clp_status end_counting(struct clp_view *view, uint64_t now)
         unwind_all(view->views->engine, now);
     if (view->views->counting == 0 && !view->mixed)
         return CLP_OK;
+    leave_audiences(view); /* also where there is no memory for the rest */
     if (begin(view->views, &copy, now) != CLP_OK)
         return CLP_NO_MEMORY;
     done = detach_shared(view, &copy);

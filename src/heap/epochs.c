@@ -16,10 +16,10 @@ void clp_epochs_set(struct clp_epochs *epochs, const struct clp_epochs *wanted)
     epochs->limit = wanted->limit;
     __atomic_store_n(&epochs->period, wanted->period, __ATOMIC_RELAXED);
     __atomic_store_n(&epochs->next, wanted->next, __ATOMIC_RELAXED);
-    __atomic_store_n(&epochs->kind, wanted->kind, __ATOMIC_RELEASE); /* the others are there by then */
+    __atomic_store_n(&epochs->kind, wanted->kind, __ATOMIC_RELEASE); /* last: the others are set by then */
 }
 
-/* One thread alone finds that an epoch is over: whoever exchanges `next`. */
+/* Only one thread finds that an epoch is over: the one that exchanges `next`. */
 static bool is_over(struct clp_epochs *epochs)
 {
     uint64_t now = clp_clock_read(epochs->clock);

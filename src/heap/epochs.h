@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What ends an epoch, by which verdicts on leaks go (leaks.h).
+/* Decides when an epoch ends. Verdicts on leaks need epochs (leaks.h).
  *
- * Threads: the interpreter's lock. But a hook of an allocator may ask without that lock whether the time is over
- * (clp_epochs_look_at_time): of `kind`, `period` and `next` it sees those of the epochs that there are, or were a
- * moment ago. Of several threads that ask at once, one ends the epoch. `heap` and `clock` stay as they are once a
- * table has been set. */
+ * Threads: the caller has the interpreter's lock. But a hook of an allocator may call clp_epochs_look_at_time
+ * without it. It sees `kind`, `period` and `next` as they are or were a moment ago. If several threads call it at
+ * once, one of them ends the epoch. `heap` and `clock` do not change once a table has been set. */
 #ifndef CLP_EPOCHS_H
 #define CLP_EPOCHS_H
 
@@ -14,8 +13,8 @@
 
 enum clp_epochs_kind {
     CLP_EPOCHS_NONE,
-    CLP_EPOCHS_CALLS, /* of each function those of its own lines */
-    CLP_EPOCHS_NAMED, /* of the function of this name */
+    CLP_EPOCHS_CALLS, /* a call of a function ends the epoch of its lines */
+    CLP_EPOCHS_NAMED, /* a call of the function `name` ends the epoch of all lines */
     CLP_EPOCHS_SECONDS,
     CLP_EPOCHS_CHECKPOINTS
 };
@@ -31,7 +30,7 @@ struct clp_epochs {
     const struct clp_clock *clock; /* borrowed, likewise */
 };
 
-/* Puts all but `heap` and `clock` of `wanted` in the place of what was there. */
+/* Copies all of `wanted` but `heap` and `clock`. */
 void clp_epochs_set(struct clp_epochs *epochs, const struct clp_epochs *wanted);
 
 /* Does a user who says `wanted` mean the function with this qualified name? "f" means f and C.f, too. */
@@ -41,13 +40,13 @@ bool clp_epochs_is_named(const char *wanted, const char *name);
 void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions *functions,
                           uint32_t function);
 
-/* Do epochs end by time? From any thread, as clp_epochs_look_at_time, which it saves from being called. */
+/* Do epochs end by time? Any thread may ask, to save a call of clp_epochs_look_at_time. */
 static inline bool clp_epochs_go_by_time(const struct clp_epochs *epochs)
 {
     return __atomic_load_n(&epochs->kind, __ATOMIC_ACQUIRE) == CLP_EPOCHS_SECONDS;
 }
 
-/* Time may have passed: ends the epoch where they go by time and it is over. From any thread. */
+/* Ends the epoch if epochs go by time and its time is over. Any thread may call. */
 void clp_epochs_look_at_time(struct clp_epochs *epochs);
 
 /* The program says that an epoch is over. */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Blocks born in the first calls may die without being evidence: programs warm up. */
+/* Deaths of blocks that were born in the first calls do not count: programs warm up. */
 #define WARM_CALLS 3
 
 /* ---- sampling ---- */
@@ -54,7 +54,8 @@ struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t byt
 
 /* ---- one change at a time ---- */
 
-/* False: nothing may be changed. *locked is for give_hold. */
+/* Makes this thread the only one that changes the table. False: the lock cannot be had, and nothing may be
+ * changed. *locked is to be given to give_hold. */
 static inline bool take_hold(struct clp_heap *heap, bool *locked)
 {
     *locked = !clp_thread_alone();
@@ -103,7 +104,7 @@ static bool give_number(struct clp_heap *heap, struct clp_heap_line *line)
     return true;
 }
 
-/* The line of the place, which owns something from now on; NULL: no memory. */
+/* Makes the line at `place` able to own blocks, and returns it. NULL: no memory, or no number is left. */
 static struct clp_heap_line *new_line(struct clp_heap *heap, const struct clp_heap_place *place)
 {
     struct clp_heap_function *function = function_of(heap, place->function);
@@ -124,7 +125,7 @@ static struct clp_heap_line *new_line(struct clp_heap *heap, const struct clp_he
     return give_number(heap, line) ? line : NULL;
 }
 
-/* The line of the place, NULL where it never owned anything. */
+/* Returns the line at `place`; NULL where it never owned a block. */
 static inline struct clp_heap_line *find_line(struct clp_heap *heap,
                                               const struct clp_heap_place *place)
 {
@@ -152,14 +153,15 @@ static struct clp_heap_clock *clock_of(struct clp_heap *heap, uint32_t function)
                : &heap->clock;
 }
 
-/* The call, or tick, that goes on. */
+/* The number of the present call, or tick. */
 static uint32_t now_of(struct clp_heap *heap, const struct clp_heap_line *line)
 {
     return (uint32_t)clock_of(heap, line->function)->calls;
 }
 
-/* What the line has is about to change: was there a peak meanwhile? */
-static void settle(const struct clp_heap *heap, struct clp_heap_line *line)
+/* To be called before the line's live bytes change. If there was a peak since their last change, they are
+ * those at the peak, and are kept as such. */
+static void note_peak(const struct clp_heap *heap, struct clp_heap_line *line)
 {
     if (line->peak == heap->peak_number)
         return;
@@ -167,15 +169,16 @@ static void settle(const struct clp_heap *heap, struct clp_heap_line *line)
     line->peak = heap->peak_number;
 }
 
-/* A block more, or with sign -1 one less. */
-static inline struct clp_heap_weight change(struct clp_heap *heap, struct clp_heap_line *line,
-                                            uint64_t bytes, int sign)
+/* Adds a block of this size to the line's live bytes and blocks; subtracts it if `sign` is -1. Returns what
+ * the block stands for. */
+static inline struct clp_heap_weight add_bytes(struct clp_heap *heap, struct clp_heap_line *line,
+                                               uint64_t bytes, int sign)
 {
     struct clp_heap_weight weight = {(int64_t)bytes, CLP_HEAP_ONE};
 
     if (CLP_UNLIKELY(!clp_heap_is_exact(heap)))
         weight = clp_heap_weight(heap, bytes);
-    settle(heap, line);
+    note_peak(heap, line);
     line->live += sign * weight.bytes;
     line->blocks += sign * weight.blocks;
     heap->live += sign * weight.bytes;
@@ -186,7 +189,7 @@ static inline struct clp_heap_weight change(struct clp_heap *heap, struct clp_he
     return weight;
 }
 
-/* Is it the execution that allocated the block which runs at `place`? */
+/* Is the execution that runs at `place` the one that allocated the block? */
 static inline bool same_execution(struct clp_heap *heap, const struct clp_shadow_slot *slot,
                                   const struct clp_heap_place *place)
 {
@@ -194,7 +197,8 @@ static inline bool same_execution(struct clp_heap *heap, const struct clp_shadow
            place->function != CLP_HEAP_NOBODY && find_line(heap, place) == owner_of(heap, slot);
 }
 
-/* [i] of the trail's ages; negative: not older than three calls. */
+/* Returns the place of this age, in calls or ticks, in the trail's `dead`; negative when a block of this age
+ * is not old yet. */
 static int age_class(uint64_t age)
 {
     int class = -1;
@@ -206,6 +210,8 @@ static int age_class(uint64_t age)
     return class;
 }
 
+/* Counts a freed block of the line in `dead`, if it was old. `born`: the call or tick in which it was
+ * allocated. */
 static void note_death(struct clp_heap *heap, const struct clp_heap_line *line, uint32_t born,
                        struct clp_heap_weight weight)
 {
@@ -222,8 +228,8 @@ static void note_death(struct clp_heap *heap, const struct clp_heap_line *line, 
 
 /* ---- events ---- */
 
-/* The block's slot for its new owner; NULL: it cannot be followed. An address that is in the table
- * already was freed behind our back. */
+/* Returns the slot for a new block; NULL: it cannot be in the table. If the address is in the table already,
+ * its old block was freed without passing the hooks, and is subtracted from its line. */
 static inline struct clp_shadow_slot *make_room(struct clp_heap *heap, const void *address,
                                                 size_t bytes)
 {
@@ -231,7 +237,7 @@ static inline struct clp_shadow_slot *make_room(struct clp_heap *heap, const voi
         return NULL;
     struct clp_shadow_slot *slot = clp_shadow_add(&heap->shadow, address);
     if (slot != NULL && CLP_UNLIKELY(slot->owned != 0))
-        change(heap, owner_of(heap, slot), clp_heap_slot_bytes(slot), -1);
+        add_bytes(heap, owner_of(heap, slot), clp_heap_slot_bytes(slot), -1);
     return slot;
 }
 
@@ -244,7 +250,8 @@ static bool is_lasting(struct clp_heap *heap, const struct clp_heap_line *line,
     return slot->stretched || slot->born < now_of(heap, line);
 }
 
-/* The block that takes the place of the one which is freed, at least as large; NULL: none does. */
+/* Returns the slot of the line's newest block, if it was allocated in this call and is at least as large as
+ * the freed block. It then takes the freed block's place. NULL: no block takes it. */
 static struct clp_shadow_slot *find_heir(struct clp_heap *heap, const struct clp_heap_line *line,
                                          const struct clp_heap_block *freed)
 {
@@ -259,7 +266,8 @@ static struct clp_shadow_slot *find_heir(struct clp_heap *heap, const struct clp
                : NULL;
 }
 
-/* The block in `slot` has the place of the `old` one, which belonged to the same line. */
+/* Counts the growth or shrinking when the block in `slot` takes the place of the `old` one of the same
+ * line. */
 static void note_change(struct clp_heap *heap, const struct clp_heap_line *line,
                         const struct clp_shadow_slot *old, struct clp_shadow_slot *slot)
 {
@@ -272,23 +280,26 @@ static void note_change(struct clp_heap *heap, const struct clp_heap_line *line,
         line->trail->stretched += (int64_t)(after - before);
     else if (old->stretched)
         line->trail->lost += (int64_t)(before - after);
-    line->trail->reach = after;
+    line->trail->least_bytes = after;
 }
 
+/* Counts a stretched block as lost when no block takes its place. */
 static void note_loss(struct clp_heap *heap, const struct clp_heap_line *line,
                       const struct clp_shadow_slot *slot)
 {
     struct clp_heap_trail *trail = line->trail;
+    uint64_t bytes = clp_heap_slot_bytes(slot);
 
-    trail->reach = clp_heap_slot_bytes(slot);
+    trail->least_bytes = bytes;
     if (!slot->stretched)
         return;
-    trail->lost += (int64_t)trail->reach;
-    trail->missed = clp_heap_is_exact(heap) ? 0 : trail->reach;
+    trail->lost += (int64_t)bytes;
+    trail->missed = clp_heap_is_exact(heap) ? 0 : bytes;
     trail->missed_at = now_of(heap, line);
 }
 
-/* The line's block is freed: is it the end of a thing that grew, or only a step of its growth? */
+/* To be called when a block of the line is freed. Finds out whether a thing that grew ends with it, or only
+ * took another step of its growth. */
 static void note_end(struct clp_heap *heap, const struct clp_heap_line *line,
                      const struct clp_heap_block *freed)
 {
@@ -303,7 +314,8 @@ static void note_end(struct clp_heap *heap, const struct clp_heap_line *line,
     line->trail->newest = NULL;
 }
 
-/* What was lost was not: a block that is not in the table came between. */
+/* Takes back that the missed block was lost, if the new block takes its place. The thing had a block in
+ * between that is not in the table. */
 static void find_missed(struct clp_heap_trail *trail, uint64_t bytes, struct clp_shadow_slot *slot)
 {
     if (slot->born - trail->missed_at <= CLP_LEAKS_OLD_EPOCHS && bytes >= trail->missed) {
@@ -314,13 +326,13 @@ static void find_missed(struct clp_heap_trail *trail, uint64_t bytes, struct clp
     }
 }
 
-/* The line has a new block. */
+/* To be called when the line has a new block, in `slot`. The block may take the place of an older one. */
 static void note_birth(const struct clp_heap_line *line, const void *address, uint64_t bytes,
                        struct clp_shadow_slot *slot)
 {
     struct clp_heap_trail *trail = line->trail;
 
-    if (trail == NULL || bytes < trail->reach)
+    if (trail == NULL || bytes < trail->least_bytes)
         return;
     trail->newest = address;
     if (trail->missed != 0)
@@ -329,7 +341,8 @@ static void note_birth(const struct clp_heap_line *line, const void *address, ui
 
 /* ---- changes of the table ---- */
 
-/* Adds the block, a new one unless it is `born` already. */
+/* Adds the block to the table. `born`: the call or tick in which a resized block was allocated; NULL: the
+ * present one. */
 static inline struct clp_shadow_slot *add(struct clp_heap *heap, const void *address, size_t bytes,
                                           const struct clp_heap_place *place, const uint32_t *born)
 {
@@ -339,7 +352,7 @@ static inline struct clp_shadow_slot *add(struct clp_heap *heap, const void *add
         line = new_line(heap, place);
     struct clp_shadow_slot *slot = line != NULL ? make_room(heap, address, bytes) : NULL;
     if (CLP_UNLIKELY(slot == NULL)) {
-        /* jemalloc and tcmalloc have blocks of eight bytes, half a slot: not worth a word */
+        /* jemalloc and tcmalloc have blocks of 8 bytes, two to a slot: the second is not reported as lost */
         heap->lost |= bytes > CLP_SHADOW_GRANULE / 2 || clp_shadow_may_hold((uintptr_t)address);
         return NULL;
     }
@@ -353,7 +366,7 @@ static inline struct clp_shadow_slot *add(struct clp_heap *heap, const void *add
     }
     __atomic_store_n(&slot->owned, (uint64_t)bytes << CLP_HEAP_OWNER_BITS | line->number,
                      __ATOMIC_RELAXED);
-    change(heap, line, bytes, 1);
+    add_bytes(heap, line, bytes, 1);
     return slot;
 }
 
@@ -368,12 +381,12 @@ void clp_heap_add(struct clp_heap *heap, const void *address, size_t bytes,
     give_hold(heap, locked);
 }
 
-/* The block of the slot is freed. */
+/* Removes the block of the slot, which the line at `place` frees. */
 static inline void drop(struct clp_heap *heap, const void *address,
                         const struct clp_shadow_slot *slot, const struct clp_heap_place *place)
 {
     struct clp_heap_line *line = owner_of(heap, slot);
-    struct clp_heap_weight weight = change(heap, line, clp_heap_slot_bytes(slot), -1);
+    struct clp_heap_weight weight = add_bytes(heap, line, clp_heap_slot_bytes(slot), -1);
 
     if (same_execution(heap, slot, place))
         line->freed_at_once += (uint64_t)weight.bytes;
@@ -405,14 +418,14 @@ bool clp_heap_take(struct clp_heap *heap, const void *address, struct clp_heap_b
     const struct clp_shadow_slot *slot = clp_shadow_find(&heap->shadow, address);
     if (slot != NULL) {
         *taken = (struct clp_heap_block){address, *slot, heap->restarts};
-        change(heap, owner_of(heap, slot), clp_heap_slot_bytes(slot), -1);
+        add_bytes(heap, owner_of(heap, slot), clp_heap_slot_bytes(slot), -1);
         clp_shadow_remove(&heap->shadow, address);
     }
     give_hold(heap, locked);
     return slot != NULL;
 }
 
-/* The resized block keeps its age where it stays with its line. */
+/* Does the work of clp_heap_moved, while the table is held. */
 static void move(struct clp_heap *heap, const struct clp_heap_block *taken, const void *address,
                  size_t bytes, const struct clp_heap_place *place)
 {
@@ -454,7 +467,7 @@ static void put_back(struct clp_heap *heap, const struct clp_heap_block *taken)
 
     if (slot != NULL) {
         clp_shadow_set(slot, &taken->slot);
-        change(heap, owner_of(heap, slot), bytes, 1);
+        add_bytes(heap, owner_of(heap, slot), bytes, 1);
     } else {
         heap->lost = true;
     }
@@ -490,7 +503,8 @@ void clp_heap_count_native(struct clp_heap *heap, size_t bytes, const struct clp
     give_hold(heap, locked);
 }
 
-/* What is left of a mapping is a block of the same owner and age. */
+/* Adds the part of a mapping from `start` to `end`, if it is not empty, as a block of the same owner and
+ * age. */
 static void keep_part(struct clp_heap *heap, const struct clp_shadow_slot *whole, uint64_t start,
                       uint64_t end)
 {
@@ -503,7 +517,7 @@ static void keep_part(struct clp_heap *heap, const struct clp_shadow_slot *whole
     part.owned = bytes << CLP_HEAP_OWNER_BITS | clp_heap_slot_owner(whole);
     if (slot != NULL) {
         clp_shadow_set(slot, &part);
-        change(heap, owner_of(heap, slot), bytes, 1);
+        add_bytes(heap, owner_of(heap, slot), bytes, 1);
     }
     heap->lost |= slot == NULL || clp_mappings_add(&heap->mappings, start, end) != CLP_OK;
 }
@@ -554,7 +568,7 @@ void clp_heap_unmap(struct clp_heap *heap, const void *address, size_t bytes,
 
 typedef void each_line(const struct clp_heap_line *line, const struct clp_heap_clock *clock);
 
-/* The lines that go by this clock. */
+/* Calls `act` for each line whose epochs this clock counts. */
 static void for_lines(struct clp_heap *heap, const struct clp_heap_clock *clock, each_line *act)
 {
     for (size_t i = 0; i < heap->function_room; i++) {
@@ -567,6 +581,7 @@ static void for_lines(struct clp_heap *heap, const struct clp_heap_clock *clock,
     }
 }
 
+/* Keeps the line's numbers at the end of an epoch. */
 static void note_live(const struct clp_heap_line *line, const struct clp_heap_clock *clock)
 {
     struct clp_heap_trail *trail = line->trail;
@@ -576,6 +591,7 @@ static void note_live(const struct clp_heap_line *line, const struct clp_heap_cl
     trail->lost_by[clock->epochs] = trail->lost;
 }
 
+/* Joins every two epochs of the line to one. */
 static void join_pairs(const struct clp_heap_line *line, const struct clp_heap_clock *clock)
 {
     struct clp_heap_trail *trail = line->trail;
@@ -587,6 +603,7 @@ static void join_pairs(const struct clp_heap_line *line, const struct clp_heap_c
     }
 }
 
+/* Ends the clock's present epoch if it has had all its calls or ticks. */
 static void end_epoch(struct clp_heap *heap, struct clp_heap_clock *clock)
 {
     if (clock->epochs == CLP_LEAKS_MOST_EPOCHS) {
@@ -600,7 +617,7 @@ static void end_epoch(struct clp_heap *heap, struct clp_heap_clock *clock)
     for_lines(heap, clock, note_live);
 }
 
-/* So many calls are over when the next one begins: what the last one held is gone by then. */
+/* A call's epoch ends when the next call begins, because the local objects of the call are freed by then. */
 void clp_heap_call(struct clp_heap *heap, uint32_t number)
 {
     bool locked;
@@ -629,7 +646,7 @@ void clp_heap_tick(struct clp_heap *heap)
     give_hold(heap, locked);
 }
 
-/* The last epoch takes in what is left over of calls. */
+/* Ends the last epoch. Calls or ticks that do not fill an epoch are added to the one before. */
 static void finish_clock(struct clp_heap *heap, struct clp_heap_clock *clock)
 {
     size_t before = clock->epochs;
@@ -655,7 +672,7 @@ void clp_heap_finish(struct clp_heap *heap)
 
 /* ---- life ---- */
 
-/* With a shadow that is empty. */
+/* Prepares the empty table. The shadow must be empty. */
 static clp_status begin(struct clp_heap *heap)
 {
     clp_mappings_init(&heap->mappings, &heap->arena.mem);

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of live blocks: which line of the program owns each of them, and what became of those
- * that are gone.
+/* The table of live blocks: which line of the program has allocated each of them, and how many were freed
+ * when.
  *
  *   address ----> slot (shadow.h)          bytes and owner, execution, born
  *   owner ------> struct clp_heap_line     bytes alive, alive at the peak, freed at once
  *   function, line ---^
  *
- * Which blocks. At an interval of 1 every block is in the table, and all is exact. Otherwise each
- * byte is a sample with the chance of 1 in `interval`, independent of all others, so a block of s
- * bytes is chosen with probability p = 1 - exp(-s / interval). It stands for 1 / p blocks and s / p
- * bytes, which makes every sum an unbiased estimate (Horvitz and Thompson, Journal of the American
- * Statistical Association 47, 1952; Go's and jemalloc's heap profiles are scaled the same way). A
- * thread counts down the bytes to its next sample, drawn from the exponential distribution: as that
- * has no memory, where one block ends and the next begins makes no difference.
+ * Which blocks. At an interval of 1 every block is in the table, and all numbers are exact. Otherwise each byte
+ * is a sample with the chance of 1 in `interval`, independent of all others, so a block of s bytes is chosen
+ * with probability p = 1 - exp(-s / interval). It stands for 1 / p blocks and s / p bytes, which makes every sum
+ * an unbiased estimate (Horvitz and Thompson, Journal of the American Statistical Association 47, 1952; Go's and
+ * jemalloc's heap profiles are scaled the same way). A thread counts down the bytes to its next sample, a number
+ * drawn from the exponential distribution. That distribution has no memory, so it makes no difference where one
+ * block ends and the next begins.
  *
- * A block that is not in the table costs its free one look-up in the shadow, mostly three reads of what
- * stays in the cache. It takes no lock: who frees a block knows its address from who allocated it, so
- * what is said of it there is there to be seen.
+ * Every free looks up its block. If the block is not in the table, this takes three reads, mostly from the
+ * cache, and no lock. No lock is needed, because a thread that frees a block got the address from the thread
+ * that allocated it. So it sees what that thread has written about the block.
  *
- * The peak. When all live bytes reach a new height, that peak gets a number; nothing else is done.
- * A line that is about to change sees that there was a peak since it changed last, and what it has
- * now is what it had then.
+ * The peak. Each new maximum of the sum of all live bytes is a peak, and has a number. Lines are not visited
+ * at a peak. Each line has the number of the last peak that it knows of, and compares it before its live
+ * bytes change. If there was a newer peak, the line's live bytes have been the same since then, so they are
+ * those at the peak.
  *
- * Things that grow. A list, dict or str grows by giving up its block for a larger one: the allocator
- * resizes it, or a new block is allocated and the old one freed. Where that happens on one line and in a
- * later call than the block's first, the new block is marked as stretched, and the difference counts as
- * growth of the line. When a stretched block shrinks, or is freed and no other takes its place, that counts
- * as lost. A list that is built and dropped within a call counts as nothing.
+ * Things that grow. A list, dict or str grows by giving up its block for a larger one: the allocator resizes it,
+ * or a new block is allocated and the old one freed. If both blocks belong to one line, and the old one was
+ * allocated in an earlier call, then the new block is marked as stretched, and the difference counts as growth
+ * of the line. When a stretched block shrinks, the difference counts as lost. When it is freed and no other
+ * takes its place, all of it counts as lost. A list that is built and dropped within a call counts as nothing.
  *
- * Epochs. For verdicts on leaks (leaks.h) each line keeps its live bytes at the end of each
- * epoch, and each block the epoch it was born in. The epochs of a line are the calls of its
- * function, or one clock for all lines. When there are CLP_LEAKS_MOST_EPOCHS of them, two become
- * one.
+ * Epochs. For verdicts on leaks (leaks.h) each line keeps its live bytes at the end of each epoch, and each
+ * block the call, or tick, in which it was allocated. The epochs of a line are the calls of its function, or
+ * ticks of one clock for all lines. When there are CLP_LEAKS_MOST_EPOCHS of them, every two are joined to one.
  *
- * Any thread may call; one lock holds for moments, and is not taken while the process has a single
- * thread. Memory is the table's own pages. */
+ * Any thread may call. One lock is held for moments, and is not taken while the process has a single thread.
+ * The memory is the table's own pages. */
 #ifndef CLP_HEAP_H
 #define CLP_HEAP_H
 
@@ -49,12 +49,13 @@
 #define CLP_HEAP_AGES 32
 #define CLP_HEAP_INTERVAL 65536 /* bytes: the usual mean distance of samples */
 
-/* Which line runs; by function and place within it, as threads' counters come and go. */
+/* Which line runs: a function and a line of it. A pointer to the line's cell would not do, because cells are
+ * given back when their thread has ended. */
 struct clp_heap_place {
     uint32_t function; /* or CLP_HEAP_NOBODY: code that is not selected */
     uint32_t line;
     uint32_t line_count; /* of the function */
-    uint32_t execution;  /* which one of the line's, in which thread */
+    uint32_t execution;  /* clp_thread_execution: tells executions of the line apart */
 };
 
 #define CLP_HEAP_NOBODY UINT32_MAX
@@ -74,39 +75,47 @@ static inline uint32_t clp_heap_slot_owner(const struct clp_shadow_slot *slot)
     return (uint32_t)(slot->owned & (CLP_HEAP_MOST_OWNERS - 1));
 }
 
-/* Executions are told apart by so many bits of their number. */
+/* The bits of an execution's number that a slot has room for. */
 #define CLP_HEAP_EXECUTION ((uint32_t)INT32_MAX)
 
 /* A block that was taken out of the table. */
 struct clp_heap_block {
     const void *address;
     struct clp_shadow_slot slot;
-    uint64_t restarts; /* of the table, until then: its owner is a line of that table */
+    uint64_t restarts; /* the heap's when the block was taken; after a restart owners have other numbers */
 };
 
-/* What verdicts need of a line. Deaths are kept by age: [i] of blocks older than 3 * 2^i calls.
- * `stretched` and `lost` are the sums of struct clp_leaks_thing up to now, the arrays those at the end of
- * each epoch. The line's `newest` block can take the place of an older one that is freed in the same call;
- * blocks of less than `reach` bytes, the size of the last one that was replaced or freed, are passed over.
- * Where blocks are samples, the one that took its place may not be in the table: `missed` is what was lost
- * by that at the call `missed_at`, until a later block takes its place. */
+/* What verdicts on leaks (leaks.h) need of a line. `stretched` and `lost` are the sums of struct
+ * clp_leaks_thing up to now. The arrays `live`, `stretched_by` and `lost_by` have an element for the start,
+ * and for the end of each epoch. `dead` and `deaths` count freed blocks by age: element i has blocks that
+ * were older than 3 * 2^i calls or ticks.
+ *
+ * `newest` is the newest block of at least `least_bytes` bytes. It takes the place of an older block that is
+ * freed in the same call. `least_bytes` is the size of the last block that has taken a place, or that was
+ * freed and had none to take its place. Smaller new blocks are passed over, because only a block of at least
+ * the freed block's size takes its place.
+ *
+ * Where blocks are samples, the block that takes a place may not be in the table. Then the old block is
+ * counted as lost, `missed` is its size, and `missed_at` is the call or tick. If a later block of the thing
+ * is in the table, the loss is taken back. */
 struct clp_heap_trail {
     int64_t live[CLP_LEAKS_MOST_EPOCHS + 1];
     int64_t stretched_by[CLP_LEAKS_MOST_EPOCHS + 1], lost_by[CLP_LEAKS_MOST_EPOCHS + 1];
-    uint64_t dead[CLP_HEAP_AGES]; /* weights */
-    uint32_t deaths[CLP_HEAP_AGES];
-    uint64_t old_alive, old_blocks; /* while a verdict is made */
+    uint64_t dead[CLP_HEAP_AGES];   /* what the blocks stand for, in 1/CLP_HEAP_ONE blocks */
+    uint32_t deaths[CLP_HEAP_AGES]; /* how many were in the table */
+    uint64_t old_alive, old_blocks; /* the same of old blocks that are alive; set when a verdict is made */
     int64_t stretched, lost;
     const void *newest; /* NULL: none */
-    uint64_t reach, missed;
+    uint64_t least_bytes;
+    uint64_t missed; /* 0: none */
     uint32_t missed_at;
 };
 
 struct clp_heap_line {
     int64_t live;   /* bytes */
-    int64_t blocks; /* .. in 1/CLP_HEAP_ONE */
+    int64_t blocks; /* live blocks, in 1/CLP_HEAP_ONE */
     int64_t at_peak;
-    uint64_t peak; /* the number of the peak at_peak is of */
+    uint64_t peak; /* the number of the peak that at_peak belongs to */
     uint64_t freed_at_once;
     uint64_t native, native_blocks; /* asked of C's allocators; the second in 1/CLP_HEAP_ONE */
     uint32_t number;   /* as an owner; 0: nothing was ever chosen */
@@ -116,7 +125,7 @@ struct clp_heap_line {
 
 #define CLP_HEAP_ONE 1024
 
-/* Calls, or ticks of whatever epochs go by; an epoch has `stride` of them. */
+/* Counts calls, or ticks (clp_heap_tick); an epoch has `stride` of them. */
 struct clp_heap_clock {
     uint64_t calls, stride;
     size_t epochs; /* that have ended */
@@ -141,7 +150,7 @@ struct clp_heap {
     struct clp_pages pages;
     struct clp_arena arena;
     struct clp_shadow shadow;
-    struct clp_mappings mappings; /* of the blocks in the table those that are */
+    struct clp_mappings mappings; /* the blocks in the table that came from mmap */
     struct clp_heap_line **owners; /* by number; [0] is none */
     size_t owner_count, owner_room;
     struct clp_heap_function *functions;
@@ -150,79 +159,87 @@ struct clp_heap {
     struct clp_heap_clock clock;
     int64_t live, peak;
     uint64_t peak_number;
-    uint64_t seeds; /* of threads; may be set at the start, atomically */
+    uint64_t seeds; /* the last seed of random numbers that a thread got; atomic, and may be set at the start */
     uint64_t restarts;
-    bool lost; /* out of memory once, or of what else a block needs: numbers are too small */
+    bool lost; /* a block found no place in the table (no memory, no number left): results are too small */
 };
 
-/* What a chosen block of this size stands for. */
+/* How much memory a chosen block stands for: itself, and blocks of its size that were not chosen. */
 struct clp_heap_weight {
     int64_t bytes, blocks; /* blocks in 1/CLP_HEAP_ONE */
 };
 
+/* Returns what a chosen block of this size stands for. */
 struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t bytes);
 
 /* *heap must not move afterwards. CLP_NO_MEMORY: there is none to begin with. */
 clp_status clp_heap_init(struct clp_heap *heap, uint64_t interval, enum clp_heap_epochs epochs);
 
-/* As after clp_heap_init: nothing is in the table and nothing was. Threads that look for a block may go
- * on, and so may those that have taken one out. CLP_NO_MEMORY as there. */
+/* Empties the table and forgets all numbers, as after clp_heap_init. Meanwhile other threads may look up
+ * blocks, and may be between clp_heap_take and clp_heap_moved. CLP_NO_MEMORY: there is none to begin with. */
 clp_status clp_heap_restart(struct clp_heap *heap, uint64_t interval, enum clp_heap_epochs epochs);
 
-/* Nobody may look any more. */
+/* Gives back all memory. No thread may look up blocks any more. */
 void clp_heap_clear(struct clp_heap *heap);
 
-/* Bytes to the next block that is chosen, where not all are; *random is the thread's, 0 at first. */
+/* Draws the number of bytes until the next chosen block, where not all blocks are. *random is the state of
+ * the thread's random numbers, 0 at first. */
 int64_t clp_heap_draw(struct clp_heap *heap, uint64_t *random);
 
-/* The countdown of bytes is over, or never began: is the block of this size chosen? Starts it anew
- * if so. */
+/* Is the block of this size chosen? To be called when the thread's countdown of bytes, *left, is below 0 or
+ * has never begun. If the block is chosen, the countdown begins again. */
 bool clp_heap_choose(struct clp_heap *heap, int64_t *left, uint64_t *random, size_t bytes);
 
-/* A chosen block is new. */
+/* Puts a chosen block, which the line at `place` has allocated, into the table. */
 void clp_heap_add(struct clp_heap *heap, const void *address, size_t bytes,
                   const struct clp_heap_place *place);
 
-/* A block is about to be freed, by the line at `place`. */
+/* Takes a block out of the table that the line at `place` is about to free. The block need not be in the
+ * table. */
 void clp_heap_drop(struct clp_heap *heap, const void *address, const struct clp_heap_place *place);
 
-/* A block is about to change its size, and with it maybe its address: takes it out. False when it
- * is not in the table. Then either clp_heap_moved or clp_heap_restore follows. */
+/* Takes a block out of the table before it is resized, which may change its address. If true, clp_heap_moved
+ * or clp_heap_restore must be called afterwards. False: the block is not in the table. */
 bool clp_heap_take(struct clp_heap *heap, const void *address, struct clp_heap_block *taken);
 
-/* The block has changed its size; the line at `place` owns it now. `taken` is NULL when it was not in the table;
- * address is NULL where it was not chosen for it. On its own line it keeps its age. */
+/* Puts a resized block into the table, for the line at `place`. `taken` is the old block, or NULL if that was
+ * not in the table. `address` is NULL if the resized block is not chosen. If the old block has the same line,
+ * its age is kept. */
 void clp_heap_moved(struct clp_heap *heap, const struct clp_heap_block *taken, const void *address,
                     size_t bytes, const struct clp_heap_place *place);
 
-/* The block could not change its size: all is as it was. */
+/* Puts the block back as it was, because it could not be resized. */
 void clp_heap_restore(struct clp_heap *heap, const struct clp_heap_block *taken);
 
-/* Of what is in the table the line asked C's allocators, not Python's, for this. */
+/* Counts a chosen block that the line at `place` got from C's allocators, not from Python's. Does not put it
+ * into the table. */
 void clp_heap_count_native(struct clp_heap *heap, size_t bytes, const struct clp_heap_place *place);
 
-/* Chosen pages are new; what was mapped there before is gone. */
+/* Puts chosen pages that were just mapped into the table, as a block. What was mapped there before is taken
+ * out. */
 void clp_heap_map(struct clp_heap *heap, const void *address, size_t bytes,
                   const struct clp_heap_place *place);
 
-/* Pages are about to go, of whichever mappings; what is left of these keeps its owner. */
+/* Takes pages out of the table that are about to be unmapped. They may be parts of several mappings; the
+ * other parts keep their owners. */
 void clp_heap_unmap(struct clp_heap *heap, const void *address, size_t bytes,
                     const struct clp_heap_place *place);
 
-/* Where epochs go by calls: the function is entered. */
+/* Counts a call of the function, where its calls are the epochs (CLP_HEAP_BY_CALLS). */
 void clp_heap_call(struct clp_heap *heap, uint32_t function);
 
-/* Where they go by one clock: an epoch ends. */
+/* Counts a tick, where all lines have one clock (CLP_HEAP_BY_ONE). */
 void clp_heap_tick(struct clp_heap *heap);
 
-/* The last epochs end. */
+/* Ends the last epochs. */
 void clp_heap_finish(struct clp_heap *heap);
 
-/* Around a fork: nobody is in the middle of a change. */
+/* To be called before a fork, and after it in parent and child: no thread changes the table during the fork. */
 void clp_heap_fork_prepare(struct clp_heap *heap);
 void clp_heap_fork_done(struct clp_heap *heap);
 
-/* A thread may ask without the lock: it was the one until now or is the new one. */
+/* Returns the mean distance of samples in bytes. Needs no lock; during a restart it is the old or the new
+ * one. */
 static inline uint64_t clp_heap_interval(const struct clp_heap *heap)
 {
     return __atomic_load_n(&heap->interval, __ATOMIC_RELAXED);
@@ -233,7 +250,7 @@ static inline bool clp_heap_is_exact(const struct clp_heap *heap)
     return clp_heap_interval(heap) <= 1;
 }
 
-/* False: it is not in the table. */
+/* False: no block with this address is in the table. */
 static inline bool clp_heap_may_have(const struct clp_heap *heap, const void *address)
 {
     return clp_shadow_may_have(&heap->shadow, address);

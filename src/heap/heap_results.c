@@ -143,7 +143,7 @@ static void count_if_old(void *data, const struct clp_shadow_slot *slot)
     line->trail->old_blocks++;
 }
 
-/* Looks through the table once for what got old and is alive. A table may be judged several times. */
+/* Counts each line's old blocks that are alive. Starts at 0, because a table may be judged several times. */
 static void count_old(struct clp_heap *heap, const struct clp_heap_judging *judging)
 {
     struct old_count count = {heap, judging};
@@ -156,7 +156,7 @@ static void count_old(struct clp_heap *heap, const struct clp_heap_judging *judg
     clp_shadow_walk(&heap->shadow, count_if_old, &count);
 }
 
-/* What the trail says in epochs of so many calls (a power of two). */
+/* Turns a trail, whose ages are in calls, into epochs of clock->stride calls (a power of two). */
 static struct clp_leaks_line look_back(const struct clp_heap *heap,
                                        const struct clp_heap_trail *trail,
                                        const struct clp_heap_clock *clock)
@@ -215,7 +215,7 @@ static clp_status judge_function(const struct clp_heap *heap,
     return status;
 }
 
-/* Of functions that are the scope's. */
+/* Counts only functions of the scope. */
 static uint64_t most_epochs(const struct clp_heap *heap, const struct clp_heap_scope *scope)
 {
     uint64_t most = heap->clock.calls;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the table of live blocks comes to at the end: measures of lines, and verdicts. */
+/* Makes measures of lines, and verdicts, from the table of live blocks. */
 #ifndef CLP_HEAP_RESULTS_H
 #define CLP_HEAP_RESULTS_H
 
@@ -11,7 +11,7 @@
 /* Whose numbers are wanted. */
 struct clp_heap_scope {
     const struct clp_functions *functions;
-    const struct clp_view *view; /* what others have is nobody's; NULL: of all functions */
+    const struct clp_view *view; /* what other functions own counts as nobody's; NULL: all functions */
 };
 
 /* Adds the lines' measures to the profile, and what is known of the whole to its meta. CLP_NO_MEMORY leaves the

@@ -53,7 +53,7 @@ static double slope_of(const int64_t *live, size_t epochs)
     return (slopes[count / 2] + slopes[(count - 1) / 2]) / 2;
 }
 
-/* Weights say which part of the old blocks is alive, numbers how sure that is. */
+/* The weights say which part of the old blocks is alive, their number how sure that is. */
 static double confidence_of(const struct clp_leaks_line *line)
 {
     double all = (double)line->old_alive + (double)line->old_dead;
@@ -85,7 +85,7 @@ static bool is_thin(const struct past *past, int64_t sample)
     return samples < (double)(past->epochs * SAMPLES_TO_EPOCH);
 }
 
-/* How many of the line's epochs are one in *past. */
+/* Copies the line's epochs to *past and joins them where samples are few. Returns how many became one. */
 static size_t look_back(const struct clp_leaks_line *line, size_t warmups, struct past *past)
 {
     size_t joined = 1;
@@ -141,7 +141,7 @@ static void spread(int64_t *content, size_t from, size_t to, double per_epoch, i
     }
 }
 
-/* Fills in what the room of each epoch contains; the last epoch in which there was a step. */
+/* Fills in the content at the end of each epoch. Returns the last epoch in which there was a step. */
 static size_t fill_content(const int64_t *room, size_t epochs, int64_t *content)
 {
     double per_epoch = 0;

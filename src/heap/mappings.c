@@ -7,7 +7,7 @@ void clp_mappings_init(struct clp_mappings *mappings, struct clp_mem *mem)
     *mappings = (struct clp_mappings){.mem = mem};
 }
 
-/* The first of those that begin below the address. */
+/* The index of the first mapping that begins below the address; `count` when there is none. */
 static size_t first_below(const struct clp_mappings *mappings, uint64_t address)
 {
     size_t low = 0, high = mappings->count;

@@ -4,7 +4,8 @@
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define FIRST_CHUNK_BYTES ((size_t)256 * 1024) /* most programs are small */
 
-/* Pages of the map's own, the head in the first of them; leaves and nodes are whole pages. */
+/* Pages of the map. The first one holds only this head, so that leaves and nodes, which are whole pages, are
+ * aligned. */
 struct clp_shadow_chunk {
     struct clp_shadow_chunk *next;
     size_t mapped;
@@ -35,7 +36,7 @@ static void *take(struct clp_shadow *shadow, size_t bytes)
     return taken;
 }
 
-/* The first slot of a free leaf is the way to the next. */
+/* The first slot of a free leaf points to the next free leaf. */
 static struct clp_shadow_leaf *take_leaf(struct clp_shadow *shadow)
 {
     struct clp_shadow_leaf *leaf = shadow->free_leaves;

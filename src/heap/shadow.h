@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* A map from the addresses of blocks to what is known of them, for one look-up in every free of a
- * program: like a page table, it is walked and not searched.
+/* A map from the addresses of blocks to what is known of them. Each free of the program makes a look-up, so the
+ * map is built like a page table, which needs no search.
  *
  *   47          36 35          24 23          12 11         4 3  0
  *   [ root entry ] [ node entry ] [ node entry ] [   slot   ] [ 0 ]
  *          |              |              |            |
  *        node ---------> node ---------> node ------> leaf     4096 entries; 256 slots
  *
- * A slot stands for 16 bytes, for no two blocks begin closer together. Blocks that lie side by side
- * have their slots side by side, and one that takes its place has its slot: so a slot is in the
- * cache when its block is. A leaf is there while it has a used slot. It takes 4096 bytes for 4096
- * bytes of addresses, so the map is about as large as the memory in which followed blocks begin.
+ * A slot stands for 16 bytes of addresses, because no two blocks begin closer together. Blocks that lie side
+ * by side have their slots side by side, and a new block at an old address has the old slot. So a slot is
+ * mostly in the cache when its block is. A leaf exists while one of its slots is in use. It takes 4096 bytes
+ * for 4096 bytes of addresses, so the map is about as large as the memory in which followed blocks begin.
  *
- * An entry of the last level is the address of its leaf, which leaves the low 12 bits free: the
- * number of slots in use. What is in no leaf is 0.
+ * An entry of the last level is the address of its leaf. Leaves are aligned to 4096 bytes, so the low 12 bits of
+ * the entry are free: they hold the number of slots in use. An entry without a leaf is 0.
  *
- * One change at a time. A look-up may go on meanwhile; it is right for a block that nobody adds or
- * removes during it. Leaves that became empty are used again and never unmapped, as are nodes. */
+ * Only one thread at a time may change the map. Look-ups may go on meanwhile. A look-up is right if nobody adds
+ * or removes its block during it. For this reason nodes and leaves are never unmapped; empty leaves are used
+ * again. */
 #ifndef CLP_SHADOW_H
 #define CLP_SHADOW_H
 
@@ -26,7 +27,7 @@
 #define CLP_SHADOW_SLOTS 256
 #define CLP_SHADOW_GRANULE 16
 
-/* What it says is the table of live blocks' (heap.h). */
+/* What the table of live blocks keeps for a block. heap.h says what the fields mean. */
 struct clp_shadow_slot {
     uint64_t owned; /* 0: not in use */
     uint32_t execution : 31, stretched : 1;
@@ -53,20 +54,20 @@ struct clp_shadow {
 /* CLP_NO_MEMORY: there is none to begin with. */
 clp_status clp_shadow_init(struct clp_shadow *shadow, struct clp_pages *pages);
 
-/* Nothing is in it any more; its memory stays. */
+/* Removes everything; keeps the memory. */
 void clp_shadow_empty(struct clp_shadow *shadow);
 
-/* Its memory goes back. */
+/* Gives back the memory. */
 void clp_shadow_clear(struct clp_shadow *shadow);
 
-/* Makes what is missing on the way to the address's slot. False: no memory, or the address is none
- * of a block. */
+/* Makes the nodes and the leaf that the address's slot needs. False: no memory, or no block can begin at the
+ * address. */
 bool clp_shadow_make(struct clp_shadow *shadow, uint64_t address);
 
-/* The leaf of this entry became empty. */
+/* Keeps the leaf of this entry, which became empty, for later use. */
 void clp_shadow_recycle(struct clp_shadow *shadow, uintptr_t *entry);
 
-/* Every slot in use. */
+/* Calls act(data, slot) for each slot in use. */
 void clp_shadow_walk(const struct clp_shadow *shadow,
                      void (*act)(void *data, const struct clp_shadow_slot *slot), void *data);
 
@@ -104,8 +105,8 @@ static inline struct clp_shadow_slot *clp_shadow_slot_in(uintptr_t entry, uint64
     return &leaf->slots[address / CLP_SHADOW_GRANULE % CLP_SHADOW_SLOTS];
 }
 
-/* Is the address's slot in use, be it by another address? For any address, in fewer instructions than
- * clp_shadow_find. */
+/* Is the address's slot in use? Any address may be asked for. One that is no multiple of 16 has the slot of
+ * the multiple below it. Takes fewer instructions than clp_shadow_find. */
 static inline bool clp_shadow_may_have(const struct clp_shadow *shadow, const void *block)
 {
     const uintptr_t *at = clp_shadow_entry(shadow, (uintptr_t)block);
@@ -132,8 +133,8 @@ static inline struct clp_shadow_slot *clp_shadow_find(const struct clp_shadow *s
     return __atomic_load_n(&slot->owned, __ATOMIC_RELAXED) != 0 ? slot : NULL;
 }
 
-/* The address's slot, to be filled or, where it is in use, changed; NULL as clp_shadow_make. Its value
- * must be other than 0 before the next call. */
+/* Returns the address's slot, which may be in use already; NULL where clp_shadow_make says false. The caller
+ * must set its `owned` to other than 0 before the next call. */
 static inline struct clp_shadow_slot *clp_shadow_add(struct clp_shadow *shadow, const void *block)
 {
     uint64_t address = (uintptr_t)block;
@@ -159,7 +160,7 @@ static inline void clp_shadow_set(struct clp_shadow_slot *slot, const struct clp
     __atomic_store_n(&slot->owned, value->owned, __ATOMIC_RELAXED);
 }
 
-/* The address's slot, which is in use, is so no more. */
+/* Frees the address's slot, which must be in use. */
 static inline void clp_shadow_remove(struct clp_shadow *shadow, const void *block)
 {
     uint64_t address = (uintptr_t)block;

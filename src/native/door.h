@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the preloaded library (native.c) and clineprof._core know of each other. The library finds
- * what C code asks of malloc and mmap; the module, which knows the lines, keeps the numbers. Each is
- * built without the other: the module looks the door up by its name. */
+/* The interface of the preloaded library (native.c) to clineprof._core. The library sees what C code gets
+ * from malloc and mmap. The module knows the lines and keeps the numbers. Each is built without the other:
+ * the module finds the struct clp_native_door by its name. */
 #ifndef CLP_DOOR_H
 #define CLP_DOOR_H
 
@@ -12,15 +12,16 @@
 #define CLP_NATIVE_DOOR "clp_native_door"
 #define CLP_NATIVE_VERSION 1u
 
-/* A thread's own, of any thread. */
+/* One for each thread of the process. */
 struct clp_native_thread {
     uint32_t inside; /* in an allocator, or paused: nothing is counted */
-    int64_t left;    /* where no selected code ran: bytes to the next sample .. */
-    uint64_t random; /* .. and how it is drawn */
+    int64_t left;    /* for threads in which no selected code ran: bytes to the next sample .. */
+    uint64_t random; /* .. and the state of its random numbers */
 };
 
-/* Called with `inside` set, so what they ask for themselves is not counted. The block of `freeing`
- * and the pages of `unmapping` are still there; the other calls come when it is done. */
+/* `freeing` and `unmapping` are called while the block or the pages are still there. `resize` calls `next`,
+ * which is realloc. The others are called afterwards. `inside` is set during each call, so that what the hook
+ * allocates is not counted. */
 struct clp_native_hooks {
     void (*allocated)(struct clp_native_thread *self, const void *block, size_t bytes);
     void (*freeing)(const void *block);
@@ -30,7 +31,7 @@ struct clp_native_hooks {
     void (*unmapping)(const void *address, size_t bytes);
     void (*remapped)(struct clp_native_thread *self, const void *from, size_t old_bytes,
                      const void *to, size_t bytes);
-    uintptr_t own_start, own_end; /* code whose requests are the profiler's */
+    uintptr_t own_start, own_end; /* where the profiler's code lies: its own requests are not counted */
 };
 
 struct clp_native_door {

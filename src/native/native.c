@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A library of its own, which `ckernprof --heap=native` has the dynamic linker load before all
- * others: malloc, mmap and their kin of the whole process come by here and go on to whoever would
- * have had them. Until the module opens the door, and for all that is the profiler's own, that is all
- * it does. No signals, no locks, no memory of its own but a few bytes per thread.
+/* A separate library, which `ckernprof --heap=native` makes the dynamic linker load before all others. So malloc,
+ * mmap and related functions of the whole process are called here, and call the functions behind them. The
+ * library does nothing else until the module sets its hooks, or for requests of the profiler itself. It uses no
+ * signals and no locks, and of memory a small buffer and a few bytes per thread.
  *
  *   C code ---> malloc here ---> libc's malloc, or what is preloaded behind us (jemalloc ..)
  *                    |
  *                    '--> hooks of clineprof._core: which line runs? is the block chosen?
  *
- * dlsym may itself ask for memory before the functions behind us are known: that comes from a small
- * buffer, which is never given back. The C library's own maps (thread stacks, malloc's pieces) do
- * not come by. */
+ * dlsym may itself allocate before the functions behind us are known. That memory comes from the buffer, and is
+ * never given back. The C library's own mappings (thread stacks, malloc's pieces) are not seen here. */
 #include "door.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -64,7 +63,7 @@ static bool is_early(const void *block)
     return (const char *)block >= early && (const char *)block < early + EARLY_BYTES;
 }
 
-/* Zeroed, and only one thread is there. */
+/* Returns zeroed memory. Only one thread exists yet. */
 static void *early_malloc(size_t size)
 {
     size_t rounded = (size + 15) & ~(size_t)15;
@@ -110,7 +109,7 @@ static inline bool is_own(const struct clp_native_hooks *told, const void *calle
     return (uintptr_t)caller - told->own_start < told->own_end - told->own_start;
 }
 
-/* Whom to tell; NULL: nobody. Otherwise `inside` is set, and to be taken back. */
+/* Returns the hooks to call, with `inside` set: the caller must clear it. NULL: no hook is to be called. */
 static inline const struct clp_native_hooks *enter_any(void)
 {
     const struct clp_native_hooks *told = __atomic_load_n(&hooks, __ATOMIC_ACQUIRE);
@@ -167,7 +166,7 @@ EXPORT void free(void *block)
 {
     if (block == NULL || UNLIKELY(is_early(block)) || !is_ready())
         return;
-    const struct clp_native_hooks *told = enter_any(); /* what we free, the C library may have made */
+    const struct clp_native_hooks *told = enter_any(); /* the profiler may free what others allocated */
     if (told != NULL) {
         told->freeing(block);
         here.inside = 0;
@@ -175,7 +174,7 @@ EXPORT void free(void *block)
     next.free(block);
 }
 
-/* How large the early block is nobody knows: at most what is left of the buffer. */
+/* The size of the early block is not known. It is at most what is left of the buffer. */
 static void *copy_early(const void *block, void *moved, size_t size)
 {
     if (moved == NULL || block == NULL)
@@ -273,7 +272,7 @@ EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size)
 
 /* ---- pages ----
  *
- * Memory is what is anonymous and may be written. Addresses that are only reserved are none. */
+ * A mapping is counted if it is anonymous and writable, and is not only a reservation of addresses. */
 
 static bool is_memory(int protection, int flags)
 {
@@ -281,7 +280,8 @@ static bool is_memory(int protection, int flags)
            (protection & PROT_WRITE) != 0;
 }
 
-/* An allocator before us (linked into the program) may ask while dlsym asks it. */
+/* Works before `ready`, because dlsym may allocate from an allocator that is linked into the program, which
+ * maps. */
 static void *map(void *address, size_t size, int protection, int flags, int file, off_t offset)
 {
     if (__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
@@ -382,7 +382,7 @@ const struct clp_native_door clp_native_door = {
     .behind = get_behind,
 };
 
-/* Before anybody has two threads. */
+/* Runs before there is a second thread. */
 __attribute__((constructor)) static void begin(void)
 {
     (void)is_ready();

@@ -7,7 +7,7 @@
 
 struct clp_arena_part {
     struct clp_arena_part *next;
-    size_t room, used; /* both count this head */
+    size_t room, used; /* bytes, this head included */
 };
 
 static bool fits(const struct clp_arena_part *part, size_t bytes)
@@ -19,7 +19,7 @@ static struct clp_arena_part *new_part(struct clp_arena *arena, size_t bytes)
 {
     size_t wanted = ALIGNED(sizeof(struct clp_arena_part)) + bytes, room = PART_BYTES, mapped;
 
-    while (room < wanted) /* the work may be a little larger every time */
+    while (room < wanted) /* with spare room: the work may be a little larger next time */
         room *= 2;
     struct clp_arena_part *part = clp_pages_map(arena->pages, room, &mapped);
 
@@ -29,7 +29,7 @@ static struct clp_arena_part *new_part(struct clp_arena *arena, size_t bytes)
     return part;
 }
 
-/* A part behind the one in use that has room; parts too small for this are passed over. */
+/* The first part, from the one in use on, that has room; a new one if none has. NULL: no memory. */
 static struct clp_arena_part *part_for(struct clp_arena *arena, size_t bytes)
 {
     struct clp_arena_part **link = arena->here != NULL ? &arena->here : &arena->first;
@@ -56,7 +56,7 @@ static void *take(struct clp_arena *arena, size_t bytes)
     return block;
 }
 
-/* The newest block may grow and shrink where it is. */
+/* Only the newest block can grow or shrink where it is. */
 static bool resize_in_place(struct clp_arena *arena, void *block, size_t old_bytes,
                             size_t new_bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An allocator for work that is done as a whole: it takes pages, hands them out from front to back,
- * and forgets all of it at once. The pages stay for the next time. */
+/* An arena: an allocator whose blocks are freed all at once. It keeps its pages for the next use. Freeing a
+ * single block gives its bytes back only if it is the newest one. */
 #ifndef CLP_ARENA_H
 #define CLP_ARENA_H
 
@@ -13,13 +13,13 @@ struct clp_arena {
     struct clp_arena_part *first, *here;
 };
 
-/* `arena` must not move afterwards. */
+/* `arena` must not move afterwards: its `mem` points to it. */
 void clp_arena_init(struct clp_arena *arena, struct clp_pages *pages);
 
-/* Everything handed out is gone. */
+/* Frees all blocks and keeps the pages. */
 void clp_arena_reset(struct clp_arena *arena);
 
-/* Everything handed out is gone, and the pages go back. */
+/* Frees all blocks and gives the pages back. The arena may be used again. */
 void clp_arena_clear(struct clp_arena *arena);
 
 #endif

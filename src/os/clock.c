@@ -26,8 +26,8 @@ double clp_clock_wall(void)
     return (double)read_system(CLOCK_REALTIME) * 1e-9;
 }
 
-/* A counter that stops in sleep or drifts between sockets is worse than a slow clock; the kernel
- * has watched it since boot, so its own choice decides. */
+/* A counter that stops in sleep or drifts between sockets is worse than a slow clock. The kernel has watched
+ * the counter since boot, so the kernel's choice of clock decides. */
 static bool kernel_trusts_counter(void)
 {
 #if defined(__x86_64__)
@@ -47,8 +47,8 @@ static bool kernel_trusts_counter(void)
 #endif
 }
 
-/* Both clocks at one moment: of a few tries, the one in which the two readings of the counter
- * around the system's lie closest together. */
+/* Reads both clocks at about the same moment. Of a few tries it takes the one in which the counter's readings
+ * before and after the system's clock lie closest together. */
 static void read_pair(uint64_t *ticks, uint64_t *nanos)
 {
     uint64_t best = UINT64_MAX;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock of every event: the processor's own counter where the kernel itself keeps time by it
- * (x86-64 TSC, aarch64 CNTVCT), CLOCK_MONOTONIC otherwise. A read is one instruction or one call.
+/* The clock of every event: the processor's own counter where the kernel itself keeps time by it (x86-64
+ * TSC, aarch64 CNTVCT), CLOCK_MONOTONIC otherwise. A read is one instruction or one call.
  *
- * Ticks become nanoseconds at the end, by the ratio of both clocks over the whole run: the longer
- * the run, the more exact, and nothing waits at the start. */
+ * Ticks become nanoseconds at the end, by the ratio of both clocks over the whole run: the longer the run, the
+ * more exact. */
 #ifndef CLP_CLOCK_H
 #define CLP_CLOCK_H
 

@@ -106,12 +106,12 @@ bool clp_file_peek_at(const char *path, void *bytes, size_t count, uint32_t *own
 
 struct place {
     char path[PATH_MAX]; /* symbolic links at its end followed */
-    bool in_place;       /* no plain file: written as it is */
+    bool in_place;       /* no plain file: written directly */
     bool exists;
     mode_t mode; /* permissions of the file that exists */
 };
 
-/* Copies first and second, one behind the other. */
+/* Writes first and then second to path. `first` may be `path` itself. */
 static clp_status join(char *path, const char *first, size_t first_bytes, const char *second,
                        struct clp_fault *fault)
 {
@@ -150,7 +150,7 @@ static clp_status refuse_foreign(struct clp_fault *fault, const char *reason)
     return CLP_IO;
 }
 
-/* The text of a link and whose it is; -1: it is none. */
+/* Reads a symbolic link and its owner. Returns the length of the text, not ended by 0; -1: no link. */
 static ssize_t read_link(const char *path, char text[PATH_MAX], uid_t *owner)
 {
     int file = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -166,8 +166,9 @@ static ssize_t read_link(const char *path, char text[PATH_MAX], uid_t *owner)
     return bytes;
 }
 
-/* Follows symbolic links, so that the link stays and what it names is replaced. Unlike realpath it
- * follows those too whose target does not exist yet. Another user could have it name any file of ours. */
+/* Follows symbolic links at the end of the path, so that the link stays and its target is replaced. Unlike
+ * realpath it also follows a link whose target does not exist yet. Refuses another user's link, which could
+ * name any file of ours. */
 static clp_status follow_links(char *path, struct clp_fault *fault)
 {
     char link[PATH_MAX];
@@ -229,7 +230,7 @@ bool clp_file_put(int fd, const char *bytes, size_t count)
     return true;
 }
 
-/* Closes whatever happened before and keeps the first error in errno. */
+/* Closes the file. Returns whether that and what came before (`good`) succeeded; errno is the first error. */
 static bool close_after(int fd, bool good)
 {
     int before = errno;
@@ -240,7 +241,7 @@ static bool close_after(int fd, bool good)
     return good;
 }
 
-/* Six letters that were probably never used; O_EXCL looks after the rest. */
+/* Six letters that are probably unused; O_EXCL catches the case that they are not. */
 static void fill_fresh(char *letters, unsigned attempt)
 {
     static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -273,8 +274,8 @@ static int open_fresh(const char *path, char *letters, mode_t mode)
 #define LETTERS "XXXXXX"
 #define PREFIX_ROOM 32
 
-/* ".clineprof-1f3a9c2b-": temporary files of one path have a beginning of their own, of a length that always
- * fits. */
+/* ".clineprof-1f3a9c2b-": the names of all temporary files of one path begin like this. The hash keeps them
+ * short enough for any file system. */
 static void name_prefix(const char *path, char prefix[PREFIX_ROOM])
 {
     const char *name = path + folder_bytes(path);
@@ -282,7 +283,7 @@ static void name_prefix(const char *path, char prefix[PREFIX_ROOM])
     (void)snprintf(prefix, PREFIX_ROOM, ".clineprof-%08x-", (unsigned)clp_hash_text(0, name, strlen(name)));
 }
 
-/* Locks a new file. False: somebody who cleans up had found it without its lock, and takes it away. */
+/* Locks a new file. False: clp_file_clean in another process found it before it was locked, and removes it. */
 static bool keep(int fd)
 {
     struct stat about;
@@ -291,8 +292,8 @@ static bool keep(int fd)
     return free_for_us && fstat(fd, &about) == 0 && about.st_nlink != 0;
 }
 
-/* Opens a temporary file in the folder of `path`; its name goes to `temporary`. Its lock says that somebody
- * is at it. */
+/* Opens a temporary file in the folder of `path`; its path goes to `temporary`. It is locked, so that
+ * clp_file_clean leaves it. */
 static int open_beside(const char *path, unsigned rights, char *temporary, struct clp_fault *fault)
 {
     char name[PREFIX_ROOM + sizeof LETTERS];
@@ -346,7 +347,7 @@ static clp_status replace(const struct place *place, const struct clp_file_write
     if (fd < 0)
         return CLP_IO;
     bool good = limit_rights(place, writer->rights, fd) && writer->put(writer->data, fd) && sync_file(fd);
-    /* the lock goes with the descriptor, and who cleans up takes what has none */
+    /* renamed before it is closed: closing ends the lock, and clp_file_clean removes files without one */
     good = good && rename(temporary, place->path) == 0;
     if (close_after(fd, good))
         return CLP_OK;
@@ -355,7 +356,7 @@ static clp_status replace(const struct place *place, const struct clp_file_write
     return CLP_IO;
 }
 
-/* Opening a pipe would wait until somebody reads it, which may be never. */
+/* Without O_NONBLOCK opening a pipe would wait until somebody reads it, which may be never. */
 static int open_in_place(const char *path)
 {
     int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -421,7 +422,7 @@ unsigned clp_file_rights(const char *path)
 
 /* ---- what killed writers have left ---- */
 
-/* While it is locked, so that its writer, who may just have made it, sees that it is gone. */
+/* Removes the file while it is locked, so that a writer who has just made it sees in keep() that it is gone. */
 static void remove_left(int folder, const char *name)
 {
     int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);

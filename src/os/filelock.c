@@ -11,8 +11,8 @@ bool clp_filelock_take(int file)
     return fcntl(file, F_OFD_SETLK, &whole) == 0;
 }
 
-/* A lock for reading conflicts with those for writing only, which need the right to write: others who may
- * read the file cannot pretend to have it. */
+/* Asks for a read lock, which only a write lock conflicts with. A write lock needs the right to write, so
+ * users who may only read the file cannot fake one. */
 bool clp_filelock_is_held(int file)
 {
     struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};

@@ -39,7 +39,7 @@ uint32_t clp_identity_user(void)
     return geteuid();
 }
 
-static unsigned forks; /* up to this process */
+static unsigned forks; /* that led to this process */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void count_fork(void)
@@ -86,7 +86,7 @@ static bool is_of_this_machine(const char *path)
     return false;
 }
 
-/* Of our own pid namespace: numbers are used again. */
+/* For a process of our own pid namespace. Compares start times, too, because pids are reused. */
 static bool is_there(const struct clp_identity *whose, const char *path)
 {
     char number[24];

@@ -28,7 +28,7 @@ static void *map_memory(size_t size, int more)
 
 /* ---- a file ---- */
 
-/* A file larger than the limit is answered by a signal, which may kill. */
+/* Growing a file beyond the limit raises SIGXFSZ, which may kill the process. */
 static bool is_beyond_limit(uint64_t bytes)
 {
     struct rlimit limit;
@@ -50,7 +50,7 @@ static int allocate(int file, uint64_t start, size_t size)
     return error;
 }
 
-/* The file that was made and no other: the program may have put something in its place. */
+/* Opens the file again. Returns -1 and errno; ESTALE: the program has put another file in its place. */
 static int reopen(const struct clp_pages *pages)
 {
     int file = open(pages->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
@@ -65,8 +65,8 @@ static int reopen(const struct clp_pages *pages)
     return -1;
 }
 
-/* Populating a shared mapping only reads it, and the first write to each page would still take a
- * fault, in the program's time. */
+/* Populating a shared mapping only reads it: the first write to each page would still take a page fault, in
+ * the program's time. */
 static void touch(char *block, size_t size)
 {
     for (size_t at = 0; at < size; at += page_bytes())
@@ -81,7 +81,8 @@ static void close_begun(struct clp_pages *pages)
     pages->begun = 0;
 }
 
-/* The lock lasts where what is mapped keeps it: an overlay file system maps another file. */
+/* Notes whether the lock lasts after its descriptor is closed. It does not on an overlay file system, which
+ * maps another file, so that the mapping does not keep the lock. */
 static void check_lock(struct clp_pages *pages)
 {
     int file = reopen(pages);
@@ -138,7 +139,7 @@ static void leave_file(struct clp_pages *pages, int error)
     pages->error = error;
 }
 
-/* The file's next `size` bytes; NULL when it cannot grow, now or ever again. */
+/* Maps the next `size` bytes of the file. NULL: it cannot grow, and is given up for good. */
 static void *map_piece(struct clp_pages *pages, size_t size)
 {
     int kept = errno; /* the program's errno is not ours to change */
@@ -175,7 +176,7 @@ static clp_status make_file(struct clp_pages *pages, const char *path, struct cl
         return CLP_IO;
     }
     clp_file_limit_group(file, rights);
-    (void)clp_filelock_take(file); /* where there is none, that shows in check_lock */
+    (void)clp_filelock_take(file); /* whether it worked, check_lock finds out */
     pages->begun = file + 1;
     pages->device = about.st_dev;
     pages->inode = about.st_ino;
@@ -338,7 +339,7 @@ void clp_pages_fork_child(struct clp_pages *pages)
     pages->filed = 0;
     pages->left_count = pages->piece_count;
     pages->piece_count = 0;
-    pages->path = NULL; /* left to the system: the parent's allocator may be locked */
+    pages->path = NULL; /* not freed: the parent's allocator may have been locked during the fork */
     errno = kept;
 }
 
@@ -366,7 +367,7 @@ static uint64_t bytes_left(const struct clp_pages *pages)
     return bytes;
 }
 
-/* The pieces' bytes, one behind the other. 0 or errno. */
+/* Writes the pieces' bytes, one behind the other. 0 or errno. */
 static int fill_file(const struct clp_pages *pages, int file)
 {
     uint64_t at = 0;
@@ -379,14 +380,14 @@ static int fill_file(const struct clp_pages *pages, int file)
     return error;
 }
 
-/* A write to each page now takes the faults that would fall into the program's time. */
+/* Writes to each page, so that no page fault falls into the program's time later. */
 static void touch_again(char *block, size_t size)
 {
     for (size_t at = 0; at < size; at += page_bytes())
         *(volatile char *)(block + at) = *(volatile char *)(block + at);
 }
 
-/* Where a piece cannot be mapped it stays memory: the file's part of it grows old. 0 or errno. */
+/* A piece that cannot be mapped stays in memory, and its part of the file is not updated. 0 or errno. */
 static int map_pieces(struct clp_pages *pages, int file)
 {
     int error = 0;

@@ -23,8 +23,7 @@ static const char *const mode_names[] = {
 #undef CLP_MEMORY_TEXT
 };
 
-/* Leaves the low descriptors, which a program may number by hand or close and open anew, as they
- * would be without us. */
+/* Moves the file to a high descriptor: a program may rely on the numbers of the low ones. */
 static void move_up(struct clp_proc *proc)
 {
     int higher = fcntl(proc->file, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
@@ -144,7 +143,7 @@ bool clp_proc_parse_rollup(const char *text, enum clp_memory mode, struct clp_re
     return true;
 }
 
-/* Bytes of text, ended by 0; none when that fails. */
+/* Reads text and ends it by 0. Returns its bytes; 0 on failure. */
 static size_t read_text(const struct clp_proc *proc, char *text, size_t room)
 {
     int kept = errno; /* the program's errno is not ours to change */
@@ -232,7 +231,7 @@ static void give_pages_back(struct touch *touch, char *block)
     }
 }
 
-/* Of pages that are touched again. */
+/* Measures giving back all pages at once, after touching them again. */
 static void give_all_back(struct touch *touch, char *block)
 {
     for (size_t at = 0; at < touch->bytes; at += touch->page)
@@ -270,7 +269,7 @@ static bool touch_once(struct touch *touch)
     return true;
 }
 
-/* Another thread may grow or shrink meanwhile, so one clean pass of several is enough. */
+/* Other threads may change the memory during a pass, so one exact pass of several is enough. */
 struct clp_proc_check clp_proc_check_by(clp_proc_reading *read, const struct clp_proc *proc,
                                         const struct clp_clock *clock)
 {
@@ -311,7 +310,7 @@ uint64_t clp_proc_quickest_change(const struct clp_proc *proc, const struct clp_
     return touch.change;
 }
 
-/* A short file under /sys; "" when it cannot be read. */
+/* Reads a short file under /sys or /proc; "" when it cannot be read. */
 static void read_setting(const char *path, char *text, size_t room)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -339,7 +338,7 @@ uint64_t clp_proc_huge_page(void)
     char text[64];
     uint64_t bytes;
 
-    if (access("/sys/kernel", F_OK) != 0) /* a container may lack it: they may be there */
+    if (access("/sys/kernel", F_OK) != 0) /* a container may lack /sys but have huge pages */
         return USUAL_HUGE_PAGE;
     if (!is_enabled(HUGE_PAGES "enabled"))
         return 0;
@@ -363,8 +362,8 @@ uint64_t clp_proc_fault_bytes(void)
 
 /* ---- other processes ---- */
 
-/* "START-END rw-s OFFSET MAJOR:MINOR INODE   PATH": written to, shared, and that file. The device is
- * not looked at: file systems made of others show theirs. */
+/* "START-END rw-s OFFSET MAJOR:MINOR INODE PATH": is it writable, shared, and of that file? The device is not
+ * compared: file systems on top of others (overlay) show the device of those. */
 static bool is_mapping_of(const char *line, unsigned long long inode)
 {
     unsigned long long found;
@@ -392,7 +391,8 @@ bool clp_proc_maps(uint64_t pid, const char *path)
     return found;
 }
 
-/* The 22nd field, where the second may hold anything, brackets and blanks too. */
+/* The 22nd field, counted from the last bracket, because the second field may hold anything, brackets and
+ * blanks too. */
 uint64_t clp_proc_parse_start(const char *text)
 {
     const char *behind = strrchr(text, ')');
@@ -413,8 +413,7 @@ uint64_t clp_proc_start(const char *process)
     return clp_proc_parse_start(text);
 }
 
-/* The wall clock first: whoever loses the processor between the two readings seems to have begun earlier,
- * never later. */
+/* Reads the wall clock first: a pause between the two readings then makes the result earlier, never later. */
 double clp_proc_began(void)
 {
     struct timespec boot, wall;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The process's own memory as the kernel counts it. The file under /proc is kept open and read with
- * pread, without allocating: statm in 0.25 microseconds; smaps_rollup, for which the kernel walks
- * the page tables, in 5 and, with 512 MiB resident, in 1,000. */
+/* The process's own memory as the kernel counts it. The file under /proc is kept open and read with pread,
+ * without allocating. A read of statm takes 0.25 microseconds. A read of smaps_rollup takes 5, and 1,000 with
+ * 512 MiB resident, because the kernel walks the page tables. */
 #ifndef CLP_PROC_H
 #define CLP_PROC_H
 
@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What of the process's memory is looked at, and the name of that in options and files.
- *   rss    what is resident
- *   anon   without what is of files or shared memory
- *   uss    what no other process has
- *   pss    the same, and of what several have, each its part
- *   tree   what is resident of it and of all that descends from it: here of it alone, for the others see
- *          processes.h */
+/* Which memory of the process is counted, and its name in options and files.
+ *   rss    resident memory
+ *   anon   resident memory without files and shared memory
+ *   uss    resident memory that no other process has mapped
+ *   pss    uss, and an equal part of each page that several processes have mapped
+ *   tree   resident memory of the process and its descendants; here of the process alone (for the others see
+ *          processes.h) */
 #define CLP_MEMORY_TABLE(X) \
     X(OFF, "off")           \
     X(RSS, "rss")           \
@@ -30,7 +30,7 @@
 enum clp_memory { CLP_MEMORY_TABLE(CLP_MEMORY_NAME) CLP_MEMORY_MODES };
 #undef CLP_MEMORY_NAME
 
-/* CLP_MEMORY_MODES where there is none of the name. */
+/* CLP_MEMORY_MODES: there is no mode of this name. Upper and lower case are the same. */
 enum clp_memory clp_memory_named(const char *name);
 const char *clp_memory_name(enum clp_memory mode);
 
@@ -50,8 +50,8 @@ struct clp_resident {
 struct clp_proc_check {
     bool exact;           /* every touched page was seen at once */
     uint64_t step;        /* bytes by which the counter moves, when not exact */
-    uint64_t change_ticks; /* the quickest way to change it: touching a page, or giving one back */
-    uint64_t release_ticks; /* of a page that is given back with many others */
+    uint64_t change_ticks; /* the quickest change of one page: touching it, or giving it back */
+    uint64_t release_ticks; /* for each page, when many are given back at once */
 };
 
 /* CLP_IO when /proc is not there; proc is then closed. */
@@ -61,36 +61,36 @@ void clp_proc_close(struct clp_proc *proc);
 /* Reads the sizes now. CLP_IO leaves *now as it was. Never allocates. */
 clp_status clp_proc_read(const struct clp_proc *proc, struct clp_resident *now);
 
-/* Touches a few dozen fresh pages one at a time and looks whether the counter follows. Kernels 6.2
- * to 6.16-rc5 keep changes back per processor and do not. */
+/* Touches a few dozen fresh pages one at a time and looks whether the counter follows. On kernels 6.2 to
+ * 6.16-rc5 it does not: they collect changes for each processor. */
 struct clp_proc_check clp_proc_check(const struct clp_proc *proc, const struct clp_clock *clock);
 
-/* The quickest of some changes now, as change_ticks: 40 microseconds, in the midst of a program whose
- * memory is then what it was. UINT64_MAX: there is no memory for it. */
+/* Measures change_ticks again, while the program runs. Takes 40 microseconds; the program's memory is then as
+ * before. UINT64_MAX: no memory for the measurement. */
 uint64_t clp_proc_quickest_change(const struct clp_proc *proc, const struct clp_clock *clock);
 
-/* clp_proc_check by what `read` says of memory in place of the kernel, for tests. */
+/* For tests: clp_proc_check with sizes from `read` instead of the kernel. */
 typedef clp_status clp_proc_reading(const struct clp_proc *proc, struct clp_resident *now);
 struct clp_proc_check clp_proc_check_by(clp_proc_reading *read, const struct clp_proc *proc,
                                         const struct clp_clock *clock);
 
-/* Bytes of a huge page, as large allocations may get them here: one page fault for all of it. 0 where
- * there are none; 2 MiB where the system does not tell. */
+/* Bytes of a huge page, which large allocations may get: one page fault brings in all of it. 0 where there
+ * are none; 2 MiB where the system does not tell. */
 uint64_t clp_proc_huge_page(void);
 
-/* The most that any other page fault for memory without a file brings in: a page, or several where the
- * kernel is told to. */
+/* The most bytes that any other page fault for memory without a file brings in: a page, or several where huge
+ * pages of smaller sizes are enabled. */
 uint64_t clp_proc_fault_bytes(void);
 
-/* Is there a process of that number that has this file mapped to write to it? Where the system will
- * not tell, a process of that number is taken for the one. */
+/* Does the process of this number have the file mapped as shared and writable? True as well where the process
+ * exists and the system does not tell. */
 bool clp_proc_maps(uint64_t pid, const char *path);
 
-/* Ticks of the system from the start of the machine to that of the process: "self", or a number in the pid
- * namespace that /proc shows. 0 when unknown. */
+/* Clock ticks (_SC_CLK_TCK) from the start of the machine to the start of the process. `process` is "self",
+ * or a number in the pid namespace that /proc shows. 0 when unknown. */
 uint64_t clp_proc_start(const char *process);
 
-/* What clp_proc_start tells, from the text of /proc/PID/stat; 0 when it is not that. */
+/* Parses what clp_proc_start returns from the text of /proc/PID/stat; 0 when it is not that. */
 uint64_t clp_proc_parse_start(const char *text);
 
 /* Seconds since 1970 when this process began, to a hundredth; 0 when unknown. */
@@ -102,8 +102,8 @@ void clp_proc_boot(char *text, size_t room);
 /* Parses the text of statm, "size resident shared ..", in pages. False when it is not that. */
 bool clp_proc_parse(const char *text, uint64_t *resident_pages, uint64_t *shared_pages);
 
-/* Parses the text of smaps_rollup into all but the mode's `counted`, and what that is by the mode.
- * False, and *now as it was, when it is not that. */
+/* Parses the text of smaps_rollup; `counted` is by the mode. False when it is not that; *now is then as it
+ * was. */
 bool clp_proc_parse_rollup(const char *text, enum clp_memory mode, struct clp_resident *now);
 
 #endif

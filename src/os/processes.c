@@ -23,7 +23,7 @@ static void name_file(char name[NAME_BYTES], uint32_t pid, const char *what)
         (void)snprintf(name, NAME_BYTES, "/proc/%u/%s", (unsigned)pid, what);
 }
 
-/* Up to room - 1 bytes of it, ended by 0. 0 or errno. */
+/* Reads up to room - 1 bytes of the file and ends them by 0. Returns 0 or errno. */
 static int read_text(const char *name, char *text, size_t room)
 {
     int file = open(name, O_RDONLY | O_CLOEXEC);
@@ -74,7 +74,7 @@ int clp_processes_size(uint32_t pid, enum clp_memory mode, uint64_t *bytes)
 
 /* ---- folders of /proc ----
  *
- * opendir allocates, and in a new thread that takes a heap of its own: the kernel is asked itself. */
+ * Read with the system call, because opendir allocates, and in a new thread the C library then maps a new heap. */
 
 struct entry { /* linux_dirent64 */
     uint64_t inode;
@@ -131,7 +131,7 @@ static void add_children(struct family *family, const char *text)
         add(family, (uint32_t)pid, family->pid);
 }
 
-/* Any thread may have children. Of more than fit into the text the rest is left out. */
+/* Each thread has a list of its own children. Those that do not fit into `text` are left out. */
 static bool take_thread(void *data, uint32_t thread)
 {
     struct family *family = data;
@@ -200,7 +200,8 @@ static bool take_if_below(void *data, uint32_t pid)
     return family->count < family->room;
 }
 
-/* Numbers may have started anew between a parent and its child: until a round finds no more. */
+/* Repeats until a round finds no more: a child may have a lower number than its parent, because numbers are
+ * reused. */
 size_t clp_processes_scan(uint32_t pid, struct clp_process *list, size_t room)
 {
     struct family family = {.list = list, .room = room};

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #ifdef __SANITIZE_THREAD__
-#define STACK_BYTES ((size_t)4 << 20) /* of which it takes a good part for itself */
+#define STACK_BYTES ((size_t)4 << 20) /* ThreadSanitizer takes a good part of it */
 #else
 #define STACK_BYTES ((size_t)256 * 1024)
 #endif
@@ -106,7 +106,7 @@ static bool get_ready(struct clp_helper *helper)
     return true;
 }
 
-/* The new thread inherits what is blocked: everything. */
+/* All signals are blocked meanwhile, because the new thread inherits that. */
 static int create(struct clp_helper *helper)
 {
     pthread_attr_t attributes;

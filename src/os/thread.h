@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of the system: when one ends, and what the running one has done; threads of the
- * profiler's own; and a lock that an allocator's hook may take. */
+/* Threads: a call when one ends, what the calling one has used, helpers, and a lock that an allocator's hook
+ * may take. */
 #ifndef CLP_THREAD_H
 #define CLP_THREAD_H
 
@@ -14,29 +14,28 @@ struct clp_thread_hook {
     pthread_key_t key;
 };
 
-/* From now on at_end(data) is called in each thread that ends and has given data. It runs late,
- * when little else of the thread is left: it may only set a mark. CLP_UNSUPPORTED when the system
- * has no key left. */
+/* From now on at_end(data) is called in each thread that has set data, when the thread ends. Little else of
+ * the thread is left by then, so at_end may only set a flag. CLP_UNSUPPORTED: the system has no key left. */
 clp_status clp_thread_hook_init(struct clp_thread_hook *hook, void (*at_end)(void *data));
 
-/* The calling thread's data; replaces what it gave before. */
+/* Sets the calling thread's data, in place of what it set before. */
 void clp_thread_hook_set(const struct clp_thread_hook *hook, void *data);
 
 /* ---- helpers ----
  *
- * A helper is a thread that does some work every so often. It knows nothing of the interpreter and
- * holds none of its locks. Its stack comes from pages, so that what it takes is on no line;
- * signals go to the program's threads. It is stopped before a fork, which warns of threads, and
- * may be started again behind it. */
+ * A helper is a thread that does some work again and again. It does not use the interpreter or its locks. Its
+ * stack comes from clp_pages, so that no line is charged for it. It blocks all signals, so that they go to the
+ * program's threads. It must be stopped before a fork, because Python warns of a fork when there are threads.
+ * It may be started again after the fork. */
 struct clp_helper {
     /* set by the owner */
     void (*work)(void *data);
     void *data;
     double interval;         /* seconds from one beginning of the work to the next */
     struct clp_pages *pages; /* borrowed */
-    bool own_files; /* descriptors it opens are its own: the program's next open() gets the number
-                     * that it would get without us. Best effort: old kernels have nothing for it */
-    /* the rest is the helper's */
+    bool own_files; /* its descriptors do not take numbers that the program's open() would get without the
+                     * profiler; old kernels cannot do this */
+    /* private */
     void *stack;
     size_t stack_bytes;
     pthread_t thread;
@@ -55,17 +54,17 @@ void clp_helper_stop(struct clp_helper *helper);
 void clp_helper_hold(struct clp_helper *helper);
 void clp_helper_release(struct clp_helper *helper);
 
-/* Gives back the stack of one that does not run. */
+/* Gives back the stack of a helper that does not run. */
 void clp_helper_clear(struct clp_helper *helper);
 
-/* Held for moments only. Nothing is allocated and no signal is waited for, so it may be taken
- * inside an allocator. {0} is free. */
+/* A lock that is held for moments only. Taking it does not allocate, so it may be taken inside an allocator.
+ * {0} is free. */
 struct clp_lock {
     unsigned char taken;
 };
 
-/* Takes a lock as soon as it is given back. False, and not taken, when that has not happened for seconds: then
- * this is the child of a fork, without the thread that had it. */
+/* Waits for the lock and takes it. False: it was not given back for seconds, and is not taken. Then this is
+ * the child of a fork, and the thread that had the lock does not exist here. */
 bool clp_lock_wait(struct clp_lock *lock);
 
 static inline bool clp_lock_take(struct clp_lock *lock)
@@ -79,10 +78,10 @@ static inline void clp_lock_give(struct clp_lock *lock)
     __atomic_clear(&lock->taken, __ATOMIC_RELEASE);
 }
 
-/* glibc's, since 2.32: false from the first thread that is made on. */
+/* glibc's, since 2.32: becomes false when the first thread is made. */
 extern char __libc_single_threaded __attribute__((weak));
 
-/* Has the process but one thread? Costs nothing to ask. Where the C library cannot tell: no. */
+/* Has the process only one thread? False where the C library cannot tell. Costs one read of memory. */
 static inline bool clp_thread_alone(void)
 {
     return &__libc_single_threaded != NULL && __libc_single_threaded != 0;
@@ -91,14 +90,14 @@ static inline bool clp_thread_alone(void)
 /* What the calling thread has done since it began: 0.25 microseconds to ask. */
 struct clp_thread_use {
     uint64_t faults; /* page faults; each brings in a page, or several at once */
-    uint64_t waits;  /* times it gave the processor away, for a lock or the world outside .. */
-    uint64_t preemptions; /* .. and times that it was taken away */
+    uint64_t waits;  /* voluntary context switches, such as for a lock or for input */
+    uint64_t preemptions; /* involuntary context switches */
     uint64_t nanos;  /* of processor time */
 };
 void clp_thread_get_use(struct clp_thread_use *use);
 
-/* Fills all but `nanos`: whoever asks for a thread's processor time makes the system look whether the thread's
- * turn is over, and wait if it is. */
+/* Fills all but `nanos`. Reading a thread's processor time makes the kernel check whether its time slice is
+ * over, and preempt it if so. */
 void clp_thread_get_counts(struct clp_thread_use *use);
 
 #endif

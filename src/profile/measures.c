@@ -30,6 +30,32 @@ void clp_measure_add_names(struct clp_buf *out, enum clp_measure end)
         clp_buf_add_format(out, "%s%s", i == 0 ? "" : ",", clp_measure_rows[i].name);
 }
 
+bool clp_measure_list_read(struct clp_measure_list *list, const char *names, struct clp_buf *fault)
+{
+    struct clp_measure_list found = {.count = 0};
+    size_t bytes;
+
+    for (const char *at = names;; at += bytes + 1) {
+        bytes = strcspn(at, ",");
+        enum clp_measure measure = clp_measure_named(at, bytes);
+        if (found.count == CLP_MEASURES) {
+            clp_buf_add_format(fault, "takes at most %d names", (int)CLP_MEASURES);
+            return false;
+        }
+        if (measure >= CLP_MEASURE_total) {
+            clp_buf_add_text(fault, "needs some of ");
+            clp_measure_add_names(fault, CLP_MEASURE_total);
+            clp_buf_add_format(fault, ", not '%.*s'", (int)bytes, at);
+            return false;
+        }
+        found.items[found.count++] = measure;
+        if (at[bytes] == 0)
+            break;
+    }
+    *list = found;
+    return true;
+}
+
 double clp_measure_value(enum clp_measure measure, const struct clp_measures *measures)
 {
     switch (measure) {

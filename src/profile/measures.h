@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Defines the measures of a line in one table. The table makes the columns of a .lprof file, of the report and of the
- * page, the keys of --sort-by, the limits of --fail-on, the exports, and the fields of the Python package. A new
- * measure needs a row here and the code that counts it (profile/snapshot.c fills these structs from the counters).
+/* Defines the measures of a line in one table. The table makes the columns of a .lprof file, of the report
+ * and of the page, the keys of --sort-by, the limits of --fail-on, the exports, and the fields of the Python
+ * package. A new measure needs a row here and the code that fills it: profile/snapshot.c from the counters of
+ * the engine, and heap/heap_results.c (live blocks, native) from the table of live blocks.
+ *
+ * A measure with a counter of its own in the engine also needs:
+ *   - the field in engine/lines.h. struct clp_cell is full: it has 64 bytes, a cache line, which an assertion
+ *     checks. struct clp_rss_cell and struct clp_heap_cell exist only when memory is measured
+ *   - merging and subtracting in engine/lines.c, where largest values have functions of their own
+ *   - counting, in the plain events of engine/hot.h and in the others of engine/engine.c
+ *   - a line in measures_of of profile/snapshot.c, and in tidy_cell of formats/live/live_threads.c
  *
  * `python3 tools/measures_page.py` writes the table into docs/format.md, docs/viewing.md, docs/profile.schema.json and
  * the type stub. */
@@ -111,6 +119,16 @@ void clp_measure_add_names(struct clp_buf *out, enum clp_measure end);
 
 /* Returns the measure that users call by this name (`bytes` long, not ended by 0); CLP_MEASURES when there is none. */
 enum clp_measure clp_measure_named(const char *name, size_t bytes);
+
+/* Measures of a line in an order, each as often as it was named. */
+struct clp_measure_list {
+    enum clp_measure items[CLP_MEASURES];
+    size_t count;
+};
+
+/* Sets the list from names with commas between them. For an unknown name or too many names it returns false, appends
+ * to `fault` what is needed, and leaves *list as it was. */
+bool clp_measure_list_read(struct clp_measure_list *list, const char *names, struct clp_buf *fault);
 
 /* Returns the value of the measure in nanoseconds, bytes or a count; 0 for CLP_MEASURES. For total it is the time of
  * measures that were merged from a whole function, and hold the function's time. */

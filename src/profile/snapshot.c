@@ -14,7 +14,7 @@ static uint64_t nanos(double ticks, double nanos_per_tick)
 }
 
 /* Turns ticks into nanoseconds, but never turns a positive time into 0. */
-static uint64_t some_nanos(double ticks, double nanos_per_tick)
+static uint64_t nanos_at_least_1(double ticks, double nanos_per_tick)
 {
     uint64_t rounded = nanos(ticks, nanos_per_tick);
 
@@ -40,9 +40,9 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
     double self = clp_charges_self(charges, block, line);
     struct clp_measures measures = {
         .hits = cell->hits,
-        .time = some_nanos(self + clp_charges_nested(cell), nanos_per_tick),
+        .time = nanos_at_least_1(self + clp_charges_nested(cell), nanos_per_tick),
         .raw_time = nanos((double)clp_cell_time(cell), nanos_per_tick),
-        .self = some_nanos(self, nanos_per_tick),
+        .self = nanos_at_least_1(self, nanos_per_tick),
         .raw_self = nanos((double)cell->self, nanos_per_tick),
         .await = nanos((double)cell->await, nanos_per_tick),
         .max = nanos((double)cell->max, nanos_per_tick),
@@ -75,8 +75,9 @@ struct times {
     uint64_t longest;    /* the largest time of a line */
 };
 
-/* Computes the total of a function: the time of its lines, with every moment counted once. The total is at least the
- * sum of the self times and at least the time of the longest line. */
+/* Computes the total of a function: the sum of its lines' times, less what recursion counts twice in that
+ * sum, plus what no line has (clp_charges_overlap). The total is at least the sum of the self times, and at
+ * least the time of the longest line. */
 static uint64_t total_of(const struct clp_charges *charges, const struct clp_block *sum,
                          const struct times *lines, double nanos_per_tick)
 {

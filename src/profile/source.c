@@ -7,7 +7,8 @@ const char *clp_source_behind_line_end(const char *at, const char *end)
     return at + (*at == '\r' && end - at > 1 && at[1] == '\n' ? 2 : 1);
 }
 
-/* A piece at a time: a text without either byte would be searched to its end for each line. */
+/* Searches a piece at a time. Otherwise a text without one of the two bytes would be searched to its end for
+ * each line. */
 #define PIECE 256
 
 static const char *line_end_from(const char *at, const char *end)

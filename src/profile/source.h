@@ -24,21 +24,21 @@ static inline bool clp_source_is_line_end(char c)
     return c == '\n' || c == '\r';
 }
 
-/* Where the next line begins, of an end of a line at `at`. */
+/* Where the next line begins, when a line ends at `at`. */
 const char *clp_source_behind_line_end(const char *at, const char *end);
 
-/* The text without the mark that editors of another system put before it; Python drops it too. */
+/* The text without a UTF-8 byte order mark, which some editors put before it. Python drops it, too. */
 struct clp_span clp_source_without_mark(struct clp_span text);
 
-/* What is left of the text behind its first `count` lines. */
+/* The rest of the text after its first `count` lines. */
 struct clp_span clp_source_behind_lines(struct clp_span text, int32_t count);
 
 /* The text from line `first` to line `last` (1-based, both inside), line ends included; empty
  * where the file is shorter. */
 struct clp_span clp_source_lines(struct clp_span text, int32_t first, int32_t last);
 
-/* A text, and where one of its lines starts: functions are mostly asked for in the order in which
- * they stand there. Start with the text alone. */
+/* A text, and where one of its lines starts. Remembers that line, because lines are mostly asked for in
+ * ascending order. To begin, set `text` and leave the rest 0. */
 struct clp_source_walk {
     struct clp_span text;
     struct clp_span rest; /* from `line` on */
@@ -48,11 +48,12 @@ struct clp_source_walk {
 /* Sets walk->rest to the text from this line on (1-based). */
 void clp_source_walk_to(struct clp_source_walk *walk, int32_t line);
 
-/* A line (1-based, in its file) of a block that begins in line `first` there, without its indentation; empty where
- * the walk's text, which is the block's, has no such line. */
+/* A line of a part of a file, without its indentation. walk->text is the part, which begins at line `first`
+ * of the file; `line` is the line's number in the file (both 1-based). Empty where the part has no such line. */
 struct clp_span clp_source_line_at(struct clp_source_walk *walk, int32_t first, int32_t line);
 
-/* The text without the blanks before it, and without those around it: spaces, tabs and form feeds. */
+/* The text without the blanks at its beginning, and without those at both ends. Blanks are spaces, tabs and
+ * form feeds. */
 struct clp_span clp_source_unindented(struct clp_span text);
 struct clp_span clp_source_stripped(struct clp_span text);
 

@@ -62,7 +62,8 @@ static void see(struct clp_function_spans *marks, const struct clp_function_span
     mark->look = marks->look;
 }
 
-/* The thread's own clock stands still at times: what has been entered is that much later by ours. */
+/* `entered` is by the thread's own clock, which is behind the clock by the time for which it stood still
+ * (`stopped`). */
 static void see_thread(struct clp_function_spans *marks, const struct clp_thread *thread, uint64_t now)
 {
     const struct clp_activation *activation = thread->stack + 1; /* [0] is the floor */

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* When selected functions were entered and left, seen at looks at the threads' stacks: one that begins
- * and ends between two looks is not seen. The beginning of one that is seen is exact, its end is that of
- * the last look that saw it. In a fixed room: when it is full, the shorter half goes. */
+/* Spans of selected functions, found by looks at the threads' stacks. A span that begins and ends between two
+ * looks is not seen. The beginning of a span is exact; its end is the time of the last look that saw it. The
+ * room is fixed: when it is full, the shorter half of the spans is dropped. */
 #ifndef CLP_FUNCTION_SPANS_H
 #define CLP_FUNCTION_SPANS_H
 
 #include "engine/engine_state.h"
 
-#define CLP_FUNCTION_SPANS 1024     /* kept in the end; while they are open, at most so many at one time */
+#define CLP_FUNCTION_SPANS 1024     /* at most so many closed ones, and so many open ones at one time */
 #define CLP_FUNCTION_SPANS_DEPTH 64 /* functions deeper in a stack are not looked at */
 
 struct clp_function_span {
     uint64_t enter, leave; /* the clock's ticks */
-    uint64_t entered;      /* on the thread's own clock: with thread and level, what tells two apart */
+    uint64_t entered;      /* by the thread's own clock; tells spans of one thread, level and function apart */
     const struct clp_thread *thread;
     uint32_t function; /* its number */
     uint32_t level;    /* functions below it in the stack, 0 the outermost */
-    uint32_t look;     /* the last that saw it */
+    uint32_t look;     /* the number of the last look that saw it */
 };
 
 struct clp_function_spans {
@@ -27,10 +27,10 @@ struct clp_function_spans {
     uint32_t look;
 };
 
-/* Looks at all threads of the engine, which nobody changes meanwhile. */
+/* Looks at the stacks of all threads of the engine. Nobody may change them meanwhile. */
 void clp_function_spans_look(struct clp_function_spans *marks, const struct clp_engine *engine, uint64_t now);
 
-/* All that is open counts as left when it was last seen; closed[] is all there is, by ascending
+/* Closes the open spans, as left when they were last seen. closed[] then has all spans, by ascending
  * beginning. */
 void clp_function_spans_end(struct clp_function_spans *marks);
 

@@ -4,7 +4,7 @@
 
 /* ---- into a profile ---- */
 
-/* Its number, when a process appears for the first time. */
+/* Finds the series of the process, or adds it when the process appears for the first time. */
 static clp_status find_series(struct clp_profile *profile, size_t before, uint64_t pid,
                               double start, struct clp_profile_series **series)
 {
@@ -50,7 +50,7 @@ clp_status clp_history_add(struct clp_history *history, const struct clp_samples
 
     clp_function_spans_end(&history->marks);
     if (first == profile->series_count)
-        return status; /* nothing that marks could belong to */
+        return status; /* no series that the spans could belong to */
     for (size_t i = 0; status == CLP_OK && i < history->marks.closed_count; i++) {
         const struct clp_function_span *mark = &history->marks.closed[i];
         if (mark->function >= origin->functions->count)
@@ -74,7 +74,7 @@ clp_status clp_history_add(struct clp_history *history, const struct clp_samples
 
 #define LATEST ((uint64_t)1 << 60) /* nanoseconds: 36 years */
 
-/* A byte of a foreign file need not be 0 or 1. */
+/* Read as a byte: in a foreign file a bool may be other than 0 and 1. */
 static bool begins_look(const struct clp_sample *sample)
 {
     unsigned char byte;

@@ -31,7 +31,7 @@ static uint64_t total(const struct clp_sample *look, size_t count)
     return sum;
 }
 
-/* Of two the larger, the earlier one where they are equal; returns where it begins. */
+/* Returns where the larger of two looks begins; the earlier one if they are equal. */
 static size_t larger(const struct clp_samples *samples, size_t one, size_t two, size_t end)
 {
     return total(samples->items + two, end - two) > total(samples->items + one, two - one) ? two

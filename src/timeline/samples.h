@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Sizes of processes over time, in a fixed room. A look is what was seen at one time: a sample for each
- * process. When the room is full, of every two looks that follow one another the larger stays (the sum
- * of its samples), and from then on looks are kept half as often; so a run may last for ever, its peak
- * is never lost, and there are always enough looks left to draw it. */
+ * process. When the room is full, the larger one (by the sum of its samples) of each two successive looks is
+ * kept. From then on half as many looks are kept. So a run may last for ever, its peak is never lost, and
+ * there are always enough looks to draw. */
 #ifndef CLP_SAMPLES_H
 #define CLP_SAMPLES_H
 
@@ -22,17 +22,17 @@ struct clp_samples {
     size_t count, room;
     size_t last;    /* where the last look begins */
     uint64_t every; /* so many looks become one; a power of two */
-    uint64_t whole; /* looks in the last one */
+    uint64_t whole; /* looks that the last one stands for */
 };
 
 /* The room is the caller's, and holds at least two samples. */
 void clp_samples_init(struct clp_samples *samples, struct clp_sample *room, size_t count);
 
-/* Everything is forgotten, but for how often looks are kept. */
+/* Removes all samples. How often looks are kept stays the same. */
 void clp_samples_empty(struct clp_samples *samples);
 
-/* Adds a look: `count` samples, whose time and first are set here. Times ascend. A look that is larger
- * than half the room is cut off. */
+/* Adds a look: `count` samples, whose `time` and `first` are set here. Times must ascend. Of a look larger
+ * than half the room, the last samples are left out. */
 void clp_samples_add(struct clp_samples *samples, uint64_t time, struct clp_sample *look,
                      size_t count);
 

@@ -18,6 +18,7 @@ from harness import (
     CKERNPROF,
     Ended,
     Profile,
+    SANITIZED,
     clean_environment,
     own_messages_removed,
 )
@@ -525,6 +526,7 @@ def files(tmp_path):
 
 
 @every_tracer
+@pytest.mark.skipif(SANITIZED, reason="AddressSanitizer takes the signal")
 def test_faulthandler_after_a_segmentation_fault(tracer, files):
     """The lines of profiled frames, in the same words; and the live file has the counts."""
     folder = files("crash.py", MAIN + textwrap.dedent("""

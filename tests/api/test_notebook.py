@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from browser import browser  # noqa: F401
-from harness import BUILD, CKERNPROF, ROOT, clean_environment, run, run_python
+from harness import BUILD, CKERNPROF, ROOT, SANITIZED, clean_environment, run, run_python
 from pages import normal
 
 pytest.importorskip("IPython", reason="IPython is not installed")
@@ -436,6 +436,7 @@ def grows(n):
 """
 
 
+@pytest.mark.skipif(SANITIZED, reason="AddressSanitizer keeps freed memory")
 def test_mprun(shell):
     told = of_last(shell(GROWS, "%mprun -f grows grows(40)"))
     lines = told.text.splitlines()

@@ -15,6 +15,7 @@ from harness import (
     BUILD,
     CKERNPROF,
     FIXTURES,
+    SANITIZED,
     Profile,
     differences,
     line_of,
@@ -864,6 +865,7 @@ for i in range(3):
 """
 
 
+@pytest.mark.skipif(SANITIZED, reason="AddressSanitizer ends a program that asks for so much")
 def test_memory_error(agrees):
     agrees(HUGE)
 

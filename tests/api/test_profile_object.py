@@ -279,6 +279,8 @@ def late():
     print(os.waitpid(child, 0)[1])
 atexit.register(late)
 """ + PROGRAM + "resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))\n", tmp_path)
+    if "can't fork at interpreter shutdown" in ended.err:
+        pytest.skip("early versions of 3.12 cannot fork in an atexit function")
     assert (ended.code, ended.out.splitlines()[-1]) == (0, "0")
     assert ended.err.endswith("/profile_output.lprof.live', which clineprof shows\n")
 

@@ -284,6 +284,18 @@ def test_what_awaits_and_what_lives_has_columns(page, tmp_path):
             ] == ["3.00 MiB", "4,000", "2.00 MiB", "3,000", "1.00 MiB", "512 B"]  # fmt: skip
 
 
+@pytest.mark.parametrize("allocated, shown", [(3 * MIB, True), (MIB // 2, False)])
+def test_allocated_is_shown_where_it_tells_more_than_the_increment(page, tmp_path, allocated, shown):
+    one = function("f", 1, "def f():\n    x = load()\n    y = 2\n", {
+        "line": [2, 3], "hits": [1, 1], "time": [100, 20], "rss": [20 * MIB, 20 * MIB], "grown": [4096, 0],
+        "allocated": [allocated, 0],
+    }, 120)  # fmt: skip
+    page.open(make(tmp_path, write(tmp_path / "p", [one]))[0])
+    assert ("Allocated" in page.rows("source")[1]) == shown
+    if shown:
+        assert page.column("Allocated", "source")[1:] == ["3.00 MiB", ""]
+
+
 def test_times_that_are_estimates_say_so(page, tmp_path):
     one = function("f", 1, "def f():\n    x = 1\n    y = 2\n", {
         "line": [2, 3], "hits": [1, 1], "time": [100, 20], "self": [100, 20], "raw_self": [110, 110],

@@ -431,6 +431,33 @@ def test_a_child_that_outlived_its_parent_counts_once(outlived, tmp_path, order)
     assert re.search(r"^ +6 +358 ", shown.out, re.M), shown.out
 
 
+SAVED_EARLY = """
+import os, shutil, time
+if os.fork() == 0:
+    work(100)
+    os._exit(0)
+os.wait()
+work(10)
+while not os.path.exists("prog.py.lprof"):
+    time.sleep(0.01)
+shutil.copy("prog.py.lprof", "early.lprof")
+work(90)
+"""
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_file_that_was_copied_while_its_process_ran(program, tmp_path, order):
+    program(SAVED_EARLY)
+    ended = run_ckernprof(["-l", "-qq", OPTION, "-i", "1", "prog.py"], tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    files = ["prog.py.lprof", "early.lprof"][::order]
+    merged = run_viewer(["merge", "-o", "sum.lprof", *files], tmp_path)
+    assert merged.code == 0, merged.err
+    profile = Profile(tmp_path / "sum.lprof")
+    profile.folder = tmp_path
+    assert turns(profile) == 200 and len(profile.raw["processes"]) == 2
+
+
 def test_two_sums_that_have_a_process_in_common(outlived, tmp_path):
     assert run_viewer(["merge", "-o", "sum.lprof", "prog.py.lprof", outlived], tmp_path).code == 0
     pid = outlived.split(".")[-2]

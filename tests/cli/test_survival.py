@@ -918,7 +918,7 @@ def test_interval_saves_that_fail_are_told_once(tmp_path):
 class Screen:
     """`clineprof top` in a terminal of its own."""
 
-    def __init__(self, live, rows=12, columns=120):
+    def __init__(self, live, *options, rows=12, columns=120):
         try:
             self.pid, self.terminal = pty.fork()
         except OSError as error:
@@ -926,7 +926,7 @@ class Screen:
         if self.pid == 0:
             os.chdir(live.parent)
             environment = clean_environment()
-            command = [str(part) for part in [*viewer_command(), "top", live.name]]
+            command = [str(part) for part in [*viewer_command(), "top", *options, live.name]]
             os.execve(command[0], command, environment)
         fcntl.ioctl(
             self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0)
@@ -1004,6 +1004,23 @@ def test_top_shows_a_running_program_and_obeys_keys(tmp_path):
         process.communicate()
 
 
+def test_top_shows_any_measure(script, live):
+    run_ckernprof(["-l", script, "kill"], script.parent)
+    screen = Screen(live, "--measure", "blocks,raw-self,hits")
+    first = screen.wait("has ended")
+    rows = [row for row in first.split("\r\n") if "prog.py:" in row]
+    blocks = [int(row.split()[0]) for row in rows]
+    assert "\x1b[7m      Blocks\x1b[m  Raw self s\x1b[m        Hits\x1b[m" in first  # there is no time to sort by
+    assert blocks == sorted(blocks, reverse=True) and blocks[0] > 0
+    screen.press("t>")  # t does nothing
+    screen.wait("\x1b[7m  Raw self s")
+    screen.press("h")
+    hits = [int(row.split()[2]) for row in screen.wait("\x1b[7m        Hits").split("\r\n") if "prog.py:" in row]
+    assert hits == sorted(hits, reverse=True) and hits[0] > hits[-1]
+    screen.press("q")
+    assert screen.code() == 0
+
+
 def test_top_goes_on_when_the_program_is_killed(script, live):
     process = start([script, "wait"], script.parent)
     try:
@@ -1057,6 +1074,8 @@ def test_top_shows_no_control_characters_of_the_program(tmp_path):
         (["missing.live"], 1, "No such file"),
         (["prog.py"], 1, "not a clineprof profile"),
         (["prog.py.lprof.live"], 2, "needs a terminal"),
+        (["--measure", "hits,zeit", "x"], 2, "'--measure' needs some of hits,time,"),
+        (["--measure", "live", "prog.py.lprof.live"], 1, "top cannot show live: live blocks are only in"),
     ],
 )
 def test_top_refuses_in_one_line(arguments, code, said, script):

@@ -160,6 +160,12 @@ def test_a_narrow_terminal_does_without_columns_and_says_so(folder):
     assert "for line in open(path):" in tight.rows[tight.row("for line")]
 
 
+def test_a_measure_that_somebody_asked_for_can_be_left_out_last(folder):
+    narrow = view(folder, "--columns", "hits,time,blocks,raw-self", "m.lprof", columns=30)
+    text = "".join("".join(narrow.rows).split())  # the screen wraps the note
+    assert "Columnsleftoutatawidthof30:Hits,Time,Rawself,Blocks." in text
+
+
 def test_lines_table(folder):
     screen = view(folder, "--lines", "2", "p.lprof", columns=100)
     assert "Hottest lines by time: 2 of 6" in screen.rows

@@ -58,10 +58,10 @@ static PyObject *forked(PyObject *capsule, PyObject *nothing)
 
 static void sweep(const struct clp_recording *recording)
 {
-    struct clp_own_work work = clp_own_work_begin(clp_setup_recorder());
+    struct clp_own_work work = clp_own_work_begin(clp_process_recorder());
 
     clp_family_sweep(recording);
-    clp_own_work_end(clp_setup_recorder(), work);
+    clp_own_work_end(clp_process_recorder(), work);
 }
 
 /* Is called in the parent after a fork. */

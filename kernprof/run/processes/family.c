@@ -361,26 +361,28 @@ static clp_status add_files(const struct adding *adding)
 }
 
 /* Was this file's process killed before it wrote the header? */
-static bool is_begun(const char *path, uint64_t pid)
+static bool died_without_header(const char *path, uint64_t pid)
 {
     struct stat about;
     int file = clp_file_open_to_look(path, false);
-    bool begun = file >= 0 && clp_liverun_is_begun(file) && fstat(file, &about) == 0 &&
-                 about.st_uid == geteuid() && !clp_filelock_is_held(file);
+    bool no_header = file >= 0 && clp_liverun_has_no_header(file) && fstat(file, &about) == 0 &&
+                     about.st_uid == geteuid() && !clp_filelock_is_held(file);
 
     if (file >= 0)
         close(file);
-    return begun && !clp_proc_maps(pid, path) && is_gone(pid);
+    return no_header && !clp_proc_maps(pid, path) && is_gone(pid);
 }
 
-static void add_begun(const struct clp_recording *recording, struct clp_buf *summed)
+/* Adds the files without a header whose process died to the names of files that can be removed: they hold no
+ * counts. */
+static void add_without_header(const struct clp_recording *recording, struct clp_buf *summed)
 {
     struct search search;
     const char *path;
 
     search_begin(&search, recording);
     while ((path = search_name(&search)) != NULL)
-        if (is_begun(path, search.pid))
+        if (died_without_header(path, search.pid))
             add_name(summed, path);
     search_end(&search);
 }
@@ -476,7 +478,7 @@ clp_status clp_family_add(struct clp_recording *recording, struct clp_profile *p
         status = add_files(&adding);
     if (status == CLP_OK && !recording->is_first)
         status = add_first(&adding);
-    add_begun(recording, &recording->summed);
+    add_without_header(recording, &recording->summed);
     if (held >= 0)
         close(held);
     return status;

@@ -17,38 +17,38 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The run whose live file forks concern. Is global because the handlers of a fork take no argument. They cannot be
- * unregistered. */
-static struct clp_liverun *forked;
+/* The run whose live file the handlers of a fork prepare; NULL: none. It is global because these handlers
+ * take no argument. They stay registered when the run ends. */
+static struct clp_liverun *run_at_fork;
 
 /* ---- around a fork ---- */
 
 static void prepare_fork(void)
 {
-    if (forked == NULL || forked->process != clp_identity_self())
+    if (run_at_fork == NULL || run_at_fork->process != clp_identity_self())
         return;
-    clp_live_note_user(forked->live);
-    clp_pages_fork_prepare(forked->live->pages);
+    clp_live_note_user(run_at_fork->live);
+    clp_pages_fork_prepare(run_at_fork->live->pages);
 }
 
 static void after_fork_in_parent(void)
 {
-    if (forked == NULL || forked->process != clp_identity_self())
+    if (run_at_fork == NULL || run_at_fork->process != clp_identity_self())
         return;
-    clp_pages_fork_parent(forked->live->pages);
-    forked->forks++;
+    clp_pages_fork_parent(run_at_fork->live->pages);
+    run_at_fork->forks++;
 }
 
 static void after_fork_in_child(void)
 {
-    if (forked != NULL)
-        clp_pages_fork_child(forked->live->pages);
-    forked = NULL;
+    if (run_at_fork != NULL)
+        clp_pages_fork_child(run_at_fork->live->pages);
+    run_at_fork = NULL;
 }
 
 /* ---- live files that exist already ---- */
 
-bool clp_liverun_is_begun(int file)
+bool clp_liverun_has_no_header(int file)
 {
     static const char nothing[sizeof ((struct clp_live_header *)NULL)->magic];
     char magic[sizeof nothing] = {0};
@@ -115,16 +115,16 @@ static bool keep_earlier(const struct clp_liverun_wish *wish, const char *path, 
     return moved;
 }
 
-/* Why a live file cannot be moved out of the way. */
+/* Whose live file has the path that this run wants, when that file stays there. */
 struct taken {
     bool is_ours; /* it is a live file of our user; only then are the other two set */
     enum clp_life life;
     struct clp_identity who;
 };
 
-/* Locks the file, and checks that it is still the one at its path: another process may have moved it. A file system
- * without locks counts as locked. */
-static bool is_alone(int file, const char *path)
+/* Locks the file. False when another process has locked it, or has moved it away from its path. On a file
+ * system without locks every file counts as locked. */
+static bool lock_if_still_there(int file, const char *path)
 {
     struct stat opened, there;
 
@@ -138,7 +138,7 @@ static bool wait_for_header(int file, struct clp_live_header *header)
 {
     const struct timespec millisecond = {.tv_nsec = 1000000};
 
-    for (int i = 0; clp_liverun_is_begun(file) && i < (clp_filelock_is_held(file) ? 5000 : 100); i++)
+    for (int i = 0; clp_liverun_has_no_header(file) && i < (clp_filelock_is_held(file) ? 5000 : 100); i++)
         nanosleep(&millisecond, NULL);
     return clp_live_peek(file, header);
 }
@@ -154,7 +154,7 @@ static bool clear_file(int file, const struct clp_liverun_wish *wish, const char
         return false;
     header.who.boot[sizeof header.who.boot - 1] = header.who.host[sizeof header.who.host - 1] = 0;
     *taken = (struct taken){true, clp_identity_life(&header.who, path, header.locked != 0), header.who};
-    return taken->life == CLP_LIFE_ENDED && is_alone(file, path) &&
+    return taken->life == CLP_LIFE_ENDED && lock_if_still_there(file, path) &&
            keep_earlier(wish, path, header.who.pid);
 }
 
@@ -213,7 +213,7 @@ static void name_child(struct clp_liverun *run, const struct clp_liverun_wish *w
 /* The names of a run's files, while free ones are searched. */
 struct names {
     struct clp_buf plain; /* the outfile that was asked for */
-    bool told;            /* the user knows that the outfile has another name */
+    bool user_was_told;   /* of the outfile's other name */
 };
 
 static void take_own_name(struct clp_liverun *run, const struct clp_liverun_wish *wish, struct names *names,
@@ -225,15 +225,16 @@ static void take_own_name(struct clp_liverun *run, const struct clp_liverun_wish
     clp_buf_add_format(&live, "%s.live", clp_buf_text(&names->plain));
     clp_naming_make_own(wish->outfile);
     name_live(run, wish);
-    if (!names->told && !wish->own_name)
+    if (!names->user_was_told && !wish->own_name)
         say_taken(wish, clp_buf_text(&live), taken);
-    names->told = true;
+    names->user_was_told = true;
     clp_buf_clear(&live);
 }
 
-/* Sets the names of the outfile and of its live file. While this process has OUTFILE.live, no other process writes
- * OUTFILE. */
-static void name_first(struct clp_liverun *run, const struct clp_liverun_wish *wish, struct names *names)
+/* Sets the names of the outfile and of its live file for the first process of a run. While this process has
+ * OUTFILE.live, no other process writes OUTFILE. */
+static void name_first_process(struct clp_liverun *run, const struct clp_liverun_wish *wish,
+                                  struct names *names)
 {
     struct taken taken = {0};
 
@@ -246,8 +247,8 @@ static void name_first(struct clp_liverun *run, const struct clp_liverun_wish *w
 
 #define MOST_TRIES 100
 
-/* Is this process the child of a fork, whose parent has the live file? */
-static bool is_child(const struct clp_liverun *run)
+/* Is this process the child of a fork, and has no live file of its own yet? */
+static bool is_new_child(const struct clp_liverun *run)
 {
     return run->process != clp_identity_self();
 }
@@ -260,8 +261,8 @@ static clp_status make_named(struct clp_liverun *run, PyObject *profiler,
                                       .run = wish->family.token,
                                       .rights = wish->rights};
 
-    return is_child(run) ? clp_profiler_fork_live(profiler, place.path, (uint32_t)run->process, fault)
-                         : clp_profiler_go_live(profiler, &place, fault);
+    return is_new_child(run) ? clp_profiler_fork_live(profiler, place.path, (uint32_t)run->process, fault)
+                             : clp_profiler_go_live(profiler, &place, fault);
 }
 
 /* Makes the live file under a free name. Another process may take the name before this one makes the file, so several
@@ -270,16 +271,16 @@ static clp_status make_file(struct clp_liverun *run, PyObject *profiler,
                             const struct clp_liverun_wish *wish, struct clp_fault *fault)
 {
     clp_status status = CLP_IO;
-    struct names names = {.told = false};
+    struct names names = {.user_was_told = false};
 
     clp_buf_init(&names.plain, wish->outfile->mem);
     clp_buf_add_text(&names.plain, clp_buf_text(wish->outfile));
     fault->os_error = EEXIST;
     for (int i = 0; i < MOST_TRIES && status == CLP_IO && fault->os_error == EEXIST; i++) {
-        if (wish->is_member || is_child(run))
+        if (wish->is_member || is_new_child(run))
             name_child(run, wish);
         else
-            name_first(run, wish, &names);
+            name_first_process(run, wish, &names);
         status = make_named(run, profiler, wish, fault);
     }
     clp_buf_clear(&names.plain);
@@ -338,7 +339,7 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
     run->live = clp_profiler_live(profiler);
     if (wish->is_member)
         run->live->header->parent = (uint64_t)getppid();
-    forked = run;
+    run_at_fork = run;
     /* These handlers are registered before those of helper threads, because handlers run in the opposite order: helpers
      * must have stopped before pages are copied. */
     (void)pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
@@ -371,7 +372,7 @@ void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
     run->process = clp_identity_self();
     run->saver.interval = 0;
     if (status == CLP_OK) {
-        forked = run;
+        run_at_fork = run;
         return;
     }
     say_lost(run, wish->program, &fault);
@@ -400,7 +401,7 @@ void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
             clp_buf_text(&run->path), strerror(clp_live_error(run->live)));
     run->ended = true;
     if (written) {
-        forked = NULL;
+        run_at_fork = NULL;
         clp_pages_remove(run->live->pages, clp_buf_text(&run->path));
         clp_pages_close(run->live->pages);
         run->live = NULL;

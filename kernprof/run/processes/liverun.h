@@ -33,7 +33,7 @@ struct clp_liverun_wish {
 
 /* Is this open file a live file that has no header yet? A header's first bytes are written last, so they are 0 while
  * the file is being made, and stay 0 when its process is killed meanwhile. */
-bool clp_liverun_is_begun(int file);
+bool clp_liverun_has_no_header(int file);
 
 /* Can files be made beside the outfile? Not if it is a pipe or a device. */
 bool clp_liverun_has_place(const char *outfile);

@@ -3,7 +3,9 @@
  *
  *   x.py.lprof         the profile of a single process
  *   x.py.rank3.lprof   the profile of one of several processes that mpirun, srun or torchrun has started
- *   x.py-4711.lprof    with the process's number, while another process uses the name above */
+ *   x.py-4711.lprof    with the process's number, while another process uses the name above
+ *
+ * Live files are named in liverun.c, those of forked children included. */
 #ifndef CLP_NAMING_H
 #define CLP_NAMING_H
 

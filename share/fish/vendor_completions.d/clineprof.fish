@@ -42,6 +42,7 @@ complete -c clineprof -n __fish_use_subcommand -a merge
 complete -c clineprof -n '__fish_seen_subcommand_from merge' -s o -l outfile -r -d 'write the sum to FILE; - is standard output (default: merged.lprof)'
 complete -c clineprof -n '__fish_seen_subcommand_from merge' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a top
+complete -c clineprof -n '__fish_seen_subcommand_from top' -l measure -r -d 'show these columns (default: hits,time,self,max,mem,increment)'
 complete -c clineprof -n '__fish_seen_subcommand_from top' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a recover
 complete -c clineprof -n '__fish_seen_subcommand_from recover' -s o -l outfile -r -d 'write to FILE (default: the name without .live)'

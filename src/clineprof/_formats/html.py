@@ -27,7 +27,7 @@ def render(profile, options):
     """The page as bytes."""
     view = _View(profile, options)
     jinja = _jinja()
-    style, script = _parts("tables.css", "page.css"), _parts("numbers.js", "table.js", "page.js")
+    style, script = _parts("tables.css", "page.css"), _parts("numbers.js", "table.js", "profile.js", "page.js")
     values = {
         "title": texts.plain(view.title()),
         "command": texts.shown(view.title()),
@@ -102,10 +102,15 @@ class _View:
         return json.dumps({
             "rows": rows, "files": list(files), "whole": self.whole, "memory": self.memory,
             "self": any(m.self for m in self.measures), "leaks": [_leak(leak) for leak in self.leaks],
-            "measures": [(m.column, m.title, m.unit, m.needs, m.merge, m.page, m.about) for m in measures.SHOWN],
+            "measures": [(m.column, m.title, m.unit, m.needs, m.merge, self.page_of(m), m.about)
+                         for m in measures.SHOWN],
             "hidden": texts.HIDDEN, "kinds": colours.KINDS,
             "coloured": -1 if self.runs is None else len(self.runs),
         }, separators=(",", ":"))
+
+    def page_of(self, measure):
+        """On which screens the measure is shown, as the table of measures has it, or more often."""
+        return min(measure.page, 1) if measure.column == "allocated" and self.profile.allocated_tells else measure.page
 
     def lines(self):
         """The second JSON of the page: one line for each function, in the same order, with the function's lines."""

@@ -8,7 +8,8 @@ from clineprof._boot.measures import MEASURES
 # The measures of a line that the page shows. Measures with page 0 are shown on every screen, those with higher numbers
 # only on wider ones or among all columns; those with page 3 are never shown.
 SHOWN = [measure for measure in MEASURES if measure.page < 3]
-_RAW = {"time": "raw_time", "self": "raw_self"}
+_RAW = {measure.column.removeprefix("raw_"): measure.column
+        for measure in MEASURES if measure.column.startswith("raw_")}
 
 
 class Measures:

@@ -50,10 +50,10 @@ class Profile:
     """functions: list of Function, in the order they were selected
     unit: seconds per unit of every time: 1e-09
     meta: dict of how the profile was made (docs/format.md)
-    timeline: resident memory over time: a list with a dict for each process, of pid, start (seconds
-        since 1970 of time 0), time and rss (lists of units and of bytes, equally long), and
-        where there are some marks: a list of dicts, stays in functions: file, line, name, level, enter,
-        leave (in units)
+    timeline: resident memory over time: a list with a dict for each process: pid, start (seconds since
+        1970 of time 0), time and rss (lists of units and of bytes, equally long). Where spans of
+        functions are known, also marks: a list of dicts of file, line, name, level, enter and leave
+        (both in units)
     """
 
     def __init__(self, data):
@@ -61,6 +61,8 @@ class Profile:
         self.meta = data["meta"]
         self.timeline = data["timeline"]
         self.functions = [Function(item) for item in data["functions"]]
+        # Did a line allocate much that its increment does not show? Views then show the column without being asked.
+        self.allocated_tells = data.get("allocated_tells", False)
         self._rights = None  # rights of files written from it: those of its own file; None: those of the program
 
     def __repr__(self):
@@ -109,8 +111,8 @@ class Profile:
 
     def hottest(self, count=10, by=None):
         """The lines with the most of one column, the largest first; `by` is a name of COLUMNS or
-        "increment", else `own`. Lines with none of it are not among them. KeyError for a name that
-        is no column."""
+        "increment"; without it `own` is used. Lines whose value is not above 0 are left out.
+        KeyError for a name that is no column."""
         by = by or self.own
         values = (
             (value, function, place)
@@ -183,9 +185,9 @@ class Function:
     total: time inside it, callees included, recursion once; raw_total: as the clock saw it
     numbers: the line numbers that have measures, ascending
     source: its text as it ran, from its first line on; None when that is not known
-    source_changed: it is not known because its file holds another text by now
+    source_changed: True if it is not known because the file has changed since
     leaks: verdicts on its lines, as Profile.leaks has them
-    running: numbers of the lines that were being executed, of a run that had not ended
+    running: the numbers of the lines that were being executed, if the run had not ended
     compiler: what compiled it ("numba", "torch.compile"): calls of the compiled code are in no number;
         or None
 
@@ -224,7 +226,7 @@ class Function:
         return [0] * len(self.numbers)
 
     def has(self, column):
-        """Is the column more than zeros?"""
+        """Does the column have values other than 0?"""
         return column in self._columns
 
     @property
@@ -244,7 +246,7 @@ class Line:
     """A line of a function. line: its number; text: as it ran, None when that is not known.
 
     Every measure is an attribute (docs/format.md lists them; times are in units, sizes in bytes). The column "await" is
-    called awaited, because Python does not take its name. below_resolution: is the line so short that its time is
+    called awaited, because `await` is a keyword. below_resolution: is the line so short that its time is
     an estimate?
     """
 

@@ -8,6 +8,8 @@ import os
 import re
 import sys
 
+from clineprof._boot.measures import MEASURES
+
 HEADING, TITLES, ROW, HIDDEN, FOLDED, TITLE, CELL = "\x01\x02\x03\x04\x05\x1e\x1f"
 MARKS = re.compile("\x04[^\n]*\n|\x03..|\x1e.|[\x01\x02\x05\x1f]")
 
@@ -25,7 +27,8 @@ BAR = 5  # width of the bar behind % Time, in characters
 BLOCKS = " ▏▎▍▌▋▊▉█"
 SOURCE = 40  # width of the source below which columns become narrower, in characters
 LITTLE_SOURCE = 20  # width of the source below which columns are left out
-# The columns that a narrow terminal leaves out, the first one first.
+# The columns that a narrow terminal leaves out, the first one first. Other measures follow: they are shown only where
+# somebody asked for them.
 LEFT_OUT = ("Per Hit", "Self/Hit", "Mem usage", "% Self", "Largest", "Released", "Grown", "Self incr.",
             "Max", "Await", "Hits", "Self", "Increment", "Time")
 
@@ -234,7 +237,8 @@ class Layout:
             self.widths[at] = gap + min(wide, most.get(self.kinds[at], wide))
         if self.taken() > room:
             self.bar = 0
-        for name in LEFT_OUT:
+        others = (measure.title for measure in MEASURES if measure.title not in LEFT_OUT)
+        for name in (*LEFT_OUT, *others):
             while self.taken() > room and name in self.shown():
                 self.widths[self.shown_at(name)] = 0
                 self.left_out.append(name)

@@ -93,14 +93,14 @@ static void mark_loops(struct clp_code_lines *shape, const struct clp_decoded *d
 
 /* ---- what runs when a line begins ---- */
 
-/* Is the instruction adapted by the interpreter (PEP 659)? Such instructions have cache units behind them. A jump back
- * has cache units for other purposes. */
+/* Is the instruction much slower if the interpreter does not adapt it (PEP 659)? Such instructions have cache units
+ * behind them. The step of a loop is hardly slower, and a jump back has cache units for other purposes. */
 static bool adapts(const struct clp_decoded *decoded, uint32_t at)
 {
     uint8_t opcode = clp_decoded_first_opcode(decoded, at);
 
     return decoded->bytecode->op[opcode].caches > 0 &&
-           !clp_bytecode_is(decoded->bytecode, opcode, CLP_OP_BACKWARD);
+           !clp_decoded_is(decoded, at, CLP_OP_TARGET);
 }
 
 /* Counts the instructions from `at` on, with their prefixes, up to the next line or the first jump. At most
@@ -119,7 +119,7 @@ static unsigned count_from(const struct clp_decoded *decoded, uint32_t at)
 }
 
 /* Fills shape->instructions. A line that may begin in several places gets the fewest instructions of them, and the
- * CLP_FUNCTION_ADAPTS of its first place. False: out of memory. */
+ * CLP_FUNCTION_ADAPTS of its last place: a loop begins there again and again. False: out of memory. */
 static bool fill_counts(struct clp_code_lines *shape, struct clp_mem *mem, const struct clp_edges *edges)
 {
     const struct clp_decoded *decoded = edges->decoded;
@@ -132,10 +132,9 @@ static bool fill_counts(struct clp_code_lines *shape, struct clp_mem *mem, const
             continue;
         uint8_t *least = &shape->instructions[decoded->items[i].line - shape->lowest_line];
         unsigned count = count_from(decoded, i);
-        if (*least == 0)
-            *least = (uint8_t)(count | (adapts(decoded, i) ? CLP_FUNCTION_ADAPTS : 0));
-        else if (count < (*least & CLP_FUNCTION_MOST_INSTRUCTIONS))
-            *least = (uint8_t)(count | (*least & CLP_FUNCTION_ADAPTS));
+        if (*least != 0 && count > (*least & CLP_FUNCTION_MOST_INSTRUCTIONS))
+            count = *least & CLP_FUNCTION_MOST_INSTRUCTIONS;
+        *least = (uint8_t)(count | (adapts(decoded, i) ? CLP_FUNCTION_ADAPTS : 0));
     }
     return shape->instructions != NULL;
 }

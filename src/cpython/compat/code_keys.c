@@ -101,17 +101,35 @@ struct silence {
     PyObject *filters, *own; /* owned: the list and the filter; NULL: nothing must be removed */
 };
 
+/* An object that looks like a compiled pattern, so that the module re need not be imported: its match() is
+ * FILE_NAME.startswith. CPython 3.15 compares file names with patterns only, and calls match(name, position), too. */
+static PyObject *pattern_of_texts(void)
+{
+    PyObject *implementation = PySys_GetObject("implementation"); /* a types.SimpleNamespace, borrowed */
+    PyObject *name = PyUnicode_FromString(FILE_NAME), *pattern = NULL;
+    PyObject *starts = name != NULL ? PyObject_GetAttrString(name, "startswith") : NULL;
+
+    if (implementation != NULL && starts != NULL)
+        pattern = PyObject_CallNoArgs((PyObject *)Py_TYPE(implementation));
+    if (pattern != NULL && PyObject_SetAttrString(pattern, "match", starts) != 0)
+        Py_CLEAR(pattern);
+    Py_XDECREF(starts);
+    Py_XDECREF(name);
+    return pattern;
+}
+
 static struct silence silence_warnings(void)
 {
-    PyObject *module = PyImport_ImportModule("warnings");
+    PyObject *module = PyImport_ImportModule("warnings"), *pattern = pattern_of_texts();
     struct silence silence = {
         module != NULL ? PyObject_GetAttrString(module, "filters") : NULL,
-        Py_BuildValue("(sOOsi)", "ignore", Py_None, PyExc_Warning, FILE_NAME, 0),
+        pattern != NULL ? Py_BuildValue("(sOOOi)", "ignore", Py_None, PyExc_Warning, pattern, 0) : NULL,
     };
 
     if (silence.own != NULL && silence.filters != NULL && PyList_Check(silence.filters))
         (void)PyList_Insert(silence.filters, 0, silence.own);
     PyErr_Clear();
+    Py_XDECREF(pattern);
     Py_XDECREF(module);
     return silence;
 }

@@ -14,17 +14,17 @@
 #define DOMAINS 3 /* PYMEM_DOMAIN_RAW, _MEM, _OBJ */
 
 #define BUSY 1
-#define ASKED 2 /* busy, and to be told whether the hook is reached */
+#define ASKED 2 /* busy, and each hook that is reached is noted */
 
-/* Allocators are a process's, and so is this. A domain keeps the context of the allocator behind
- * the hook, so that a thread which reads the interpreter's table while it changes finds a pair that
- * works. */
+/* Allocators are process-wide, and so is this. A hook has the same context as the allocator behind it. So a
+ * thread that reads function and context while they are exchanged gets a pair that works. */
 static struct {
     PyMemAllocatorEx next[DOMAINS];
     bool hooked[DOMAINS];
     struct clp_heap *heap;            /* NULL: blocks are only counted. table() reads it */
     struct clp_epochs *epochs;        /* of the table; set before it */
-    struct clp_allocating unthreaded; /* of threads in which nothing selected ran; with the interpreter's lock */
+    struct clp_allocating unthreaded; /* of threads in which nothing selected ran; needs the interpreter's
+                                       * lock */
     bool reached[DOMAINS];
 } hooks;
 
@@ -34,7 +34,7 @@ static __thread struct {
     uint32_t inside;       /* what clp_native_pause gave */
 } forking __attribute__((tls_model("initial-exec")));
 
-/* The table as it is now. Whoever needs it twice keeps it: another thread may set another one. */
+/* The present table. A hook asks once and keeps the answer, because another thread may set another table. */
 static INLINE struct clp_heap *table(void)
 {
     return __atomic_load_n(&hooks.heap, __ATOMIC_ACQUIRE);
@@ -42,7 +42,7 @@ static INLINE struct clp_heap *table(void)
 
 /* ---- which blocks ---- */
 
-/* Counts the bytes of a block off those to the next one that is chosen. Less than 0: it may be this one. */
+/* Subtracts the block's bytes from those to the next chosen block. Less than 0: this may be the one. */
 static INLINE int64_t count_off(struct clp_allocating *allocating, size_t size)
 {
     int64_t left = __atomic_load_n(&allocating->left, __ATOMIC_RELAXED) - (int64_t)size;
@@ -56,8 +56,8 @@ static bool choose(struct clp_heap *heap, struct clp_allocating *allocating, siz
     return clp_heap_choose(heap, &allocating->left, &allocating->random, size);
 }
 
-/* After so many bytes a thread asks again whether there is a table. It is told of a new one at once, but may be
- * counting just then, without the interpreter's lock, and overwrite that. */
+/* Without a table, a thread asks again after so many bytes whether there is one. A new table also sets `left`
+ * of each thread, but a thread that counts at that moment, without the interpreter's lock, may overwrite it. */
 #define ASK_AGAIN ((int64_t)1 << 20)
 
 /* The countdown is over, or never began. NULL: the block is not chosen. */
@@ -124,7 +124,8 @@ static INLINE void *plain_malloc(int domain, void *context, size_t count, size_t
     return count == 0 ? next->malloc(context, size) : next->calloc(context, count, size);
 }
 
-/* Where nothing selected has run yet, with the interpreter's lock; or nothing is to be counted. */
+/* For a thread that is busy, or in which nothing selected has run yet. In the latter, the domains that have
+ * the interpreter's lock enter blocks in the table. */
 static RARE void *malloc_unowned(int domain, void *context, size_t count, size_t size)
 {
     const struct clp_thread *thread = clp_thread_here;
@@ -171,8 +172,9 @@ static RARE void *malloc_anyhow(int domain, void *context, size_t count_, size_t
     return hook_malloc(domain, context, count_, size);
 }
 
-/* A small block, which does not fail and is hardly ever asked of another domain: where it is only
- * counted, nothing is left to be done behind the allocator, so this costs some twenty instructions. */
+/* Is it a small block, in a thread that is not busy? Such a block hardly ever fails or goes on to another
+ * domain. So it is counted before the allocator is called, and nothing is left to do afterwards: this costs
+ * some twenty instructions. */
 static INLINE bool is_plain(const struct clp_thread *thread, size_t bytes)
 {
     return CLP_LIKELY(thread != NULL && thread->allocating.busy == 0 && bytes <= SMALL);
@@ -205,7 +207,7 @@ static INLINE void *track_malloc(int domain, void *context, size_t count_, size_
     return plain_malloc(domain, context, count_, size);
 }
 
-/* Where no thread can say whether the resized block is chosen, it is when it was before. */
+/* Is the resized block chosen? Where no countdown can be used, it is if it was before. */
 static bool is_kept(int domain, struct clp_thread *thread, struct clp_heap *heap, size_t size,
                     bool counted, bool known)
 {
@@ -215,8 +217,8 @@ static bool is_kept(int domain, struct clp_thread *thread, struct clp_heap *heap
     return count_off(allocating, size) < 0 && choose(heap, allocating, size);
 }
 
-/* The resized block, where there is a table: the old one is out of it before the allocator may
- * give its address to another thread. */
+/* Resizes a block where there is a table. The old block is taken out first, because the allocator may give
+ * its address to another thread. */
 static RARE void *resize_in_table(int domain, void *context, void *block, size_t size,
                                   struct clp_heap *heap, bool counted)
 {
@@ -308,7 +310,7 @@ FREE_OF(track_raw, PYMEM_DOMAIN_RAW)
 FREE_OF(track_mem, PYMEM_DOMAIN_MEM)
 FREE_OF(track_obj, PYMEM_DOMAIN_OBJ)
 
-/* Counting leaves free to who was there before. */
+/* Where blocks are only counted, free stays with the allocator that was there before. */
 static const PyMemAllocatorEx counting[DOMAINS] = {
     {NULL, count_raw_malloc, count_raw_calloc, count_raw_realloc, NULL},
     {NULL, count_mem_malloc, count_mem_calloc, count_mem_realloc, NULL},
@@ -323,8 +325,8 @@ static const PyMemAllocatorEx tracking[DOMAINS] = {
 
 /* ---- putting them in ---- */
 
-/* Hooks on the raw domain are called without the interpreter's lock: they go in while nobody is
- * there to call them. */
+/* Hooks on the raw domain are called without the interpreter's lock, so they are put in only while no other
+ * thread can call them. */
 static bool is_single_threaded(void)
 {
     PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
@@ -362,7 +364,7 @@ bool clp_hooks_install(void)
 
 /* ---- the table ---- */
 
-/* Is the domain's hook the first that the interpreter asks? Only then can it be another one. */
+/* Is the domain's hook the first that the interpreter calls? Only then can another one be put in its place. */
 static bool is_first(int domain)
 {
     PyMemAllocatorEx now;
@@ -387,7 +389,7 @@ static void before_fork(void)
     forking.heap = table();
     if (forking.heap != NULL)
         clp_heap_fork_prepare(forking.heap);
-    forking.inside = clp_native_pause(); /* the table cannot be told of what other handlers do */
+    forking.inside = clp_native_pause(); /* other fork handlers may allocate, and the table is locked */
 }
 
 static void after_fork(void)

@@ -20,7 +20,7 @@ static struct {
 
 /* ---- the hooks; any thread may call, with or without the interpreter's lock ---- */
 
-/* The table as it is now. Whoever needs it twice keeps it: another thread may set another one. */
+/* The present table. A hook asks once and keeps the answer, because another thread may set another table. */
 static struct clp_heap *table(void)
 {
     return __atomic_load_n(&native.heap, __ATOMIC_ACQUIRE);
@@ -81,8 +81,7 @@ static void note_freeing(const void *block)
         drop(heap, block);
 }
 
-/* As of Python's blocks: the old one is out of the table before another thread may get its address,
- * and on its own line the block keeps its age. */
+/* As with Python's blocks: the old block is taken out first, because another thread may get its address. */
 static void *resize(struct clp_native_thread *self, void *block, size_t bytes,
                     void *(*next)(void *, size_t))
 {
@@ -133,8 +132,8 @@ static void note_mapped(struct clp_native_thread *self, const void *address, siz
     clp_heap_count_native(heap, bytes, &place);
 }
 
-/* Only now, because mremap may say no: a program that maps in one thread what another one is moving
- * away gets a number that is off. */
+/* Called after mremap, because that may fail. If another thread maps the old addresses before this call, the
+ * numbers are a little wrong. */
 static void note_remapped(struct clp_native_thread *self, const void *from, size_t old_bytes,
                           const void *to, size_t bytes)
 {
@@ -246,7 +245,8 @@ static bool same_library(void *function, void *other)
            dladdr(other, &about_other) != 0 && about.dli_fbase == about_other.dli_fbase;
 }
 
-/* An interpreter that is linked to a fixed place has an address of its own for malloc. */
+/* An interpreter that is linked to a fixed address may have its own address for malloc, which is not where
+ * malloc is. Then aligned_alloc tells the library. */
 static void *malloc_in_use(void)
 {
     void *found = dlsym(RTLD_DEFAULT, "malloc");
@@ -256,7 +256,8 @@ static void *malloc_in_use(void)
                : found;
 }
 
-/* Asked, not looked up: valgrind puts its own functions in the place of others' code. */
+/* Calls malloc to find out. A look-up is not enough: valgrind puts its own functions in the place of others'
+ * code. */
 const char *clp_native_before(void)
 {
     uint64_t asked = native.door->asked();

@@ -6,17 +6,20 @@
 #include "engine/engine.h"
 #include "heap/heap.h"
 
-/* The counters of the running thread, or NULL before its first event. The one global. */
+/* The counters of the running thread; NULL before its first event. Every event and every hook on an allocator
+ * reads this. The initial-exec model makes the read quick. Storage of this model is scarce, so little else
+ * has it (hooks.c). */
 extern __thread struct clp_thread *clp_thread_here __attribute__((tls_model("initial-exec")));
 
-/* Which execution of the line it is. Two threads may be at the same number of hits; far apart they are never
- * alike. */
+/* A number for the present execution of the line. The thread is part of it, because two threads may have the
+ * same number of hits. */
 static inline uint32_t clp_thread_execution(const struct clp_thread *thread, const struct clp_cell *cell)
 {
     return (uint32_t)cell->hits + (uint32_t)((uintptr_t)thread >> 6) * 2654435761u;
 }
 
-/* Which line of this thread runs: to whom the table of live blocks gives what it allocates. NULL: nobody's. */
+/* The line of this thread that runs: it owns what the thread allocates. CLP_HEAP_NOBODY when the thread is
+ * NULL or no selected line runs. */
 static inline struct clp_heap_place clp_thread_place(const struct clp_thread *thread)
 {
     const struct clp_activation *top = thread != NULL ? clp_engine_top(thread) : NULL;

@@ -379,7 +379,7 @@ static PyObject *profiler_checkpoint(PyObject *self, PyObject *nothing)
 static PyObject *profiler_after_fork(PyObject *self, PyObject *nothing)
 {
     (void)self, (void)nothing;
-    clp_recorder_after_fork(clp_setup_recorder());
+    clp_recorder_after_fork(clp_process_recorder());
     Py_RETURN_NONE;
 }
 
@@ -427,7 +427,7 @@ static PyObject *profiler_render(PyObject *self, PyObject *arguments, PyObject *
 
     if (!clp_rendering_read(&rendering, arguments, keywords) || window_of(self) == NULL)
         return NULL;
-    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_recorder *recorder = clp_process_recorder();
     struct clp_own_work work = clp_own_work_begin(recorder);
     PyObject *rendered = render(self, &rendering);
     clp_own_work_end(recorder, work);

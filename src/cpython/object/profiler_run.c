@@ -36,7 +36,7 @@ PyObject *clp_profiler_prepare(PyObject *profiler, PyObject *code,
 bool clp_profiler_exchanges_code(PyObject *profiler)
 {
     (void)profiler;
-    return clp_setup_recorder()->tracer->install != NULL;
+    return clp_process_recorder()->tracer->install != NULL;
 }
 
 bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
@@ -105,7 +105,7 @@ PyObject *clp_profiler_left_out(PyObject *profiler)
 
 bool clp_profiler_may_go_live(PyObject *profiler)
 {
-    const struct clp_recorder *recorder = clp_setup_recorder();
+    const struct clp_recorder *recorder = clp_process_recorder();
     const struct clp_view *view = &clp_profiler_of(profiler)->window.view;
     const struct clp_thread *threads = recorder->engine.threads;
 
@@ -118,7 +118,7 @@ clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wi
                                 struct clp_fault *fault)
 {
     struct clp_profiler *self = clp_profiler_of(profiler);
-    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_recorder *recorder = clp_process_recorder();
     const struct clp_costs costs = recorder->engine.costs;
     struct clp_live_header header;
 
@@ -144,7 +144,7 @@ clp_status clp_profiler_fork_live(PyObject *profiler, const char *path, uint64_t
                                   struct clp_fault *fault)
 {
     struct clp_profiler *self = clp_profiler_of(profiler);
-    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_recorder *recorder = clp_process_recorder();
     struct clp_live_header header;
 
     clp_recorder_after_fork(recorder);
@@ -167,24 +167,24 @@ clp_status clp_profiler_fork_live(PyObject *profiler, const char *path, uint64_t
 struct clp_live *clp_profiler_live(PyObject *profiler)
 {
     (void)profiler;
-    return &clp_setup_recorder()->live;
+    return &clp_process_recorder()->live;
 }
 
 const struct clp_clock *clp_profiler_clock(PyObject *profiler)
 {
     (void)profiler;
-    return &clp_setup_recorder()->clock;
+    return &clp_process_recorder()->clock;
 }
 
 const struct clp_functions *clp_profiler_functions(PyObject *profiler)
 {
     (void)profiler;
-    return &clp_setup_recorder()->engine.functions;
+    return &clp_process_recorder()->engine.functions;
 }
 
 void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages)
 {
-    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_recorder *recorder = clp_process_recorder();
 
     (void)profiler;
     recorder->helpers[recorder->helpers[0] != NULL] = pages;
@@ -193,30 +193,30 @@ void clp_profiler_set_helper(PyObject *profiler, const struct clp_pages *pages)
 const struct clp_pages *clp_profiler_pages(PyObject *profiler)
 {
     (void)profiler;
-    return &clp_setup_recorder()->pages;
+    return &clp_process_recorder()->pages;
 }
 
 void clp_profiler_name_threads(PyObject *profiler)
 {
     (void)profiler;
-    clp_names_begin(clp_setup_recorder());
+    clp_names_begin(clp_process_recorder());
 }
 
 void clp_profiler_set_watch(PyObject *profiler, struct clp_watch *watch)
 {
     (void)profiler;
-    clp_setup_recorder()->watch = watch;
+    clp_process_recorder()->watch = watch;
 }
 
 bool clp_profiler_know(PyObject *profiler, PyObject *file_name, const char *text, size_t bytes)
 {
     (void)profiler;
-    return clp_text_search_know(&clp_setup_recorder()->texts, file_name, text, bytes);
+    return clp_text_search_know(&clp_process_recorder()->texts, file_name, text, bytes);
 }
 
 bool clp_profiler_any_counts(void)
 {
-    return clp_setup_recorder() != NULL && clp_setup_recorder()->views.counting != 0;
+    return clp_process_recorder() != NULL && clp_process_recorder()->views.counting != 0;
 }
 
 void clp_profiler_stop(PyObject *profiler)
@@ -227,8 +227,8 @@ void clp_profiler_stop(PyObject *profiler)
     if (self->window.recorder != NULL)
         clp_code_window_end(&self->window);
     /* a program that ran out of descriptors can write its profile with this one */
-    if (clp_setup_recorder()->reading == 0)
-        clp_proc_close(&clp_setup_recorder()->proc);
+    if (clp_process_recorder()->reading == 0)
+        clp_proc_close(&clp_process_recorder()->proc);
 }
 
 size_t clp_profiler_function_count(PyObject *profiler)
@@ -239,18 +239,18 @@ size_t clp_profiler_function_count(PyObject *profiler)
 bool clp_profiler_lost(PyObject *profiler)
 {
     (void)profiler;
-    return clp_setup_recorder()->engine.lost;
+    return clp_process_recorder()->engine.lost;
 }
 
 const struct clp_refusal *clp_profiler_refusals(PyObject *profiler)
 {
     (void)profiler;
-    return clp_setup_recorder()->refusals;
+    return clp_process_recorder()->refusals;
 }
 
 enum clp_heap_state clp_profiler_heap_state(PyObject *profiler)
 {
-    const struct clp_recorder *recorder = clp_setup_recorder();
+    const struct clp_recorder *recorder = clp_process_recorder();
 
     if (clp_profiler_of(profiler)->window.memory && !clp_hooks_alive())
         return CLP_HEAP_HOOKS_LOST;
@@ -264,14 +264,14 @@ enum clp_heap_state clp_profiler_heap_state(PyObject *profiler)
 bool clp_profiler_displaced(PyObject *profiler)
 {
     (void)profiler;
-    return clp_setup_recorder()->displaced;
+    return clp_process_recorder()->displaced;
 }
 
 /* ---- snapshots ---- */
 
 static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile *profile)
 {
-    const struct clp_recorder *recorder = clp_setup_recorder();
+    const struct clp_recorder *recorder = clp_process_recorder();
     struct clp_profile_meta *meta = &profile->meta;
     char version[32];
 
@@ -315,7 +315,7 @@ static clp_status fill_epoch(const struct clp_recorder *recorder, struct clp_pro
  * nothing is said of it. */
 static clp_status fill_heap(const struct clp_profiler *self, struct clp_profile *profile)
 {
-    struct clp_recorder *recorder = clp_setup_recorder();
+    struct clp_recorder *recorder = clp_process_recorder();
     const struct clp_heap_scope scope = {&recorder->engine.functions, &self->window.view};
     const struct clp_heap_judging judging = {.warmups = recorder->epochs.warmups,
                                              .limit = recorder->epochs.limit,
@@ -351,7 +351,7 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
 
     /* the last epoch ends first, because that runs Python code; while the window is open the epoch goes on */
     if (self->has_heap && !self->window.open && clp_hooks_alive())
-        clp_heap_table_finish(clp_setup_recorder());
+        clp_heap_table_finish(clp_process_recorder());
     if (self->window.recorder != NULL) /* the program may have closed the launcher's profiler */
         status = take_view(&self->window, profile);
     if (status == CLP_OK)
@@ -359,6 +359,6 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
     if (status == CLP_OK && self->has_heap)
         status = fill_heap(self, profile); /* may have functions that threads have by other names */
     if (status == CLP_OK)
-        status = clp_source_cache_fill(&clp_setup_recorder()->texts, profile);
+        status = clp_source_cache_fill(&clp_process_recorder()->texts, profile);
     return status;
 }

@@ -12,7 +12,7 @@
  * threads, and the interpreter's slot for code data point to it. */
 static struct clp_recorder *process_recorder;
 
-struct clp_recorder *clp_setup_recorder(void)
+struct clp_recorder *clp_process_recorder(void)
 {
     return process_recorder;
 }

@@ -28,7 +28,7 @@ bool clp_setup_profiler(struct clp_profiler *self, const struct clp_wishes *wish
 /* Gives up all that the profiler has, which is closed then. Calling it again changes nothing. */
 void clp_setup_undo(struct clp_profiler *self);
 
-/* The recorder of the process; NULL before the first profiler. */
-struct clp_recorder *clp_setup_recorder(void);
+/* Returns the recorder of the process; NULL before the first profiler. */
+struct clp_recorder *clp_process_recorder(void);
 
 #endif

@@ -171,7 +171,7 @@ PyObject *clp_with_block_enter(PyObject *self, PyObject *nothing)
 PyObject *clp_with_block_leave(PyObject *self, PyObject *arguments)
 {
     PyFrameObject *frame = frame_of_with();
-    struct clp_stay *stay = frame != NULL ? clp_blocks_find(clp_setup_recorder(), frame) : NULL;
+    struct clp_stay *stay = frame != NULL ? clp_blocks_find(clp_process_recorder(), frame) : NULL;
 
     (void)self, (void)arguments;
     Py_XDECREF(frame);

@@ -15,8 +15,9 @@
  *     never move; no window goes while it is held; and no tracer stops while any window is held. And whoever
  *     exchanges code looks afterwards whether that is still wanted, and undoes it otherwise.
  *
- * Two things run without that lock: the mark of an ending thread (clp_engine_end_thread), and the hooks of the
- * raw allocators (hooks.h). */
+ * Three things run without that lock: the mark of an ending thread (clp_engine_end_thread), the hooks of the
+ * raw allocator and of C's allocators (hooks.h), and helper threads (os/thread.h), which have their own
+ * memory. */
 #ifndef CLP_RECORDER_STATE_H
 #define CLP_RECORDER_STATE_H
 
@@ -86,7 +87,7 @@ struct clp_recorder {
     size_t with_memory; /* how many windows want memory */
     size_t with_heap;   /* how many windows want the table of live blocks */
     bool awake;         /* the tracer sends events */
-    bool opened_late;   /* some window was opened on functions that may have been running */
+    bool opened_late;   /* some window was opened on functions, or got one, that may have been running */
     struct clp_source_cache texts;
     struct clp_live live;
     const struct clp_code_window *live_window; /* borrowed: the window whose numbers are in the live file */

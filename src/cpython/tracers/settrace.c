@@ -127,8 +127,9 @@ static void settle(PyThreadState *state)
         switch_tracing(state, is_wanted(state));
 }
 
-/* Call this when the frame that ran has set or removed a trace function in the thread. */
-static void look_after(PyThreadState *state)
+/* Takes the thread's place again, if its events are wanted. To be called when the frame that ran has set or
+ * removed a trace function in the thread. */
+static void retake_if_wanted(PyThreadState *state)
 {
     if (state->c_tracefunc != NULL && wants(hooked, state))
         (void)clp_place_take(state);
@@ -146,7 +147,7 @@ static PyObject *run_unselected(PyThreadState *state, PyFrameObject *frame, int 
     if (traced)
         switch_tracing(state, state->c_tracefunc != NULL || state->c_profilefunc != NULL);
     if (CLP_UNLIKELY(state->c_traceobj != object))
-        look_after(state);
+        retake_if_wanted(state);
     else if (traced || CLP_UNLIKELY(hooked->blocks.stays != NULL)) /* the frame may have opened a block */
         settle(state);
     return result;
@@ -195,7 +196,7 @@ static PyObject *run_selected(struct clp_thread *thread, const struct clp_select
     PyObject *result = next_hook(state, frame, throws);
     note_exit(thread, frame);
     if (CLP_UNLIKELY(state->c_traceobj != object))
-        look_after(state);
+        retake_if_wanted(state);
     else if (!traced && ours(state))
         switch_tracing(state, false);
     return result;

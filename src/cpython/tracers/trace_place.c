@@ -3,8 +3,9 @@
 #include "cpython/compat/exchange.h"
 #include "cpython/compat/raised.h"
 
-/* The C function of a trace function, found by the object that it is set with. If an address is used again, the
- * last function counts, because whoever puts an object back has held it meanwhile. */
+/* The C function of a trace function, found by the object that it is set with. An object's address may be
+ * used again; then the function that was noted last counts. Whoever puts an object back later has held it
+ * until then, so its address was not used again. */
 struct tool {
     struct tool *next;
     const PyObject *object; /* never dereferenced */
@@ -21,9 +22,9 @@ struct muted {
 static struct {
     struct clp_recorder *recorder; /* borrowed */
     struct clp_place_owner owner;
-    int users;           /* calls of clp_place_open less those of clp_place_close */
-    bool audits;         /* our audit hook is set, or was refused */
-    Py_tracefunc python; /* the C function that sys.settrace sets; NULL: not known yet */
+    int users;   /* calls of clp_place_open less those of clp_place_close */
+    bool audits; /* our audit hook is set, or was refused */
+    Py_tracefunc settrace_function; /* the C function that sys.settrace sets; NULL: not known yet */
     struct tool *tools;
     struct muted *muted;
 } place;
@@ -36,7 +37,7 @@ static Py_tracefunc function_of(const PyObject *object)
 
     while (tool != NULL && tool->object != object)
         tool = tool->next;
-    return tool != NULL ? tool->function : place.python;
+    return tool != NULL ? tool->function : place.settrace_function;
 }
 
 static void forget_tool(const PyObject *object)
@@ -55,7 +56,7 @@ static void forget_tool(const PyObject *object)
 static bool note_tool(const PyObject *object, Py_tracefunc function)
 {
     forget_tool(object);
-    if (function == place.python)
+    if (function == place.settrace_function)
         return true;
     struct tool *tool = clp_mem_alloc(&place.recorder->mem, 1, sizeof *tool);
     if (tool == NULL)
@@ -170,8 +171,8 @@ static void put_back(PyThreadState *state, PyObject *objects)
     PyErr_Clear();
 }
 
-/* PyEval_SetTraceAllThreads gives the same object to all threads, so the objects that some threads have are put
- * aside meanwhile. */
+/* PyEval_SetTraceAllThreads replaces the objects of all threads, too. So those of other trace functions are
+ * put aside first, and put back afterwards. */
 void clp_place_take_all(void)
 {
     PyObject *objects = PyDict_New();
@@ -208,7 +209,8 @@ static bool is_wanted(const PyThreadState *state)
            place.owner.wants(place.recorder, state);
 }
 
-static void look_after(PyThreadState *state)
+/* Takes the thread's place again, if the events of this thread are wanted. */
+static void retake_if_wanted(PyThreadState *state)
 {
     if (!is_wanted(state))
         return;
@@ -248,8 +250,8 @@ static PyObject *settrace(PyObject *module, PyObject *function)
     if (result == NULL || !is_wanted(state))
         return result;
     if (function != Py_None && state->c_tracefunc != place.owner.event)
-        place.python = state->c_tracefunc;
-    look_after(state);
+        place.settrace_function = state->c_tracefunc;
+    retake_if_wanted(state);
     return result;
 }
 
@@ -270,24 +272,25 @@ static PyObject *settrace_all(PyObject *module, PyObject *function)
 
 static void watch_audits(void)
 {
-    /* the hook that begins frames looks after the place, and costs nothing elsewhere */
+    /* settrace.c takes the place again in the hook that runs frames */
 }
 
 #else
 
-static int look(void *nothing)
+static int retake(void *nothing)
 {
     (void)nothing;
-    look_after(PyThreadState_Get());
+    retake_if_wanted(PyThreadState_Get());
     return 0;
 }
 
-/* The audit event comes before the change. So a pending call looks at the place when the caller continues. */
+/* The audit event comes before PyEval_SetTrace sets the function. So a pending call takes the place again,
+ * when the caller continues. */
 static int on_audit(const char *event, PyObject *arguments, void *nothing)
 {
     (void)arguments, (void)nothing;
     if (place.users > 0 && strcmp(event, "sys.settrace") == 0)
-        (void)Py_AddPendingCall(look, NULL);
+        (void)Py_AddPendingCall(retake, NULL);
     return 0;
 }
 
@@ -381,9 +384,9 @@ static void let_lines(PyFrameObject *frame, bool come)
 #endif
 }
 
-/* Keeps what the frame's trace function has set in f_trace_lines for its next event, and sets it back so that
- * line events continue. */
-static void mute(PyFrameObject *frame)
+/* Notes what the frame's trace function has left in f_trace_lines, to be shown to it at its next event. Then
+ * switches line events on again, because our lines need them. */
+static void note_f_trace_lines(PyFrameObject *frame)
 {
     struct clp_raised raised = clp_raised_take();
     bool muted = !wants_lines(frame);
@@ -394,19 +397,19 @@ static void mute(PyFrameObject *frame)
     clp_raised_give(raised);
 }
 
-/* Passes an event of a counted frame on. While the other trace function runs, it finds f_trace_lines as it has
- * set it. */
+/* Passes an event of a counted frame on. While the other trace function runs, f_trace_lines is as that
+ * function has set it. */
 static int pass_counted(Py_tracefunc function, PyObject *object, const struct clp_place_event *event)
 {
     if (event->begins)
-        set_muted(event->frame, false); /* it was kept of another frame at this address */
+        set_muted(event->frame, false); /* an earlier frame at this address may have been muted */
     bool muted = *find_muted(event->frame) != NULL;
     if (muted && event->what == PyTrace_LINE)
         return 0;
     if (muted)
         let_lines(event->frame, false);
     int outcome = function(object, event->frame, event->what, event->argument);
-    mute(event->frame);
+    note_f_trace_lines(event->frame);
     return outcome;
 }
 
@@ -419,6 +422,6 @@ int clp_place_pass(PyObject *object, const struct clp_place_event *event)
                       : function(object, event->frame, event->what, event->argument);
 
     if (state->c_tracefunc != place.owner.event)
-        look_after(state);
+        retake_if_wanted(state);
     return outcome;
 }

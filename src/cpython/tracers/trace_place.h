@@ -6,13 +6,14 @@
  *                 NULL: nobody else wants the place
  *
  * Nothing else is kept for a thread, so a tool that saves both and puts them back later gets what it had. Two
- * things take the place from us. One is sys.settrace: it calls us, because the C function within the built-in
- * is exchanged, and whoever holds the built-in holds ours. The other is PyEval_SetTrace in a tool's C code: an
- * audit event tells of it, and the main thread looks after its place at once. Other threads do so when their
- * next selected function begins (3.10), or not at all.
+ * things take the place from us. One is sys.settrace. The C function within this built-in is exchanged for
+ * ours (exchange.h), so we take the place again before the call returns. The other is PyEval_SetTrace in a
+ * tool's C code. An audit event tells of that call, and the main thread takes its place again at once. Other
+ * threads do so when their next selected function begins (3.10), or not at all.
  *
- * Threads: the interpreter's lock protects this. Places of other threads are looked at while these do not run.
- * The lists kept here are not held on to while another tool is told of an event. */
+ * Threads: the interpreter's lock protects this. A thread that has the lock also changes the places of other
+ * threads. No pointer into the lists of trace_place.c is kept during a call of another trace function,
+ * because that call may change the lists. */
 #ifndef CLP_TRACE_PLACE_H
 #define CLP_TRACE_PLACE_H
 
@@ -42,19 +43,19 @@ bool clp_place_take(PyThreadState *state);
 void clp_place_take_all(void);
 #endif
 
-/* Puts back what is in the place besides us, in one thread or in all. Since 3.12 a place that only we have is
- * given back in the running thread only. */
+/* Takes our trace function out of the place, in one thread or in all. The other trace function stays, if
+ * there is one. Since 3.12 a place without another one can be emptied in the running thread only. */
 void clp_place_leave(PyThreadState *state);
 void clp_place_leave_all(void);
 
-/* Is anybody else in the place, too? */
+/* Is another trace function in the place, too? */
 static inline bool clp_place_is_shared(const PyThreadState *state)
 {
     return state->c_traceobj != NULL;
 }
 
-/* An event for the other trace function. `counted`: lines of this frame are wanted, whatever the other one
- * wants by f_trace_lines. `begins`: the frame has not run before. */
+/* An event for the other trace function. `counted`: we want the lines of this frame, even if the other
+ * function has set f_trace_lines to False. `begins`: the frame has not run before. */
 struct clp_place_event {
     PyFrameObject *frame;
     int what;
@@ -64,9 +65,9 @@ struct clp_place_event {
 /* Passes the event to the trace function that has this object in the place. Returns what that function returns. */
 int clp_place_pass(PyObject *object, const struct clp_place_event *event);
 
-/* Is there a frame of which it is kept that its own trace function wants no lines? */
+/* Is any frame muted? A muted frame is one whose own trace function wants no lines, while we want them. */
 bool clp_place_mutes(void);
-/* Forgets that the frame's own trace function wants no lines. */
+/* Forgets that the frame is muted. */
 void clp_place_forget(const PyFrameObject *frame);
 
 #endif

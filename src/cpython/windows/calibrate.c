@@ -10,7 +10,7 @@
  * longer by what an exit adds before its reading of the clock. What a call costs beyond that belongs to its
  * caller.
  *
- * moves(), bare, tells how short a line may be: it has the cheapest instructions there are.
+ * moves(), bare and less its loop, tells how short a line may be: it has the cheapest instructions there are.
  *
  * The interpreter adapts an instruction to what it meets (PEP 659), but not an instruction that must tell of a
  * line. So a line that begins with the load of a global is slower. globals() has such lines only.
@@ -27,16 +27,19 @@
 #define ROUNDS 15
 #define CALLS 100        /* iterations of each program's loop */
 #define LINES_IN_LOOP 9  /* line events of one iteration of lines(), and of globals() */
+#define TURN_LINES 2     /* line events of one iteration of turns() */
 #define INSTRUCTIONS_IN_LOOP 27 /* instructions of one iteration of lines() */
-#define MOVES_IN_LOOP (4 * 8 * 2 + 3) /* instructions of one iteration of moves(), its loop included */
+#define MOVES_IN_LOOP (2 * 16 * 2) /* instructions of one iteration of moves(), without those of its loop */
 /* The first line of a function that is watched. Line 0 is the function's decorator. */
 #define CALLEE_LINE 2
 #define YIELD_LINE 3
 #define RETURN_INSTRUCTIONS 2 /* of quick()'s last line: load and return */
 #define YIELD_INSTRUCTIONS 2  /* of source()'s line, as far as they run in the body */
 
-#define TWO_MOVES "        b = a\n        a = b\n"
-#define EIGHT_MOVES TWO_MOVES TWO_MOVES TWO_MOVES TWO_MOVES
+/* No move waits for the one before: none reads what another writes, and they copy different objects, whose
+ * reference counts change. */
+#define FOUR_MOVES "        e = a\n        f = b\n        g = c\n        h = d\n"
+#define SIXTEEN_MOVES FOUR_MOVES FOUR_MOVES FOUR_MOVES FOUR_MOVES
 
 static const char program[] =
     "profile = lambda f: f\n" /* with the decorator, probes can be there before the functions are */
@@ -85,9 +88,13 @@ static const char program[] =
     "    for i in f(r):\n"
     "        pass\n"
     "def moves(r):\n"
-    "    a = b = 1\n"
+    "    a = 1; b = 2; c = 3; d = 4\n"
     "    for i in r:\n"
-    EIGHT_MOVES EIGHT_MOVES EIGHT_MOVES EIGHT_MOVES;
+    SIXTEEN_MOVES SIXTEEN_MOVES
+    "@profile\n"
+    "def turns(r):\n"
+    "    for i in r:\n"
+    "        pass\n";
 
 /* Makes a copy of the program. Returns its functions by name, a new reference. */
 static PyObject *load(struct clp_code_window *window)
@@ -224,6 +231,7 @@ static bool time_all(const struct clp_recorder *recorder, const struct clp_calib
     const struct callee none = {0};
 
     return time_call(recorder, get(names, "lines"), numbers, none, &timings->lines) &&
+           time_call(recorder, get(names, "turns"), numbers, none, &timings->turns) &&
            time_call(recorder, calls, numbers, (struct callee){get(names, "callee"), CALLEE_LINE, 4},
                      &timings->calls) &&
            time_call(recorder, calls, numbers, (struct callee){.function = get(names, "quick")},
@@ -320,13 +328,13 @@ static bool keeps_from_adapting(const struct clp_recorder *recorder)
     return CLP_CODE_ADAPTS && recorder->tracer->install == NULL;
 }
 
-/* Finds what it costs that an instruction is not adapted. `plain` and `adapting` are what an iteration of
- * lines(), and of globals(), takes longer. In lines() one instruction that begins a line would be adapted, that
- * of the loop; in globals() all would. */
-static void find_unadapted(int64_t plain, int64_t adapting, struct clp_costs *costs)
+/* Finds the cost of a line, and what it costs that an instruction is not adapted. `lines`, `globals` and `turns`
+ * are what an iteration of these functions takes longer. All have the events of a loop; 8 lines of globals() begin with
+ * an instruction that would be adapted, and none of lines(). `globals` is 0 for a tracer that keeps none from it. */
+static void find_line(int64_t lines, int64_t globals, int64_t turns, struct clp_costs *costs)
 {
-    costs->unadapted = not_negative((adapting - plain) / (LINES_IN_LOOP - 1));
-    costs->line = not_negative((plain - costs->unadapted) / LINES_IN_LOOP);
+    costs->line = not_negative((lines - turns) / (LINES_IN_LOOP - TURN_LINES));
+    costs->unadapted = globals != 0 ? not_negative((globals - lines) / (LINES_IN_LOOP - 1)) : 0;
 }
 
 static bool measure(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
@@ -343,15 +351,15 @@ static bool measure(const struct clp_recorder *recorder, const struct clp_calibr
         (with_globals && !time_call(recorder, get(calibration->selected, "globals"),
                                     calibration->numbers, (struct callee){0}, &globals)))
         return false;
-    int64_t plain = each(with.lines.ticks - without->lines.ticks, CALLS);
     *costs = (struct clp_costs){
-        .line = not_negative(plain / LINES_IN_LOOP),
         .foreign = not_negative(each(foreign.ticks - without->lines.ticks, CALLS * LINES_IN_LOOP)),
         .work = RETURN_INSTRUCTIONS * instruction(without),
-        .instruction = each(calibration->moves.ticks, CALLS * MOVES_IN_LOOP),
+        .instruction = not_negative(each(calibration->moves.ticks - without->turns.ticks,
+                                         CALLS * MOVES_IN_LOOP)),
     };
-    if (with_globals)
-        find_unadapted(plain, each(globals.ticks - calibration->globals.ticks, CALLS), costs);
+    find_line(each(with.lines.ticks - without->lines.ticks, CALLS),
+              with_globals ? each(globals.ticks - calibration->globals.ticks, CALLS) : 0,
+              each(with.turns.ticks - without->turns.ticks, CALLS), costs);
     find_calls(&with, without, costs);
     find_suspensions(&with, without, costs);
     return true;
@@ -378,6 +386,7 @@ bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_cod
     if (calibration->selected == NULL)
         return false;
     bool done = select_named(window, calibration->selected, "lines") &&
+                select_named(window, calibration->selected, "turns") &&
                 select_named(window, calibration->selected, "globals") &&
                 select_named(window, calibration->selected, "callee") &&
                 select_named(window, calibration->selected, "quick") &&

@@ -3,8 +3,9 @@
 
 #define SIGNED_uint64_t false
 #define SIGNED_int64_t true
-#define COLUMN(name, type, ...)                                                   \
+#define COLUMN(name, type, merge, kind, ...)                                      \
     {#name, offsetof(struct clp_measures, name), SIGNED_##type,                   \
+     CLP_MEASURE_##kind == CLP_MEASURE_NANOS,                                     \
      "column \"" #name "\" is not a list",                                        \
      "columns \"" #name "\" and \"line\" are not equally long",                   \
      "column \"" #name "\" holds something that is not a number in its range"},

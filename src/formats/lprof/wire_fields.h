@@ -20,6 +20,7 @@ struct clp_wire_column {
     const char *name;
     size_t at; /* offset in struct clp_measures; both types have 8 bytes */
     bool is_signed;
+    bool is_time; /* the file's unit scales it */
     const char *not_list, *not_as_long, *not_number; /* reasons for a fault */
 };
 

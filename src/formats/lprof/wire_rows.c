@@ -3,22 +3,6 @@
 #include "wire_split.h"
 #include <string.h>
 
-/* Is the measure a time? Times are scaled by the file's unit. */
-static bool is_time(const struct clp_wire_column *column)
-{
-    switch (column->at) {
-    case offsetof(struct clp_measures, time):
-    case offsetof(struct clp_measures, raw_time):
-    case offsetof(struct clp_measures, self):
-    case offsetof(struct clp_measures, raw_self):
-    case offsetof(struct clp_measures, await):
-    case offsetof(struct clp_measures, max):
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Reads one measure of a line from its column. */
 static clp_status read_cell(struct clp_decoder *decoder, const struct clp_wire_column *column,
                             struct clp_msgpack_check *check, struct clp_measures *measures)
@@ -28,7 +12,7 @@ static clp_status read_cell(struct clp_decoder *decoder, const struct clp_wire_c
 
     if (!clp_msgpack_check_number(check, &value, &negative) || (negative && !column->is_signed) ||
         (column->is_signed && !negative && value > INT64_MAX) ||
-        (is_time(column) && !clp_profile_scale_time(decoder->scale, &value)))
+        (column->is_time && !clp_profile_scale_time(decoder->scale, &value)))
         return refuse_here(decoder, column->not_number);
     memcpy((char *)measures + column->at, &value, sizeof value);
     return CLP_OK;

@@ -244,25 +244,41 @@ static void run(struct machine *machine, int rounds)
     cr_assert_eq(test_snapshot_take(&machine->engine, 1.0 / TICKS, &machine->profile), CLP_OK);
 }
 
-/* A function of three lines: of the first two what the clock saw is all charged. Their `instructions` are
- * their floor, the third pays for it. */
-static void check_floors(const uint8_t instructions[3], double second, double third, double factor)
+/* A function of three lines whose events cost 10 ticks and whose instructions take one. */
+static struct clp_block *three_lines(const uint64_t hits[3], const uint64_t ticks[3])
 {
-    const struct clp_costs costs = {.line = 10 * CLP_CORRECTION_ONE, .instruction = CLP_CORRECTION_ONE};
-    const struct clp_function function = {.instructions = (uint8_t *)(uintptr_t)instructions};
     struct clp_block *sum = aligned_alloc(64, clp_block_bytes(3, false));
 
     cr_assert_not_null(sum);
     memset(sum, 0, clp_block_bytes(3, false));
     sum->line_count = 3;
     for (int i = 0; i < 3; i++)
-        sum->cells[i] = (struct clp_cell){.hits = 100, .self = i < 2 ? 1000 : 10000};
+        sum->cells[i] = (struct clp_cell){.hits = hits[i], .self = ticks[i]};
+    return sum;
+}
+
+static void check_three(struct clp_block *sum, const uint8_t *instructions, const double expected[3],
+                        double factor)
+{
+    const struct clp_costs costs = {.line = 10 * CLP_CORRECTION_ONE, .instruction = CLP_CORRECTION_ONE};
+    const struct clp_function function = {.instructions = (uint8_t *)(uintptr_t)instructions};
     struct clp_charges charges = clp_charges_of(sum, &costs, &function);
+
     cr_expect_float_eq(charges.factor, factor, 1e-9);
-    cr_expect_float_eq(clp_charges_self(&charges, sum, 0), 100, 1e-9, "nothing is known of it: one");
-    cr_expect_float_eq(clp_charges_self(&charges, sum, 1), second, 1e-9);
-    cr_expect_float_eq(clp_charges_self(&charges, sum, 2), third, 1e-9);
+    for (uint32_t i = 0; i < 3; i++) {
+        double self = clp_charges_self(&charges, sum, i);
+        cr_expect_float_eq(self, expected[i], 0.001, "line %u: %f, not %f", i, self, expected[i]);
+    }
     free(sum);
+}
+
+/* Of the first two lines what the clock saw is all charged. Their `instructions` are their floor, the third
+ * pays for it. */
+static void check_floors(const uint8_t instructions[3], double second, double third, double factor)
+{
+    struct clp_block *sum = three_lines((uint64_t[]){100, 100, 100}, (uint64_t[]){1000, 1000, 10000});
+
+    check_three(sum, instructions, (double[]){100, second, third}, factor);
 }
 
 Test(charges, a_line_keeps_what_its_instructions_take)
@@ -272,6 +288,23 @@ Test(charges, a_line_keeps_what_its_instructions_take)
     check_floors((const uint8_t[]){1, 9, 1}, 900, 8500, 1.5);
     check_floors((const uint8_t[]){1, 100, 1}, 1000, 8500, 1.5); /* no more than the clock saw */
     check_floors((const uint8_t[]){CLP_FUNCTION_ADAPTS | 1, CLP_FUNCTION_ADAPTS | 3, 1}, 300, 8600, 1.4);
+}
+
+/* 125 ticks above the floor are the usual error of a charge of 1000 ticks: half of them are believed, and 16/17
+ * of twice as many. The scale is 10575 / 10497.79. */
+Test(charges, a_time_below_its_usual_error_shrinks)
+{
+    struct clp_block *sum = three_lines((uint64_t[]){100, 100, 100}, (uint64_t[]){1225, 1350, 11000});
+
+    check_three(sum, NULL, (double[]){163.6951, 337.7599, 10073.5450}, 1);
+}
+
+/* The third line ran once: it takes 10 of the 77 ticks that the others lost, and the scale is 565 / 497.79. */
+Test(charges, no_line_gets_more_than_its_intervals)
+{
+    struct clp_block *sum = three_lines((uint64_t[]){100, 100, 1}, (uint64_t[]){1225, 1350, 1000});
+
+    check_three(sum, NULL, (double[]){184.4386, 380.5614, 1000}, 1);
 }
 
 static void check_runs(uint64_t seeds, double scatter, int rounds, double points)

@@ -509,7 +509,7 @@ static bool enter_plainly(struct model *model, struct model_thread *thread, int 
     bool again = block->cells[index].open != 0, late = clp_engine_current_line(told) < 0;
     if (!clp_engine_enter_plain(told, block, code_of(function), clp_block_place((uint32_t)index),
                                 model->now - told->stopped)) {
-        model->seen[STACK_FULL] += told->top == told->last_room;
+        model->seen[STACK_FULL] += told->top == told->last_activation;
         return false;
     }
     model->seen[ENTERED]++;

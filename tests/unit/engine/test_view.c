@@ -310,6 +310,27 @@ Test(view, survives_want_of_memory)
     }
 }
 
+Test(view, that_stops_without_memory_counts_no_more)
+{
+    for (size_t fail_at = 1;; fail_at++) {
+        struct fixture fixture;
+        set_up(&fixture);
+        give(&fixture, &fixture.a, 0);
+        give(&fixture, &fixture.b, 0);
+        set(&fixture, &fixture.a, true);
+        set(&fixture, &fixture.b, true);
+        enter(&fixture, 0);
+        fixture.test.fail_at = fixture.test.calls + fail_at;
+        (void)clp_view_set_counting(&fixture.a, false, fixture.now);
+        (void)clp_view_set_counting(&fixture.b, false, fixture.now);
+        bool failed = test_mem_failed(&fixture.test);
+        cr_expect_eq(*clp_views_audience(&fixture.views, 0)->gate, 0, "allocation %zu", fail_at);
+        tear_down(&fixture);
+        if (!failed)
+            break;
+    }
+}
+
 static const struct clp_live_header start = {
     .who.pid = 1, .start = 5, .rough_nanos = 1, .start_ticks = 1, .python = "3.12.1", .tracer = "script"};
 

