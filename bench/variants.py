@@ -94,14 +94,15 @@ def clean_environment():
     return {name: text for name, text in os.environ.items() if not name.startswith(steering)}
 
 
-def execute(variant, program, args=(), wrapper=(), read=True, look=None):
+def execute(variant, program, args=(), wrapper=(), read=True, look=None, variables=None):
     """Runs the program in a folder of its own, and returns a Run. `wrapper` is put before the command. With `read` the
-    time and the profile are read. `look` is called with the folder before the folder is removed."""
+    time and the profile are read. `look` is called with the folder before the folder is removed. `variables` are
+    added to the environment."""
     folder = tempfile.mkdtemp(prefix="bench-")
     out = os.path.join(folder, "out.lprof")
     try:
         command = [*wrapper, *variant.command(out, program, args)]
-        done = subprocess.run(command, cwd=folder, env=clean_environment(), text=True,
+        done = subprocess.run(command, cwd=folder, env={**clean_environment(), **(variables or {})}, text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT)
         if done.returncode:
             return Run(failure=f"exit {done.returncode}: {last_line(done.stderr)}")

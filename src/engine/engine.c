@@ -23,7 +23,7 @@ void clp_engine_clear(struct clp_engine *engine)
     clp_pool_clear(&engine->pool);
 }
 
-/* A suspension and a resumption take a third less time without calls. */
+/* An event takes a third less time without calls. */
 #define INLINE inline __attribute__((always_inline))
 
 /* ---- intervals and stays ---- */
@@ -74,14 +74,13 @@ static inline void end_interval(struct clp_thread *thread, uint64_t at)
     thread->last_rss = thread->rss;
 }
 
-/* Ends the stay on top. Where an outer execution of the line goes on, which contains the stay, its time and its
- * change of memory do not count. */
+/* Ends the stay on top, which is special. Where an outer execution of the line goes on, which contains the stay,
+ * its time and its change of memory do not count. */
 static INLINE void end_stay(struct clp_thread *thread)
 {
     struct clp_activation *top = thread->top;
     struct clp_cell *cell = top->cell;
 
-    clp_engine_make_special(thread);
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
     if (cell->open != 0) {
@@ -197,32 +196,39 @@ static inline bool is_plain(const struct clp_thread *thread)
     return !thread->top->special && thread->top->cell->open == 0;
 }
 
-/* Ends the interval and the stay of the body on top. top->carried is then how long the stay has lasted. `cost`
- * is the part of the event before its reading of the clock, plain_cost_ticks the whole charge of a plain stay. */
-static INLINE void end_body(struct clp_thread *thread, uint64_t at, int64_t cost,
-                            int64_t plain_cost_ticks)
+/* Ends the interval and the stay of the body on top, which is plain. top->carried is then how long the stay has
+ * lasted. `cost` is the part of the event before its reading of the clock, cost_ticks the whole charge of the
+ * stay. */
+static INLINE void end_plain_body(struct clp_thread *thread, uint64_t at, int64_t cost, int64_t cost_ticks)
 {
     struct clp_cell *cell = thread->top->cell;
-
-    if (CLP_UNLIKELY(!is_plain(thread))) {
-        clp_engine_make_special(thread);
-        end_interval(thread, at);
-        clp_engine_add_cost(thread, cost);
-        if (on_line(thread))
-            end_stay(thread);
-        return;
-    }
     int64_t ticks = (int64_t)(at - thread->last);
+
     cell->self += (uint64_t)ticks;
     cell->self_correction += cost;
     thread->correction += cost;
     thread->last = at;
-    ticks -= plain_cost_ticks;
+    ticks -= cost_ticks;
     if (ticks > cell->max)
         cell->max = ticks;
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
     thread->top->carried = ticks > 0 ? (uint64_t)ticks : 0;
+}
+
+/* Does what end_plain_body does, for any body. */
+static INLINE void end_body(struct clp_thread *thread, uint64_t at, int64_t cost,
+                            int64_t plain_cost_ticks)
+{
+    if (CLP_LIKELY(is_plain(thread))) {
+        end_plain_body(thread, at, cost, plain_cost_ticks);
+        return;
+    }
+    clp_engine_make_special(thread);
+    end_interval(thread, at);
+    clp_engine_add_cost(thread, cost);
+    if (on_line(thread))
+        end_stay(thread);
 }
 
 /* Takes the time of a body that was left before its first line began out of its function's total, because no
@@ -304,18 +310,23 @@ void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now)
     leave(thread, now, cost, clp_engine_whole_ticks(thread->line_cost + cost.before));
 }
 
-static INLINE void note_place(struct clp_suspended *record, const struct clp_thread *thread,
-                              const struct clp_activation *top, uint64_t now)
+static INLINE void note_place(struct clp_suspended *record, const struct clp_activation *top, size_t place,
+                              uint64_t now)
 {
     record->function = top->block->function;
-    record->on_line = top->cell != &thread->outside;
-    record->line = record->on_line ? (uint32_t)(top->cell - top->block->cells) : 0;
+    record->line_place = place;
     record->before = top->before;
     record->carried = top->carried;
     record->since = now;
 }
 
-void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
+/* The place of the line on top, as a record of a suspended body has it. */
+static INLINE size_t place_of(const struct clp_thread *thread)
+{
+    return on_line(thread) ? clp_block_place_of(thread->top->block, thread->top->cell) : 0;
+}
+
+static __attribute__((noinline)) void suspend_anyhow(struct clp_thread *thread, uint64_t now)
 {
     struct clp_activation *top = thread->top;
     const struct clp_cost cost = thread->engine->costs.suspend;
@@ -327,23 +338,33 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
         clp_engine_lose(thread);
     end_body(thread, now - thread->stopped, cost.before, thread->suspend_ticks);
     if (record != NULL)
-        note_place(record, thread, top, now);
+        note_place(record, top, place_of(thread), now);
     go_out(thread, cost.after);
 }
 
-/* The record of a suspended body of this function, or NULL. Most of the time this is the record that was asked
- * for last. Records are not freed while the engine is in use, so that one may be read; it is stale if it has
- * another frame. */
-static INLINE struct clp_suspended *find_suspended(struct clp_thread *thread, uint32_t function,
-                                            const void *frame)
+void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
 {
-    struct clp_block *block =
-        clp_engine_has_block(thread, function) ? thread->blocks[function] : NULL;
-    struct clp_suspended *record = block != NULL ? block->latest : NULL;
+    struct clp_activation *top = thread->top;
+    const struct clp_cost cost = thread->engine->costs.suspend;
 
-    if (record != NULL && record->frame == frame && record->function == function)
-        return record;
-    record = clp_suspended_find(thread->engine, frame);
+    if (top->suspended == NULL || !is_plain(thread)) {
+        suspend_anyhow(thread, now);
+        return;
+    }
+    end_plain_body(thread, now - thread->stopped, cost.before, thread->suspend_ticks);
+    note_place(top->suspended, top, clp_block_place_of(top->block, top->cell), now);
+    thread->top = top - 1;
+    clp_engine_credit_caller(thread, top, thread->correction);
+    clp_engine_add_cost(thread, cost.after);
+}
+
+/* The record of a suspended body of this function, or NULL. The block, which may be NULL, remembers it.
+ * Records are not freed while the engine is in use. */
+static struct clp_suspended *find_suspended(const struct clp_thread *thread, struct clp_block *block,
+                                            uint32_t function, const void *frame)
+{
+    struct clp_suspended *record = clp_suspended_find(thread->engine, frame);
+
     if (record == NULL || record->function != function)
         return NULL;
     if (block != NULL)
@@ -352,13 +373,12 @@ static INLINE struct clp_suspended *find_suspended(struct clp_thread *thread, ui
 }
 
 /* Puts the body on top at the line at which it was suspended. */
-static INLINE void stand_at(struct clp_thread *thread, const struct clp_suspended *record,
-                            int64_t cost)
+static void stand_at(struct clp_thread *thread, const struct clp_suspended *record, int64_t cost)
 {
     struct clp_activation *top = thread->top;
 
     thread->correction -= cost; /* go_in counted the cost, but charged it to no line */
-    top->cell = &top->block->cells[record->line];
+    top->cell = clp_block_cell(top->block, record->line_place);
     top->before = record->before;
     top->carried = record->carried;
     top->continued = true;
@@ -366,11 +386,10 @@ static INLINE void stand_at(struct clp_thread *thread, const struct clp_suspende
     clp_engine_add_cost(thread, cost);
 }
 
-static INLINE void take_up(struct clp_thread *thread, struct clp_suspended *record, uint64_t now,
-                    int64_t cost)
+static void take_up(struct clp_thread *thread, struct clp_suspended *record, uint64_t now, int64_t cost)
 {
     thread->top->suspended = record;
-    if (!record->on_line)
+    if (record->line_place == 0)
         return;
     stand_at(thread, record, cost);
     if (thread->engine->functions.items[record->function].awaits)
@@ -378,10 +397,12 @@ static INLINE void take_up(struct clp_thread *thread, struct clp_suspended *reco
 }
 
 /* Enters the body at the line at which it was suspended, or at no line if no record says which. */
-static INLINE struct clp_activation *go_on(struct clp_thread *thread, uint32_t function,
-                                    const void *frame, uint64_t now, struct clp_cost cost)
+static struct clp_activation *go_on(struct clp_thread *thread, uint32_t function, const void *frame,
+                                    uint64_t now, struct clp_cost cost)
 {
-    struct clp_suspended *record = find_suspended(thread, function, frame);
+    struct clp_block *block =
+        clp_engine_has_block(thread, function) ? thread->blocks[function] : NULL;
+    struct clp_suspended *record = find_suspended(thread, block, function, frame);
 
     if (record == NULL)
         clp_suspended_forget(thread->engine, frame); /* the frame's record is of another function, so its body has
@@ -393,11 +414,60 @@ static INLINE struct clp_activation *go_on(struct clp_thread *thread, uint32_t f
     return thread->top;
 }
 
-struct clp_activation *clp_engine_resume(struct clp_thread *thread, uint32_t function,
-                                         const void *frame, uint64_t now)
+/* Does what go_on does where nothing is out of the ordinary: the body was suspended at a line, and memory is as
+ * it was. */
+static INLINE struct clp_activation *go_on_plain(struct clp_thread *thread, struct clp_block *block,
+                                                 struct clp_suspended *record, uint64_t now)
+{
+    const struct clp_cost cost = thread->engine->costs.resume;
+    struct clp_cell *cell = clp_block_cell(block, record->line_place);
+    struct clp_activation *top =
+        clp_engine_push_plain(thread, block, cell, cost.before, now - thread->stopped);
+
+    top->frame = record->frame;
+    top->special = top->continued = true;
+    top->start = thread->last;
+    top->start_correction = thread->correction;
+    top->start_rss = thread->last_rss;
+    top->before = record->before;
+    top->carried = record->carried;
+    top->suspended = record;
+    clp_engine_add_cost(thread, cost.after);
+    if (thread->engine->functions.items[record->function].awaits)
+        cell->await += now - record->since;
+    return top;
+}
+
+static __attribute__((noinline)) struct clp_activation *
+resume_anyhow(struct clp_thread *thread, uint32_t function, const void *frame, uint64_t now)
 {
     drop_stale(thread, frame, now);
     return go_on(thread, function, frame, now, thread->engine->costs.resume);
+}
+
+/* Resumes another body than the one that was resumed last in this block. */
+static __attribute__((noinline)) struct clp_activation *
+resume_other(struct clp_thread *thread, struct clp_block *block, const void *frame, uint64_t now)
+{
+    struct clp_suspended *record = find_suspended(thread, block, block->function, frame);
+
+    return record != NULL && record->line_place != 0 ? go_on_plain(thread, block, record, now)
+                                                : resume_anyhow(thread, block->function, frame, now);
+}
+
+struct clp_activation *clp_engine_resume(struct clp_thread *thread, uint32_t function,
+                                         const void *frame, uint64_t now)
+{
+    if (CLP_UNLIKELY(!clp_engine_has_block(thread, function) || thread->broken ||
+                     thread->rss != thread->last_rss || thread->top == thread->last_activation ||
+                     thread->top->frame == frame))
+        return resume_anyhow(thread, function, frame, now);
+    struct clp_block *block = thread->blocks[function];
+    struct clp_suspended *record = block->latest; /* most of the time it is the one; never freed, but maybe stale */
+    if (CLP_UNLIKELY(record == NULL || record->frame != frame || record->function != function ||
+                     record->line_place == 0))
+        return resume_other(thread, block, frame, now);
+    return go_on_plain(thread, block, record, now);
 }
 
 bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place, uint64_t now)
@@ -412,7 +482,7 @@ bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place
         clp_suspended_forget(thread->engine, top->frame);
     end_body(thread, now - thread->stopped, 0, thread->line_ticks);
     place->frame = top->frame;
-    note_place(place, thread, top, now);
+    note_place(place, top, place_of(thread), now);
     go_out(thread, 0);
     return true;
 }
@@ -423,7 +493,7 @@ struct clp_activation *clp_engine_put_back(struct clp_thread *thread,
     struct clp_activation *top =
         go_in(thread, place->function, place->frame, now, (struct clp_cost){0});
 
-    if (top == NULL || !place->on_line)
+    if (top == NULL || place->line_place == 0)
         return top;
     stand_at(thread, place, 0);
     if (top->cell->open == 0) /* several bodies that stand at one line waited together: count it once */

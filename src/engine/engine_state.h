@@ -44,9 +44,8 @@ struct clp_suspended {
     struct clp_suspended *next_free;
     const void *frame; /* the frame of the body; NULL while the record is free */
     uint32_t function;
-    uint32_t line;    /* index of the line's cell in the function's block; valid if on_line */
-    bool on_line;     /* has the body's first line begun? */
     int32_t before;   /* see struct clp_activation */
+    size_t line_place; /* of the line's cell in the function's block; 0: the first line has not begun */
     uint64_t carried; /* ticks of the line's execution so far */
     uint64_t since;   /* time of the suspension by the clock itself: threads' own clocks differ */
 };

@@ -81,14 +81,43 @@ static inline bool clp_engine_has_line(const struct clp_thread *thread, int32_t 
 static inline void clp_engine_make_special(struct clp_thread *thread)
 {
     struct clp_activation *top = thread->top;
-    bool has_line_event = top->cell != &thread->outside && !top->continued; /* the stay began with one */
 
     if (top->special)
         return;
+    bool has_line_event = top->cell != &thread->outside && !top->continued; /* the stay began with one */
     top->special = true;
     top->start = thread->last;
     top->start_correction = thread->correction - (has_line_event ? thread->line_cost : 0);
     top->start_rss = thread->last_rss;
+}
+
+/* Ends the interval on top, whose line calls or resumes a body, and puts an activation of that body on top.
+ * `cost` is the part of the event before its reading of the clock. Memory is as it was at the last event, and
+ * the stack has room. The caller sets the rest of the activation. */
+static inline __attribute__((always_inline)) struct clp_activation *
+clp_engine_push_plain(struct clp_thread *thread, struct clp_block *block, struct clp_cell *cell,
+                      int64_t cost, uint64_t at)
+{
+    struct clp_activation *top = thread->top;
+    struct clp_cell *caller = top->cell;
+    uint64_t ticks = at - thread->last;
+
+    clp_engine_make_special(thread);
+    caller->self += ticks;
+    caller->self_correction += cost;
+    if (caller->open++ != 0) {
+        caller->nested -= (int64_t)ticks;
+        caller->nested_correction -= cost;
+    }
+    thread->last = at;
+    thread->correction += cost;
+    thread->top = ++top;
+    block->running++;
+    top->block = block;
+    top->cell = cell;
+    top->entered = at;
+    top->entered_correction = thread->correction;
+    return top;
 }
 
 static inline __attribute__((always_inline)) bool
@@ -96,33 +125,17 @@ clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint6
                        size_t place, uint64_t at)
 {
     const struct clp_cost cost = thread->enter;
-    struct clp_activation *top = thread->top;
-    struct clp_cell *caller = top->cell, *cell = clp_block_cell(block, place);
-    uint64_t ticks = at - thread->last;
+    struct clp_cell *cell = clp_block_cell(block, place);
 
-    if (CLP_UNLIKELY(top == thread->last_activation || thread->rss != thread->last_rss))
+    if (CLP_UNLIKELY(thread->top == thread->last_activation || thread->rss != thread->last_rss))
         return false;
-    clp_engine_make_special(thread);
-    caller->self += ticks;
-    caller->self_correction += cost.before;
-    if (caller->open++ != 0) {
-        caller->nested -= (int64_t)ticks;
-        caller->nested_correction -= cost.before;
-    }
-    thread->last = at;
-    int64_t correction = thread->correction + cost.before;
-    thread->correction = correction + cost.after + thread->line_cost;
-    thread->top = ++top;
-    block->running++;
+    struct clp_activation *top = clp_engine_push_plain(thread, block, cell, cost.before, at);
+    thread->correction += cost.after + thread->line_cost;
     top->frame = NULL;
-    top->block = block;
-    top->cell = cell;
     top->code = code;
     top->special = top->continued = false;
     top->before = 0;
     top->carried = 0;
-    top->entered = at;
-    top->entered_correction = correction;
     top->suspended = NULL;
     cell->hits++;
     cell->self_correction += cost.after;

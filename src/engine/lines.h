@@ -111,6 +111,11 @@ static inline struct clp_cell *clp_block_cell(struct clp_block *block, size_t pl
     return (struct clp_cell *)((char *)block + place);
 }
 
+static inline size_t clp_block_place_of(const struct clp_block *block, const struct clp_cell *cell)
+{
+    return (size_t)((const char *)cell - (const char *)block);
+}
+
 /* What the line of this cell allocated. block->heap must not be NULL. */
 static inline struct clp_heap_cell *clp_block_heap(const struct clp_block *block,
                                                    const struct clp_cell *cell)

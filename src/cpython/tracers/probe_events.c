@@ -122,9 +122,15 @@ static INLINE PyObject *enter_line(const struct clp_probe_object *probe, bool co
     Py_RETURN_NONE;
 }
 
-static __attribute__((noinline)) PyObject *leave_anyhow(struct clp_thread *thread)
+static __attribute__((noinline)) PyObject *leave_with_memory(struct clp_thread *thread)
 {
     clp_recorder_leave(thread);
+    Py_RETURN_NONE;
+}
+
+static __attribute__((noinline)) PyObject *leave_special(struct clp_thread *thread, uint64_t now)
+{
+    clp_engine_leave(thread, now);
     Py_RETURN_NONE;
 }
 
@@ -135,16 +141,24 @@ static INLINE PyObject *leave(const struct clp_probe_object *probe, bool counter
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
         Py_RETURN_NONE;
     uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now) ||
-                     !clp_engine_leave_plain(thread, now - thread->stopped)))
-        return leave_anyhow(thread);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+        return leave_with_memory(thread);
+    if (CLP_UNLIKELY(!clp_engine_leave_plain(thread, now - thread->stopped)))
+        return leave_special(thread, now);
     Py_RETURN_NONE;
 }
 
-static __attribute__((noinline)) PyObject *last_line_anyhow(const struct clp_probe_object *probe,
-                                                            struct clp_thread *thread)
+static __attribute__((noinline)) PyObject *last_line_with_memory(const struct clp_probe_object *probe,
+                                                                 struct clp_thread *thread)
 {
     clp_recorder_last_line(thread, probe->line);
+    Py_RETURN_NONE;
+}
+
+static __attribute__((noinline)) PyObject *last_line_special(const struct clp_probe_object *probe,
+                                                             struct clp_thread *thread, uint64_t now)
+{
+    clp_engine_last_line(thread, probe->line, now);
     Py_RETURN_NONE;
 }
 
@@ -154,12 +168,13 @@ static INLINE PyObject *last_line(const struct clp_probe_object *probe, bool cou
 
     if (CLP_UNLIKELY(!on_top(thread, probe->selected))) {
         thread = aligned(probe->selected);
-        return thread != NULL ? last_line_anyhow(probe, thread) : Py_NewRef(Py_None);
+        return thread != NULL ? last_line_with_memory(probe, thread) : Py_NewRef(Py_None);
     }
     uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now) ||
-                     !clp_engine_last_line_plain(thread, probe->place, now - thread->stopped)))
-        return last_line_anyhow(probe, thread);
+    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+        return last_line_with_memory(probe, thread);
+    if (CLP_UNLIKELY(!clp_engine_last_line_plain(thread, probe->place, now - thread->stopped)))
+        return last_line_special(probe, thread, now);
     Py_RETURN_NONE;
 }
 
