@@ -24,7 +24,7 @@ def measure(base, variants, options, say):
         chosen += [ways.clineprof(base, None, False, "clineprof"),
                    ways.clineprof(base, None, True, "clineprof+memory")]
     chosen.append(ways.line_profiler())
-    chosen = [variant for variant in chosen if not ways.execute(variant, EMPTY).failure]
+    chosen = [variant for variant in chosen if not ways.execute(variant, EMPTY, read=False).failure]
     say(f"start-up, {options.starts} times each")
     taken = starts(chosen, EMPTY, options.starts)
     return taken, added(max(3, options.starts // 4), say) if with_clineprof else {}
