@@ -44,12 +44,12 @@ def clock_readings():
 def tables(runs, clocks, options):
     alone, within = clocks
     names = ["bare", "exact", *BUILDS]
-    text = (f"Time against the bare interpreter, medians. A reading of the clock takes {alone} ns alone, one behind the "
+    text = (f"Time against the bare interpreter, the quickest runs. A reading of the clock takes {alone} ns alone, one behind the "
             f"other, and adds {within} ns to other work. No clock: an addition in place of the reading. Hits alone: usual "
             "events count hits and nothing else; those of generators are as in no clock.")
     yield Table("Floor", text, ["program", "bare, s", *names[1:]],
-                [slowdown.slowdown_row(name, columns, names) for name, columns in runs.items()],
+                [slowdown.slowdown_row(name, columns, names, min) for name, columns in runs.items()],
                 slowdown.failures(runs) + [slowdown.rounds_note(runs, options)])
-    rows = [slowdown.per_line_row(name, columns, names) for name, columns in runs.items()]
+    rows = [slowdown.per_line_row(name, columns, names, min) for name, columns in runs.items()]
     yield Table("Floor of a line event", "Nanoseconds added for each time a profiled line ran (the cost of calls is in it).",
                 ["program", "lines run", *names[1:]], [row for row in rows if row])

@@ -54,7 +54,7 @@ def tables(runs, options):
 
 
 def full_row(name, columns):
-    middle = {way: slowdown.median(past) for way, past in columns.items()}
+    middle = {way: slowdown.typical(past) for way, past in columns.items()}
 
     def against(way, other="bare"):
         return ratio(middle[way] / middle[other] if middle[way] and middle[other] else None)
@@ -74,7 +74,7 @@ def beside_row(name, runs):
 def added_to_line(runs, plain, counted):
     """Nanoseconds that the profiler adds to a line; None if a run failed. The runs `counted` give the number of
     lines."""
-    lines, taken, bare = lines_in(counted), slowdown.median(runs), slowdown.median(plain)
+    lines, taken, bare = lines_in(counted), slowdown.typical(runs), slowdown.typical(plain)
     return (taken - bare) * 1e9 / lines if lines and taken and bare else None
 
 

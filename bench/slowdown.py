@@ -81,11 +81,11 @@ def worth_running(variant, past, options):
     return not (variant.slow and len(past) >= options.slow_rounds)
 
 
-def median(runs):
-    """The median time in seconds; None if a run failed or printed no number."""
+def typical(runs, of=statistics.median):
+    """The time in seconds, `of` the times of all runs; None if a run failed or printed no number."""
     if not runs or any(run.failure or run.seconds is None for run in runs):
         return None
-    return statistics.median(run.seconds for run in runs)
+    return of(run.seconds for run in runs)
 
 
 def tables(runs, variants, options):
@@ -101,22 +101,22 @@ def tables(runs, variants, options):
                     "(the cost of calls is in it).", ["program", "lines run", *names[1:]], rows)
 
 
-def slowdown_row(name, columns, names):
-    plain = median(columns[names[0]])
-    cells = (median(columns[other]) for other in names[1:])
+def slowdown_row(name, columns, names, of=statistics.median):
+    plain = typical(columns[names[0]], of)
+    cells = (typical(columns[other], of) for other in names[1:])
     return [name, seconds(plain),
             *(ratio(cell / plain if cell and plain else None) for cell in cells)]
 
 
-def per_line_row(name, columns, names):
+def per_line_row(name, columns, names, of=statistics.median):
     counts = {other: hits_of(runs[-1].functions) for other, runs in columns.items() if runs}
     events = next((counts[other] for other in names[1:] if counts.get(other)), 0)
-    plain = median(columns[names[0]])
+    plain = typical(columns[names[0]], of)
     if not events or plain is None:
         return None
     cells = []
     for other in names[1:]:
-        taken = median(columns[other])
+        taken = typical(columns[other], of)
         cells.append(number((taken - plain) * 1e9 / events) if taken else "-")
     return [name, number(events), *cells]
 
