@@ -63,6 +63,11 @@ static PyObject *with_probes(const struct preparation *preparation, PyObject *co
     return original.copy;
 }
 
+static bool is_module(PyCodeObject *code)
+{
+    return PyUnicode_CompareWithASCIIString(code->co_name, "<module>") == 0;
+}
+
 static bool is_decorated(const struct clp_decorators *decorators, PyCodeObject *code)
 {
     return (code->co_flags & CO_OPTIMIZED) != 0 &&
@@ -80,10 +85,27 @@ struct within {
     struct clp_decorators decorators;
 };
 
+/* Does a function of the same name that is decorated stand above in the body of a class? Behind a property's getter this
+ * is its setter or deleter. */
+static bool follows_decorated(const struct within *within, PyCodeObject *code)
+{
+    if (within->decorators.count == 0 || (within->code->co_flags & CO_OPTIMIZED) != 0 || is_module(within->code))
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(within->code->co_consts); i++) {
+        PyObject *item = PyTuple_GET_ITEM(within->code->co_consts, i);
+        if (item == (PyObject *)code)
+            return false;
+        if (PyCode_Check(item) && PyUnicode_Compare(((PyCodeObject *)item)->co_name, code->co_name) == 0 &&
+            is_decorated(&within->decorators, (PyCodeObject *)item))
+            return true;
+    }
+    return false;
+}
+
 /* Is the code decorated with `profile`, or does it lie within code that is? */
 static bool is_marked(const struct within *within, PyCodeObject *code, PyObject *name)
 {
-    return is_decorated(&within->decorators, code) ||
+    return is_decorated(&within->decorators, code) || follows_decorated(within, code) ||
            (within->is_marked &&
             clp_code_window_wants_within(within->preparation->window, code, name));
 }
@@ -231,11 +253,6 @@ bool clp_prepare_function(struct clp_code_window *window, PyObject *function,
 }
 
 /* ---- choosers ---- */
-
-static bool is_module(PyCodeObject *code)
-{
-    return PyUnicode_CompareWithASCIIString(code->co_name, "<module>") == 0;
-}
 
 static bool chooses_all(void *data, PyCodeObject *code, const char *name)
 {

@@ -286,6 +286,23 @@ static bool select_implementations(struct selection *selection, PyObject *generi
     return result != NULL;
 }
 
+/* The mark stands above a getter in the body of a class, which runs now. Selects the setter and the deleter that stand
+ * below it there: they will be in another property, which is made of this one. */
+static bool select_later_accessors(struct selection *selection, PyObject *property)
+{
+    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
+    PyObject *getter = frame != NULL ? inner(property, "fget") : NULL;
+    PyObject *name = getter != NULL && PyFunction_Check(getter) ? inner(getter, "__qualname__") : NULL;
+    PyCodeObject *definer = name != NULL ? PyFrame_GetCode(frame) : NULL;
+    bool done = definer == NULL || (definer->co_flags & CO_OPTIMIZED) != 0 ||
+                clp_tracer_select_later(selection->window, definer, getter, name);
+
+    Py_XDECREF(getter);
+    Py_XDECREF(name);
+    Py_XDECREF(definer);
+    return done;
+}
+
 static bool select_inside(struct selection *selection, PyObject *object, int depth)
 {
     static const char *const property[] = {"fget", "fset", "fdel", NULL};
@@ -297,7 +314,8 @@ static bool select_inside(struct selection *selection, PyObject *object, int dep
     if (depth > DEEPEST)
         return true;
     if (PyObject_TypeCheck(object, &PyProperty_Type))
-        return follow(selection, object, property, depth);
+        return follow(selection, object, property, depth) &&
+               (depth > 0 || selection->how->profiler == NULL || select_later_accessors(selection, object));
     if (is_wrapper_of_func(object))
         return follow(selection, object, func, depth);
     if (is_of_functools(object, "singledispatchmethod"))

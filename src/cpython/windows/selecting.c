@@ -311,3 +311,33 @@ bool clp_tracer_select(struct clp_code_window *window, PyObject *function, PyObj
     clp_code_window_release(window);
     return done;
 }
+
+/* Will the item of the definer's constants be a function of this code's name, behind the code? */
+static bool comes_later(PyObject *item, const PyCodeObject *code)
+{
+    return PyCode_Check(item) && ((PyCodeObject *)item)->co_firstlineno > code->co_firstlineno &&
+           PyUnicode_Compare(((PyCodeObject *)item)->co_name, code->co_name) == 0;
+}
+
+bool clp_tracer_select_later(struct clp_code_window *window, PyCodeObject *definer, PyObject *function,
+                             PyObject *name)
+{
+    struct clp_recorder *recorder = window->recorder;
+    PyCodeObject *code = (PyCodeObject *)Py_NewRef(PyFunction_GetCode(function));
+    uint32_t text;
+    bool held = clp_code_window_is_there(window) &&
+                clp_tracer_read_text(recorder, code, PyFunction_GetGlobals(function), false, &text) &&
+                clp_code_window_hold(window);
+    bool done = held;
+
+    for (Py_ssize_t i = 0; done && i < PyTuple_GET_SIZE(definer->co_consts); i++) {
+        PyObject *item = PyTuple_GET_ITEM(definer->co_consts, i);
+        if (comes_later(item, code) &&
+            (recorder->tracer->install == NULL || clp_recorder_probes(recorder, item) != NULL))
+            done = take_item(window, item, name, text);
+    }
+    if (held)
+        clp_code_window_release(window);
+    Py_DECREF(code);
+    return done;
+}

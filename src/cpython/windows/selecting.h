@@ -14,6 +14,12 @@
 bool clp_tracer_select(struct clp_code_window *window, PyObject *function, PyObject *name,
                        bool with_inner);
 
+/* Selects the functions that `definer`, the body of a class, will make behind this function under the same name: the
+ * setter and the deleter behind a getter. `name` is the function's qualified name. With a tracer that puts probes in,
+ * these are only functions whose code was prepared (prepare.h). False with an exception set. */
+bool clp_tracer_select_later(struct clp_code_window *window, PyCodeObject *definer, PyObject *function,
+                             PyObject *name);
+
 /* Finds what selecting the code needs to know of its text, because selecting must not run Python code: the
  * number of the text (clp_text_search explains `globals` and `fresh`) and, where statements count, its
  * statements. False with an exception set. */
