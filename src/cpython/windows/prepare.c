@@ -85,8 +85,8 @@ struct within {
     struct clp_decorators decorators;
 };
 
-/* Does a function of the same name that is decorated stand above in the body of a class? Behind a property's getter this
- * is its setter or deleter. */
+/* Does a decorated function of the same name stand above in the body of a class? Behind a property's getter this is
+ * its setter or deleter. */
 static bool follows_decorated(const struct within *within, PyCodeObject *code)
 {
     if (within->decorators.count == 0 || (within->code->co_flags & CO_OPTIMIZED) != 0 || is_module(within->code))
