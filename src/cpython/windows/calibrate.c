@@ -18,12 +18,11 @@
  * A tracer that is called for all code also slows the bare functions once it runs: this is the cost of a
  * foreign event.
  *
- * There are two copies of the code, because selecting belongs to a code object. Everything is measured twice: how far
+ * The code is compiled twice, because selecting belongs to a code object. Everything is measured twice: how far
  * the results lie apart says how well the costs are known. */
 #include "calibrate.h"
 #include "prepare.h"
 #include "selecting.h"
-#include <marshal.h>
 
 #define ROUNDS 15
 #define CALLS 100        /* iterations of each program's loop */
@@ -97,21 +96,11 @@ static const char program[] =
     "    for i in r:\n"
     "        pass\n";
 
-static PyObject *compiled(void)
-{
-    PyObject *code = Py_CompileString(program, "<clineprof calibration>", Py_file_input);
-    PyObject *bytes = code != NULL ? PyMarshal_WriteObjectToString(code, Py_MARSHAL_VERSION) : NULL;
-
-    Py_XDECREF(code);
-    return bytes;
-}
-
-/* Makes a copy of the program, with code objects of its own. Returns its functions by name, a new reference. */
-static PyObject *load(const struct clp_calibration *calibration, struct clp_code_window *window)
+/* Makes a copy of the program. Returns its functions by name, a new reference. */
+static PyObject *load(struct clp_code_window *window)
 {
     PyObject *names = PyDict_New();
-    PyObject *plain = PyMarshal_ReadObjectFromString(PyBytes_AS_STRING(calibration->program),
-                                                     PyBytes_GET_SIZE(calibration->program));
+    PyObject *plain = Py_CompileString(program, "<clineprof calibration>", Py_file_input);
     PyObject *code = plain != NULL ? clp_prepare_code(window, plain, NULL, NULL) : NULL;
     PyObject *result = NULL;
 
@@ -257,10 +246,8 @@ bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_code_
 
     *calibration = (struct clp_calibration){
         .numbers = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS),
-        .program = compiled(),
+        .bare = load(window),
     };
-    if (calibration->program != NULL)
-        calibration->bare = load(calibration, window);
     if (calibration->numbers != NULL && calibration->bare != NULL &&
         time_all(window->recorder, calibration, calibration->bare, &calibration->times) &&
         time_call(window->recorder, get(calibration->bare, "globals"), calibration->numbers, none,
@@ -277,7 +264,6 @@ void clp_calibration_clear(struct clp_calibration *calibration)
     Py_CLEAR(calibration->numbers);
     Py_CLEAR(calibration->bare);
     Py_CLEAR(calibration->selected);
-    Py_CLEAR(calibration->program);
 }
 
 /* ---- with the tracer ---- */
@@ -396,7 +382,7 @@ bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_cod
 {
     struct clp_costs again;
 
-    calibration->selected = load(calibration, window);
+    calibration->selected = load(window);
     if (calibration->selected == NULL)
         return false;
     bool done = select_named(window, calibration->selected, "lines") &&

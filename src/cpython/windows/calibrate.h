@@ -21,7 +21,6 @@ struct clp_timings {
 
 struct clp_calibration {
     PyObject *numbers, *bare, *selected; /* owned */
-    PyObject *program;                   /* owned: the compiled program as bytes, of which both copies are made */
     struct clp_timings times;            /* timings of `bare` */
     struct clp_timing globals, moves;    /* timings of these functions of `bare` */
 };
