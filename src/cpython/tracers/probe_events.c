@@ -128,6 +128,7 @@ static __attribute__((noinline)) PyObject *leave_with_memory(struct clp_thread *
     Py_RETURN_NONE;
 }
 
+/* The body was on top by itself, so none of its blocks is lifted (stays.h). */
 static __attribute__((noinline)) PyObject *leave_special(struct clp_thread *thread, uint64_t now)
 {
     clp_engine_leave(thread, now);
