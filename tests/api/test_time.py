@@ -351,19 +351,27 @@ main(range(1000))
 """
 
 
-@tried_again
-def test_an_event_costs_more_where_it_keeps_an_instruction_from_being_adapted(tmp_path):
-    """Line events of the interpreter's own do, those of probes do not. A line that calls is given the time of its
-    callee less all that events cost there."""
-    path = tmp_path / "program.py"
-    path.write_text(ADAPTING)
-    ended = run_ckernprof(["-lq", "--no-memory", path], tmp_path)
+def charges_by_loads(path):
+    """What the lines of main() were charged for the events of their callees, in nanoseconds."""
+    ended = run_ckernprof(["-lq", "--no-memory", path], path.parent)
     assert (ended.err, ended.code) == ("", 0)
     lines = [ended.profile().line("main", line_of(path, f"# {loads} loads")) for loads in (0, 4, 8)]
-    none, some, most = (of["raw_time"] - of["raw_self"] - (of["time"] - of["self"]) for of in lines)
+    return [of["raw_time"] - of["raw_self"] - (of["time"] - of["self"]) for of in lines]
+
+
+def test_an_event_costs_more_where_it_keeps_an_instruction_from_being_adapted(tmp_path):
+    """Line events of the interpreter's own do, those of probes do not. A line that calls is given the time of its
+    callee less all that events cost there. The cost is measured when a run starts, and a busy machine may hide it."""
+    path = tmp_path / "program.py"
+    path.write_text(ADAPTING)
     rounded = 4  # nanoseconds
-    assert abs((most - some) - (some - none)) <= rounded
-    assert (most - none > rounded) == (sys.version_info >= (3, 11) and TRACER not in (None, "probe"))
+    costs_more = sys.version_info >= (3, 11) and TRACER not in (None, "probe")
+    for _ in range(20 if costs_more else 1):
+        none, some, most = charges_by_loads(path)
+        assert abs((most - some) - (some - none)) <= rounded
+        if most - none > rounded:
+            break
+    assert (most - none > rounded) == costs_more
 
 
 NESTED = """
