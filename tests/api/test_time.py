@@ -7,7 +7,7 @@ import dis
 import sys
 
 import pytest
-from harness import TRACER, line_of, run_ckernprof, tried_again
+from harness import TRACER, line_of, run_ckernprof
 
 PROGRAM = '''
 import asyncio, contextlib, threading, time
