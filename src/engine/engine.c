@@ -8,6 +8,7 @@ void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_
     *engine = (struct clp_engine){.mem = mem};
     clp_functions_init(&engine->functions, mem);
     clp_pool_init(&engine->pool, pages);
+    clp_calls_init(&engine->calls, mem, &engine->pool);
     clp_groups_init(&engine->groups, mem);
     clp_hashmap_init(&engine->suspended, mem);
     clp_hashmap_init(&engine->parked, mem);
@@ -19,6 +20,7 @@ void clp_engine_clear(struct clp_engine *engine)
     clp_suspended_clear(engine);
     clp_engine_forget_stacks(engine);
     clp_groups_clear(&engine->groups);
+    clp_calls_clear(&engine->calls);
     clp_functions_clear(&engine->functions);
     clp_pool_clear(&engine->pool);
 }
@@ -139,9 +141,24 @@ void clp_engine_line_special(struct clp_thread *thread, size_t place, uint64_t a
 
 /* ---- the stack ---- */
 
+/* The node for a call of the function from the line on top. */
+static INLINE struct clp_call *call_from_top(struct clp_thread *thread, uint32_t function)
+{
+    struct clp_calls *calls = &thread->engine->calls;
+    struct clp_call *call = clp_engine_known_call(thread, function);
+
+    if (CLP_LIKELY(call != NULL))
+        return call;
+    if (thread->top->call == &calls->start)
+        thread->top->call = clp_calls_root(calls, thread->group);
+    return clp_calls_find(calls, thread->top->call->into, clp_engine_place(thread), function);
+}
+
 static INLINE struct clp_activation *push(struct clp_thread *thread, struct clp_block *block,
                                           const void *frame)
 {
+    struct clp_call *call = call_from_top(thread, block->function);
+    struct clp_cell *caller = thread->top->cell;
     struct clp_activation *top;
 
     if (CLP_UNLIKELY(thread->top == thread->last_activation) &&
@@ -149,8 +166,14 @@ static INLINE struct clp_activation *push(struct clp_thread *thread, struct clp_
         clp_engine_lose(thread);
         return NULL;
     }
-    thread->top->cell->open++;
+    /* what is counted together lies within each other unnoticed */
+    bool again = call == thread->top->call->into ||
+                 (caller->open != 0 && block->running != 0 && clp_engine_calls_already(thread, caller, block));
+    caller->open++;
     top = ++thread->top;
+    top->again = again;
+    top->call = call;
+    top->entered_rss = thread->last_rss;
     top->frame = frame;
     top->block = block;
     top->cell = &thread->outside;
@@ -277,7 +300,10 @@ struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t func
         engine->functions.items[function].generator)
         clp_suspended_forget(engine, frame);
     drop_stale(thread, frame, now);
-    return go_in(thread, function, frame, now, engine->costs.enter);
+    struct clp_activation *top = go_in(thread, function, frame, now, engine->costs.enter);
+    if (CLP_LIKELY(top != NULL))
+        top->call->counts.calls++;
+    return top;
 }
 
 static void leave(struct clp_thread *thread, uint64_t now, struct clp_cost cost,
@@ -320,12 +346,6 @@ static INLINE void note_place(struct clp_suspended *record, const struct clp_act
     record->since = now;
 }
 
-/* The place of the line on top, as a record of a suspended body has it. */
-static INLINE size_t place_of(const struct clp_thread *thread)
-{
-    return on_line(thread) ? clp_block_place_of(thread->top->block, thread->top->cell) : 0;
-}
-
 static __attribute__((noinline)) void suspend_anyhow(struct clp_thread *thread, uint64_t now)
 {
     struct clp_activation *top = thread->top;
@@ -338,7 +358,7 @@ static __attribute__((noinline)) void suspend_anyhow(struct clp_thread *thread, 
         clp_engine_lose(thread);
     end_body(thread, now - thread->stopped, cost.before, thread->suspend_ticks);
     if (record != NULL)
-        note_place(record, top, place_of(thread), now);
+        note_place(record, top, clp_engine_place(thread), now);
     go_out(thread, cost.after);
 }
 
@@ -422,7 +442,8 @@ static INLINE struct clp_activation *go_on_plain(struct clp_thread *thread, stru
     const struct clp_cost cost = thread->engine->costs.resume;
     struct clp_cell *cell = clp_block_cell(block, record->line_place);
     struct clp_activation *top =
-        clp_engine_push_plain(thread, block, cell, cost.before, now - thread->stopped);
+        clp_engine_push_plain(thread, block, call_from_top(thread, block->function), cell, cost.before,
+                              now - thread->stopped);
 
     top->frame = record->frame;
     top->special = top->continued = true;
@@ -482,7 +503,7 @@ bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place
         clp_suspended_forget(thread->engine, top->frame);
     end_body(thread, now - thread->stopped, 0, thread->line_ticks);
     place->frame = top->frame;
-    note_place(place, top, place_of(thread), now);
+    note_place(place, top, clp_engine_place(thread), now);
     go_out(thread, 0);
     return true;
 }

@@ -30,12 +30,29 @@ static struct clp_block *block_in(struct clp_engine_copy *copy, struct clp_threa
     return *place;
 }
 
+/* Nodes for the calls that run, which the copied bodies add to as they end. NULL: no memory. */
+static struct clp_engine_copy_calls *copy_calls(struct clp_engine_copy *copy, const struct clp_thread *from,
+                                                size_t depth)
+{
+    struct clp_engine_copy_calls *calls =
+        clp_pool_take(&copy->engine.pool, sizeof *calls + depth * sizeof calls->items[0]);
+
+    if (calls == NULL)
+        return NULL;
+    calls->count = depth;
+    for (size_t i = 0; i < depth; i++)
+        calls->items[i].into = from->stack[i + 1].call;
+    return calls;
+}
+
 static bool copy_stack(struct clp_engine_copy *copy, struct clp_thread *twin,
                        const struct clp_thread *from)
 {
     size_t depth = (size_t)(from->top - from->stack);
+    struct clp_engine_copy_calls *calls = copy_calls(copy, from, depth);
 
-    if (!clp_engine_reserve(twin, depth + 1))
+    copy->threads[copy->count - 1].calls = calls;
+    if (calls == NULL || !clp_engine_reserve(twin, depth + 1))
         return false;
     twin->stack[0] = from->stack[0];
     twin->stack[0].cell = &twin->outside;
@@ -50,6 +67,7 @@ static bool copy_stack(struct clp_engine_copy *copy, struct clp_thread *twin,
         top->cell = at->cell == &from->outside ? &twin->outside
                                                : block->cells + (at->cell - at->block->cells);
         top->suspended = NULL; /* the record of a suspension stays with the original body */
+        top->call = &calls->items[i - 1];
     }
     return true;
 }
@@ -78,7 +96,7 @@ static bool copy_thread(struct clp_engine_copy *copy, const struct clp_thread *f
     if (clp_mem_grow(mem, (void **)&twin->blocks, &twin->block_room, from->block_room,
                      sizeof *twin->blocks) != CLP_OK)
         return false;
-    copy->threads[copy->count++] = (struct clp_engine_copy_thread){from, twin};
+    copy->threads[copy->count++] = (struct clp_engine_copy_thread){.from = from, .copy = twin};
     return copy_stack(copy, twin, from);
 }
 
@@ -103,6 +121,9 @@ clp_status clp_engine_copy_init(struct clp_engine_copy *copy, const struct clp_e
 
 void clp_engine_copy_clear(struct clp_engine_copy *copy)
 {
+    for (size_t i = 0; i < copy->count; i++)
+        if (copy->threads[i].calls != NULL)
+            clp_pool_give(&copy->engine.pool, copy->threads[i].calls);
     clp_mem_free(copy->engine.mem, copy->threads, copy->room, sizeof *copy->threads);
     clp_engine_clear_threads(&copy->engine);
     *copy->pool = copy->engine.pool;
@@ -138,4 +159,26 @@ void clp_engine_copy_merge(const struct clp_engine_copy *copy, struct clp_block 
     for (const struct clp_thread *gone = copy->from->ended; gone != NULL; gone = gone->next)
         if ((block = block_of(gone, function)) != NULL && is_wanted(copy, gone))
             clp_block_merge(sum, block);
+}
+
+/* Adds what the running calls of the thread add to the nodes of this function. */
+static void add_running(const struct clp_engine_copy_thread *thread, struct clp_call_sums *sums)
+{
+    for (size_t i = 0; i < thread->calls->count; i++) {
+        const struct clp_call *call = &thread->calls->items[i];
+        if (call->into->function == sums->function)
+            clp_call_counts_add(&clp_call_sums_find(sums, call->into->id)->counts, &call->counts);
+    }
+}
+
+struct clp_call_sums *clp_engine_copy_calls(const struct clp_engine_copy *copy, uint32_t function,
+                                            struct clp_pool *pool)
+{
+    struct clp_call_sums *sums = clp_call_sums_new(&copy->from->calls, function, pool);
+
+    for (uint32_t i = 0; sums != NULL && i < sums->count; i++)
+        sums->items[i].counts = sums->items[i].call->counts;
+    for (size_t i = 0; sums != NULL && i < copy->count; i++)
+        add_running(&copy->threads[i], sums);
+    return sums;
 }

@@ -8,9 +8,17 @@
 #include "engine_state.h"
 #include "base/status.h"
 
+struct clp_engine_copy_calls {
+    struct clp_area area;
+    size_t count;
+    _Alignas(64) struct clp_call items[];
+};
+
 struct clp_engine_copy_thread {
     const struct clp_thread *from;
     struct clp_thread *copy; /* has blocks of the functions that run, and no others */
+    /* What the calls that run add to their nodes, the outermost first: `into` is the node itself. */
+    struct clp_engine_copy_calls *calls;
 };
 
 struct clp_engine_copy {
@@ -30,5 +38,10 @@ void clp_engine_copy_clear(struct clp_engine_copy *copy);
 
 /* Adds the function's counters of all threads, running bodies included, to `sum`, a block of that function. */
 void clp_engine_copy_merge(const struct clp_engine_copy *copy, struct clp_block *sum);
+
+/* The counts of the function's nodes at this moment, running calls included, as an area of the pool. NULL: no
+ * memory. */
+struct clp_call_sums *clp_engine_copy_calls(const struct clp_engine_copy *copy, uint32_t function,
+                                            struct clp_pool *pool);
 
 #endif

@@ -7,6 +7,7 @@
 #include "functions.h"
 #include "groups.h"
 #include "base/hashmap.h"
+#include "calls.h"
 #include "lines.h"
 #include "base/mem.h"
 #include "os/thread.h"
@@ -57,6 +58,7 @@ struct clp_activation {
     uint64_t code;  /* used by tracers: identity of the code that runs; 0 at first */
     bool special;   /* the stay is more than one interval; start, start_.. are set */
     bool continued; /* the stay was suspended; its line event belongs to an earlier activation */
+    bool again;     /* the same line already called the same function further down the stack */
     /* Used by tracers: the line of the instruction that was executed last. -1: it has no line; 0: it is on the
      * cell's line. */
     int32_t before;
@@ -68,6 +70,8 @@ struct clp_activation {
     int64_t entered_correction;
     int64_t entry_cost;                   /* cost of the entering event, which the first line takes */
     struct clp_suspended *suspended;      /* record of the body's earlier suspension, or NULL */
+    struct clp_call *call;                /* the call that entered or resumed the body */
+    int64_t entered_rss;
 };
 
 /* What the hooks on the allocators keep for a thread. `left` and `random` are atomic: another thread may write
@@ -143,6 +147,7 @@ struct clp_engine {
     struct clp_mem *mem; /* borrowed */
     struct clp_functions functions;
     struct clp_pool pool;
+    struct clp_calls calls;
     struct clp_costs costs;
     bool with_rss;
     uint64_t rss_span; /* reads are skipped after fewer ticks: no memory can have changed */

@@ -91,16 +91,42 @@ static inline void clp_engine_make_special(struct clp_thread *thread)
     top->start_rss = thread->last_rss;
 }
 
+/* Where the cell of the line on top lies in its block; 0 outside all lines. */
+static inline size_t clp_engine_place(const struct clp_thread *thread)
+{
+    const struct clp_activation *top = thread->top;
+
+    return top->cell == &thread->outside ? 0 : clp_block_place_of(top->block, top->cell);
+}
+
+/* The node for a call of the function from the line on top; NULL where it must be searched for. */
+static inline struct clp_call *clp_engine_known_call(const struct clp_thread *thread, uint32_t function)
+{
+    return clp_calls_known(thread->top->call->into, clp_engine_place(thread), function);
+}
+
+/* Is a call of this function from this line on the stack? Recursion usually has one at once. */
+static inline bool clp_engine_calls_already(const struct clp_thread *thread, const struct clp_cell *caller,
+                                            const struct clp_block *block)
+{
+    const struct clp_activation *at = thread->top;
+
+    while (at != thread->stack && (at->block != block || at[-1].cell != caller))
+        at--;
+    return at != thread->stack;
+}
+
 /* Ends the interval on top, whose line calls or resumes a body, and puts an activation of that body on top.
  * `cost` is the part of the event before its reading of the clock. Memory is as it was at the last event, and
  * the stack has room. The caller sets the rest of the activation. */
 static inline __attribute__((always_inline)) struct clp_activation *
-clp_engine_push_plain(struct clp_thread *thread, struct clp_block *block, struct clp_cell *cell,
-                      int64_t cost, uint64_t at)
+clp_engine_push_plain(struct clp_thread *thread, struct clp_block *block, struct clp_call *call,
+                      struct clp_cell *cell, int64_t cost, uint64_t at)
 {
     struct clp_activation *top = thread->top;
     struct clp_cell *caller = top->cell;
     uint64_t ticks = at - thread->last;
+    bool again = false;
 
     clp_engine_make_special(thread);
     caller->self += ticks;
@@ -108,11 +134,15 @@ clp_engine_push_plain(struct clp_thread *thread, struct clp_block *block, struct
     if (caller->open++ != 0) {
         caller->nested -= (int64_t)ticks;
         caller->nested_correction -= cost;
+        again = block->running != 0 && clp_engine_calls_already(thread, caller, block);
     }
     thread->last = at;
     thread->correction += cost;
     thread->top = ++top;
     block->running++;
+    top->again = again;
+    top->call = call;
+    top->entered_rss = thread->last_rss;
     top->block = block;
     top->cell = cell;
     top->entered = at;
@@ -129,7 +159,11 @@ clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint6
 
     if (CLP_UNLIKELY(thread->top == thread->last_activation || thread->rss != thread->last_rss))
         return false;
-    struct clp_activation *top = clp_engine_push_plain(thread, block, cell, cost.before, at);
+    struct clp_call *call = clp_engine_known_call(thread, block->function);
+    if (CLP_UNLIKELY(call == NULL))
+        return false;
+    call->counts.calls++;
+    struct clp_activation *top = clp_engine_push_plain(thread, block, call, cell, cost.before, at);
     thread->correction += cost.after + thread->line_cost;
     top->frame = NULL;
     top->code = code;
@@ -144,8 +178,25 @@ clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint6
     return true;
 }
 
-/* Adds the time of the body of `left`, which was just taken off the stack, to its caller's line and to the
- * total of its function. `correction` is what the thread was charged up to the body's end. */
+/* Adds what the body of `left` took to the node of its call. */
+static inline void clp_engine_credit_call(const struct clp_thread *thread, const struct clp_activation *left,
+                                          uint64_t total, int64_t correction)
+{
+    struct clp_call_counts *counts = &left->call->counts;
+
+    if (CLP_UNLIKELY(left->again)) {
+        counts->again += total;
+        counts->again_correction += correction;
+        return;
+    }
+    counts->ticks += total;
+    counts->correction += correction;
+    if (CLP_UNLIKELY(thread->last_rss != left->entered_rss))
+        counts->increment += thread->last_rss - left->entered_rss;
+}
+
+/* Adds the time of the body of `left`, which was just taken off the stack, to its caller's line, to the node of
+ * its call, and to the total of its function. `correction` is what the thread was charged up to the body's end. */
 static inline void clp_engine_credit_caller(struct clp_thread *thread, const struct clp_activation *left,
                                             int64_t correction)
 {
@@ -153,6 +204,7 @@ static inline void clp_engine_credit_caller(struct clp_thread *thread, const str
     uint64_t total = thread->last - left->entered;
 
     correction -= left->entered_correction;
+    clp_engine_credit_call(thread, left, total, correction);
     if (--left->block->running == 0) {
         left->block->total += total;
         left->block->total_correction += correction;

@@ -73,6 +73,7 @@ struct clp_thread *clp_engine_make_thread(struct clp_engine *engine)
     thread->outside.open = 1;
     thread->top = thread->stack;
     thread->top->cell = &thread->outside;
+    thread->top->call = &engine->calls.start;
     clp_area_set_kind(&thread->area, CLP_AREA_THREAD);
     return thread;
 }

@@ -84,6 +84,20 @@ static void drop_block(const struct clp_view *view, struct clp_block **block)
     *block = NULL;
 }
 
+static void drop_calls(const struct clp_view *view, struct clp_call_sums **sums)
+{
+    if (*sums != NULL)
+        clp_pool_give(view->pool, *sums);
+    *sums = NULL;
+}
+
+/* Says in a live file what the area is. */
+static void set_kind(const struct clp_view *view, struct clp_area *area, enum clp_area_kind kind)
+{
+    if (view->pool != &view->views->pool)
+        clp_area_set_kind(area, kind);
+}
+
 /* The item's sum, made if need be. NULL: no memory. */
 static struct clp_block *sum_of(const struct clp_view *view, struct clp_view_item *item)
 {
@@ -142,23 +156,70 @@ static void share_largest(struct clp_views *views, uint32_t function)
 
 /* ---- attaching and detaching ---- */
 
+/* The counts of the nodes of the item's calls so far, in the view's pool. NULL: no memory. */
+static struct clp_call_sums *calls_now(const struct clp_view *view, const struct clp_view_item *item,
+                                       const struct clp_engine_copy *copy)
+{
+    struct clp_call_sums *sums = clp_engine_copy_calls(copy, item->function, view->pool);
+
+    view->views->engine->lost |= sums == NULL;
+    return sums;
+}
+
 static bool attach(const struct clp_view *view, struct clp_view_item *item,
                    const struct clp_engine_copy *copy)
 {
     drop_block(view, &item->base);
+    drop_calls(view, &item->call_base);
     item->attached = false; /* its own sum takes no part in share_largest */
     if (has_counters(view->views->engine, item->function)) {
         share_largest(view->views, item->function);
         item->base = new_block(view, item->function);
-        if (item->base == NULL)
+        item->call_base = calls_now(view, item, copy);
+        if (item->base == NULL || item->call_base == NULL)
             return false;
-        if (view->pool != &view->views->pool)
-            clp_area_set_kind(&item->base->area, CLP_AREA_BASE);
+        set_kind(view, &item->base->area, CLP_AREA_BASE);
+        set_kind(view, &item->call_base->area, CLP_AREA_CALL_BASE);
         clp_engine_copy_merge(copy, item->base);
         clp_block_forget_largest(item->base);
     }
     item->attached = true;
     return true;
+}
+
+/* Adds to `sums`, which have the present counts of the nodes, what the item counted before its base, and takes
+ * the base off. */
+static void settle_calls(const struct clp_view_item *item, struct clp_call_sums *sums)
+{
+    if (item->call_sum != NULL)
+        clp_call_sums_add(sums, item->call_sum);
+    if (item->attached && item->call_base != NULL)
+        clp_call_sums_subtract(sums, item->call_base);
+}
+
+/* Does for the nodes of the item's calls what detach does for its lines. */
+static bool detach_calls(const struct clp_view *view, struct clp_view_item *item,
+                         const struct clp_engine_copy *copy)
+{
+    struct clp_call_sums *now = calls_now(view, item, copy), *sum = calls_now(view, item, copy);
+    bool done = now != NULL && sum != NULL;
+
+    if (done) {
+        settle_calls(item, sum);
+        drop_calls(view, &item->call_sum);
+        item->call_sum = sum;
+        set_kind(view, &sum->area, CLP_AREA_CALL_SUM);
+    } else {
+        drop_calls(view, &sum);
+    }
+    drop_calls(view, &item->call_base);
+    if (done && view->pool != &view->views->pool) {
+        item->call_base = now;
+        set_kind(view, &now->area, CLP_AREA_CALL_BASE);
+    } else {
+        drop_calls(view, &now);
+    }
+    return done;
 }
 
 /* Adds what the item counted since its base to its sum. A live file keeps showing the engine's counters, too.
@@ -184,6 +245,7 @@ static bool detach(const struct clp_view *view, struct clp_view_item *item,
     } else {
         drop_block(view, &counters);
     }
+    done &= detach_calls(view, item, copy);
     item->attached = false;
     return done;
 }
@@ -489,6 +551,7 @@ clp_status clp_view_reset(struct clp_view *view, uint64_t now)
     for (size_t i = 0; i < view->count; i++) {
         struct clp_view_item *item = &view->items[i];
         drop_block(view, &item->sum);
+        drop_calls(view, &item->call_sum);
         if (item->attached)
             done &= attach(view, item, &copy);
     }
@@ -515,6 +578,8 @@ void clp_view_clear(struct clp_view *view, uint64_t now)
     for (size_t i = 0; i < view->count; i++) {
         drop_block(view, &view->items[i].sum);
         drop_block(view, &view->items[i].base);
+        drop_calls(view, &view->items[i].call_sum);
+        drop_calls(view, &view->items[i].call_base);
         if (view->items[i].selected)
             leave(view, &view->items[i]);
     }
@@ -544,6 +609,19 @@ struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_vie
     if (item->attached && item->base != NULL)
         clp_block_subtract(block, item->base);
     return block;
+}
+
+struct clp_call_sums *clp_view_calls(const struct clp_view *view, const struct clp_view_item *item,
+                                     const struct clp_engine_copy *copy)
+{
+    struct clp_pool *pool = &view->views->pool;
+    struct clp_call_sums *sums =
+        item->attached ? clp_engine_copy_calls(copy, item->function, pool)
+                       : clp_call_sums_new(&copy->from->calls, item->function, pool);
+
+    if (sums != NULL)
+        settle_calls(item, sums);
+    return sums;
 }
 
 bool clp_view_has_groups(const struct clp_view *view, const struct clp_view_item *item)

@@ -32,6 +32,7 @@ struct clp_view_item {
     bool selected; /* false: the view gave the function up; what was counted stays */
     bool attached; /* the engine's counters count for the item */
     struct clp_block *sum, *base; /* NULL: all zero */
+    struct clp_call_sums *call_sum, *call_base; /* the same for the nodes of its calls */
 };
 
 /* Who has a function. An audience never moves in memory. */
@@ -106,6 +107,10 @@ clp_status clp_view_reset(struct clp_view *view, uint64_t now);
 /* The item's numbers, in a new block, to be given back to the pool of `views`. NULL: no memory. */
 struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_view_item *item,
                                const struct clp_engine_copy *copy, bool with_rss);
+
+/* The counts of the nodes of its calls, in a new area, to be given back to the pool of `views`. NULL: no memory. */
+struct clp_call_sums *clp_view_calls(const struct clp_view *view, const struct clp_view_item *item,
+                                     const struct clp_engine_copy *copy);
 
 /* Can the item's numbers be told by groups of threads? They cannot where a part of them is a sum over all
  * threads. */
