@@ -14,7 +14,8 @@ uint64_t clp_live_layout(void)
                             sizeof(struct clp_rss_cell),    sizeof(struct clp_thread),
                             sizeof(struct clp_heap_cell),   sizeof(struct clp_history),
                             sizeof(struct clp_activation),  offsetof(struct clp_thread, outside),
-                            sizeof(void *)};
+                            sizeof(struct clp_call),        sizeof(struct clp_call_area),
+                            sizeof(struct clp_call_sum),    sizeof(void *)};
     uint64_t hash = 0;
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

@@ -29,6 +29,13 @@ struct clp_live_in_flight {
     int32_t line;
 };
 
+/* A node of the tree of calls. */
+struct clp_live_call {
+    uint64_t id;
+    const struct clp_call *from; /* in the copy */
+    struct clp_call *made;       /* in the reader's engine; NULL: its parent or its function is not in the file */
+};
+
 /* An array of the reader that grows. */
 struct clp_live_list {
     void *items;
@@ -49,6 +56,7 @@ struct clp_live_reader {
     struct clp_live_list blocks;    /* struct clp_block *, ascending */
     struct clp_live_list bases;     /* struct clp_block *, counters that are subtracted */
     struct clp_live_list in_flight; /* struct clp_live_in_flight */
+    struct clp_live_list calls;     /* struct clp_live_call, ascending by id */
     const char *command;
     struct clp_history *history; /* in the copy; NULL: none was recorded */
     struct clp_engine engine;

@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "os/file.h"
 #include "live_copy.h"
+#include "live_calls.h"
 #include "live_profile.h"
 #include "live_threads.h"
 #include <string.h>
@@ -233,7 +234,7 @@ static clp_status each_area(struct clp_live_reader *reader, enum clp_area_kind k
             struct clp_area *area = (void *)at;
             if (area->kind == CLP_AREA_NONE)
                 break;
-            if (area->kind > CLP_AREA_BASE || area->class < CLP_POOL_LEAST_CLASS ||
+            if (area->kind > CLP_AREA_CALL_BASE || area->class < CLP_POOL_LEAST_CLASS ||
                 area->class >= CLP_POOL_CLASSES || (size_t)1 << area->class > left)
                 return refuse(reader, CLP_CORRUPT, area, "counters that cannot be");
             if (area->kind == (uint32_t)kind)
@@ -246,6 +247,20 @@ static clp_status each_area(struct clp_live_reader *reader, enum clp_area_kind k
 }
 
 /* ---- the whole file ---- */
+
+/* The tree of calls. */
+static clp_status take_calls(struct clp_live_reader *reader)
+{
+    clp_status status = each_area(reader, CLP_AREA_CALLS, clp_live_take_calls);
+
+    if (status == CLP_OK)
+        status = clp_live_make_calls(reader);
+    if (status == CLP_OK)
+        status = each_area(reader, CLP_AREA_CALL_SUM, clp_live_take_call_sum);
+    if (status == CLP_OK)
+        status = each_area(reader, CLP_AREA_CALL_BASE, clp_live_take_call_base);
+    return status;
+}
 
 static clp_status read_all(struct clp_live_reader *reader, uint64_t now,
                            struct clp_profile *profile)
@@ -263,6 +278,8 @@ static clp_status read_all(struct clp_live_reader *reader, uint64_t now,
         status = each_area(reader, CLP_AREA_BLOCK, clp_live_take_block);
     if (status == CLP_OK)
         status = each_area(reader, CLP_AREA_BASE, clp_live_take_base);
+    if (status == CLP_OK)
+        status = take_calls(reader);
     if (status == CLP_OK)
         status = each_area(reader, CLP_AREA_THREAD, clp_live_take_thread);
     if (status != CLP_OK)
@@ -285,6 +302,7 @@ static void clear_reader(struct clp_live_reader *reader)
     clear_list(reader, &reader->blocks, sizeof(struct clp_block *));
     clear_list(reader, &reader->bases, sizeof(struct clp_block *));
     clear_list(reader, &reader->in_flight, sizeof(struct clp_live_in_flight));
+    clear_list(reader, &reader->calls, sizeof(struct clp_live_call));
     clp_view_clear(&reader->view, 0);
     clp_views_clear(&reader->views);
     clp_engine_clear(&reader->engine);

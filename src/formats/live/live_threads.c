@@ -1,73 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /* Nothing in the copy is trusted: pointers are translated or searched for, numbers are kept within limits. */
 #include "live_threads.h"
+#include "live_calls.h"
+#include "live_limits.h"
 #include "engine/engine.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits for the counters of a damaged file. They lie so far below the ends of the types that no sum reaches
- * these: neither of two blocks, nor of a block and what a stack adds to it, which may be millions of events. */
-#define LARGEST_COUNT ((int64_t)1 << 56)
-#define LARGEST_CORRECTION ((int64_t)1 << 60)
-#define LARGEST_COST ((int64_t)1 << 32) /* of one event: milliseconds */
-
-static void limit_to(int64_t *value, int64_t largest)
-{
-    if (*value > largest)
-        *value = largest;
-    if (*value < -largest)
-        *value = -largest;
-}
-
-static void limit(int64_t *value)
-{
-    limit_to(value, LARGEST_COUNT);
-}
-
-static void limit_count(uint64_t *value)
-{
-    if (*value > (uint64_t)LARGEST_COUNT)
-        *value = (uint64_t)LARGEST_COUNT;
-}
-
 static void tidy_cell(struct clp_cell *cell)
 {
-    limit_count(&cell->hits);
-    limit_count(&cell->self);
-    limit_to(&cell->self_correction, LARGEST_CORRECTION);
-    limit(&cell->nested);
-    limit_to(&cell->nested_correction, LARGEST_CORRECTION);
-    limit(&cell->max);
-    limit_count(&cell->await);
+    clp_live_limit_count(&cell->hits);
+    clp_live_limit_count(&cell->self);
+    clp_live_limit_to(&cell->self_correction, CLP_LIVE_MOST_CORRECTION);
+    clp_live_limit(&cell->nested);
+    clp_live_limit_to(&cell->nested_correction, CLP_LIVE_MOST_CORRECTION);
+    clp_live_limit(&cell->max);
+    clp_live_limit_count(&cell->await);
 }
 
 static void tidy_rss(struct clp_rss_cell *rss)
 {
-    limit(&rss->grown);
-    limit(&rss->released);
-    limit(&rss->self_increment);
-    limit(&rss->largest);
+    clp_live_limit(&rss->grown);
+    clp_live_limit(&rss->released);
+    clp_live_limit(&rss->self_increment);
+    clp_live_limit(&rss->largest);
 }
 
 static void tidy_heap(struct clp_heap_cell *heap)
 {
-    limit_count(&heap->allocated);
-    limit_count(&heap->blocks);
+    clp_live_limit_count(&heap->allocated);
+    clp_live_limit_count(&heap->blocks);
 }
 
 void clp_live_tidy_totals(struct clp_engine_totals *totals)
 {
-    limit_to(&totals->correction, LARGEST_CORRECTION);
-    limit_count(&totals->stopped);
-    limit_count(&totals->reads);
-    limit(&totals->others_grown);
-    limit(&totals->others_released);
+    clp_live_limit_to(&totals->correction, CLP_LIVE_MOST_CORRECTION);
+    clp_live_limit_count(&totals->stopped);
+    clp_live_limit_count(&totals->reads);
+    clp_live_limit(&totals->others_grown);
+    clp_live_limit(&totals->others_released);
 }
 
 void clp_live_tidy_block(struct clp_block *block)
 {
-    limit_count(&block->total);
-    limit_to(&block->total_correction, LARGEST_CORRECTION);
+    clp_live_limit_count(&block->total);
+    clp_live_limit_to(&block->total_correction, CLP_LIVE_MOST_CORRECTION);
     for (uint32_t i = 0; i < block->line_count; i++) {
         tidy_cell(&block->cells[i]);
         if (block->rss != NULL)
@@ -116,7 +93,7 @@ clp_status clp_live_take_base(struct clp_live_reader *reader, struct clp_area *a
  * `now`. */
 static uint64_t earlier(uint64_t value, uint64_t now)
 {
-    return now - value <= (uint64_t)LARGEST_COUNT ? value : now;
+    return now - value <= (uint64_t)CLP_LIVE_MOST_COUNT ? value : now;
 }
 
 /* The place in the copy of `bytes` bytes that the process had at this address, or NULL. */
@@ -165,20 +142,11 @@ static struct clp_cell *find_cell(struct clp_thread *thread, struct clp_block *b
     return &block->cells[at / sizeof(struct clp_cell)];
 }
 
-/* Is the flag set? The byte comes from a foreign file, and need not be 0 or 1. */
-static bool is_set(const bool *flag)
-{
-    unsigned char byte;
-
-    memcpy(&byte, flag, 1);
-    return byte != 0;
-}
-
 /* An earlier value of a running sum of corrections that stands at `now`; it may have been a little larger. A
  * value that is too far away becomes `now`. */
 static int64_t earlier_correction(int64_t value, int64_t now)
 {
-    return value > now - LARGEST_COUNT && value < now + LARGEST_COUNT ? value : now;
+    return value > now - CLP_LIVE_MOST_COUNT && value < now + CLP_LIVE_MOST_COUNT ? value : now;
 }
 
 /* Puts the activation on the thread's stack. False: it is not an activation of this thread. */
@@ -194,8 +162,11 @@ static bool revive(struct clp_live_reader *reader, struct clp_thread *thread,
     *++thread->top = (struct clp_activation){
         .block = block,
         .cell = find_cell(thread, block, from),
-        .special = is_set(&from->special),
-        .continued = is_set(&from->continued),
+        .special = clp_live_is_set(&from->special),
+        .continued = clp_live_is_set(&from->continued),
+        .again = clp_live_is_set(&from->again),
+        .call = clp_live_call(reader, translate(reader, from->call, sizeof *from->call)),
+        .entered_rss = from->entered_rss,
         .start = earlier(from->start, thread->last),
         .start_correction = earlier_correction(from->start_correction, thread->correction),
         .start_rss = from->start_rss,
@@ -204,11 +175,12 @@ static bool revive(struct clp_live_reader *reader, struct clp_thread *thread,
         .entered_correction = earlier_correction(from->entered_correction, thread->correction),
         .entry_cost = from->entry_cost,
     };
-    limit(&thread->top->start_rss);
-    limit_count(&thread->top->carried);
-    limit_to(&thread->top->entry_cost, LARGEST_COST);
+    clp_live_limit(&thread->top->start_rss);
+    clp_live_limit(&thread->top->entered_rss);
+    clp_live_limit_count(&thread->top->carried);
+    clp_live_limit_to(&thread->top->entry_cost, CLP_LIVE_MOST_COST);
     if (!reader->engine.with_rss)
-        thread->top->start_rss = thread->rss;
+        thread->top->start_rss = thread->top->entered_rss = thread->rss;
     return true;
 }
 
@@ -244,14 +216,14 @@ static void copy_state(const struct clp_live_reader *reader, struct clp_thread *
                        const struct clp_thread *from)
 {
     clp_engine_copy_clock(into, from);
-    limit_to(&into->correction, LARGEST_CORRECTION);
+    clp_live_limit_to(&into->correction, CLP_LIVE_MOST_CORRECTION);
     into->reads = from->reads;
     into->others_grown = from->others_grown;
     into->others_released = from->others_released;
-    limit(&into->others_grown);
-    limit(&into->others_released);
+    clp_live_limit(&into->others_grown);
+    clp_live_limit(&into->others_released);
     into->rss = reader->engine.with_rss ? from->rss : 0;
-    limit(&into->rss);
+    clp_live_limit(&into->rss);
     into->last_rss = into->rss;
 }
 
@@ -335,7 +307,7 @@ static void tidy_costs(struct clp_costs *costs)
     int64_t *values = (int64_t *)costs;
 
     for (size_t i = 0; i < sizeof *costs / sizeof *values; i++)
-        limit_to(&values[i], LARGEST_COST);
+        clp_live_limit_to(&values[i], CLP_LIVE_MOST_COST);
 }
 
 _Static_assert(sizeof(struct clp_costs) % sizeof(int64_t) == 0, "costs are numbers");
