@@ -260,11 +260,16 @@ static INLINE void end_body(struct clp_thread *thread, uint64_t at, int64_t cost
 static void take_back(const struct clp_thread *thread, const struct clp_activation *left)
 {
     struct clp_block *block = left->block;
+    struct clp_call_counts *counts = &left->call->counts;
+    uint64_t total = thread->last - left->entered;
+    int64_t correction = thread->correction - left->entered_correction;
 
     if (block->running != 0)
         return; /* the outer body has the time */
-    block->total -= thread->last - left->entered;
-    block->total_correction -= thread->correction - left->entered_correction;
+    block->total -= total;
+    block->total_correction -= correction;
+    counts->ticks -= total;
+    counts->correction -= correction;
 }
 
 /* Takes the body on top off the stack. Its stay has ended. The calling thread may be another one than the stack's

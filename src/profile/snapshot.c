@@ -2,6 +2,7 @@
 #include "snapshot.h"
 #include "base/buf.h"
 #include "engine/charges.h"
+#include "snapshot_calls.h"
 
 /* Turns ticks into nanoseconds, limited to 0 .. UINT64_MAX: a damaged live file may hold any number. */
 static uint64_t nanos(double ticks, double nanos_per_tick)
@@ -139,7 +140,21 @@ struct request {
     const struct clp_engine_copy *copy;
     bool with_rss;
     double nanos_per_tick;
+    struct clp_snapshot_places *places; /* of the functions so far */
 };
+
+static clp_status note_place(const struct request *request, const struct clp_engine_copy *copy,
+                             const struct clp_block *sum, size_t place)
+{
+    return clp_snapshot_note_place(
+        request->places, &(struct clp_snapshot_place){
+                             .function = sum->function,
+                             .grouped = copy->group != NULL,
+                             .group = copy->group != NULL ? *copy->group : 0,
+                             .place = (uint32_t)place,
+                             .ticks = (double)sum->total - (double)sum->total_correction / CLP_CORRECTION_ONE,
+                         });
+}
 
 /* Adds the function with the counters `sum`, and frees `sum`. With `sum` NULL it returns CLP_NO_MEMORY. */
 static clp_status add_function(const struct request *request, const struct clp_engine_copy *copy,
@@ -161,6 +176,8 @@ static clp_status add_function(const struct request *request, const struct clp_e
                                       engine->functions.items[sum->function].compiler);
     if (status == CLP_OK)
         status = add_lines(engine, sum, request->nanos_per_tick, profile, into);
+    if (status == CLP_OK)
+        status = note_place(request, copy, sum, (size_t)(into - profile->functions));
     clp_block_free(&request->view->views->pool, sum);
     return status;
 }
@@ -229,12 +246,16 @@ clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_
                                   bool with_rss, double nanos_per_tick,
                                   struct clp_profile *profile)
 {
-    const struct request request = {view, copy, with_rss, nanos_per_tick};
+    struct clp_snapshot_places places = {.mem = profile->mem};
+    const struct request request = {view, copy, with_rss, nanos_per_tick, &places};
     struct clp_engine_totals totals;
     clp_status status = CLP_OK;
 
     for (size_t i = 0; i < view->count && status == CLP_OK; i++)
         status = add_item(&request, &view->items[i], profile);
+    if (status == CLP_OK)
+        status = clp_snapshot_add_calls(view, copy, &places, nanos_per_tick, profile);
+    clp_snapshot_clear_places(&places);
     clp_view_totals(view, &totals);
     fill_meta(&totals, nanos_per_tick, profile);
     profile->meta.has_memory = with_rss;

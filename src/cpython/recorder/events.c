@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "events.h"
+#include "callers.h"
 #include "engine/stacks.h"
 #include "names.h"
 
@@ -50,6 +51,7 @@ void clp_recorder_enter(const struct clp_selected *selected, struct clp_thread *
 
     (void)enter(selected, thread, frame, &moment);
     clp_recorder_end(thread, moment);
+    clp_callers_note(selected->recorder, thread);
 }
 
 void clp_recorder_enter_line(const struct clp_selected *selected, struct clp_thread *thread,
@@ -60,6 +62,7 @@ void clp_recorder_enter_line(const struct clp_selected *selected, struct clp_thr
     if (enter(selected, thread, frame, &moment) != NULL)
         clp_engine_line(thread, line, moment.now);
     clp_recorder_end(thread, moment);
+    clp_callers_note(selected->recorder, thread);
 }
 
 void clp_recorder_leave(struct clp_thread *thread)

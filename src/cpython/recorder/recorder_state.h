@@ -38,10 +38,24 @@
 #include "watch.h"
 
 struct clp_selected;
-struct clp_stay;
 struct clp_with_place;
 struct clp_tracer;
 struct clp_code_window;
+
+/* A `with` block that a body is in (stays.h). */
+struct clp_stay {
+    struct clp_stay *next;    /* the next older stay */
+    struct clp_recorder *recorder; /* borrowed */
+    struct clp_with_place *place;  /* the block's place; borrowed from the recorder */
+    const struct clp_selected *selected; /* borrowed: of the place's entry in the table of functions */
+    int32_t first;            /* the line of the `with` */
+    PyFrameObject *frame;     /* owned */
+    bool named;               /* block("name"), not `with profile` */
+    bool begun;               /* has a line of the block begun yet? */
+    bool over;                /* the `with` runs again, to leave the block */
+    bool lifted;              /* taken off the stack for one event of the body */
+    void *source;             /* where its events come from; see block_source.h */
+};
 
 /* The open `with` blocks (blocks.h). */
 struct clp_blocks {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "stays.h"
+#include "callers.h"
 
 void clp_stays_push(struct clp_stay *stay, struct clp_thread *thread)
 {
@@ -11,6 +12,7 @@ void clp_stays_push(struct clp_stay *stay, struct clp_thread *thread)
 
     clp_recorder_note_code(top, selected);
     clp_recorder_end(thread, moment);
+    clp_callers_note(recorder, thread);
 }
 
 void clp_stays_put_on_top(struct clp_stay *stay, struct clp_thread *thread)
@@ -87,6 +89,7 @@ void clp_recorder_resume(const struct clp_selected *selected, struct clp_thread 
     struct clp_moment moment = clp_recorder_begin(recorder, thread);
     clp_recorder_note_code(clp_engine_resume(thread, selected->function, frame, moment.now), selected);
     clp_recorder_end(thread, moment);
+    clp_callers_note(recorder, thread);
     clp_blocks_lower(recorder, thread);
 }
 
@@ -98,5 +101,6 @@ bool clp_recorder_align(const struct clp_selected *selected, struct clp_thread *
         thread, selected->function, frame, clp_clock_read(&selected->recorder->clock));
 
     clp_recorder_note_code(activation, selected);
+    clp_callers_note(selected->recorder, thread);
     return activation != NULL;
 }

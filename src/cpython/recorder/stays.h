@@ -15,21 +15,6 @@
 
 #include "events.h"
 
-/* A `with` block that a body is in. */
-struct clp_stay {
-    struct clp_stay *next;    /* the next older stay */
-    struct clp_recorder *recorder; /* borrowed */
-    struct clp_with_place *place;  /* the block's place; borrowed from the recorder */
-    const struct clp_selected *selected; /* borrowed: of the place's entry in the table of functions */
-    int32_t first;            /* the line of the `with` */
-    PyFrameObject *frame;     /* owned */
-    bool named;               /* block("name"), not `with profile` */
-    bool begun;               /* has a line of the block begun yet? */
-    bool over;                /* the `with` runs again, to leave the block */
-    bool lifted;              /* taken off the stack for one event of the body */
-    void *source;             /* where its events come from; see block_source.h */
-};
-
 /* ---- on the stack ---- */
 
 /* Is the block of this stay on top of the thread's stack? */

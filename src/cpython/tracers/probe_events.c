@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe_events.h"
+#include "cpython/recorder/callers.h"
 #include "cpython/recorder/recorder.h"
 #include "cpython/code/statements.h"
 #include "cpython/recorder/stays.h"
@@ -228,6 +229,7 @@ static INLINE PyObject *resume(const struct clp_probe_object *probe, bool counte
     struct clp_activation *top = clp_engine_resume(thread, selected->function, frame, now);
     if (CLP_LIKELY(top != NULL))
         top->code = selected->identity;
+    clp_callers_note(selected->recorder, thread);
     Py_RETURN_NONE;
 }
 

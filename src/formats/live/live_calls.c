@@ -74,7 +74,8 @@ static clp_status make(struct clp_live_reader *reader, const struct clp_call *fr
         return refuse(reader, CLP_CORRUPT, from, "a call that cannot be");
     if (parent == NULL || parent->made == NULL || from->function >= reader->engine.functions.count)
         return CLP_OK;
-    if (parent->made->into != parent->made || !has_place(reader, parent->made, from->place))
+    if (parent->made == calls->deeper || parent->made->into != parent->made ||
+        !has_place(reader, parent->made, from->place))
         return refuse(reader, CLP_CORRUPT, from, "a call that cannot be");
     *made = clp_calls_find(calls, parent->made, from->place, from->function);
     return *made == calls->deeper && calls->count < CLP_CALLS_MOST ? no_memory(reader) : CLP_OK;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "callers.h"
+#include "own_work.h"
+
+/* The stay whose block this activation is; NULL: it is a body. */
+static const struct clp_stay *stay_of(const struct clp_recorder *recorder, const struct clp_activation *at)
+{
+    const struct clp_stay *stay = recorder->blocks.stays;
+
+    while (stay != NULL && at->frame != stay)
+        stay = stay->next;
+    return stay;
+}
+
+/* Is `frame`, which may be NULL, the frame of the body or block `at`? */
+static bool runs_in(const struct clp_recorder *recorder, const struct clp_activation *at,
+                    PyFrameObject *frame)
+{
+    const struct clp_stay *stay = stay_of(recorder, at);
+
+    if (stay != NULL || frame == NULL)
+        return stay != NULL && stay->frame == frame;
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    const struct clp_selected *selected = clp_recorder_selected(recorder, (PyObject *)code);
+    bool same = selected != NULL && selected->identity == at->code;
+    Py_DECREF(code);
+    return same;
+}
+
+/* Was the body or block on top begun by the body or block below it, with no frame between them? */
+static bool is_direct(const struct clp_recorder *recorder, const struct clp_activation *top)
+{
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+
+    if (frame != NULL && stay_of(recorder, top) == NULL) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    bool direct = runs_in(recorder, top - 1, frame);
+    Py_XDECREF(frame);
+    return direct;
+}
+
+void clp_callers_look(struct clp_recorder *recorder, struct clp_thread *thread)
+{
+    struct clp_call *fresh = recorder->engine.calls.fresh;
+    struct clp_activation *top = thread->top;
+
+    recorder->engine.calls.fresh = NULL;
+    if (top->call != fresh || top - 1 == thread->stack)
+        return;
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    bool collected = clp_compat_stop_collecting();
+    fresh->through = !is_direct(recorder, top);
+    clp_compat_collect_again(collected);
+    clp_own_work_end(recorder, work);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot_calls.h"
+#include <stdlib.h>
+
+/* A node of the engine's tree, and where it goes. */
+struct node {
+    const struct clp_call *call;
+    struct clp_call_counts counts; /* for this view */
+    bool shown;   /* does the view have the callee? */
+    bool wanted;  /* has the node, or one below it, counted anything? */
+    bool through; /* do callees of this node stand below a node above it, as reached through this one? */
+    uint32_t place; /* of the node that callees are put below, in the profile, plus 1; 0: none */
+    int32_t line;   /* the line of that node that callees are put at, where `through` is set */
+};
+
+struct calls {
+    const struct clp_view *view;
+    const struct clp_engine_copy *copy;
+    const struct clp_functions *functions;
+    const struct clp_snapshot_places *places; /* by ascending function */
+    double nanos_per_tick;
+    struct clp_profile *profile;
+    struct node *nodes; /* by id */
+    size_t count;
+};
+
+clp_status clp_snapshot_note_place(struct clp_snapshot_places *places, const struct clp_snapshot_place *place)
+{
+    if (places->count == places->room &&
+        clp_mem_grow(places->mem, (void **)&places->items, &places->room, places->room * 2 + 16,
+                     sizeof *places->items) != CLP_OK)
+        return CLP_NO_MEMORY;
+    places->items[places->count++] = *place;
+    return CLP_OK;
+}
+
+void clp_snapshot_clear_places(struct clp_snapshot_places *places)
+{
+    clp_mem_free(places->mem, places->items, places->room, sizeof *places->items);
+}
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct clp_snapshot_place *a = left, *b = right;
+
+    return a->function < b->function ? -1 : a->function > b->function;
+}
+
+static clp_status count_item(const struct calls *calls, const struct clp_view_item *item)
+{
+    struct clp_call_sums *sums = clp_view_calls(calls->view, item, calls->copy);
+
+    if (sums == NULL)
+        return CLP_NO_MEMORY;
+    for (uint32_t i = 0; i < sums->count; i++) {
+        struct node *node = &calls->nodes[sums->items[i].id];
+        node->counts = sums->items[i].counts;
+        node->shown = true;
+    }
+    clp_pool_give(&calls->view->views->pool, sums);
+    return CLP_OK;
+}
+
+static bool has_counted(const struct clp_call_counts *counts)
+{
+    return counts->calls != 0 || counts->ticks != 0 || counts->again != 0 || counts->increment != 0;
+}
+
+/* Finds the nodes that have counted, and those above them. A parent's id is less than that of its children. */
+static void mark_wanted(const struct calls *calls)
+{
+    for (size_t i = calls->count; i-- > 0;) {
+        struct node *node = &calls->nodes[i];
+        node->wanted |= node->shown && has_counted(&node->counts);
+        if (node->wanted && node->call->parent != NULL)
+            calls->nodes[node->call->parent_id].wanted = true;
+    }
+}
+
+/* Where the callee of the node stands in the profile. NULL: nowhere. */
+static const struct clp_snapshot_place *find_place(const struct calls *calls, const struct clp_call *call)
+{
+    const struct clp_snapshot_place *items = calls->places->items;
+    size_t low = 0, high = calls->places->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (items[middle].function < call->function)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < calls->places->count && items[low].function == call->function; low++)
+        if (!items[low].grouped || items[low].group == clp_call_group(call))
+            return &items[low];
+    return NULL;
+}
+
+static uint64_t nanos_of(uint64_t ticks, int64_t correction, double scale)
+{
+    double nanos = ((double)ticks - (double)correction / CLP_CORRECTION_ONE) * scale + 0.5;
+
+    if (!(nanos > 0))
+        return 0;
+    return nanos < 0x1p64 ? (uint64_t)nanos : UINT64_MAX;
+}
+
+/* The line of the parent's function from which the node was called. */
+static int32_t line_of(const struct calls *calls, const struct clp_call *call)
+{
+    size_t cell = (call->place - clp_block_place(0)) / sizeof(struct clp_cell);
+
+    if (call->place == 0 || call->parent->function == CLP_CALL_NO_FUNCTION)
+        return 0;
+    return calls->functions->items[call->parent->function].lowest_line + (int32_t)cell;
+}
+
+static clp_status add_node(const struct calls *calls, struct node *node)
+{
+    const struct node *parent = &calls->nodes[node->call->parent_id];
+    const struct clp_snapshot_place *place = node->shown ? find_place(calls, node->call) : NULL;
+    int32_t line = parent->through ? parent->line : line_of(calls, node->call);
+    double scale = calls->nanos_per_tick;
+
+    if (place == NULL) {
+        node->through = parent->place != 0;
+        node->place = parent->place;
+        node->line = line;
+        return CLP_OK;
+    }
+    const uint64_t total = calls->profile->functions[place->place].total;
+    if (place->ticks > 0)
+        scale = (double)total / place->ticks;
+    const struct clp_profile_call added = {
+        .parent = parent->place,
+        .line = parent->place != 0 ? line : 0,
+        .function = place->place,
+        .through = parent->place != 0 && (node->call->through || parent->through),
+        .calls = node->counts.calls,
+        .time = nanos_of(node->counts.ticks, node->counts.correction, scale),
+        .again = nanos_of(node->counts.again, node->counts.again_correction, scale),
+        .increment = node->counts.increment,
+    };
+    clp_status status = clp_profile_add_call(calls->profile, &added, &node->place);
+    node->place++;
+    return status;
+}
+
+static clp_status add_nodes(const struct calls *calls)
+{
+    clp_status status = CLP_OK;
+
+    for (size_t i = 0; i < calls->view->count && status == CLP_OK; i++)
+        status = count_item(calls, &calls->view->items[i]);
+    mark_wanted(calls);
+    for (size_t i = 0; i < calls->count && status == CLP_OK; i++)
+        if (calls->nodes[i].wanted && calls->nodes[i].call->parent != NULL)
+            status = add_node(calls, &calls->nodes[i]);
+    return status;
+}
+
+clp_status clp_snapshot_add_calls(const struct clp_view *view, const struct clp_engine_copy *copy,
+                                  struct clp_snapshot_places *places, double nanos_per_tick,
+                                  struct clp_profile *profile)
+{
+    const struct clp_calls *tree = &copy->from->calls;
+    struct calls calls = {
+        .view = view,
+        .copy = copy,
+        .functions = &copy->from->functions,
+        .places = places,
+        .nanos_per_tick = nanos_per_tick,
+        .profile = profile,
+        .count = tree->count,
+    };
+    size_t i = 0;
+
+    if (tree->count == 0 || places->count == 0)
+        return CLP_OK;
+    calls.nodes = clp_mem_alloc(profile->mem, tree->count, sizeof *calls.nodes);
+    if (calls.nodes == NULL)
+        return CLP_NO_MEMORY;
+    qsort(places->items, places->count, sizeof *places->items, compare_places);
+    for (const struct clp_call_area *area = tree->first; area != NULL; area = area->next)
+        for (uint32_t j = 0; j < area->count; j++)
+            calls.nodes[i++].call = &area->items[j];
+    clp_status status = add_nodes(&calls);
+    profile->calls_cut += tree->deeper->counts.calls;
+    clp_mem_free(profile->mem, calls.nodes, calls.count, sizeof *calls.nodes);
+    return status;
+}
