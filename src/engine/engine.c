@@ -151,7 +151,7 @@ static INLINE struct clp_call *call_from_top(struct clp_thread *thread, uint32_t
         return call;
     if (thread->top->call == &calls->start)
         thread->top->call = clp_calls_root(calls, thread->group);
-    return clp_calls_find(calls, thread->top->call->into, clp_engine_place(thread), function);
+    return clp_calls_find(calls, thread->top->call->home, clp_engine_place(thread), function);
 }
 
 static INLINE struct clp_activation *push(struct clp_thread *thread, struct clp_block *block,
@@ -167,7 +167,7 @@ static INLINE struct clp_activation *push(struct clp_thread *thread, struct clp_
         return NULL;
     }
     /* what is counted together lies within each other unnoticed */
-    bool again = call == thread->top->call->into ||
+    bool again = call == thread->top->call->home ||
                  (caller->open != 0 && block->running != 0 && clp_engine_calls_already(thread, caller, block));
     caller->open++;
     top = ++thread->top;

@@ -41,7 +41,7 @@ static struct clp_engine_copy_calls *copy_calls(struct clp_engine_copy *copy, co
         return NULL;
     calls->count = depth;
     for (size_t i = 0; i < depth; i++)
-        calls->items[i].into = from->stack[i + 1].call;
+        calls->items[i].home = from->stack[i + 1].call;
     return calls;
 }
 
@@ -166,8 +166,8 @@ static void add_running(const struct clp_engine_copy_thread *thread, struct clp_
 {
     for (size_t i = 0; i < thread->calls->count; i++) {
         const struct clp_call *call = &thread->calls->items[i];
-        if (call->into->function == sums->function)
-            clp_call_counts_add(&clp_call_sums_find(sums, call->into->id)->counts, &call->counts);
+        if (call->home->function == sums->function)
+            clp_call_counts_add(&clp_call_sums_find(sums, call->home->id)->counts, &call->counts);
     }
 }
 

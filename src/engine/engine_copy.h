@@ -17,7 +17,7 @@ struct clp_engine_copy_calls {
 struct clp_engine_copy_thread {
     const struct clp_thread *from;
     struct clp_thread *copy; /* has blocks of the functions that run, and no others */
-    /* What the calls that run add to their nodes, the outermost first: `into` is the node itself. */
+    /* What the calls that run add to their nodes, the outermost first: `home` is the node itself. */
     struct clp_engine_copy_calls *calls;
 };
 

@@ -7,7 +7,7 @@
 #include "functions.h"
 #include "groups.h"
 #include "base/hashmap.h"
-#include "calls.h"
+#include "call_tree.h"
 #include "lines.h"
 #include "base/mem.h"
 #include "os/thread.h"

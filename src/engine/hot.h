@@ -102,7 +102,7 @@ static inline size_t clp_engine_place(const struct clp_thread *thread)
 /* The node for a call of the function from the line on top; NULL where it must be searched for. */
 static inline struct clp_call *clp_engine_known_call(const struct clp_thread *thread, uint32_t function)
 {
-    return clp_calls_known(thread->top->call->into, clp_engine_place(thread), function);
+    return clp_calls_known(thread->top->call->home, clp_engine_place(thread), function);
 }
 
 /* Is a call of this function from this line on the stack? Recursion usually has one at once. */

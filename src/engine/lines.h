@@ -66,7 +66,7 @@ enum clp_area_kind {
     CLP_AREA_THREAD,
     CLP_AREA_STACK,
     CLP_AREA_BASE, /* a block: what a function's counters held before this run counted it */
-    CLP_AREA_CALLS, /* nodes of the tree of calls (calls.h) */
+    CLP_AREA_CALLS, /* nodes of the tree of calls (call_tree.h) */
     CLP_AREA_CALL_SUM, /* what the nodes of a function counted for this run beyond their counts */
     CLP_AREA_CALL_BASE /* what the nodes of a function held before this run counted it */
 };

@@ -74,7 +74,7 @@ static clp_status make(struct clp_live_reader *reader, const struct clp_call *fr
         return refuse(reader, CLP_CORRUPT, from, "a call that cannot be");
     if (parent == NULL || parent->made == NULL || from->function >= reader->engine.functions.count)
         return CLP_OK;
-    if (parent->made == calls->deeper || parent->made->into != parent->made ||
+    if (parent->made == calls->deeper || parent->made->home != parent->made ||
         !has_place(reader, parent->made, from->place))
         return refuse(reader, CLP_CORRUPT, from, "a call that cannot be");
     *made = clp_calls_find(calls, parent->made, from->place, from->function);

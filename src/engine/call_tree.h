@@ -10,7 +10,7 @@
  *         fit, line 4 -> dot
  *
  * Recursion is folded: no function stands twice on the way from the root to a node, except as a leaf whose
- * `into` is the node above that has the function. So the tree is finite, and an edge (line -> callee) has exactly
+ * `home` is the node above that has the function. So the tree is finite, and an edge (line -> callee) has exactly
  * the sum of its nodes. All threads share the tree; their events take turns.
  *
  * The nodes lie in areas of the pool. They are only appended, and an area's count is raised last, so that a
@@ -18,8 +18,8 @@
  *
  * A node's children form a ring. The next call usually goes to the child that was called last, or to the one
  * behind it in the ring; nothing else is tried before the hash map. */
-#ifndef CLP_CALLS_H
-#define CLP_CALLS_H
+#ifndef CLP_CALL_TREE_H
+#define CLP_CALL_TREE_H
 
 #include "base/hashmap.h"
 #include "lines.h"
@@ -41,7 +41,7 @@ struct clp_call_counts {
 struct clp_call {
     struct clp_call *latest; /* the child that was called last */
     struct clp_call *next;   /* the next child of the same parent, in a ring */
-    struct clp_call *into;   /* the node below which the body's own calls are counted: this one, or one above */
+    struct clp_call *home;   /* the node below which the body's own calls are counted: this one, or one above */
     size_t place;            /* of the calling line's cell in the caller's block (lines.h); 0: no line */
     uint32_t function;       /* the callee */
     uint32_t id;             /* ascending; of a parent less than of its children */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "calls.h"
+#include "call_tree.h"
 
 /* Areas of nodes grow with the tree: most programs have a few dozen contexts. */
 #define LEAST_AREA ((size_t)4 << 10)
@@ -15,7 +15,7 @@ void clp_calls_init(struct clp_calls *calls, struct clp_mem *mem, struct clp_poo
     calls->start = (struct clp_call){
         .latest = &calls->start,
         .next = &calls->start,
-        .into = &calls->start,
+        .home = &calls->start,
         .place = SIZE_MAX, /* so that it is nobody's child */
         .function = CLP_CALL_NO_FUNCTION,
     };
@@ -96,7 +96,7 @@ static struct clp_call *append(struct clp_calls *calls, struct clp_call *parent,
         .parent_id = parent != NULL ? parent->id : 0,
     };
     struct clp_call *above = parent != NULL ? find_above(parent, function) : NULL;
-    call->into = above != NULL ? above : call;
+    call->home = above != NULL ? above : call;
     if (function != CLP_CALL_NO_FUNCTION) {
         call->of_same = calls->of_function[function];
         calls->of_function[function] = call;
