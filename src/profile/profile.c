@@ -38,6 +38,7 @@ void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem)
     *profile = (struct clp_profile){.mem = mem};
     clp_hashmap_init(&profile->index, mem);
     clp_hashmap_init(&profile->variants, mem);
+    clp_hashmap_init(&profile->call_index, mem);
     clp_buf_init(&profile->file, mem);
 }
 
@@ -84,6 +85,7 @@ void clp_profile_clear(struct clp_profile *profile)
     for (size_t i = 0; i < profile->function_count; i++)
         clear_function(mem, &profile->functions[i]);
     clp_mem_free(mem, profile->functions, profile->function_room, sizeof *profile->functions);
+    clp_mem_free(mem, profile->calls, profile->call_room, sizeof *profile->calls);
     for (size_t i = 0; i < profile->series_count; i++)
         clear_series(mem, &profile->series[i]);
     clp_mem_free(mem, profile->series, profile->series_room, sizeof *profile->series);
@@ -92,6 +94,7 @@ void clp_profile_clear(struct clp_profile *profile)
     clp_mem_free(mem, profile->processes, profile->process_room, sizeof *profile->processes);
     clp_hashmap_clear(&profile->index);
     clp_hashmap_clear(&profile->variants);
+    clp_hashmap_clear(&profile->call_index);
     clp_mem_free_text(mem, profile->meta.python);
     clp_mem_free_text(mem, profile->meta.tracer);
     clp_mem_free_text(mem, profile->meta.command);

@@ -12,6 +12,7 @@
  *       lines[0..line_count)                ascending by line, each line once
  *         measures
  *       source                              the function's text as it ran, from first_line on
+ *     calls[0..call_count)                  calling contexts, a tree: see calls.h
  *     meta                                  how it was made */
 #ifndef CLP_PROFILE_H
 #define CLP_PROFILE_H
@@ -91,6 +92,21 @@ struct clp_profile_function {
     bool source_in_file; /* source points into clp_profile.file and is not owned by the function */
 };
 
+/* A calling context: a selected function, called from one line of one context. calls.h says how they make a tree. */
+struct clp_profile_call {
+    uint32_t parent;   /* place of the caller's context in profile->calls plus 1; 0: no selected function called it */
+    int32_t line;      /* the caller's line; 0 where parent is 0 or the caller had no line yet */
+    uint32_t function; /* place of the callee in profile->functions; CLP_CALL_DEEPER: contexts beyond the cap, joined */
+    bool through;      /* reached through code that is not selected */
+    uint64_t calls;    /* bodies that began; resumptions of a generator add time, not calls */
+    uint64_t time;     /* inclusive nanoseconds, without executions that lie within another execution of the same edge in
+                        * the same thread */
+    uint64_t again;    /* nanoseconds of those executions that `time` leaves out (recursion) */
+    int64_t increment; /* change of resident memory in bytes within `time` */
+};
+
+#define CLP_CALL_DEEPER UINT32_MAX
+
 /* How the profile was recorded. Unknown strings are NULL, unknown numbers 0.
  *
  * Merging keeps the first known value of a text, of pid, start and own_bytes. It lists different tracers. It sums
@@ -164,6 +180,10 @@ struct clp_profile {
     struct clp_hashmap variants; /* functions whose texts differed in a merge: see profile_merge.c */
     size_t variant_count;        /* functions that a merge kept apart because their texts differ */
     size_t variant_place;        /* index of the first function that was kept apart */
+    struct clp_profile_call *calls; /* parents stand before their children */
+    size_t call_count, call_room;
+    struct clp_hashmap call_index; /* hash of a context's key -> its place in calls */
+    uint64_t calls_cut;            /* calls that were joined in contexts CLP_CALL_DEEPER */
     struct clp_profile_series *series;
     size_t series_count, series_room;
     struct clp_profile_process *processes; /* empty for a run of only one process */

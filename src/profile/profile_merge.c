@@ -6,6 +6,7 @@
  *   hash of a plain key alone        -> the highest number given to a variant of it, so that numbers are not
  *                                       tried from 2 on again */
 #include "profile_merge.h"
+#include "calls.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -161,12 +162,15 @@ static clp_status find_joined(struct clp_profile *into, const struct clp_profile
                            (uint64_t)(*function - into->functions));
 }
 
-static clp_status merge_function(struct clp_profile *into, const struct clp_profile_function *from)
+/* Sets *place to the place in `into` of the function that `from` was added to. */
+static clp_status merge_function(struct clp_profile *into, const struct clp_profile_function *from,
+                                 uint32_t *place)
 {
     struct clp_profile_function *function;
 
     if (find_joined(into, from, &function) != CLP_OK)
         return CLP_NO_MEMORY;
+    *place = (uint32_t)(function - into->functions);
     if (merge_lines(into, function, from) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < from->leak_count; i++)
@@ -180,6 +184,20 @@ static clp_status merge_function(struct clp_profile *into, const struct clp_prof
     if (function->source_bytes < from->source_bytes)
         return clp_profile_set_source(into, function, from->source, from->source_bytes);
     return CLP_OK;
+}
+
+static clp_status merge_functions(struct clp_profile *into, const struct clp_profile *from)
+{
+    size_t count = from->function_count;
+    uint32_t *places = clp_mem_alloc(into->mem, count, sizeof *places);
+    clp_status status = places != NULL || count == 0 ? CLP_OK : CLP_NO_MEMORY;
+
+    for (size_t i = 0; i < count && status == CLP_OK; i++)
+        status = merge_function(into, &from->functions[i], &places[i]);
+    if (status == CLP_OK)
+        status = clp_profile_merge_calls(into, from, places);
+    clp_mem_free(into->mem, places, count, sizeof *places);
+    return status;
 }
 
 static clp_status merge_series(struct clp_profile *into, const struct clp_profile_series *from)
@@ -301,10 +319,8 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
 clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from)
 {
     into->denied |= from->denied;
-    for (size_t i = 0; i < from->function_count; i++) {
-        if (merge_function(into, &from->functions[i]) != CLP_OK)
-            return CLP_NO_MEMORY;
-    }
+    if (merge_functions(into, from) != CLP_OK)
+        return CLP_NO_MEMORY;
     for (size_t i = 0; i < from->series_count; i++) {
         if (merge_series(into, &from->series[i]) != CLP_OK)
             return CLP_NO_MEMORY;
