@@ -167,6 +167,21 @@ struct clp_call *clp_calls_root(struct clp_calls *calls, uint32_t group)
     return root;
 }
 
+#define SEARCHED 16 /* children; a look in the hash map takes as long */
+
+struct clp_call *clp_calls_search(struct clp_call *from, size_t place, uint32_t function)
+{
+    struct clp_call *call = from->latest;
+    int left = SEARCHED;
+
+    do {
+        if (call->place == place && call->function == function)
+            return from->latest = call;
+        call = call->next;
+    } while (call != from->latest && --left != 0);
+    return NULL;
+}
+
 struct clp_call *clp_calls_find(struct clp_calls *calls, struct clp_call *from, size_t place,
                                 uint32_t function)
 {

@@ -99,10 +99,14 @@ static inline size_t clp_engine_place(const struct clp_thread *thread)
     return top->cell == &thread->outside ? 0 : clp_block_place_of(top->block, top->cell);
 }
 
-/* The node for a call of the function from the line on top; NULL where it must be searched for. */
+/* The node for a call of the function from the line on top; NULL where it must be searched for in the whole tree. */
 static inline struct clp_call *clp_engine_known_call(const struct clp_thread *thread, uint32_t function)
 {
-    return clp_calls_known(thread->top->call->home, clp_engine_place(thread), function);
+    struct clp_call *from = thread->top->call->home;
+    size_t place = clp_engine_place(thread);
+    struct clp_call *call = clp_calls_known(from, place, function);
+
+    return CLP_LIKELY(call != NULL) ? call : clp_calls_search(from, place, function);
 }
 
 /* Is a call of this function from this line on the stack? Recursion usually has one at once. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "snapshot_calls.h"
+#include "calls.h"
 #include <stdlib.h>
 
 /* A node of the engine's tree, and where it goes. */
@@ -159,6 +160,21 @@ static clp_status add_nodes(const struct calls *calls)
     return status;
 }
 
+/* Adds what was counted together because the tree was full. It may have calls of other views, too. */
+static clp_status add_deeper(const struct calls *calls, const struct clp_call_counts *counts)
+{
+    const struct clp_profile_call added = {
+        .function = CLP_CALL_DEEPER,
+        .calls = counts->calls,
+        .time = nanos_of(counts->ticks, counts->correction, calls->nanos_per_tick),
+        .again = nanos_of(counts->again, counts->again_correction, calls->nanos_per_tick),
+        .increment = counts->increment,
+    };
+
+    calls->profile->calls_cut += counts->calls;
+    return clp_profile_add_call(calls->profile, &added, NULL);
+}
+
 clp_status clp_snapshot_add_calls(const struct clp_view *view, const struct clp_engine_copy *copy,
                                   struct clp_snapshot_places *places, double nanos_per_tick,
                                   struct clp_profile *profile)
@@ -185,7 +201,8 @@ clp_status clp_snapshot_add_calls(const struct clp_view *view, const struct clp_
         for (uint32_t j = 0; j < area->count; j++)
             calls.nodes[i++].call = &area->items[j];
     clp_status status = add_nodes(&calls);
-    profile->calls_cut += tree->deeper->counts.calls;
+    if (status == CLP_OK && tree->deeper->counts.calls != 0)
+        status = add_deeper(&calls, &tree->deeper->counts);
     clp_mem_free(profile->mem, calls.nodes, calls.count, sizeof *calls.nodes);
     return status;
 }

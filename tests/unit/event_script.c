@@ -34,6 +34,7 @@ struct run {
     bool taken;   /* the profile is there; no more events */
     const void *expected[MAX_EXPECTED]; /* lines and functions of the profile */
     size_t expected_count;
+    bool expects_calls; /* then each context of the profile is expected */
     char *words[MAX_WORDS + 1];
     size_t word, word_count;
     char *message;
@@ -499,12 +500,48 @@ static void expect_line(struct run *run, const struct clp_profile_function *func
     fail(run, "line %lld never ran", (long long)line);
 }
 
+static bool is_edge(const struct run *run, const struct clp_profile_call *call, const char *caller,
+                    int64_t line, uint32_t callee)
+{
+    const struct clp_profile_call *parent =
+        call->parent != 0 ? &run->profile.calls[call->parent - 1] : NULL;
+    const char *name = parent != NULL ? run->profile.functions[parent->function].name : "-";
+
+    return call->function == callee && call->line == line && strcmp(name, caller) == 0;
+}
+
+/* Expects the sums of all contexts of an edge: CALLER LINE CALLEE calls .. time .. */
+static void expect_call(struct run *run)
+{
+    const char *caller = next_word(run);
+    int64_t line = next_number(run);
+    uint32_t callee = next_function(run);
+    struct clp_profile_call sum = {0};
+
+    run->expects_calls = true;
+    for (size_t i = 0; i < run->profile.call_count; i++) {
+        const struct clp_profile_call *call = &run->profile.calls[i];
+        if (!is_edge(run, call, caller, line, callee))
+            continue;
+        sum.calls += call->calls;
+        sum.time += call->time;
+        sum.again += call->again;
+        sum.increment += call->increment;
+        note_expected(run, call);
+    }
+    compare(run, "calls", (int64_t)sum.calls, take_word(run, "calls") ? next_number(run) : 0);
+    compare(run, "time", (int64_t)sum.time, take_word(run, "time") ? next_number(run) : 0);
+    compare(run, "again", (int64_t)sum.again, take_word(run, "again") ? next_number(run) : 0);
+    compare(run, "increment", sum.increment, take_word(run, "increment") ? next_number(run) : 0);
+}
+
 static bool expect_number(struct run *run)
 {
     const struct { const char *name; uint64_t value; } table[] = {
         {"overhead", run->profile.meta.overhead}, {"reads", run->profile.meta.reads},
         {"events", run->profile.meta.events},     {"suspended", run->engine.suspended.count},
         {"lost", run->engine.lost},
+        {"contexts", run->profile.call_count},
         {"others_grown", run->profile.meta.others_grown},
         {"others_released", run->profile.meta.others_released},
     };
@@ -525,6 +562,10 @@ static void run_expect(struct run *run)
     run->taken = true;
     if (expect_number(run))
         return;
+    if (take_word(run, "call")) {
+        expect_call(run);
+        return;
+    }
     uint32_t number = next_function(run);
     if (run->failed)
         return;
@@ -545,11 +586,54 @@ static void check_complete(struct run *run)
                 fail(run, "no expectation for %s line %d", function->name, function->lines[j].line);
         }
     }
+    for (size_t i = 0; run->expects_calls && i < run->profile.call_count; i++) {
+        const struct clp_profile_call *call = &run->profile.calls[i];
+        if (!is_expected(run, call))
+            fail(run, "no expectation for a call of %s from line %d",
+                 run->profile.functions[call->function].name, call->line);
+    }
     if (!run->taken)
         fail(run, "the script expects nothing");
 }
 
 /* ---- what must always hold ---- */
+
+static bool recurs(const struct run *run, const struct clp_profile_call *call)
+{
+    const struct clp_profile_call *above = call;
+
+    while (above->parent != 0) {
+        above = &run->profile.calls[above->parent - 1];
+        if (above->function == call->function)
+            return true;
+    }
+    return false;
+}
+
+static bool has_recursion(const struct run *run)
+{
+    for (size_t i = 0; i < run->profile.call_count; i++)
+        if (recurs(run, &run->profile.calls[i]))
+            return true;
+    return false;
+}
+
+/* Without recursion a function's time is the sum of its callers' times. */
+static void check_callers(struct run *run, uint32_t function)
+{
+    uint64_t sum = 0, slack = 1;
+
+    for (size_t i = 0; i < run->profile.call_count; i++) {
+        if (run->profile.calls[i].function == function) {
+            sum += run->profile.calls[i].time;
+            slack++;
+        }
+    }
+    uint64_t total = run->profile.functions[function].total;
+    if (sum > total + slack || total > sum + slack)
+        fail(run, "the callers of %s have %llu of its %llu ns", run->profile.functions[function].name,
+             (unsigned long long)sum, (unsigned long long)total);
+}
 
 /* Every tick and every correction of a thread went to one line's self or to its bin. */
 static void check_sums(struct run *run, const struct named_thread *named)
@@ -583,6 +667,8 @@ static void check_idle(struct run *run, const struct clp_thread *thread)
 
 static void check_invariants(struct run *run)
 {
+    for (uint32_t i = 0; i < run->profile.function_count && !has_recursion(run); i++)
+        check_callers(run, i);
     for (size_t i = 0; i < MAX_NAMED; i++) {
         const struct clp_thread *thread = run->threads[i].thread;
         if (thread == NULL)
