@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "load.h"
+#include "profile/calls.h"
 #include "report/choice.h"
 #include "report/columns.h"
 #include "report/report.h"
@@ -196,6 +197,35 @@ static PyObject *series_of(const void *item)
     return dict;
 }
 
+/* A calling context as Call in _profile/__init__.py has it, with a function's place in the place of the function. */
+static PyObject *call_of(const struct clp_profile_call *call, uint64_t self)
+{
+    PyObject *parent = call->parent != 0 ? PyLong_FromUnsignedLong(call->parent - 1) : Py_NewRef(Py_None);
+    PyObject *function = call->function != CLP_CALL_DEEPER ? PyLong_FromUnsignedLong(call->function)
+                                                           : Py_NewRef(Py_None);
+
+    return Py_BuildValue("(NiNOKKKLK)", parent, (int)call->line, function, call->through ? Py_True : Py_False,
+                         (unsigned long long)call->calls, (unsigned long long)call->time,
+                         (unsigned long long)call->again, (long long)call->increment,
+                         (unsigned long long)self);
+}
+
+static PyObject *calls_of(const struct clp_profile *profile)
+{
+    uint64_t *self = clp_mem_alloc(profile->mem, profile->call_count, sizeof *self);
+    PyObject *list = PyList_New(0);
+
+    if (profile->call_count != 0 && (self == NULL || clp_profile_call_selves(profile, self) != CLP_OK)) {
+        Py_CLEAR(list);
+        PyErr_NoMemory();
+    }
+    for (size_t i = 0; list != NULL && i < profile->call_count; i++)
+        if (!clp_list_append(list, call_of(&profile->calls[i], self[i])))
+            Py_CLEAR(list);
+    clp_mem_free(profile->mem, self, profile->call_count, sizeof *self);
+    return list;
+}
+
 /* Sets a text of meta. A text that is not known is left out. */
 static bool set_meta_text(PyObject *dict, const char *key, const char *text)
 {
@@ -246,6 +276,8 @@ PyObject *clp_load_dict(const struct clp_profile *profile)
                 clp_dict_set(dict, "timeline",
                              LIST_OF(profile->series, profile->series_count, series_of)) &&
                 clp_dict_set(dict, "meta", meta_of(&profile->meta)) &&
+                clp_dict_set(dict, "calls", calls_of(profile)) &&
+                set_meta_number(dict, "calls_cut", profile->calls_cut) &&
                 clp_dict_set(dict, "allocated_tells", PyBool_FromLong(clp_columns_allocated_tells(profile)));
 
     if (!good)

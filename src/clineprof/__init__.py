@@ -5,6 +5,8 @@ in the C module clineprof._core."""
 # {public name: the module that defines it}. A module is imported when its name is used: the start-up code (_boot)
 # imports this package before it knows whether there is a C module for this interpreter.
 HOMES = {
+    "Call": "_profile",
+    "Edge": "_profile",
     "Function": "_profile",
     "Line": "_profile",
     "LineProfiler": "_compat.line_profiler",

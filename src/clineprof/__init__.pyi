@@ -2,7 +2,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from types import CodeType, ModuleType, TracebackType
-from typing import IO, Any, ClassVar, Literal, TypeVar, final, overload
+from typing import IO, Any, ClassVar, Literal, NamedTuple, TypeVar, final, overload
 
 __version__: str
 
@@ -130,7 +130,12 @@ class Profile:
     unit: float
     meta: dict[str, Any]
     timeline: list[dict[str, Any]]
+    calls_cut: int
     def __init__(self, data: Mapping[str, Any]) -> None: ...
+    @property
+    def calls(self) -> list[Call]: ...
+    @property
+    def edges(self) -> list[Edge]: ...
     @property
     def has_heap(self) -> bool: ...
     @property
@@ -147,6 +152,26 @@ class Profile:
     def write(
         self, path: str | PathLike[str], format: str | None = None, **options: Any
     ) -> None: ...
+
+class Call(NamedTuple):
+    parent: int | None
+    line: int
+    function: Function | None
+    through: bool
+    calls: int
+    time: int
+    again: int
+    increment: int
+    self: int
+
+class Edge(NamedTuple):
+    caller: Function | None
+    line: int
+    callee: Function | None
+    through: bool
+    calls: int
+    time: int
+    increment: int
 
 class Function:
     file: str

@@ -122,9 +122,9 @@ static uint32_t *home_on_path(struct tree *tree, uint32_t at)
 {
     uint32_t function = tree->profile->calls[at - 1].function;
 
-    if (function == CLP_CALL_DEEPER)
-        return NULL;
-    return &tree->path[tree->functions != NULL ? tree->functions[function] : function];
+    if (function != CLP_CALL_DEEPER && tree->functions != NULL)
+        function = tree->functions[function];
+    return function != CLP_CALL_DEEPER ? &tree->path[function] : NULL;
 }
 
 /* Puts context `at` on the path. Returns its home. */
@@ -214,40 +214,58 @@ clp_status clp_profile_call_selves(const struct clp_profile *profile, uint64_t *
 
 /* ---- merging ---- */
 
-/* Adds the contexts one by one. Where two functions of `from` are one function of `into`, recursion can become visible
- * only here: what such a context called goes to its home. places[i] becomes the place in `into` of context i. */
-static clp_status add_calls(struct clp_profile *into, const struct clp_profile *from,
-                            const uint32_t *functions, const uint32_t *homes, uint32_t *places)
+/* Where contexts go that are called from a context of the other profile. */
+struct caller {
+    uint32_t place; /* plus 1; 0: they have no caller */
+    int32_t line;   /* with `left_out`: the line that they are called from */
+    bool left_out;
+};
+
+/* Adds context i. Where two functions of `from` are one function of `into`, recursion can become visible only here:
+ * what such a context called goes to its home. */
+static clp_status add_call(struct clp_profile *into, const struct clp_profile *from, size_t i,
+                           const uint32_t *functions, const uint32_t *homes, struct caller *callers)
 {
-    for (size_t i = 0, count = from->call_count; i < count; i++) {
-        struct clp_profile_call call = from->calls[i];
-        if (call.parent != 0)
-            call.parent = places[homes[call.parent - 1]] + 1;
-        if (call.function != CLP_CALL_DEEPER)
-            call.function = functions[call.function];
-        if (clp_profile_add_call(into, &call, &places[i]) != CLP_OK)
-            return CLP_NO_MEMORY;
+    struct clp_profile_call call = from->calls[i];
+    struct caller caller = {.place = 0};
+    uint32_t place;
+
+    if (call.parent != 0)
+        caller = callers[homes[call.parent - 1]];
+    call.parent = caller.place;
+    if (caller.left_out) {
+        call.line = caller.line;
+        call.through = caller.place != 0;
     }
-    return CLP_OK;
+    if (call.function != CLP_CALL_DEEPER) {
+        call.function = functions[call.function];
+        if (call.function == CLP_CALL_DEEPER) {
+            callers[i] = (struct caller){caller.place, caller.place != 0 ? call.line : 0, true};
+            return CLP_OK;
+        }
+    }
+    clp_status status = clp_profile_add_call(into, &call, &place);
+    callers[i] = (struct caller){.place = place + 1};
+    return status;
 }
 
 clp_status clp_profile_merge_calls(struct clp_profile *into, const struct clp_profile *from,
                                    const uint32_t *functions)
 {
     struct tree tree = {.profile = from, .functions = functions, .function_count = into->function_count};
-    size_t room = from->call_count;
+    size_t count = from->call_count;
     clp_status status = CLP_NO_MEMORY;
 
     into->calls_cut = clp_measures_sum(into->calls_cut, from->calls_cut);
-    if (room == 0)
+    if (count == 0)
         return CLP_OK;
-    uint32_t *homes = clp_mem_alloc(from->mem, room, sizeof *homes);
-    uint32_t *places = clp_mem_alloc(from->mem, room, sizeof *places);
-    if (homes != NULL && places != NULL)
+    uint32_t *homes = clp_mem_alloc(from->mem, count, sizeof *homes);
+    struct caller *callers = clp_mem_alloc(from->mem, count, sizeof *callers);
+    if (homes != NULL && callers != NULL)
         status = find_homes(&tree, homes);
-    if (status == CLP_OK)
-        status = add_calls(into, from, functions, homes, places);
-    clp_mem_free(from->mem, places, room, sizeof *places);
-    clp_mem_free(from->mem, homes, room, sizeof *homes);
+    for (size_t i = 0; i < count && status == CLP_OK; i++)
+        status = add_call(into, from, i, functions, homes, callers);
+    clp_mem_free(from->mem, callers, count, sizeof *callers);
+    clp_mem_free(from->mem, homes, count, sizeof *homes);
     return status;
 }

@@ -33,7 +33,9 @@ clp_status clp_profile_call_homes(const struct clp_profile *profile, uint32_t *h
  * of all contexts without a parent, as far as no number was rounded. */
 clp_status clp_profile_call_selves(const struct clp_profile *profile, uint64_t *self);
 
-/* Adds the contexts of `from` to `into`. functions[i] is the place in into->functions of function i of `from`. */
+/* Adds the contexts of `from` to `into`. functions[i] is the place in into->functions of function i of `from`, or
+ * CLP_CALL_DEEPER where `into` lacks the function: then its contexts are left out, and what they called is called
+ * through code that is not selected, from the line of the next context above that stays. */
 clp_status clp_profile_merge_calls(struct clp_profile *into, const struct clp_profile *from,
                                    const uint32_t *functions);
 

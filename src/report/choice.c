@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "choice.h"
+#include "profile/calls.h"
 #include "formats/lprof/wire_rows.h"
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -218,6 +219,24 @@ static clp_status take_back(struct clp_profile *profile, struct clp_profile *all
     return CLP_OK;
 }
 
+/* Moves the calling contexts from `all` into the profile, which has the chosen functions. */
+static clp_status take_calls(struct clp_profile *profile, struct clp_profile *all,
+                             const struct clp_choice *choice)
+{
+    size_t count = all->function_count;
+    uint32_t *places = clp_mem_alloc(profile->mem, count, sizeof *places);
+
+    if (places == NULL)
+        return count == 0 ? CLP_OK : CLP_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        places[i] = CLP_CALL_DEEPER;
+    for (size_t i = 0; i < choice->count; i++)
+        places[choice->places[i]] = (uint32_t)i;
+    clp_status status = clp_profile_merge_calls(profile, all, places);
+    clp_mem_free(profile->mem, places, count, sizeof *places);
+    return status;
+}
+
 clp_status clp_choice_reduce(struct clp_profile *profile, const struct clp_choice_options *options)
 {
     struct clp_profile all;
@@ -231,11 +250,22 @@ clp_status clp_choice_reduce(struct clp_profile *profile, const struct clp_choic
     all.function_count = profile->function_count;
     all.function_room = profile->function_room;
     all.index = profile->index;
+    all.calls = profile->calls;
+    all.call_count = profile->call_count;
+    all.call_room = profile->call_room;
+    all.call_index = profile->call_index;
+    all.calls_cut = profile->calls_cut;
     profile->functions = NULL;
     profile->function_count = profile->function_room = 0;
+    profile->calls = NULL;
+    profile->call_count = profile->call_room = 0;
+    profile->calls_cut = 0;
     clp_hashmap_init(&profile->index, profile->mem);
+    clp_hashmap_init(&profile->call_index, profile->mem);
     clp_hashmap_clear(&profile->variants); /* holds indices that are no longer valid; only merges use them */
     status = take_back(profile, &all, &choice);
+    if (status == CLP_OK)
+        status = take_calls(profile, &all, &choice);
     clp_profile_clear(&all);
     clp_choice_clear(&choice);
     return status;

@@ -154,6 +154,13 @@ static inline bool test_same_process(const struct clp_profile_process *a,
            (a->numbers_bytes == 0 || memcmp(a->numbers, b->numbers, a->numbers_bytes) == 0);
 }
 
+static inline bool test_same_call(const struct clp_profile_call *a, const struct clp_profile_call *b)
+{
+    return a->parent == b->parent && a->line == b->line && a->function == b->function &&
+           a->through == b->through && a->calls == b->calls && a->time == b->time &&
+           a->again == b->again && a->increment == b->increment;
+}
+
 static inline bool test_same_profile(const struct clp_profile *a, const struct clp_profile *b)
 {
     bool same = a->function_count == b->function_count && test_same_meta(&a->meta, &b->meta);
@@ -166,6 +173,9 @@ static inline bool test_same_profile(const struct clp_profile *a, const struct c
     same = same && a->process_count == b->process_count;
     for (size_t i = 0; same && i < a->process_count; i++)
         same = test_same_process(&a->processes[i], &b->processes[i]);
+    same = same && a->call_count == b->call_count && a->calls_cut == b->calls_cut;
+    for (size_t i = 0; same && i < a->call_count; i++)
+        same = test_same_call(&a->calls[i], &b->calls[i]);
     return same;
 }
 

@@ -20,9 +20,22 @@ def render(profile, options):
         "meta": profile.meta,
         "functions": [_function(function, columns, memory) for function in profile.functions],
     }
+    if profile.calls:
+        made["calls"] = _calls(profile, memory)
+        if profile.calls_cut:
+            made["calls_cut"] = profile.calls_cut
     if profile.timeline and options["memory"]:
         made["timeline"] = profile.timeline
     return shared.json_bytes(made)
+
+
+def _calls(profile, memory):
+    places = {function: place for place, function in enumerate(profile.functions)}
+    rows = [{**call._asdict(), "function": places.get(call.function)} for call in profile.calls]
+    if not memory:
+        for row in rows:
+            del row["increment"]
+    return rows
 
 
 def of_comparison(comparison, measures, top):

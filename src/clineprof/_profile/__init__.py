@@ -4,6 +4,7 @@ whether code leaks memory."""
 import heapq
 import os
 import re
+from collections import namedtuple
 
 from clineprof import _boot
 from clineprof._boot.measures import MEASURES, attribute, told
@@ -46,6 +47,26 @@ def render(name, data, options):
         gc.enable()
 
 
+Call = namedtuple("Call", "parent line function through calls time again increment self")
+Call.__doc__ = """A calling context: a function, called from one line of one context.
+
+parent: place of the caller's context in Profile.calls; None: no selected function called it
+line: the caller's line; 0 if there is no caller, or it had no line yet
+function: the Function that was called; None: contexts beyond the most that are kept, joined
+through: was it reached through code that is not selected?
+calls: how often; a generator that is resumed adds time, but no call
+time: with everything that it called, without executions within another execution from the same line
+again: the time of those executions that `time` leaves out
+increment: change of resident memory in bytes within `time`
+self: time without the functions that it called. Recursion counts where its function first stands on the way from
+    the root; there `self` includes it
+"""
+
+Edge = namedtuple("Edge", "caller line callee through calls time increment")
+Edge.__doc__ = """All calls of a function from one line of another: the sums of the contexts in Profile.calls. caller and
+callee are Functions; caller is None where no selected function called it, callee where contexts were joined."""
+
+
 class Profile:
     """functions: list of Function, in the order they were selected
     unit: seconds per unit of every time: 1e-09
@@ -54,6 +75,7 @@ class Profile:
         1970 of time 0), time and rss (lists of units and of bytes, equally long). Where spans of
         functions are known, also marks: a list of dicts of file, line, name, level, enter and leave
         (both in units)
+    calls_cut: number of calls in those contexts of `calls` that have no function
     """
 
     def __init__(self, data):
@@ -61,6 +83,9 @@ class Profile:
         self.meta = data["meta"]
         self.timeline = data["timeline"]
         self.functions = [Function(item) for item in data["functions"]]
+        self.calls_cut = data.get("calls_cut", 0)
+        self._rows = data.get("calls", ())
+        self._calls = None
         # Did a line allocate much that its increment does not show? Views then show the column without being asked.
         self.allocated_tells = data.get("allocated_tells", False)
         self._rights = None  # rights of files written from it: those of its own file; None: those of the program
@@ -83,6 +108,27 @@ class Profile:
     def has_heap(self):
         """Were live blocks kept track of (--heap)?"""
         return self.meta.get("heap_interval", 0) != 0
+
+    @property
+    def calls(self):
+        """The tree of calls: a list of Call, callers before what they call. No function is twice on a way from the root,
+        except as its last: what such a recursive call calls itself is found where its function stands first. [] if
+        the profile knows no calls, as one of an older clineprof, or of line_profiler."""
+        if self._calls is None:
+            self._calls = [Call(parent, line, None if place is None else self.functions[place], *numbers)
+                           for parent, line, place, *numbers in self._rows]  # fmt: skip
+        return self._calls
+
+    @property
+    def edges(self):
+        """Who calls whom, from which line: a list of Edge, the sums of `calls`."""
+        sums = {}
+        for call in self.calls:
+            caller = None if call.parent is None else self._calls[call.parent].function
+            numbers = sums.setdefault((caller, call.line, call.function, call.through), [0, 0, 0])
+            for place, number in enumerate((call.calls, call.time, call.increment)):
+                numbers[place] += number
+        return [Edge(*key, *numbers) for key, numbers in sums.items()]
 
     @property
     def leaks(self):

@@ -215,6 +215,58 @@ static void pack_timeline(msgpack_packer *packer, const struct clp_profile *prof
     }
 }
 
+/* Returns a number of a context as it stands in the file: a function is -1 where contexts were joined. Numbers without a
+ * sign that do not fit in int64_t keep their bits. */
+static int64_t call_number(const struct clp_profile_call *call, enum clp_wire_call column)
+{
+    switch (column) {
+    case CLP_WIRE_CALL_parent: return call->parent;
+    case CLP_WIRE_CALL_line: return call->line;
+    case CLP_WIRE_CALL_function: return call->function == CLP_CALL_DEEPER ? -1 : (int64_t)call->function;
+    case CLP_WIRE_CALL_through: return call->through;
+    case CLP_WIRE_CALL_calls: return (int64_t)call->calls;
+    case CLP_WIRE_CALL_time: return (int64_t)call->time;
+    case CLP_WIRE_CALL_again: return (int64_t)call->again;
+    default: return call->increment;
+    }
+}
+
+static bool has_numbers(const struct clp_profile *profile, enum clp_wire_call column)
+{
+    for (size_t i = 0; i < profile->call_count; i++)
+        if (call_number(&profile->calls[i], column) != 0)
+            return true;
+    return column == CLP_WIRE_CALL_function; /* which is always written: it says how many contexts there are */
+}
+
+static void pack_call_column(msgpack_packer *packer, const struct clp_profile *profile, enum clp_wire_call column)
+{
+    pack_text(packer, clp_wire_calls[column].name);
+    msgpack_pack_array(packer, profile->call_count);
+    for (size_t i = 0; i < profile->call_count; i++) {
+        int64_t number = call_number(&profile->calls[i], column);
+        if (clp_wire_calls[column].is_signed)
+            msgpack_pack_int64(packer, number);
+        else
+            msgpack_pack_uint64(packer, (uint64_t)number);
+    }
+}
+
+static void pack_calls(msgpack_packer *packer, const struct clp_profile *profile)
+{
+    size_t count = profile->calls_cut != 0;
+
+    for (enum clp_wire_call i = 0; i < CLP_WIRE_CALLS; i++)
+        count += has_numbers(profile, i);
+    pack_text(packer, "calls");
+    msgpack_pack_map(packer, count);
+    for (enum clp_wire_call i = 0; i < CLP_WIRE_CALLS; i++)
+        if (has_numbers(profile, i))
+            pack_call_column(packer, profile, i);
+    if (profile->calls_cut != 0)
+        pack_count(packer, "cut", profile->calls_cut);
+}
+
 static void pack_process(msgpack_packer *packer, const struct clp_profile_process *process)
 {
     msgpack_pack_map(packer, 6u + (process->name != NULL) + (process->numbers != NULL));
@@ -296,7 +348,8 @@ clp_status clp_wire_encode(const struct clp_profile *profile, struct clp_buf *ou
 
     msgpack_packer_init(&packer, out, write_bytes);
     msgpack_pack_map(&packer,
-                     6u + (profile->series_count != 0) + (profile->process_count != 0));
+                     6u + (profile->series_count != 0) + (profile->process_count != 0) +
+                         (profile->call_count != 0));
     pack_text(&packer, "format"); /* first, so that the first bytes tell the format */
     pack_text(&packer, CLP_WIRE_FORMAT);
     pack_text(&packer, "version");
@@ -313,5 +366,7 @@ clp_status clp_wire_encode(const struct clp_profile *profile, struct clp_buf *ou
         pack_timeline(&packer, profile);
     if (profile->process_count != 0)
         pack_processes(&packer, profile);
+    if (profile->call_count != 0)
+        pack_calls(&packer, profile);
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }

@@ -14,6 +14,14 @@ const struct clp_wire_column clp_wire_columns[CLP_WIRE_COLUMNS] = {
 };
 #undef COLUMN
 
+#define CALLS(name, lowest, highest, is_time)                             \
+    {#name, lowest, highest, (lowest) < 0, is_time,                       \
+     "column \"" #name "\" of \"calls\" is not a list",                     \
+     "columns \"" #name "\" and \"function\" of \"calls\" are not equally long", \
+     "column \"" #name "\" of \"calls\" holds something that is not a number in its range"},
+const struct clp_wire_call_column clp_wire_calls[CLP_WIRE_CALLS] = {CLP_WIRE_CALL_TABLE(CALLS)};
+#undef CALLS
+
 #define WHAT_TEXT "a text"
 #define WHAT_COUNT "a whole number"
 #define WHAT_ASKED "a whole number"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire_reader.h"
+#include "wire_calls.h"
 #include "wire_fields.h"
 #include "wire_functions.h"
 #include "wire_objects.h"
@@ -36,10 +37,11 @@ static clp_status check_bytes(const char *bytes, size_t count, struct clp_fault 
 /* ---- the top map ---- */
 
 enum { TOP_FORMAT, TOP_VERSION, TOP_UNIT, TOP_FUNCTIONS, TOP_SOURCE, TOP_META, TOP_TIMELINE,
-       TOP_PROCESSES, TOP_KEYS };
+       TOP_PROCESSES, TOP_CALLS, TOP_KEYS };
 
 static const char *const top_names[TOP_KEYS] = {"format", "version", "unit",    "functions",
-                                                "source", "meta",    "timeline", "processes"};
+                                                "source", "meta",    "timeline", "processes",
+                                                "calls"};
 
 static clp_status split_top(struct clp_msgpack_check *check, struct clp_wire_span *spans)
 {
@@ -158,6 +160,9 @@ static clp_status read_top(struct clp_decoder *decoder, const struct clp_wire_sp
     if (spans[TOP_PROCESSES].end != 0 &&
         read_each(decoder, spans[TOP_PROCESSES], "\"processes\" is not a list",
                   clp_wire_read_process) != CLP_OK)
+        return decoder->fault->status;
+    decoder->offset = spans[TOP_CALLS].start;
+    if (spans[TOP_CALLS].end != 0 && clp_wire_read_calls(decoder, spans[TOP_CALLS]) != CLP_OK)
         return decoder->fault->status;
     if (spans[TOP_META].end == 0)
         return CLP_OK;

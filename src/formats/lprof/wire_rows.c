@@ -37,9 +37,8 @@ clp_status clp_wire_read_row(struct clp_decoder *decoder, struct clp_wire_column
     return CLP_OK;
 }
 
-/* Moves behind the head of a list, to its first item. */
-static clp_status start_column(struct clp_decoder *decoder, struct clp_wire_span span,
-                               struct clp_msgpack_check *check, uint64_t *count, const char *not_list)
+clp_status clp_wire_start_column(struct clp_decoder *decoder, struct clp_wire_span span,
+                                 struct clp_msgpack_check *check, uint64_t *count, const char *not_list)
 {
     struct clp_msgpack_check_head head;
 
@@ -61,16 +60,16 @@ clp_status clp_wire_find_columns(struct clp_decoder *decoder, struct clp_wire_sp
     for (size_t i = 0; i < CLP_WIRE_COLUMNS; i++)
         names[i + 1] = clp_wire_columns[i].name;
     if (clp_wire_split(decoder, map, names, CLP_WIRE_COLUMNS + 1, spans) != CLP_OK ||
-        start_column(decoder, spans[0], &columns->walks[0], &columns->count,
-                     "column \"line\" is missing or not a list") != CLP_OK)
+        clp_wire_start_column(decoder, spans[0], &columns->walks[0], &columns->count,
+                              "column \"line\" is missing or not a list") != CLP_OK)
         return decoder->fault->status;
     for (size_t i = 0; i < CLP_WIRE_COLUMNS; i++) {
         const struct clp_wire_column *column = &clp_wire_columns[i];
         columns->walks[i + 1].bytes = NULL;
         if (spans[i + 1].end == 0)
             continue;
-        if (start_column(decoder, spans[i + 1], &columns->walks[i + 1], &count,
-                         column->not_list) != CLP_OK)
+        if (clp_wire_start_column(decoder, spans[i + 1], &columns->walks[i + 1], &count,
+                                  column->not_list) != CLP_OK)
             return decoder->fault->status;
         if (count != columns->count)
             return refuse_here(decoder, column->not_as_long);

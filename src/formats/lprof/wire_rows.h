@@ -15,6 +15,11 @@ struct clp_wire_columns {
     uint64_t count; /* lines of the function */
 };
 
+/* Moves behind the head of the list at `span`, to its first item, and sets *count to the number of items. On failure
+ * returns the status of decoder->fault, with the reason `not_list`. */
+clp_status clp_wire_start_column(struct clp_decoder *decoder, struct clp_wire_span span,
+                                 struct clp_msgpack_check *check, uint64_t *count, const char *not_list);
+
 /* Finds the columns of a function's lines, and starts at the first line. On failure returns the status of
  * decoder->fault. */
 clp_status clp_wire_find_columns(struct clp_decoder *decoder, struct clp_wire_span map,

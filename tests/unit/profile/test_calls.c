@@ -240,6 +240,30 @@ Test(calls, merging_folds_recursion_that_shows_only_then)
     clp_profile_clear(&other);
 }
 
+/* main calls f on line 1, f calls g on line 2, and g calls h on line 3, and also f. */
+Test(calls, what_a_left_out_function_calls_is_called_through_it)
+{
+    struct clp_profile other;
+
+    function(&profile, "h");
+    function(&profile, "main");
+    clp_profile_init(&other, &test.mem);
+    uint32_t main = call(&other, 0, 0, "main", 100), f = call(&other, main, 1, "f", 50);
+    uint32_t g = call(&other, f, 2, "g", 30);
+    call(&other, g, 3, "h", 10);
+    call(&other, g, 4, "f", 5);
+    call(&other, call(&other, 0, 0, "f", 9), 7, "h", 8);
+    uint32_t functions[] = {1, CLP_CALL_DEEPER, CLP_CALL_DEEPER, 0};
+    cr_assert_eq(clp_profile_merge_calls(&profile, &other, functions), CLP_OK);
+    cr_assert_eq(profile.call_count, 3);
+    const struct clp_profile_call *h = &profile.calls[1], *alone = &profile.calls[2];
+    cr_assert(test_same_call(h, &(struct clp_profile_call){
+        .parent = 1, .line = 1, .function = 0, .through = true, .calls = 1, .time = 10, .increment = 100}));
+    cr_assert(test_same_call(alone, &(struct clp_profile_call){
+        .function = 0, .calls = 1, .time = 8, .increment = 80}));
+    clp_profile_clear(&other);
+}
+
 Test(calls, out_of_memory_anywhere_leaves_a_whole_profile)
 {
     struct clp_profile other;

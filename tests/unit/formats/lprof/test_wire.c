@@ -5,6 +5,7 @@
 #include "formats/lprof/wire.h"
 #include "formats/lprof/wire_reader.h"
 #include "formats/lprof/wire_rows.h"
+#include "profile/calls.h"
 #include <stdio.h>
 
 static struct test_mem test;
@@ -84,6 +85,14 @@ static void fill(struct clp_profile *to)
     cr_assert_eq(clp_profile_add_process(to, &process), CLP_OK);
     process = (struct clp_profile_process){.pid = 1};
     cr_assert_eq(clp_profile_add_process(to, &process), CLP_OK);
+    static const struct clp_profile_call calls[] = {
+        {.function = 1, .calls = UINT64_MAX, .time = UINT64_MAX, .again = UINT64_MAX, .increment = INT64_MAX},
+        {.parent = 1, .line = INT32_MAX, .function = 0, .through = true, .increment = INT64_MIN},
+        {.parent = 2, .line = 7, .function = 1, .calls = 3, .time = 4, .again = 5, .increment = -6},
+        {.parent = 1, .function = CLP_CALL_DEEPER, .calls = 9}};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        cr_assert_eq(clp_profile_add_call(to, &calls[i], NULL), CLP_OK);
+    to->calls_cut = 9;
     cr_assert_eq(clp_profile_set_text(to, &to->meta.python, "3.12.1"), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &to->meta.command, "a.py -x"), CLP_OK);
     to->meta.pid = 77;
@@ -233,6 +242,53 @@ Test(wire, writes_what_the_format_says)
     cr_assert_eq(memcmp(out.bytes, expected, out.used), 0);
 }
 
+#define TWO_FUNCTIONS                                                                        \
+    "\xa9" "functions" "\x92" "\x84" FUNCTION_KEY "\xa5" "lines" "\x81" "\xa4" "line" "\x90" \
+    "\x84" "\xa4" "file" "\xa4" "a.py" "\xa4" "line" "\x05" "\xa4" "name" "\xa1" "g"           \
+    "\xa5" "lines" "\x81" "\xa4" "line" "\x90"
+
+Test(wire, calls_are_read_before_their_functions_and_in_another_unit)
+{
+    static const char file[] =
+        "\x85" KEY_FORMAT KEY_VERSION
+        "\xa5" "calls" "\x89"
+        "\xa6" "parent" "\x93\x00\x01\x01" "\xa4" "line" "\x93\x00\x04\x04"
+        "\xa8" "function" "\x93\x00\x01\xff" "\xa7" "through" "\x93\x00\x01\x00"
+        "\xa5" "calls" "\x93\x01\xcd\x03\xe8\x02" "\xa4" "time" "\x93\x09\x07\x00"
+        "\xa5" "again" "\x93\x00\x02\x00" "\xa9" "increment" "\x93\x00\xd1\xf0\x00\x00"
+        "\xa3" "cut" "\x02"
+        "\xa4" "unit" "\xcb\x3e\xb0\xc6\xf7\xa0\xb5\xed\x8d" /* 1e-06 */
+        TWO_FUNCTIONS;
+    static const struct clp_profile_call expected[] = {
+        {.function = 0, .calls = 1, .time = 9000},
+        {.parent = 1, .line = 4, .function = 1, .through = true, .calls = 1000, .time = 7000, .again = 2000,
+         .increment = -4096},
+        {.parent = 1, .line = 4, .function = CLP_CALL_DEEPER, .calls = 2}};
+
+    cr_assert_eq(DECODE(file), CLP_OK, "%s at %zu", fault.reason, (size_t)fault.offset);
+    cr_assert_eq(profile.call_count, 3);
+    cr_assert_eq(profile.calls_cut, 2);
+    for (size_t i = 0; i < 3; i++)
+        cr_assert(test_same_call(&profile.calls[i], &expected[i]), "call %zu", i);
+}
+
+Test(wire, writes_calls_as_the_format_says)
+{
+    static const char expected[] =
+        "\xa5" "calls" "\x83" "\xa8" "function" "\x92\x00\xff" "\xa5" "calls" "\x92\x02\x03" "\xa3" "cut" "\x03";
+    struct clp_profile_call call = {.calls = 2};
+
+    add(&profile, "a.py", "f", 3);
+    cr_assert_eq(clp_profile_add_call(&profile, &call, NULL), CLP_OK);
+    call = (struct clp_profile_call){.function = CLP_CALL_DEEPER, .calls = 3};
+    cr_assert_eq(clp_profile_add_call(&profile, &call, NULL), CLP_OK);
+    profile.calls_cut = 3;
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    cr_assert_eq((unsigned char)out.bytes[0], 0x87);
+    cr_assert_geq(out.used, sizeof expected);
+    cr_assert_eq(memcmp(out.bytes + out.used - (sizeof expected - 1), expected, sizeof expected - 1), 0);
+}
+
 Test(wire, skips_what_it_does_not_know)
 {
     static const char file[] =
@@ -349,6 +405,36 @@ static const struct bad bad_files[] = {
     PROCESSES("\x91\x81" "\xa4" "name" "\x01") "\"name\" of a process"),
     PROCESSES("\x91\x81" "\xa7" "numbers" "\xa1" "a") "\"numbers\" of a process"),
 #undef PROCESSES
+    /* calls */
+#define CALLS(value) BAD("\x84" KEY_FORMAT KEY_VERSION TWO_FUNCTIONS "\xa5" "calls" value, CLP_CORRUPT,
+#define PARENTS(parents, functions) CALLS("\x82" "\xa8" "function" functions "\xa6" "parent" parents)
+#define NUMBER(name, value) CALLS("\x82" "\xa8" "function" "\x91\x00" name "\x91" value)
+    CALLS("\x90") "not a map"),
+    CALLS("\x80") "\"function\" of \"calls\" is missing"),
+    CALLS("\x81" "\xa8" "function" "\x01") "\"function\" of \"calls\" is missing or not a list"),
+    CALLS("\x81" "\xa8" "function" "\x91\xc0") "\"function\" of \"calls\" holds"),
+    CALLS("\x81" "\xa8" "function" "\x91\xfe") "\"function\" of \"calls\" holds"),
+    CALLS("\x81" "\xa8" "function" "\x91\xce\xff\xff\xff\xff") "\"function\" of \"calls\" holds"),
+    CALLS("\x81" "\xa8" "function" "\x91\x02") "a call of a function that is not listed"),
+    CALLS("\x81" "\xa8" "function" "\x92\x00\x00") "a call that was listed before"),
+    CALLS("\x82" "\xa8" "function" "\x90" "\xa3" "cut" "\xff") "\"cut\""),
+    CALLS("\x82" "\xa8" "function" "\x90" "\xa4" "time" "\x00") "\"time\" of \"calls\" is not a list"),
+    CALLS("\x82" "\xa8" "function" "\x90" "\xa4" "time" "\x91\x00") "equally long"),
+    PARENTS("\x92\x00\x02", "\x92\x00\x01") "a call stands before"),
+    PARENTS("\x92\x01\x00", "\x92\x00\x01") "a call stands before"),
+    PARENTS("\x92\x00\xce\xff\xff\xff\xff", "\x92\x00\x01") "\"parent\" of \"calls\" holds"),
+    PARENTS("\x92\x00\x01", "\x92\xff\x01") "from calls that were joined"),
+    PARENTS("\x94\x00\x01\x02\x03", "\x94\x00\x01\x00\x01") "a call from a call that is recursion"),
+    NUMBER("\xa4" "line", "\xff") "\"line\" of \"calls\" holds"),
+    NUMBER("\xa4" "line", "\xce\x80\x00\x00\x00") "\"line\" of \"calls\" holds"),
+    NUMBER("\xa7" "through", "\x02") "\"through\" of \"calls\" holds"),
+    NUMBER("\xa5" "calls", "\xff") "\"calls\" of \"calls\" holds"),
+    NUMBER("\xa4" "time", "\xff") "\"time\" of \"calls\" holds"),
+    NUMBER("\xa5" "again", "\xa0") "\"again\" of \"calls\" holds"),
+    NUMBER("\xa9" "increment", "\xcf\x80\x00\x00\x00\x00\x00\x00\x00") "\"increment\" of \"calls\" holds"),
+#undef NUMBER
+#undef PARENTS
+#undef CALLS
     /* the timeline */
 #define TIMELINE(value) \
     BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa8" "timeline" value, \
