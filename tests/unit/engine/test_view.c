@@ -91,6 +91,22 @@ static void give(struct fixture *fixture, struct clp_view *view, uint32_t functi
     cr_assert_eq(clp_view_add(view, function, fixture->now), CLP_OK);
 }
 
+/* The calls of the function: each body is a hit of its first line. */
+static void check_calls(struct fixture *fixture, const struct clp_view *view,
+                        const struct clp_view_item *item, const struct clp_engine_copy *copy,
+                        uint64_t hits, uint64_t time)
+{
+    struct clp_call_sums *sums = clp_view_calls(view, item, copy);
+    struct clp_call_counts sum = {0};
+
+    cr_assert_not_null(sums);
+    for (uint32_t i = 0; i < sums->count; i++)
+        clp_call_counts_add(&sum, &sums->items[i].counts);
+    clp_pool_give(&fixture->views.pool, sums);
+    cr_expect_eq(sum.calls, hits, "%llu calls", (unsigned long long)sum.calls);
+    cr_expect_eq(sum.ticks, time, "calls of %llu ticks", (unsigned long long)sum.ticks);
+}
+
 /* Of the function's first line. */
 static void check(struct fixture *fixture, const struct clp_view *view, uint32_t function,
                   uint64_t hits, uint64_t time, int64_t largest)
@@ -102,6 +118,7 @@ static void check(struct fixture *fixture, const struct clp_view *view, uint32_t
     cr_assert_eq(clp_engine_copy_init(&ended, &fixture->engine, &fixture->views.scratch, fixture->now),
                  CLP_OK);
     struct clp_block *sum = clp_view_sum(view, item, &ended, false);
+    check_calls(fixture, view, item, &ended, hits, time);
     clp_engine_copy_clear(&ended);
     cr_assert_not_null(sum);
     cr_expect_eq(sum->cells[0].hits, hits, "%llu hits", (unsigned long long)sum->cells[0].hits);

@@ -128,6 +128,16 @@ static void check_equals_snapshot(struct fixture *fixture, uint64_t now)
         cr_expect(test_same_function(&profile.functions[i], &expected.functions[i]),
                   "function %s", expected.functions[i].name);
     }
+    cr_assert_neq(expected.call_count, 0);
+    cr_assert_eq(profile.call_count, expected.call_count);
+    for (size_t i = 0; i < expected.call_count; i++) {
+        const struct clp_profile_call *found = &profile.calls[i], *wanted = &expected.calls[i];
+        cr_expect(found->parent == wanted->parent && found->line == wanted->line &&
+                      found->function == wanted->function && found->calls == wanted->calls &&
+                      found->time == wanted->time && found->again == wanted->again &&
+                      found->increment == wanted->increment && found->through == wanted->through,
+                  "call %zu", i);
+    }
     cr_expect_eq(profile.meta.overhead, expected.meta.overhead);
     cr_expect_eq(profile.meta.events, expected.meta.events);
     clp_profile_clear(&expected);
