@@ -2,6 +2,7 @@
 /* The viewer: reads profiles, adds them up, prints the report. */
 #include "viewer.h"
 #include "byprocess.h"
+#include "callers.h"
 #include "cli/commands.h"
 #include "cli/config.h"
 #include "diff.h"
@@ -305,6 +306,8 @@ PyObject *clp_viewer_main(PyObject *list)
         code = clp_top_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_DIFF))
         code = clp_diff_main(words.count, words.items, &mem);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_CALLERS))
+        code = clp_callers_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MERGE))
         code = clp_merge_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MEM))

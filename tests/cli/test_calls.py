@@ -97,3 +97,64 @@ def test_json_has_the_calls_of_the_functions_that_are_chosen(known):
     assert [(call["parent"], call["line"], call["function"], call["through"], call["calls"]) for call in made["calls"]] == [
         (None, 0, 1, False, 1), (0, 3, 0, True, 8), (0, 4, 0, True, 1),
     ]  # fmt: skip
+
+
+# ---- clineprof callers -------------------------------------------------------------------------
+
+FIB_TABLES = """\
+File: app/walk.py
+Function: fib at line 6
+
+    Calls         Time    Increment  Called from
+================================================
+        2      8.00 us    0.004 MiB  main at app/walk.py:3  fib(n)
+       12      5.00 us    0.004 MiB  fib at app/walk.py:9  return fib(n - 1) + fib(n - 2)
+
+    Calls         Time    Increment  Calls to
+=============================================
+       12      5.00 us    0.004 MiB  fib at line 9  return fib(n - 1) + fib(n - 2)
+        8     600.0 ns        0 MiB  leaf at line 8  return leaf()
+"""
+
+
+def test_callers_are_shown_with_their_lines(known):
+    ended = run_viewer(["callers", "fib", "known.lprof"], known)
+    assert (ended.out, ended.err, ended.code) == (FIB_TABLES, "", 0)
+    ended = run_viewer(["callers", "[lm]*", "known.lprof", "known.lprof"], known)  # a process counts once
+    assert "       1      10.0 us    0.007 MiB  code that is not selected\n" in ended.out
+    assert "       1      1.00 us        0 MiB  other at app/walk.py:12  run(leaf)  (through code that is not selected)\n" \
+        in ended.out  # fmt: skip
+    assert ended.out.count("Function: ") == 2
+
+
+def test_callers_without_memory_and_with_joined_calls(tmp_path):
+    calls = {"parent": [0, 1, 1], "line": [0, 4, 3], "function": [0, -1, 1], "calls": [1, 5, 1], "cut": 5}
+    functions = known_calls.FUNCTIONS
+    known_calls.profiles.write(tmp_path / "known.lprof", functions, meta={"has_memory": False}, calls=calls)
+    ended = run_viewer(["callers", "main", "known.lprof"], tmp_path)
+    assert "\n    Calls         Time  Calls to\n================================\n" in ended.out
+    assert "\n        5         0 ns  more contexts than a profile keeps at line 4\n" in ended.out
+    assert ended.out.endswith("\nOf 5 more calls the profile does not know who was called: they have more contexts "
+                              "than it keeps.\n")  # fmt: skip
+
+
+@pytest.mark.parametrize("words, code, said", [
+    (["leef", "known.lprof"], 1, "the profile has no function 'leef'; did you mean 'leaf'?"),
+    (["total", "known.lprof"], 1, "the profile has no function 'total'; clineprof -m lists the functions"),
+    (["leaf", "old.lprof"], 1, "this profile has no calls: it was made by an older clineprof; record it again"),
+    (["leaf", "none.lprof"], 1, "none.lprof: No such file or directory"),
+    (["known.lprof"], 2, "callers needs a function and a profile; see clineprof callers --help"),
+    ([], 2, "callers needs a function and a profile; see clineprof callers --help"),
+    (["--lines", "leaf", "known.lprof"], 2, "unknown option '--lines'; see clineprof callers --help"),
+])  # fmt: skip
+def test_callers_refuses_in_one_line(known, words, code, said):
+    known_calls.write(known / "old.lprof", calls=None)
+    ended = run_viewer(["callers", *words], known)
+    assert (ended.out, ended.err, ended.code) == ("", "clineprof: %s\n" % said, code)
+
+
+def test_a_similar_name_may_lack_its_class(tmp_path):
+    function = known_calls.profiles.function("a.py", 1, "Tree.insert", [{"line": 1, "hits": 1}])
+    known_calls.profiles.write(tmp_path / "known.lprof", [function], calls={"function": [0]})
+    ended = run_viewer(["callers", "inser", "known.lprof"], tmp_path)
+    assert ended.err == "clineprof: the profile has no function 'inser'; did you mean 'Tree.insert'?\n"

@@ -65,7 +65,7 @@ def completed(folder, *words):
     ("ckernprof script.py --tra", ""),  # it is the script's
     ("ckernprof -m module --tra", ""),
     ("ckernprof -- --tra", ""),
-    ("clineprof ", "diff merge top recover mem hook"),
+    ("clineprof ", "diff callers merge top recover mem hook"),
     ("clineprof d", "diff"),
     ("clineprof --form", "--format"),
     ("clineprof file --format h", "html heapprofile"),

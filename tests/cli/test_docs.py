@@ -128,7 +128,7 @@ def test_the_readme_leads_to_every_page():
     assert sorted(listed) == [page for page in pages.PAGES if page != "README.md"]
 
 
-SUBCOMMANDS = {"diff", "merge", "mem", "recover", "top"}
+SUBCOMMANDS = {"callers", "diff", "merge", "mem", "recover", "top"}
 # Options of other programs, and one that --help leaves out.
 OF_OTHERS = {"--help-page", "--callgrind", "--only", "--countname", "--preload", "--nproc-per-node", "--cov"}
 

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "call_table.h"
+#include "base/escape.h"
+#include "base/number.h"
+#include "profile/amount.h"
+#include "profile/measures.h"
+#include "profile/source.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_WIDTH 9
+#define AMOUNT_WIDTH 12
+
+/* ---- edges ---- */
+
+/* Compares the keys of two edges. */
+static int compare_keys(const void *left, const void *right)
+{
+    const struct clp_call_edge *a = left, *b = right;
+
+    if (a->caller != b->caller)
+        return a->caller < b->caller ? -1 : 1;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    if (a->callee != b->callee)
+        return a->callee < b->callee ? -1 : 1;
+    return a->through - b->through;
+}
+
+/* Sorts the longest times first. */
+static int compare_times(const void *left, const void *right)
+{
+    const struct clp_call_edge *a = left, *b = right;
+
+    if (a->time != b->time)
+        return a->time > b->time ? -1 : 1;
+    return compare_keys(left, right);
+}
+
+static struct clp_call_edge edge_of(const struct clp_profile *profile, const struct clp_profile_call *call)
+{
+    return (struct clp_call_edge){
+        .caller = call->parent != 0 ? profile->calls[call->parent - 1].function : CLP_CALL_DEEPER,
+        .callee = call->function,
+        .line = call->line,
+        .through = call->through,
+        .calls = call->calls,
+        .time = call->time,
+        .increment = call->increment,
+    };
+}
+
+/* Adds up edges with equal keys, which stand behind each other. Returns how many are left. */
+static size_t join(struct clp_call_edge *edges, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct clp_call_edge *last = kept != 0 ? &edges[kept - 1] : NULL;
+        if (last == NULL || compare_keys(last, &edges[i]) != 0) {
+            edges[kept++] = edges[i];
+            continue;
+        }
+        last->calls = clp_measures_sum(last->calls, edges[i].calls);
+        last->time = clp_measures_sum(last->time, edges[i].time);
+        if (__builtin_add_overflow(last->increment, edges[i].increment, &last->increment))
+            last->increment = edges[i].increment < 0 ? INT64_MIN : INT64_MAX;
+    }
+    return kept;
+}
+
+clp_status clp_call_edges(const struct clp_profile *profile, struct clp_call_edge **edges, size_t *count)
+{
+    size_t room = profile->call_count;
+    struct clp_call_edge *all = clp_mem_alloc(profile->mem, room, sizeof *all);
+    void *block;
+
+    *edges = NULL;
+    *count = 0;
+    if (room == 0)
+        return CLP_OK;
+    if (all == NULL)
+        return CLP_NO_MEMORY;
+    for (size_t i = 0; i < room; i++)
+        all[i] = edge_of(profile, &profile->calls[i]);
+    qsort(all, room, sizeof *all, compare_keys);
+    size_t kept = join(all, room);
+    qsort(all, kept, sizeof *all, compare_times);
+    block = all;
+    if (clp_mem_grow(profile->mem, &block, &room, kept, sizeof *all) != CLP_OK) {
+        clp_mem_free(profile->mem, all, room, sizeof *all);
+        return CLP_NO_MEMORY;
+    }
+    *edges = block;
+    *count = kept;
+    return CLP_OK;
+}
+
+/* ---- tables ---- */
+
+struct page {
+    const struct clp_profile *profile;
+    const char *folder;
+    struct clp_buf *out;
+};
+
+static void add_amount(const struct page *page, enum clp_measure_kind kind, double amount)
+{
+    struct clp_buf text;
+
+    clp_buf_init(&text, page->out->mem);
+    clp_amount_add(&text, kind, amount, false);
+    clp_number_add(page->out, AMOUNT_WIDTH + 1, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+static void add_titles(const struct page *page, const char *last)
+{
+    size_t width = COUNT_WIDTH + (page->profile->meta.has_memory ? 2u : 1u) * (AMOUNT_WIDTH + 1) + 2 + strlen(last);
+
+    clp_number_add(page->out, COUNT_WIDTH, "Calls");
+    clp_number_add(page->out, AMOUNT_WIDTH + 1, "Time");
+    if (page->profile->meta.has_memory)
+        clp_number_add(page->out, AMOUNT_WIDTH + 1, "Increment");
+    clp_buf_add_format(page->out, "  %s\n", last);
+    clp_buf_add_repeated(page->out, '=', width);
+    clp_buf_add_text(page->out, "\n");
+}
+
+static void add_numbers(const struct page *page, const struct clp_call_edge *edge)
+{
+    struct clp_number calls;
+
+    clp_number_set_count(&calls, edge->calls, COUNT_WIDTH);
+    clp_number_add(page->out, COUNT_WIDTH, calls.text);
+    add_amount(page, CLP_MEASURE_NANOS, (double)edge->time);
+    if (page->profile->meta.has_memory)
+        add_amount(page, CLP_MEASURE_BYTES, (double)edge->increment);
+    clp_buf_add_text(page->out, "  ");
+}
+
+/* Appends the text of the caller's line, if it is known, and the end of the row. */
+static void add_line_text(const struct page *page, const struct clp_call_edge *edge)
+{
+    if (edge->caller != CLP_CALL_DEEPER) {
+        const struct clp_profile_function *caller = &page->profile->functions[edge->caller];
+        struct clp_source_walk walk = {.text = {caller->source, caller->source_bytes}};
+        struct clp_span text = {"", 0};
+        if (caller->source != NULL && edge->line >= caller->first_line)
+            text = clp_source_stripped(clp_source_line_at(&walk, caller->first_line, edge->line));
+        clp_buf_add_text(page->out, text.bytes != 0 ? "  " : "");
+        clp_escape_add(page->out, text.text, text.bytes);
+    }
+    clp_buf_add_text(page->out, edge->through && edge->caller != CLP_CALL_DEEPER
+                                    ? "  (through code that is not selected)\n" : "\n");
+}
+
+static void add_caller(const struct page *page, const struct clp_call_edge *edge)
+{
+    if (edge->caller == CLP_CALL_DEEPER) {
+        clp_buf_add_text(page->out, "code that is not selected");
+        return;
+    }
+    const struct clp_profile_function *caller = &page->profile->functions[edge->caller];
+    clp_escape_add_text(page->out, caller->name);
+    clp_buf_add_text(page->out, " at ");
+    clp_escape_add_file(page->out, caller->file, page->folder);
+    if (edge->line != 0)
+        clp_buf_add_format(page->out, ":%d", (int)edge->line);
+}
+
+static void add_callee(const struct page *page, const struct clp_call_edge *edge)
+{
+    if (edge->callee == CLP_CALL_DEEPER)
+        clp_buf_add_text(page->out, "more contexts than a profile keeps");
+    else
+        clp_escape_add_text(page->out, page->profile->functions[edge->callee].name);
+    if (edge->line != 0)
+        clp_buf_add_format(page->out, " at line %d", (int)edge->line);
+}
+
+void clp_call_table_add(const struct clp_profile *profile, const struct clp_call_edge *edges, size_t count,
+                        size_t place, const char *folder, struct clp_buf *out)
+{
+    const struct clp_profile_function *function = &profile->functions[place];
+    const struct page page = {profile, folder, out};
+    bool calls = false;
+
+    clp_buf_add_text(out, "File: ");
+    clp_escape_add_file(out, function->file, folder);
+    clp_buf_add_text(out, "\nFunction: ");
+    clp_escape_add_text(out, function->name);
+    clp_buf_add_format(out, " at line %d\n\n", (int)function->first_line);
+    add_titles(&page, "Called from");
+    for (size_t i = 0; i < count; i++) {
+        if (edges[i].callee != place)
+            continue;
+        add_numbers(&page, &edges[i]);
+        add_caller(&page, &edges[i]);
+        add_line_text(&page, &edges[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (edges[i].caller != place)
+            continue;
+        if (!calls) {
+            clp_buf_add_text(out, "\n");
+            add_titles(&page, "Calls to");
+        }
+        calls = true;
+        add_numbers(&page, &edges[i]);
+        add_callee(&page, &edges[i]);
+        add_line_text(&page, &edges[i]);
+    }
+}
