@@ -120,20 +120,19 @@ Function: fib at line 6
 def test_callers_are_shown_with_their_lines(known):
     ended = run_viewer(["callers", "fib", "known.lprof"], known)
     assert (ended.out, ended.err, ended.code) == (FIB_TABLES, "", 0)
-    ended = run_viewer(["callers", "[lm]*", "known.lprof", "known.lprof"], known)  # a process counts once
-    assert "       1      10.0 us    0.007 MiB  code that is not selected\n" in ended.out
-    assert "       1      1.00 us        0 MiB  other at app/walk.py:12  run(leaf)  (through code that is not selected)\n" \
+    ended = run_viewer(["callers", "[lm]*", "known.lprof", "known.lprof"], known)
+    assert "        2      20.0 us    0.014 MiB  code that is not selected\n" in ended.out
+    assert "        2      2.00 us        0 MiB  other at app/walk.py:12  run(leaf)  (through code that is not selected)\n" \
         in ended.out  # fmt: skip
     assert ended.out.count("Function: ") == 2
 
 
 def test_callers_without_memory_and_with_joined_calls(tmp_path):
     calls = {"parent": [0, 1, 1], "line": [0, 4, 3], "function": [0, -1, 1], "calls": [1, 5, 1], "cut": 5}
-    functions = known_calls.FUNCTIONS
-    known_calls.profiles.write(tmp_path / "known.lprof", functions, meta={"has_memory": False}, calls=calls)
+    known_calls.write(tmp_path / "known.lprof", calls=calls, has_memory=False)
     ended = run_viewer(["callers", "main", "known.lprof"], tmp_path)
     assert "\n    Calls         Time  Calls to\n================================\n" in ended.out
-    assert "\n        5         0 ns  more contexts than a profile keeps at line 4\n" in ended.out
+    assert "\n        5          0 s  more contexts than a profile keeps at line 4  other()\n" in ended.out
     assert ended.out.endswith("\nOf 5 more calls the profile does not know who was called: they have more contexts "
                               "than it keeps.\n")  # fmt: skip
 
