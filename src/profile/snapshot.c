@@ -152,6 +152,7 @@ static clp_status note_place(const struct request *request, const struct clp_eng
                              .grouped = copy->group != NULL,
                              .group = copy->group != NULL ? *copy->group : 0,
                              .place = (uint32_t)place,
+                             .raw = sum->total,
                              .ticks = (double)sum->total - (double)sum->total_correction / CLP_CORRECTION_ONE,
                          });
 }

@@ -18,7 +18,7 @@ struct calls {
     const struct clp_view *view;
     const struct clp_engine_copy *copy;
     const struct clp_functions *functions;
-    const struct clp_snapshot_places *places; /* by ascending function */
+    struct clp_snapshot_places *places; /* by ascending function */
     double nanos_per_tick;
     struct clp_profile *profile;
     struct node *nodes; /* by id */
@@ -79,9 +79,9 @@ static void mark_wanted(const struct calls *calls)
 }
 
 /* Where the callee of the node stands in the profile. NULL: nowhere. */
-static const struct clp_snapshot_place *find_place(const struct calls *calls, const struct clp_call *call)
+static struct clp_snapshot_place *find_place(const struct calls *calls, const struct clp_call *call)
 {
-    const struct clp_snapshot_place *items = calls->places->items;
+    struct clp_snapshot_place *items = calls->places->items;
     size_t low = 0, high = calls->places->count;
 
     while (low < high) {
@@ -97,13 +97,39 @@ static const struct clp_snapshot_place *find_place(const struct calls *calls, co
     return NULL;
 }
 
+static double corrected(uint64_t ticks, int64_t correction)
+{
+    double left = (double)ticks - (double)correction / CLP_CORRECTION_ONE;
+
+    return left > 0 ? left : 0;
+}
+
 static uint64_t nanos_of(uint64_t ticks, int64_t correction, double scale)
 {
-    double nanos = ((double)ticks - (double)correction / CLP_CORRECTION_ONE) * scale + 0.5;
+    double nanos = corrected(ticks, correction) * scale + 0.5;
 
-    if (!(nanos > 0))
-        return 0;
     return nanos < 0x1p64 ? (uint64_t)nanos : UINT64_MAX;
+}
+
+/* Finds out how many nanoseconds a tick of each function's calls is. If no call lies within another one, all of them
+ * together are the function's total. What an average event costs may be more than a short call took: so the sum is
+ * made of the calls as they are shown. */
+static void set_scales(const struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        const struct node *node = &calls->nodes[i];
+        struct clp_snapshot_place *place = node->shown ? find_place(calls, node->call) : NULL;
+        if (place != NULL) {
+            place->called_raw += node->counts.ticks;
+            place->called_ticks += corrected(node->counts.ticks, node->counts.correction);
+        }
+    }
+    for (size_t i = 0; i < calls->places->count; i++) {
+        struct clp_snapshot_place *place = &calls->places->items[i];
+        double ticks = place->called_raw == place->raw ? place->called_ticks : place->ticks;
+        place->scale = ticks > 0 ? (double)calls->profile->functions[place->place].total / ticks
+                                 : calls->nanos_per_tick;
+    }
 }
 
 /* The line of the parent's function from which the node was called. */
@@ -121,7 +147,6 @@ static clp_status add_node(const struct calls *calls, struct node *node)
     const struct node *parent = &calls->nodes[node->call->parent_id];
     const struct clp_snapshot_place *place = node->shown ? find_place(calls, node->call) : NULL;
     int32_t line = parent->through ? parent->line : line_of(calls, node->call);
-    double scale = calls->nanos_per_tick;
 
     if (place == NULL) {
         node->through = parent->place != 0;
@@ -130,16 +155,15 @@ static clp_status add_node(const struct calls *calls, struct node *node)
         return CLP_OK;
     }
     const uint64_t total = calls->profile->functions[place->place].total;
-    if (place->ticks > 0)
-        scale = (double)total / place->ticks;
+    const uint64_t time = nanos_of(node->counts.ticks, node->counts.correction, place->scale);
     const struct clp_profile_call added = {
         .parent = parent->place,
         .line = parent->place != 0 ? line : 0,
         .function = place->place,
         .through = parent->place != 0 && (node->call->through || parent->through),
         .calls = node->counts.calls,
-        .time = nanos_of(node->counts.ticks, node->counts.correction, scale),
-        .again = nanos_of(node->counts.again, node->counts.again_correction, scale),
+        .time = time < total ? time : total,
+        .again = nanos_of(node->counts.again, node->counts.again_correction, place->scale),
         .increment = node->counts.increment,
     };
     clp_status status = clp_profile_add_call(calls->profile, &added, &node->place);
@@ -154,6 +178,7 @@ static clp_status add_nodes(const struct calls *calls)
     for (size_t i = 0; i < calls->view->count && status == CLP_OK; i++)
         status = count_item(calls, &calls->view->items[i]);
     mark_wanted(calls);
+    set_scales(calls);
     for (size_t i = 0; i < calls->count && status == CLP_OK; i++)
         if (calls->nodes[i].wanted && calls->nodes[i].call->parent != NULL)
             status = add_node(calls, &calls->nodes[i]);

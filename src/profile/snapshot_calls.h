@@ -12,7 +12,11 @@ struct clp_snapshot_place {
     bool grouped;        /* is the place only for the calls of one group of threads? */
     uint32_t group;
     uint32_t place;      /* in the profile */
-    double ticks;        /* the function's total without what the profiler's own events took */
+    uint64_t raw;        /* the function's total, in ticks */
+    double ticks;        /* the same without what the profiler's own events took */
+    /* Set by clp_snapshot_add_calls: sums over all calls of the function, and the nanoseconds in a tick. */
+    uint64_t called_raw;
+    double called_ticks, scale;
 };
 
 /* The functions that a profile got from a view. */
@@ -26,8 +30,9 @@ struct clp_snapshot_places {
 clp_status clp_snapshot_note_place(struct clp_snapshot_places *places, const struct clp_snapshot_place *place);
 void clp_snapshot_clear_places(struct clp_snapshot_places *places);
 
-/* Appends the calls of the view's functions. Sorts `places`. Times of calls are scaled as the total of their function
- * was, so that what all its callers spent in it is its total. CLP_NO_MEMORY leaves a part of the calls in the
+/* Appends the calls of the view's functions. Sorts `places`. Times of calls are scaled so that what all its callers
+ * spent in a function is its total. Where calls lie within others (recursion), no call is longer than the total.
+ * CLP_NO_MEMORY leaves a part of the calls in the
  * profile. */
 clp_status clp_snapshot_add_calls(const struct clp_view *view, const struct clp_engine_copy *copy,
                                   struct clp_snapshot_places *places, double nanos_per_tick,

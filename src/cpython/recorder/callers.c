@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "callers.h"
+#include "cpython/compat/inner_code.h"
 #include "own_work.h"
 
 /* The stay whose block this activation is; NULL: it is a body. */
@@ -27,16 +28,34 @@ static bool runs_in(const struct clp_recorder *recorder, const struct clp_activa
     return same;
 }
 
-/* Was the body or block on top begun by the body or block below it, with no frame between them? */
+static bool is_part_of_line(PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool part = clp_inner_code_is_part_of_line(code);
+
+    Py_DECREF(code);
+    return part;
+}
+
+/* The frame behind `frame`, to which it gives its reference. NULL at the bottom. */
+static PyFrameObject *next_frame(PyFrameObject *frame)
+{
+    PyFrameObject *back = PyFrame_GetBack(frame);
+
+    Py_DECREF(frame);
+    return back;
+}
+
+/* Was the body or block on top begun by the body or block below it, with no frame between them but those of a
+ * comprehension, which counts as a part of its line? */
 static bool is_direct(const struct clp_recorder *recorder, const struct clp_activation *top)
 {
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
 
-    if (frame != NULL && stay_of(recorder, top) == NULL) {
-        PyFrameObject *back = PyFrame_GetBack(frame);
-        Py_DECREF(frame);
-        frame = back;
-    }
+    if (frame != NULL && stay_of(recorder, top) == NULL)
+        frame = next_frame(frame);
+    while (frame != NULL && is_part_of_line(frame))
+        frame = next_frame(frame);
     bool direct = runs_in(recorder, top - 1, frame);
     Py_XDECREF(frame);
     return direct;
