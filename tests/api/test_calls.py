@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Who calls whom: the edges of a profile are those of an independent count, under each tracer."""
 
+import collections
 import json
 import textwrap
 
 import pytest
-from harness import ROOT, own_messages_removed, run_ckernprof, run_python
+from harness import ROOT, TRACER, own_messages_removed, run_ckernprof, run_python
 
 import clineprof
 
@@ -233,14 +234,171 @@ def test_edges_are_those_of_the_reference(name, memory, tmp_path):
 
 def check_tree(profile):
     """The tree is one: parents first, recursion in leaves; self times sum to the time of the roots."""
+    recurs = False
     for call in profile.calls:
         path, parent = [], call.parent
         while parent is not None:
             path.append(profile.calls[parent].function)
             parent = profile.calls[parent].parent
         assert len(set(map(id, path))) == len(path)
+        recurs = recurs or any(function is call.function for function in path)
         assert call.time >= 0 and call.again >= 0 and call.self >= 0
     for function in profile.functions:
         edges = [edge for edge in profile.edges if edge.callee is function]
         assert bool(edges) == bool(function.numbers), function.name
         assert all(edge.time <= function.total * 1.001 + len(edges) for edge in edges), function.name
+        if not recurs:
+            assert sum(edge.time for edge in edges) == pytest.approx(function.total, abs=len(profile.calls))
+
+
+def calls_by_name(profile):
+    return {(edge.caller.name if edge.caller else None, edge.line, edge.callee.name): edge.calls
+            for edge in profile.edges}
+
+
+def test_children_add_up(tmp_path):
+    (tmp_path / "main.py").write_text("""if 1:
+        import os
+        @profile
+        def leaf():
+            pass
+        @profile
+        def work(n):
+            for i in range(n):
+                leaf()
+        @profile
+        def main():
+            work(2)
+            for n in 3, 4:
+                if os.fork() == 0:
+                    work(n)
+                    raise SystemExit
+                os.wait()
+        main()
+    """)
+    ended = run_ckernprof(["-l", "--prof-child-procs", "-o", "out.lprof", "main.py"], tmp_path)
+    assert ended.code == 0, ended.err
+    assert calls_by_name(clineprof.load(tmp_path / "out.lprof")) == {
+        (None, 0, "main"): 1, ("main", 12, "work"): 1, ("main", 15, "work"): 2, ("work", 9, "leaf"): 9}
+
+
+def test_a_killed_run_has_its_calls(tmp_path):
+    (tmp_path / "main.py").write_text("""if 1:
+        import os, signal, time
+        @profile
+        def leaf(last):
+            time.sleep(0.01)
+            if last:
+                os.kill(os.getpid(), signal.SIGKILL)
+        @profile
+        def work(n):
+            for i in range(n):
+                leaf(i == n - 1)
+        @profile
+        def main():
+            work(5)
+        main()
+    """)
+    run_ckernprof(["-l", "-o", "out.lprof", "main.py"], tmp_path)
+    [live] = tmp_path.glob("*.live")
+    profile = clineprof.load(live)
+    assert calls_by_name(profile) == {
+        (None, 0, "main"): 1, ("main", 14, "work"): 1, ("work", 11, "leaf"): 5}
+    [leaf] = [edge for edge in profile.edges if edge.callee.name == "leaf"]
+    [work] = [edge for edge in profile.edges if edge.callee.name == "work"]
+    assert 50_000_000 <= leaf.time <= work.time
+
+
+def leaf():
+    pass
+
+
+def work(n):
+    for _ in range(n):
+        leaf()
+
+
+def main():
+    work(3)
+    work(4)
+    leaf()
+
+
+def edges(profiler):
+    """Lines are counted from the caller's first."""
+    return {
+        (edge.caller.name if edge.caller else "", edge.caller and edge.line - edge.caller.line,
+         edge.callee.name, edge.through): edge.calls
+        for edge in clineprof.Profile(profiler.snapshot()).edges}  # fmt: skip
+
+
+def test_each_profiler_has_the_calls_of_its_own_functions():
+    whole, part = [clineprof.Profiler(TRACER, started=False) for _ in range(2)]
+    for function in main, work, leaf:
+        whole.add_function(function)
+    for function in main, leaf:
+        part.add_function(function)
+    whole.start()
+    main()
+    part.start()
+    main()
+    part.stop()
+    work(5)
+    whole.stop()
+    part.start()
+    work(1)
+    main()
+    part.stop()
+    assert edges(whole) == {
+        ("", None, "main", False): 2, ("", None, "work", False): 1, ("main", 3, "leaf", False): 2,
+        ("main", 1, "work", False): 2, ("main", 2, "work", False): 2, ("work", 2, "leaf", False): 19}  # fmt: skip
+    assert edges(part) == {
+        ("", None, "main", False): 2, ("", None, "leaf", False): 1, ("main", 3, "leaf", False): 2,
+        ("main", 1, "leaf", True): 6, ("main", 2, "leaf", True): 8}  # fmt: skip
+    whole.reset()
+    whole.start()
+    leaf()
+    whole.stop()
+    assert edges(whole) == {("", None, "leaf", False): 1}
+    whole.close()
+    part.close()
+
+
+def test_a_running_call_counts_up_to_now():
+    profiler = clineprof.Profiler(TRACER, started=False)
+
+    def inner():
+        seen.append(edges(profiler))
+
+    def outer():
+        inner()
+
+    seen = []
+    profiler.add_function(inner)
+    profiler.add_function(outer)
+    profiler.start()
+    outer()
+    outer()
+    profiler.close()
+    names = "test_a_running_call_counts_up_to_now.<locals>.outer", "test_a_running_call_counts_up_to_now.<locals>.inner"
+    assert seen == [{("", None, names[0], False): n, (names[0], 1, names[1], False): n} for n in (1, 2)]
+
+
+def test_blocks_call_and_are_called():
+    profiler = clineprof.Profiler(TRACER, started=False)
+
+    def outer():
+        with profiler.block("part"):
+            leaf()
+        leaf()
+
+    profiler.add_function(outer)
+    profiler.add_function(leaf)
+    profiler.start()
+    outer()
+    profiler.stop()
+    found = collections.Counter()
+    for (name, _, callee, _), calls in edges(profiler).items():
+        found[name.rpartition(".")[2], callee.rpartition(".")[2]] += calls
+    profiler.close()
+    assert found == {("", "outer"): 1, ("outer", "part"): 1, ("part", "leaf"): 1, ("outer", "leaf"): 1}
