@@ -28,7 +28,7 @@ def begins(frame):
     if RESUME is None:
         return frame.f_lasti == -1
     code = frame.f_code.co_code
-    return frame.f_lasti < 0 or code[frame.f_lasti] != RESUME or code[frame.f_lasti + 1] & 3 == 0
+    return frame.f_lasti < 0 or (code[frame.f_lasti] == RESUME and code[frame.f_lasti + 1] & 3 == 0)
 
 
 class Called(Selection):

@@ -50,9 +50,12 @@ static PyFrameObject *next_frame(PyFrameObject *frame)
  * comprehension, which counts as a part of its line? */
 static bool is_direct(const struct clp_recorder *recorder, const struct clp_activation *top)
 {
-    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    PyThreadState *state = PyThreadState_Get();
+    PyFrameObject *frame = PyThreadState_GetFrame(state);
+    /* 3.10 tells of a body before its frame is the running one; a block has no frame of its own */
+    bool runs = top->frame == NULL || top->frame == frame || top->frame == clp_compat_running_frame(state);
 
-    if (frame != NULL && stay_of(recorder, top) == NULL)
+    if (frame != NULL && runs)
         frame = next_frame(frame);
     while (frame != NULL && is_part_of_line(frame))
         frame = next_frame(frame);
