@@ -44,9 +44,11 @@ TEST_WISHES += debugpy matplotlib
 TEST_WISHES += numba hypothesis dill pony
 # packages that read the formats which clineprof writes
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
+TEST_WISHES += gprof2dot protobuf
 # for frozen applications; 12 MB
 TEST_WISHES += pyinstaller
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
+NODE_WISHES += @firefox-devtools/profiler-cli@0.10.0
 
 # make first prints what it is about to download. VENV= names an existing environment, which is used as it is. Only
 # BROWSER=yes downloads a browser, which is large.

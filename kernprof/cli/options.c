@@ -198,8 +198,8 @@ static const char tracers[] = "auto, probe, monitoring or settrace";
 
 /* What --format takes. report/report.h makes "text", formats/lprof/wire.h makes "lprof", and src/clineprof/_formats the
  * others. */
-static const char formats[] = "text, html, json, csv, speedscope, collapsed, pstats, pclprof, cpuprofile, heapprofile, "
-                              "trace, github, line_profiler or lprof";
+static const char formats[] = "text, html, json, csv, md, flamegraph, speedscope, collapsed, pstats, pprof, firefox, "
+                              "callgrind, pclprof, cpuprofile, heapprofile, trace, github, line_profiler or lprof";
 
 static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 'l', "line-by-line", "line", .field = RUN(line_by_line),

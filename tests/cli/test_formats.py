@@ -23,8 +23,11 @@ import time
 import types
 import urllib.parse
 import urllib.request
+from xml.etree import ElementTree
 
+import firefox_profile
 import known_profiles as profiles
+import pprof_message
 import pytest
 from browser import browser  # noqa: F401
 from harness import BUILD as BUILD_FOLDER
@@ -35,7 +38,7 @@ pytestmark = pytest.mark.once
 
 NODE = ROOT / "build" / "node" / "node_modules"
 FORMATS = ["json", "csv", "speedscope", "collapsed", "pstats", "pclprof", "cpuprofile",
-           "heapprofile", "trace", "github"]  # fmt: skip
+           "heapprofile", "trace", "github", "pprof", "firefox", "callgrind", "flamegraph", "md"]  # fmt: skip
 TIMELINE = [
     {"pid": 7, "start": 1000.0, "time": [0, 10**9, 2 * 10**9],
      "rss": [10 * MIB, 30 * MIB, 20 * MIB]},
@@ -760,6 +763,23 @@ def check_csv(content):
     assert len({len(row) for row in csv.reader(io.StringIO(content.decode("utf-8")))}) == 1
 
 
+def check_callgrind(content):
+    for line in content.decode("utf-8").splitlines():
+        assert re.fullmatch(r"#.*|\w+: .*|(fl|fn|cfi|cfn)=.+|calls=\d+ \d+|\d+( \d+){1,2}|", line), line
+
+
+def check_flamegraph(content):
+    assert {tag.tag.partition("}")[2] for tag in ElementTree.fromstring(content).iter()} <= {
+        "svg", "g", "rect", "text", "title",
+    }  # fmt: skip
+
+
+def check_markdown(content):
+    markdown = pytest.importorskip("markdown_it", reason="markdown-it-py is not installed")
+    table = Table(markdown.MarkdownIt("commonmark").enable("table").render(content.decode("utf-8")))
+    assert table.seen <= {"p", "h3", "h4", "code", "table", "thead", "tbody", "tr", "th", "td"}
+
+
 CHECKS = {
     "json": lambda content: schema_errors(strict_json(content), own_schema()) == [] or 1 / 0,
     "csv": check_csv,
@@ -775,6 +795,11 @@ CHECKS = {
     or 1 / 0,
     "trace": strict_json,
     "github": lambda content: commands(content.decode("utf-8")),
+    "pprof": pprof_message.read,
+    "firefox": firefox_profile.check,
+    "callgrind": check_callgrind,
+    "flamegraph": check_flamegraph,
+    "md": check_markdown,
 }
 
 

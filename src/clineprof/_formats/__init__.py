@@ -15,12 +15,17 @@ ENDINGS = {
     ".trace.json": "trace",
     ".heapprofile": "heapprofile",
     ".cpuprofile": "cpuprofile",
+    ".firefox.json": "firefox",
+    ".callgrind": "callgrind",
     ".collapsed": "collapsed",
     ".pclprof": "pclprof",
     ".pstats": "pstats",
+    ".pb.gz": "pprof",
     ".html": "html",
     ".json": "json",
     ".csv": "csv",
+    ".svg": "flamegraph",
+    ".md": "md",
 }
 NAMES = {*ENDINGS.values(), "github"}
 

@@ -2,15 +2,21 @@
 """Collapsed ("folded") stacks, which Brendan Gregg's flamegraph.pl, inferno and speedscope read. Each stack is a line:
 frames separated by semicolons, a blank, and a whole number, here nanoseconds."""
 from clineprof._formats import shared
+from clineprof._formats.frames import frames, walk
 
 
 def render(profile, options):
     made = []
-    for function, rows in shared.stacks(profile, options):
-        name = _frame("%s:%s" % (function.file, function.name))
-        made += ["%s;%s:%d %d\n" % (name, name, line, own) for line, own, _ in rows if own]
+    for path, frame in walk(frames(profile, options)):
+        if frame.own:
+            made.append("%s %d\n" % (";".join(map(_name, [*path, frame])), frame.own))
     return "".join(made).encode("utf-8")
 
 
-def _frame(text):
+def _name(frame):
+    name = "%s:%s" % (frame.function.file, frame.function.name)
+    return _escaped(name) + (":%d" % frame.line if frame.line else "")
+
+
+def _escaped(text):
     return shared.printable(text).replace(";", "\\x3b")

@@ -7,6 +7,7 @@ line is a node below its function's node, with one sample as long as the line's 
 begins has no node of its own: its sample is the function's, because VS Code would add two nodes at one place.
 """
 from clineprof._formats import shared
+from clineprof._formats.frames import frames, walk
 
 ROOT = 1
 
@@ -14,23 +15,22 @@ ROOT = 1
 def render(profile, options):
     nodes, samples, deltas = [_node(ROOT, "(root)", "", 0, 0)], [], []
     nodes[0]["children"] = []
-    for function, rows in shared.stacks(profile, options):
-        url = shared.url(function.file)
-        top = _node(len(nodes) + 1, shared.printable(function.name), url, function.line, 0)
-        top["children"] = []
-        nodes[0]["children"].append(top["id"])
-        nodes.append(top)
-        for line, own, _ in rows:
-            micros = (own + 500) // 1000
-            if not micros:
-                continue
-            if line == function.line:
-                node = _ticked(top, line, micros)
-            else:
-                node = _node(len(nodes) + 1, shared.label(function, line), url, line, micros)
-                top["children"].append(node["id"])
-                nodes.append(node)
-            samples.append(node["id"])
+    above, whole, told = [nodes[0]], 0, 0
+    for path, frame in walk(frames(profile, options)):
+        function = frame.function
+        whole += frame.own
+        micros = (whole + 500) // 1000 - told  # rounded so that the sum is right, too
+        told += micros
+        del above[len(path) + 1 :]
+        if frame.line and frame.line == function.line:
+            above.append(_ticked(above[-1], frame.line, micros))
+        elif micros or frame.below:
+            name = shared.label(function, frame.line) if frame.line else shared.printable(function.name)
+            above.append(_node(len(nodes) + 1, name, shared.url(function.file), frame.line or function.line, micros))
+            above[-2].setdefault("children", []).append(above[-1]["id"])
+            nodes.append(above[-1])
+        if micros:
+            samples.append(above[-1]["id"])
             deltas.append(micros)
     # A delta is the time before its sample, so one more sample is needed behind the last line's.
     return shared.json_bytes({

@@ -8,11 +8,10 @@ lines with the most self time, warnings the lines that added most memory; lines 
 as noise. Of a comparison, errors name broken limits; without limits, warnings name lines that became worse.
 """
 import os
-import re
 
 from clineprof import _boot
 from clineprof._boot.files import seen_from
-from clineprof._formats import shared
+from clineprof._formats import markdown, shared
 from clineprof._html import texts
 
 SHOWN = 10  # annotations of a type
@@ -21,7 +20,6 @@ SHARE = 0.01
 # GitHub takes a summary of one MiB at most, so that of a comparison has only so many rows.
 FUNCTIONS = 50
 BREACHES = 100
-_PUNCTUATION = re.compile("[!-/:-@[-`{-~]")
 
 
 def render(profile, options):
@@ -87,20 +85,6 @@ def _summarize(make):
             file.write(make())
 
 
-def _table(heads, marks, rows):
-    return "".join("| %s |\n" % " | ".join(row) for row in [heads, marks, *rows])
-
-
-def _escaped(text):
-    """The text with an entity for every character that could mean something in Markdown or HTML."""
-    return _PUNCTUATION.sub(lambda sign: "&#%d;" % ord(sign[0]), _boot.shown(text))
-
-
-def _code(text):
-    text = _escaped(shared.clipped(text))
-    return "<code>%s</code>" % text if text else ""
-
-
 # ---- a profile ---------------------------------------------------------------------------------
 
 
@@ -151,8 +135,8 @@ def _hottest(profile, checkout, own, whole, memory):
     rows = [_row(checkout, line, own, whole, memory) for line in profile.hottest(ROWS, own)]
     command = profile.meta.get("command")
     return "### Hottest lines%s\n\n%s in %d function%s\n\n%s\n" % (
-        " of " + _code(command) if command else "", texts.time(whole), len(profile.functions),
-        "s"[len(profile.functions) == 1 :], _table(heads, marks, rows)
+        " of " + markdown.code(command) if command else "", texts.time(whole), len(profile.functions),
+        "s"[len(profile.functions) == 1 :], markdown.table(heads, marks, rows)
     )  # fmt: skip
 
 
@@ -161,7 +145,8 @@ def _row(checkout, line, own, whole, memory):
     place = "%s:%d" % (checkout.path(line) or line.function.file, line.line)
     numbers = [texts.time(time), texts.time(time / max(line.hits, 1)), "%.1f" % (100 * time / whole)]
     increment = [texts.size(line.increment)] * memory
-    return [_code(place), str(line.hits), *numbers, *increment, _code(line.function.name), _code(line.text or "")]
+    name, text = markdown.code(line.function.name), markdown.code(line.text or "")
+    return [markdown.code(place), str(line.hits), *numbers, *increment, name, text]
 
 
 # ---- a comparison ------------------------------------------------------------------------------
@@ -216,14 +201,14 @@ def _changed(comparison, folder, top):
     top, left = top or FUNCTIONS, len(gates["broken"]) - BREACHES
     made = "### clineprof diff\n\n" + _verdicts(comparison["summary"])
     if functions:
-        made += "\n" + _table(["function", "place", "before", "after", "change", ""],
+        made += "\n" + markdown.table(["function", "place", "before", "after", "change", ""],
                               ["---", "---", "---:", "---:", "---:", "---"],
                               [_function_row(folder, function) for function in functions[:top]])  # fmt: skip
     if len(functions) > top:
         made += "\n%d more function%s changed.\n" % (len(functions) - top, "s"[len(functions) - top == 1 :])
     made += "\n"
     if gates["broken"]:
-        made += _table(["limit", "place", "before", "after", "change", "line"],
+        made += markdown.table(["limit", "place", "before", "after", "change", "line"],
                        ["---", "---", "---:", "---:", "---:", "---"],
                        [_breach_row(folder, breach) for breach in gates["broken"][:BREACHES]])  # fmt: skip
     return made + ("\n%d more broke a limit.\n" % left if left > 0 else "")
@@ -241,12 +226,12 @@ def _verdicts(summary):
 
 def _function_row(folder, function):
     side = function["file"][1] is not None
-    place = "%s:%d" % (_escaped(seen_from(folder, function["file"][side])), function["line"][side])
-    return [_code(function["name"]), place, *_amounts("total", function["total"]),
+    place = "%s:%d" % (markdown.escaped(seen_from(folder, function["file"][side])), function["line"][side])
+    return [markdown.code(function["name"]), place, *_amounts("total", function["total"]),
             ", ".join(function["verdicts"]) or "changed within"]  # fmt: skip
 
 
 def _breach_row(folder, breach):
     place = "%s:%d: %s" % (seen_from(folder, breach["file"]), breach["line"], breach["function"])
-    return [_escaped(breach["gate"]), _escaped(place), *_amounts(breach["measure"], breach["change"]),
-            _code(breach["text"] or "")]  # fmt: skip
+    return [markdown.escaped(breach["gate"]), markdown.escaped(place), *_amounts(breach["measure"], breach["change"]),
+            markdown.code(breach["text"] or "")]  # fmt: skip

@@ -3,14 +3,17 @@
 gprof2dot also open: {(file, line, name): (primitive calls, calls, own time, cumulative time, callers)}, in seconds.
 
 The format is a table of functions. Lines are left out, because as rows of their own they would count in addition to
-their functions. tottime is the function's own time, cumtime its total. A profile does not know callers. So every
-function has one caller, the row SUM, whose cumulative time is the sum of all own times; without callers snakeviz shows
-nothing.
+their functions. tottime is the function's own time, cumtime its total. What is called by no selected function is called
+by the row SUM, whose cumulative time is the sum of all own times; without callers snakeviz shows nothing. In a profile
+without calls that is every function, and the number of calls is taken from hits.
+
+A function's own time is divided among its callers as frames.py divides it.
 """
 import marshal
 import re
 
 from clineprof._formats import shared
+from clineprof._formats.frames import frames, walk
 
 SUM = ("~", 0, "<all selected functions>")
 # Markup that is escaped in names, because snakeviz puts names into a <script> as they are.
@@ -22,15 +25,44 @@ _TWICE = re.compile(r"\s*(async\s+)?with\b|.*[(\[{,\\]\s*$")
 def render(profile, options):
     own = shared.own_column(profile, options)
     total = "raw_total" if options["raw_times"] else "total"
+    called = _called(profile, options)
     stats, everything = {}, 0.0
     for function in profile.functions:
-        calls, self = _calls(function), sum(function[own]) * profile.unit
-        callers = {SUM: (calls, calls, self, self)}
-        key = (_inert(function.file), function.line, _inert(function.name))
-        stats[key] = (calls, calls, self, getattr(function, total) * profile.unit, callers)
+        self = sum(function[own]) * profile.unit
+        callers = called.get(function)
+        if callers is None:
+            calls = again = _calls(function)
+            callers = {SUM: (calls, calls, self, self)}
+        else:
+            calls = sum(caller[0] for caller in callers.values())
+            again = calls - callers.get(_key(function), (0,))[0]
+        stats[_key(function)] = (again, calls, self, getattr(function, total) * profile.unit, callers)
         everything += self
     stats[SUM] = (1, 1, 0.0, everything, {})
     return marshal.dumps(stats, 2)  # version 2 of the format, which every Python 3 reads
+
+
+def _key(function):
+    return _inert(function.file), function.line, _inert(function.name)
+
+
+def _called(profile, options):
+    """{function: {key of its caller: (calls, the same, own time, cumulative time)}}"""
+    found = {}
+    for edge in profile.edges:
+        if edge.callee is not None:
+            callers = found.setdefault(edge.callee, {})
+            key = SUM if edge.caller is None else _key(edge.caller)
+            calls, _, self, time = callers.get(key, (0, 0, 0.0, 0.0))
+            callers[key] = (calls + edge.calls, calls + edge.calls, self, time + edge.time * profile.unit)
+    for path, frame in walk(frames(profile, options)):
+        callers = found.get(frame.function)
+        if frame.own and callers:
+            above = [at.function for at in path if not at.line]
+            key = SUM if len(above) < 2 else _key(above[-2])
+            calls, again, self, time = callers[key]
+            callers[key] = (calls, again, self + frame.own * profile.unit, time)
+    return found
 
 
 def _inert(text):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The parts that several formats need: the profile as stacks, names for people, URLs of files."""
+"""The parts that several formats need: names for people, URLs of files."""
 import json
 import os
 import urllib.parse
@@ -14,18 +14,17 @@ def own_column(profile, options):
     return ("raw_" if options["raw_times"] else "") + profile.own
 
 
-def stacks(profile, options):
-    """Yields (function, [(line, own, added), ..]) for each function: the nanoseconds that the line itself took, and the
-    bytes that it added to the resident memory. A profile does not know callers, so a stack is a function and a line in
-    it. A line that released more than it added counts as 0 bytes, because readers of stacks know no negative
-    weights."""
-    own = own_column(profile, options)
-    memory = profile.has_memory and options["memory"]
-    for function in profile.functions:
-        added = function["self_increment"] if memory else [0] * len(function.numbers)
-        rows = zip(function.numbers, function[own], added)
-        yield function, [(line, time, max(size, 0)) for line, time, size in rows
-                         if time or size > 0]  # fmt: skip
+class Numbers:
+    """Numbers things in the order in which they first come, from 0; `all` has them in this order."""
+
+    def __init__(self):
+        self.all, self._places = [], {}
+
+    def __call__(self, thing):
+        place = self._places.setdefault(thing, len(self.all))
+        if place == len(self.all):
+            self.all.append(thing)
+        return place
 
 
 def printable(text):

@@ -2,17 +2,23 @@
 """speedscope's own format (https://www.speedscope.app), described by its file-format-spec.ts and
 file-format-schema.json. A file has one profile for time and, if memory was read, one for memory."""
 from clineprof._formats import shared
+from clineprof._formats.frames import frames as tree
+from clineprof._formats.frames import walk
 
 
 def render(profile, options):
-    frames, time, memory = [], _Profile("time", "nanoseconds"), _Profile("memory", "bytes")
-    for function, rows in shared.stacks(profile, options):
-        place = len(frames)
-        frames.append(_frame(shared.printable(function.name), function, function.line))
-        for line, own, added in rows:
-            time.add([place, len(frames)], own)
-            memory.add([place, len(frames)], added)
-            frames.append(_frame(shared.label(function, line), function, line))
+    frames, places, time, memory = [], {}, _Profile("time", "nanoseconds"), _Profile("memory", "bytes")
+    for path, frame in walk(tree(profile, options)):
+        if not (frame.own or frame.added):
+            continue
+        stack = []
+        for at in [*path, frame]:
+            if (at.function, at.line) not in places:
+                places[at.function, at.line] = len(frames)
+                frames.append(_frame(at))
+            stack.append(places[at.function, at.line])
+        time.add(stack, frame.own)
+        memory.add(stack, frame.added)
     with_memory = profile.has_memory and options["memory"]
     return shared.json_bytes({
         "$schema": "https://www.speedscope.app/file-format-schema.json",
@@ -24,8 +30,11 @@ def render(profile, options):
     })  # fmt: skip
 
 
-def _frame(name, function, line):
-    return {"name": name, "file": function.file, "line": line}
+def _frame(frame):
+    function = frame.function
+    if not frame.line:
+        return {"name": shared.printable(function.name), "file": function.file, "line": function.line}
+    return {"name": shared.label(function, frame.line), "file": function.file, "line": frame.line}
 
 
 class _Profile:
