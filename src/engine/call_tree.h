@@ -97,7 +97,8 @@ static inline struct clp_call *clp_calls_known(struct clp_call *from, size_t pla
 }
 
 /* The same among the first few children of the ring; NULL: it may be a later one, or none yet. */
-struct clp_call *clp_calls_search(struct clp_call *from, size_t place, uint32_t function);
+struct clp_call *clp_calls_search(struct clp_call *from, size_t place, uint32_t function)
+    __attribute__((cold));
 
 /* The child of `from` for this line and callee, made if need be; `deeper` where there is no room. */
 struct clp_call *clp_calls_find(struct clp_calls *calls, struct clp_call *from, size_t place,
