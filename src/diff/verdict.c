@@ -167,10 +167,11 @@ clp_status clp_comparison_test(struct clp_comparison *comparison)
     for (int side = 0; side < 2; side++)
         comparison->values[side] =
             clp_mem_alloc(comparison->mem, comparison->file_counts[side], sizeof *comparison->values[side]);
+    if (comparison->values[CLP_OLD] == NULL || comparison->values[CLP_NEW] == NULL)
+        return CLP_NO_MEMORY; /* clp_comparison_clear frees the other one */
     tests.chances = clp_mem_alloc(comparison->mem, room, sizeof *tests.chances);
-    if (comparison->values[CLP_OLD] == NULL || comparison->values[CLP_NEW] == NULL ||
-        (tests.chances == NULL && room != 0))
-        return CLP_NO_MEMORY;
+    if (tests.chances == NULL)
+        return room == 0 ? CLP_OK : CLP_NO_MEMORY;
     for (size_t i = 0; i < comparison->row_count; i++)
         add_tests(&tests, &comparison->rows[i].samples);
     for (size_t i = 0; i < comparison->function_count; i++)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""`clineprof ab`: rounds runs two programs in turn. What their profiles say is told by `clineprof diff` (kernprof/view/ab.c)."""
+"""`clineprof ab`: rounds runs two programs in turn. kernprof/view/ab.c reads the options, and compares the profiles."""
