@@ -330,7 +330,7 @@ next(GENERATOR)
 
 @profile
 def into_generator(i):
-    GENERATOR.send(bytes(600))    # __main__.GENERATOR: generator > list, 3000 items
+    GENERATOR.send(bytes(600))    # __main__.GENERATOR: generator( > frame)? > list, 3000 items
 
 into_closure = make()
 for i in range(3000):

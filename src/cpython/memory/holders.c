@@ -371,7 +371,10 @@ clp_status clp_holders_find(const struct clp_heap *heap, struct clp_profile *pro
         return CLP_OK;
     uint32_t busy = clp_hooks_pause();
     struct clp_raised raised = clp_raised_take();
+    int collected = PyGC_Disable(); /* a collection would free objects, and run finalizers */
     clp_status status = search_and_tell(&search);
+    if (collected)
+        (void)PyGC_Enable();
     clp_raised_give(raised);
     clp_hooks_resume(busy);
     return status;
