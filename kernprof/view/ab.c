@@ -182,7 +182,8 @@ static int compare(struct ab *ab, PyObject *rounds, struct clp_mem *mem)
 /* Calls a method that returns an exit code; -1 with an exception set. `code`, if it is not negative, is passed. */
 static int call(PyObject *rounds, const char *name, int code)
 {
-    PyObject *answer = code < 0 ? PyObject_CallMethod(rounds, name, NULL) : PyObject_CallMethod(rounds, name, "i", code);
+    PyObject *answer = code < 0 ? PyObject_CallMethod(rounds, name, NULL)
+                                : PyObject_CallMethod(rounds, name, "i", code);
     int value = answer != NULL ? (int)PyLong_AsLong(answer) : -1;
 
     Py_XDECREF(answer);

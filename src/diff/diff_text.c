@@ -533,8 +533,8 @@ static void add_confidence(const struct clp_comparison *comparison, struct clp_b
 
     if (confidence == 0)
         return;
-    clp_buf_add_format(out, "Confidence: %.6g %% that chance made none of these changes (Welch's t test of %zu number%s, "
-                            "with Holm's correction)\n",
+    clp_buf_add_format(out, "Confidence: %.6g %% that chance made none of these changes (Welch's t test of %zu "
+                            "number%s, with Holm's correction)\n",
                        100 * confidence, comparison->tests, clp_buf_plural(comparison->tests));
     if (comparison->tests != 0)
         clp_buf_add_text(out, "+-: the true change is within this margin, with the same confidence for each line\n");

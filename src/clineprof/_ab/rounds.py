@@ -34,8 +34,8 @@ class Rounds:
     def run(self):
         """Returns 0, or an exit code after one line of complaint."""
         if self.programs is None:
-            return _complain("two programs must be given behind all options: old.py new.py, or old.py arguments -- new.py "
-                             "arguments", 2)  # fmt: skip
+            return _complain("two programs must be given behind all options: old.py new.py, or old.py arguments -- "
+                             "new.py arguments", 2)  # fmt: skip
         try:
             self.folder = self._make_folder()
         except OSError as error:
@@ -100,8 +100,8 @@ class Rounds:
         return "; the profiles so far are kept in '%s'" % self.folder
 
     def end(self, code):
-        """Removes the profiles, unless they are kept. Returns the exit code. If the comparison has failed, the profiles are
-        kept, and one line says where."""
+        """Removes the profiles, unless they are kept. Returns the exit code. If the comparison has failed, the profiles
+        are kept, and one line says where."""
         if self.files and code == 1 and self.keep is None:
             return _complain("the profiles are kept in '%s'" % self.folder, code)
         if self.keep is None and self.folder is not None:

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MOST_STEPS 2000000 /* references that are followed: under a second, if most of them miss the caches */
-#define MOST_LEAKS 64      /* of which the holders are told; the others are the smaller ones, if there ever are so many */
+#define MOST_LEAKS 64      /* of which the holders are told */
 #define SHOWN_STEPS 5      /* of a long way: these, and the last one */
 #define NAME_BYTES 100     /* of a name that is shown */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Says of each line that leaks who holds what it has allocated: "app._cache: dict, 150 entries". Of the objects that the
- * line allocated and that are alive, and of the lists, dicts, sets and bytearrays whose contents it allocated, a way
+/* Says of each line that leaks who holds what it has allocated: "app._cache: dict, 150 entries". Of the objects that
+ * the line allocated and that are alive, and of the lists, dicts, sets and bytearrays whose contents it allocated, a way
  * from a module, a frame or a class to most of their bytes is looked for (reach.h).
  *
  * Names in the text are those of modules, variables and types. Of the objects only lengths of built-in types are told:
