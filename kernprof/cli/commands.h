@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define CLP_COMMAND_AB "ab"
 #define CLP_COMMAND_CALLERS "callers"
 #define CLP_COMMAND_DIFF "diff"
 #define CLP_COMMAND_HOOK "hook"
@@ -20,13 +21,14 @@ static inline bool clp_command_is(int argc, char **argv, const char *command)
     return argc > 1 && strcmp(argv[1], command) == 0;
 }
 
-#define CLP_COMMANDS 7
+#define CLP_COMMANDS 8
 
 /* The name of command `number`, counted from 0; NULL from CLP_COMMANDS on. */
 static inline const char *clp_command_name(size_t number)
 {
-    static const char *const names[CLP_COMMANDS] = {CLP_COMMAND_DIFF,  CLP_COMMAND_CALLERS, CLP_COMMAND_MERGE,
-                                                    CLP_COMMAND_TOP, CLP_COMMAND_RECOVER, CLP_COMMAND_MEM, CLP_COMMAND_HOOK};
+    static const char *const names[CLP_COMMANDS] = {CLP_COMMAND_DIFF,  CLP_COMMAND_AB,   CLP_COMMAND_CALLERS,
+                                                    CLP_COMMAND_MERGE, CLP_COMMAND_TOP,  CLP_COMMAND_RECOVER,
+                                                    CLP_COMMAND_MEM,   CLP_COMMAND_HOOK};
 
     return number < CLP_COMMANDS ? names[number] : NULL;
 }

@@ -170,8 +170,7 @@ struct clp_option_parser clp_option_start(struct clp_option_table table, int arg
     };
 }
 
-/* Is the word at parser->at an option? Steps over "--", which ends the options. */
-static bool at_option(struct clp_option_parser *parser)
+bool clp_option_at_option(struct clp_option_parser *parser)
 {
     if (parser->ended || parser->at >= parser->argc)
         return false;
@@ -183,15 +182,22 @@ static bool at_option(struct clp_option_parser *parser)
     return false;
 }
 
+bool clp_option_parse_one(struct clp_option_parser *parser)
+{
+    const char *text = parser->argv[parser->at];
+
+    if (!(text[1] == '-' ? parse_long(parser, text) : parse_letters(parser, text)))
+        return false;
+    if (!parser->ended)
+        parser->at++;
+    return true;
+}
+
 bool clp_option_parse(struct clp_option_parser *parser)
 {
-    while (at_option(parser)) {
-        const char *text = parser->argv[parser->at];
-        if (!(text[1] == '-' ? parse_long(parser, text) : parse_letters(parser, text)))
+    while (clp_option_at_option(parser))
+        if (!clp_option_parse_one(parser))
             return false;
-        if (!parser->ended)
-            parser->at++;
-    }
     return true;
 }
 

@@ -11,6 +11,12 @@
 struct clp_option_parser clp_option_start(struct clp_option_table table, int argc, char **argv,
                                           void *into, struct clp_buf *error);
 
+/* Is the word at parser->at an option? Steps over "--", which ends the options. */
+bool clp_option_at_option(struct clp_option_parser *parser);
+
+/* Parses the option at parser->at, and moves behind it. False with one line in parser->error. */
+bool clp_option_parse_one(struct clp_option_parser *parser);
+
 /* Parses options up to the first word that is none; parser->at is its index. False with one line in parser->error. */
 bool clp_option_parse(struct clp_option_parser *parser);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "diff.h"
 #include "diff/diff_text.h"
+#include "diff/significance.h"
 #include "base/escape.h"
 #include "diff_export.h"
 #include "diff_result.h"
@@ -66,6 +67,10 @@ static const struct clp_option rows[] = {
      .field = FIELD(fail_on), .help = "exit 3 on changes such as time>+20%,increment>+10MB,hits>+0"},
     {CLP_OPTION_TEXT, 0, "noise-floor", .argument = "LIST", .standard = "1ms,50ns/hit,64KiB",
      .check = check_floor, .field = FIELD(noise_floor), .help = "ignore changes below these"},
+    {CLP_OPTION_SHARE, 0, "confidence", .argument = "P", .standard = "", .field = FIELD(confidence),
+     .help = "ignore what may be chance in so many runs: 99.9"},
+    {CLP_OPTION_SWITCH, 0, "renamed", .field = FIELD(renamed),
+     .help = "match files of other names if one on each side is left"},
     {CLP_OPTION_TEXT, 0, "format", .argument = "NAME", .standard = "text",
      .one_of = "text, json or github", .field = FIELD(format),
      .help = "text, json, or github: annotations of a workflow"},
@@ -84,6 +89,16 @@ static const struct clp_command_line command_line = {
     "(--fail-on) is broken.\n",
     {rows, sizeof rows / sizeof *rows},
 };
+
+struct clp_option_table clp_diff_options_table(void)
+{
+    return command_line.table;
+}
+
+struct clp_diff_request clp_diff_defaults(void)
+{
+    return (struct clp_diff_request){.unit = 1e-6, .format = "text"};
+}
 
 /* Reads options and files. The first "--" ends the old files; options may still follow, until a second "--". *parted
  * tells whether there was a "--". False with one line in parser->error. */
@@ -132,6 +147,27 @@ static bool part_files(struct clp_diff_request *request, bool parted, struct clp
     return false;
 }
 
+/* Has each side enough files for --confidence? False with one line in `error`. */
+static bool has_enough_files(const struct clp_diff_request *request, struct clp_buf *error)
+{
+    size_t least = request->counts[request->counts[CLP_NEW] < request->counts[CLP_OLD] ? CLP_NEW : CLP_OLD];
+
+    if (request->confidence == 0 || least >= CLP_SIGNIFICANCE_RUNS)
+        return true;
+    clp_buf_add_format(error, "--confidence needs %d profiles or more on each side of --; clineprof ab makes them",
+                       CLP_SIGNIFICANCE_RUNS);
+    return false;
+}
+
+bool clp_diff_check(struct clp_diff_request *request, struct clp_buf *error)
+{
+    if (request->confidence == 100) {
+        clp_buf_add_text(error, "--confidence needs a percentage below 100; try 99.9");
+        return false;
+    }
+    return request->fail_on == NULL || clp_limits_parse(&request->limits, request->fail_on, error);
+}
+
 static bool parse(int argc, char **argv, struct clp_diff_request *request, struct clp_buf *error)
 {
     struct clp_option_parser parser = clp_option_start(command_line.table, argc, argv, request, error);
@@ -146,20 +182,25 @@ static bool parse(int argc, char **argv, struct clp_diff_request *request, struc
     }
     if (!parse_words(&parser, request, &parted))
         return false;
-    if (request->fail_on != NULL)
-        (void)clp_limits_parse(&request->limits, request->fail_on, error);
-    return request->help || part_files(request, parted, error);
+    return request->help || (part_files(request, parted, error) && has_enough_files(request, error) &&
+                             clp_diff_check(request, error));
 }
 
-static struct clp_compare_options options_of(const struct clp_diff_request *request,
-                                             struct clp_buf *fault)
+static struct clp_compare_options options_of(const struct clp_diff_request *request, struct clp_mem *mem)
 {
     struct clp_compare_options options = clp_compare_defaults();
+    struct clp_buf fault; /* stays empty: the values were checked when they were read */
 
+    clp_buf_init(&fault, mem);
     if (request->measures != NULL)
-        (void)clp_measure_list_read(&options.measures, request->measures, fault);
+        (void)clp_measure_list_read(&options.measures, request->measures, &fault);
     if (request->noise_floor != NULL)
-        (void)clp_compare_set_floor(&options, request->noise_floor, fault);
+        (void)clp_compare_set_floor(&options, request->noise_floor, &fault);
+    clp_buf_clear(&fault);
+    options.confidence = request->confidence / 100;
+    options.renamed = request->renamed;
+    for (size_t i = 0; i < request->limits.count; i++)
+        options.limited[request->limits.items[i].measure] = true;
     return options;
 }
 
@@ -301,7 +342,9 @@ static void add_side(const struct clp_diff *diff, int side, struct clp_buf *out)
     size_t start = side == CLP_OLD ? 0 : diff->request->counts[CLP_OLD];
 
     clp_buf_add_text(out, side == CLP_OLD ? "Before:" : "After: ");
-    for (size_t i = 0; i < diff->request->counts[side]; i++) {
+    clp_buf_add_text(out, diff->request->titles[side] != NULL ? " " : "");
+    clp_escape_add_text(out, diff->request->titles[side] != NULL ? diff->request->titles[side] : "");
+    for (size_t i = 0; i < diff->request->counts[side] && diff->request->titles[side] == NULL; i++) {
         const char *path = diff->request->files[start + i];
         clp_buf_add_text(out, " ");
         clp_escape_add_text(out, path);
@@ -387,10 +430,10 @@ static bool read_sides(struct clp_diff *diff)
     return done;
 }
 
-static int run(const struct clp_diff_request *request, struct clp_buf *text)
+int clp_diff_compare(const struct clp_diff_request *request, struct clp_mem *mem)
 {
-    struct clp_diff diff = {.request = request, .mem = text->mem};
-    struct clp_compare_options options = options_of(request, text);
+    struct clp_diff diff = {.request = request, .mem = mem};
+    struct clp_compare_options options = options_of(request, mem);
     const char *workspace = getenv("GITHUB_WORKSPACE");
     bool github = strcmp(request->format, "github") == 0;
     char folder[PATH_MAX];
@@ -417,7 +460,7 @@ out:
 
 int clp_diff_main(int argc, char **argv, struct clp_mem *mem)
 {
-    struct clp_diff_request request = {.unit = 1e-6, .format = "text"};
+    struct clp_diff_request request = clp_diff_defaults();
     int code = CLP_DIFF_USAGE;
     struct clp_buf text;
 
@@ -427,7 +470,7 @@ int clp_diff_main(int argc, char **argv, struct clp_mem *mem)
     } else if (request.help) {
         code = clp_command_line_help(&command_line, mem);
     } else if (may_run(&request)) {
-        code = run(&request, &text);
+        code = clp_diff_compare(&request, mem);
     }
     clp_mem_free(mem, request.files, request.file_room, sizeof *request.files);
     clp_buf_clear(&text);

@@ -38,8 +38,18 @@ static bool is_one(struct clp_side_range range)
     return range.low == range.high;
 }
 
+/* What the test says of a change: its chance, and how exactly it is known. Nothing without a confidence. */
+static bool add_test(PyObject *dict, const struct clp_comparison *comparison, enum clp_measure measure,
+                     const struct clp_change *change)
+{
+    return comparison->options.confidence == 0 ||
+           (clp_dict_set(dict, "p_value", PyFloat_FromDouble(change->chance)) &&
+            clp_dict_set(dict, "margin", amount_of(clp_measure_rows[measure].kind, change->margin)));
+}
+
 /* The change of one measure as a dict. A side of several files with different values has a range, too. */
-static PyObject *change_of(enum clp_measure measure, const struct clp_change *change)
+static PyObject *change_of(const struct clp_comparison *comparison, enum clp_measure measure,
+                           const struct clp_change *change)
 {
     enum clp_measure_kind kind = clp_measure_rows[measure].kind;
     PyObject *dict = Py_BuildValue(
@@ -53,6 +63,8 @@ static PyObject *change_of(enum clp_measure measure, const struct clp_change *ch
         Py_CLEAR(dict);
     if (dict != NULL && !is_one(change->after) &&
         !clp_dict_set(dict, "after_range", range_of(kind, change->after)))
+        Py_CLEAR(dict);
+    if (dict != NULL && !add_test(dict, comparison, measure, change))
         Py_CLEAR(dict);
     return dict;
 }
@@ -87,14 +99,14 @@ static PyObject *changes_of(const struct clp_comparison *comparison,
 {
     PyObject *dict = PyDict_New();
     struct clp_change hits = clp_comparison_change(comparison, samples, CLP_MEASURE_hits);
-    bool good = dict != NULL && clp_dict_set(dict, "hits", change_of(CLP_MEASURE_hits, &hits));
+    bool good = dict != NULL && clp_dict_set(dict, "hits", change_of(comparison, CLP_MEASURE_hits, &hits));
 
     for (size_t i = 0; good && i < comparison->options.measures.count; i++) {
         enum clp_measure measure = comparison->options.measures.items[i];
         if (!comparison->known[CLP_OLD][measure] || !comparison->known[CLP_NEW][measure])
             continue;
         struct clp_change change = clp_comparison_change(comparison, samples, measure);
-        good = clp_dict_set(dict, clp_measure_rows[measure].name, change_of(measure, &change));
+        good = clp_dict_set(dict, clp_measure_rows[measure].name, change_of(comparison, measure, &change));
     }
     if (!good)
         Py_CLEAR(dict);
@@ -178,7 +190,7 @@ static PyObject *function_of(const struct clp_diff *diff,
                          file_of(after), "line", first_line_of(before), first_line_of(after),
                          "verdicts",
                          verdicts_of(function->verdicts), "total",
-                         change_of(CLP_MEASURE_total, &total), "measures",
+                         change_of(comparison, CLP_MEASURE_total, &total), "measures",
                          changes_of(comparison, &function->samples), "lines",
                          rows_of(comparison, function, shows_all(diff)));
 }
@@ -217,7 +229,7 @@ static PyObject *breach_of(const struct clp_diff *diff, const struct clp_breach 
         row != NULL ? line_of(row, after ? CLP_NEW : CLP_OLD) : first_line_of(one), "function",
         text_of(one->name, strlen(one->name)), "text",
         row != NULL ? row_text(row, after ? CLP_NEW : CLP_OLD) : none(), "change",
-        change_of(breach->limit->measure, &breach->change));
+        change_of(&diff->comparison, breach->limit->measure, &breach->change));
     if (dict != NULL && is_for_github(diff) && !clp_dict_set(dict, "gone", PyBool_FromLong(!after)))
         Py_CLEAR(dict);
     return dict;
@@ -270,12 +282,22 @@ static PyObject *summary_of(const struct clp_comparison *comparison)
                          "unchanged", (Py_ssize_t)tally.unchanged);
 }
 
+/* The confidence in percent and the number of tests; None without a confidence. */
+static PyObject *confidence_of(const struct clp_comparison *comparison)
+{
+    if (comparison->options.confidence == 0)
+        return none();
+    return Py_BuildValue("{s:d,s:n}", "percent", 100 * comparison->options.confidence, "tests",
+                         (Py_ssize_t)comparison->tests);
+}
+
 static PyObject *object_of(const struct clp_diff *diff)
 {
-    return Py_BuildValue("{s:s,s:i,s:N,s:N,s:N,s:N,s:N,s:N}", "format", "clineprof-diff",
+    return Py_BuildValue("{s:s,s:i,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "format", "clineprof-diff",
                          "version", 1, "before", side_of(diff, CLP_OLD), "after",
                          side_of(diff, CLP_NEW), "noise_floor",
-                         floor_of(&diff->comparison.options), "summary",
+                         floor_of(&diff->comparison.options), "confidence",
+                         confidence_of(&diff->comparison), "summary",
                          summary_of(&diff->comparison), "functions", functions_of(diff), "gates",
                          limits_of(diff));
 }

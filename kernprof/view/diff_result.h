@@ -13,7 +13,9 @@ struct clp_diff_request {
     double unit; /* seconds */
     const char *measures, *fail_on, *noise_floor, *format, *outfile; /* values of options; NULL: not given */
     size_t top;  /* --top; 0: all functions */
-    bool all, help;
+    double confidence; /* --confidence, 0 to 100; 0: not given */
+    bool all, renamed, help;
+    const char *titles[2]; /* what is shown in place of the names of a side's files; NULL: nothing */
     char **files; /* owned array of borrowed names: those of the old side, then those of the new side */
     size_t file_room;
     size_t counts[2]; /* how many files each side has */

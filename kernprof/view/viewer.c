@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The viewer: reads profiles, adds them up, prints the report. */
 #include "viewer.h"
+#include "ab.h"
 #include "byprocess.h"
 #include "callers.h"
 #include "cli/commands.h"
@@ -308,6 +309,8 @@ PyObject *clp_viewer_main(PyObject *list)
         code = clp_diff_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_CALLERS))
         code = clp_callers_main(words.count, words.items, &mem);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_AB))
+        code = clp_ab_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MERGE))
         code = clp_merge_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MEM))

@@ -123,10 +123,13 @@ static PyObject *leak_of(const void *item)
 {
     const struct clp_profile_leak *leak = item;
 
-    return Py_BuildValue("{s:i,s:K,s:d,s:d,s:d}", "line", (int)leak->line, "bytes",
-                         (unsigned long long)leak->bytes, "bytes_per_call", leak->bytes_per_call,
-                         "bytes_per_second", leak->bytes_per_second, "confidence",
-                         leak->confidence);
+    PyObject *dict = Py_BuildValue("{s:i,s:K,s:d,s:d,s:d}", "line", (int)leak->line, "bytes",
+                                   (unsigned long long)leak->bytes, "bytes_per_call", leak->bytes_per_call,
+                                   "bytes_per_second", leak->bytes_per_second, "confidence",
+                                   leak->confidence);
+    if (dict != NULL && leak->held_by != NULL && !set_text(dict, "held_by", leak->held_by))
+        Py_CLEAR(dict);
+    return dict;
 }
 
 /* ---- functions and the rest ---- */

@@ -291,7 +291,7 @@ static clp_status compare_stores(struct work *work)
     bool have_old = a->function_count == 0 || (a_bases != NULL && to != NULL);
     if (have_old && (b_bases != NULL || b->function_count == 0))
         status = clp_match_functions(&work->align, a_bases, a->function_count, b_bases,
-                                     b->function_count, to);
+                                     b->function_count, work->comparison->options.renamed, to);
     if (status == CLP_OK)
         status = compare_matched(work, to, a->function_count, b->function_count);
     clp_mem_free(work->mem, a_bases, a->function_count, sizeof *a_bases);
@@ -410,6 +410,8 @@ clp_status clp_comparison_make(struct clp_comparison *comparison, struct clp_mem
     if (status == CLP_OK)
         status = compare_stores(&work);
     if (status == CLP_OK)
+        status = clp_comparison_test(comparison);
+    if (status == CLP_OK)
         clp_comparison_judge(comparison);
     comparison->steps = work.align.steps;
     if (status != CLP_OK)
@@ -424,8 +426,10 @@ void clp_comparison_clear(struct clp_comparison *comparison)
     clp_mem_free(mem, comparison->rows, comparison->row_room, sizeof *comparison->rows);
     clp_mem_free(mem, comparison->functions, comparison->function_room,
                  sizeof *comparison->functions);
-    clp_diff_side_clear(&comparison->sides[CLP_OLD], mem);
-    clp_diff_side_clear(&comparison->sides[CLP_NEW], mem);
+    for (int side = 0; side < 2; side++) {
+        clp_mem_free(mem, comparison->values[side], comparison->file_counts[side], sizeof *comparison->values[side]);
+        clp_diff_side_clear(&comparison->sides[side], mem);
+    }
     *comparison = (struct clp_comparison){.mem = mem};
 }
 

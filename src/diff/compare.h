@@ -9,7 +9,8 @@
  * distance from the function's first line are the same.
  *
  * The profiles of a side are averaged; a profile that lacks a line counts as zero. A measure has changed where
- *   - the ranges (smallest to largest) of the two sides do not overlap, and
+ *   - the ranges (smallest to largest) of the two sides do not overlap or, with a confidence, the difference is real
+ *     (diff/significance.h), and
  *   - the averages differ by more than the noise floor: for times by more than an absolute floor and a floor per hit,
  *     for memory by more than an absolute floor; hits have no floor.
  *

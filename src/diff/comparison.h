@@ -21,6 +21,9 @@ struct clp_compare_options {
     /* The measures that are compared; hits are always compared. The first measure of time decides whether a line is
      * slower or faster, the first measure of memory whether it has grown or shrunk. */
     struct clp_measure_list measures;
+    double confidence; /* 0 to 1: a difference counts if it is real with this confidence; 0: if ranges do not overlap */
+    bool renamed; /* do the last unmatched file of each side match, whatever their names? */
+    bool limited[CLP_MEASURES]; /* has the measure a limit? With a confidence it is then tested, too */
 };
 
 /* The measures of one line or function: sides[side][i] are those in profile i of the side, NULL where this profile
@@ -56,6 +59,9 @@ struct clp_comparison {
     struct clp_compared_function *functions; /* owned; the new side's functions in its order, then those gone */
     size_t function_count;
     size_t lost;     /* lines left out because only some of a side's texts have them */
+    double *values[2]; /* with a confidence: owned room for a number of each profile of a side; else NULL */
+    double real;       /* with a confidence: a difference is real if its chance is at most this */
+    size_t tests;      /* with a confidence: how many numbers were tested */
     uint64_t steps;  /* items that aligning looked at, so that a test can see that it takes linear time */
     struct clp_compared_row *rows; /* owned; the rows of all functions, one function behind the other */
     size_t row_count, row_room, function_room;

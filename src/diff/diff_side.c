@@ -52,7 +52,7 @@ static clp_status join_profile(struct clp_align *align, struct joining *joining,
     for (size_t i = 0; i < profile->function_count; i++)
         joining->these[i] = &profile->functions[i];
     if (clp_match_functions(align, joining->these, profile->function_count, joining->bases,
-                            joining->count, places) != CLP_OK)
+                            joining->count, false, places) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < profile->function_count; i++) {
         if (places[i] != CLP_ALIGN_NONE)

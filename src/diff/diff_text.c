@@ -9,9 +9,13 @@
 
 #define TICKS_WIDTH 12
 #define PERCENT_WIDTH 8
+#define MARGIN_WIDTH 9
 #define HITS_WIDTH 9
 #define LINE_WIDTH 6
-#define MOST_CELLS (CLP_MEASURES * 4 + 2)
+
+/* The cells of a measure. The margin has a column only with a confidence. */
+enum { BEFORE, AFTER, CHANGE, MARGIN, PERCENT, CELLS };
+#define MOST_CELLS (CLP_MEASURES * CELLS + 2)
 
 static const char text_title[] = "  Line Contents";
 
@@ -129,11 +133,11 @@ static void set_percent(unsigned verdicts, double percent, struct clp_number *nu
     }
 }
 
-/* Sets four cells: before, after, change, percent. The last two stay empty where the measure did not change. Bytes that
- * are zero on both sides, as on most lines, leave all four empty. */
+/* Sets the cells of a measure. Where the measure did not change only BEFORE and AFTER are set. Bytes that are zero on
+ * both sides, as on most lines, leave all cells empty. */
 static void set_cells(const struct changes *changes, const struct clp_compared_row *row,
                       enum clp_measure measure,
-                      struct clp_number cells[4])
+                      struct clp_number cells[CELLS])
 {
     const struct clp_comparison *comparison = changes->comparison;
     struct clp_change change = clp_comparison_change(comparison, &row->samples, measure);
@@ -142,14 +146,15 @@ static void set_cells(const struct changes *changes, const struct clp_compared_r
         change.after.mean == 0)
         return;
     if (clp_comparison_ran(comparison, &row->samples, CLP_OLD))
-        set_amount(changes, measure, change.before.mean, &cells[0]);
+        set_amount(changes, measure, change.before.mean, &cells[BEFORE]);
     if (clp_comparison_ran(comparison, &row->samples, CLP_NEW))
-        set_amount(changes, measure, change.after.mean, &cells[1]);
+        set_amount(changes, measure, change.after.mean, &cells[AFTER]);
     if (!change.changed)
         return;
-    set_amount(changes, measure, change.change, &cells[2]);
-    add_sign(&cells[2], change.change);
-    set_percent(row->verdicts, change.percent, &cells[3]);
+    set_amount(changes, measure, change.change, &cells[CHANGE]);
+    add_sign(&cells[CHANGE], change.change);
+    set_amount(changes, measure, change.margin, &cells[MARGIN]);
+    set_percent(row->verdicts, change.percent, &cells[PERCENT]);
 }
 
 static void set_hits(const struct changes *changes, const struct clp_compared_row *row,
@@ -168,7 +173,7 @@ static void set_hits(const struct changes *changes, const struct clp_compared_ro
 
 static size_t cell_count(const struct table *table)
 {
-    return table->measures.count * 4 + (table->hits ? 2 : 0);
+    return table->measures.count * CELLS + (table->hits ? 2 : 0);
 }
 
 static void set_row(const struct changes *changes, struct table *table,
@@ -176,9 +181,9 @@ static void set_row(const struct changes *changes, struct table *table,
 {
     memset(table->cells, 0, cell_count(table) * sizeof *table->cells);
     for (size_t i = 0; i < table->measures.count; i++)
-        set_cells(changes, row, table->measures.items[i], &table->cells[i * 4]);
+        set_cells(changes, row, table->measures.items[i], &table->cells[i * CELLS]);
     if (table->hits)
-        set_hits(changes, row, &table->cells[table->measures.count * 4]);
+        set_hits(changes, row, &table->cells[table->measures.count * CELLS]);
 }
 
 /* ---- which rows ---- */
@@ -271,15 +276,15 @@ static void choose_columns(const struct changes *changes, struct table *table)
     }
 }
 
-static const char *const cell_titles[4] = {" before", " after", "Change", "%"};
+static const char *const cell_titles[CELLS] = {" before", " after", "Change", "+-", "%"};
 
 static void set_title(const struct table *table, size_t cell, char title[32])
 {
-    size_t place = cell % 4;
-    bool of_hits = cell >= table->measures.count * 4;
-    enum clp_measure measure = of_hits ? CLP_MEASURE_hits : table->measures.items[cell / 4];
+    size_t place = cell % CELLS;
+    bool of_hits = cell >= table->measures.count * CELLS;
+    enum clp_measure measure = of_hits ? CLP_MEASURE_hits : table->measures.items[cell / CELLS];
 
-    (void)snprintf(title, 32, "%s%s", place < 2 ? clp_measure_rows[measure].title : "",
+    (void)snprintf(title, 32, "%s%s", place <= AFTER ? clp_measure_rows[measure].title : "",
                    cell_titles[place]);
 }
 
@@ -291,8 +296,9 @@ static void set_widths(const struct changes *changes, struct table *table, size_
 
     for (size_t i = 0; i < count; i++) {
         set_title(table, i, title);
-        size_t least = i >= table->measures.count * 4 ? HITS_WIDTH
-                     : i % 4 == 3 ? PERCENT_WIDTH : TICKS_WIDTH;
+        size_t least = i >= table->measures.count * CELLS ? HITS_WIDTH
+                     : i % CELLS == PERCENT ? PERCENT_WIDTH
+                     : i % CELLS == MARGIN ? MARGIN_WIDTH : TICKS_WIDTH;
         table->widths[i] = strlen(title) > least ? strlen(title) : least;
     }
     for (size_t i = find_shown(changes, table, head, 0); i < function->row_count;
@@ -309,9 +315,17 @@ static void set_widths(const struct changes *changes, struct table *table, size_
 /* Returns the blanks before a cell: more before the first column of a measure than within its columns. */
 static size_t gap_before(const struct table *table, size_t cell)
 {
-    bool first = cell % 4 == 0 && cell <= table->measures.count * 4;
+    bool first = cell % CELLS == 0 && cell <= table->measures.count * CELLS;
 
     return first && cell != 0 ? 3 : 1;
+}
+
+static void add_cell(struct changes *changes, const struct table *table, size_t cell, const char *text)
+{
+    bool is_margin = cell < table->measures.count * CELLS && cell % CELLS == MARGIN;
+
+    if (!is_margin || changes->comparison->options.confidence != 0)
+        clp_number_add(changes->out, table->widths[cell] + gap_before(table, cell), text);
 }
 
 static void add_header(struct changes *changes, const struct table *table)
@@ -324,7 +338,7 @@ static void add_header(struct changes *changes, const struct table *table)
     clp_number_add(out, LINE_WIDTH + 1, "New #");
     for (size_t i = 0; i < cell_count(table); i++) {
         set_title(table, i, title);
-        clp_number_add(out, table->widths[i] + gap_before(table, i), title);
+        add_cell(changes, table, i, title);
     }
     clp_buf_add_text(out, text_title);
     size_t bytes = out->used - start;
@@ -369,7 +383,7 @@ static void add_row(struct changes *changes, struct table *table,
     add_line_number(out, LINE_WIDTH, row->has[CLP_OLD], row->line[CLP_OLD]);
     add_line_number(out, LINE_WIDTH + 1, row->has[CLP_NEW], row->line[CLP_NEW]);
     for (size_t i = 0; i < cell_count(table); i++)
-        clp_number_add(out, table->widths[i] + gap_before(table, i), table->cells[i].text);
+        add_cell(changes, table, i, table->cells[i].text);
     clp_buf_add(out, mark, sizeof mark);
     clp_escape_add(out, text.text, text.bytes);
     clp_buf_add_text(out, "\n");
@@ -512,6 +526,20 @@ static void add_floor(const struct clp_comparison *comparison, struct clp_buf *o
     clp_buf_add_text(out, "\n");
 }
 
+/* Adds how sure the verdicts are. */
+static void add_confidence(const struct clp_comparison *comparison, struct clp_buf *out)
+{
+    double confidence = comparison->options.confidence;
+
+    if (confidence == 0)
+        return;
+    clp_buf_add_format(out, "Confidence: %.6g %% that chance made none of these changes (Welch's t test of %zu "
+                            "number%s, with Holm's correction)\n",
+                       100 * confidence, comparison->tests, clp_buf_plural(comparison->tests));
+    if (comparison->tests != 0)
+        clp_buf_add_text(out, "+-: the true change is within this margin, with the same confidence for each line\n");
+}
+
 /* Adds two lines: "Functions: 12 slower, 3 new" and so on, and the same counts for lines. */
 static void add_summary(const struct clp_comparison *comparison, struct clp_buf *out)
 {
@@ -547,6 +575,7 @@ static void add_end(const struct changes *changes, size_t shown, size_t count)
                            "out.\n", comparison->lost, clp_buf_plural(comparison->lost),
                            comparison->lost == 1 ? "is" : "are");
     add_floor(comparison, changes->out);
+    add_confidence(comparison, changes->out);
 }
 
 static clp_status add_changes(struct changes *changes)

@@ -159,7 +159,30 @@ static clp_status match_by_tails(struct files *files, bool rest)
     return CLP_OK;
 }
 
-static clp_status match_files(struct files *files)
+/* Returns the only file of the side that has no match; NULL when there is none or there are several. */
+static struct path *only_unmatched(struct paths *paths)
+{
+    struct path *found = NULL;
+
+    for (size_t i = 0; i < paths->count; i++) {
+        if (!paths->items[i].matched && found != NULL)
+            return NULL;
+        if (!paths->items[i].matched)
+            found = &paths->items[i];
+    }
+    return found;
+}
+
+/* Matches the last file on both sides. */
+static void match_last(struct files *files)
+{
+    struct path *a = only_unmatched(&files->sides[0]), *b = only_unmatched(&files->sides[1]);
+
+    if (a != NULL && b != NULL)
+        b->id = a->id;
+}
+
+static clp_status match_files(struct files *files, bool renamed)
 {
     match_equal_paths(files);
     files->tally_room = files->sides[0].count + files->sides[1].count;
@@ -168,7 +191,11 @@ static clp_status match_files(struct files *files)
         return CLP_NO_MEMORY;
     if (match_by_tails(files, false) != CLP_OK)
         return CLP_NO_MEMORY;
-    return match_by_tails(files, true);
+    if (match_by_tails(files, true) != CLP_OK)
+        return CLP_NO_MEMORY;
+    if (renamed)
+        match_last(files);
+    return CLP_OK;
 }
 
 static void init_files(struct files *files, struct clp_mem *mem)
@@ -368,7 +395,7 @@ static clp_status match_names(struct clp_align *align, const struct called *a, s
 clp_status clp_match_functions(struct clp_align *align,
                                const struct clp_profile_function *const *a, size_t a_count,
                                const struct clp_profile_function *const *b, size_t b_count,
-                               size_t *to)
+                               bool renamed, size_t *to)
 {
     struct called *left = NULL, *right = NULL;
     clp_status status = CLP_NO_MEMORY;
@@ -380,7 +407,7 @@ clp_status clp_match_functions(struct clp_align *align,
         return CLP_OK;
     init_files(&files, align->mem);
     if (add_paths(&files, 0, a, a_count) != CLP_OK || add_paths(&files, 1, b, b_count) != CLP_OK ||
-        match_files(&files) != CLP_OK)
+        match_files(&files, renamed) != CLP_OK)
         goto out;
     left = name_functions(&files, 0, a, a_count);
     right = name_functions(&files, 1, b, b_count);

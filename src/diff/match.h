@@ -13,10 +13,11 @@
 #include "profile/profile.h"
 
 /* Sets to[i] for each function of `a`: the index of its match in `b`, or CLP_ALIGN_NONE. No two functions get the same
- * index. CLP_NO_MEMORY leaves `to` in any state. */
+ * index. With `renamed` two files also match if no others are left unmatched, as old.py and new.py. CLP_NO_MEMORY
+ * leaves `to` in any state. */
 clp_status clp_match_functions(struct clp_align *align,
                                const struct clp_profile_function *const *a, size_t a_count,
                                const struct clp_profile_function *const *b, size_t b_count,
-                               size_t *to);
+                               bool renamed, size_t *to);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "verdict.h"
+#include "significance.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- changes ---- */
 
@@ -50,6 +52,37 @@ static double percent_of(double change, double before)
     return before != 0 ? 100 * change / fabs(before) : copysign(INFINITY, change);
 }
 
+static struct clp_difference test(const struct clp_comparison *comparison, const struct clp_side_samples *samples,
+                                  enum clp_measure measure)
+{
+    for (int side = 0; side < 2; side++) {
+        const struct clp_measures *const *values = samples->sides[side];
+        for (size_t i = 0; i < comparison->file_counts[side]; i++)
+            comparison->values[side][i] =
+                values != NULL && values[i] != NULL ? clp_measure_value(measure, values[i]) : 0;
+    }
+    return clp_difference_of(comparison->values[CLP_OLD], comparison->file_counts[CLP_OLD],
+                             comparison->values[CLP_NEW], comparison->file_counts[CLP_NEW]);
+}
+
+/* Takes the averages from the test. Returns whether the change is real. */
+static bool is_real(const struct clp_comparison *comparison, const struct clp_side_samples *samples,
+                    enum clp_measure measure, struct clp_change *change)
+{
+    struct clp_difference difference = test(comparison, samples, measure);
+
+    change->before.mean = difference.before;
+    change->after.mean = difference.after;
+    change->chance = difference.chance;
+    change->margin = clp_difference_margin(&difference, comparison->options.confidence);
+    return difference.chance <= comparison->real;
+}
+
+static bool are_apart(struct clp_side_range a, struct clp_side_range b)
+{
+    return a.high < b.low || b.high < a.low;
+}
+
 struct clp_change clp_comparison_change(const struct clp_comparison *comparison,
                                         const struct clp_side_samples *samples,
                                         enum clp_measure measure)
@@ -58,12 +91,12 @@ struct clp_change clp_comparison_change(const struct clp_comparison *comparison,
         .before = range_of(comparison, samples, CLP_OLD, measure),
         .after = range_of(comparison, samples, CLP_NEW, measure),
     };
+    bool real = comparison->options.confidence != 0 ? is_real(comparison, samples, measure, &change)
+                                                    : are_apart(change.before, change.after);
 
     change.change = change.after.mean - change.before.mean;
     change.percent = percent_of(change.change, change.before.mean);
-    change.changed = (change.before.high < change.after.low ||
-                      change.after.high < change.before.low) &&
-                     fabs(change.change) > noise_of(comparison, samples, measure);
+    change.changed = real && fabs(change.change) > noise_of(comparison, samples, measure);
     return change;
 }
 
@@ -76,6 +109,76 @@ bool clp_comparison_ran(const struct clp_comparison *comparison, const struct cl
         if (values[i] != NULL && (values[i]->hits != 0 || values[i]->time != 0))
             return true;
     return false;
+}
+
+/* ---- tests ---- */
+
+struct tests {
+    struct clp_comparison *comparison;
+    double *chances;
+    bool tested[CLP_MEASURES];
+};
+
+static void add_test(struct tests *tests, const struct clp_side_samples *samples, enum clp_measure measure)
+{
+    struct clp_comparison *comparison = tests->comparison;
+    struct clp_side_range before = range_of(comparison, samples, CLP_OLD, measure);
+    struct clp_side_range after = range_of(comparison, samples, CLP_NEW, measure);
+
+    if (fmax(before.high, after.high) - fmin(before.low, after.low) > noise_of(comparison, samples, measure))
+        tests->chances[comparison->tests++] = test(comparison, samples, measure).chance;
+}
+
+static void add_tests(struct tests *tests, const struct clp_side_samples *samples)
+{
+    for (unsigned i = 0; i < CLP_MEASURES; i++)
+        if (tests->tested[i])
+            add_test(tests, samples, (enum clp_measure)i);
+}
+
+/* Chooses the measures that are tested: hits, and those that both sides have and that are compared or have a limit. A
+ * limit on total is one on the time of functions. Returns how many there are. */
+static size_t choose_tests(struct tests *tests)
+{
+    const struct clp_comparison *comparison = tests->comparison;
+    const struct clp_compare_options *options = &comparison->options;
+    size_t count = 0;
+
+    memcpy(tests->tested, options->limited, sizeof tests->tested);
+    for (size_t i = 0; i < options->measures.count; i++)
+        tests->tested[options->measures.items[i]] = true;
+    tests->tested[CLP_MEASURE_hits] = true;
+    tests->tested[CLP_MEASURE_time] |= tests->tested[CLP_MEASURE_total];
+    tests->tested[CLP_MEASURE_total] = false;
+    for (unsigned i = 0; i < CLP_MEASURES; i++) {
+        tests->tested[i] &= comparison->known[CLP_OLD][i] && comparison->known[CLP_NEW][i];
+        count += tests->tested[i];
+    }
+    return count;
+}
+
+clp_status clp_comparison_test(struct clp_comparison *comparison)
+{
+    struct tests tests = {.comparison = comparison};
+
+    if (comparison->options.confidence == 0)
+        return CLP_OK;
+    size_t room = choose_tests(&tests) * (comparison->row_count + comparison->function_count);
+    for (int side = 0; side < 2; side++)
+        comparison->values[side] =
+            clp_mem_alloc(comparison->mem, comparison->file_counts[side], sizeof *comparison->values[side]);
+    if (comparison->values[CLP_OLD] == NULL || comparison->values[CLP_NEW] == NULL)
+        return CLP_NO_MEMORY; /* clp_comparison_clear frees the other one */
+    tests.chances = clp_mem_alloc(comparison->mem, room, sizeof *tests.chances);
+    if (tests.chances == NULL)
+        return room == 0 ? CLP_OK : CLP_NO_MEMORY;
+    for (size_t i = 0; i < comparison->row_count; i++)
+        add_tests(&tests, &comparison->rows[i].samples);
+    for (size_t i = 0; i < comparison->function_count; i++)
+        add_tests(&tests, &comparison->functions[i].samples);
+    comparison->real = clp_holms_limit(tests.chances, comparison->tests, 1 - comparison->options.confidence);
+    clp_mem_free(comparison->mem, tests.chances, room, sizeof *tests.chances);
+    return CLP_OK;
 }
 
 /* ---- verdicts ---- */

@@ -16,7 +16,10 @@ struct clp_change {
     struct clp_side_range before, after;
     double change;  /* the average after less the average before */
     double percent; /* the change in percent of the average before; +-INFINITY from zero, 0 without change */
-    bool changed;   /* the ranges do not overlap and the change is larger than the noise floor */
+    double chance;  /* with a confidence: of such a change where there is none (significance.h); else 0 */
+    double margin;  /* with a confidence: half the width of the interval around the change; else 0 */
+    bool changed;   /* the change is larger than the noise floor and not by chance: the ranges do not overlap or, with */
+                    /* a confidence, the change is real */
 };
 
 struct clp_change clp_comparison_change(const struct clp_comparison *comparison,
@@ -49,6 +52,10 @@ static inline bool clp_verdict_is(unsigned verdicts, enum clp_verdict verdict)
 {
     return (verdicts >> verdict & 1) != 0;
 }
+
+/* With a confidence: tests the measures of all lines and functions, and sets which chances are real. A number whose
+ * values all lie within the noise floor cannot change, so it is not tested. Without one it does nothing. */
+clp_status clp_comparison_test(struct clp_comparison *comparison);
 
 /* Sets the verdicts of all functions and rows. */
 void clp_comparison_judge(struct clp_comparison *comparison);

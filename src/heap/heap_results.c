@@ -194,6 +194,7 @@ static bool judge_line(const struct clp_heap *heap, const struct clp_heap_judgin
     leak->bytes_per_second =
         judging->seconds > 0 ? (double)verdict.growth / judging->seconds : 0;
     leak->confidence = verdict.confidence;
+    leak->owner = line->number;
     return true;
 }
 

@@ -57,6 +57,8 @@ static void clear_function(struct clp_mem *mem, struct clp_profile_function *fun
     clp_mem_free_text(mem, function->name);
     clp_mem_free_text(mem, function->compiler);
     clp_mem_free(mem, function->lines, function->line_room, sizeof *function->lines);
+    for (size_t i = 0; i < function->leak_count; i++)
+        clp_mem_free_text(mem, function->leaks[i].held_by);
     clp_mem_free(mem, function->leaks, function->leak_room, sizeof *function->leaks);
     clear_source(mem, function);
 }
@@ -293,25 +295,46 @@ clp_status clp_profile_add_line(struct clp_profile *profile, struct clp_profile_
     return CLP_OK;
 }
 
+/* Sets *to to a copy of the verdict. CLP_NO_MEMORY leaves it as it was. */
+static clp_status copy_leak(struct clp_mem *mem, const struct clp_profile_leak *from, struct clp_profile_leak *to)
+{
+    const char *text = from->held_by;
+    char *copy = text != NULL ? clp_mem_copy_text(mem, text, strlen(text)) : NULL;
+
+    if (text != NULL && copy == NULL)
+        return CLP_NO_MEMORY;
+    *to = *from;
+    to->held_by = copy;
+    return CLP_OK;
+}
+
 clp_status clp_profile_add_leak(struct clp_profile *profile, struct clp_profile_function *function,
                                 const struct clp_profile_leak *leak)
 {
     size_t place = function->leak_count; /* searched from the end: verdicts mostly come in the order of lines */
+    struct clp_profile_leak copy;
     clp_status status;
 
     while (place > 0 && function->leaks[place - 1].line >= leak->line)
         place--;
     if (place < function->leak_count && function->leaks[place].line == leak->line) {
-        if (leak->bytes > function->leaks[place].bytes)
-            function->leaks[place] = *leak;
-        return CLP_OK;
+        if (leak->bytes <= function->leaks[place].bytes)
+            return CLP_OK;
+        status = copy_leak(profile->mem, leak, &copy);
+        if (status == CLP_OK) {
+            clp_mem_free_text(profile->mem, function->leaks[place].held_by);
+            function->leaks[place] = copy;
+        }
+        return status;
     }
     RESERVE(status, profile->mem, function->leaks, function->leak_room, function->leak_count);
+    if (status == CLP_OK)
+        status = copy_leak(profile->mem, leak, &copy);
     if (status != CLP_OK)
         return status;
     memmove(&function->leaks[place + 1], &function->leaks[place],
             (function->leak_count++ - place) * sizeof *leak);
-    function->leaks[place] = *leak;
+    function->leaks[place] = copy;
     return CLP_OK;
 }
 

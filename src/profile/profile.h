@@ -39,6 +39,8 @@ struct clp_profile_leak {
     uint64_t bytes;  /* growth over the whole run */
     double bytes_per_call, bytes_per_second; /* "call" stands for an epoch: see clp_profile_meta.leak_epoch */
     double confidence; /* 0 to 1 */
+    char *held_by;  /* who holds the memory, as text (cpython/memory/holders.h); NULL: not known */
+    uint32_t owner; /* the line's number in the table of live blocks, in the process that made the verdict; else 0 */
 };
 
 /* One call of a function, on the clock of the series that the mark belongs to. */
@@ -225,7 +227,7 @@ clp_status clp_profile_add_line(struct clp_profile *profile, struct clp_profile_
 clp_status clp_profile_reserve_lines(struct clp_profile *profile,
                                      struct clp_profile_function *function, size_t count);
 
-/* Adds a copy of the verdict. Of two verdicts on one line the one with more bytes stays. CLP_NO_MEMORY leaves the
+/* Adds a copy of the verdict and its text. Of two verdicts on one line the one with more bytes stays. CLP_NO_MEMORY leaves the
  * function as it was. */
 clp_status clp_profile_add_leak(struct clp_profile *profile, struct clp_profile_function *function,
                                 const struct clp_profile_leak *leak);

@@ -125,6 +125,11 @@ static void add_leak(struct clp_buf *out, const struct found *found, const struc
     clp_buf_add_format(out, "/s, confidence %.0f %%  ", leak->confidence * 100);
     clp_escape_add(out, text.text, text.bytes);
     clp_buf_add_text(out, "\n");
+    if (leak->held_by == NULL)
+        return;
+    clp_buf_add_text(out, "  held by ");
+    clp_escape_add_text(out, leak->held_by);
+    clp_buf_add_text(out, "\n");
 }
 
 void clp_leak_report_text(const struct clp_profile *profile, const char *folder,

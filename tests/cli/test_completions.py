@@ -65,11 +65,12 @@ def completed(folder, *words):
     ("ckernprof script.py --tra", ""),  # it is the script's
     ("ckernprof -m module --tra", ""),
     ("ckernprof -- --tra", ""),
-    ("clineprof ", "diff callers merge top recover mem hook"),
+    ("clineprof ", "diff ab callers merge top recover mem hook"),
     ("clineprof d", "diff"),
     ("clineprof --form", "--format"),
     ("clineprof file --format h", "html heapprofile"),
     ("clineprof diff a b --fail", "--fail-on"),
+    ("clineprof ab --ke", "--keep"),
     ("clineprof diff --format ", "text json github"),
     ("clineprof mem p", "plot peak"),
     ("clineprof hook ", "install remove status"),

@@ -259,6 +259,63 @@ def test_sides_are_averaged_and_their_spread_is_used(tmp_path):
     assert ended.out.endswith("\nNo limit is broken: time>+20%\n")
 
 
+# Two lots of screws of a textbook, in milliseconds: scipy.stats.ttest_ind(.., equal_var=False) has p 0.0908.
+SCREWS = [30.02, 29.99, 30.11, 29.97, 30.01, 29.99], [29.89, 29.93, 29.72, 29.98, 30.02, 29.98]
+
+
+def test_a_confidence_judges_by_the_spread_of_the_files(tmp_path):
+    old, new = sides(tmp_path, *SCREWS)
+
+    def told(confidence):
+        return compared(tmp_path, *old, "--", *new, "--noise-floor", "0", "--all", "--confidence", confidence)
+
+    one = told("90")
+    assert one["confidence"] == {"percent": pytest.approx(90), "tests": 2}  # the line's time and its function's
+    time = one["functions"][0]["lines"][0]["measures"]["time"]
+    assert time["p_value"] == pytest.approx(0.0907733, rel=1e-4) and not time["changed"]  # 2 tests: 0.05 is needed
+    assert time["change"] == pytest.approx(-0.095e-3, rel=1e-4)
+    one = told("81")  # 2 tests: 0.095 is needed
+    time = one["functions"][0]["lines"][0]["measures"]["time"]
+    assert time["changed"] and one["functions"][0]["verdicts"] == ["faster"]
+    one = told("95")  # t of 7.03056 degrees of freedom is 2.36257 there, by the same source
+    assert one["functions"][0]["total"]["margin"] == pytest.approx(0.114569e-3, rel=1e-4)
+
+
+def test_a_confidence_finds_what_one_strange_file_would_hide(tmp_path):
+    old, new = sides(tmp_path, [10 + i / 10 for i in range(10)], [14 + i / 10 for i in range(9)] + [10])
+    assert "slower" not in diff(tmp_path, *old, "--", *new).out
+    out = diff(tmp_path, *old, "--", *new, "--confidence", "99.9").out
+    assert "  (slower)\n" in out and re.search(r"Time before +Time after +Change +\+- +%  Line Contents", out)
+    # nine tenths of the values of each side: 10.1 to 10.8, and 14.0 to 14.7
+    assert re.search(r"^ +2 +2 +10450\.0 +14350\.0 +\+3900\.0 +\d+\.\d +\+37\.3 +pass$", out, re.M)
+    assert "Confidence: 99.9 % that chance made none of these changes (Welch's t test of 2 numbers" in out
+
+
+def test_what_a_limit_checks_is_tested_with_a_confidence(tmp_path):
+    old, new = sides(tmp_path, *SCREWS)
+    words = [*old, "--", *new, "--noise-floor", "0", "--confidence", "81"]
+    assert compared(tmp_path, *words, "--fail-on", "time<-0.2%", code=3)["confidence"]["tests"] == 2
+    assert compared(tmp_path, *words, "--fail-on", "self<-0.2%,total<-1%")["confidence"]["tests"] == 4
+
+
+def test_a_confidence_that_cannot_be_had(tmp_path):
+    old, new = sides(tmp_path, [10, 11, 12], [20, 21])
+    ended = diff(tmp_path, *old, "--", *new, "--confidence", "99", code=2)
+    assert "needs 3 profiles or more on each side" in ended.err and ended.err.count("\n") == 1
+    assert "below 100" in diff(tmp_path, *old, "--", *old, "--confidence", "100", code=2).err
+
+
+def test_renamed_matches_the_last_file_of_each_side(tmp_path):
+    for name in "old", "new":
+        one = function("f", {2: (1, 10)}, "def f():\n    pass\n", file=f"/srv/{name}.py")
+        write(tmp_path / name, one, function("g", {2: (1, 5)}, "def g():\n    pass\n", file="/srv/same.py"))
+    assert "1 new, 1 gone" in diff(tmp_path, "old", "new").out
+    assert "Functions: 2 unchanged" in diff(tmp_path, "old", "new", "--renamed").out
+    two = function("f", {2: (1, 10)}, "def f():\n    pass\n", file="/srv/third.py")
+    write(tmp_path / "new", one, two, function("g", {2: (1, 5)}, "def g():\n    pass\n", file="/srv/same.py"))
+    assert "2 new, 1 gone" in diff(tmp_path, "old", "new", "--renamed").out  # nobody knows which
+
+
 def test_how_sides_are_parted(tmp_path):
     sides(tmp_path, [10, 10], [20, 20])
     # options stand anywhere

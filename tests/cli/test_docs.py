@@ -128,7 +128,7 @@ def test_the_readme_leads_to_every_page():
     assert sorted(listed) == [page for page in pages.PAGES if page != "README.md"]
 
 
-SUBCOMMANDS = {"callers", "diff", "merge", "mem", "recover", "top"}
+SUBCOMMANDS = {"ab", "callers", "diff", "merge", "mem", "recover", "top"}
 # Options of other programs, and one that --help leaves out.
 OF_OTHERS = {"--help-page", "--callgrind", "--only", "--countname", "--preload", "--nproc-per-node", "--cov"}
 
@@ -208,8 +208,9 @@ COMPARE = pages.text_of("docs/compare.md")
 
 @pytest.mark.once
 def test_every_option_of_diff_is_in_its_document(tmp_path):
-    out = run([CKERNPROF.rsplit("/", 1)[0] + "/clineprof", "diff", "--help"], tmp_path).out
-    real = set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", out, re.M)) - {"--help", "--unit", "--outfile"}
+    programs = CKERNPROF.rsplit("/", 1)[0]
+    out = "".join(run([f"{programs}/clineprof", name, "--help"], tmp_path).out for name in ("diff", "ab"))
+    real = set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", out, re.M)) - {"--help", "--unit", "--outfile", "--runs"}
     told = set(re.findall(r"\| `(--[\w-]+)", COMPARE))
     assert real == told
 

@@ -795,7 +795,8 @@ def test_leaks(page, tmp_path):
     cold["text"] = cold["text"].replace("return 1", "return <1>")
     hot["text"] = hot["text"].replace("sum(range(n))", "\u202ex")
     cold["leaks"] = [{"line": 72, "bytes": 5 * MIB, "bytes_per_call": 1536.0,
-                      "bytes_per_second": 2048.5, "confidence": 0.875}]  # fmt: skip
+                      "bytes_per_second": 2048.5, "confidence": 0.875,
+                      "held_by": "app.\u202ecache: dict, 1 entry"}]  # fmt: skip
     hot["leaks"] = [{"line": 12, "bytes": 6 * MIB, "bytes_per_call": 0.5,
                      "bytes_per_second": 0.0, "confidence": 1.0}]  # fmt: skip
     page.open(make(tmp_path, write(tmp_path / "p", [cold, hot]))[0])
@@ -804,8 +805,8 @@ def test_leaks(page, tmp_path):
     first, second = page.rows("leaks")
     assert second == {"Line": "return <1>", "Kept": "5.00 MiB", "Per epoch": "1.50 KiB",
                       "Per second": "2.00 KiB", "Sure %": "87.5", "Function": "cold",
-                      "Place": "cold_store.py:72"}  # fmt: skip
-    assert first["Line"] == "total = U+202Ex" and first["Per epoch"] == "0.50 B"
+                      "Place": "cold_store.py:72", "Held by": "app.U+202Ecache: dict, 1 entry"}  # fmt: skip
+    assert first["Held by"] == "" and first["Line"] == "total = U+202Ex" and first["Per epoch"] == "0.50 B"
     page.driver.find_elements("css selector", "#leaks td button")[1].click()
     assert page.text("#name") == "cold"
     assert page.js("return document.querySelector('#source .selected').cells[0].textContent") == "72"

@@ -2,6 +2,7 @@
 """--leaks and --fail-on-leak: who leaks is named, who does not is not accused."""
 
 import re
+import sys
 
 import leak_truth
 import pytest
@@ -41,7 +42,8 @@ def test_what_is_said_of_a_leak(script, mode):
     assert leak["confidence"] >= 0.9
     shown = run_viewer(["program.py.lprof"], ended.folder).out
     assert "Leaks: 1 line" in shown and f"program.py:{line}  " in shown
-    assert "LEAK.append(bytes(600))  # leaks" in shown.splitlines()[-1]
+    assert "LEAK.append(bytes(600))  # leaks" in shown.splitlines()[-2]
+    assert shown.splitlines()[-1] == "  held by __main__.LEAK: list, 10000 items"
 
 
 @pytest.mark.skipif(SANITIZED, reason="AddressSanitizer has an allocator of its own")
@@ -106,7 +108,7 @@ def test_epochs_of_seconds(script):
     text = LOOP.replace("handle()\n        clineprof.checkpoint()", "time.sleep(0.02)")
     ended = run(script, "import time\n" + text.replace("import clineprof\n", ""), "--leaks=0.04")
     assert len(leaks_of(ended)) == 1, ended.err
-    assert " per epoch, " in run_viewer(["program.py.lprof"], ended.folder).out.splitlines()[-1]
+    assert " per epoch, " in run_viewer(["program.py.lprof"], ended.folder).out.splitlines()[-2]
     assert ended.profile().meta["leak_epoch"] == "0.04" and ended.profile().meta["leak_epochs"] >= 8
 
 
@@ -238,13 +240,183 @@ def test_assert_no_leaks(script):
     out = ended.out.splitlines()
     assert out[0] == "AssertionError 1 line leaked in 5 calls:"
     assert out[1].startswith(f"  {path}:{line}: ") and "KEPT.append(bytearray(3000))" in out[1]
+    assert out.pop(2) == "    held by __main__.KEPT: list, 8 items"
     assert out[2:5] == ["fine", "fine", "fine"]
     assert out[5] == "AssertionError 1 line leaked in 5 calls:" and f":{line}: " in out[6]
+    assert out.pop(7).startswith("    held by __main__.KEPT: list, ")
     assert out[7] == "KeyError 'mine'"
     assert out[8] == "ValueError repeats must be at least 5: fewer calls prove nothing"
     assert out[9] == "TypeError assert_no_leaks() needs something to call, not 7"
     assert out[10] == "ValueError limit is a number of bytes, not negative"
     assert out[11] == "AssertionError 1 line leaked in 200 calls:"
+
+
+# ---- who holds it -----------------------------------------------------------------------------
+
+HOLDERS = r"""
+import sys, types
+
+class Shy:
+    # None of this may run.
+    def no(self, *words):
+        print("ran")
+        return 7
+    __repr__ = __str__ = __len__ = __iter__ = __eq__ = __hash__ = __bool__ = __getattribute__ = __dir__ = no
+    __sizeof__ = __getitem__ = __contains__ = no
+    rows = property(no)
+
+class Meta(type):
+    __subclasses__ = __repr__ = __len__ = lambda cls: print("ran")
+
+class Registry(metaclass=Meta):
+    items = []
+
+class ShyDict(dict):
+    __len__ = __iter__ = __getitem__ = keys = values = items = lambda self, *words: print("ran")
+
+class Node:
+    def __init__(self, after):
+        self.after, self.data = after, bytes(600)
+
+CACHE, STATE, HEAD, BUFFER, SHY, ODD = {}, Shy(), None, bytearray(), ShyDict(), object.__new__(Shy)
+object.__setattr__(STATE, "kept", [])
+other = types.ModuleType("other")
+other.table = {"a": [], 7: STATE}
+sys.modules["other"] = other
+
+@profile
+def into_dict(i):
+    CACHE[i] = bytes(600)    # __main__.CACHE: dict, 3000 entries
+
+@profile
+def into_class(i):
+    Registry.items.append(bytes(600))    # __main__.Registry.items: list, 3000 items
+
+@profile
+def into_instance(i, kept=object.__getattribute__(STATE, "kept")):
+    kept.append(bytes(600))    # __main__.STATE: Shy( > dict, 1 entry)? > list, 3000 items
+
+@profile
+def into_chain(i):
+    global HEAD
+    HEAD = Node(HEAD)    # __main__.HEAD: Node > .* > .. \d+ more > .*
+
+@profile
+def into_buffer(i):
+    BUFFER.extend(bytes(700))    # __main__.BUFFER: bytearray, 2100000 bytes
+
+@profile
+def into_subclass(i):
+    dict.__setitem__(SHY, i, bytes(600))    # __main__.SHY: ShyDict
+
+@profile
+def into_module(i):
+    other.table["a"].append(bytes(600))    # (__main__.)?other.table: dict, 2 entries > list, 3000 items
+
+def make():
+    kept = []
+    @profile
+    def into_closure(i):
+        kept.append(bytes(600))    # __main__.into_closure: function > tuple, 1 item > cell > list, 3000 items
+    return into_closure
+
+def generator():
+    held = []
+    while True:
+        held.append((yield))
+
+GENERATOR = generator()
+next(GENERATOR)
+
+@profile
+def into_generator(i):
+    GENERATOR.send(bytes(600))    # __main__.GENERATOR: generator( > frame)? > list, 3000 items
+
+into_closure = make()
+for i in range(3000):
+    for f in (into_dict, into_class, into_instance, into_chain, into_buffer, into_subclass, into_module,
+              into_closure, into_generator):
+        f(i)
+"""
+
+
+@pytest.mark.parametrize("mode", leak_truth.MODES)
+def test_who_holds_it(script, mode):
+    ended = run(script, HOLDERS, "--leaks", leak_truth.MODES[mode])
+    assert ended.code == 0 and ended.err == "", ended.err
+    held = {leak["line"]: leak["held_by"] for function in ended.profile().raw["functions"]
+            for leak in function.get("leaks", ())}  # fmt: skip
+    lines = enumerate(HOLDERS.splitlines(), 1)
+    wanted = {number: text.split("    # ")[1] for number, text in lines if re.search(" {4}# [_(]", text)}
+    assert set(held) <= set(wanted) and len(held) == 9 if mode == "exact" else len(held) > 5
+    for number, text in held.items():
+        assert re.fullmatch(wanted[number], text), (number, text)
+    assert "ran" not in ended.out.splitlines()
+
+
+def test_a_search_that_takes_too_long_is_given_up(script):
+    text = """
+MANY = [None] * 3_000_000
+KEPT = {0: {0: {}}}
+
+@profile
+def step(i):
+    KEPT[0][0].setdefault(i, bytes(600))
+
+for i in range(3000):
+    step(i)
+"""
+    [leak] = run(script, text, "--leaks", "--heap-interval=1").profile().function("step")["leaks"]
+    assert re.fullmatch(r"\(not found: the search was given up after \d+ objects\)", leak["held_by"])
+
+
+def test_what_no_object_holds(script):
+    text = """
+import ctypes
+incref = ctypes.pythonapi.Py_IncRef
+incref.argtypes = [ctypes.py_object]
+
+@profile
+def step():
+    incref(bytes(600))
+
+for i in range(3000):
+    step()
+"""
+    [leak] = run(script, text, "--leaks", "--heap-interval=1").profile().function("step")["leaks"]
+    assert leak["held_by"] == "(not found: C code, or a variable of a function that runs)"
+
+
+IN_A_FRAME = """
+import clineprof
+
+def main():
+    kept_here = []
+
+    def step():
+        kept_here.append(bytes(3000))
+
+    try:
+        clineprof.assert_no_leaks(step, limit=1000)
+    except AssertionError as error:
+        print(error)
+    step = None
+    print(len(kept_here))
+
+main()
+"""
+
+
+def test_who_holds_it_in_a_running_function(script):
+    from harness import run_python
+
+    path = script(IN_A_FRAME)
+    out = run_python([path], path.parent, env={"PYTHONPATH": build_path()}).out.splitlines()
+    assert out[-1] == "8" and out[2].startswith("    held by ")
+    if sys.version_info >= (3, 12):
+        assert out[2] == "    held by kept_here in main(): list, 8 items"
+    elif sys.version_info < (3, 11):
+        assert out[2].endswith("list, 8 items") and out[2].startswith("    held by variables of ")
 
 
 GROWING = """

@@ -3,6 +3,7 @@
 
 import html.parser
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -563,3 +564,108 @@ def test_matplotlib_complaints(recorded, tmp_path):
     assert ended.code == 2
     ended = with_this(["plot", "-o", "it.frob"], tmp_path)
     assert "cannot draw into 'it.frob'" in ended.err and ended.code == 1
+
+
+# ---- very many stays ----
+
+# Draws a recording, and prints what stands in the picture: matplotlib's own objects, not pixels.
+LOOKS = """\
+import json, sys
+from clineprof._mem import command, pictures
+from matplotlib import pyplot
+
+def look(figure):
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    legend = axes.get_legend()
+    box = lambda artist: artist.get_window_extent().extents.tolist()
+    print(json.dumps({
+        "lines": len(axes.lines), "boxes": sum(len(one.collections) for one in figure.axes),
+        "texts": [text.get_text() for one in figure.axes for text in one.texts],
+        "curve": len(axes.lines[0].get_xdata()), "points": sum(len(line.get_xdata()) for line in axes.lines),
+        "axes": box(axes), "legend": legend and box(legend), "title": legend and legend.get_title().get_text(),
+        "names": legend and [text.get_text() for text in legend.get_texts()]}))
+
+pyplot.savefig = lambda *words, **options: look(pyplot.gcf())
+sys.exit(command.main(["clineprof", "mem", "plot", "-o", "it.png", *sys.argv[1:]]))
+"""
+
+
+def overlap(one, other):
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+@pytest.fixture
+def crowded(tmp_path):
+    """A profile with 60,000 stays in 57 functions: function 0 has 30,000 short ones, and the other 56 have the others,
+    each a little longer than the one before."""
+    marks, at, second = [], 0, 10**9
+    for number in range(60_000):
+        which = 0 if number % 2 == 0 else 1 + number // 2 % 56
+        took = 3_000 + 100 * which
+        marks.append({"file": "/srv/app.py", "line": 10 * which + 1, "name": f"handler_{which:02}_{'x' * 60 * (which == 56)}",
+                      "level": which % 3, "enter": at, "leave": at + took})  # fmt: skip
+        at += took + 1_000
+    import msgpack
+    from profiles import write
+
+    path = write(tmp_path / "it.lprof")
+    data = msgpack.unpackb(path.read_bytes())
+    data["timeline"] = [{"pid": 1, "start": 1.6e9, "time": [0, at // 2, at], "rss": [1 << 20, 9 << 20, 5 << 20],
+                         "marks": marks}]  # fmt: skip
+    assert at < second
+    path.write_bytes(msgpack.packb(data))
+    return tmp_path
+
+
+def longest_of_crowded():
+    """Function 0 has half of all stays. Of the others, which have 535 or 536 each, the last ones took longest."""
+    return [0, *range(56, 47, -1)]
+
+
+@with_matplotlib
+@pytest.mark.parametrize("options", [[], ["-f"]])
+def test_of_very_many_stays_ten_functions_are_drawn(crowded, options):
+    ended = run_python(["-c", LOOKS, "it.lprof", *options], crowded, env={"PYTHONPATH": PACKAGE})
+    assert ended.code == 0, ended.err
+    [seen] = [json.loads(line) for line in ended.out.splitlines() if line.startswith("{")]
+    wanted = [f"handler_{which:02}_" for which in longest_of_crowded()]
+    if options:
+        assert seen["boxes"] == 10 and seen["legend"] is None
+        assert [text[:11] for text in seen["texts"][-10:]] == wanted
+        assert seen["texts"][:-10] == ["the longest 10 of 57 functions"]
+        return
+    assert seen["lines"] == 1 + 10 + 2  # the curve, a line for each function, and the dashed ones at the peak
+    assert [name.replace("\u2026", "")[:11] for name in seen["names"][1:]][:1] == wanted[:1]
+    assert [name[:11] for name in seen["names"][3:]] == wanted[2:]
+    assert re.match(r"\u2026x{39} \d\.\d{3}s \(53\d times\)$", seen["names"][2]) and len(seen["names"]) == 11
+    assert seen["title"] == "the longest 10 of 57 functions"
+    assert re.search(r" 0\.090s \(30000 times\)$", seen["names"][1])  # 30,000 times 3 us
+    assert seen["points"] < 11 * 2 * 5 * 60  # brackets that do not lie on each other
+    assert not overlap(seen["legend"], seen["axes"])
+
+
+@with_matplotlib
+def test_the_legend_never_covers_a_curve(tmp_path):
+    rows = ["CMDLINE it"] + [f"MEM {10 + i}.0 {100 + i}.0" for i in range(5)]
+    rows += [f"CHLD {pid} {pid}.0 {100 + i}.0" for pid in range(1, 60) for i in range(5)]
+    rows += [f"FUNC a_module_with_a_long_name.function_{i} 10.0 100.0 11.0 {101 + i}.0 0" for i in range(12)]
+    (tmp_path / "it.dat").write_text("\n".join(rows) + "\n")
+    ended = run_python(["-c", LOOKS, "it.dat"], tmp_path, env={"PYTHONPATH": PACKAGE})
+    assert ended.code == 0, ended.err
+    [seen] = [json.loads(line) for line in ended.out.splitlines() if line.startswith("{")]
+    assert not overlap(seen["legend"], seen["axes"])
+    assert len(seen["names"]) == 30 and seen["names"][-1].startswith("function_2 ")
+    assert seen["title"] == "the longest 10 of 12 functions\nwithout 40 more processes"
+
+
+def test_of_very_many_stays_our_own_pictures_are_small(crowded, no_matplotlib):
+    assert mem(["plot", "-o", "it.svg", "it.lprof"], crowded, env=no_matplotlib).code == 0
+    text = (crowded / "it.svg").read_text()
+    assert 10 <= text.count('class="stay"') <= 10 * 501 and "the longest 10 of 57 functions" in text
+    assert "handler_00_" in text and "handler_56_" in text and "handler_20_" not in text
+    assert mem(["plot", "-o", "it.html", "it.lprof"], crowded, env=no_matplotlib).code == 0
+    assert (crowded / "it.html").read_text().count("<tr>") == 1 + 10
+    lines = mem(["plot", "it.lprof"], crowded, env=no_matplotlib).out.splitlines()
+    assert lines[-1] == "the longest 10 of 57 functions"
+    assert sum("handler_" in line or line.strip().startswith("\u2026") for line in lines) == 10

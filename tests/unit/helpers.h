@@ -109,7 +109,8 @@ static inline bool test_same_function(const struct clp_profile_function *a,
         same = a->leaks[i].line == b->leaks[i].line && a->leaks[i].bytes == b->leaks[i].bytes &&
                a->leaks[i].bytes_per_call == b->leaks[i].bytes_per_call &&
                a->leaks[i].bytes_per_second == b->leaks[i].bytes_per_second &&
-               a->leaks[i].confidence == b->leaks[i].confidence;
+               a->leaks[i].confidence == b->leaks[i].confidence &&
+               test_same_text(a->leaks[i].held_by, b->leaks[i].held_by);
     return same && (a->source == NULL || memcmp(a->source, b->source, a->source_bytes) == 0);
 }
 

@@ -188,7 +188,7 @@ _KINDS = {"rss": "resident size", "anon": "anonymous memory", "uss": "memory of 
 def _leak(leak):
     """A leak as a list, in the order that page.js reads."""
     return [measures.shown_file(leak["file"]), leak["line"], leak["name"], leak["at"], leak["bytes"],
-            leak["bytes_per_call"], leak["bytes_per_second"], leak["confidence"], leak["text"]]
+            leak["bytes_per_call"], leak["bytes_per_second"], leak["confidence"], leak["text"], leak.get("held_by", "")]
 
 
 class _Listing:

@@ -205,6 +205,7 @@ function leakColumns() {
     number("sure", "Sure %", 7, (share) => percent(share, 1)),
     text("function", "Function", 22, (id) => profile.leaks[id][2]),
     text("place", "Place", 26, (id) => `${profile.leaks[id][0]}:${profile.leaks[id][3]}`.replace(/^.*\//s, "")),
+    text("holder", "Held by", 40, (id) => profile.leaks[id][9]),
   ];
 }
 

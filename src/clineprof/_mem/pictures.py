@@ -13,7 +13,13 @@ from clineprof._html import timeline
 from clineprof._mem.memfile import MIB, Wrong
 
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b")
-FUNCTION_COLOURS = ("#17a2b8", "#b8860b", "#2ca02c", "#d62728", "#1f4fb4")
+FUNCTION_COLOURS = ("#17a2b8", "#b8860b", "#2ca02c", "#d62728", "#1f4fb4", "#9467bd", "#ff7f0e", "#8c564b", "#e377c2",
+                    "#7f7f7f")  # fmt: skip
+FUNCTIONS = 10  # are drawn, those that ran longest
+PARTS = 500  # of the picture's width; stays of a function with less between them than one part are drawn as one
+ROWS = 200  # stays that the table of a page lists one by one
+NAME = 40  # letters of a name in the legend
+CURVES = 20  # processes in the legend
 OWN = (".html", ".htm", ".svg")  # endings of pictures that need no matplotlib; a page is all but the last
 
 
@@ -70,9 +76,9 @@ def trend(samples):
     return slope, mean - slope * middle
 
 
-def labels(stays):
+def labels(names):
     """{name: its shortest ending, in whole parts, that no other name has}"""
-    names = sorted({stay[0] for stay in stays})
+    names = sorted(names)
     found = {}
     for name in names:
         parts = name.split(".")
@@ -84,6 +90,56 @@ def labels(stays):
                 break
         found[name] = ending
     return found
+
+
+class Function:
+    """The stays in one function: how many there are, and for how many seconds in all."""
+
+    def __init__(self, name):
+        self.name, self.count, self.seconds, self.stays = name, 0, 0.0, []
+
+    def add(self, stay):
+        self.stays.append(stay)
+        self.count += 1
+        self.seconds += stay[3] - stay[1]
+
+    def drawn(self, width):
+        """The stays as they are drawn: those on one level with less than `width` seconds between them are one."""
+        made, last = [], {}
+        for name, enter, before, leave, after, level in sorted(self.stays, key=lambda stay: stay[1]):
+            place = last.get(level)
+            if place is None or enter - made[place][3] >= width:
+                last[level] = len(made)
+                made.append((name, enter, before, leave, after, level))
+            elif leave > made[place][3]:
+                made[place] = (*made[place][:3], leave, after, level)
+        return made
+
+
+def longest(stays):
+    """(the functions that ran longest, FUNCTIONS at most; how many functions there are)"""
+    functions = {}
+    for stay in stays:
+        functions.setdefault(stay[0], Function(stay[0])).add(stay)
+    ordered = sorted(functions.values(), key=lambda function: -function.seconds)
+    return ordered[:FUNCTIONS], len(ordered)
+
+
+def _finest(recording):
+    """The width of the smallest part of a picture, in seconds."""
+    return (recording.samples[-1][0] - recording.samples[0][0]) / PARTS
+
+
+def _named(function, short):
+    """A function's row in a legend. A long name loses its beginning."""
+    name = short[function.name]
+    name = _boot.shown(name if len(name) <= NAME else "\u2026" + name[1 - NAME:])
+    return "%s %.3fs%s" % (name, function.seconds, " (%d times)" % function.count if function.count > 1 else "")
+
+
+def _left_out(count):
+    """What is said of the functions that are not drawn; "" if all are."""
+    return "the longest %d of %d functions" % (FUNCTIONS, count) if count > FUNCTIONS else ""
 
 
 def _begun(recording):
@@ -154,10 +210,13 @@ def _draw(pyplot, recordings, options):
     if options.window is not None:
         axes.set_xlim(options.window)
     with_stays = len(recordings) == 1 and not options.no_function_ts
+    note = ""
     for number, recording in enumerate(recordings):
         _draw_lines(axes, recording, number, options)
         if with_stays:
-            (_draw_flame if options.flame else _draw_brackets)(axes, recording)
+            functions, count = longest(recording.stays)
+            (_draw_flame if options.flame else _draw_brackets)(axes, recording, functions)
+            note = _left_out(count)
     if with_stays:
         at, size = max(recordings[0].samples, key=lambda sample: sample[1])
         axes.axhline(size, color="r", linestyle="--")
@@ -167,9 +226,12 @@ def _draw(pyplot, recordings, options):
     axes.set_title(_boot.shown(_title(recordings, options)).replace("$", r"\$"))
     axes.grid(True)
     if not options.flame:
-        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5)).get_frame().set_alpha(0.5)
+        _draw_legend(axes, note)
+    elif note:
+        axes.annotate(note, (1, -0.1), xycoords="axes fraction", ha="right", va="top", fontsize=7)
     try:
-        pyplot.savefig(options.output) if options.output is not None else pyplot.show()
+        # "tight" makes the file as wide as the legend needs
+        pyplot.savefig(options.output, bbox_inches="tight") if options.output is not None else pyplot.show()
     except OSError as error:
         raise Wrong("cannot write '%s': %s" % (options.output, error.strerror)) from None
     except ValueError as error:
@@ -190,29 +252,54 @@ def _draw_lines(axes, recording, number, options):
         axes.plot(times, sizes, "+-", color=colour, label=_boot.shown(label))
 
 
-def _draw_brackets(axes, recording):
-    short = labels(recording.stays)
+def _draw_legend(axes, note):
+    """Beside the axes, where no curve is. As many rows as a picture has room for."""
+    curves, texts = axes.get_legend_handles_labels()
+    left_out = len(curves) - CURVES - FUNCTIONS
+    if left_out > 0:  # processes, which stand before the functions
+        del curves[CURVES:CURVES + left_out], texts[CURVES:CURVES + left_out]
+        note = "\n".join(filter(None, [note, "without %d more processes" % left_out]))
+    axes.legend(curves, texts, loc="center left", bbox_to_anchor=(1, 0.5), title=note or None, framealpha=0.5)
+
+
+def _draw_brackets(axes, recording, functions):
+    """Draws [ where a function was entered, and ] where it was left: one line of matplotlib for each function. Stays whose
+    brackets would lie on each other are drawn as one."""
+    short = labels(function.name for function in functions)
     low, high = axes.get_ylim()
     left, right = axes.get_xlim()
     up, aside = (high - low) / 20, (right - left) / 60
-    colours = {name: FUNCTION_COLOURS[i % len(FUNCTION_COLOURS)] for i, name in enumerate(short)}
-    for name, enter, before, leave, after, _ in recording.stays:
-        label = " " * name.startswith("_") + "%s %.3fs" % (short[name], leave - enter)
-        for x, y, way in (enter, before, 1), (leave, after, -1):
-            axes.plot([x + way * aside, x, x, x + way * aside], [y + up, y + up, y - up, y - up],
-                      color=colours[name], linewidth=2, label=_boot.shown(label) if way == 1 else None)
+    for number, function in enumerate(functions):
+        xs, ys = [], []
+        for _, enter, before, leave, after, _ in function.drawn(2 * aside):
+            for x, y, way in (enter, before, 1), (leave, after, -1):
+                xs += [x + way * aside, x, x, x + way * aside, math.nan]
+                ys += [y + up, y + up, y - up, y - up, math.nan]
+        label = _named(function, short)
+        axes.plot(xs, ys, color=FUNCTION_COLOURS[number % len(FUNCTION_COLOURS)], linewidth=2,
+                  label=" " * label.startswith("_") + label)
 
 
-def _draw_flame(axes, recording):
-    short = labels(recording.stays)
-    depth = 1 + max((stay[5] for stay in recording.stays), default=0)
+def _draw_flame(axes, recording, functions):
+    """Draws a box for each stay, and the function's name on its longest one."""
+    short = labels(function.name for function in functions)
+    finest, names = _finest(recording), []
     upper = axes.twinx()
     upper.set_yticks([])
-    upper.set_ylim(0, depth + 1)
-    for name, enter, _, leave, _, level in recording.stays:
-        upper.fill_betweenx((level, level + 1), enter, leave, alpha=0.5,
-                            color=FUNCTION_COLOURS[level % len(FUNCTION_COLOURS)], linewidth=1)
-        upper.text(enter, level + 1, _boot.shown(short[name]), va="top", fontsize=7)
+    upper.set_ylim(0, 2 + max((stay[5] for function in functions for stay in function.stays), default=0))
+    for function in functions:
+        boxes = {}
+        for _, enter, _, leave, _, level in function.drawn(finest):
+            boxes.setdefault(level, []).append((enter, leave - enter))
+        for level, spans in boxes.items():
+            upper.broken_barh(spans, (level, 1), alpha=0.5, linewidth=1,
+                              color=FUNCTION_COLOURS[level % len(FUNCTION_COLOURS)])  # fmt: skip
+        level, (enter, _) = max(((level, span) for level, spans in boxes.items() for span in spans),
+                                key=lambda box: box[1][1])  # fmt: skip
+        near = sum(other == level and abs(at - enter) < PARTS / 6 * finest for other, at in names)
+        names.append((level, enter))
+        upper.annotate(_boot.shown(short[function.name]), (enter, level + 1), (0, -9 * near),
+                       textcoords="offset points", va="top", fontsize=7)  # fmt: skip
 
 
 # ---- characters ----
@@ -278,23 +365,20 @@ def _rows(columns, low, high, height, plain):
 
 def _stay_rows(stays, begin, end, width):
     """One row for each function, the longest first."""
-    short, spans = labels(stays), {}
-    for name, enter, _, leave, _, _ in stays:
-        spans.setdefault(name, []).append((enter, leave))
-    longest = sorted(spans, key=lambda name: -sum(b - a for a, b in spans[name]))[:20]
-    rows = [""] if longest else []
-    for name in longest:
+    functions, count = longest(stays)
+    short = labels(function.name for function in functions)
+    rows = [""] if functions else []
+    for function in functions:
         row = [" "] * width
-        for enter, leave in spans[name]:
+        for _, enter, _, leave, _, _ in function.stays:
             first, last = (
                 min(max(int((at - begin) / max(end - begin, 1e-9) * width), 0), width - 1)
                 for at in (enter, leave)
             )
             row[first:last + 1] = "[" + "-" * (last - first - 1) + "]" if last > first else "|"
-        total = sum(leave - enter for enter, leave in spans[name])
         rows.append("%9s  %s" % ("", "".join(row).rstrip()))
-        rows.append("%9s  %s %.3fs" % ("", _boot.shown(short[name]), total))
-    return rows
+        rows.append("%9s  %s" % ("", _named(function, short)))
+    return rows + ["", _left_out(count)] * bool(_left_out(count))
 
 
 # ---- SVG: the drawing of the HTML report (_html/timeline.py), larger, with a title and a legend ----
@@ -308,19 +392,24 @@ _STYLE = """text { font: 11px sans-serif } text.title { font-size: 14px } .grid 
 
 def svg(recordings, options):
     lines = _lines(recordings)
-    stays = recordings[0].stays if len(recordings) == 1 and not options.no_function_ts else []
-    short = labels(stays)
+    functions, count = longest(recordings[0].stays if len(recordings) == 1 and not options.no_function_ts else [])
+    short = labels(function.name for function in functions)
+    finest = _finest(recordings[0])
+    note = _left_out(count)
     drawing = timeline.Drawing(
         [("", [_scaled(*sample) for sample in samples]) for _, samples in lines],
         [(short[name], "%.3f s, %+.3f MiB" % (leave - enter, after - before), level, enter * 1e9, leave * 1e9)
-         for name, enter, before, leave, after, level in stays],
+         for function in functions for name, enter, before, leave, after, level in function.drawn(finest)],
         HEIGHT, [seconds * 1e9 for seconds in options.window or ()])  # fmt: skip
     drawing.parts[:0] = [
         "<style>%s</style>" % _STYLE, '<rect y="-%d" width="100%%" height="100%%" fill="white"/>' % ABOVE,
         '<text class="title" x="%d" y="-8">%s</text>' % (timeline.LEFT, _escaped(_title(recordings, options)))]
     for number, line in enumerate(lines):
         drawing.parts += _legend(drawing, number, *line, options)
-    picture = drawing.markup(ABOVE, LEGEND_ROW * len(lines))
+    if note:
+        drawing.parts.append('<text x="%d" y="%d">%s</text>' % (
+            timeline.LEFT, drawing.bottom + LEGEND_ROW * len(lines) + 12, note))
+    picture = drawing.markup(ABOVE, LEGEND_ROW * (len(lines) + bool(note)))
     return picture.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"') + "\n"
 
 
@@ -352,13 +441,23 @@ def _escaped(text):
     return html.escape(_boot.shown(text))
 
 
+def _stays_of_table(stays):
+    """(markup of the name, enter, seconds, MiB at the end, change) of each stay; of very many, one for each function."""
+    if len(stays) <= ROWS:
+        for name, enter, before, leave, after, level in stays:
+            yield "&nbsp;" * 2 * level + _escaped(name), enter, leave - enter, after, after - before
+        return
+    for function in longest(stays)[0]:
+        times = " (%d times)" % function.count if function.count > 1 else ""
+        yield (_escaped(function.name) + times, min(stay[1] for stay in function.stays), function.seconds,
+               max(function.stays, key=lambda stay: stay[3])[4], sum(stay[4] - stay[2] for stay in function.stays))
+
+
 def page(recordings, options, picture):
     """An HTML page with the picture, which loads nothing from elsewhere."""
     title = _escaped(_title(recordings, options)) or "memory over time"
-    rows = []
-    for name, enter, before, leave, after, level in recordings[0].stays if len(recordings) == 1 else ():
-        rows.append("<tr><td>%s</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%+.3f</td></tr>" % (
-            "&nbsp;" * 2 * level + _escaped(name), enter, leave - enter, after, after - before))
+    rows = ["<tr><td>%s</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%+.3f</td></tr>" % row
+            for row in _stays_of_table(recordings[0].stays if len(recordings) == 1 else [])]  # fmt: skip
     table = ("<table><tr><th>function</th><th>from (s)</th><th>for (s)</th><th>MiB then</th>"
              "<th>change (MiB)</th></tr>\n%s\n</table>" % "\n".join(rows)) if rows else ""  # fmt: skip
     return _PAGE % {"title": title, "picture": picture, "table": table}

@@ -81,4 +81,6 @@ def _told(leaks, repeats):
             "  %s:%d: %d bytes, %d per call: %s"
             % (leak["file"], leak["at"], leak["bytes"], leak["bytes_per_call"], leak["text"].strip())
         )
+        if "held_by" in leak:
+            lines.append("    held by " + leak["held_by"])
     return "\n".join(lines)

@@ -4,6 +4,7 @@
 #include "profile/snapshot.h"
 #include "cpython/recorder/heap_table.h"
 #include "cpython/recorder/names.h"
+#include "cpython/memory/holders.h"
 #include "cpython/memory/native.h"
 #include "cpython/recorder/own_work.h"
 #include "cpython/recorder/recorder.h"
@@ -326,7 +327,9 @@ static clp_status fill_heap(const struct clp_profiler *self, struct clp_profile 
     clp_status status = clp_heap_fill(recorder->heap, &scope, profile);
     if (status == CLP_OK)
         status = fill_epoch(recorder, profile);
-    return status == CLP_OK ? clp_heap_judge(recorder->heap, &scope, &judging, profile) : status;
+    if (status == CLP_OK)
+        status = clp_heap_judge(recorder->heap, &scope, &judging, profile);
+    return status == CLP_OK ? clp_holders_find(recorder->heap, profile) : status;
 }
 
 static clp_status take_view(const struct clp_code_window *window, struct clp_profile *profile)

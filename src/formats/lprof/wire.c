@@ -110,13 +110,15 @@ static void pack_key(msgpack_packer *packer, const struct clp_profile_function *
 
 static void pack_leak(msgpack_packer *packer, const struct clp_profile_leak *leak)
 {
-    msgpack_pack_map(packer, 5);
+    msgpack_pack_map(packer, leak->held_by != NULL ? 6 : 5);
     pack_text(packer, "line");
     msgpack_pack_int32(packer, leak->line);
     pack_count(packer, "bytes", leak->bytes);
     pack_real(packer, "bytes_per_call", leak->bytes_per_call);
     pack_real(packer, "bytes_per_second", leak->bytes_per_second);
     pack_real(packer, "confidence", leak->confidence);
+    if (leak->held_by != NULL)
+        pack_named(packer, "held_by", leak->held_by);
 }
 
 static void pack_leaks(msgpack_packer *packer, const struct clp_profile_function *function)

@@ -112,15 +112,16 @@ static clp_status read_totals(struct clp_decoder *decoder, const struct clp_wire
 static clp_status read_leak(struct clp_decoder *decoder, const msgpack_object *object,
                             struct clp_profile_function *function)
 {
-    enum { LINE, BYTES, PER_CALL, PER_SECOND, CONFIDENCE, COUNT };
+    enum { LINE, BYTES, PER_CALL, PER_SECOND, CONFIDENCE, HELD_BY, COUNT };
     static const char *const names[COUNT] = {"line", "bytes", "bytes_per_call", "bytes_per_second",
-                                             "confidence"};
+                                             "confidence", "held_by"};
     const msgpack_object *found[COUNT];
-    struct clp_profile_leak leak;
+    struct clp_profile_leak leak = {0};
+    struct clp_buf text;
 
     if (clp_wire_find_keys(decoder, object, names, COUNT, found) != CLP_OK)
         return decoder->fault->status;
-    for (size_t i = 0; i < COUNT; i++)
+    for (size_t i = 0; i < HELD_BY; i++)
         if (found[i] == NULL)
             return refuse_here(decoder, "a leak lacks one of its numbers");
     if (!read_line_number(found[LINE], &leak.line) || !read_uint64(found[BYTES], &leak.bytes) ||
@@ -128,9 +129,15 @@ static clp_status read_leak(struct clp_decoder *decoder, const msgpack_object *o
         !read_number(found[PER_SECOND], &leak.bytes_per_second) ||
         !read_number(found[CONFIDENCE], &leak.confidence))
         return refuse_here(decoder, "a leak holds something that is not a number in its range");
-    if (clp_profile_add_leak(decoder->profile, function, &leak) != CLP_OK)
-        return no_memory(decoder);
-    return CLP_OK;
+    if (found[HELD_BY] != NULL && !is_plain_text(found[HELD_BY]))
+        return refuse_here(decoder, "\"held_by\" of a leak is not a text");
+    clp_buf_init(&text, decoder->profile->mem);
+    if (found[HELD_BY] != NULL && clp_wire_copy_text(decoder, found[HELD_BY], &text) == CLP_OK)
+        leak.held_by = text.bytes;
+    clp_status status = decoder->fault->status == CLP_NO_MEMORY
+                            ? CLP_NO_MEMORY : clp_profile_add_leak(decoder->profile, function, &leak);
+    clp_buf_clear(&text);
+    return status == CLP_OK ? CLP_OK : no_memory(decoder);
 }
 
 static clp_status read_leaks(struct clp_decoder *decoder, struct clp_wire_span span,

@@ -460,19 +460,9 @@ Test(compare, hostile_profiles_take_linear_time)
     cr_assert_lt(f.comparison.steps, UINT64_C(200) * 2 * (50000 + 20000 + 20000));
 }
 
-Test(compare, running_out_of_memory_leaves_nothing_behind)
+static void fail_everywhere(size_t old_count, size_t new_count)
 {
-    struct clp_profile_function *g =
-        add(CLP_OLD, 0, "a/x.py", "g", 1, "def g():\n    a\n    b\n    b\n    c\n");
-    hit(CLP_OLD, 0, g, 2, 1, 10);
-    add(CLP_OLD, 0, "a/x.py", "g", 8, NULL);
-    g = add(CLP_OLD, 1, "b/x.py", "g", 1, "def g():\n    a\n    b\n    c\n");
-    hit(CLP_OLD, 1, g, 19, 1, 10);
-    g = add(CLP_NEW, 0, "b/x.py", "g", 1, "def g():\n    d\n    b\n    a\n    c\n");
-    hit(CLP_NEW, 0, g, 2, 1, 10);
-    add(CLP_NEW, 0, "b/x.py", "g", 7, "def g():\n    z\n");
-    f.counts[CLP_OLD] = 2;
-    struct clp_compare_side sides[2] = {{f.profiles[0], 2}, {f.profiles[1], 1}};
+    struct clp_compare_side sides[2] = {{f.profiles[0], old_count}, {f.profiles[1], new_count}};
     for (size_t fail_at = 1;; fail_at++) {
         struct clp_comparison comparison;
         struct test_mem failing;
@@ -487,6 +477,22 @@ Test(compare, running_out_of_memory_leaves_nothing_behind)
         cr_assert_eq(status, CLP_NO_MEMORY, "call %zu", fail_at);
         test_mem_check_empty(&failing);
     }
+}
+
+Test(compare, running_out_of_memory_leaves_nothing_behind)
+{
+    struct clp_profile_function *g =
+        add(CLP_OLD, 0, "a/x.py", "g", 1, "def g():\n    a\n    b\n    b\n    c\n");
+    hit(CLP_OLD, 0, g, 2, 1, 10);
+    add(CLP_OLD, 0, "a/x.py", "g", 8, NULL);
+    g = add(CLP_OLD, 1, "b/x.py", "g", 1, "def g():\n    a\n    b\n    c\n");
+    hit(CLP_OLD, 1, g, 19, 1, 10);
+    g = add(CLP_NEW, 0, "b/x.py", "g", 1, "def g():\n    d\n    b\n    a\n    c\n");
+    hit(CLP_NEW, 0, g, 2, 1, 10);
+    add(CLP_NEW, 0, "b/x.py", "g", 7, "def g():\n    z\n");
+    fail_everywhere(2, 1);
+    f.options.confidence = 0.9;
+    fail_everywhere(3, 3);
 }
 
 /* ---- options ---- */

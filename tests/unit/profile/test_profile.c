@@ -173,13 +173,17 @@ Test(profile, of_two_leaks_on_a_line_the_larger_stays)
 
     cr_assert_eq(clp_profile_add_function(&profile, "a.py", "f", 1, &f), CLP_OK);
     for (size_t i = 0; i < 6; i++) {
-        struct clp_profile_leak leak = {.line = lines[i], .bytes = bytes[i]};
+        char text[] = {'a' + (char)i, 0};
+        struct clp_profile_leak leak = {.line = lines[i], .bytes = bytes[i], .held_by = i != 2 ? text : NULL};
         cr_assert_eq(clp_profile_add_leak(&profile, f, &leak), CLP_OK);
     }
     cr_assert_eq(f->leak_count, 4);
     cr_assert(f->leaks[0].line == 2 && f->leaks[0].bytes == 20);
     cr_assert(f->leaks[1].line == 5 && f->leaks[2].line == 7);
     cr_assert(f->leaks[3].line == 9 && f->leaks[3].bytes == 11);
+    cr_assert_str_eq(f->leaks[0].held_by, "b");
+    cr_assert_str_eq(f->leaks[3].held_by, "d");
+    cr_assert_null(f->leaks[1].held_by);
 }
 
 Test(profile, merging_keeps_every_series_and_the_larger_leak)

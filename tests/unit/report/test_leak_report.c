@@ -26,7 +26,8 @@ static void add_leak(int32_t line, uint64_t bytes)
 {
     static const char text[] = "def f():\n    K.append(1)\n    x = \x1b[2J\n";
     struct clp_profile_function *function;
-    const struct clp_profile_leak leak = {line, bytes, 2048, 0.5, 0.987};
+    const struct clp_profile_leak leak = {line, bytes, 2048, 0.5, 0.987,
+                                          .held_by = line == 9 ? (char[]){"m.\x1b[2J: list, 7 items"} : NULL};
 
     cr_assert_eq(clp_profile_add_function(&profile, "/home/a.py", "f", 7, &function), CLP_OK);
     cr_assert_eq(clp_profile_set_source(&profile, function, text, sizeof text - 1), CLP_OK);
@@ -51,6 +52,7 @@ Test(leak_report, the_largest_first)
     cr_expect_str_eq(clp_buf_text(&out),
                      "\nLeaks: 3 lines\n"
                      "a.py:9  5.0 MiB, 2.0 KiB per call, 0 B/s, confidence 99 %  x = \\x1b[2J\n"
+                     "  held by m.\\x1b[2J: list, 7 items\n"
                      "a.py:8  1.5 KiB, 2.0 KiB per call, 0 B/s, confidence 99 %  K.append(1)\n"
                      "a.py:900  3 B, 2.0 KiB per call, 0 B/s, confidence 99 %  \n");
 }

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+#include "holders.h"
+#include "hooks.h"
+#include "reach.h"
+#include "base/buf.h"
+#include "cpython/compat/raised.h"
+#include <string.h>
+
+#define MOST_STEPS 2000000 /* references that are followed: under a second, if most of them miss the caches */
+#define MOST_LEAKS 64      /* of which the holders are told */
+#define SHOWN_STEPS 5      /* of a long way: these, and the last one */
+#define NAME_BYTES 100     /* of a name that is shown */
+
+/* ---- what belongs to a line ---- */
+
+struct survivor {
+    uint32_t place; /* in reach.items */
+    uint32_t leak;
+    int64_t bytes;
+};
+
+struct search {
+    const struct clp_heap *heap;
+    struct clp_mem *mem;
+    struct clp_profile_leak *leaks[MOST_LEAKS];
+    size_t leak_count;
+    struct clp_reach reach;
+    struct survivor *survivors;
+    size_t survivor_count, survivor_room;
+    int64_t *weights; /* of a leak's survivors below each item of reach; reach.count of them */
+};
+
+/* Returns the leak to whose line the block belongs; MOST_LEAKS when there is none. */
+static uint32_t leak_of(const struct search *search, const struct clp_shadow_slot *slot)
+{
+    uint32_t leak = 0, owner = clp_heap_slot_owner(slot);
+
+    while (leak < search->leak_count && search->leaks[leak]->owner != owner)
+        leak++;
+    return leak < search->leak_count ? leak : MOST_LEAKS;
+}
+
+static bool add_block(struct search *search, uint32_t place, const struct clp_shadow_slot *slot)
+{
+    uint32_t leak = leak_of(search, slot);
+    void *survivors = search->survivors;
+
+    if (leak == MOST_LEAKS)
+        return true;
+    if (search->survivor_count == search->survivor_room) {
+        if (clp_mem_grow(search->mem, &survivors, &search->survivor_room, search->survivor_room * 2 + 256,
+                         sizeof *search->survivors) != CLP_OK)
+            return false;
+        search->survivors = survivors;
+    }
+    search->survivors[search->survivor_count++] =
+        (struct survivor){place, leak, clp_heap_weight(search->heap, clp_heap_slot_bytes(slot)).bytes};
+    return true;
+}
+
+/* The slot of the block that the object is in. Before an object lie up to 32 bytes, which the collector and the
+ * object's dict need. Returns NULL when the block is not in the table. */
+static const struct clp_shadow_slot *block_of(const struct clp_heap *heap, PyObject *object)
+{
+    const char *start = (const char *)object;
+
+    for (uint64_t before = 0; before <= 32; before += 16) {
+        const struct clp_shadow_slot *slot = clp_shadow_find(&heap->shadow, start - before);
+        if (slot != NULL && clp_heap_slot_bytes(slot) > before)
+            return slot;
+    }
+    return NULL;
+}
+
+/* The block that holds the contents of a built-in container; NULL when there is none. */
+static const void *contents_of(PyObject *object)
+{
+    if (PyList_Check(object))
+        return ((PyListObject *)object)->ob_item;
+    if (PyDict_Check(object))
+        return ((PyDictObject *)object)->ma_keys;
+    if (PyAnySet_Check(object))
+        return ((PySetObject *)object)->table;
+    if (!PyByteArray_Check(object))
+        return NULL;
+#if PY_VERSION_HEX >= 0x030F0000
+    return ((PyByteArrayObject *)object)->ob_bytes_object;
+#else
+    return ((PyByteArrayObject *)object)->ob_bytes;
+#endif
+}
+
+static bool find_survivors(struct search *search)
+{
+    const struct clp_heap *heap = search->heap;
+    bool done = true;
+
+    for (size_t i = 0; done && i < search->reach.count; i++) {
+        PyObject *object = search->reach.items[i].object;
+        const struct clp_shadow_slot *slot = block_of(heap, object);
+        if (slot != NULL)
+            done = add_block(search, (uint32_t)i, slot);
+        slot = clp_shadow_find(&heap->shadow, contents_of(object));
+        if (done && slot != NULL)
+            done = add_block(search, (uint32_t)i, slot);
+    }
+    return done;
+}
+
+/* ---- who holds most of it ---- */
+
+/* Returns the deepest object on the way to more than half of the bytes. Where they lie apart, it is on the way to most
+ * of them. CLP_REACH_NONE: nothing was found. */
+static uint32_t find_holder(struct search *search, uint32_t leak)
+{
+    const struct clp_reached *items = search->reach.items;
+    uint32_t holder = CLP_REACH_NONE, heaviest = CLP_REACH_NONE;
+    int64_t all = 0;
+
+    memset(search->weights, 0, search->reach.count * sizeof *search->weights);
+    for (size_t i = 0; i < search->survivor_count; i++) {
+        const struct survivor *survivor = &search->survivors[i];
+        if (survivor->leak != leak)
+            continue;
+        search->weights[survivor->place] += survivor->bytes;
+        all += survivor->bytes;
+    }
+    for (size_t i = search->reach.count; all != 0 && i-- > 0;) { /* a parent stands before what is reached from it */
+        int64_t weight = search->weights[i];
+        if (items[i].parent != CLP_REACH_NONE)
+            search->weights[items[i].parent] += weight;
+        if (holder == CLP_REACH_NONE && weight > all - weight)
+            holder = (uint32_t)i;
+        if (weight != 0 && (heaviest == CLP_REACH_NONE || weight > search->weights[heaviest]))
+            heaviest = (uint32_t)i;
+    }
+    return holder != CLP_REACH_NONE ? holder : heaviest;
+}
+
+/* ---- in words ---- */
+
+static void add_text(struct clp_buf *out, PyObject *text)
+{
+    PyObject *bytes = PyUnicode_CheckExact(text) ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
+
+    if (bytes != NULL && memchr(PyBytes_AS_STRING(bytes), 0, (size_t)PyBytes_GET_SIZE(bytes)) == NULL)
+        clp_buf_add(out, PyBytes_AS_STRING(bytes),
+                    PyBytes_GET_SIZE(bytes) < NAME_BYTES ? (size_t)PyBytes_GET_SIZE(bytes) : NAME_BYTES);
+    else
+        clp_buf_add_text(out, "?");
+    PyErr_Clear();
+    Py_XDECREF(bytes);
+}
+
+/* The key of a value in a dict of names, borrowed; NULL when none is a str. */
+static PyObject *key_of(PyObject *dict, PyObject *value)
+{
+    PyObject *key, *found;
+    Py_ssize_t at = 0;
+
+    while (dict != NULL && PyDict_CheckExact(dict) && PyDict_Next(dict, &at, &key, &found))
+        if (found == value && PyUnicode_CheckExact(key))
+            return key;
+    return NULL;
+}
+
+/* Appends ", 150 entries" and the like. */
+static void add_length(struct clp_buf *out, Py_ssize_t length, const char *one, const char *many)
+{
+    clp_buf_add_format(out, ", %zd %s", length, length == 1 ? one : many);
+}
+
+/* Appends what is told of an object: its type, and the length of a built-in one. */
+static void add_object(struct clp_buf *out, PyObject *object)
+{
+    if (PyType_Check(object)) {
+        clp_buf_add_format(out, "class %.*s", NAME_BYTES, ((PyTypeObject *)object)->tp_name);
+        return;
+    }
+    clp_buf_add_format(out, "%.*s", NAME_BYTES, Py_TYPE(object)->tp_name);
+    if (PyDict_CheckExact(object))
+        add_length(out, PyDict_GET_SIZE(object), "entry", "entries");
+    else if (PyList_CheckExact(object))
+        add_length(out, PyList_GET_SIZE(object), "item", "items");
+    else if (PyTuple_CheckExact(object))
+        add_length(out, PyTuple_GET_SIZE(object), "item", "items");
+    else if (PyAnySet_CheckExact(object))
+        add_length(out, PySet_GET_SIZE(object), "item", "items");
+    else if (PyBytes_CheckExact(object))
+        add_length(out, PyBytes_GET_SIZE(object), "byte", "bytes");
+    else if (PyByteArray_CheckExact(object))
+        add_length(out, PyByteArray_GET_SIZE(object), "byte", "bytes");
+    else if (PyUnicode_CheckExact(object))
+        add_length(out, PyUnicode_GET_LENGTH(object), "character", "characters");
+}
+
+static void add_root(const struct search *search, struct clp_buf *out, uint32_t place)
+{
+    PyObject *object = search->reach.items[place].object;
+    PyObject *name = key_of(PyImport_GetModuleDict(), object);
+
+    for (size_t i = 0; i < search->reach.local_count; i++) {
+        const struct clp_reach_local *local = &search->reach.locals[i];
+        if (local->place != place)
+            continue;
+        if (local->name != NULL)
+            add_text(out, local->name);
+        clp_buf_add_text(out, local->name != NULL ? " in " : "variables of ");
+        add_text(out, ((PyCodeObject *)local->code)->co_name);
+        clp_buf_add_text(out, "()");
+        return;
+    }
+    if (name != NULL)
+        add_text(out, name);
+    else
+        add_object(out, object);
+}
+
+/* Is the dict the one with the names of the module or class? */
+static bool is_namespace(PyObject *owner, PyObject *dict)
+{
+    if (!PyDict_CheckExact(dict))
+        return false;
+    if (PyModule_Check(owner))
+        return PyModule_GetDict(owner) == dict;
+    return PyType_Check(owner) && ((PyTypeObject *)owner)->tp_dict == dict;
+}
+
+/* A way from a root to an object, as text. `named` while it only went through names: "app.Registry.items". */
+struct way {
+    const struct search *search;
+    struct clp_buf *out;
+    bool named, described;
+};
+
+static void add_description(struct way *way, PyObject *object)
+{
+    clp_buf_add_text(way->out, way->described ? " > " : ": ");
+    add_object(way->out, object);
+    way->described = true;
+}
+
+/* Appends the step to places[i]. */
+static void add_step(struct way *way, const uint32_t *places, size_t i, size_t count)
+{
+    const struct clp_reached *items = way->search->reach.items;
+    PyObject *object = items[places[i]].object, *before = items[places[i - 1]].object;
+    PyObject *owner = i > 1 ? items[places[i - 2]].object : NULL;
+    PyObject *name = way->named && owner != NULL && is_namespace(owner, before) ? key_of(before, object) : NULL;
+
+    if (way->named && is_namespace(before, object)) {
+        if (i == count - 1) /* it holds different things by different names */
+            add_description(way, before);
+        return;
+    }
+    if (name != NULL) {
+        clp_buf_add_text(way->out, ".");
+        add_text(way->out, name);
+    }
+    way->named = name != NULL && (PyModule_Check(object) || PyType_Check(object));
+    if (!way->named || i == count - 1)
+        add_description(way, object);
+}
+
+static void add_way(const struct search *search, struct clp_buf *out, const uint32_t *places, size_t count)
+{
+    struct way way = {.search = search, .out = out, .named = true};
+    PyObject *root = search->reach.items[places[0]].object;
+    size_t left_out = 0;
+
+    add_root(search, out, places[0]);
+    if (count == 1 || !(PyModule_Check(root) || PyType_Check(root)))
+        add_description(&way, root);
+    for (size_t i = 1; i < count; i++) {
+        if (i >= SHOWN_STEPS && i < count - 1) {
+            left_out++;
+            continue;
+        }
+        if (left_out > 1)
+            clp_buf_add_format(out, " > .. %zu more", left_out);
+        add_step(&way, places, i, count);
+    }
+}
+
+/* Appends the way to the holder. */
+static clp_status add_holder(const struct search *search, struct clp_buf *out, uint32_t holder)
+{
+    const struct clp_reached *items = search->reach.items;
+    size_t count = 0;
+
+    for (uint32_t at = holder; at != CLP_REACH_NONE; at = items[at].parent)
+        count++;
+    uint32_t *places = clp_mem_alloc(search->mem, count, sizeof *places);
+    if (places == NULL)
+        return CLP_NO_MEMORY;
+    size_t left = count;
+    for (uint32_t at = holder; at != CLP_REACH_NONE; at = items[at].parent)
+        places[--left] = at;
+    add_way(search, out, places, count);
+    clp_mem_free(search->mem, places, count, sizeof *places);
+    return CLP_OK;
+}
+
+/* ---- the search ---- */
+
+/* Why no holder is told. */
+static void add_reason(const struct search *search, struct clp_buf *out)
+{
+    if (search->reach.status != CLP_OK || search->weights == NULL)
+        clp_buf_add_text(out, "(not searched: out of memory)");
+    else if (clp_reach_gave_up(&search->reach))
+        clp_buf_add_format(out, "(not found: the search was given up after %zu objects)", search->reach.count);
+    else
+        clp_buf_add_text(out, "(not found: C code, or a variable of a function that runs)");
+}
+
+static clp_status tell(struct search *search, uint32_t leak)
+{
+    struct clp_buf text;
+    uint32_t holder = search->weights != NULL ? find_holder(search, leak) : CLP_REACH_NONE;
+
+    clp_buf_init(&text, search->mem);
+    clp_status status = CLP_OK;
+    if (holder != CLP_REACH_NONE)
+        status = add_holder(search, &text, holder);
+    else
+        add_reason(search, &text);
+    if (text.failed)
+        status = CLP_NO_MEMORY;
+    if (status == CLP_OK)
+        search->leaks[leak]->held_by = clp_mem_copy_text(search->mem, clp_buf_text(&text), text.used);
+    if (search->leaks[leak]->held_by == NULL)
+        status = CLP_NO_MEMORY;
+    clp_buf_clear(&text);
+    return status;
+}
+
+static void take_leaks(struct search *search, struct clp_profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++)
+        for (size_t j = 0; j < profile->functions[i].leak_count; j++) {
+            struct clp_profile_leak *leak = &profile->functions[i].leaks[j];
+            if (leak->owner != 0 && search->leak_count < MOST_LEAKS)
+                search->leaks[search->leak_count++] = leak;
+        }
+}
+
+static clp_status search_and_tell(struct search *search)
+{
+    clp_status status = CLP_OK;
+
+    clp_reach_search(&search->reach, search->mem, MOST_STEPS);
+    if (search->reach.status == CLP_OK && find_survivors(search))
+        search->weights = clp_mem_alloc(search->mem, search->reach.count, sizeof *search->weights);
+    for (size_t i = 0; i < search->leak_count && status == CLP_OK; i++)
+        status = tell(search, (uint32_t)i);
+    for (size_t i = 0; i < search->leak_count; i++)
+        search->leaks[i]->owner = 0;
+    clp_mem_free(search->mem, search->weights, search->reach.count, sizeof *search->weights);
+    clp_mem_free(search->mem, search->survivors, search->survivor_room, sizeof *search->survivors);
+    clp_reach_clear(&search->reach);
+    return status;
+}
+
+clp_status clp_holders_find(const struct clp_heap *heap, struct clp_profile *profile)
+{
+    struct search search = {.heap = heap, .mem = profile->mem};
+
+    take_leaks(&search, profile);
+    if (search.leak_count == 0)
+        return CLP_OK;
+    uint32_t busy = clp_hooks_pause();
+    struct clp_raised raised = clp_raised_take();
+    int collected = PyGC_Disable(); /* a collection would free objects, and run finalizers */
+    clp_status status = search_and_tell(&search);
+    if (collected)
+        (void)PyGC_Enable();
+    clp_raised_give(raised);
+    clp_hooks_resume(busy);
+    return status;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "reach.h"
+
+/* ---- the objects that were reached ---- */
+
+static size_t slot_of(const struct clp_reach *reach, const PyObject *object)
+{
+    uint64_t hash = ((uint64_t)(uintptr_t)object >> 4) * UINT64_C(0x9E3779B97F4A7C15);
+    size_t slot = (size_t)(hash >> 20) & (reach->place_room - 1);
+
+    while (reach->places[slot] != 0 && reach->items[reach->places[slot] - 1].object != object)
+        slot = (slot + 1) & (reach->place_room - 1);
+    return slot;
+}
+
+/* Makes room for one more object. The hash table is at most half full. */
+static bool make_room(struct clp_reach *reach)
+{
+    void *items = reach->items;
+    uint32_t *old = reach->places;
+    size_t old_room = reach->place_room, room = old_room != 0 ? old_room * 2 : 4096;
+
+    if (reach->count == reach->room) {
+        if (clp_mem_grow(reach->mem, &items, &reach->room, reach->room * 2 + 2048, sizeof *reach->items) != CLP_OK)
+            return false;
+        reach->items = items;
+    }
+    if (2 * reach->count < old_room)
+        return true;
+    uint32_t *places = clp_mem_alloc(reach->mem, room, sizeof *places);
+    if (places == NULL)
+        return false;
+    reach->places = places;
+    reach->place_room = room;
+    for (size_t i = 0; i < reach->count; i++)
+        places[slot_of(reach, reach->items[i].object)] = (uint32_t)i + 1;
+    clp_mem_free(reach->mem, old, old_room, sizeof *old);
+    return true;
+}
+
+/* Adds an object unless it was reached before. False when memory ran out. */
+static bool add(struct clp_reach *reach, PyObject *object, uint32_t parent)
+{
+    if (object == NULL || reach->count == CLP_REACH_NONE - 1)
+        return true;
+    if (!make_room(reach)) {
+        reach->status = CLP_NO_MEMORY;
+        return false;
+    }
+    size_t slot = slot_of(reach, object);
+    if (reach->places[slot] != 0)
+        return true;
+    reach->items[reach->count++] = (struct clp_reached){object, parent};
+    reach->places[slot] = (uint32_t)reach->count;
+    return true;
+}
+
+static int visit(PyObject *object, void *data)
+{
+    struct clp_reach *reach = data;
+
+    return ++reach->steps >= reach->most || !add(reach, object, reach->from);
+}
+
+/* May the object's references be followed? An object that the collector does not track may be half made, except for
+ * frames that run, and for tuples and dicts that hold nothing which could be part of a circle. */
+static bool is_open(PyObject *object)
+{
+    return PyObject_IS_GC(object) && Py_TYPE(object)->tp_traverse != NULL &&
+           (PyObject_GC_IsTracked(object) || PyTuple_CheckExact(object) || PyDict_CheckExact(object) ||
+            PyFrame_Check(object));
+}
+
+/* Follows the references of all objects from item `from` on. */
+static void follow(struct clp_reach *reach)
+{
+    for (; reach->from < reach->count && !clp_reach_gave_up(reach); reach->from++) {
+        PyObject *object = reach->items[reach->from].object;
+        if (is_open(object))
+            (void)Py_TYPE(object)->tp_traverse(object, visit, reach);
+    }
+}
+
+/* ---- roots ---- */
+
+/* __main__ comes first, so that of two modules that have the same object it is named. */
+static void add_modules(struct clp_reach *reach)
+{
+    PyObject *modules = PyImport_GetModuleDict(), *name, *module;
+    Py_ssize_t at = 0;
+
+    if (modules == NULL || !PyDict_CheckExact(modules))
+        return;
+    (void)add(reach, PyDict_GetItemString(modules, "__main__"), CLP_REACH_NONE);
+    while (PyDict_Next(modules, &at, &name, &module))
+        (void)add(reach, module, CLP_REACH_NONE);
+}
+
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
+
+static void add_frames(struct clp_reach *reach)
+{
+    (void)reach; /* variables can only be read by changing the frame */
+}
+
+#else
+
+/* Adds a root that no module has, unless it was reached before. */
+static void add_local(struct clp_reach *reach, PyObject *object, const struct clp_reach_local *local)
+{
+    size_t before = reach->count;
+    void *locals = reach->locals;
+
+    (void)add(reach, object, CLP_REACH_NONE);
+    if (reach->count == before)
+        return;
+    if (reach->local_count == reach->local_room) {
+        if (clp_mem_grow(reach->mem, &locals, &reach->local_room, reach->local_room * 2 + 64,
+                         sizeof *reach->locals) != CLP_OK) {
+            reach->status = CLP_NO_MEMORY;
+            return;
+        }
+        reach->locals = locals;
+    }
+    reach->locals[reach->local_count] = *local;
+    reach->locals[reach->local_count++].place = (uint32_t)before;
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+/* Adds the variables of one kind. Their names belong to the code object, which the frame keeps. */
+static void add_variables(struct clp_reach *reach, PyFrameObject *frame, PyObject *code, const char *kind)
+{
+    PyObject *names = PyObject_GetAttrString(code, kind);
+
+    for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
+        struct clp_reach_local local = {.code = code, .name = PyTuple_GET_ITEM(names, i)};
+        PyObject *value = PyFrame_GetVar(frame, local.name);
+        add_local(reach, value, &local);
+        Py_XDECREF(value); /* the frame has a reference, too */
+    }
+    Py_XDECREF(names);
+    PyErr_Clear();
+}
+
+static void add_frame(struct clp_reach *reach, PyFrameObject *frame, PyObject *code)
+{
+    add_variables(reach, frame, code, "co_varnames");
+    add_variables(reach, frame, code, "co_cellvars");
+    add_variables(reach, frame, code, "co_freevars");
+}
+#else
+/* A frame shows its variables to the collector. */
+static void add_frame(struct clp_reach *reach, PyFrameObject *frame, PyObject *code)
+{
+    add_local(reach, (PyObject *)frame, &(struct clp_reach_local){.code = code});
+}
+#endif
+
+static void add_frames(struct clp_reach *reach)
+{
+    PyThreadState *thread = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
+
+    for (; thread != NULL; thread = PyThreadState_Next(thread)) {
+        PyFrameObject *frame = PyThreadState_GetFrame(thread);
+        while (frame != NULL) {
+            PyFrameObject *back = PyFrame_GetBack(frame);
+            PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+            add_frame(reach, frame, code);
+            Py_DECREF(code);
+            Py_DECREF(frame);
+            frame = back;
+        }
+    }
+}
+
+#endif
+
+/* Adds the subclasses of `class` that were not reached: those that no module has. type.__subclasses__ is asked, not a
+ * method of that name, which a metaclass may have. */
+static void add_subclasses(struct clp_reach *reach, PyObject *class)
+{
+    PyObject *list = PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", class);
+
+    for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++)
+        (void)add(reach, PyList_GET_ITEM(list, i), CLP_REACH_NONE);
+    Py_XDECREF(list);
+    PyErr_Clear();
+}
+
+static void add_classes(struct clp_reach *reach)
+{
+    (void)add(reach, (PyObject *)&PyBaseObject_Type, CLP_REACH_NONE);
+    for (size_t i = 0; i < reach->count && !clp_reach_gave_up(reach); i++)
+        if (PyType_Check(reach->items[i].object))
+            add_subclasses(reach, reach->items[i].object);
+}
+
+void clp_reach_search(struct clp_reach *reach, struct clp_mem *mem, size_t most)
+{
+    *reach = (struct clp_reach){.mem = mem, .most = most};
+    add_modules(reach);
+    add_frames(reach);
+    follow(reach);
+    add_classes(reach);
+    follow(reach);
+}
+
+void clp_reach_clear(struct clp_reach *reach)
+{
+    clp_mem_free(reach->mem, reach->items, reach->room, sizeof *reach->items);
+    clp_mem_free(reach->mem, reach->locals, reach->local_room, sizeof *reach->locals);
+    clp_mem_free(reach->mem, reach->places, reach->place_room, sizeof *reach->places);
+    *reach = (struct clp_reach){.mem = reach->mem};
+}
