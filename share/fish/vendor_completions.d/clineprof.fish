@@ -1,6 +1,7 @@
 # made by tools/completions.py
-complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s u -l unit -r -d 'unit of the times, in seconds (default: 1e-6)'
-complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s r -l rich -d 'print the report in colours, with rich'
+complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s u -l unit -r -d 's, ms, us, ns, 1e-3, .. (default: auto or 1e-6)'
+complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l color -l colour -x -a 'auto always never' -d 'colours: auto, always, never (default: auto)'
+complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s r -l rich -d 'as --color auto; say so if rich is missing'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s z -l skip-zero -d 'hide functions that never ran'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -s m -l summarize -d 'print a line per function at the end'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff merge top recover mem hook' -l columns -r -d 'columns of the report: hits,time,self,..'
