@@ -52,14 +52,7 @@ PyObject *clp_paper_crop(PyObject *paper, const char *rows)
     return text_of(paper, "cropped", rows);
 }
 
-size_t clp_paper_width(PyObject *paper)
+PyObject *clp_paper_changes(PyObject *paper, const char *changes)
 {
-    PyObject *width = PyObject_GetAttrString(paper, "width");
-    size_t columns = width != NULL && PyLong_Check(width) ? PyLong_AsSize_t(width) : 0;
-
-    Py_XDECREF(width);
-    if (PyErr_Occurred())
-        columns = 0;
-    PyErr_Clear();
-    return columns;
+    return text_of(paper, "changes", changes);
 }

@@ -23,7 +23,7 @@ PyObject *clp_paper_open(const struct clp_paper_wish *wish);
 PyObject *clp_paper_paint(PyObject *paper, const char *marked);
 PyObject *clp_paper_crop(PyObject *paper, const char *rows);
 
-/* Returns how many characters a line of the paper has; 0: as many as the text needs. */
-size_t clp_paper_width(PyObject *paper);
+/* The same for the text of a comparison (diff/diff_text.h). */
+PyObject *clp_paper_changes(PyObject *paper, const char *changes);
 
 #endif

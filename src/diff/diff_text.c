@@ -579,9 +579,9 @@ static void add_others(struct clp_buf *out, size_t count, bool has_one, const ch
     const char *other = has_one ? " other" : "";
 
     if (count == has_one)
-        clp_buf_add_format(out, "; %s %s\n", has_one ? "nothing else" : "nothing", what);
+        clp_buf_add_format(out, "; %s %s.\n", has_one ? "nothing else" : "nothing", what);
     else
-        clp_buf_add_format(out, "; %zu%s function%s %s\n", count - has_one, other, clp_buf_plural(count - has_one),
+        clp_buf_add_format(out, "; %zu%s function%s %s.\n", count - has_one, other, clp_buf_plural(count - has_one),
                            what);
 }
 
@@ -595,7 +595,7 @@ static void add_sentence(const struct changes *changes, const struct clp_compari
     if (most == NULL)
         most = first_with(changes, list, BOTH_WAYS_OF_MEMORY);
     if (most == NULL) {
-        clp_buf_add_text(changes->out, "Nothing got faster, slower, larger or smaller\n");
+        clp_buf_add_text(changes->out, "Nothing got faster, slower, larger or smaller.\n");
         return;
     }
     bool time = (most->verdicts & BOTH_WAYS_OF_TIME) != 0, memory = (most->verdicts & BOTH_WAYS_OF_MEMORY) != 0;

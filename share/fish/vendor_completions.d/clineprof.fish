@@ -33,6 +33,7 @@ complete -c clineprof -n __fish_use_subcommand -a diff
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -s u -l unit -r -d 'unit of the times in tables, in seconds (default: 1e-6)'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l measure -r -d 'compare these besides hits: time,self,mem,.. (default: time,increment)'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l top -r -d 'show only the N functions that changed most'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -l color -x -a 'auto always never' -d 'colours: auto, always, never (default: auto)'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l all -d 'also show what did not change'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l fail-on -r -d 'exit 3 on changes such as time>+20%,increment>+10MB,hits>+0'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l noise-floor -r -d 'ignore changes below these (default: 1ms,50ns/hit,64KiB)'

@@ -84,11 +84,87 @@ class Paper:
         """Turns the marked text into what is printed."""
         return "".join(line + "\n" for line in Painter(self.pens, self.width, Page(text)).lines())
 
+    def changes(self, text):
+        """Turns the text of a comparison into what is printed."""
+        return "".join(line + "\n" for line in Changes(self.pens, self.width).lines(text))
+
     def cropped(self, text):
         """Crops the lines of a plain table. A file name keeps its end."""
         return "".join(
             crop(line.expandtabs(), self.width, self.pens.ellipsis, keep_end=line.startswith("Filename: ")) + "\n"
             for line in text.split("\n")[:-1])
+
+
+# ---- a comparison ----
+
+
+class Changes:
+    """Paints the text of `clineprof diff`. Of a table that is too wide, the columns of the numbers before and after are
+    left out, so that the changes and the source remain."""
+
+    LEFT_OUT = (), ("before",), ("before", "after")  # the first that makes room
+
+    def __init__(self, pens, width):
+        self.pens, self.width = pens, width
+        self.worse, self.better = pens.pen("bold color(197)"), pens.pen("color(71)")
+
+    def lines(self, text):
+        for part in re.split(r"(^ Old #.*\n=+\n(?:.+\n)*)", text, flags=re.M):
+            if part.startswith(" Old #"):
+                yield from self.table(part.splitlines())
+                continue
+            for line in part.splitlines():
+                if line.startswith("Total time: ") and self.width is not None:
+                    yield from map(self.total, wrapped(line, self.width))
+                else:
+                    yield from map(self.line, fitted(line, self.width, self.pens))
+
+    def line(self, line):
+        if line.startswith(("File: ", "Function: ")):
+            label, value = line.split(": ", 1)
+            return label + ": " + paint(self.pens.name if label == "Function" else self.pens.bold, value)
+        return line
+
+    def total(self, line):
+        found = re.search(r"\((slower|grown|faster|shrunk).*", line)
+        if not found:
+            return line
+        return line[: found.start()] + paint(self.worse if found[1] in ("slower", "grown") else self.better, found[0])
+
+    def table(self, lines):
+        header, _, *rows = lines
+        at = header.index("  Line Contents")
+        ends = [(found[0], found.end()) for found in re.finditer("#|before|after|Change|%", header[:at])]
+        for left_out in self.LEFT_OUT:
+            cells = [self.cells(line, ends, left_out) for line in (header, *rows)]
+            widths = [max(map(len, column)) for column in zip(*cells)]
+            if self.width is None or sum(widths) + len(widths) + 22 <= self.width:
+                break
+        whole = self.width is None or max(map(cells_of, lines)) <= self.width
+        texts = [line[at:] for line in (header, *rows)]
+        for number, (row, text) in enumerate(zip(cells, texts)):
+            numbers = [cell.rjust(wide) for cell, wide in zip(row, widths)]
+            room = None if self.width is None else self.width - sum(widths) - len(widths)
+            if whole:
+                line, rest = (lines[0], *rows)[number][:at], text
+            else:
+                line, rest = " ".join(numbers) + " " * (len(numbers) > 0), crop(text.expandtabs(), room,
+                                                                             self.pens.ellipsis)
+            yield (self.numbers(line) if number else paint(self.pens.bold, line)) + rest
+            if not number:
+                yield "=" * min(cells_of(line + rest), self.width or cells_of(line + rest))
+
+    def cells(self, line, ends, left_out):
+        found, start = [], 0
+        for title, end in ends:
+            if title not in left_out:
+                found.append(line[start:end].strip())
+            start = end
+        return found
+
+    def numbers(self, line):
+        return re.sub(r"[+-]\d[\d.e+]*(?: MiB)?", lambda found: paint(
+            self.worse if found[0][0] == "+" else self.better, found[0]), line)
 
 
 # ---- the marked text ----
@@ -298,6 +374,15 @@ def wrapped(text, room):
     return [*lines, line]
 
 
+def fitted(line, width, pens):
+    """Splits a line that is longer than the terminal is wide. A row of a table is cropped."""
+    if width is None or cells_of(line) <= width:
+        return [line]
+    if "  " in line.strip():
+        return [crop(line.expandtabs(), width, pens.ellipsis)]
+    return wrapped(line, width)
+
+
 class Layout:
     """The widths of all columns except the source, which are the same for all tables of a kind. 0: the column is left
     out."""
@@ -433,20 +518,12 @@ class Painter:
             yield label + paint(self.pens.bold, time[1]) + time[2] + paint(self.pens.dim, time[3])
             return
         pen = self.pens.name if label == "Function: " else self.pens.bold
-        for line in self.fitted(label + value):
+        for line in fitted(label + value, self.width, self.pens):
             yield label + paint(pen, line[len(label):]) if line.startswith(label) else paint(pen, line)
 
     def sentence(self, line):
-        for line in self.fitted(line):
+        for line in fitted(line, self.width, self.pens):
             yield paint(self.pens.dim, line)
-
-    def fitted(self, line):
-        """Splits a line that is longer than the terminal is wide. A row of a table is cropped."""
-        if self.width is None or cells_of(line) <= self.width:
-            return [line]
-        if "  " in line.strip():
-            return [crop(line, self.width, self.pens.ellipsis)]
-        return wrapped(line, self.width)
 
     def unit(self, name):
         return "µs" if name == "us" and self.pens.unicode else name
