@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 PICTURE = pathlib.Path("docs/terminal.svg")
-COLUMNS = 120
+COLUMNS = 124
 
 
 def run(launcher):

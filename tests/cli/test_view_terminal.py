@@ -110,7 +110,7 @@ def test_what_matters_stands_first(color, folder):
     lines = screen(folder, "--color", color, "p.lprof", columns=200)
     assert lines[0] == "Hottest lines by self: 5 of 5"
     rows = [line for line in lines[4:9]]
-    assert re.match(r"\S+_name.py:101  a_f\S+ +1.19 s +56.0  result = await gather", rows[0])
+    assert re.match(r"\S+_name.py:101  \S+ +1.19 s +56.0  result = await gather", rows[0])
     assert re.match(r"\S+_name.py:3 +<module> +900    ms +42.4  import numpy", rows[1])
     at = lines.index("", 5)
     assert lines[at + 1] == (f"Memory: at most 300.000 MiB; most was added at {PLACE}:102 in {LONG}: 200.000 MiB")

@@ -26,7 +26,7 @@ LINES_WITH_SYNTAX = 10_000
 
 BAR = 5  # width of the bar behind % Time, in characters
 BLOCKS = " ▏▎▍▌▋▊▉█"
-SOURCE = 40  # width of the source below which columns become narrower, in characters
+SOURCE = 60  # width of the source below which columns become narrower, in characters
 LITTLE_SOURCE = 20  # width of the source below which columns are left out
 # The columns that a narrow terminal leaves out, the first one first. Other measures follow: they are shown only where
 # somebody asked for them.
