@@ -25,7 +25,7 @@ class Option:
         self.may_take_next = self.argument == "[N]"
         self.argument = (self.argument or "").strip("[=]")
         self.values = []
-        if self.argument in ("NAME", "KEY", "MODE"):
+        if self.argument in ("NAME", "KEY", "MODE", "WHEN"):
             self.values = values(command, self.name, "?")
         elif self.argument.islower():
             self.values = values(command, self.name + "=?")

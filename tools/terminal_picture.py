@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes docs/terminal.svg, a picture of what a real run of `ckernprof -lvr fixtures/demo.py` shows in a terminal.
+"""Makes docs/terminal.svg, a picture of what a real run of `ckernprof -lv fixtures/demo.py` shows in a terminal.
 
     terminal_picture.py [FOLDER]      FOLDER holds ckernprof; default: build/bin
 
@@ -17,14 +17,14 @@ from rich.console import Console
 from rich.text import Text
 
 PICTURE = pathlib.Path("docs/terminal.svg")
-COLUMNS = 120
+COLUMNS = 124
 
 
 def run(launcher):
     env = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor",
            "COLUMNS": str(COLUMNS)}
     with tempfile.TemporaryDirectory() as folder:
-        command = [launcher, "--python", sys.executable, "-lvr", "-o", f"{folder}/demo.py.lprof",
+        command = [launcher, "--python", sys.executable, "-lv", "-o", f"{folder}/demo.py.lprof",
                    "fixtures/demo.py"]
         out = subprocess.run(command, env=env, text=True, capture_output=True, check=True).stdout
         return out.replace(f"{folder}/", "")
@@ -33,7 +33,7 @@ def run(launcher):
 def picture(text):
     console = Console(file=io.StringIO(), record=True, force_terminal=True, width=COLUMNS,
                       color_system="truecolor")
-    console.print(Text.from_ansi("$ ckernprof -lvr fixtures/demo.py\n" + text.rstrip()))
+    console.print(Text.from_ansi("$ ckernprof -lv fixtures/demo.py\n" + text.rstrip()))
     svg = console.export_svg(title="clineprof", unique_id="clineprof")
     return re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.S)  # so that a viewer downloads no fonts
 

@@ -272,6 +272,9 @@ static const char *wanted_instead(const struct clp_option *option, const struct 
     case CLP_OPTION_COUNT:
         return type == CLP_SETTING_WHOLE ? NULL : "a whole number";
     case CLP_OPTION_NUMBER:
+        if (text && option->word_as_number != NULL)
+            return NULL;
+        /* fall through */
     case CLP_OPTION_PERIOD:
     case CLP_OPTION_SHARE:
         return type == CLP_SETTING_NUMBER || type == CLP_SETTING_WHOLE ? NULL : "a number";

@@ -18,7 +18,7 @@ enum clp_option_kind {
     CLP_OPTION_TEXT,   /* const char *, not empty */
     CLP_OPTION_BARE,   /* const char *: --name stores `word`, --name=TEXT the text, --no-name NULL */
     CLP_OPTION_LIST,   /* struct clp_text_list; each use adds a text */
-    CLP_OPTION_NUMBER, /* double, finite and above zero */
+    CLP_OPTION_NUMBER, /* double, finite and above zero; or what one of its words stands for */
     CLP_OPTION_PERIOD, /* double, 0 or more; `bare` when no number follows the option */
     CLP_OPTION_COUNT,  /* size_t */
     CLP_OPTION_SHARE,  /* double, a percentage: 0 to 100 */
@@ -39,6 +39,9 @@ struct clp_option {
     /* TEXT, MODE, BARE, COUNT: checks a value. False with the end of a message ("needs .., not ..") appended to
      * `fault`. NULL: every value is good. */
     bool (*check)(const char *value, struct clp_buf *fault);
+    /* NUMBER: sets *number by a word, such as "ms", and returns true. NULL: takes no words. `one_of` then says, for a
+     * message, which values are allowed. */
+    bool (*word_as_number)(const char *value, double *number);
     bool inverted;        /* SWITCH: the field is true when the switch is off; --help shows the --no- form */
     bool switches;        /* BARE: =yes is understood as --name, =no as --no-name */
     bool split;           /* LIST: commas separate the texts of a value; an empty value empties the list */

@@ -59,14 +59,17 @@ static bool store_switch(struct clp_option_parser *parser, const struct clp_opti
 
 static bool store_number(struct clp_option_parser *parser, const struct clp_option_use *use, const char *value)
 {
-    bool period = use->option->kind == CLP_OPTION_PERIOD;
-    double number = use->option->bare != 0 ? use->option->bare : 1;
+    const struct clp_option *option = use->option;
+    bool period = option->kind == CLP_OPTION_PERIOD;
+    double number = option->bare != 0 ? option->bare : 1;
+    bool word = option->word_as_number != NULL && option->word_as_number(value, &number);
 
-    if (value != NULL && (!read_number(value, &number) || (number == 0 && !period)))
+    if (!word && value != NULL && (!read_number(value, &number) || (number == 0 && !period)))
         return clp_option_complain_of_value(parser, use,
-                                            period ? "a number of seconds, 0 or more"
-                                                   : "a number above 0, such as 1e-3", value);
-    *(double *)(parser->into + use->option->field) = number;
+                                            period                   ? "a number of seconds, 0 or more"
+                                            : option->one_of != NULL ? option->one_of
+                                                                     : "a number above 0, such as 1e-3", value);
+    *(double *)(parser->into + option->field) = number;
     return true;
 }
 

@@ -100,12 +100,14 @@ static bool check_precision(const char *value, struct clp_buf *fault)
     return false;
 }
 
-/* How functions are sorted. With --top or --lines the default is by time, as those two choose what took most time. */
+/* How functions or lines are sorted. The default is by time with --top, and by self time with --lines. */
 static enum clp_choice_order order_of(const struct clp_show_options *show)
 {
     if (show->sort_by != NULL)
         return clp_choice_order_named(show->sort_by);
-    return show->top != 0 || show->lines != 0 ? CLP_CHOICE_BY_time : CLP_CHOICE_BY_ORDER;
+    if (show->lines != 0)
+        return CLP_CHOICE_BY_self;
+    return show->top != 0 ? CLP_CHOICE_BY_time : CLP_CHOICE_BY_ORDER;
 }
 
 void clp_report_options_set(struct clp_report_options *report, const struct clp_show_options *show)
@@ -162,10 +164,14 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
 
 #define SHOW(whole, part) offsetof(whole, show.part)
 #define SHOW_ROWS(whole, letter_of_summarize) \
-    {CLP_OPTION_NUMBER, 'u', "unit", .argument = "UNIT", .standard = "1e-6", \
-     .field = SHOW(whole, unit), .help = "unit of the times, in seconds"}, \
+    {CLP_OPTION_NUMBER, 'u', "unit", .argument = "UNIT", .standard = "auto or 1e-6", \
+     .one_of = CLP_UNIT_WORDS, .word_as_number = clp_unit_named, \
+     .field = SHOW(whole, unit), .help = "s, ms, us, ns, 1e-3, .."}, \
+    {CLP_OPTION_TEXT, 0, "color", "colour", .argument = "WHEN", .standard = "auto", \
+     .one_of = CLP_OPTIONS_COLORS, .field = SHOW(whole, color), \
+     .help = "colours: auto, always, never"}, \
     {CLP_OPTION_SWITCH, 'r', "rich", .field = SHOW(whole, rich), \
-     .help = "print the report in colours, with rich"}, \
+     .help = "as --color auto; say so if rich is missing"}, \
     {CLP_OPTION_SWITCH, 'z', "skip-zero", .field = SHOW(whole, skip_zero), \
      .help = "hide functions that never ran"}, \
     {CLP_OPTION_SWITCH, letter_of_summarize, "summarize", .field = SHOW(whole, summarize), \
@@ -324,7 +330,7 @@ struct clp_option_table clp_view_options_table(void)
 void clp_run_options_init(struct clp_run_options *options)
 {
     *options = (struct clp_run_options){
-        .show = {.unit = 1e-6, .precision = CLP_MEMORY_TABLE_PRECISION},
+        .show = {.unit = CLP_UNIT_USUAL, .precision = CLP_MEMORY_TABLE_PRECISION},
         .heap_interval = HEAP_INTERVAL};
 }
 
@@ -373,7 +379,7 @@ bool clp_run_options_parse(int argc, char **argv, struct clp_run_options *option
 void clp_view_options_init(struct clp_view_options *options)
 {
     *options = (struct clp_view_options){
-        .show = {.unit = 1e-6, .precision = CLP_MEMORY_TABLE_PRECISION}, .format = "text"};
+        .show = {.unit = CLP_UNIT_USUAL, .precision = CLP_MEMORY_TABLE_PRECISION}, .format = "text"};
 }
 
 void clp_view_options_clear(struct clp_view_options *options, struct clp_mem *mem)

@@ -24,7 +24,8 @@ enum clp_target_kind {
 
 /* The options about the report, which both commands have. Strings are borrowed, lists are owned. */
 struct clp_show_options {
-    double unit;              /* -u, seconds; default 1e-6 */
+    double unit;              /* -u, seconds, or a word of report/unit.h; default CLP_UNIT_USUAL */
+    const char *color;        /* --color: auto, always or never; NULL: auto */
     bool rich;                /* -r */
     bool skip_zero;           /* -z */
     bool summarize;           /* --summarize */
@@ -108,6 +109,9 @@ void clp_report_options_set(struct clp_report_options *report, const struct clp_
  * borrowed. */
 void clp_memory_table_options_set(struct clp_memory_table_options *table,
                                   const struct clp_show_options *show);
+
+/* The values that --color takes. */
+#define CLP_OPTIONS_COLORS "auto, always or never"
 
 /* Reads a number of bytes: "4096", "100k", "1.5M", "2G" (steps of 1024). False when the text is none. */
 bool clp_options_bytes(const char *text, int64_t *bytes);

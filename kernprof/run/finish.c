@@ -25,7 +25,8 @@ static const char me[] = CLP_RUN_NAME;
 
 static void print_report(const struct clp_run *run, const struct clp_profile *profile)
 {
-    struct clp_print_options show = {.name = me, .rich = run->options.show.rich, .path = run->start_path,
+    struct clp_print_options show = {.name = me, .color = run->options.show.color,
+                                     .rich = run->options.show.rich, .path = run->start_path,
                                      .options = clp_report_defaults()};
 
     clp_report_options_set(&show.options, &run->options.show);

@@ -388,12 +388,12 @@ static bool read_options(struct clp_run *run)
     return done;
 }
 
-/* With -r, keeps a copy of sys.path, by which rich is found after the program. False with an exception set. */
+/* If a report will be printed, keeps a copy of sys.path, by which rich is found after the program. False with an exception set. */
 static bool keep_path(struct clp_run *run)
 {
     PyObject *path = PySys_GetObject("path"); /* borrowed */
 
-    if (run->options.show.rich && path != NULL)
+    if (run->options.verbosity > 0 && path != NULL)
         run->start_path = PySequence_List(path);
     return run->start_path != NULL || !PyErr_Occurred();
 }

@@ -33,7 +33,7 @@ struct clp_run {
     struct clp_target_selection chosen;
     struct clp_watch watch;
     struct clp_timeline timeline;
-    PyObject *start_path;        /* owned: sys.path before the program's folders were added; NULL without -r */
+    PyObject *start_path;        /* owned: sys.path before the program's folders were added; NULL if no report is printed */
     PyObject *settings;          /* owned: holds the texts that options from config files point to */
     bool held;                   /* the function that is registered with atexit holds the run */
 };

@@ -7,6 +7,8 @@
 #include "diff_result.h"
 #include "cli/command_line.h"
 #include "cli/option.h"
+#include "cli/options.h"
+#include "bridge/paper.h"
 #include "cli/progress.h"
 #include "bridge/reading.h"
 #include "bridge/console.h"
@@ -61,6 +63,8 @@ static const struct clp_option rows[] = {
      .help = "compare these besides hits: time,self,mem,.."},
     {CLP_OPTION_COUNT, 0, "top", .argument = "N", .standard = "", .check = check_top,
      .field = FIELD(top), .help = "show only the N functions that changed most"},
+    {CLP_OPTION_TEXT, 0, "color", "colour", .argument = "WHEN", .standard = "auto",
+     .one_of = CLP_OPTIONS_COLORS, .field = FIELD(color), .help = "colours: auto, always, never"},
     {CLP_OPTION_SWITCH, 0, "all", .field = FIELD(all),
      .help = "also show what did not change"},
     {CLP_OPTION_TEXT, 0, "fail-on", .argument = "LIMITS", .standard = "", .check = check_limits,
@@ -379,6 +383,21 @@ static bool may_run(const struct clp_diff_request *request)
                .program = me, .path = request->outfile, .files = request->files, .file_count = count});
 }
 
+/* Turns the text into what the terminal gets, where standard output is one. */
+static void paint(const struct clp_diff_request *request, struct clp_buf *out)
+{
+    const struct clp_paper_wish wish = {.name = me, .color = request->color};
+    PyObject *paper = request->outfile == NULL && !out->failed ? clp_paper_open(&wish) : NULL;
+    PyObject *text = paper != NULL ? clp_paper_changes(paper, clp_buf_text(out)) : NULL;
+
+    if (text != NULL) {
+        clp_buf_cut(out, 0);
+        clp_buf_add_text(out, PyUnicode_AsUTF8(text));
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(paper);
+}
+
 static bool put(const struct clp_diff *diff)
 {
     const struct clp_diff_request *request = diff->request;
@@ -393,6 +412,8 @@ static bool put(const struct clp_diff *diff)
         made = clp_diff_export(diff, &out);
     else
         out.failed |= add_text(diff, &out) != CLP_OK;
+    if (!json && !github)
+        paint(request, &out);
     if (out.failed)
         clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
     bool done = (made || out.used != 0) && !out.failed &&

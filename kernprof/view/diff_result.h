@@ -11,7 +11,7 @@
 /* The options and files of the command line. Texts are borrowed from argv. */
 struct clp_diff_request {
     double unit; /* seconds */
-    const char *measures, *fail_on, *noise_floor, *format, *outfile; /* values of options; NULL: not given */
+    const char *measures, *fail_on, *noise_floor, *format, *outfile, *color; /* values of options; NULL: not given */
     size_t top;  /* --top; 0: all functions */
     double confidence; /* --confidence, 0 to 100; 0: not given */
     bool all, renamed, help;

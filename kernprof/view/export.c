@@ -31,7 +31,7 @@ static bool make_in_python(const struct clp_profile *profile, const struct clp_v
         module = PyImport_ImportModule("clineprof._profile");
     if (module != NULL)
         bytes = PyObject_CallMethod(module, "render", "sO{s:d,s:O,s:O}", options->format, dict,
-                                    "unit", options->show.unit,
+                                    "unit", options->show.unit > 0 ? options->show.unit : clp_report_defaults().unit,
                                     "raw_times", options->raw_times ? Py_True : Py_False,
                                     "memory", options->no_memory ? Py_False : Py_True);
     if (bytes != NULL && !PyBytes_Check(bytes)) {

@@ -71,7 +71,7 @@ static struct clp_report_options report_options(const struct clp_view_options *v
 
 static int print_report(const struct clp_view_options *view, const struct clp_profile *profile)
 {
-    struct clp_print_options show = {.name = me, .outfile = view->outfile, .rich = view->show.rich,
+    struct clp_print_options show = {.name = me, .outfile = view->outfile, .color = view->show.color, .rich = view->show.rich,
                                      .options = report_options(view)};
     struct clp_buf note;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "number.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +45,54 @@ void clp_number_set_decimal(struct clp_number *number, double value, size_t widt
 {
     if (set_fixed(number, value, 10) > width)
         snprintf(number->text, sizeof number->text, "%.3g", value);
+}
+
+/* The unit of a time, the largest in which it is at least 1, and its digits behind the point. A time that would be
+ * rounded to 1000 takes the next unit. */
+struct fitting {
+    const char *unit;
+    double amount;
+    int digits;
+};
+
+static struct fitting fit(double nanos)
+{
+    static const struct {
+        const char *unit;
+        double size;
+    } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    size_t at = 0;
+
+    while (units[at].size > 1 && fabs(nanos) < units[at].size * 0.9995)
+        at++;
+    double amount = nanos / units[at].size, size = fabs(amount);
+    return (struct fitting){units[at].unit, amount, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2};
+}
+
+void clp_number_set_time(struct clp_number *number, double nanos)
+{
+    static const char *const padding[] = {"   ", " ", ""}; /* in place of the point and the digits that lack */
+    struct fitting time = fit(nanos);
+    char digits[CLP_NUMBER_BYTES];
+
+    if (nanos == 0) {
+        (void)snprintf(number->text, sizeof number->text, "  0      ");
+        return;
+    }
+    (void)snprintf(digits, sizeof digits, "%.*f%s", time.digits, time.amount, padding[time.digits]);
+    if (strlen(digits) > CLP_NUMBER_BYTES - sizeof " ms") /* no time of a program is as long */
+        (void)snprintf(digits, sizeof digits, "%.3g", time.amount);
+    (void)snprintf(number->text, sizeof number->text, "%6.*s %-2s", CLP_NUMBER_BYTES - 4, digits, time.unit);
+}
+
+void clp_number_add_time(struct clp_buf *out, double nanos)
+{
+    struct fitting time = fit(nanos);
+
+    if (nanos == 0)
+        clp_buf_add_text(out, "0 s");
+    else
+        clp_buf_add_format(out, "%.*f %s", time.digits, time.amount, time.unit);
 }
 
 void clp_number_set_bytes(struct clp_number *number, double amount)

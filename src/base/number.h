@@ -19,6 +19,14 @@ void clp_number_set_count(struct clp_number *number, uint64_t count, size_t widt
 /* Sets "1234.5" where that fits the width, else three digits and an exponent. */
 void clp_number_set_decimal(struct clp_number *number, double value, size_t width);
 
+/* The width of a time in a fitting unit, and its text: three digits in ns, us, ms or s. The point is always at the same
+ * place, so that a column of times is aligned: "  1.19 s ", " 34.7  ms", "120    ns", "  0      ". */
+#define CLP_NUMBER_TIME_WIDTH 9
+void clp_number_set_time(struct clp_number *number, double nanos);
+
+/* Appends the time without the blanks of a column: "34.7 ms", "0 s". */
+void clp_number_add_time(struct clp_buf *out, double nanos);
+
 /* Sets "-1.250 MiB" from a number of bytes. */
 void clp_number_set_bytes(struct clp_number *number, double amount);
 

@@ -2,6 +2,7 @@
 #include "print_report.h"
 #include "os/file.h"
 #include "console.h"
+#include "paper.h"
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
@@ -14,23 +15,6 @@ static int complain_of_memory(const struct clp_print_options *print)
     return 1;
 }
 
-/* Turns the marked text into what the terminal gets (clineprof/_report/terminal.py). A new reference; NULL
- * without rich. */
-static PyObject *colour(const struct clp_print_options *print, const char *marked)
-{
-    PyObject *module = PyImport_ImportModule("clineprof._report.terminal"), *text = NULL;
-    PyObject *path = print->path != NULL ? print->path : Py_None;
-
-    if (module != NULL)
-        text = PyObject_CallMethod(module, "render", "sO", marked, path);
-    Py_XDECREF(module);
-    if (text != NULL && PyUnicode_Check(text) && PyUnicode_AsUTF8(text) != NULL)
-        return text;
-    PyErr_Clear();
-    Py_XDECREF(text);
-    return NULL;
-}
-
 /* Makes the report, with the note at its end. False: memory ran out. */
 static bool make_text(const struct clp_profile *profile, const struct clp_print_options *print,
                       const struct clp_report_options *options, struct clp_buf *text)
@@ -41,26 +25,28 @@ static bool make_text(const struct clp_profile *profile, const struct clp_print_
     return whole && !text->failed;
 }
 
-/* Prints the report in colours, and sets *code to the exit code where something was printed or memory ran out.
- * False: rich is missing, and nothing is printed. */
-static bool print_rich(const struct clp_profile *profile, const struct clp_print_options *print,
-                       struct clp_report_options *options, int *code)
+/* Prints the report on paper (paper.h), and sets *code to the exit code. False, and nothing is printed, when that does
+ * not work. */
+static bool print_on(PyObject *paper, const struct clp_profile *profile, const struct clp_print_options *print,
+                     struct clp_report_options options, int *code)
 {
+    struct clp_memory_table_options table = print->table;
     struct clp_buf marked;
 
     clp_buf_init(&marked, profile->mem);
-    options->marked = true;
-    bool whole = make_text(profile, print, options, &marked);
-    options->marked = false;
-    PyObject *text = whole ? colour(print, clp_buf_text(&marked)) : NULL;
+    table.folder = options.folder;
+    options.marked = true;
+    options.hottest = options.choice.bodies_last = true;
+    bool whole = print->mp ? clp_memory_table_text(profile, &table, &marked) == CLP_OK
+                           : make_text(profile, print, &options, &marked);
+    PyObject *text = whole ? (print->mp ? clp_paper_crop : clp_paper_paint)(paper, clp_buf_text(&marked)) : NULL;
     clp_buf_clear(&marked);
     if (text != NULL)
         *code = clp_console_answer(print->name, PyUnicode_AsUTF8(text));
-    else if (whole)
-        clp_console_complain(print->name,
-                             "no colours: the package rich is not installed or does not work; pip install rich");
-    else
+    else if (!whole)
         *code = complain_of_memory(print);
+    else
+        clp_console_complain(print->name, CLP_PAPER_NO_COLOURS);
     Py_XDECREF(text);
     return text != NULL || !whole;
 }
@@ -221,8 +207,13 @@ int clp_print_report(const struct clp_profile *profile, const struct clp_print_o
         clp_console_complain(print->name, "--mp: the profile has no memory; it was made without");
         return 1;
     }
-    if (print->mp || !print->rich || print->outfile != NULL || !print_rich(profile, print, &options, &code))
+    const struct clp_paper_wish wish = {print->name, print->mp ? "never" : print->color, print->rich, print->path};
+    PyObject *paper = print->outfile != NULL ? NULL : clp_paper_open(&wish);
+    if (options.unit == CLP_UNIT_USUAL)
+        options.unit = paper != NULL ? CLP_UNIT_AUTO : clp_report_defaults().unit;
+    if (paper == NULL || !print_on(paper, profile, print, options, &code))
         code = print_plain(profile, print, &options);
+    Py_XDECREF(paper);
     if (!print->mp)
         say_if_long(print, profile);
     return code;

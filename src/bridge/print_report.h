@@ -10,12 +10,14 @@
 struct clp_print_options {
     const char *name; /* the command, for messages on stderr */
     const char *outfile; /* the file that is written; NULL: standard output */
-    bool rich;        /* in colours; a file gets none */
+    const char *color; /* --color; NULL: auto; a file gets no colours */
+    bool rich;        /* says so where the package rich is missing */
     PyObject *path;   /* where the package rich is looked for, borrowed; NULL: sys.path */
     bool mp;          /* memory_profiler's table in place of the report */
     struct clp_memory_table_options table;
     const char *note; /* a line below the report; or NULL */
-    struct clp_report_options options; /* `folder` is ignored: it is the working directory */
+    /* `folder` is ignored: it is the working directory. `unit` may be CLP_UNIT_USUAL. */
+    struct clp_report_options options;
 };
 
 /* Prints the profile. Returns the exit code: 1 when that failed, which stderr has been told. */

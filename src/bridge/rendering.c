@@ -18,7 +18,7 @@ static clp_status report(const struct clp_profile *profile, const struct clp_ren
     options.no_details = !wanted->details;
     options.summarize = wanted->summarize;
     options.no_memory = !wanted->memory;
-    options.marked = wanted->marked;
+    options.marked = options.hottest = options.choice.bodies_last = wanted->marked;
     options.folder = wanted->folder;
     return clp_report_text(profile, &options, out);
 }
@@ -94,20 +94,34 @@ PyObject *clp_rendering_of(const struct clp_profile *profile, const struct clp_r
     return object;
 }
 
+/* Reads the unit: a word such as "auto", or a number. False with an exception set. */
+static bool read_unit(PyObject *object, double *unit)
+{
+    if (PyUnicode_Check(object)) {
+        const char *word = PyUnicode_AsUTF8(object);
+        if (word == NULL || clp_unit_named(word, unit))
+            return word != NULL;
+    } else {
+        *unit = PyFloat_AsDouble(object);
+        if (PyErr_Occurred() || (*unit > 0 && !isinf(*unit)))
+            return !PyErr_Occurred();
+    }
+    PyErr_SetString(PyExc_ValueError, "the unit must be " CLP_UNIT_WORDS);
+    return false;
+}
+
 bool clp_rendering_read(struct clp_rendering *rendering, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"format", "unit", "skip_zero", "command", "sort", "details",
                             "summarize", "memory", "marked", "folder", NULL};
 
     *rendering = (struct clp_rendering){.unit = 1e-6, .command = "", .details = true, .memory = true};
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s|dps$pppppz:render", names, &rendering->format,
-                                     &rendering->unit, &rendering->skip_zero, &rendering->command,
+    PyObject *unit = NULL;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s|Ops$pppppz:render", names, &rendering->format,
+                                     &unit, &rendering->skip_zero, &rendering->command,
                                      &rendering->sort, &rendering->details, &rendering->summarize,
                                      &rendering->memory, &rendering->marked, &rendering->folder) ||
         format_named(rendering->format) == NULL)
         return false;
-    if (rendering->unit > 0 && !isinf(rendering->unit))
-        return true;
-    PyErr_SetString(PyExc_ValueError, "the unit must be a number of seconds above 0");
-    return false;
+    return unit == NULL || read_unit(unit, &rendering->unit);
 }

@@ -10,7 +10,7 @@ struct clp_rendering {
     /* "text" (the report, a str), "mp" (memory_profiler's table, a str), "lprof" or "line_profiler" (the bytes
      * of a file). */
     const char *format;
-    double unit;         /* seconds per unit of the report's times */
+    double unit;         /* seconds per unit of the report's times, or CLP_UNIT_AUTO */
     int skip_zero;       /* leaves out functions that never ran */
     const char *command; /* the command that ran, for readers of the file */
     /* Options of the report. */

@@ -95,7 +95,7 @@ class Profiler:
     def render(
         self,
         format: Literal["text", "mp"],
-        unit: float = 1e-6,
+        unit: float | str = 1e-6,
         skip_zero: bool = False,
         command: str = "",
         *,
@@ -110,7 +110,7 @@ class Profiler:
     def render(
         self,
         format: Literal["lprof", "line_profiler"],
-        unit: float = 1e-6,
+        unit: float | str = 1e-6,
         skip_zero: bool = False,
         command: str = "",
     ) -> bytes: ...

@@ -561,6 +561,82 @@ static void add_summary(const struct clp_comparison *comparison, struct clp_buf 
         clp_buf_add_text(out, "\n");
 }
 
+/* ---- the last sentence ---- */
+
+#define BOTH_WAYS_OF_TIME (1u << CLP_VERDICT_SLOWER | 1u << CLP_VERDICT_FASTER)
+#define BOTH_WAYS_OF_MEMORY (1u << CLP_VERDICT_GROWN | 1u << CLP_VERDICT_SHRUNK)
+
+static const struct clp_compared_function *first_with(const struct changes *changes,
+                                                      const struct clp_comparison_list *list, unsigned verdicts)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct clp_compared_function *function = &changes->comparison->functions[list->places[i]];
+        if ((function->verdicts & verdicts) != 0)
+            return function;
+    }
+    return NULL;
+}
+
+/* Adds "104 times faster", or "12 % slower" where the times differ by less than a factor of two. */
+static void add_speed(const struct changes *changes, const struct clp_compared_function *function)
+{
+    struct clp_change total =
+        clp_comparison_change(changes->comparison, &function->samples, CLP_MEASURE_total);
+    double before = total.before.mean, after = total.after.mean;
+    double ratio = before > after ? before / after : after / before;
+
+    if (isfinite(ratio) && ratio >= 2)
+        clp_buf_add_format(changes->out, ratio < 9.95 ? "%.1f times " : "%.0f times ", ratio);
+    else if (isfinite(ratio))
+        clp_buf_add_format(changes->out, "%.0f %% ", fabs(total.percent));
+    clp_buf_add_text(changes->out, after < before ? "faster" : "slower");
+}
+
+static void add_size(const struct changes *changes, const struct clp_compared_function *function)
+{
+    struct clp_change growth =
+        clp_comparison_change(changes->comparison, &function->samples, CLP_MEASURE_increment);
+
+    clp_number_add_bytes(changes->out, fabs(growth.change));
+    clp_buf_add_text(changes->out, growth.change < 0 ? " smaller" : " larger");
+}
+
+/* Adds how many functions besides the one that the sentence is about have the verdict. */
+static void add_others(struct clp_buf *out, size_t count, bool has_one, const char *what)
+{
+    const char *other = has_one ? " other" : "";
+
+    if (count == has_one)
+        clp_buf_add_format(out, "; %s %s.\n", has_one ? "nothing else" : "nothing", what);
+    else
+        clp_buf_add_format(out, "; %zu%s function%s %s.\n", count - has_one, other, clp_buf_plural(count - has_one),
+                           what);
+}
+
+/* Adds one sentence on the function that changed most, and whether others got slower. */
+static void add_sentence(const struct changes *changes, const struct clp_comparison_list *list)
+{
+    const struct clp_comparison *comparison = changes->comparison;
+    const struct clp_compared_function *most = first_with(changes, list, BOTH_WAYS_OF_TIME);
+    size_t slower = clp_comparison_count(comparison).functions[CLP_VERDICT_SLOWER];
+
+    if (most == NULL)
+        most = first_with(changes, list, BOTH_WAYS_OF_MEMORY);
+    if (most == NULL) {
+        clp_buf_add_text(changes->out, "Nothing got faster, slower, larger or smaller.\n");
+        return;
+    }
+    bool time = (most->verdicts & BOTH_WAYS_OF_TIME) != 0, memory = (most->verdicts & BOTH_WAYS_OF_MEMORY) != 0;
+    clp_escape_add_text(changes->out, most->sides[CLP_NEW]->name);
+    clp_buf_add_text(changes->out, " is ");
+    if (time)
+        add_speed(changes, most);
+    clp_buf_add_text(changes->out, time && memory ? ", " : "");
+    if (memory)
+        add_size(changes, most);
+    add_others(changes->out, slower, clp_verdict_is(most->verdicts, CLP_VERDICT_SLOWER), "got slower");
+}
+
 static void add_end(const struct changes *changes, size_t shown, size_t count)
 {
     const struct clp_comparison *comparison = changes->comparison;
@@ -592,6 +668,7 @@ static clp_status add_changes(struct changes *changes)
     for (size_t i = shown; i-- > 0;)
         add_function(changes, &changes->comparison->functions[list.places[i]]);
     add_end(changes, shown, list.count);
+    add_sentence(changes, &list);
     clp_comparison_list_clear(&list, changes->comparison->mem);
     return changes->out->failed ? CLP_NO_MEMORY : CLP_OK;
 }

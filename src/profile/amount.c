@@ -102,7 +102,7 @@ void clp_amount_add_round(struct clp_buf *out, enum clp_measure_kind kind, doubl
     const struct unit *best = NULL;
 
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        bool usual = kind == CLP_MEASURE_NANOS || fmod(units[i].size, 1024) == 0;
+        bool usual = kind == CLP_MEASURE_NANOS || (uint64_t)units[i].size % 1024 == 0;
         if (units[i].kind == kind && usual && (best == NULL || units[i].size <= amount))
             best = &units[i];
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "choice.h"
 #include "profile/calls.h"
+#include "whole.h"
 #include "formats/lprof/wire_rows.h"
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -79,20 +80,6 @@ static bool is_wanted(const struct clp_profile *profile, const struct clp_choice
 
 /* ---- keys ---- */
 
-uint64_t clp_choice_total(const struct clp_profile *profile,
-                          const struct clp_profile_function *function, bool raw_times)
-{
-    uint64_t total = raw_times ? function->raw_total : function->total;
-    struct clp_wire_rows rows;
-
-    if (total != 0)
-        return total;
-    clp_wire_rows_start(&rows, profile, function);
-    for (; rows.at != NULL; clp_wire_rows_next(&rows))
-        total += raw_times ? rows.at->measures.raw_time : rows.at->measures.time;
-    return total;
-}
-
 static double key_of_line(const struct clp_measures *measures, enum clp_choice_order order, bool raw)
 {
     enum clp_measure measure = clp_choice_measure(order);
@@ -111,11 +98,51 @@ static double key_of(const struct clp_profile *profile, const struct clp_profile
     if (!has_measure(order))
         return 0;
     if (order == CLP_CHOICE_BY_time)
-        return (double)clp_choice_total(profile, function, raw);
+        return (double)clp_whole_total(profile, function, raw);
     clp_wire_rows_start(&rows, profile, function);
     for (; rows.at != NULL; clp_wire_rows_next(&rows))
         clp_measures_merge(&all, &rows.at->measures);
     return key_of_line(&all, order, raw);
+}
+
+/* ---- bodies of modules and classes ---- */
+
+#define HOT_BODY 0.1
+
+static bool is_body(const struct clp_profile_function *function)
+{
+    struct clp_span rest = {function->source, function->source_bytes}, line;
+
+    if (strncmp(function->name, "<module>", strlen("<module>")) == 0)
+        return true;
+    while (function->source != NULL && clp_source_next_line(&rest, &line))
+        if (clp_source_is_def(line))
+            return clp_source_begins_with(line, "class");
+    return false;
+}
+
+/* Returns the self time of the function's lines other than imports. */
+static double self_of_body(const struct clp_profile *profile, const struct clp_profile_function *function, bool raw)
+{
+    struct clp_source_walk walk = {.text = {function->source, function->source_bytes}};
+    struct clp_wire_rows rows;
+    double self = 0;
+
+    clp_wire_rows_start(&rows, profile, function);
+    for (; rows.at != NULL; clp_wire_rows_next(&rows)) {
+        struct clp_span text = {"", 0};
+        if (function->source != NULL)
+            text = clp_source_line_at(&walk, function->first_line, rows.at->line);
+        if (!clp_source_begins_with(text, "import ") && !clp_source_begins_with(text, "from "))
+            self += clp_whole_self(&rows.at->measures, raw);
+    }
+    return self;
+}
+
+static bool is_cold_body(const struct clp_profile *profile, const struct clp_profile_function *function, bool raw,
+                         double whole)
+{
+    return is_body(function) && self_of_body(profile, function, raw) < HOT_BODY * whole;
 }
 
 /* ---- functions ---- */
@@ -151,6 +178,17 @@ static void sort(const struct clp_profile *profile, enum clp_choice_order order,
         qsort(places, count, sizeof *places, compare_places);
 }
 
+/* Sorts the functions, which are in the order of selection, so that bodies of modules and classes stand last. */
+static void put_bodies_last(const struct clp_profile *profile, bool raw, struct place *places, size_t count)
+{
+    double whole = clp_whole_of(profile, raw).time;
+
+    for (size_t i = 0; i < count; i++)
+        places[i].key = is_cold_body(profile, &profile->functions[places[i].index], raw, whole);
+    if (count > 1)
+        qsort(places, count, sizeof *places, compare_places);
+}
+
 /* Puts the chosen functions at the front of `places`, in order. Returns how many functions are chosen. */
 static size_t choose(const struct clp_profile *profile, const struct clp_choice_options *options,
                      struct place *places)
@@ -168,6 +206,8 @@ static size_t choose(const struct clp_profile *profile, const struct clp_choice_
         count = options->top;
     }
     sort(profile, options->order, options->raw_times, places, count);
+    if (options->bodies_last && options->order == CLP_CHOICE_BY_ORDER)
+        put_bodies_last(profile, options->raw_times, places, count);
     return count;
 }
 

@@ -21,6 +21,9 @@ struct clp_choice_options {
     enum clp_choice_order order;
     bool raw_times;         /* uses times as the clock saw them, with the profiler's own cost left in */
     bool skip_zero;         /* leaves out functions without a hit */
+    /* In the order of selection, puts the bodies of modules and classes last, unless they are hot: unless their lines
+     * other than imports have a tenth of the whole time. */
+    bool bodies_last;
     char *const *functions; /* shell patterns for qualified names, ended by NULL; NULL: all functions */
     char *const *files;     /* shell patterns for a path, the end of a path or a base name, ended by NULL; NULL: all */
     size_t top; /* keeps only so many functions, the largest by the order's measure; orders without a measure
@@ -40,11 +43,6 @@ bool clp_choice_was_hit(const struct clp_profile *profile,
 
 /* Is the profile empty: no line ran, and no memory over time was recorded? */
 bool clp_choice_is_idle(const struct clp_profile *profile);
-
-/* Returns the time of a function in nanoseconds, of which the lines' percentages are shares: its inclusive time.
- * Where a profile has none, as line_profiler's files, it is the sum of the function's lines. */
-uint64_t clp_choice_total(const struct clp_profile *profile,
-                          const struct clp_profile_function *function, bool raw_times);
 
 /* The chosen functions, in order. */
 struct clp_choice {

@@ -81,11 +81,22 @@ bool clp_widths_parse(struct clp_widths *widths, const char *text)
     return true;
 }
 
-size_t clp_widths_of(const struct clp_widths *widths, const struct clp_column *column)
+/* A time in the unit that fits it takes less room than one in the unit of the report. */
+static size_t usual_width(const struct clp_column *column, const struct clp_column_scale *scale)
 {
-    size_t least = widths->columns[column - all];
+    bool is_share = column->form == CLP_COLUMN_PERCENT || column->form == CLP_COLUMN_SHARE;
 
-    return least > column->width ? least : column->width;
+    return scale->scalar == 0 && !is_share && clp_measure_rows[column->measure].kind == CLP_MEASURE_NANOS
+               ? CLP_NUMBER_TIME_WIDTH
+               : column->width;
+}
+
+size_t clp_widths_of(const struct clp_widths *widths, const struct clp_column *column,
+                     const struct clp_column_scale *scale)
+{
+    size_t least = widths->columns[column - all], usual = usual_width(column, scale);
+
+    return least > usual ? least : usual;
 }
 
 void clp_columns_add_names(struct clp_buf *out)
@@ -124,6 +135,20 @@ double clp_column_share(double part, double total)
     return part < total ? 100 * part / total : 100;
 }
 
+static void set_time(const struct clp_column_scale *scale, double nanos, size_t width, struct clp_number *cell)
+{
+    if (scale->scalar == 0)
+        clp_number_set_time(cell, nanos);
+    else
+        clp_number_set_decimal(cell, nanos * scale->scalar, width);
+}
+
+static void set_share(double part, double total, size_t width, struct clp_number *cell)
+{
+    if (total != 0)
+        clp_number_set_decimal(cell, clp_column_share(part, total), width);
+}
+
 static void set_amount(enum clp_measure measure, const struct clp_column_scale *scale,
                        const struct clp_measures *measures, size_t width, struct clp_number *cell)
 {
@@ -134,7 +159,7 @@ static void set_amount(enum clp_measure measure, const struct clp_column_scale *
     if (row->needs != CLP_NEEDS_TIMES && measures->rss == 0)
         return;
     if (row->kind == CLP_MEASURE_NANOS)
-        clp_number_set_decimal(cell, value * scale->scalar, width);
+        set_time(scale, value, width, cell);
     else if (row->kind == CLP_MEASURE_COUNT)
         clp_number_set_count(cell, (uint64_t)value, width);
     else if (is_size || fabs(value) >= LEAST_BYTES)
@@ -142,7 +167,7 @@ static void set_amount(enum clp_measure measure, const struct clp_column_scale *
 }
 
 void clp_column_set_cell(const struct clp_column *column, const struct clp_column_scale *scale,
-                         const struct clp_measures *measures, double total,
+                         const struct clp_measures *measures, const struct clp_column_totals *totals,
                          struct clp_number *cell)
 {
     enum clp_measure measure = scale->raw_times ? clp_measure_raw(column->measure) : column->measure;
@@ -151,7 +176,9 @@ void clp_column_set_cell(const struct clp_column *column, const struct clp_colum
     if (column->form == CLP_COLUMN_AMOUNT)
         set_amount(measure, scale, measures, column->width, cell);
     else if (column->form == CLP_COLUMN_PER_HIT && measures->hits != 0)
-        clp_number_set_decimal(cell, value * scale->scalar / (double)measures->hits, column->width);
-    else if (column->form == CLP_COLUMN_PERCENT && total != 0)
-        clp_number_set_decimal(cell, clp_column_share(value, total), column->width);
+        set_time(scale, value / (double)measures->hits, column->width, cell);
+    else if (column->form == CLP_COLUMN_PERCENT)
+        set_share(value, totals->function, column->width, cell);
+    else if (column->form == CLP_COLUMN_SHARE)
+        set_share(value, totals->program, column->width, cell);
 }

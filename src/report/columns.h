@@ -13,7 +13,8 @@
     X("per-hit", "Per Hit", 8, PER_HIT, time)            \
     X("percent", "% Time", 8, PERCENT, time)             \
     X("self-per-hit", "Self/Hit", 8, PER_HIT, self)      \
-    X("self-percent", "% Self", 8, PERCENT, self)
+    X("self-percent", "% Self", 8, PERCENT, self)        \
+    X("share", "% Program", 9, SHARE, self)
 
 #define CLP_COLUMNS_MOST 16
 
@@ -25,6 +26,7 @@ enum clp_column_form {
     CLP_COLUMN_AMOUNT,  /* the measure itself; times in the report's unit */
     CLP_COLUMN_PER_HIT, /* the measure divided by the hits */
     CLP_COLUMN_PERCENT, /* the share of the function's time */
+    CLP_COLUMN_SHARE,   /* the share of the time of the whole program (report/whole.h) */
 };
 
 struct clp_column {
@@ -63,8 +65,11 @@ struct clp_widths {
 /* Sets *widths from names and numbers ("line=8,time=14"). Returns false and leaves *widths as it was when `text` has
  * an unknown name, or a number that is not from 1 to CLP_WIDTH_MOST. */
 bool clp_widths_parse(struct clp_widths *widths, const char *text);
+struct clp_column_scale;
+
 /* Returns the column's width in characters: the larger of its default width and the one in *widths. */
-size_t clp_widths_of(const struct clp_widths *widths, const struct clp_column *column);
+size_t clp_widths_of(const struct clp_widths *widths, const struct clp_column *column,
+                     const struct clp_column_scale *scale);
 
 /* Appends the names of all columns, with commas between. */
 void clp_columns_add_names(struct clp_buf *out);
@@ -76,14 +81,19 @@ bool clp_columns_allocated_tells(const struct clp_profile *profile);
 
 /* How times are shown. */
 struct clp_column_scale {
-    double scalar;  /* units of the Time column in a nanosecond */
+    double scalar;  /* units of the Time column in a nanosecond; 0: each time has the unit that fits it */
     bool raw_times; /* shows times as the clock saw them, with the profiler's own cost left in */
 };
 
-/* Sets *cell, which must be empty, to the text of a line's cell. `total` is the function's time in nanoseconds. The
- * cell stays empty for memory that was not measured, and for a change of memory that would be printed as 0.000. */
+/* The times in nanoseconds of which a line's times are shares; 0: not known. */
+struct clp_column_totals {
+    double function, program;
+};
+
+/* Sets *cell, which must be empty, to the text of a line's cell. The cell stays empty for memory that was not
+ * measured, for a change of memory that would be printed as 0.000, and for a share of a total that is not known. */
 void clp_column_set_cell(const struct clp_column *column, const struct clp_column_scale *scale,
-                         const struct clp_measures *measures, double total,
+                         const struct clp_measures *measures, const struct clp_column_totals *totals,
                          struct clp_number *cell);
 
 /* Returns a line's share in percent, never above 100, not even for the numbers of another profiler's file. */

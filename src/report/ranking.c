@@ -63,7 +63,7 @@ static void look_up(struct listing *listing)
         const struct clp_profile_function *function = function_of(listing, entry);
         if (i == 0 || entry[-1].at.function != entry->at.function) {
             walk = (struct clp_source_walk){.text = {function->source, function->source_bytes}};
-            total = clp_choice_total(profile, function, listing->ranking->options->raw_times);
+            total = clp_whole_total(profile, function, listing->ranking->options->raw_times);
             clp_wire_rows_start(&rows, profile, function);
         }
         while (rows.next <= entry->at.line)
@@ -78,32 +78,16 @@ static void look_up(struct listing *listing)
 
 /* ---- cells ---- */
 
-static double time_of(const struct listing *listing, size_t at)
-{
-    const struct clp_measures *measures = &listing->entries[at].line.measures;
-
-    return (double)(listing->ranking->options->raw_times ? measures->raw_time : measures->time);
-}
-
-/* Fills the rows. The colour of a row is its share of the hottest line shown; % Time stays the line's share of its
- * function's time. */
 static clp_status set_rows(struct listing *listing)
 {
     struct clp_table *table = listing->table;
-    double hottest = 0, moved = 0;
 
     if (clp_table_start(table, listing->count) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < listing->count; i++) {
-        hottest = time_of(listing, i) > hottest ? time_of(listing, i) : hottest;
-        moved += clp_table_moved(&listing->entries[i].line.measures);
-    }
-    for (size_t i = 0; i < listing->count; i++) {
         const struct entry *entry = &listing->entries[i];
-        struct clp_table_total total = {(double)entry->total, moved};
+        struct clp_table_total total = {(double)entry->total, table->whole.moved};
         clp_table_set_row(table, i, &entry->line.measures, &total);
-        if (hottest != 0)
-            table->rows[i].time = clp_column_share(time_of(listing, i), hottest);
     }
     return CLP_OK;
 }

@@ -3,6 +3,7 @@
  * table.c fills the cells of a row. */
 #include "report.h"
 #include "footer.h"
+#include "hottest.h"
 #include "leak_report.h"
 #include "ranking.h"
 #include "base/escape.h"
@@ -53,6 +54,20 @@ static void start_heading(const struct report *report, const char *text)
     clp_buf_add_text(report->out, text);
 }
 
+static bool fits_units(const struct report *report)
+{
+    return report->options->unit == CLP_UNIT_AUTO;
+}
+
+/* Adds a total. */
+static void add_seconds(struct report *report, double nanos)
+{
+    if (fits_units(report))
+        clp_number_add_time(report->out, nanos);
+    else
+        clp_buf_add_format(report->out, "%g s", nanos * 1e-9);
+}
+
 /* ---- the rows of a function ---- */
 
 struct body {
@@ -88,11 +103,11 @@ static void set_total(struct report *report, struct body *body)
     const struct clp_wire_rows start = body->rows;
 
     body->total.time =
-        (double)clp_choice_total(report->profile, body->function, report->scale.raw_times);
+        (double)clp_whole_total(report->profile, body->function, report->scale.raw_times);
     if (!report->options->marked && report->options->min_percent == 0)
         return; /* only colours and folding use shares of memory */
     for (; body->rows.at != NULL; clp_wire_rows_next(&body->rows))
-        body->total.memory += clp_table_moved(&body->rows.at->measures);
+        body->total.memory += clp_whole_moved(&body->rows.at->measures);
     body->rows = start;
 }
 
@@ -316,8 +331,8 @@ static clp_status add_function(struct report *report, const struct clp_profile_f
     if (report->options->min_percent != 0)
         body.head_end = find_head_end(function);
     start_heading(report, "Total time: ");
-    clp_buf_add_format(report->out, "%g s\n",
-                       body.total.time * 1e-9);
+    add_seconds(report, body.total.time);
+    clp_buf_add_text(report->out, "\n");
     add_place(report, function);
     clp_buf_add_text(report->out, "\n");
     clp_table_start_titles(&report->table);
@@ -330,15 +345,26 @@ static clp_status add_function(struct report *report, const struct clp_profile_f
 
 /* ---- the whole ---- */
 
+static void add_summary_time(struct report *report, double nanos)
+{
+    struct clp_number number;
+
+    clp_number_set_time(&number, nanos);
+    if (fits_units(report))
+        clp_buf_add_format(report->out, "%s - ", number.text);
+    else
+        clp_buf_add_format(report->out, "%6.2f seconds - ", nanos * 1e-9);
+}
+
 static void add_summary(struct report *report)
 {
     for (size_t i = 0; i < report->choice.count; i++) {
         const struct clp_profile_function *function =
             &report->profile->functions[report->choice.places[i]];
-        uint64_t total = clp_choice_total(report->profile, function, report->scale.raw_times);
+        uint64_t total = clp_whole_total(report->profile, function, report->scale.raw_times);
         if (report->options->choice.skip_zero && total == 0)
             continue;
-        clp_buf_add_format(report->out, "%6.2f seconds - ", (double)total * 1e-9);
+        add_summary_time(report, (double)total);
         add_file(report, function->file);
         clp_buf_add_format(report->out, ":%d - ", (int)function->first_line);
         clp_escape_add_text(report->out, function->name);
@@ -371,12 +397,20 @@ static clp_status add_functions(struct report *report)
     return status;
 }
 
+static bool has_self(const struct report *report)
+{
+    return report->table.whole.self != 0;
+}
+
 static clp_status add_lines(struct report *report)
 {
+    struct clp_choice_options options = report->options->choice;
+    if (options.order == CLP_CHOICE_BY_self && !has_self(report))
+        options.order = CLP_CHOICE_BY_time;
     struct clp_ranking ranking = {
         .profile = report->profile,
         .choice = &report->choice,
-        .options = &report->options->choice,
+        .options = &options,
         .most = report->options->lines,
         .folder = report->options->folder,
     };
@@ -391,11 +425,29 @@ static clp_status add_tables(struct report *report)
     return report->options->lines != 0 ? add_lines(report) : add_functions(report);
 }
 
+static clp_status add_hottest(struct report *report)
+{
+    struct clp_hottest hottest = {
+        .profile = report->profile,
+        .choice = &report->choice,
+        .options = &report->options->choice,
+        .folder = report->options->folder,
+        .lines = report->options->lines == 0,
+        .memory = report->profile->meta.has_memory && !report->options->no_memory,
+    };
+
+    return report->options->hottest ? clp_hottest_add(&hottest, &report->table) : CLP_OK;
+}
+
 static clp_status add_report(struct report *report)
 {
-    start_heading(report, "Timer unit: ");
-    clp_buf_add_format(report->out, "%g s\n\n", report->options->unit);
-    clp_status status = add_tables(report);
+    if (!fits_units(report)) {
+        start_heading(report, "Timer unit: ");
+        clp_buf_add_format(report->out, "%g s\n\n", report->options->unit);
+    }
+    clp_status status = add_hottest(report);
+    if (status == CLP_OK)
+        status = add_tables(report);
     if (report->options->summarize)
         add_summary(report);
     if ((report->memory && !report->options->no_details) || report->options->footer)
@@ -404,11 +456,12 @@ static clp_status add_report(struct report *report)
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
 }
 
-/* The default columns: [with --self?][with memory?]. */
-static const char *const usual_columns[2][2] = {
+/* The default columns: [with --self, or --lines?][with memory?]. */
+static const char *const usual_columns[3][2] = {
     {"hits,time,per-hit,percent", "hits,time,per-hit,percent,mem,increment"},
     {"hits,time,per-hit,percent,self,self-percent",
      "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment"},
+    {"hits,time,self,share", "hits,time,self,share,mem,increment"},
 };
 
 static void choose_columns(struct report *report)
@@ -420,7 +473,8 @@ static void choose_columns(struct report *report)
 
     report->columns = options->columns;
     if (report->columns.count == 0) {
-        (void)clp_columns_parse(&report->columns, usual_columns[options->self][memory], &bytes);
+        size_t usual = options->self ? 1 : options->lines != 0 && has_self(report) ? 2 : 0;
+        (void)clp_columns_parse(&report->columns, usual_columns[usual][memory], &bytes);
         if (memory && clp_columns_allocated_tells(profile))
             clp_columns_add(&report->columns, "allocated");
         if (memory && profile->meta.heap_interval != 0)
@@ -430,13 +484,23 @@ static void choose_columns(struct report *report)
         report->memory |= clp_column_is_memory(report->columns.items[i]);
 }
 
+static bool has_share(const struct clp_columns *columns)
+{
+    for (size_t i = 0; i < columns->count; i++)
+        if (columns->items[i]->form == CLP_COLUMN_SHARE)
+            return true;
+    return false;
+}
+
 static clp_status make_report(struct report *report)
 {
-    choose_columns(report);
     report->table = (struct clp_table){.out = report->out, .columns = &report->columns,
                                        .scale = &report->scale,
                                        .widths_least = &report->options->widths,
                                        .marked = report->options->marked};
+    if (report->options->marked || report->options->hottest || report->options->lines != 0 || has_share(&report->options->columns))
+        report->table.whole = clp_whole_of(report->profile, report->scale.raw_times);
+    choose_columns(report);
     clp_buf_init(&report->hidden, report->out->mem);
     clp_status status = add_report(report);
     if (report->hidden.failed)
@@ -453,7 +517,7 @@ clp_status clp_report_text(const struct clp_profile *profile,
         .profile = profile,
         .options = options,
         .out = out,
-        .scale = {1e-9 / options->unit, options->choice.raw_times},
+        .scale = {options->unit == CLP_UNIT_AUTO ? 0 : 1e-9 / options->unit, options->choice.raw_times},
         .blanks_left = CLP_REPORT_MAX_BLANKS,
     };
     clp_status status = clp_choice_make(&report.choice, profile, &options->choice, out->mem);

@@ -11,9 +11,10 @@
 #include "choice.h"
 #include "columns.h"
 #include "profile/profile.h"
+#include "unit.h"
 
 struct clp_report_options {
-    double unit;           /* seconds per unit of the Time column; 1e-6 is the default */
+    double unit;           /* seconds per unit of the Time column, or CLP_UNIT_AUTO; 1e-6 is the default */
     struct clp_choice_options choice;
     struct clp_columns columns; /* no columns: the default columns */
     struct clp_widths widths;
@@ -29,6 +30,7 @@ struct clp_report_options {
     bool footer;           /* the footer also below a table without memory; below one with memory it always stands */
     bool footer_details;   /* the footer tells the tracer, its events and the reads of memory */
     bool marked;           /* puts in the marks for colours: see table.h */
+    bool hottest;          /* puts the hottest lines, and sentences on memory and waiting, above the tables: see hottest.h */
     const char *folder;    /* borrowed; file names under this folder are shown relative to it; NULL: in full */
     struct clp_drain drain;
 };

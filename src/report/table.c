@@ -3,18 +3,7 @@
 #include "base/escape.h"
 #include <string.h>
 
-/* Bytes below which a change of memory means nothing: a few pages come and go by chance. */
-#define LEAST_MOVED (64 * 1024)
-
 static const char source_title[] = "  Line Contents";
-
-double clp_table_moved(const struct clp_measures *measures)
-{
-    double moved = (double)clp_measures_increment(measures);
-
-    moved = moved < 0 ? -moved : moved;
-    return measures->rss != 0 && moved >= LEAST_MOVED ? moved : 0;
-}
 
 clp_status clp_table_start(struct clp_table *table, size_t count)
 {
@@ -28,7 +17,7 @@ clp_status clp_table_start(struct clp_table *table, size_t count)
     }
     table->count = count;
     for (size_t i = 0; i < table->columns->count; i++)
-        table->widths[i] = clp_widths_of(table->widths_least, table->columns->items[i]);
+        table->widths[i] = clp_widths_of(table->widths_least, table->columns->items[i], table->scale);
     return CLP_OK;
 }
 
@@ -39,23 +28,29 @@ void clp_table_clear(struct clp_table *table)
     table->count = table->room = 0;
 }
 
+static double share(double part, double total)
+{
+    return total != 0 ? clp_column_share(part, total) : 0;
+}
+
 void clp_table_set_row(struct clp_table *table, size_t at, const struct clp_measures *measures,
                        const struct clp_table_total *total)
 {
     struct clp_table_row *row = &table->rows[at];
     double time = (double)(table->scale->raw_times ? measures->raw_time : measures->time);
+    const struct clp_column_totals totals = {total->time, table->whole.time};
 
     *row = (struct clp_table_row){0};
     row->data = measures->hits != 0 || time != 0;
     if (!row->data)
         return;
     row->estimate = !table->scale->raw_times && clp_measures_below_resolution(measures);
-    row->time = total->time != 0 ? clp_column_share(time, total->time) : 0;
-    row->memory =
-        total->memory != 0 ? clp_column_share(clp_table_moved(measures), total->memory) : 0;
+    row->time = share(time, total->time);
+    row->memory = share(clp_whole_moved(measures), total->memory);
+    row->heat = share(time, table->whole.time);
+    row->heat_memory = share(clp_whole_moved(measures), table->whole.moved);
     for (size_t i = 0; i < table->columns->count; i++) {
-        clp_column_set_cell(table->columns->items[i], table->scale, measures, total->time,
-                            &row->cells[i]);
+        clp_column_set_cell(table->columns->items[i], table->scale, measures, &totals, &row->cells[i]);
         size_t bytes = strlen(row->cells[i].text);
         if (bytes > table->widths[i])
             table->widths[i] = bytes;
@@ -70,7 +65,9 @@ static char letter_of(const struct clp_column *column)
     static const char letters[] = {
         [CLP_MEASURE_COUNT] = 'c', [CLP_MEASURE_NANOS] = 't', [CLP_MEASURE_BYTES] = 'b'};
 
-    return column->form == CLP_COLUMN_PERCENT ? 'p' : letters[clp_measure_rows[column->measure].kind];
+    bool is_share = column->form == CLP_COLUMN_PERCENT || column->form == CLP_COLUMN_SHARE;
+
+    return is_share ? 'p' : letters[clp_measure_rows[column->measure].kind];
 }
 
 static void add_title_mark(const struct clp_table *table, char letter)
@@ -125,7 +122,7 @@ void clp_table_start_row(const struct clp_table *table, const struct clp_table_r
 {
     if (!table->marked)
         return;
-    char heats[] = {row != NULL ? heat(row->time) : '0', row != NULL ? heat(row->memory) : '0'};
+    char heats[] = {row != NULL ? heat(row->heat) : '0', row != NULL ? heat(row->heat_memory) : '0'};
     if (row != NULL && row->estimate)
         heats[0] = 'e';
     clp_buf_add_text(table->out, CLP_MARK_ROW);

@@ -10,7 +10,7 @@
  *                     letter: n line number, l file and line, f function, c count, t time, p percent, b bytes,
  *                     s source
  *   CLP_MARK_ROW      a row: two digits, the heat of the row's time (e for an estimated time) and of its memory,
- *                     then the cells with CLP_MARK_CELL between them
+ *                     both relative to the whole program, then the cells with CLP_MARK_CELL between them
  *   CLP_MARK_FOLDED   the "..." row in the place of folded rows
  *   CLP_MARK_HIDDEN   the source text of a folded row: not shown, but a string literal that goes on in later rows
  *                     may begin in it */
@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "columns.h"
+#include "whole.h"
 #include "profile/source.h"
 
 #define CLP_MARK_HEADING "\x01"
@@ -32,6 +33,7 @@
 struct clp_table_row {
     struct clp_number cells[CLP_COLUMNS_MOST];
     double time, memory; /* percent of the function's time, and of the memory that its lines add and give back */
+    double heat, heat_memory; /* percent of the whole program's */
     bool data;           /* was the line ever executed? */
     bool estimate;       /* is the line's time below the resolution of the measurement? */
 };
@@ -42,6 +44,7 @@ struct clp_table {
     const struct clp_column_scale *scale; /* borrowed */
     const struct clp_widths *widths_least; /* borrowed */
     bool marked;
+    struct clp_whole whole; /* of the profile; needed for marks and for the column of program shares */
     struct clp_table_row *rows; /* owned; clp_table_clear frees them */
     size_t count, room;
     size_t widths[CLP_COLUMNS_MOST];
@@ -51,9 +54,6 @@ struct clp_table {
 struct clp_table_total {
     double time, memory;
 };
-
-/* Returns the bytes by which a line changes memory, up or down; 0 where the change is too small to mean anything. */
-double clp_table_moved(const struct clp_measures *measures);
 
 /* Starts a table with room for `count` rows. Set the row of every line before the first row is shown: the columns get
  * their widths in this way. A table that does not keep its rows uses row 0 for every line and sets it again when the

@@ -78,7 +78,7 @@ def hits_of_text(text):
     for line in text.splitlines():
         if match := re.match(r"Function: (\S+) at line \d+$", line):
             rows = found.setdefault(match[1], {})
-        elif match := re.match(r" *(\d+) +(\d+) +[\d.]+ +[\d.e+-]+ +[\d.]+ ", line + " "):
+        elif match := re.match(r" *(\d+) +(\d+) +[\d.]+(?: +[mun]?s)? +[\d.e+-]+(?: +[mun]?s)? +[\d.]+ ", line + " "):
             rows[int(match[1])] = int(match[2])
     return {name: rows for name, rows in found.items() if rows}
 

@@ -10,6 +10,7 @@ import sys
 import pytest
 from harness import BUILD, clean_environment, run, run_ckernprof, run_viewer, viewer_command
 from profiles import MIB, MS, function, write
+from terminal import on_terminal
 
 pytestmark = pytest.mark.once
 
@@ -84,6 +85,7 @@ SUMMARY = """
 Functions: 1 slower, 1 grown, 1 new, 1 gone
 Lines: 1 slower, 1 grown, 1 new, 2 more hits
 Noise floor: 1 ms, 50 ns per hit, 64 KiB
+work is 64 % slower, 3.000 MiB larger; nothing else got slower.
 """
 
 
@@ -108,8 +110,41 @@ def test_report(made):
 
 def test_a_profile_against_itself(made):
     out = diff(made, "old.lprof", "old.lprof").out
-    assert out.endswith("\n\nFunctions: 2 unchanged\nNoise floor: 1 ms, 50 ns per hit, 64 KiB\n")
+    assert out.endswith("\n\nFunctions: 2 unchanged\nNoise floor: 1 ms, 50 ns per hit, 64 KiB\n"
+                        "Nothing got faster, slower, larger or smaller.\n")
     assert "Function:" not in out
+
+
+def test_the_last_sentence(tmp_path):
+    def write_side(name, **times):
+        write(tmp_path / name, *[function(f, {at * 10 + 2: (1, time)}, f"def {f}():\n    pass\n", line=at * 10 + 1)
+                                for at, (f, time) in enumerate(times.items())])
+
+    def last(old, new):
+        return diff(tmp_path, old, new).out.splitlines()[-1]
+
+    write_side("a.lprof", feats=104, load=5, dump=5)
+    write_side("b.lprof", feats=1, load=5, dump=5)
+    write_side("c.lprof", feats=1, load=25, dump=9)
+    assert last("a.lprof", "b.lprof") == "feats is 104 times faster; nothing got slower."
+    assert last("a.lprof", "c.lprof") == "feats is 104 times faster; 2 functions got slower."
+    assert last("b.lprof", "c.lprof") == "load is 5.0 times slower; 1 other function got slower."
+
+
+@pytest.mark.parametrize("color", ["auto", "never"])
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+def test_on_a_terminal(color, columns, made):
+    words = [*viewer_command(), "diff", "--color", color, "old.lprof", "new.lprof"]
+    data, code = on_terminal(words, made, columns)
+    text = re.sub(r"\x1b\[[\d;]*m", "", data.decode().replace("\r\n", "\n"))
+    assert code == 0 and "\x1b" not in text and max(map(len, text.split("\n"))) <= columns
+    assert "+64.0 % (slower, grown)" in " ".join(text.split()) and (columns == 60 or "step(i, 1)" in text)
+    assert "+100.0" in text  # whatever else is left out
+    assert text.endswith("larger; nothing else got slower.\n") or columns == 60
+    if columns == 200:
+        assert "Time before" in text
+    if color == "never":
+        assert b"\x1b" not in data
 
 
 def test_the_other_way_round(made):

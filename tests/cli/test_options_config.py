@@ -106,6 +106,7 @@ def test_the_viewer_has_a_table_of_its_own(folder):
     assert re.search(r"seconds - program.py:3 - f$", out, re.M)
     assert "Timer unit: 1e-06 s" in lines_of(viewer(["--no-config", "program.py.lprof"], folder))
     assert "Timer unit: 0.1 s" in lines_of(viewer(["program.py.lprof", "-u", ".1"], folder))
+    assert "Timer unit: 0.001 s" in lines_of(viewer(["program.py.lprof", "-u", "ms"], folder))
     write(folder / "other.toml", "[tool.clineprof.cli]\nunit = 10\n")
     for option in "-c", "--config":
         out = lines_of(viewer(["program.py.lprof", option, "other.toml"], folder))
@@ -206,9 +207,9 @@ WRONG = {
     "no-memory = true": "unknown key 'no-memory' (did you mean memory = false?)",
     "no_preimports = true": "unknown key 'no_preimports' (did you mean preimports = false?)",
     "unit = true": "key 'unit' needs a number, not 'true'",
-    "unit = 'x'": "key 'unit' needs a number, not 'x'",
-    "unit = 0": "key 'unit' needs a number above 0, such as 1e-3, not '0'",
-    "unit = nan": "key 'unit' needs a number above 0, such as 1e-3, not 'nan'",
+    "unit = 'x'": "key 'unit' needs a number above 0, such as 1e-3, or auto, s, ms, us or ns, not 'x'",
+    "unit = 0": "key 'unit' needs a number above 0, such as 1e-3, or auto, s, ms, us or ns, not '0'",
+    "unit = nan": "key 'unit' needs a number above 0, such as 1e-3, or auto, s, ms, us or ns, not 'nan'",
     "unit = [1]": "key 'unit' needs a single value, not '1'",
     "rich = 1": "key 'rich' needs true or false, not '1'",
     "view = 'yes'": "key 'view' needs a whole number, not 'yes'",

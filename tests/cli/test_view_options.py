@@ -34,7 +34,7 @@ def function(file, line, name, source, lines, total=None):
     """lines: {line: {measure: value}}; times in microseconds."""
     names = sorted({name for measures in lines.values() for name in measures})
     scale = {"time": 1000, "self": 1000, "raw_time": 1000, "max": 1000}
-    columns = {name: [measures.get(name, 0) * scale.get(name, 1) for measures in lines.values()]
+    columns = {name: [round(measures.get(name, 0) * scale.get(name, 1)) for measures in lines.values()]
                for name in names}
     columns["line"] = list(lines)
     time = sum(columns.get("time", []))
@@ -52,12 +52,12 @@ def write(path, functions, **meta):
 
 MEMORY = dict(rss=64 * MIB)
 LINES = {
-    12: dict(hits=1, time=10),
-    13: dict(hits=101, time=100),
-    14: dict(hits=100, time=600, max=9),
-    15: dict(hits=100, time=150, max=70),
-    19: dict(hits=1, time=40, max=40),
-    20: dict(hits=1, time=100),
+    12: dict(hits=1, time=10, self=10),
+    13: dict(hits=101, time=100, self=90),
+    14: dict(hits=100, time=600, self=100, max=9),
+    15: dict(hits=100, time=150, self=150, max=70),
+    19: dict(hits=1, time=40, self=40, max=40),
+    20: dict(hits=1, time=100, self=80),
 }
 
 
@@ -187,25 +187,25 @@ def test_lines(folder):
     assert view(folder, "--lines", "4", "p.lprof") == """\
 Timer unit: 1e-06 s
 
-Hottest lines by time: 4 of 8
+Hottest lines by self: 4 of 8
 
-Line                 Function          Hits         Time  Per Hit   % Time  Line Contents
-=========================================================================================
-/p/app/sub/two.py:4  Class.method         7       3000.0    428.6    100.0  return self.load()
-/p/app/one.py:14     load               100        600.0      6.0     60.0  rows.append(
-/p/app/one.py:15     load               100        150.0      1.5     15.0  line.split(","),
-/p/app/one.py:13     load               101        100.0      1.0     10.0  for line in open(path):
+Line                 Function          Hits         Time         Self % Program  Line Contents
+==============================================================================================
+/p/app/sub/two.py:4  Class.method         7       3000.0       2000.0      81.0  return self.load()
+/p/app/one.py:15     load               100        150.0        150.0       6.1  line.split(","),
+/p/app/one.py:14     load               100        600.0        100.0       4.0  rows.append(
+/p/app/one.py:13     load               101        100.0         90.0       3.6  for line in open(path):
 
 Profiled by clineprof. Counting itself took about 0.03 s, which the times above leave out.
 """
 
 
 @pytest.mark.parametrize("words, places", {
-    (): "two.py:4 one.py:14 one.py:15 one.py:13 one.py:20 one.py:19 one.py:12 one.py:51",
+    (): "two.py:4 one.py:15 one.py:14 one.py:13 one.py:20 one.py:19 one.py:12 one.py:51",
+    ("--sort-by", "time"): "two.py:4 one.py:14 one.py:15 one.py:13 one.py:20 one.py:19 one.py:12 one.py:51",
     ("--sort-by", "hits"): "one.py:51 one.py:13 one.py:14 one.py:15 two.py:4 one.py:12 one.py:19 "
                            "one.py:20",
-    ("--sort-by", "self"): "two.py:4 one.py:12 one.py:13 one.py:14 one.py:15 one.py:19 one.py:20 "
-                           "one.py:51",
+    ("--sort-by", "self"): "two.py:4 one.py:15 one.py:14 one.py:13 one.py:20 one.py:19 one.py:12 one.py:51",
     ("--sort-by", "order"): "one.py:12 one.py:13 one.py:14 one.py:15 one.py:19 one.py:20 two.py:4 "
                             "one.py:51",
     ("--sort-by", "name"): "two.py:4 one.py:12 one.py:13 one.py:14 one.py:15 one.py:19 one.py:20 "
@@ -235,7 +235,7 @@ def test_lines_by_memory(folder):
 
 def test_lines_of_nothing(folder):
     report = view(folder, "--lines", "5", "--function", "idle", "p.lprof")
-    assert "Hottest lines by time: 0 of 0\n\nProfiled by" in report
+    assert "Hottest lines by self: 0 of 0\n\nProfiled by" in report
 
 
 def test_lines_without_source_and_with_wide_names(folder):
@@ -547,7 +547,7 @@ def test_ckernprof_has_them_too(script, tmp_path):
                          ("--file", path.name): ["one", "two"], ("--lines", "1"): []}.items():
         ended = run_ckernprof(["-lv", *words, path], tmp_path)
         assert shown(ended.out) == names, words
-        assert ("Hottest lines by time: 1 of 2" in ended.out) == ("--lines" in words)
+        assert ("Hottest lines by self: 1 of 2" in ended.out) == ("--lines" in words)
         assert shown(view(tmp_path, "program.py.lprof")) == ["one", "two"]  # all are written
     ended = run_ckernprof(["-lv", "--function", "nosuch", path], tmp_path)
     assert ended.err == "ckernprof: --function matches none of 2 functions\n" and ended.code == 0
@@ -570,7 +570,7 @@ def test_config_keys(folder):
 
     assert shown(configured("top = 1")) == ["Class.method"]
     assert len(shown(configured("top = 1", "--top", "0"))) == 4
-    assert "Hottest lines by time: 2 of 8" in configured("lines = 2")
+    assert "Hottest lines by self: 2 of 8" in configured("lines = 2")
     assert shown(configured('function = ["load", "tiny"]')) == ["load", "tiny"]
     assert shown(configured('function = "load"', "--function", "tiny")) == ["tiny"]
     assert shown(configured('file = "two.py"')) == ["Class.method"]

@@ -27,8 +27,8 @@ class Screen:
         assert code == 0, self.raw
 
     def row(self, text):
-        [at] = [at for at, row in enumerate(self.rows) if text in row]
-        return at
+        """The last row with this text: in a table, not in the list of the hottest lines above the tables."""
+        return [at for at, row in enumerate(self.rows) if text in row][-1]
 
     def look(self, row_text, text):
         """(colour, bold?) of the first character of this text in the row with that text."""
@@ -53,7 +53,7 @@ def folder(tmp_path):
 
 
 def view(folder, *words, **more):
-    return Screen([*viewer_command(), "-r", *words], folder, **more)
+    return Screen([*viewer_command(), "-u", "1e-6", *words], folder, **more)
 
 
 def plain(folder, *words):
@@ -149,7 +149,8 @@ def test_rows_never_wrap(columns, tmp_path):
 def test_a_narrow_terminal_does_without_columns_and_says_so(folder):
     wide, narrow = view(folder, "m.lprof"), view(folder, "m.lprof", columns=60)
     assert not any("Left out" in row for row in wide.rows)
-    assert "Columns left out at a width of 60: Per Hit, Mem usage." in " ".join(narrow.rows)
+    assert "Columns left out at a width of 60: Per Hit, Mem usage, Function." in " ".join(
+        " ".join(narrow.rows).split())
     assert narrow.rows[narrow.row("Line #")].split() == [
         "Line", "#", "Hits", "Time", "%", "Time", "Increment", "Line", "Contents"]
     row = narrow.rows[narrow.row("rows.append(")]
@@ -163,17 +164,17 @@ def test_a_narrow_terminal_does_without_columns_and_says_so(folder):
 def test_a_measure_that_somebody_asked_for_can_be_left_out_last(folder):
     narrow = view(folder, "--columns", "hits,time,blocks,raw-self", "m.lprof", columns=30)
     text = "".join("".join(narrow.rows).split())  # the screen wraps the note
-    assert "Columnsleftoutatawidthof30:Hits,Time,Rawself,Blocks." in text
+    assert "Columnsleftoutatawidthof30:Function,Hits,Self,Time,Rawself,Blocks." in text
 
 
 def test_lines_table(folder):
     screen = view(folder, "--lines", "2", "p.lprof", columns=100)
-    assert "Hottest lines by time: 2 of 6" in screen.rows
+    assert "Hottest lines by self: 2 of 6" in screen.rows
     at = screen.row("rows.append(")
-    assert screen.rows[at].startswith("/p/app/one.py:14  load") and "line.split" in screen.rows[at + 1]
+    assert screen.rows[at].startswith("/p/app/one.py:14  load") and "line.split" in screen.rows[at - 1]
     narrow = view(folder, "--lines", "2", "p.lprof", columns=50)
     row = narrow.rows[narrow.row("rows.app")]
-    assert row.split()[0] == "/p/app/one.py:14" and "60.0" in row and len(row) <= 50
+    assert row.split()[0] == "/p/app/one.py:14" and "21.3" in row and len(row) <= 50
 
 
 def test_programs_report(script, tmp_path):
@@ -194,9 +195,10 @@ def test_no_color(folder):
 
 
 @pytest.mark.parametrize("term", ["dumb", "unknown"])
-def test_dumb_terminals_get_the_plain_table(term, folder):
+def test_dumb_terminals_get_no_colours(term, folder):
     data, code = on_terminal([*viewer_command(), "-r", "m.lprof"], folder, TERM=term)
-    assert (data.decode().replace("\r\n", "\n"), code) == (plain(folder, "m.lprof"), 0)
+    never, _ = on_terminal([*viewer_command(), "--color", "never", "m.lprof"], folder)
+    assert (data.decode(), code) == (never.decode(), 0) and b"\x1b" not in data and b"\nLine #" in data
 
 
 def test_pipes_get_the_plain_table_unless_forced(folder):
@@ -220,11 +222,30 @@ def test_files_get_no_colours(folder):
 
 def test_without_rich(folder, tmp_path):
     (tmp_path / "rich.py").write_text("raise ImportError('broken')\n")
-    data, code = on_terminal([*viewer_command(), "-r", "m.lprof"], folder,
-                             PYTHONPATH=str(tmp_path))
-    first, rest = data.decode().replace("\r\n", "\n").split("\n", 1)
-    assert first == "clineprof: no colours: the package rich is not installed or does not work; pip install rich"
-    assert (rest, code) == (plain(folder, "m.lprof"), 0)
+    without = dict(PYTHONPATH=str(tmp_path))
+    never, _ = on_terminal([*viewer_command(), "--color", "never", "m.lprof"], folder)
+    silent = on_terminal([*viewer_command(), "m.lprof"], folder, **without)
+    assert silent == (never, 0) and b"\x1b" not in never
+    for words in ["-r"], ["--color", "always"]:
+        data, code = on_terminal([*viewer_command(), *words, "m.lprof"], folder, **without)
+        first, rest = data.decode().split("\r\n", 1)
+        assert first == ("clineprof: no colours: the package rich is not installed or does not work; "
+                         "pip install rich")
+        assert (rest, code) == (never.decode(), 0)
+
+
+def test_color(folder):
+    env = {"VIRTUAL_ENV": sys.prefix, "TERM": "dumb", "NO_COLOR": "1", "FORCE_COLOR": ""}
+    piped = {when: run([*viewer_command(), "-u", "1e-6", "--color", when, "m.lprof"], folder, env=env).out
+             for when in ("auto", "never", "always")}
+    assert piped["auto"] == piped["never"] == plain(folder, "m.lprof")
+    assert "\x1b[36m" in piped["always"].replace("1;36m", "36m")  # in spite of NO_COLOR and TERM
+    assert "colour" not in view(folder, "m.lprof").raw
+    assert "\x1b" not in view(folder, "--color", "never", "m.lprof", FORCE_COLOR="1").raw
+    ended = run([*viewer_command(), "--color", "yes", "m.lprof"], folder)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == ("clineprof: option '--color' needs auto, always or never, not 'yes'; see "
+                         "clineprof --help\n")
 
 
 def test_the_programs_controls_stay_escaped(tmp_path):

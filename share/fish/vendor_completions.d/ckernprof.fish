@@ -6,7 +6,7 @@ function __ckernprof_takes_options
       set next none
     else if test x$word = x--; or string match -qr '^(-[lbvqrzCVh]*[mc])' -- $word
       return 1
-    else if string match -qr '^(-[lbvqrzCVh]*[spoumc]|--setup|--prof-mod|--include|--exclude|--outfile|--unit|--columns|--widths|--sort-by|--top|--lines|--function|--file|--min-percent|--precision|--tracer|--memory|--pdb-mmem|--heap-interval|--config|--python)$' -- $word
+    else if string match -qr '^(-[lbvqrzCVh]*[spoumc]|--setup|--prof-mod|--include|--exclude|--outfile|--unit|--color|--colour|--columns|--widths|--sort-by|--top|--lines|--function|--file|--min-percent|--precision|--tracer|--memory|--pdb-mmem|--heap-interval|--config|--python)$' -- $word
       set next any
     else if string match -qr '^(-[lbvqrzCVh]*[i]|--output-interval|--timeline)$' -- $word
       set next number
@@ -29,8 +29,9 @@ complete -c ckernprof -n '__ckernprof_takes_options' -l exclude -r -d 'omit func
 complete -c ckernprof -n '__ckernprof_takes_options' -s o -l outfile -r -d 'write to FILE; -: stdout (default: <script>.lprof)'
 complete -c ckernprof -n '__ckernprof_takes_options' -s v -l view -l verbose -d 'print the report at the end; -vv: more messages'
 complete -c ckernprof -n '__ckernprof_takes_options' -s q -l quiet -d 'no messages; -qq: no stdout; -qqq: no stderr'
-complete -c ckernprof -n '__ckernprof_takes_options' -s u -l unit -r -d 'unit of the times, in seconds (default: 1e-6)'
-complete -c ckernprof -n '__ckernprof_takes_options' -s r -l rich -d 'print the report in colours, with rich'
+complete -c ckernprof -n '__ckernprof_takes_options' -s u -l unit -r -d 's, ms, us, ns, 1e-3, .. (default: auto or 1e-6)'
+complete -c ckernprof -n '__ckernprof_takes_options' -l color -l colour -x -a 'auto always never' -d 'colours: auto, always, never (default: auto)'
+complete -c ckernprof -n '__ckernprof_takes_options' -s r -l rich -d 'as --color auto; say so if rich is missing'
 complete -c ckernprof -n '__ckernprof_takes_options' -s z -l skip-zero -d 'hide functions that never ran'
 complete -c ckernprof -n '__ckernprof_takes_options' -l summarize -d 'print a line per function at the end'
 complete -c ckernprof -n '__ckernprof_takes_options' -l columns -r -d 'columns of the report: hits,time,self,..'

@@ -181,14 +181,13 @@ class Ending:
         return self.profile._setting("write_config")[what]
 
     def _terminal(self):
-        if not self.profile._setting("show_config")["rich"]:
-            return self._text()
-        try:
+        if self.profile._setting("show_config")["rich"]:
             from clineprof._report import terminal
 
-            return terminal.render(self._text(marked=True)) or self._text()
-        except ImportError:  # rich, or a part of it, is missing
-            return self._text()
+            paper, _ = terminal.paper()
+            if paper is not None:
+                return paper.painted(self._text(marked=True))
+        return self._text()
 
     def _text(self, **more):
         try:
@@ -199,7 +198,7 @@ class Ending:
             return self._rendered({**self.profile._setting("show_config"), **more})
 
     def _rendered(self, config):
-        config["unit"] = config.pop("output_unit", None) or UNIT
+        config["unit"] = config.pop("output_unit", None) or ("auto" if config.get("marked") else UNIT)
         config["skip_zero"] = config.pop("stripzeros", False)
         config.pop("rich", None)
         return self.recording.render("text", folder=_working_folder() or None, **config)

@@ -17,7 +17,7 @@ class Lprun:
     def __init__(self, wish):
         from clineprof._compat.line_profiler import LineProfiler
 
-        self.unit, self.skip_zero = wish.number("u", LineProfiler.timer_unit), bool(wish.z)
+        self.unit, self.skip_zero = wish.unit(LineProfiler.timer_unit), bool(wish.z)
         self.profiler = LineProfiler()
         self.view = self.profiler._profiler
 
@@ -71,7 +71,7 @@ class Clineprof(Lprun):
     """Measures times and memory, with clineprof's own profiler."""
 
     def __init__(self, wish):
-        self.unit, self.skip_zero = wish.number("u", 1e-6), bool(wish.z)
+        self.unit, self.skip_zero = wish.unit("auto"), bool(wish.z)
         self.profiler = self.view = _boot.core().Profiler(
             memory=not wish.no_memory, heap=HEAP_INTERVAL if wish.heap else 0,
             leaks=wish.leaks_value if wish.leaks else None)  # fmt: skip

@@ -78,7 +78,7 @@ class ClineprofMagics(Magics):
         -T FILE: write the table as text.
         -r: return the profiler.
         -z (or -s): hide functions that never ran.
-        -u UNIT: unit of the times, in seconds (default 1e-6).
+        -u UNIT: unit of the times: s, ms, us, ns, auto, or in seconds (default 1e-9).
 
         While the statement runs, `profile` is in the builtins; functions that it decorates are measured, too.
         """
@@ -185,7 +185,7 @@ class ClineprofMagics(Magics):
         -T FILE: write the table as text.
         -r: return the profile, a clineprof.Profile, instead of the value.
         -z: hide functions that never ran.
-        -u UNIT: unit of the times, in seconds (default 1e-6).
+        -u UNIT: unit of the times: auto (default), s, ms, us, ns, or in seconds.
         --no-memory: do not read memory.
         --heap: show how much of each line's memory stays alive.
         --leaks[=EPOCH]: tell which lines leak; EPOCH as in `ckernprof --leaks`, by default calls.

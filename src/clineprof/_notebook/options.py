@@ -13,6 +13,7 @@ SPECS = {
 }
 
 
+UNITS = "auto", "s", "ms", "us", "ns"
 AWAITED = "--await"  # an option that cells.WithAwait inserts
 
 
@@ -47,6 +48,10 @@ class Wish:
 
     def number(self, name, default):
         return self._number(name, default, float, "a number of seconds above 0", lambda n: n > 0)
+
+    def unit(self, default):
+        """A unit of times: a number of seconds or a word."""
+        return self.u if self.u in UNITS else self.number("u", default)
 
     def integer(self, name, default):
         return self._number(name, default, int, "a whole number, not negative", lambda n: n >= 0)

@@ -518,11 +518,13 @@ static PyMethodDef profiler_methods[] = {
     {"render", CLP_C_FUNCTION(profiler_render), METH_VARARGS | METH_KEYWORDS,
      "render(format, unit=1e-06, skip_zero=False, command='', *, sort=False, details=True,\n"
      "       summarize=False, memory=True, marked=False, folder=None)\n--\n\n"
-     "What was recorded so far: 'text', the report, times in units of so many seconds; 'mp',\n"
+     "What was recorded so far: 'text', the report, times in units of so many seconds, or in 's', 'ms',\n"
+     "'us', 'ns' or, each time in the unit that fits it, 'auto'; 'mp',\n"
      "memory_profiler's table; 'lprof' and 'line_profiler', the bytes of such a file.\n"
      "skip_zero: without functions that never ran. command: what ran, for readers of the file.\n"
      "Of the report, sort: the slowest function last; details: with the tables; summarize: a line\n"
-     "for each function at the end; memory: with its columns; marked: for colours of a terminal; folder:\n"
+     "for each function at the end; memory: with its columns; marked: for clineprof's own\n"
+     "code that prints on a terminal; folder:\n"
      "file names under it are relative to it.\n"
      "ValueError for another format, or for 'mp' when memory was not read."},
     {"snapshot", profiler_snapshot, METH_NOARGS,

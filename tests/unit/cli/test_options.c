@@ -77,7 +77,7 @@ Test(options, defaults)
     struct clp_run_options o = run(&line, "");
 
     cr_expect(!o.line_by_line && !o.builtin && !o.show.skip_zero && o.memory == NULL && o.verbosity == 0);
-    cr_expect(!o.help && !o.version && !o.page && o.show.unit == 1e-6);
+    cr_expect(!o.help && !o.version && !o.page && o.show.unit == CLP_UNIT_USUAL);
     cr_expect(!o.no_preimports && !o.prof_imports && !o.show.rich && !o.show.summarize && !o.no_config);
     cr_expect(o.prof_mod.items == NULL && o.include.items == NULL && o.exclude.items == NULL);
     cr_expect(o.setup == NULL && o.config == NULL && o.output_interval == 0);
@@ -364,6 +364,8 @@ Test(options, settings)
     cr_expect(set(&o, &line.out, "skip_zero", CLP_SETTING_BOOL, "yes"));
     cr_expect(set(&o, &line.out, "preimports", CLP_SETTING_BOOL, "false"));
     cr_expect(set(&o, &line.out, "memory", CLP_SETTING_TEXT, "off"));
+    cr_expect(set(&o, &line.out, "unit", CLP_SETTING_TEXT, "ms"));
+    cr_expect_eq(o.show.unit, 1e-3);
     cr_expect(set(&o, &line.out, "unit", CLP_SETTING_WHOLE, "1"));
     cr_expect(set(&o, &line.out, "output_interval", CLP_SETTING_NUMBER, "2.5"));
     cr_expect(set(&o, &line.out, "outfile", CLP_SETTING_TEXT, "x"));
@@ -403,9 +405,10 @@ Test(options, settings_that_are_wrong)
     refuse_setting("python", CLP_SETTING_TEXT, "x",
                    "key 'python' can only be an option on the command line");
     refuse_setting("rich", CLP_SETTING_TEXT, "x", "key 'rich' needs true or false, not 'x'");
-    refuse_setting("unit", CLP_SETTING_TEXT, "x", "key 'unit' needs a number, not 'x'");
+    refuse_setting("top", CLP_SETTING_TEXT, "s", "key 'top' needs a whole number, not 's'");
+    refuse_setting("unit", CLP_SETTING_TEXT, "x", "key 'unit' needs " CLP_UNIT_WORDS ", not 'x'");
     refuse_setting("unit", CLP_SETTING_WHOLE, "0",
-                   "key 'unit' needs a number above 0, such as 1e-3, not '0'");
+                   "key 'unit' needs " CLP_UNIT_WORDS ", not '0'");
     refuse_setting("view", CLP_SETTING_NUMBER, "1.5", "key 'view' needs a whole number, not '1.5'");
     refuse_setting("view", CLP_SETTING_WHOLE, "99", "key 'view' needs a small number, not '99'");
     refuse_setting("memory", CLP_SETTING_TEXT, "most",
@@ -442,7 +445,7 @@ Test(options, unknown_options)
     refuse("--outfiles x", "unknown option '--outfiles' (did you mean --outfile?)");
     refuse("-x", "unknown option '-x'");
     refuse("-lx", "unknown option '-x'");
-    refuse("-unit", "option '-u' needs a number above 0, such as 1e-3, not 'nit'");
+    refuse("-unit", "option '-u' needs " CLP_UNIT_WORDS ", not 'nit'");
     refuse("-tracer x", "unknown option '-tracer' (did you mean --tracer?)");
     refuse("--an-option-much-longer-than-any-that-could-ever-be-spelled-here",
            "unknown option '--an-option-much-longer-than-any-that-could-ever-be-spelled-here'");
@@ -483,11 +486,17 @@ Test(options, units_are_numbers_above_zero)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(text, sizeof text, "-u %s s.py", bad[i]);
         snprintf(message, sizeof message,
-                 "option '-u' needs a number above 0, such as 1e-3, not '%s'", bad[i]);
+                 "option '-u' needs " CLP_UNIT_WORDS ", not '%s'", bad[i]);
         refuse(text, message);
     }
     cr_expect_eq(run(&line, "-u .5 s.py").show.unit, 0.5);
     cr_expect_eq(run(&line, "--unit=1e+3 s.py").show.unit, 1000);
+    cr_expect_eq(run(&line, "-u s s.py").show.unit, 1);
+    cr_expect_eq(run(&line, "-ums s.py").show.unit, 1e-3);
+    cr_expect_float_eq(run(&line, "-u=us s.py").show.unit, 1e-6, 1e-18);
+    cr_expect_eq(run(&line, "--unit ns s.py").show.unit, 1e-9);
+    cr_expect_eq(run(&line, "--unit auto s.py").show.unit, CLP_UNIT_AUTO);
+    cr_expect_eq(run(&line, "s.py").show.unit, CLP_UNIT_USUAL);
 }
 
 Test(options, help_and_version_answer_at_once)
@@ -509,7 +518,7 @@ Test(options, viewer)
     struct clp_view_options o = view(&line, "");
 
     cr_expect(!o.show.skip_zero && !o.sort && !o.show.summarize && !o.no_memory && !o.raw_times);
-    cr_expect(o.show.unit == 1e-6 && o.file_count == 0 && !o.help && !o.version);
+    cr_expect(o.show.unit == CLP_UNIT_USUAL && o.file_count == 0 && !o.help && !o.version);
     o = view(&line, "-ztm -u 1 --no-memory --raw-times a.lprof b.lprof");
     cr_expect(o.show.skip_zero && o.sort && o.show.summarize && o.no_memory && o.raw_times && o.show.unit == 1);
     cr_expect_eq(o.file_count, 2);
@@ -567,7 +576,7 @@ Test(options, page)
     clp_run_options_page("ckernprof", &line.out);
     const char *text = clp_buf_text(&line.out);
     cr_expect_not_null(strstr(text, "\n| `-v`, `--view`, `--verbose` |  | print"), "%s", text);
-    cr_expect_not_null(strstr(text, "\n| `-u UNIT`, `--unit UNIT` | `1e-6` | unit"), "%s", text);
+    cr_expect_not_null(strstr(text, "\n| `-u UNIT`, `--unit UNIT` | `auto or 1e-6` | s, ms"), "%s", text);
     cr_expect_not_null(strstr(text, "\n| `--no-preimports`, `--preimports` | `no` | do"), "%s", text);
     clp_buf_clear(&line.out);
 }

@@ -78,6 +78,47 @@ Test(choice, reduces_and_orders)
     check_reduced(&(struct clp_choice_options){.files = files}, "");
 }
 
+/* Adds a function with one line, its second. */
+static void add_text(struct fixture *f, const char *name, const char *text, uint64_t self)
+{
+    struct clp_profile_function *function;
+    struct clp_measures measures = {.hits = 1, .time = 10, .self = self};
+
+    cr_assert_eq(clp_profile_add_function(&f->profile, "/a.py", name, 1, &function), CLP_OK);
+    cr_assert_eq(clp_profile_add_line(&f->profile, function, 2, &measures), CLP_OK);
+    cr_assert_eq(clp_profile_set_source(&f->profile, function, text, strlen(text)), CLP_OK);
+}
+
+static void check_order(enum clp_choice_order order, bool bodies_last, const char *names)
+{
+    struct clp_choice_options options = {.order = order, .bodies_last = bodies_last};
+    struct clp_choice choice;
+    struct fixture f;
+    char found[8] = "";
+
+    clp_profile_init(&f.profile, test_mem_init(&f.test, 0));
+    add_text(&f, "<module>", "\"\"\"\"\"\nx = 1\n", 9);
+    add_text(&f, "Class", "@decorated\nclass Class:\n    y = 1\n", 9);
+    add_text(&f, "f", "@decorated\ndef f():\n    class g: pass\n", 0);
+    add_text(&f, "<module> [reader]", "\nimport numpy\n", 80); /* imports do not make a body hot */
+    add_text(&f, "Hot", "class Hot:\n    x = 1\n", 20);
+    add_text(&f, "<lambda>", "lambda: [\n1]\n", 1);
+    cr_assert_eq(clp_choice_make(&choice, &f.profile, &options, f.profile.mem), CLP_OK);
+    cr_assert_eq(choice.count, 6);
+    for (size_t i = 0; i < choice.count; i++)
+        found[i] = (char)('0' + choice.places[i]);
+    cr_expect_str_eq(found, names, "%s", found);
+    clp_choice_clear(&choice);
+    finish(&f);
+}
+
+Test(choice, bodies_stand_last_unless_they_are_hot)
+{
+    check_order(CLP_CHOICE_BY_ORDER, false, "012345");
+    check_order(CLP_CHOICE_BY_ORDER, true, "245013");
+    check_order(CLP_CHOICE_BY_self, true, "250143");
+}
+
 Test(choice, of_an_empty_profile)
 {
     struct test_mem test;

@@ -644,6 +644,105 @@ Test(report, marks_change_nothing_else)
     }
 }
 
+/* The colour of a line is its share of the whole program, not of its function. */
+Test(report, a_line_of_a_short_function_is_cold)
+{
+    struct fixture f;
+
+    start(&f);
+    add_function(&f, "a.py", 1, "long", "def f():\n    1\n");
+    add_line(&f, 2, (struct clp_measures){.hits = 1, .time = 700000, .self = 700000});
+    add_function(&f, "a.py", 3, "short", "def f():\n    2\n");
+    add_line(&f, 4, (struct clp_measures){.hits = 1, .time = 7000, .self = 7000});
+    f.options.marked = true;
+    check_contains(report(&f), "\x03" "90     2\x1f");
+    check_contains(report(&f), "\x03" "10     4\x1f"); /* 7 of 707 */
+    finish(&f);
+}
+
+/* ---- units, and what stands above the tables ---- */
+
+Test(report, times_in_units_that_fit)
+{
+    struct fixture f;
+    static const struct {
+        uint64_t nanos;
+        const char *cell, *total;
+    } times[] = {
+        {1190000000, "  1.19 s ", "1.19 s"}, {34700000, " 34.7  ms", "34.7 ms"}, {120, "120    ns", "120 ns"},
+        {999499, "999    us", "999 us"}, {999500, "  1.00 ms", "1.00 ms"}, {9994, "  9.99 us", "9.99 us"},
+        {9996, " 10.0  us", "10.0 us"}, {99960, "100    us", "100 us"}, {123456000000000, "123456    s ", "123456 s"},
+    };
+    char expected[64];
+
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        start(&f);
+        f.options.unit = CLP_UNIT_AUTO;
+        f.options.summarize = true;
+        add_function(&f, "a.py", 1, "f", NULL);
+        add_line(&f, 2, (struct clp_measures){.hits = 1, .time = times[i].nanos});
+        f.function->source_changed = true;
+        snprintf(expected, sizeof expected, "Total time: %s\nFile", times[i].total);
+        cr_expect_eq(strstr(report(&f), expected), clp_buf_text(&f.out), "%s", clp_buf_text(&f.out));
+        snprintf(expected, sizeof expected, "     2         1 %s %s    100.0  \n", times[i].cell, times[i].cell);
+        check_contains(report(&f), expected);
+        snprintf(expected, sizeof expected, "\n%s - a.py:1 - f\n", times[i].cell);
+        check_contains(report(&f), expected);
+        finish(&f);
+    }
+}
+
+Test(report, the_hottest_lines_stand_above_the_tables)
+{
+    struct fixture f;
+
+    start(&f);
+    f.options.hottest = f.profile.meta.has_memory = true;
+    add_function(&f, "a.py", 1, "f", "def f():\n    one\n    two\n");
+    add_line(&f, 2, (struct clp_measures){.hits = 1, .time = 900, .self = 25, .rss = 3 * MIB, .grown = MIB});
+    add_line(&f, 3, (struct clp_measures){.hits = 1, .time = 50, .self = 50, .rss = 2 * MIB, .await = 2000000});
+    add_function(&f, "b.py", 1, "g", "def g():\n    three\n");
+    add_line(&f, 2, (struct clp_measures){.hits = 1, .time = 25, .self = 25, .rss = MIB, .await = 5000000});
+    const char *text = report(&f);
+    check_contains(text, "Timer unit: 1e-06 s\n\n"
+                         "Hottest lines by self: 3 of 3\n\n"
+                         "Line    Function         Self % Program  Line Contents\n"
+                         "======================================================\n"
+                         "a.py:3  f                 0.1      50.0  two\n"
+                         "a.py:2  f                 0.0      25.0  one\n"
+                         "b.py:2  g                 0.0      25.0  three\n\n"
+                         "Memory: at most 3.000 MiB; most was added at a.py:2 in f: 1.000 MiB\n"
+                         "Waiting (await): 7.00 ms in all; most at b.py:2 in g: 5.00 ms\n\n"
+                         "Total time: ");
+    f.options.no_memory = true;
+    check_lacks(report(&f), "Memory: ");
+    f.options.lines = 1; /* is such a list itself */
+    check_lacks(report(&f), "3 of 3");
+    check_contains(clp_buf_text(&f.out), "Waiting (await): ");
+    f.options.hottest = false;
+    check_lacks(report(&f), "Waiting");
+    finish(&f);
+}
+
+Test(report, without_self_times_the_hottest_are_by_time)
+{
+    struct fixture f;
+
+    start(&f);
+    f.options.hottest = true;
+    add_function(&f, "a.py", 1, "f", "def f():\n    one\n    two\n");
+    add_line(&f, 2, (struct clp_measures){.hits = 1, .time = 1000});
+    add_line(&f, 3, (struct clp_measures){.hits = 1, .time = 3000});
+    check_contains(report(&f), "Hottest lines by time: 2 of 2\n\n");
+    check_contains(clp_buf_text(&f.out), "\na.py:3  f                 3.0     75.0  two\n");
+    f.options.hottest = false;
+    f.options.lines = 5;
+    f.options.choice.order = CLP_CHOICE_BY_self;
+    check_contains(report(&f), "Hottest lines by time: 2 of 2\n\n");
+    check_contains(clp_buf_text(&f.out), "Hits         Time  Per Hit   % Time  Line Contents\n");
+    finish(&f);
+}
+
 /* Rows of more lines than 10,000 are not kept, which is not to be seen: what is hot lies before the last lines. */
 Test(report, a_long_function_is_folded_as_others_are)
 {
@@ -678,6 +777,7 @@ static void check_out_of_memory(size_t lines, double min_percent)
     f.options.lines = lines;
     f.options.min_percent = min_percent;
     f.options.marked = min_percent != 0;
+    f.options.hottest = f.options.choice.bodies_last = f.options.marked;
     add_memory_function(&f);
     add_function(&f, "gone.py", 5, "lost", NULL);
     for (int i = 1; i < 50; i++)

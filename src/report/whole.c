@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "whole.h"
+#include "formats/lprof/wire_rows.h"
+
+/* Bytes below which a change of memory means nothing: a few pages come and go by chance. */
+#define LEAST_MOVED (64 * 1024)
+
+double clp_whole_self(const struct clp_measures *measures, bool raw_times)
+{
+    return (double)(raw_times ? measures->raw_self : measures->self);
+}
+
+double clp_whole_moved(const struct clp_measures *measures)
+{
+    double moved = (double)clp_measures_increment(measures);
+
+    moved = moved < 0 ? -moved : moved;
+    return measures->rss != 0 && moved >= LEAST_MOVED ? moved : 0;
+}
+
+uint64_t clp_whole_total(const struct clp_profile *profile, const struct clp_profile_function *function,
+                         bool raw_times)
+{
+    uint64_t total = raw_times ? function->raw_total : function->total;
+    struct clp_wire_rows rows;
+
+    if (total != 0)
+        return total;
+    clp_wire_rows_start(&rows, profile, function);
+    for (; rows.at != NULL; clp_wire_rows_next(&rows))
+        total += raw_times ? rows.at->measures.raw_time : rows.at->measures.time;
+    return total;
+}
+
+struct clp_whole clp_whole_of(const struct clp_profile *profile, bool raw_times)
+{
+    struct clp_whole whole = {0};
+    struct clp_wire_rows rows;
+    double largest = 0;
+
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct clp_profile_function *function = &profile->functions[i];
+        double total = (double)clp_whole_total(profile, function, raw_times);
+        largest = total > largest ? total : largest;
+        for (clp_wire_rows_start(&rows, profile, function); rows.at != NULL; clp_wire_rows_next(&rows)) {
+            whole.self += clp_whole_self(&rows.at->measures, raw_times);
+            whole.moved += clp_whole_moved(&rows.at->measures);
+        }
+    }
+    whole.time = whole.self != 0 ? whole.self : largest;
+    return whole;
+}
