@@ -57,6 +57,7 @@ struct clp_run_options {
     bool child_processes; /* --prof-child-procs */
     bool threads;         /* --threads */
     const char *memory;   /* --memory, a name in CLP_MEMORY_TABLE; NULL: rss */
+    const char *source;   /* --source: functions, files or none; NULL: functions */
     double timeline;      /* --timeline, seconds; 0: off */
     bool include_children; /* -C */
     double pdb_mmem;      /* --pdb-mmem, MiB; 0: off */

@@ -2,6 +2,7 @@
 #include "reading.h"
 #include "profile/profile_merge.h"
 #include "profile/source_block.h"
+#include "profile/texts.h"
 #include "os/file.h"
 #include "formats/live/live_peek.h"
 #include "formats/pickle/pickle.h"

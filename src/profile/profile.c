@@ -3,7 +3,6 @@
  * under hash, hash + 1, hash + 2 and so on; a search ends at the first number that is not in the map. Nothing is ever
  * removed from the map, so this chain has no holes. */
 #include "profile.h"
-#include "source_block.h"
 #include "engine/functions.h"
 #include <stdio.h>
 #include <string.h>
@@ -42,13 +41,13 @@ void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem)
     clp_buf_init(&profile->file, mem);
 }
 
-static void clear_source(struct clp_mem *mem, struct clp_profile_function *function)
+void clp_profile_drop_source(struct clp_mem *mem, struct clp_profile_function *function)
 {
-    if (!function->source_in_file)
+    if (!function->source_borrowed)
         clp_mem_free(mem, function->source, function->source_bytes + 1, 1);
     function->source = NULL;
     function->source_bytes = 0;
-    function->source_in_file = false;
+    function->source_borrowed = false;
 }
 
 static void clear_function(struct clp_mem *mem, struct clp_profile_function *function)
@@ -60,7 +59,19 @@ static void clear_function(struct clp_mem *mem, struct clp_profile_function *fun
     for (size_t i = 0; i < function->leak_count; i++)
         clp_mem_free_text(mem, function->leaks[i].held_by);
     clp_mem_free(mem, function->leaks, function->leak_room, sizeof *function->leaks);
-    clear_source(mem, function);
+    clp_profile_drop_source(mem, function);
+}
+
+static void clear_texts(struct clp_profile *profile)
+{
+    struct clp_mem *mem = profile->mem;
+
+    for (size_t i = 0; i < profile->text_count; i++) {
+        clp_mem_free_text(mem, profile->texts[i].file);
+        if (!profile->texts[i].borrowed)
+            clp_mem_free(mem, profile->texts[i].text, profile->texts[i].bytes + 1, 1);
+    }
+    clp_mem_free(mem, profile->texts, profile->text_room, sizeof *profile->texts);
 }
 
 static void clear_series(struct clp_mem *mem, struct clp_profile_series *series)
@@ -87,6 +98,7 @@ void clp_profile_clear(struct clp_profile *profile)
     for (size_t i = 0; i < profile->function_count; i++)
         clear_function(mem, &profile->functions[i]);
     clp_mem_free(mem, profile->functions, profile->function_room, sizeof *profile->functions);
+    clear_texts(profile);
     clp_mem_free(mem, profile->calls, profile->call_room, sizeof *profile->calls);
     for (size_t i = 0; i < profile->series_count; i++)
         clear_series(mem, &profile->series[i]);
@@ -385,63 +397,6 @@ clp_status clp_profile_add_mark(struct clp_profile *profile, struct clp_profile_
     }
     series->marks[series->mark_count++] = copy;
     return CLP_OK;
-}
-
-clp_status clp_profile_set_source(struct clp_profile *profile,
-                                  struct clp_profile_function *function, const char *text,
-                                  size_t bytes)
-{
-    char *copy = NULL;
-
-    if (bytes != 0) {
-        copy = clp_mem_copy_text(profile->mem, text, bytes);
-        if (copy == NULL)
-            return CLP_NO_MEMORY;
-    }
-    clear_source(profile->mem, function);
-    function->source = copy;
-    function->source_bytes = bytes;
-    return CLP_OK;
-}
-
-static int32_t last_line(const struct clp_profile_function *function)
-{
-    if (function->line_count == 0)
-        return function->first_line;
-    return function->lines[function->line_count - 1].line;
-}
-
-/* May the function be a `with` block that the program named? A lambda or a comprehension may begin on the line of a
- * `with`, but is not this block. */
-static bool may_be_with(const struct clp_profile_function *function)
-{
-    const char *dot = strrchr(function->name, '.'), *own = dot != NULL ? dot + 1 : function->name;
-
-    return *own != '<' || strcmp(own, "<block>") == 0;
-}
-
-static int32_t source_end(const struct clp_profile_function *function, struct clp_span text,
-                          int32_t first)
-{
-    return may_be_with(function) ? clp_source_with_end(text, first)
-                                 : clp_source_block_end(text, first);
-}
-
-clp_status clp_profile_cut_source(struct clp_profile *profile,
-                                  struct clp_profile_function *function,
-                                  struct clp_source_walk *walk)
-{
-    int32_t base = function->first_line > 1 ? function->first_line - 1 : 0, end;
-    struct clp_span lines;
-
-    if (walk->text.bytes == 0) /* an empty file, often a package's __init__.py: its source is known and has no lines */
-        return clp_profile_set_source(profile, function, "\n", 1);
-    clp_source_walk_to(walk, base + 1);
-    end = base + source_end(function, walk->rest, function->first_line - base);
-    if (end < last_line(function))
-        end = last_line(function);
-    lines = clp_source_lines(walk->rest, function->first_line - base, end - base);
-    return clp_profile_set_source(profile, function, lines.text, lines.bytes);
 }
 
 clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const char *value)

@@ -12,6 +12,7 @@
  *       lines[0..line_count)                ascending by line, each line once
  *         measures
  *       source                              the function's text as it ran, from first_line on
+ *     texts[0..text_count)                  texts of whole files, and those that sources point into
  *     calls[0..call_count)                  calling contexts, a tree: see calls.h
  *     meta                                  how it was made */
 #ifndef CLP_PROFILE_H
@@ -84,14 +85,22 @@ struct clp_profile_function {
     struct clp_profile_leak *leaks; /* by ascending line */
     size_t leak_count, leak_room;
     char *compiler; /* the tool that compiled the function; calls of the compiled code are not counted; or NULL */
-    char *source; /* the text from first_line on, lines end in \n; NULL: the source could not be found */
+    char *source; /* the text from first_line on, lines end in \n; NULL: not known. texts.h sets it */
     size_t source_bytes;
     bool source_changed; /* is there no source because the file now holds another text? */
     uint32_t text;       /* number of the text that source is cut from, in the process that recorded */
+    bool source_borrowed; /* source points into a text of the profile, or into clp_profile.file */
     /* For a profile that was read in place (wire_reader.h): */
     const char *packed; /* line_count packed lines, while `lines` is NULL; NULL: no lines are packed */
     size_t packed_bytes;
-    bool source_in_file; /* source points into clp_profile.file and is not owned by the function */
+};
+
+/* A text that a profile holds apart from its functions. */
+struct clp_profile_text {
+    char *text;
+    size_t bytes;
+    bool borrowed; /* text points into clp_profile.file, or into another text */
+    char *file;    /* the file whose whole text this is; NULL: only functions' sources point into it */
 };
 
 /* A calling context: a selected function, called from one line of one context. calls.h says how they make a tree. */
@@ -182,6 +191,8 @@ struct clp_profile {
     struct clp_hashmap variants; /* functions whose texts differed in a merge: see profile_merge.c */
     size_t variant_count;        /* functions that a merge kept apart because their texts differ */
     size_t variant_place;        /* index of the first function that was kept apart */
+    struct clp_profile_text *texts;
+    size_t text_count, text_room;
     struct clp_profile_call *calls; /* parents stand before their children */
     size_t call_count, call_room;
     struct clp_hashmap call_index; /* hash of a context's key -> its place in calls */
@@ -253,18 +264,8 @@ clp_status clp_profile_add_process(struct clp_profile *profile,
 /* Returns the sum of the self times of all lines, in nanoseconds. */
 uint64_t clp_profile_self(const struct clp_profile *profile);
 
-/* Replaces the function's source by a copy of `text`, which may hold any bytes. 0 bytes mean that the function has no
- * source. CLP_NO_MEMORY leaves the function as it was. */
-clp_status clp_profile_set_source(struct clp_profile *profile,
-                                  struct clp_profile_function *function, const char *text,
-                                  size_t bytes);
-
-/* Replaces the function's source by a copy of its part of the file's text, walk->text: the function's block, extended
- * to the last line that has measures. Use the same walk for the next function of the file. CLP_NO_MEMORY leaves the
- * function as it was. */
-clp_status clp_profile_cut_source(struct clp_profile *profile,
-                                  struct clp_profile_function *function,
-                                  struct clp_source_walk *walk);
+/* Leaves the function without source. texts.h gives it one. */
+void clp_profile_drop_source(struct clp_mem *mem, struct clp_profile_function *function);
 
 /* Replaces *text, one of the strings of profile->meta or a function's compiler, by a copy of `value`. NULL clears the
  * string. CLP_NO_MEMORY leaves *text as it was. */

@@ -7,6 +7,7 @@
  *                                       tried from 2 on again */
 #include "profile_merge.h"
 #include "calls.h"
+#include "texts.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -200,6 +201,18 @@ static clp_status merge_functions(struct clp_profile *into, const struct clp_pro
     return status;
 }
 
+static clp_status merge_files(struct clp_profile *into, const struct clp_profile *from)
+{
+    clp_status status = CLP_OK;
+
+    for (size_t i = 0; i < from->text_count && status == CLP_OK; i++) {
+        const struct clp_profile_text *text = &from->texts[i];
+        if (text->file != NULL)
+            status = clp_profile_keep_file(into, text->file, (struct clp_span){text->text, text->bytes});
+    }
+    return status;
+}
+
 static clp_status merge_series(struct clp_profile *into, const struct clp_profile_series *from)
 {
     struct clp_profile_series *series;
@@ -319,7 +332,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
 clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from)
 {
     into->denied |= from->denied;
-    if (merge_functions(into, from) != CLP_OK)
+    if (merge_functions(into, from) != CLP_OK || merge_files(into, from) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < from->series_count; i++) {
         if (merge_series(into, &from->series[i]) != CLP_OK)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "source_cache.h"
 #include "profile/source_block.h"
+#include "profile/texts.h"
 #include "os/proc.h"
 
 #define MOST_VERSIONS 100 /* different texts of one function */
@@ -61,7 +62,8 @@ static void tell_live(const struct clp_source_cache *texts, uint32_t number)
 {
     struct clp_span text = clp_source_cache_span(clp_source_cache_get(texts, number));
 
-    clp_live_note_text(texts->live, number, text.text, text.bytes);
+    if (texts->kept != CLP_SOURCE_NONE)
+        clp_live_note_text(texts->live, number, text.text, text.bytes);
 }
 
 void clp_source_cache_tell_live(const struct clp_source_cache *texts)
@@ -132,14 +134,17 @@ clp_status clp_source_cache_fill(const struct clp_source_cache *texts, struct cl
     struct clp_source_walk walk = {0};
     clp_status status = CLP_OK;
 
+    if (texts->kept == CLP_SOURCE_NONE)
+        return CLP_OK;
     for (size_t i = 0; i < profile->function_count && status == CLP_OK; i++) {
         struct clp_profile_function *function = &profile->functions[i];
         const struct clp_text *text = clp_source_cache_get(texts, function->text);
         if (text == NULL)
             continue;
         if (walk.text.text != PyBytes_AS_STRING(text->text))
-            walk = (struct clp_source_walk){.text = clp_source_cache_span(text)};
-        status = clp_profile_cut_source(profile, function, &walk);
+            status = clp_profile_begin_text(profile, texts->kept, function->file, clp_source_cache_span(text), &walk);
+        if (status == CLP_OK)
+            status = clp_profile_cut_source(profile, function, &walk);
     }
     return status;
 }

@@ -12,8 +12,8 @@
 
 #include "engine/functions.h"
 #include "formats/live/live.h"
-#include "profile/profile.h"
 #include "profile/source.h"
+#include "profile/texts.h"
 #include "cpython/compat/compat.h"
 
 /* Identifies one content of a file. */
@@ -35,6 +35,7 @@ struct clp_source_cache {
     struct clp_live *live; /* borrowed: the live file, to which each text is written */
     struct clp_text *items; /* owned; the text with number n is items[n - 1] */
     size_t count, room;
+    enum clp_kept_source kept; /* what goes into the live file and into profiles */
     size_t generated_bytes; /* bytes of the texts that stand in no file */
     double began;           /* start of the process in seconds since 1970; 0: not known */
 };

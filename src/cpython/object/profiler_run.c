@@ -73,6 +73,7 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
     if (self->window.memory && !recorder->memory_check.exact)
         header->memory_step = recorder->memory_check.step;
     header->memory = recorder->proc.mode;
+    header->source = recorder->texts.kept;
     clp_identity_here(&header->who);
     header->user = clp_identity_user();
     add_version(header->python, sizeof header->python);

@@ -3,6 +3,7 @@
 #include "live_threads.h"
 #include "os/proc.h"
 #include "profile/snapshot.h"
+#include "profile/texts.h"
 #include <string.h>
 
 /* Brings counters into their ranges. In the copy of a running process a callee's time may be there twice, or
@@ -154,9 +155,11 @@ static clp_status fill_texts(const struct clp_live_reader *reader, struct clp_pr
             text = find_text(reader, function->text);
             if (text == NULL)
                 continue;
-            walk = (struct clp_source_walk){.text = {text->text, text->bytes}};
+            status = clp_profile_begin_text(profile, reader->header->source, function->file,
+                                            (struct clp_span){text->text, text->bytes}, &walk);
         }
-        status = clp_profile_cut_source(profile, function, &walk);
+        if (status == CLP_OK)
+            status = clp_profile_cut_source(profile, function, &walk);
     }
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "process_numbers.h"
 #include "profile/profile_merge.h"
+#include "profile/texts.h"
 #include "wire.h"
 #include "wire_reader.h"
 #include <string.h>
@@ -24,7 +25,7 @@ static void encode_numbers(const struct clp_profile *profile, struct clp_buf *by
     for (size_t i = 0; i < count; i++)
         functions[i].source = NULL;
     bare.functions = functions;
-    bare.process_count = bare.series_count = 0;
+    bare.process_count = bare.series_count = bare.text_count = 0;
     (void)clp_wire_encode(&bare, bytes);
     clp_mem_free(mem, functions, count, sizeof *functions);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire.h"
 #include "wire_fields.h"
+#include "wire_texts.h"
 #include <msgpack.h>
 #include <string.h>
 
@@ -129,12 +130,25 @@ static void pack_leaks(msgpack_packer *packer, const struct clp_profile_function
         pack_leak(packer, &function->leaks[i]);
 }
 
-static void pack_functions(msgpack_packer *packer, const struct clp_profile *profile)
+/* Says where the function's text stands. */
+static void pack_place(msgpack_packer *packer, const struct clp_profile_function *function,
+                       const struct clp_wire_place *place)
+{
+    pack_text(packer, "text");
+    msgpack_pack_array(packer, 3);
+    msgpack_pack_uint64(packer, place->text);
+    msgpack_pack_uint64(packer, place->start);
+    msgpack_pack_uint64(packer, function->source_bytes);
+}
+
+static void pack_functions(msgpack_packer *packer, const struct clp_profile *profile,
+                           const struct clp_wire_texts *texts)
 {
     msgpack_pack_array(packer, profile->function_count);
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct clp_profile_function *function = &profile->functions[i];
         msgpack_pack_map(packer, 6u + (function->leak_count != 0 ? 1u : 0u) +
+                                     (function->source != NULL ? 1u : 0u) +
                                      (function->source_changed ? 1u : 0u) +
                                      (function->compiler != NULL ? 1u : 0u));
         pack_key(packer, function);
@@ -144,30 +158,14 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
         pack_lines(packer, function);
         if (function->leak_count != 0)
             pack_leaks(packer, function);
+        if (function->source != NULL)
+            pack_place(packer, function, &texts->places[i]);
         if (function->source_changed) {
             pack_text(packer, "source_changed");
             pack_bool(packer, true);
         }
         if (function->compiler != NULL)
             pack_named(packer, "compiler", function->compiler);
-    }
-}
-
-static void pack_sources(msgpack_packer *packer, const struct clp_profile *profile)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < profile->function_count; i++)
-        count += profile->functions[i].source != NULL;
-    msgpack_pack_array(packer, count);
-    for (size_t i = 0; i < profile->function_count; i++) {
-        const struct clp_profile_function *function = &profile->functions[i];
-        if (function->source == NULL)
-            continue;
-        msgpack_pack_map(packer, 4);
-        pack_key(packer, function);
-        pack_text(packer, "text");
-        pack_bytes(packer, function->source, function->source_bytes);
     }
 }
 
@@ -344,31 +342,48 @@ static void pack_meta(msgpack_packer *packer, const struct clp_profile_meta *met
     }
 }
 
+static clp_status pack_profile(const struct clp_profile *profile, const struct clp_wire_texts *texts,
+                               msgpack_packer *packer)
+{
+    bool has_files = clp_wire_texts_files(texts) != 0;
+    clp_status status;
+
+    msgpack_pack_map(packer, 6u + has_files + (profile->series_count != 0) + (profile->process_count != 0) +
+                                 (profile->call_count != 0));
+    pack_text(packer, "format"); /* first, so that the first bytes tell the format */
+    pack_text(packer, CLP_WIRE_FORMAT);
+    pack_text(packer, "version");
+    msgpack_pack_int(packer, CLP_WIRE_VERSION);
+    pack_text(packer, "unit");
+    msgpack_pack_double(packer, CLP_WIRE_UNIT);
+    pack_text(packer, "functions");
+    pack_functions(packer, profile, texts);
+    pack_text(packer, "texts");
+    status = clp_wire_texts_pack(texts, packer);
+    if (has_files) {
+        pack_text(packer, "files");
+        clp_wire_texts_pack_files(texts, packer);
+    }
+    pack_text(packer, "meta");
+    pack_meta(packer, &profile->meta);
+    if (profile->series_count != 0)
+        pack_timeline(packer, profile);
+    if (profile->process_count != 0)
+        pack_processes(packer, profile);
+    if (profile->call_count != 0)
+        pack_calls(packer, profile);
+    return status;
+}
+
 clp_status clp_wire_encode(const struct clp_profile *profile, struct clp_buf *out)
 {
+    struct clp_wire_texts texts;
     msgpack_packer packer;
 
     msgpack_packer_init(&packer, out, write_bytes);
-    msgpack_pack_map(&packer,
-                     6u + (profile->series_count != 0) + (profile->process_count != 0) +
-                         (profile->call_count != 0));
-    pack_text(&packer, "format"); /* first, so that the first bytes tell the format */
-    pack_text(&packer, CLP_WIRE_FORMAT);
-    pack_text(&packer, "version");
-    msgpack_pack_int(&packer, CLP_WIRE_VERSION);
-    pack_text(&packer, "unit");
-    msgpack_pack_double(&packer, CLP_WIRE_UNIT);
-    pack_text(&packer, "functions");
-    pack_functions(&packer, profile);
-    pack_text(&packer, "source");
-    pack_sources(&packer, profile);
-    pack_text(&packer, "meta");
-    pack_meta(&packer, &profile->meta);
-    if (profile->series_count != 0)
-        pack_timeline(&packer, profile);
-    if (profile->process_count != 0)
-        pack_processes(&packer, profile);
-    if (profile->call_count != 0)
-        pack_calls(&packer, profile);
-    return out->failed ? CLP_NO_MEMORY : CLP_OK;
+    clp_status status = clp_wire_texts_lay_out(&texts, profile);
+    if (status == CLP_OK)
+        status = pack_profile(profile, &texts, &packer);
+    clp_wire_texts_clear(&texts);
+    return out->failed ? CLP_NO_MEMORY : status;
 }

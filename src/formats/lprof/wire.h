@@ -3,8 +3,9 @@
  *
  *   { "format": "clineprof", "version": 1, "unit": 1e-09,
  *     "functions": [ { "file": str, "line": int, "name": str, "total": int, "raw_total": int,
- *                      "lines": { "line": [int..], "hits": [int..], "time": [int..], .. } } .. ],
- *     "source": [ { "file": str, "line": int, "name": str, "text": str } .. ],
+ *                      "lines": { "line": [int..], "hits": [int..], "time": [int..], .. },
+ *                      "text": [int, int, int] } .. ],
+ *     "texts": [ str .. ], "files": [ { "file": str, "text": int } .. ],
  *     "meta": { .. }, "timeline": [ { "pid": int, "start": float, "time": [..], "rss": [..] } .. ],
  *     "processes": [ { "pid": int, "start": float, "name": str, .., "numbers": bin } .. ] }
  *

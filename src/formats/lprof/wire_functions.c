@@ -3,6 +3,8 @@
 #include "wire_objects.h"
 #include "wire_rows.h"
 #include "wire_split.h"
+#include "wire_texts.h"
+#include "profile/texts.h"
 
 #define MOST_LEAKS 4096 /* of a function; limited because leaks are merged one by one */
 
@@ -188,9 +190,9 @@ static clp_status read_changed(struct clp_decoder *decoder, struct clp_wire_span
 
 clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_span span)
 {
-    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, LEAKS, CHANGED, COMPILER, COUNT };
+    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, LEAKS, CHANGED, COMPILER, TEXT, COUNT };
     static const char *const names[COUNT] = {"file",  "line",  "name",           "total",   "raw_total",
-                                             "lines", "leaks", "source_changed", "compiler"};
+                                             "lines", "leaks", "source_changed", "compiler", "text"};
     struct clp_wire_span found[COUNT];
     struct clp_profile_function *function;
     struct clp_measures sum = {0};
@@ -206,7 +208,8 @@ clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_s
     if (read_lines(decoder, found[LINES], function, &sum) != CLP_OK ||
         read_leaks(decoder, found[LEAKS], function) != CLP_OK ||
         read_changed(decoder, found[CHANGED], function) != CLP_OK ||
-        read_compiler(decoder, found[COMPILER], function) != CLP_OK)
+        read_compiler(decoder, found[COMPILER], function) != CLP_OK ||
+        clp_wire_read_place(decoder, found[TEXT], function) != CLP_OK)
         return decoder->fault->status;
     return read_totals(decoder, &found[TOTAL], &sum, function);
 }
@@ -218,12 +221,11 @@ static clp_status take_source(struct clp_decoder *decoder, const msgpack_object_
         return clp_profile_set_source(decoder->profile, function, text->ptr, text->size) == CLP_OK
                    ? CLP_OK
                    : no_memory(decoder);
-    function->source = (char *)text->ptr;
-    function->source_bytes = text->size;
-    function->source_in_file = true;
+    clp_profile_lend_source(decoder->profile, function, (struct clp_span){text->ptr, text->size});
     return CLP_OK;
 }
 
+/* "source" has a text for each function. It stands in files of older versions. */
 clp_status clp_wire_read_source(struct clp_decoder *decoder, struct clp_wire_span span)
 {
     enum { TEXT = CLP_KEYS, COUNT };

@@ -6,6 +6,7 @@
 #include "wire_objects.h"
 #include "wire_run.h"
 #include "wire_split.h"
+#include "wire_texts.h"
 
 /* ---- the check ---- */
 
@@ -37,11 +38,11 @@ static clp_status check_bytes(const char *bytes, size_t count, struct clp_fault 
 /* ---- the top map ---- */
 
 enum { TOP_FORMAT, TOP_VERSION, TOP_UNIT, TOP_FUNCTIONS, TOP_SOURCE, TOP_META, TOP_TIMELINE,
-       TOP_PROCESSES, TOP_CALLS, TOP_KEYS };
+       TOP_PROCESSES, TOP_CALLS, TOP_TEXTS, TOP_FILES, TOP_KEYS };
 
 static const char *const top_names[TOP_KEYS] = {"format", "version", "unit",    "functions",
                                                 "source", "meta",    "timeline", "processes",
-                                                "calls"};
+                                                "calls",  "texts",   "files"};
 
 static clp_status split_top(struct clp_msgpack_check *check, struct clp_wire_span *spans)
 {
@@ -146,6 +147,12 @@ static clp_status read_top(struct clp_decoder *decoder, const struct clp_wire_sp
         return decoder->fault->status;
     if (spans[TOP_FUNCTIONS].end == 0)
         return refuse_here(decoder, "\"functions\" are missing");
+    if (spans[TOP_TEXTS].end != 0 &&
+        read_each(decoder, spans[TOP_TEXTS], "\"texts\" are not a list", clp_wire_read_text) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_FILES].end != 0 &&
+        read_each(decoder, spans[TOP_FILES], "\"files\" are not a list", clp_wire_read_file) != CLP_OK)
+        return decoder->fault->status;
     if (read_each(decoder, spans[TOP_FUNCTIONS], "\"functions\" are not a list",
                   clp_wire_read_function) != CLP_OK)
         return decoder->fault->status;

@@ -4,6 +4,7 @@
 #include "diff/diff_text.h"
 #include "diff/limits.h"
 #include "helpers.h"
+#include "profile/texts.h"
 #include <math.h>
 #include <stdio.h>
 

@@ -2,6 +2,7 @@
 #include "helpers.h"
 #include "profile/calls.h"
 #include "profile/profile_merge.h"
+#include "profile/texts.h"
 #include <stdio.h>
 
 static struct test_mem test;

@@ -3,6 +3,7 @@
 #include "helpers.h"
 #include "profile/profile.h"
 #include "profile/profile_merge.h"
+#include "profile/texts.h"
 #include <stdio.h>
 
 static struct test_mem test;

@@ -2,6 +2,7 @@
 /* What the command line makes of it, tests/cli/test_view_options.py tries. */
 #include "report/choice.h"
 #include "helpers.h"
+#include "profile/texts.h"
 #include <stdio.h>
 
 struct fixture {

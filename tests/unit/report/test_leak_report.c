@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/leak_report.h"
 #include "helpers.h"
+#include "profile/texts.h"
 
 static struct test_mem test;
 static struct clp_profile profile;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The expected tables are what memory_profiler 0.61's show_results printed of the same numbers. */
 #include "helpers.h"
+#include "profile/texts.h"
 #include "report/memory_table.h"
 
 #define MIB (INT64_C(1) << 20)

@@ -5,6 +5,7 @@
 #include "helpers.h"
 #include "profile/source.h"
 #include "profile/source_block.h"
+#include "profile/texts.h"
 #include <locale.h>
 #include <stdio.h>
 

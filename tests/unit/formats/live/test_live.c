@@ -6,6 +6,7 @@
 #include "os/file.h"
 #include "folder.h"
 #include "helpers.h"
+#include "profile/texts.h"
 #include "formats/live/live_reader.h"
 #include "os/proc.h"
 #include "engine/reaping.h"

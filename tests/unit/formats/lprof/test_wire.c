@@ -6,6 +6,7 @@
 #include "formats/lprof/wire_reader.h"
 #include "formats/lprof/wire_rows.h"
 #include "profile/calls.h"
+#include "profile/texts.h"
 #include <stdio.h>
 
 static struct test_mem test;
@@ -210,11 +211,11 @@ Test(wire, writes_what_the_format_says)
 {
     static const char expected[] =
         "\x86" KEY_FORMAT KEY_VERSION "\xa4" "unit" "\xcb\x3e\x11\x2e\x0b\xe8\x26\xd6\x95"
-        "\xa9" "functions" "\x91" "\x86" FUNCTION_KEY
+        "\xa9" "functions" "\x91" "\x87" FUNCTION_KEY
         "\xa5" "total" "\x05" "\xa9" "raw_total" "\x06"
         "\xa5" "lines" "\x83" "\xa4" "line" "\x92\x04\x05" "\xa4" "hits" "\x92\x01\x00"
-        "\xa7" "largest" "\x92\x00\xff"
-        "\xa6" "source" "\x91" "\x84" FUNCTION_KEY "\xa4" "text" "\xa3" "def"
+        "\xa7" "largest" "\x92\x00\xff" "\xa4" "text" "\x93\x00\x00\x03"
+        "\xa5" "texts" "\x91" "\xa3" "def"
         "\xa4" "meta" "\x8f" "\xa6" "python" "\xa3" "3.9" "\xa6" "memory" "\xa3" "uss"
         "\xa3" "pid" "\x07"
         "\xa5" "start" "\xcb\x3f\xf8\x00\x00\x00\x00\x00\x00" "\xa4" "wall" "\x08"
@@ -340,6 +341,161 @@ Test(wire, times_are_turned_into_nanoseconds)
     cr_assert(test_same_meta(&profile.meta, &meta));
 }
 
+/* ---- texts ---- */
+
+#define KEY_TEXT "\xa4" "text"
+#define NO_LINES "\xa5" "lines" "\x81" "\xa4" "line" "\x90"
+#define TEXTS(texts, place) "\x84" KEY_FORMAT KEY_VERSION "\xa5" "texts" texts \
+    "\xa9" "functions" "\x91" "\x85" FUNCTION_KEY NO_LINES KEY_TEXT place
+/* "x\n\ndef f():\n    pass\n", compressed by Python's zlib */
+#define COMPRESSED(bytes) "\x91\x82" "\xa5" "bytes" bytes "\xa4" "zlib" "\xc4\x1b" \
+    "\x78\x9c\xab\xe0\xe2\x4a\x49\x4d\x53\x48\xd3\xd0\xb4\xe2\x52\x00\x82\x82\xc4\xe2\x62\x2e\x00\x37\x97\x05\x18"
+
+static void give_text(struct clp_profile_function *function, const char *text)
+{
+    cr_assert_eq(clp_profile_set_source(&profile, function, text, strlen(text)), CLP_OK);
+}
+
+static bool has_text(const struct clp_profile_function *function, const char *text)
+{
+    return function->source_bytes == strlen(text) &&
+           memcmp(function->source, text, function->source_bytes) == 0;
+}
+
+static void read_again(void)
+{
+    clp_profile_clear(&profile);
+    cr_assert_eq(clp_wire_decode(out.bytes, out.used, &profile, &fault), CLP_OK, "%s", fault.reason);
+}
+
+Test(wire, a_function_has_a_part_of_a_text)
+{
+    static const char file[] = TEXTS("\x91" "\xab" "x\n\ndef f()\n", "\x93\x00\x03\x05");
+
+    cr_assert_eq(DECODE(file), CLP_OK, "%s at %zu", fault.reason, (size_t)fault.offset);
+    cr_assert(has_text(&profile.functions[0], "def f"));
+}
+
+Test(wire, the_viewer_does_not_copy_a_text)
+{
+    static const char file[] = TEXTS("\x91" "\xab" "x\n\ndef f()\n", "\x93\x00\x03\x05");
+
+    clp_buf_add(&out, file, sizeof file - 1);
+    const char *bytes = out.bytes;
+    cr_assert_eq(clp_wire_decode_in_place(&out, &profile, &fault), CLP_OK);
+    cr_assert(has_text(&profile.functions[0], "def f"));
+    cr_assert(profile.functions[0].source > bytes && profile.functions[0].source < bytes + sizeof file);
+}
+
+Test(wire, reads_a_compressed_text)
+{
+    static const char file[] = TEXTS(COMPRESSED("\x15"), "\x93\x00\x03\x05");
+
+    cr_assert_eq(DECODE(file), CLP_OK, "%s at %zu", fault.reason, (size_t)fault.offset);
+    cr_assert(has_text(&profile.functions[0], "def f"));
+}
+
+/* How often the bytes of `text` stand in what was written. */
+static size_t count_in_file(const char *text)
+{
+    size_t bytes = strlen(text), found = 0;
+
+    for (size_t i = 0; i + bytes <= out.used; i++)
+        found += memcmp(out.bytes + i, text, bytes) == 0;
+    return found;
+}
+
+/* Two versions of one file, and a function that stands in both, but at its own line only in the first. */
+Test(wire, a_text_inside_another_is_written_once)
+{
+    static const char module[] = "import os\ndef inner_of_both():\n    pass\n";
+    static const char edited[] = "import re\nimport sys\ndef inner_of_both():\n    pass\n";
+    static const char inner[] = "def inner_of_both():\n    pass\n";
+
+    give_text(add(&profile, "a.py", "inner_of_both", 2), inner);
+    give_text(add(&profile, "a.py", "<module>", 1), module);
+    give_text(add(&profile, "a.py", "<module> (2)", 1), edited);
+    give_text(add(&profile, "b.py", "other", 2), "def other(): 0\n");
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    cr_assert_eq(count_in_file(inner), 2); /* in the two modules */
+    read_again();
+    cr_assert(has_text(&profile.functions[0], inner));
+    cr_assert(has_text(&profile.functions[1], module));
+    cr_assert(has_text(&profile.functions[2], edited));
+    cr_assert(has_text(&profile.functions[3], "def other(): 0\n"));
+}
+
+/* More of one text than a reader takes: the writer then writes it again, so that its own files can be read. */
+Test(wire, many_functions_of_one_text_can_be_read_again)
+{
+    char name[16];
+
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof name, "f%d", i);
+        give_text(add(&profile, "a.py", name, 1), "f = g = 0\n");
+    }
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    cr_assert_geq(count_in_file("f = g = 0\n"), 200 / 16);
+    read_again();
+    for (size_t i = 0; i < 200; i++)
+        cr_assert(has_text(&profile.functions[i], "f = g = 0\n"));
+}
+
+Test(wire, a_long_text_is_compressed_but_not_too_much)
+{
+    char words[4096], blanks[40000];
+
+    for (size_t i = 0; i < sizeof words; i++)
+        words[i] = i % 7 == 0 ? '\n' : (char)('a' + i * i % 23);
+    memset(blanks, ' ', sizeof blanks);
+    struct clp_profile_function *function = add(&profile, "a.py", "f", 1);
+    cr_assert_eq(clp_profile_set_source(&profile, function, words, sizeof words), CLP_OK);
+    function = add(&profile, "b.py", "g", 1);
+    cr_assert_eq(clp_profile_set_source(&profile, function, blanks, sizeof blanks), CLP_OK);
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    cr_assert_lt(out.used, sizeof blanks + sizeof words / 2);
+    cr_assert_gt(out.used, sizeof blanks);
+    read_again();
+    cr_assert_eq(profile.functions[0].source_bytes, sizeof words);
+    cr_assert_eq(memcmp(profile.functions[0].source, words, sizeof words), 0);
+    cr_assert_eq(memcmp(profile.functions[1].source, blanks, sizeof blanks), 0);
+}
+
+static void keep_file(const char *file, const char *text)
+{
+    cr_assert_eq(clp_profile_keep_file(&profile, file, (struct clp_span){text, strlen(text)}), CLP_OK);
+}
+
+static bool has_file(size_t place, const char *file, const char *text)
+{
+    const struct clp_profile_text *found = &profile.texts[place];
+
+    return found->file != NULL && strcmp(found->file, file) == 0 && found->bytes == strlen(text) &&
+           memcmp(found->text, text, found->bytes) == 0;
+}
+
+Test(wire, whole_files_hold_their_functions_and_are_kept_once_by_content)
+{
+    static const char text[] = "import os_of_all\ndef f():\n    pass\n";
+
+    keep_file("a.py", text);
+    keep_file("a.py", text);
+    keep_file("copy.py", text);
+    give_text(add(&profile, "a.py", "f", 2), "def f():\n    pass\n");
+    give_text(add(&profile, "copy.py", "f", 2), "def f():\n    pass\n");
+    cr_assert_eq(profile.text_count, 2);
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    cr_assert_eq(count_in_file("import os_of_all"), 1);
+    cr_assert_eq(count_in_file("def f()"), 1);
+    read_again();
+    cr_assert_eq(profile.text_count, 3); /* the text itself, and two files that have it */
+    cr_assert(has_file(1, "a.py", text) && has_file(2, "copy.py", text));
+    cr_assert(has_text(&profile.functions[1], "def f():\n    pass\n"));
+    clp_buf_cut(&out, 0);
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    cr_assert_eq(count_in_file("import os_of_all"), 1);
+}
+
 /* ---- bad files ---- */
 
 struct bad {
@@ -352,7 +508,31 @@ struct bad {
 #define BAD(bytes, status, reason) {bytes, sizeof(bytes) - 1, status, reason}
 #define DEEP4 "\x91\x91\x91\x91"
 
+#define FILES(files) \
+    "\x85" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa5" "texts" "\x91\xa3" "def" "\xa5" "files" files
+
 static const struct bad bad_files[] = {
+    /* texts */
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa5" "texts" "\x05", CLP_CORRUPT, "\"texts\" are not"),
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa5" "files" "\x05", CLP_CORRUPT, "\"files\" are not"),
+    BAD(TEXTS("\x91\x05", "\x93\x00\x00\x01"), CLP_CORRUPT, "neither a text nor a map"),
+    BAD(TEXTS("\x91\x81" "\xa5" "bytes" "\x05", "\x93\x00\x00\x01"), CLP_CORRUPT, "lacks"),
+    BAD(TEXTS(COMPRESSED("\xc0"), "\x93\x00\x00\x01"), CLP_CORRUPT, "lacks"),
+    BAD(TEXTS(COMPRESSED("\x05"), "\x93\x00\x00\x01"), CLP_CORRUPT, "zlib"),
+    BAD(TEXTS(COMPRESSED("\x7f"), "\x93\x00\x00\x01"), CLP_CORRUPT, "zlib"),
+    BAD(TEXTS(COMPRESSED("\xcd\xff\xff"), "\x93\x00\x00\x01"), CLP_CORRUPT, "more than it may"),
+    BAD(TEXTS(COMPRESSED("\xcf\xff\xff\xff\xff\xff\xff\xff\xff"), "\x93\x00\x00\x01"), CLP_CORRUPT, "more than it may"),
+    BAD(TEXTS("\x91\xa3" "def", "\x05"), CLP_CORRUPT, "three numbers"),
+    BAD(TEXTS("\x91\xa3" "def", "\x92\x00\x01"), CLP_CORRUPT, "three numbers"),
+    BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x00\xff"), CLP_CORRUPT, "three numbers"),
+    BAD(TEXTS("\x91\xa3" "def", "\x93\x01\x00\x01"), CLP_CORRUPT, "not there"),
+    BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x00\x00"), CLP_CORRUPT, "beyond the end"),
+    BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x01\x03"), CLP_CORRUPT, "beyond the end"),
+    BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x01\xcf\xff\xff\xff\xff\xff\xff\xff\xff"), CLP_CORRUPT, "beyond the end"),
+    BAD(FILES("\x91\x05"), CLP_CORRUPT, "not a map"),
+    BAD(FILES("\x91\x81" KEY_TEXT "\x00"), CLP_CORRUPT, "\"files\" lacks"),
+    BAD(FILES("\x91\x82" "\xa4" "file" "\xa1" "a" KEY_TEXT "\x01"), CLP_CORRUPT, "\"files\" lacks"),
+    BAD(FILES("\x91\x82" "\xa4" "file" "\xa2" "a\0" KEY_TEXT "\x00"), CLP_CORRUPT, "\"files\" lacks"),
     /* other things than a profile */
     BAD("", CLP_EMPTY, NULL),
     BAD("\x80", CLP_NOT_A_PROFILE, "\"format\""),
