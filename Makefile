@@ -101,6 +101,7 @@ override LDFLAGS += -Wl,-z,now $(SANITIZE)
 # BENCH_BUILD=no_clock or hits_alone makes a build for `make bench` only, which leaves out a part of each event.
 QUOTED := $(if $(BENCH_BUILD),-include bench/builds/$(BENCH_BUILD).h) $(if $(PLAIN),-I tests/unit/plain) -iquote src -iquote kernprof -iquote tests/unit
 
+LIBS := $(MSGPACK_LIBS) -lz
 CORE_OBJECTS := $(CORE:%.c=$(OUT)/core/%.o)
 PYTHON_OBJECTS := $(WITH_PYTHON:%.c=$(PER)/%.o)
 CORE_LIBRARY := $(OUT)/core/libclineprof.a
@@ -153,7 +154,7 @@ $(CORE_LIBRARY): $(CORE_OBJECTS)
 $(MODULE): $(PYTHON_OBJECTS) $(CORE_OBJECTS)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $^ $(MSGPACK_LIBS) -lz -lpthread -lm -ldl
+	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $^ $(LIBS) -lpthread -lm -ldl
 
 # This library is built without the sanitizer, because it is loaded before the sanitizer's malloc.
 $(NATIVE): src/native/native.c src/native/door.h $(OUT)/flags
@@ -195,20 +196,20 @@ $(OUT)/unit/tests/unit/%.o: tests/unit/%.c $(OUT)/flags
 $(CORE_BINARIES): $(OUT)/unit/%: $(OUT)/unit/tests/unit/%.o $(HELPER_OBJECTS) $(CORE_LIBRARY)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(TEST_LIBRARY) $(MSGPACK_LIBS) -lz -lpthread -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(TEST_LIBRARY) $(LIBS) -lpthread -lm
 
 # The fuzzers as built here only run the files of tests/fuzz/corpus. `make fuzz` builds one that makes new inputs.
 FUZZERS := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/*.c))
 $(FUZZERS): $(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.h $(CORE_LIBRARY)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(QUOTED) $(LDFLAGS) -o $@ $< $(CORE_LIBRARY) $(MSGPACK_LIBS) -lz -lpthread -lm
+	$(Q)$(CC) $(CFLAGS) $(QUOTED) $(LDFLAGS) -o $@ $< $(CORE_LIBRARY) $(LIBS) -lpthread -lm
 
 $(PYTHON_BINARIES): $(PER)/unit/%: $(PER)/tests/unit/%.o $(HELPER_OBJECTS) $(PYTHON_OBJECTS) \
                                    $(CORE_LIBRARY)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ -lcriterion $(MSGPACK_LIBS) -lz $(PYTHON_EMBED)
+	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ -lcriterion $(LIBS) $(PYTHON_EMBED)
 
 # The rewriter as a library, which tests/conformance/test_rewrite.py calls from Python.
 REWRITE_LIBRARY := $(OUT)/conformance/rewrite_library.so
@@ -297,7 +298,7 @@ fuzz: ## run a fuzzer, with clang; READER=wire|live|pickle|engine|rewrite, SECON
 	$(Q)clang -g -O1 -std=c11 -D_GNU_SOURCE= $(QUOTED) $(MSGPACK_CFLAGS) -DCLP_LIBFUZZER \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  -o build/fuzz/libfuzzer_$(READER) tests/fuzz/fuzz_$(READER).c \
-	  $(filter src/%,$(CORE)) $(MSGPACK_LIBS) -lz -lpthread -lm
+	  $(filter src/%,$(CORE)) $(LIBS) -lpthread -lm
 	cd build/fuzz && ./libfuzzer_$(READER) -max_total_time=$(or $(SECONDS),60) -max_len=16384 \
 	  $(patsubst %,-dict=../../%,$(wildcard tests/fuzz/$(READER).dict)) \
 	  $(READER) ../../tests/fuzz/corpus/$(READER)

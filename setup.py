@@ -135,6 +135,12 @@ def msgpack():
          "there is one; on Fedora: dnf install msgpack-devel; on Arch, and in conda: msgpack-c")
 
 
+def need_zlib():
+    if not links("#include <zlib.h>\nconst char *trial(void) { return zlibVersion(); }\n", ["-lz", "-Wl,-z,defs"]):
+        stop("no library zlib; on Debian and Ubuntu: apt install zlib1g-dev; on Fedora: dnf install zlib-devel; "
+             "on Arch, and in conda: zlib")
+
+
 # ---- the build ----
 
 
@@ -162,9 +168,10 @@ def main():
             need_compiler()
             need_headers()
             compile_flags, libs = msgpack()
+            need_zlib()
             module = self.ext_map["clineprof._core"]
             module.extra_compile_args += compile_flags
-            module.extra_link_args += libs
+            module.extra_link_args += libs + ["-lz"]
             super().build_extensions()
 
     setuptools.setup(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Tries whether what a build needs is there, and installs what is missing with apt-get.
 #
-#   tools/setup.sh build PYTHON   a C compiler, pkg-config, msgpack-c, the interpreter's headers
+#   tools/setup.sh build PYTHON   a C compiler, pkg-config, msgpack-c, zlib, the interpreter's headers
 #   tools/setup.sh check PYTHON   the same, and Criterion and the venv module
 #   tools/setup.sh browser        Chromium and its driver; without them tests of pages are skipped
 #
@@ -75,6 +75,7 @@ missing() {
     links '' || echo "gcc libc6-dev: the C compiler"
     command -v pkg-config >/dev/null || echo "pkg-config: finds msgpack-c"
     msgpack_works || echo "$(msgpack_package): msgpack-c, for the format of profiles"
+    links '#include <zlib.h>' -lz || echo "zlib1g-dev: zlib, which compresses the source in profiles"
     if is_distributions && ! headers_work; then
         echo "python$(version)-dev: Python.h"
     fi

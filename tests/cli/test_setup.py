@@ -36,7 +36,7 @@ STAND_INS = {
     "dpkg": "",
 }
 # A compiler is what it takes to see that the libraries are here.
-PACKAGES = r"gcc libc6-dev libmsgpack-dev(?: (?:python3\.\d+-dev|libcriterion-dev|python3\.\d+-venv))*"
+PACKAGES = r"gcc libc6-dev libmsgpack-dev zlib1g-dev(?: (?:python3\.\d+-dev|libcriterion-dev|python3\.\d+-venv))*"
 LINE = re.compile(rf"setup: as root, type: apt-get install -y --no-install-recommends {PACKAGES}\r?$", re.M)
 INSTALL = re.compile(rf"apt-get -qq install -y --no-install-recommends {PACKAGES}$")
 QUESTION = "setup: install them with sudo apt-get (93.0 MB to download)? [Y/n] "

@@ -145,6 +145,8 @@ BUILD_NEEDS = {
                 "on Fedora: dnf install python3-devel",
     "msgpack.h": "no library msgpack-c; on Debian and Ubuntu: apt install libmsgpack-dev, or libmsgpack-c-dev where "
                  "there is one; on Fedora: dnf install msgpack-devel; on Arch, and in conda: msgpack-c",
+    "zlib.h": "no library zlib; on Debian and Ubuntu: apt install zlib1g-dev; on Fedora: dnf install zlib-devel; "
+              "on Arch, and in conda: zlib",
 }  # fmt: skip
 
 
@@ -162,7 +164,8 @@ def without(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("missing", [["stdio.h", "Python.h", "msgpack.h"], ["Python.h", "msgpack.h"], ["msgpack.h"]])
+@pytest.mark.parametrize("missing", [["stdio.h", "Python.h", "msgpack.h"], ["Python.h", "msgpack.h"], ["msgpack.h"],
+                                     ["zlib.h"]])
 def test_the_first_thing_that_is_missing_is_the_last_line_of_the_build(missing, without, tmp_path):
     compiler = without(*missing)
     (tmp_path / "sources").mkdir()

@@ -6,7 +6,7 @@ function __ckernprof_takes_options
       set next none
     else if test x$word = x--; or string match -qr '^(-[lbvqrzCVh]*[mc])' -- $word
       return 1
-    else if string match -qr '^(-[lbvqrzCVh]*[spoumc]|--setup|--prof-mod|--include|--exclude|--outfile|--unit|--color|--colour|--columns|--widths|--sort-by|--top|--lines|--function|--file|--min-percent|--precision|--tracer|--memory|--pdb-mmem|--heap-interval|--config|--python)$' -- $word
+    else if string match -qr '^(-[lbvqrzCVh]*[spoumc]|--setup|--prof-mod|--include|--exclude|--outfile|--unit|--color|--colour|--columns|--widths|--sort-by|--top|--lines|--function|--file|--min-percent|--precision|--tracer|--memory|--source|--pdb-mmem|--heap-interval|--config|--python)$' -- $word
       set next any
     else if string match -qr '^(-[lbvqrzCVh]*[i]|--output-interval|--timeline)$' -- $word
       set next number
@@ -52,6 +52,7 @@ complete -c ckernprof -n '__ckernprof_takes_options' -s i -l output-interval -d 
 complete -c ckernprof -n '__ckernprof_takes_options' -l tracer -x -a 'auto probe monitoring settrace' -d 'auto, probe, monitoring, settrace (default: auto)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l memory -x -a 'off rss anon uss pss tree' -d 'off, rss, anon; slow uss, pss, tree (default: rss)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l no-memory -d 'same as --memory off'
+complete -c ckernprof -n '__ckernprof_takes_options' -l source -r -d 'text: functions, files or none (default: functions)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l timeline -d 'sample memory every N s; no N: 0.01 (default: 0)'
 complete -c ckernprof -n '__ckernprof_takes_options' -s C -l include-children -d 'with --timeline: record child processes, too'
 complete -c ckernprof -n '__ckernprof_takes_options' -l pdb-mmem -r -d 'stop in pdb when more than MIB are resident'
