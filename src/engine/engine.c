@@ -254,24 +254,6 @@ static INLINE void end_body(struct clp_thread *thread, uint64_t at, int64_t cost
         end_stay(thread);
 }
 
-/* Takes the time of a body that was left before its first line began out of its function's total, because no
- * line of the function has that time. It stays with the caller's line. One case is an exception that is thrown
- * into a generator which has not started. */
-static void take_back(const struct clp_thread *thread, const struct clp_activation *left)
-{
-    struct clp_block *block = left->block;
-    struct clp_call_counts *counts = &left->call->counts;
-    uint64_t total = thread->last - left->entered;
-    int64_t correction = thread->correction - left->entered_correction;
-
-    if (block->running != 0)
-        return; /* the outer body has the time */
-    block->total -= total;
-    block->total_correction -= correction;
-    counts->ticks -= total;
-    counts->correction -= correction;
-}
-
 /* Takes the body on top off the stack. Its stay has ended. The calling thread may be another one than the stack's
  * (clp_engine_top). */
 static INLINE void go_out(struct clp_thread *thread, int64_t cost)
@@ -279,9 +261,13 @@ static INLINE void go_out(struct clp_thread *thread, int64_t cost)
     struct clp_activation *left = thread->top;
 
     __atomic_store_n(&thread->top, left - 1, __ATOMIC_RELAXED);
-    clp_engine_credit_caller(thread, left, thread->correction);
-    if (CLP_UNLIKELY(left->cell == &thread->outside))
-        take_back(thread, left);
+    if (CLP_LIKELY(left->cell != &thread->outside)) {
+        clp_engine_credit_caller(thread, left, thread->correction);
+    } else { /* no line of the function has the time, as when an exception is thrown into a generator that has not begun */
+        left->block->running--;
+        clp_engine_credit_line(thread, thread->last - left->entered,
+                               thread->correction - left->entered_correction);
+    }
     clp_engine_add_cost(thread, cost);
 }
 

@@ -199,12 +199,22 @@ static inline void clp_engine_credit_call(const struct clp_thread *thread, const
         counts->increment += thread->last_rss - left->entered_rss;
 }
 
+/* Adds the time of a body that was just taken off the stack to its caller's line. */
+static inline void clp_engine_credit_line(const struct clp_thread *thread, uint64_t total, int64_t correction)
+{
+    struct clp_cell *caller = thread->top->cell;
+
+    if (--caller->open == 0) {
+        caller->nested += (int64_t)total;
+        caller->nested_correction += correction;
+    }
+}
+
 /* Adds the time of the body of `left`, which was just taken off the stack, to its caller's line, to the node of
  * its call, and to the total of its function. `correction` is what the thread was charged up to the body's end. */
 static inline void clp_engine_credit_caller(struct clp_thread *thread, const struct clp_activation *left,
                                             int64_t correction)
 {
-    struct clp_cell *caller = thread->top->cell;
     uint64_t total = thread->last - left->entered;
 
     correction -= left->entered_correction;
@@ -213,10 +223,7 @@ static inline void clp_engine_credit_caller(struct clp_thread *thread, const str
         left->block->total += total;
         left->block->total_correction += correction;
     }
-    if (--caller->open == 0) {
-        caller->nested += (int64_t)total;
-        caller->nested_correction += correction;
-    }
+    clp_engine_credit_line(thread, total, correction);
 }
 
 static inline __attribute__((always_inline)) bool
