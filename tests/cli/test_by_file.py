@@ -230,6 +230,7 @@ def test_a_terminal_gets_files_where_modules_are_selected(color, shapes):
         return len(re.findall(r"^File: ", text, re.M)), len(re.findall(r"^Function: ", text, re.M)), text
 
     files, functions, text = told()
+    assert re.search(r"^Self time: [\d.]+ (µs|ms) in 1[12] functions\r$", text, re.M)
     assert (files, functions) == (1, 0) and re.search(r"^ +15 +0 .* return 0\r$", text, re.M)
     files, functions, text = told("--no-by-file")
     assert functions >= 11 and re.search(r"^ +15 +0 .* return 0\r$", text, re.M)
