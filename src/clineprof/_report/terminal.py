@@ -515,7 +515,7 @@ class Painter:
             value = re.sub(r"(?<=\d )us\b", "µs", value)
         time = FITTING.match(value) if label in ("Total time: ", "Self time: ") else None
         if time:
-            yield label + paint(self.pens.bold, time[1]) + time[2] + paint(self.pens.dim, time[3])
+            yield label + paint(self.pens.bold, time[1]) + time[2] + paint(self.pens.dim, time[3]) + value[time.end(3):]
             return
         pen = self.pens.name if label == "Function: " else self.pens.bold
         for line in fitted(label + value, self.width, self.pens):
