@@ -100,7 +100,8 @@ static int print_callers(const struct clp_command_request *line, struct clp_mem 
     if (!clp_merge_files(line->files + 1, line->file_count - 1, 2, &sum))
         code = 1; /* after a complaint */
     else if (sum.call_count == 0)
-        clp_console_complain(me, "this profile has no calls: it was made by an older clineprof; record it again");
+        clp_console_complain(me, "this profile has no calls: nothing selected ran, or an older clineprof or another tool "
+                                 "recorded it");
     else if (add_tables(&sum, names, &text))
         code = clp_console_answer(me, clp_buf_text(&text));
     clp_buf_clear(&text);

@@ -179,36 +179,81 @@ static void add_callee(const struct page *page, const struct clp_call_edge *edge
         clp_buf_add_format(page->out, " at line %d", (int)edge->line);
 }
 
+/* ---- the two tables of a function ---- */
+
+static bool has_run(const struct clp_profile_function *function)
+{
+    size_t i = 0;
+
+    while (i < function->line_count && function->lines[i].measures.hits == 0)
+        i++;
+    return i < function->line_count;
+}
+
+/* Appends a sentence where the callers are not all that there were. `time` is what the known ones took together: the
+ * function's total, or more where calls lie within each other. */
+static void add_unknown_callers(const struct page *page, const struct clp_profile_function *function, size_t known,
+                                uint64_t time)
+{
+    if (known == 0 && !has_run(function)) {
+        clp_buf_add_text(page->out, "It was never called.\n");
+    } else if (known == 0) {
+        clp_buf_add_text(page->out, "Who called it is not known: an older clineprof or another tool recorded it.\n");
+    } else if (page->profile->calls_cut == 0 && (double)time < 0.95 * (double)function->total) {
+        clp_buf_add_text(page->out, "Other callers are not known: these took ");
+        clp_amount_add(page->out, CLP_MEASURE_NANOS, (double)time, false);
+        clp_buf_add_text(page->out, " of its ");
+        clp_amount_add(page->out, CLP_MEASURE_NANOS, (double)function->total, false);
+        clp_buf_add_text(page->out, ", and an older clineprof or another tool recorded the rest.\n");
+    }
+}
+
+static void add_callers(const struct page *page, const struct clp_call_edge *edges, size_t count, size_t place)
+{
+    size_t known = 0;
+    uint64_t time = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (edges[i].callee != place)
+            continue;
+        if (known++ == 0)
+            add_titles(page, "Called from");
+        time = clp_measures_sum(time, edges[i].time);
+        add_numbers(page, &edges[i]);
+        add_caller(page, &edges[i]);
+        add_line_text(page, &edges[i]);
+    }
+    add_unknown_callers(page, &page->profile->functions[place], known, time);
+}
+
+static void add_callees(const struct page *page, const struct clp_call_edge *edges, size_t count, size_t place)
+{
+    size_t known = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (edges[i].caller != place)
+            continue;
+        if (known++ == 0) {
+            clp_buf_add_text(page->out, "\n");
+            add_titles(page, "Calls to");
+        }
+        add_numbers(page, &edges[i]);
+        add_callee(page, &edges[i]);
+        add_line_text(page, &edges[i]);
+    }
+}
+
 void clp_call_table_add(const struct clp_profile *profile, const struct clp_call_edge *edges, size_t count,
                         size_t place, const char *folder, struct clp_buf *out)
 {
     const struct clp_profile_function *function = &profile->functions[place];
     const struct page page = {profile, folder, out};
-    bool calls = false;
 
     clp_buf_add_text(out, "File: ");
     clp_escape_add_file(out, function->file, folder);
     clp_buf_add_text(out, "\nFunction: ");
     clp_escape_add_text(out, function->name);
     clp_buf_add_format(out, " at line %d\n\n", (int)function->first_line);
-    add_titles(&page, "Called from");
-    for (size_t i = 0; i < count; i++) {
-        if (edges[i].callee != place)
-            continue;
-        add_numbers(&page, &edges[i]);
-        add_caller(&page, &edges[i]);
-        add_line_text(&page, &edges[i]);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (edges[i].caller != place)
-            continue;
-        if (!calls) {
-            clp_buf_add_text(out, "\n");
-            add_titles(&page, "Calls to");
-        }
-        calls = true;
-        add_numbers(&page, &edges[i]);
-        add_callee(&page, &edges[i]);
-        add_line_text(&page, &edges[i]);
-    }
+    add_callers(&page, edges, count, place);
+    add_callees(&page, edges, count, place);
 }
