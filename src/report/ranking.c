@@ -178,12 +178,13 @@ static clp_status add_all(struct listing *listing, size_t all)
     if (set_rows(listing) != CLP_OK)
         return CLP_NO_MEMORY;
     set_widths(listing);
-    add_heading(listing, all);
+    if (!listing->ranking->bare)
+        add_heading(listing, all);
     if (listing->count != 0) {
         add_titles(listing);
         for (size_t i = 0; i < listing->count; i++)
             add_row(listing, i);
-        clp_buf_add_text(listing->table->out, "\n");
+        clp_buf_add_text(listing->table->out, listing->ranking->bare ? "" : "\n");
     }
     return listing->scratch.failed ? CLP_NO_MEMORY : CLP_OK;
 }
