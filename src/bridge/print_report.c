@@ -40,6 +40,8 @@ static bool print_on(PyObject *paper, const struct clp_profile *profile, const s
     table.folder = options.folder;
     options.marked = table.marked = true;
     options.hottest = options.choice.bodies_last = true;
+    if (clp_report_suits_files(profile, &options))
+        options.tables = CLP_TABLES_FILES;
     bool whole = print->mp ? clp_memory_table_text(profile, &table, &text) == CLP_OK
                            : make_text(profile, print, &options, &text);
     bool painted = whole && clp_paper_paint(paper, &text);

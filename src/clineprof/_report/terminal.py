@@ -42,6 +42,8 @@ USUAL_WIDTH = 80  # of a terminal that does not tell its width
 
 # A time in the unit that fits it: the number, the blanks behind it, the unit, the blanks behind that.
 FITTING = re.compile(r"(.*\d)( +)(ns|us|µs|ms|s)( *)")
+# A total: the number, the unit, of how many functions it is the sum.
+TOTAL = re.compile(r"(\S+) (ns|us|µs|ms|s)( in .*|)")
 
 
 def paper(color="auto", path=None):
@@ -162,7 +164,7 @@ class Page:
             elif mark in (ROW, HIDDEN, FOLDED) and mark:
                 table.rows.append(Row(line))
             else:
-                if line.startswith(HEADING + "Total time: "):
+                if line.startswith((HEADING + "Total time: ", HEADING + "Self time: ")):
                     seconds = seconds_of(line.split(": ")[1])
                 self.parts.append(line)
         self.tables = [part for part in self.parts if isinstance(part, Table)]
@@ -489,9 +491,9 @@ class Painter:
             return
         if self.pens.unicode:
             value = re.sub(r"(?<=\d )us\b", "µs", value)
-        time = FITTING.fullmatch(value) if label == "Total time: " else None
+        time = TOTAL.fullmatch(value) if label in ("Total time: ", "Self time: ") else None
         if time:
-            yield label + paint(self.pens.bold, time[1]) + time[2] + paint(self.pens.dim, time[3])
+            yield label + paint(self.pens.bold, time[1]) + " " + paint(self.pens.dim, time[2] + time[3])
             return
         first, *more = wrapped(label + value, self.width)
         if not colon or not first.startswith(label):
