@@ -185,7 +185,7 @@ static void give_terminal_back(const struct termios *before)
 static void sort_by(struct top *top, enum clp_measure measure)
 {
     for (size_t i = 0; i < top->columns.count; i++)
-        if (top->columns.items[i]->measure == measure)
+        if (top->columns.items[i]->measure == measure && top->columns.items[i]->form == CLP_COLUMN_AMOUNT)
             top->sort = i;
 }
 

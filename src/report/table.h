@@ -9,7 +9,7 @@
  *   CLP_MARK_TITLES   the titles of a table, or the rule below them; before each title stands CLP_MARK_TITLE and a
  *                     letter: n line number, o line number on one side of a comparison, l place, f function, w function
  *                     with a place, c count, t time, p percent, b bytes, d change, s source, x other text. The letter of the column by which
- *                     a screen is sorted is a capital
+ *                     rows are sorted is a capital
  *   CLP_MARK_ROW      a row: two digits, the heat of the row's time (e for an estimated time) and of its memory,
  *                     both relative to the whole program, then the cells with CLP_MARK_CELL between them
  *   CLP_MARK_FOLDED   the "..." row in the place of folded rows
@@ -47,7 +47,7 @@ struct clp_table {
     const struct clp_column_scale *scale; /* borrowed */
     const struct clp_widths *widths_least; /* borrowed */
     bool marked;
-    const struct clp_column *sorted_by; /* the column whose title is marked as the one; NULL: none */
+    const struct clp_column *sorted_by; /* the column by which rows are sorted; NULL: none */
     struct clp_whole whole; /* of the profile; needed for marks and for the column of program shares */
     struct clp_table_row *rows; /* owned; clp_table_clear frees them */
     size_t count, room;

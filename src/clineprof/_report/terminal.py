@@ -96,6 +96,7 @@ class Paper:
         """Turns the marked text into what replaces the picture on a terminal of this size. Each line is erased before
         it is written: behind a line that fills the width the cursor stands on its last character."""
         painter = Painter(self.pens, width, Page(text))
+        painter.sorted = self.pens.reverse
         notes = [crop(note, width, self.pens.ellipsis) for note in painter.left_out()]
         lines = [*itertools.islice(painter.lines(painter.page.parts), max(height - len(notes), 0)), *notes][:height]
         return ("\x1b[H" + "\r\n".join("\x1b[K" + line for line in lines) +
@@ -425,6 +426,7 @@ def measure(tables, count):
 class Painter:
     def __init__(self, pens, width, page):
         self.pens, self.width, self.page = pens, width, page
+        self.sorted = pens.bold  # paints the title of the column by which rows are sorted
         self.layouts = {key: Layout([table for table in page.tables if table.key == key], width, pens)
                         for key in dict.fromkeys(table.key for table in page.tables)}
         self.highlighter = highlighter(pens)
@@ -444,7 +446,9 @@ class Painter:
         *parts, last = self.page.parts or [""]
         ends = not isinstance(last, Table) and last[:1] == HEADING
         yield from self.lines(parts if ends else self.page.parts)
-        yield from self.notes()
+        notes = list(self.notes())
+        yield from [""] * (bool(notes) and isinstance(last, Table))
+        yield from notes
         if ends:
             yield from self.lines([last])
 
@@ -544,7 +548,7 @@ class Painter:
         out = []
         for at, title in enumerate(table.titles[:-1]):
             if layout.widths[at]:
-                out.append(paint(pens.reverse if at == table.sorted_by else pens.bold, layout.cell(at, title)))
+                out.append(paint(self.sorted if at == table.sorted_by else pens.bold, layout.cell(at, title)))
                 if layout.names[at] == "% Time" and layout.bar:
                     out.append(" " * (layout.bar + 1))
         return "".join(out) + paint(pens.bold, self.last_title(table))
