@@ -86,8 +86,8 @@ static void write_tables(const void *data, bool marked, struct clp_buf *out)
         clp_call_table_add(&calls, answer->choice.places[i], out);
     }
     if (answer->profile->calls_cut != 0)
-        clp_buf_add_format(out, "\nOf %llu more calls the profile does not know who was called: they have more contexts "
-                                "than it keeps.\n", (unsigned long long)answer->profile->calls_cut);
+        clp_buf_add_format(out, "\nOf %llu more calls the profile does not know who was called: they have more "
+                                "contexts than it keeps.\n", (unsigned long long)answer->profile->calls_cut);
 }
 
 static int print_tables(const struct answer *answer, const char *color)

@@ -313,7 +313,8 @@ static char letter_of(const struct table *table, size_t cell)
     if (cell >= table->measures.count * CELLS)
         return 'c';
     size_t place = cell % CELLS;
-    return place == CHANGE || place == PERCENT ? 'd' : letters[clp_measure_rows[table->measures.items[cell / CELLS]].kind];
+    enum clp_measure measure = table->measures.items[cell / CELLS];
+    return place == CHANGE || place == PERCENT ? 'd' : letters[clp_measure_rows[measure].kind];
 }
 
 static void set_widths(const struct changes *changes, struct table *table, size_t head)

@@ -7,9 +7,9 @@
  *
  *   CLP_MARK_HEADING  a line of a heading
  *   CLP_MARK_TITLES   the titles of a table, or the rule below them; before each title stands CLP_MARK_TITLE and a
- *                     letter: n line number, o line number on one side of a comparison, l place, f function, w function
- *                     with a place, c count, t time, p percent, b bytes, d change, s source, x other text. The letter of the column by which
- *                     rows are sorted is a capital
+ *                     letter: n line number, o line number on one side of a comparison, l place, f function,
+ *                     w function with a place, c count, t time, p percent, b bytes, d change, s source, x other text.
+ *                     The letter of the column by which rows are sorted is a capital
  *   CLP_MARK_ROW      a row: two digits, the heat of the row's time (e for an estimated time) and of its memory,
  *                     both relative to the whole program, then the cells with CLP_MARK_CELL between them
  *   CLP_MARK_FOLDED   the "..." row in the place of folded rows

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Lays out what commands print on a terminal: in colours, with the package rich, or else without colours.
 
-C marks the text (src/report/table.h): headings, titles, cells, source, and how hot each row is. Rows never wrap, because
-the source is cropped. If there is little room, columns become narrower; if that is not enough, some columns are left
-out, and a note says so. Sentences are wrapped between words. No line is longer than the terminal is wide."""
+C marks the text (src/report/table.h): headings, titles, cells, source, and how hot each row is. Rows never wrap,
+because the source is cropped. If there is little room, columns become narrower; if that is not enough, some columns are
+left out, and a note says so. Sentences are wrapped between words. No line is longer than the terminal is wide."""
 import functools
 import itertools
 import os
@@ -30,13 +30,13 @@ BAR = 5  # width of the bar behind % Time, in characters
 BLOCKS = " ▏▎▍▌▋▊▉█"
 SOURCE = 60  # width of the source below which columns become narrower, in characters
 LITTLE_SOURCE = 20  # width of the source below which columns are left out
-LEAST_SOURCE = 10  # the same in a comparison, which is read for its changes
-# The columns that a narrow terminal leaves out, the first one first. Those of a comparison, which begin with the name of
-# a measure, stand before them, and other measures behind them: these are shown only where somebody asked for them.
+LEAST_SOURCE = 10  # the same in a comparison and in a table of calls, which are read for their other columns
+# The columns that a narrow terminal leaves out, the first one first. Those of a comparison, which begin with the name
+# of a measure, go before them, and other measures last: these are shown only where somebody asked for them.
 LEFT_OUT_OF_COMPARISONS = " before", " +-", " after", " %"
 LEFT_OUT = ("Parent", "Occurrences", "Per Hit", "Self/Hit", "Mem usage", "% Self", "Largest", "Released", "Grown",
-            "Self incr.", "Allocated", "Live", "Per second", "Per call", "Per epoch", "Per checkpoint", "Max", "Await", "Events", "Function", "Hits",
-            "Increment", "Calls", "Self", "Time")
+            "Self incr.", "Allocated", "Live", "Per second", "Per call", "Per epoch", "Per checkpoint", "Max", "Await",
+            "Events", "Function", "Hits", "Increment", "Calls", "Self", "Time")
 ALL_LEFT_OUT = (*LEFT_OUT, *(measure.title for measure in MEASURES if measure.title not in LEFT_OUT))
 USUAL_WIDTH = 80  # of a terminal that does not tell its width
 
@@ -368,8 +368,8 @@ class Layout:
         """Makes room for the source: narrows columns, then removes the bar, then leaves out columns."""
         if self.taken() <= self.width - min(source, SOURCE):
             return
-        room = self.width - min(source, LEAST_SOURCE if self.kinds[0] == "o" else LITTLE_SOURCE)
-        most = {"l": max(16, self.width // 4), "f": max(12, self.width // 5), "w": max(26, self.width // 3)}
+        room = self.width - min(source, LEAST_SOURCE if self.kinds[0] in "oc" else LITTLE_SOURCE)
+        most = {"l": max(16, self.width // 4), "f": max(12, self.width // 5), "w": max(24, self.width // 3)}
         for at, wide in enumerate(content):
             gap = 0 if at == 0 else 2 if self.kinds[at] in "fw" else 1
             self.widths[at] = gap + min(wide, most.get(self.kinds[at], wide))
