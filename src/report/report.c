@@ -299,8 +299,6 @@ static void add_place(struct report *report, const struct clp_profile_function *
 static clp_status add_function(struct report *report, const struct clp_profile_function *function)
 {
     struct body body = {.function = function};
-    size_t width = strlen(line_title), least = report->options->widths.line;
-    report->fold.width = least > width ? least : width;
     clp_status status = set_rows(report, &body);
 
     if (status != CLP_OK)
@@ -398,7 +396,15 @@ static clp_status add_lines(struct report *report)
 
 static clp_status add_files(struct report *report)
 {
-    const struct clp_file_tables tables = {report->profile, &report->choice, report->options, &report->fold};
+    const struct clp_file_tables tables = {
+        .profile = report->profile,
+        .choice = &report->choice,
+        .options = &report->options->choice,
+        .fold = &report->fold,
+        .min_percent = report->options->min_percent,
+        .folder = report->options->folder,
+        .drain = &report->options->drain,
+    };
 
     return clp_file_tables_add(&tables, &report->table);
 }
@@ -487,6 +493,8 @@ static bool has_share(const struct clp_columns *columns)
 
 static clp_status make_report(struct report *report)
 {
+    size_t usual = strlen(line_title), least = report->options->widths.line, line_width = least > usual ? least : usual;
+
     report->table = (struct clp_table){.out = report->out, .columns = &report->columns,
                                        .scale = &report->scale,
                                        .widths_least = &report->options->widths,
@@ -496,6 +504,7 @@ static clp_status make_report(struct report *report)
         report->table.whole = clp_whole_of(report->profile, report->scale.raw_times);
     choose_columns(report);
     clp_fold_init(&report->fold, report->out, report->options->marked);
+    report->fold.width = line_width;
     clp_status status = add_report(report);
     if (report->fold.hidden.failed)
         status = CLP_NO_MEMORY;

@@ -331,6 +331,19 @@ int32_t clp_code_lines_line_raised(PyFrameObject *frame)
     return line;
 }
 
+void clp_code_lines_fold(struct clp_code_lines *shape, struct clp_statements statements, int32_t first_line)
+{
+    for (uint32_t i = 0; shape->instructions != NULL && statements.count != 0 && i < shape->line_count; i++) {
+        int32_t line = shape->lowest_line + (int32_t)i;
+        int64_t first = (int64_t)clp_statements_line(&statements, first_line, line) - shape->lowest_line;
+        if (shape->instructions[i] == 0 || first < 0 || first >= i)
+            continue;
+        if (shape->instructions[first] == 0)
+            shape->instructions[first] = shape->instructions[i];
+        shape->instructions[i] = 0;
+    }
+}
+
 bool clp_code_lines_copy_lines(struct clp_code_lines *copy, struct clp_mem *mem, const struct clp_code_lines *shape)
 {
     *copy = (struct clp_code_lines){.lowest_line = shape->lowest_line, .line_count = shape->line_count};
