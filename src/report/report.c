@@ -325,6 +325,7 @@ static void add_summary_time(struct report *report, double nanos)
     struct clp_number number;
 
     clp_number_set_time(&number, nanos);
+    clp_buf_add_text(report->out, report->options->marked ? CLP_MARK_LINE : "");
     if (fits_units(report))
         clp_buf_add_format(report->out, "%s - ", number.text);
     else
@@ -444,7 +445,7 @@ static clp_status add_report(struct report *report)
         add_summary(report);
     if ((report->memory && !report->options->no_details) || report->options->footer)
         add_footer(report);
-    clp_leak_report_text(report->profile, report->options->folder, report->out);
+    clp_leak_report_text(report->profile, report->options->folder, report->options->marked, report->out);
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
 }
 
