@@ -70,7 +70,7 @@ class Flame {
     scroller.addEventListener("keydown", (event) => this.pressed(event));
     this.canvas.addEventListener("click", (event) => this.clicked(event));
     this.canvas.addEventListener("dblclick", () => this.zoom());
-    new ResizeObserver(() => this.tree && this.arrange()).observe(scroller);
+    new ResizeObserver(() => this.resized()).observe(scroller);
   }
 
   get columns() {
@@ -85,6 +85,11 @@ class Flame {
     this.arrange();
   }
 
+  resized() {
+    if (this.tree && this.scroller.clientWidth && this.scroller.clientWidth !== this.width) this.arrange();
+    else this.update();
+  }
+
   // ---- where boxes are
 
   arrange() {
@@ -93,7 +98,7 @@ class Flame {
     this.rows = [];
     this.made.clear();
     this.canvas.replaceChildren();
-    const all = this.scroller.clientWidth, { tree } = this;
+    const all = (this.width = this.scroller.clientWidth), { tree } = this;
     const { from, end } = this.zooms.at(-1) ?? { from: tree.first[0], end: tree.end[0] };
     const callers = from < end ? tree.way(tree.parent[tree.order[from]]) : [];
     for (const context of callers) this.add({ context, count: 1, left: 0, width: all, passed: true });
@@ -278,11 +283,11 @@ class Flame {
 
   // Tells the way to the selected box, with a button for each caller, and its numbers.
   tellSelected() {
-    const box = this.ids[this.selected], line = at("way");
+    const box = this.ids[this.selected], line = element("p", "steps");
     at("zoom-in").disabled = !box;
     at("zoom-out").disabled = !this.zooms.length;
-    line.replaceChildren();
-    if (!box) return void line.append("Choose a box: a click opens its function, a double click zooms in.");
+    at("way").replaceChildren(line);
+    if (!box) return void line.append("A click on a box opens its function, a double click zooms into it.");
     const way = box.count > 1 ? this.tree.way(this.tree.parent[box.context]) : this.tree.way(box.context);
     if (way.length > MOST_STEPS) line.append(".. › ");
     way.slice(-MOST_STEPS).forEach((i, place, shown) => {
@@ -290,7 +295,7 @@ class Flame {
       this.putStep(line, i, shown[place + 1] ?? (box.count > 1 ? box.context : undefined));
     });
     const told = this.told(box).slice(box.count > 1 ? 0 : 3);
-    line.append(element("span", "numbers", told.join(" · ")));
+    at("way").append(element("p", "numbers", told.join(" · ")));
   }
 
   // A step of the way: the context i, which calls the context `next` from one of its lines.

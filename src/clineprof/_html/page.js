@@ -65,6 +65,8 @@ function open(i, number) {
   showEdges(i);
   document.body.classList.add("reading");
   if (number !== undefined) goTo(number);
+  const place = lists.functions.ids.indexOf(i);
+  if (place >= 0) lists.functions.select(place, false);
   tellAddress();
 }
 
@@ -352,7 +354,6 @@ function openAsked(key, line) {
   if (i !== undefined) {
     const isOpen = shown?.function === i && shown.line === line && document.body.classList.contains("reading");
     if (!isOpen) open(i, line);
-    lists.functions.select(lists.functions.ids.indexOf(i), false);
   } else if (key !== null && !shown) at("place").textContent = "The link names a function that this profile lacks.";
   else if (key === null && narrow.matches) document.body.classList.remove("reading");
   else if (key === null && functions.length) openHottest();
@@ -482,7 +483,6 @@ function start() {
 function openHottest() {
   const own = (i) => functions[i][SELF] || functions[i][TOTAL];
   const hottest = everyFunction.reduce((most, i) => (own(i) > own(most) ? i : most));
-  lists.functions.select(lists.functions.ids.indexOf(hottest), false);
   open(hottest);
 }
 
