@@ -308,20 +308,15 @@ function currentName() {
 
 let following = false; // is the page being brought to where the address says?
 
-// Returns a text that names a function: readable, and the same in another page as long as the function stays in its place.
-const keys = new Map(); // key -> function
-const keyOf = everyFunction.map((i) => {
-  const name = `${placeOf(i)}:${functions[i][NAME]}`.replace(/\p{Surrogate}/gu, "\ufffd");
-  const key = keys.has(name) ? `${name}#${i}` : name;
-  keys.set(key, i);
-  return key;
-});
+// The text that names a function in an address: the same in another page, as long as the function stays in its place.
+const keyOf = (i) => `${placeOf(i)}:${functions[i][NAME]}`;
+const functionsByKey = new Map(everyFunction.map((i) => [keyOf(i), i]));
 
 // Returns the address of a function, or of a line in it; without a tab it leaves the tab as it is.
 function hashOf(i, line, tab) {
   const parts = new URLSearchParams();
   if (tab) parts.set("tab", tab);
-  if (i !== undefined) parts.set("function", keyOf[i]);
+  if (i !== undefined) parts.set("function", keyOf(i));
   if (line !== undefined) parts.set("line", line);
   return "#" + parts;
 }
@@ -345,12 +340,12 @@ function follow() {
   if (tab !== tabShown && at("tab-" + tab)?.hidden === false) choose(tab, false);
   openAsked(asked.get("function"), Number(asked.get("line")) || undefined);
   following = false;
-  if (asked.has("function")) tellAddress("replaceState");
+  tellAddress("replaceState");
   if (inSource) at("source").focus({ preventScroll: true });
 }
 
 function openAsked(key, line) {
-  const i = keys.get(key);
+  const i = functionsByKey.get(key);
   if (i !== undefined) {
     const isOpen = shown?.function === i && shown.line === line && document.body.classList.contains("reading");
     if (!isOpen) open(i, line);
