@@ -158,7 +158,8 @@ def test_a_line_that_calls_many_functions(page, tmp_path):  # noqa: F811
             for i, name in enumerate(["main", *names])]  # fmt: skip
     calls = {"parent": [0] + [1] * 13, "line": [0] + [1] * 13, "function": [0, *range(1, 13), 1],
              "through": [0] * 13 + [1], "calls": [1] * 14, "time": [500] + [50 - i for i in range(13)]}  # fmt: skip
-    known_profiles.write(tmp_path / "p", many, [known_profiles.text(many[0], "main()\n")], known_calls.META, calls=calls)
+    source = [known_profiles.text(many[0], "main()\n")]
+    known_profiles.write(tmp_path / "p", many, source, known_calls.META, calls=calls)
     page.open(make(tmp_path, tmp_path / "p")[0])
     open_function(page, "main")
     assert page.column("Calls to", "source") == [", ".join(names[:10]) + ", .."]
@@ -324,8 +325,8 @@ def test_a_hundred_thousand_contexts_make_few_boxes(page, made):  # noqa: F811
     assert page.text("#tab-flame") == "Flame graph 100,000"
     made_now = "return document.querySelectorAll('.box').length"
     assert 100 < page.js(made_now) < 500
-    overlaps = page.js("""const boxes = [...document.querySelectorAll(".box")].map((box) => box.getBoundingClientRect());
-        return boxes.filter((box, i) => i && boxes[i - 1].top === box.top && boxes[i - 1].right > box.left + 0.1).length""")
+    overlaps = page.js("""const all = [...document.querySelectorAll(".box")].map((b) => b.getBoundingClientRect());
+        return all.filter((box, i) => i && all[i - 1].top === box.top && all[i - 1].right > box.left + 0.1).length""")
     assert overlaps == 0
     joined = page.driver.find_elements("css selector", ".box.joined")
     told = joined[0].get_attribute("title").split("\n")
@@ -363,6 +364,7 @@ def test_nothing_took_time(page, made):  # noqa: F811
     page.open(made(calls={"parent": [0], "line": [0], "function": [0], "calls": [1]}))
     page.press("g")
     assert page.js("return document.querySelectorAll('.box').length") == 0
+    assert page.text("#nothing") == "Nothing took time."
 
 
 CONTRAST = """
@@ -404,7 +406,7 @@ def test_the_flame_graph_on_a_phone(page, report):  # noqa: F811
         assert page.js("return document.documentElement.scrollWidth") <= 390
         box_of(page, "fib").click()
         assert not page.driver.find_element("id", "lists").is_displayed()
-        assert [row[0] for row in rows(page, "callers")] == ["main:3fib(n)", "fib:9recursionreturn fib(n - 1) + fib(n - 2)"]
+        assert [row[0][:6] for row in rows(page, "callers")] == ["main:3", "fib:9r"]
         assert page.driver.find_element("id", "callers").size["height"] > 50
         page.driver.back()
         page.until("return document.querySelectorAll('.box.selected').length === 1")
@@ -463,7 +465,9 @@ def test_a_click_on_a_line_makes_no_step_to_go_back(page, report):  # noqa: F811
     assert address(page)["line"] == "3" and page.js("return history.length") == before
 
 
-@pytest.mark.parametrize("asked", ["tab=flame&function=gone.py:1:f&line=3", "tab=..&line=x", "tab=leaks", "%", "function="])
+@pytest.mark.parametrize("asked", [
+    "tab=flame&function=gone.py:1:f&line=3", "tab=..&line=x", "tab=leaks", "%", "function=",
+])
 def test_addresses_that_lead_nowhere(page, report, asked):  # noqa: F811
     page.driver.get("about:blank")
     page.driver.get(report.as_uri() + "#" + asked)

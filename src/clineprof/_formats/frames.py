@@ -61,8 +61,8 @@ def frames(profile, options):
 
 
 def ways(calls):
-    """The places of the calls that have frames, each behind its caller: all but recursion and joined calls. And the homes
-    of the recursion: {place of the recursive call: place of the call of its function where it stands first}."""
+    """The places of the calls that have frames, each behind its caller: all but recursion and joined calls. And the
+    homes of the recursion: {place of the recursive call: place of the call where its function stands first}."""
     below = {None: []}
     for place, call in enumerate(calls):
         below.setdefault(call.parent, []).append(place)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who calls the open function, and what it calls. The edges, and the tree of calls that flame.js draws, are read from the
-// JSON in the page when they are first needed.
+// Who calls the open function, and what it calls. The edges, and the tree of calls that flame.js draws, are read from
+// the JSON in the page when they are first needed.
 "use strict";
 
 const NOBODY = -1; // the caller where no selected function called; the callee where contexts were joined
@@ -79,8 +79,8 @@ function putCallee(cell, edge) {
 
 // Returns the columns with the numbers of edges. Bars show the share of the open function's time.
 function edgeColumns(i) {
-  const { calls, time: times, increment } = readEdges(), largest = most(edgesOf(i).callers.concat(edgesOf(i).callees)
-    .map((edge) => increment?.[edge] ?? 0));
+  const { calls, time: times, increment } = readEdges(), { callers, callees } = edgesOf(i);
+  const largest = most([...callers, ...callees].map((edge) => increment?.[edge] ?? 0));
   const number = (key, title, width, hint, values, write, paint) => ({
     key, title, width, hint,
     value: (edge) => values[edge],
@@ -105,7 +105,7 @@ function showEdges(i) {
   at("calls-note").textContent = notesOnCalls(i).join(" ");
   if (!profile.calls) return;
   const found = edgesOf(i), { caller, line, callee } = readEdges();
-  const nameOf = (function_) => (function_ === NOBODY ? "" : functions[function_][NAME]);
+  const nameOf = (of) => (of === NOBODY ? "" : functions[of][NAME]);
   const text = (key, title, value, fill) => ({ key, title, text: true, value, fill });
   const least = narrow.matches ? 18 : 24;
   callers.show([

@@ -50,8 +50,8 @@ class Contexts {
   }
 }
 
-// A box: {context, count (of the contexts that are joined in it), place (in `order`), row, left, width (in pixels), passed
-// (a caller of what is zoomed into)}
+// A box: {context, count (of the contexts that are joined in it), place (in `order`), row, left, width (in pixels),
+//         passed (is it a caller of what is zoomed into?)}
 class Flame {
   constructor(scroller, open, opened) {
     this.scroller = scroller;
@@ -209,9 +209,10 @@ class Flame {
 
   // Finds the contexts whose function has the searched words, and those above one.
   find() {
-    const { tree } = this, known = functions.map((_, i) => words.length > 0 && isFoundFunction(i));
+    const { tree } = this, known = functions.map((_, i) => words.length > 0 && isSearched(i));
     this.found = Uint8Array.from(tree.function, (i) => known[i]);
-    amount("flame", words.length ? this.found.reduce((sum, one) => sum + one, 0) : tree.parent.length, tree.parent.length);
+    const all = this.found.length;
+    amount("flame", words.length ? this.found.reduce((sum, one) => sum + one, 0) : all, all);
     this.foundBelow = Uint8Array.from(this.found);
     for (let i = tree.parent.length - 1; i >= 0; i--)
       if (this.foundBelow[i] && tree.parent[i] >= 0) this.foundBelow[tree.parent[i]] = 1;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page: lists (functions, lines, the flame graph, and leaks if there are any) above the source of the open function.
-// The other parts come before it in the same script.
+// The page: lists (functions, lines, the flame graph, leaks) above the source of the open function. The other parts come before it in the same script.
 "use strict";
 
 // ---- the source of the open function
@@ -280,11 +279,11 @@ function filterFunctions() {
   amount("functions", lists.functions.ids.length, functions.length);
 }
 
-const isFoundFunction = (i) =>
+const isSearched = (i) =>
   matches((functions[i][NAME] + " " + profile.files[functions[i][FILE]]).toLowerCase());
 
 function foundFunctions() {
-  return everyFunction.filter(isFoundFunction);
+  return everyFunction.filter(isSearched);
 }
 
 function search() {
@@ -297,7 +296,8 @@ function search() {
 
 function tellNothing() {
   const empty = current.columns && !current.ids.length && !at(currentName()).hidden;
-  at("nothing").textContent = !empty ? "" : words.length ? "Nothing is found here." : "No function was profiled.";
+  at("nothing").textContent = !empty ? "" : words.length ? "Nothing is found here."
+    : functions.length ? "Nothing took time." : "No function was profiled.";
 }
 
 function currentName() {
