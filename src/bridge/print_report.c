@@ -37,6 +37,8 @@ static bool print_on(PyObject *paper, const struct clp_profile *profile, const s
     table.folder = options.folder;
     options.marked = true;
     options.hottest = options.choice.bodies_last = true;
+    if (clp_report_suits_files(profile, &options))
+        options.tables = CLP_TABLES_FILES;
     bool whole = print->mp ? clp_memory_table_text(profile, &table, &marked) == CLP_OK
                            : make_text(profile, print, &options, &marked);
     PyObject *text = whole ? (print->mp ? clp_paper_crop : clp_paper_paint)(paper, clp_buf_text(&marked)) : NULL;

@@ -144,6 +144,16 @@ void clp_table_add_cells(const struct clp_table *table, const struct clp_table_r
     }
 }
 
+void clp_table_add_missed(const struct clp_table *table)
+{
+    struct clp_table_row row = {0};
+
+    for (size_t i = 0; i < table->columns->count; i++)
+        if (table->columns->items[i]->measure == CLP_MEASURE_hits && table->columns->items[i]->form == CLP_COLUMN_AMOUNT)
+            row.cells[i].text[0] = '0';
+    clp_table_add_cells(table, &row);
+}
+
 void clp_table_add_source(const struct clp_table *table, const char *lead, struct clp_span text)
 {
     clp_buf_add_text(table->out, lead);

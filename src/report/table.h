@@ -74,6 +74,8 @@ void clp_table_add_titles(const struct clp_table *table, size_t before);
  * before the columns between the two calls. */
 void clp_table_start_row(const struct clp_table *table, const struct clp_table_row *row);
 void clp_table_add_cells(const struct clp_table *table, const struct clp_table_row *row);
+/* The cells of a line that holds code and never ran: 0 hits. */
+void clp_table_add_missed(const struct clp_table *table);
 /* Writes the last cell, the line's source text behind `lead`, and ends the row. */
 void clp_table_add_source(const struct clp_table *table, const char *lead, struct clp_span text);
 

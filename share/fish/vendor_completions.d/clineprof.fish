@@ -10,6 +10,7 @@ complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge 
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l sort-by -x -a 'hits time raw-time self raw-self await max mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'sort by time, self, mem, hits, .. (default: order)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l top -r -d 'show only the top N functions (default: all)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l lines -r -d 'one table of the N hottest lines of all functions'
+complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l by-file -d 'show whole files, each once (default: auto)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l function -r -d 'show only functions whose name matches'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l file -r -d 'show only files whose path or its end matches'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l min-percent -r -d 'hide rows below P % of their function (default: 0)'

@@ -221,7 +221,7 @@ class Page:
             elif mark in (ROW, HIDDEN, FOLDED) and mark:
                 table.rows.append(Row(line))
             else:
-                if line.startswith(HEADING + "Total time: "):
+                if line.startswith((HEADING + "Total time: ", HEADING + "Self time: ")):
                     seconds = seconds_of(line.split(": ")[1])
                 self.parts.append(line)
         self.tables = [part for part in self.parts if isinstance(part, Table)]
@@ -513,7 +513,7 @@ class Painter:
             value = crop(value, self.width - len(label), self.pens.ellipsis, keep_end=label == "File: ")
         if self.pens.unicode and label != "File: " and label != "Function: ":
             value = re.sub(r"(?<=\d )us\b", "µs", value)
-        time = FITTING.fullmatch(value) if label == "Total time: " else None
+        time = FITTING.match(value) if label in ("Total time: ", "Self time: ") else None
         if time:
             yield label + paint(self.pens.bold, time[1]) + time[2] + paint(self.pens.dim, time[3])
             return
