@@ -212,6 +212,7 @@ function lineColumns(i, rows) {
         if (BARS[column.key]) bar(cell, value, wholes[column.key], BARS[column.key]);
       },
     })),
+    ...calledColumns(i, rows),
     { key: "source", title: "Source", text: true, value: (row) => rows.text[row], fill: putSource },
   ];
 }
