@@ -32,7 +32,7 @@ function makeListing(first) {
     const { texts } = detailsOf(i);
     if (i !== first && (texts ? !agrees(lines, i, texts) : isGenerated)) continue;
     members.add(i);
-    addFunction(lines, i);
+    addMember(lines, i);
   }
   return { members, ...arranged(lines, members) };
 }
@@ -45,7 +45,7 @@ function agrees(lines, i, texts) {
 }
 
 // Adds a function to the lines of a file: {line: {text, parts: [function, index in its columns], running, missed, colours}}.
-function addFunction(lines, i) {
+function addMember(lines, i) {
   const { numbers, texts, running, missed } = detailsOf(i);
   const at = (number) => {
     if (!lines.has(number)) lines.set(number, { parts: [] });
