@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The page: lists (functions, lines, the flame graph, leaks) above the source of the open function. The other parts come before it in the same script.
+// The page: lists (functions, lines, the flame graph, leaks) above the source of the open function. The other
+// parts come before it in the same script.
 "use strict";
 
 // ---- the source of the open function
