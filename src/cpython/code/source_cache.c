@@ -143,8 +143,7 @@ clp_status clp_source_cache_fill(const struct clp_source_cache *texts, struct cl
             continue;
         if (walk.text.text != PyBytes_AS_STRING(text->text))
             status = clp_profile_begin_text(profile, texts->kept, function->file, clp_source_cache_span(text), &walk);
-        if (status == CLP_OK)
-            status = clp_profile_cut_source(profile, function, &walk);
+        clp_profile_lend_source(profile, function, clp_profile_find_source(function, &walk));
     }
     return status;
 }

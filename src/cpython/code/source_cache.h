@@ -80,7 +80,8 @@ void clp_source_cache_tell_live(const struct clp_source_cache *texts);
 uint32_t clp_source_cache_of_function(const struct clp_source_cache *texts, const struct clp_functions *functions,
                                       const struct clp_function *wanted);
 
-/* Sets the source of every function of the profile whose text is known. On CLP_NO_MEMORY some have no source. */
+/* Sets the source of every function of the profile whose text is known. The sources point into the texts. On
+ * CLP_NO_MEMORY some have no source. */
 clp_status clp_source_cache_fill(const struct clp_source_cache *texts, struct clp_profile *profile);
 
 #endif

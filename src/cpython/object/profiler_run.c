@@ -287,6 +287,7 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
         meta->own_bytes += recorder->heap->pages.bytes;
     meta->inexact_memory = self->window.memory && !recorder->memory_check.exact;
     meta->memory_step = self->window.memory ? recorder->memory_check.step : 0;
+    meta->no_source = recorder->texts.kept == CLP_SOURCE_NONE;
     meta->heap_before = self->has_heap ? recorder->heap_before : 0;
     meta->heap_native = self->has_heap && clp_native_is_used();
     clp_status status = clp_profile_set_text(profile, &meta->python, version);
