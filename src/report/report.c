@@ -270,9 +270,9 @@ static void add_compiler(struct report *report, const struct clp_profile_functio
  * names neither file nor function where the source is missing. A table with memory always names both. */
 static void add_place(struct report *report, const struct clp_profile_function *function)
 {
-    bool has_source = function->source != NULL;
+    bool has_source = function->source != NULL, none_kept = report->profile->meta.no_source != 0;
 
-    if (has_source || report->memory || function->source_changed) {
+    if (has_source || report->memory || function->source_changed || none_kept) {
         start_heading(report, "File: ");
         add_file(report, function->file);
         clp_buf_add_text(report->out, "\n");
@@ -286,6 +286,10 @@ static void add_place(struct report *report, const struct clp_profile_function *
     if (function->source_changed) {
         clp_buf_add_text(report->out, "\nThe file was changed: the code that ran was compiled from another "
                                       "text.\nContinuing without the function's contents.\n");
+        return;
+    }
+    if (none_kept) {
+        clp_buf_add_text(report->out, "\nThe profile was made without texts (--source none).\n");
         return;
     }
     clp_buf_add_text(report->out, "\nCould not find file ");
@@ -325,6 +329,7 @@ static void add_summary_time(struct report *report, double nanos)
     struct clp_number number;
 
     clp_number_set_time(&number, nanos);
+    clp_buf_add_text(report->out, report->options->marked ? CLP_MARK_LINE : "");
     if (fits_units(report))
         clp_buf_add_format(report->out, "%s - ", number.text);
     else
@@ -444,7 +449,7 @@ static clp_status add_report(struct report *report)
         add_summary(report);
     if ((report->memory && !report->options->no_details) || report->options->footer)
         add_footer(report);
-    clp_leak_report_text(report->profile, report->options->folder, report->out);
+    clp_leak_report_text(report->profile, report->options->folder, report->options->marked, report->out);
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
 }
 

@@ -5,11 +5,15 @@ calls missing."""
 import ast
 import json
 import re
+import sys
 
 import pytest
-from harness import ckernprof, run, run_ckernprof, viewer_command
+from harness import TRACER, ckernprof, run, run_ckernprof, viewer_command
 from terminal import on_terminal
 from test_view_options import function, write
+
+PROBES = sys.version_info >= (3, 11) and TRACER in (None, "probe")
+only_probes = pytest.mark.skipif(not PROBES, reason="only the probe tracer counts by statement")
 
 SHAPES = '''\
 """A docstring."""
@@ -172,12 +176,33 @@ def test_a_killed_run_knows_them(tmp_path):
     assert missed(as_json(tmp_path, "it.py.lprof.live")) == {5}
 
 
+STATEMENTS = """@profile
+def f(x):
+    if x:
+        return [
+            x,
+            1,
+        ]
+    return (
+        x,
+        2,
+    )
+f(0)
+"""
+
+
+@pytest.mark.once
 def test_by_statement_they_are_statements(tmp_path):
-    (tmp_path / "it.py").write_text("@profile\ndef f(x):\n    if x:\n        return [\n            x,\n            1,\n"
-                                    "        ]\n    return (\n        x,\n        2,\n    )\nf(0)\n")
+    (tmp_path / "it.py").write_text(STATEMENTS)
     assert run_ckernprof(["-l", "-o", "lines.lprof", "it.py"], tmp_path).code == 0
     assert missed(as_json(tmp_path, "lines.lprof")) == {4, 5, 6}
     assert missed(as_json(tmp_path, "lines.lprof", "--by-statement")) == {4}
+
+
+@only_probes
+@pytest.mark.once
+def test_statements_that_are_counted_are_missed_as_such(tmp_path):
+    (tmp_path / "it.py").write_text(STATEMENTS)
     assert run_ckernprof(["-l", "--by-statement", "-o", "statements.lprof", "it.py"], tmp_path).code == 0
     assert missed(as_json(tmp_path, "statements.lprof")) == {4}
 

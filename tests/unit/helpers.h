@@ -127,7 +127,7 @@ static inline bool test_same_meta(const struct clp_profile_meta *a,
            a->overhead_error == b->overhead_error && a->events == b->events &&
            a->reads == b->reads && a->own_bytes == b->own_bytes &&
            a->has_memory == b->has_memory && a->inexact_memory == b->inexact_memory &&
-           a->memory_step == b->memory_step &&
+           a->memory_step == b->memory_step && a->no_source == b->no_source &&
            test_same_text(a->leak_epoch, b->leak_epoch) && a->leak_epochs == b->leak_epochs;
 }
 

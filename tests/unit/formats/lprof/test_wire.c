@@ -450,7 +450,7 @@ Test(wire, a_long_text_is_compressed_but_not_too_much)
     char words[4096], blanks[40000];
 
     for (size_t i = 0; i < sizeof words; i++)
-        words[i] = i % 7 == 0 ? '\n' : (char)('a' + i * i % 23);
+        words[i] = i % 7 == 0 ? '\n' : (char)('a' + (i * 2654435761u >> 13) % 23);
     memset(blanks, ' ', sizeof blanks);
     struct clp_profile_function *function = add(&profile, "a.py", "f", 1);
     cr_assert_eq(clp_profile_set_source(&profile, function, words, sizeof words), CLP_OK);
