@@ -24,8 +24,8 @@ static int compare_entries(const void *left, const void *right)
     return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank) : (a->at > b->at) - (a->at < b->at);
 }
 
-/* Ranks the functions of a file alike: by the place in the choice of its first function, or of its last one. Equal hashes
- * of two files only mix them; clp_file_listings_next tells them apart. */
+/* Ranks the functions of a file alike: by the place in the choice of its first function, or of its last one. Equal
+ * hashes of two files only mix them; clp_file_listings_next tells them apart. */
 static clp_status rank(struct clp_file_listings *listings, const struct clp_choice *choice, bool by_last,
                        struct entry *entries)
 {
@@ -107,8 +107,8 @@ static struct clp_file_row *row_of(struct clp_file_listings *listings, int32_t l
     return &listing->rows[listing->count++];
 }
 
-/* Walks a text that begins at line `first` of the file. It agrees if each of its lines is that of the listing, as far as
- * the listing has the line. */
+/* Walks a text that begins at line `first` of the file. It agrees if each of its lines is that of the listing, as far
+ * as the listing has the line. */
 static bool agrees(const struct clp_file_listings *listings, struct clp_span rest, int32_t first)
 {
     struct clp_span line;

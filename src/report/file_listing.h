@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole files: the lines of all chosen functions of a file in one listing, with the text of the file as far as the profile
- * has it.
+/* Whole files: the lines of all chosen functions of a file in one listing, with the text of the file as far as the
+ * profile has it.
  *
  * A line of several functions (a `lambda` and the line that makes it) has the sum of their measures. What such a line
  * calls on itself is in the time of the caller's line already, so it is taken off the sum: that is known where the
  * profile has calls.
  *
- * Functions of one file may have been compiled from different texts, when the file was edited and loaded again. Those that
- * do not agree with the listing so far come in another listing of the same file. */
+ * Functions of one file may have been compiled from different texts, when the file was edited and loaded again. Those
+ * that do not agree with the listing so far come in another listing of the same file. */
 #ifndef CLP_FILE_LISTING_H
 #define CLP_FILE_LISTING_H
 
