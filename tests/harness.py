@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 import sysconfig
+import zlib
 
 import msgpack
 import pytest
@@ -151,6 +152,17 @@ class Profile:
         self.meta = self.raw["meta"]
         self.functions = {(f["file"], f["line"], f["name"]): f for f in self.raw["functions"]}
         assert len(self.functions) == len(self.raw["functions"]), "a function stands there twice"
+
+    def texts(self):
+        """The texts that the file has, as bytes."""
+        return [text.encode() if isinstance(text, str) else zlib.decompress(text["zlib"])
+                for text in self.raw["texts"]]  # fmt: skip
+
+    def sources(self):
+        """{function: its text}, without functions that have none."""
+        texts = self.texts()
+        places = {key: function["text"] for key, function in self.functions.items() if "text" in function}
+        return {key: texts[text][start:start + size].decode() for key, (text, start, size) in places.items()}
 
     def hits(self):
         return {key: self.measure(function, "hits") for key, function in self.functions.items()}

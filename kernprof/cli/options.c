@@ -251,7 +251,7 @@ static const struct clp_option run_rows[] = {
      .help = "off, rss, anon; slow uss, pss, tree"},
     {CLP_OPTION_TEXT, 0, "source", .argument = "WHOSE", .standard = "functions",
      .one_of = "functions, files or none", .field = RUN(source),
-     .help = "text: functions, files or none"},
+     .help = "text: functions, files, none"},
     {CLP_OPTION_PERIOD, 0, "timeline", .argument = "[N]", .bare = 0.01, .standard = "0",
      .field = RUN(timeline), .help = "sample memory every N s; no N: 0.01"},
     {CLP_OPTION_SWITCH, 'C', "include-children", .field = RUN(include_children),

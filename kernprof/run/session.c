@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "session.h"
+#include "profile/texts.h"
 
 struct clp_run *clp_run_new(PyObject *words)
 {
@@ -41,6 +42,13 @@ static void add_word(struct clp_buf *out, const char *word)
     Py_XDECREF(text);
 }
 
+/* Is the program's text, which is the first word after -c, left out of the profile? */
+static bool hides_code(const struct clp_run_options *options)
+{
+    return options->target_kind == CLP_TARGET_CODE && options->source != NULL &&
+           clp_kept_source_named(options->source) == CLP_SOURCE_NONE;
+}
+
 void clp_run_add_command(const struct clp_run *run, struct clp_buf *text)
 {
     if (run->options.target_kind == CLP_TARGET_MODULE)
@@ -50,6 +58,6 @@ void clp_run_add_command(const struct clp_run *run, struct clp_buf *text)
     for (int i = 0; i < run->options.program_argc; i++) {
         if (i > 0)
             clp_buf_add_text(text, " ");
-        add_word(text, run->options.program_argv[i]);
+        add_word(text, i == 0 && hides_code(&run->options) ? "..." : run->options.program_argv[i]);
     }
 }

@@ -25,6 +25,7 @@ class _GlobalProfiler:
     output_prefix: str
     setup_config: dict[str, list[str]]
     write_config: dict[str, bool]
+    source: Literal["functions", "files", "none"]
     show_config: dict[str, Any]
     def __init__(self) -> None: ...
     @overload
@@ -67,6 +68,7 @@ class Profiler:
         leaks: str | None = None,
         leak_limit: int = -1,
         started: bool = True,
+        source: Literal["functions", "files", "none"] | None = None,
     ) -> Profiler: ...
     @property
     def running(self) -> bool: ...

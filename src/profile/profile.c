@@ -37,6 +37,7 @@ void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem)
     *profile = (struct clp_profile){.mem = mem};
     clp_hashmap_init(&profile->index, mem);
     clp_hashmap_init(&profile->variants, mem);
+    clp_hashmap_init(&profile->kept_texts, mem);
     clp_hashmap_init(&profile->call_index, mem);
     clp_buf_init(&profile->file, mem);
 }
@@ -73,6 +74,7 @@ static void clear_texts(struct clp_profile *profile)
             clp_mem_free(mem, profile->texts[i].text, profile->texts[i].bytes + 1, 1);
     }
     clp_mem_free(mem, profile->texts, profile->text_room, sizeof *profile->texts);
+    clp_hashmap_clear(&profile->kept_texts);
 }
 
 static void clear_series(struct clp_mem *mem, struct clp_profile_series *series)

@@ -124,7 +124,7 @@ struct clp_profile_call {
  *
  * Merging keeps the first known value of a text, of pid, start and own_bytes. It lists different tracers. It sums
  * wall, overhead and its error, events, reads, the other threads' changes and the heap's bytes. It ors the flags, and
- * takes the coarser memory_step and heap_interval and the larger leak_epochs. Different kinds of memory, or of epochs,
+ * takes the coarser memory_step and heap_interval and the larger leak_epochs and no_source. Different kinds of memory, or of epochs,
  * become "mixed". */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
@@ -144,6 +144,7 @@ struct clp_profile_meta {
     bool has_memory;      /* were resident bytes read? */
     bool inexact_memory;  /* the kernel's counter is not exact to the page */
     uint64_t memory_step; /* resolution of the kernel's counter in bytes, when it is not exact */
+    uint64_t no_source;   /* 1: the texts of the functions were left out on purpose (--source none) */
     /* With a table of live blocks (--heap, --leaks), in bytes: */
     uint64_t heap_interval; /* the mean distance of samples; 1: every block; 0: there was no table */
     uint64_t heap_live, heap_peak; /* live bytes of all known blocks: at the end, and the most at any time */
@@ -175,6 +176,7 @@ struct clp_profile_meta {
     X(has_memory, FLAG)             \
     X(inexact_memory, FLAG)         \
     X(memory_step, COUNT)           \
+    X(no_source, ASKED)             \
     X(heap_interval, ASKED)         \
     X(heap_live, ASKED)             \
     X(heap_peak, ASKED)             \
@@ -195,6 +197,8 @@ struct clp_profile {
     size_t variant_place;        /* index of the first function that was kept apart */
     struct clp_profile_text *texts;
     size_t text_count, text_room;
+    struct clp_hashmap kept_texts; /* places in texts by hash of the content, and of content and file: see texts.c */
+    size_t kept_bytes;             /* of different texts in kept_texts */
     struct clp_profile_call *calls; /* parents stand before their children */
     size_t call_count, call_room;
     struct clp_hashmap call_index; /* hash of a context's key -> its place in calls */

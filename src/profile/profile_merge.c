@@ -316,6 +316,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->has_memory |= from->has_memory;
     meta->inexact_memory |= from->inexact_memory;
     meta->memory_step = larger(meta->memory_step, from->memory_step);
+    meta->no_source = larger(meta->no_source, from->no_source);
     meta->heap_interval = larger(meta->heap_interval, from->heap_interval);
     meta->heap_live = clp_measures_sum(meta->heap_live, from->heap_live);
     meta->heap_peak = clp_measures_sum(meta->heap_peak, from->heap_peak);

@@ -68,23 +68,18 @@ static int32_t source_end(const struct clp_profile_function *function, struct cl
                                  : clp_source_block_end(text, first);
 }
 
-clp_status clp_profile_cut_source(struct clp_profile *profile,
-                                  struct clp_profile_function *function,
-                                  struct clp_source_walk *walk)
+struct clp_span clp_profile_find_source(const struct clp_profile_function *function, struct clp_source_walk *walk)
 {
     int32_t base = function->first_line > 1 ? function->first_line - 1 : 0, end;
-    struct clp_span lines;
 
     if (walk->text.bytes == 0) /* an empty file, often a package's __init__.py: its source is known and has no lines */
-        return clp_profile_set_source(profile, function, "\n", 1);
+        return (struct clp_span){"\n", 1};
     clp_source_walk_to(walk, base + 1);
     end = base + source_end(function, walk->rest, function->first_line - base);
     if (end < last_line(function))
         end = last_line(function);
-    lines = clp_source_lines(walk->rest, function->first_line - base, end - base);
-    return clp_profile_set_source(profile, function, lines.text, lines.bytes);
+    return clp_source_lines(walk->rest, function->first_line - base, end - base);
 }
-
 
 /* ---- texts that stand apart ---- */
 
@@ -113,42 +108,48 @@ clp_status clp_profile_add_text(struct clp_profile *profile, const struct clp_pr
     return CLP_OK;
 }
 
-/* Returns the whole text that equals `text`, that of this file if there is one; NULL: there is none. *bytes is the size of
- * all whole texts. */
-static const struct clp_profile_text *find_whole(const struct clp_profile *profile, const char *file,
-                                                 struct clp_span text, size_t *bytes)
+/* Returns the text with this content that is in kept_texts under `hash`; NULL: there is none. */
+static const struct clp_profile_text *find_kept(const struct clp_profile *profile, uint64_t hash, struct clp_span text)
 {
-    const struct clp_profile_text *found = NULL;
+    const struct clp_profile_text *known;
+    uint64_t place;
 
-    *bytes = 0;
-    for (size_t i = 0; i < profile->text_count; i++) {
-        const struct clp_profile_text *known = &profile->texts[i];
-        if (known->file == NULL)
-            continue;
-        *bytes += known->bytes;
-        if (known->bytes == text.bytes && (found == NULL || strcmp(known->file, file) == 0) &&
-            memcmp(known->text, text.text, text.bytes) == 0)
-            found = known;
-    }
-    return found;
+    if (!clp_hashmap_get(&profile->kept_texts, hash, &place))
+        return NULL;
+    known = &profile->texts[place];
+    return known->bytes == text.bytes && memcmp(known->text, text.text, text.bytes) == 0 ? known : NULL;
 }
 
-clp_status clp_profile_keep_file(struct clp_profile *profile, const char *file, struct clp_span text)
+/* Appends the text of the file; `same` is a text with its content, or NULL. */
+static clp_status add_kept(struct clp_profile *profile, const char *file, struct clp_span text,
+                           const struct clp_profile_text *same)
 {
-    struct clp_profile_text kept = {.bytes = text.bytes, .file = (char *)(uintptr_t)file};
-    size_t before;
-    const struct clp_profile_text *known = find_whole(profile, file, text, &before);
+    struct clp_profile_text kept = {.bytes = text.bytes, .borrowed = same != NULL, .file = (char *)(uintptr_t)file};
 
-    if ((known != NULL && strcmp(known->file, file) == 0) || before + text.bytes > CLP_MOST_WHOLE_TEXTS)
-        return CLP_OK;
-    kept.borrowed = known != NULL;
-    kept.text = known != NULL ? known->text : clp_mem_copy_text(profile->mem, text.text, text.bytes);
+    kept.text = same != NULL ? same->text : clp_mem_copy_text(profile->mem, text.text, text.bytes);
     if (kept.text == NULL)
         return CLP_NO_MEMORY;
     clp_status status = clp_profile_add_text(profile, &kept);
     if (status != CLP_OK && !kept.borrowed)
         clp_mem_free(profile->mem, kept.text, kept.bytes + 1, 1);
     return status;
+}
+
+clp_status clp_profile_keep_file(struct clp_profile *profile, const char *file, struct clp_span text)
+{
+    uint64_t content = clp_hash_text(1, text.text, text.bytes), both = clp_hash_text(content, file, strlen(file));
+    const struct clp_profile_text *known = find_kept(profile, both, text), *same = find_kept(profile, content, text);
+
+    if ((known != NULL && strcmp(known->file, file) == 0) ||
+        (same == NULL && profile->kept_bytes + text.bytes > CLP_MOST_WHOLE_TEXTS))
+        return CLP_OK;
+    if (add_kept(profile, file, text, same) != CLP_OK)
+        return CLP_NO_MEMORY;
+    clp_status status = clp_hashmap_set(&profile->kept_texts, both, profile->text_count - 1);
+    if (same != NULL || status != CLP_OK)
+        return status;
+    profile->kept_bytes += text.bytes;
+    return clp_hashmap_set(&profile->kept_texts, content, profile->text_count - 1);
 }
 
 clp_status clp_profile_begin_text(struct clp_profile *profile, enum clp_kept_source kept, const char *file,

@@ -160,9 +160,11 @@ static bool may_join(const struct clp_file_listings *listings, const struct clp_
 {
     const struct clp_file_listing *listing = &listings->listing;
 
-    return strcmp(function->file, listing->file) == 0 &&
-           (function->source == NULL ||
-            agrees(listings, (struct clp_span){function->source, function->source_bytes}, function->first_line));
+    if (strcmp(function->file, listing->file) != 0)
+        return false;
+    if (function->source == NULL) /* texts of exec() all have one name, so nothing says that two are the same */
+        return *function->file != '<' || listing->functions == 0;
+    return agrees(listings, (struct clp_span){function->source, function->source_bytes}, function->first_line);
 }
 
 static clp_status join(struct clp_file_listings *listings, const struct clp_profile_function *function)

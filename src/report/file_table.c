@@ -72,13 +72,13 @@ static void add_heading(const struct file *file)
     struct clp_buf *out = file->table->out;
 
     start_heading(file, "Self time: ");
-    if (file->tables->options->unit == CLP_UNIT_AUTO)
+    if (file->table->scale->scalar == 0)
         clp_number_add_time(out, self_of(file));
     else
         clp_buf_add_format(out, "%g s", self_of(file) * 1e-9);
     clp_buf_add_format(out, " in %zu function%s\n", listing->functions, clp_buf_plural(listing->functions));
     start_heading(file, "File: ");
-    clp_escape_add_file(out, listing->file, file->tables->options->folder);
+    clp_escape_add_file(out, listing->file, file->tables->folder);
     if (listing->version > 1)
         clp_buf_add_format(out, " (%u)", listing->version);
     clp_buf_add_text(out, "\n\n");
@@ -88,7 +88,7 @@ static void add_heading(const struct file *file)
 
 static bool stays(const struct file *file, const struct clp_file_row *row, const struct clp_table_row *cells)
 {
-    double least = file->tables->options->min_percent;
+    double least = file->tables->min_percent;
 
     return row->running || (cells != NULL && cells->data && (cells->time >= least || cells->memory >= least));
 }
@@ -103,7 +103,7 @@ static void add_row(struct file *file, const struct clp_file_row *row)
 
     if (row->functions != 0)
         cells = keeps_rows(file) ? &table->rows[file->shown++] : set_row(file, row, 0);
-    if (file->tables->options->min_percent == 0 || stays(file, row, cells))
+    if (file->tables->min_percent == 0 || stays(file, row, cells))
         clp_fold_end(fold);
     else
         clp_fold_note(fold, cells != NULL && cells->data, text);
@@ -121,7 +121,7 @@ static void add_row(struct file *file, const struct clp_file_row *row)
 static void add_rows(struct file *file)
 {
     const struct clp_file_listing *listing = file->listing;
-    bool folds = file->tables->options->min_percent != 0;
+    bool folds = file->tables->min_percent != 0;
 
     for (size_t i = 0; i < listing->count; i++) {
         if (i != 0 && listing->rows[i].line > listing->rows[i - 1].line + 1) {
@@ -130,7 +130,7 @@ static void add_rows(struct file *file)
         }
         add_row(file, &listing->rows[i]);
         if (!folds) /* folding cuts rows out of the buffer, so they must still be there */
-            clp_drain_long(&file->tables->options->drain, file->table->out);
+            clp_drain_long(file->tables->drain, file->table->out);
     }
     clp_fold_end(file->tables->fold);
 }
@@ -139,9 +139,7 @@ static clp_status add_file(const struct clp_file_tables *tables, const struct cl
                            struct clp_table *table)
 {
     struct file file = {.tables = tables, .listing = listing, .table = table};
-    size_t width = strlen(line_title), least = tables->options->widths.line;
 
-    tables->fold->width = least > width ? least : width;
     file.total = (struct clp_table_total){table->whole.time, table->whole.moved};
     if (set_rows(&file) != CLP_OK)
         return CLP_NO_MEMORY;
@@ -157,7 +155,7 @@ static clp_status add_file(const struct clp_file_tables *tables, const struct cl
 clp_status clp_file_tables_add(const struct clp_file_tables *tables, struct clp_table *table)
 {
     struct clp_file_listings listings;
-    bool by_last = tables->options->choice.order != CLP_CHOICE_BY_ORDER, more = true;
+    bool by_last = tables->options->order != CLP_CHOICE_BY_ORDER, more = true;
     clp_status status =
         clp_file_listings_start(&listings, tables->profile, tables->choice, by_last, table->out->mem);
 
@@ -167,7 +165,7 @@ clp_status clp_file_tables_add(const struct clp_file_tables *tables, struct clp_
         status = clp_file_listings_next(&listings, &more);
         if (status == CLP_OK && more)
             status = add_file(tables, &listings.listing, table);
-        clp_drain_long(&tables->options->drain, table->out);
+        clp_drain_long(tables->drain, table->out);
     }
     clp_file_listings_clear(&listings);
     return status;

@@ -6,14 +6,16 @@
 
 #include "choice.h"
 #include "fold.h"
-#include "report.h"
 #include "table.h"
 
 struct clp_file_tables {
     const struct clp_profile *profile; /* all pointers are borrowed */
     const struct clp_choice *choice;
-    const struct clp_report_options *options;
-    struct clp_fold *fold;
+    const struct clp_choice_options *options;
+    struct clp_fold *fold;    /* its width is set */
+    double min_percent;       /* these three as in struct clp_report_options */
+    const char *folder;
+    const struct clp_drain *drain;
 };
 
 /* Appends the tables to table->out. On CLP_NO_MEMORY table->out may hold a part of them. */

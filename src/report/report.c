@@ -270,9 +270,9 @@ static void add_compiler(struct report *report, const struct clp_profile_functio
  * names neither file nor function where the source is missing. A table with memory always names both. */
 static void add_place(struct report *report, const struct clp_profile_function *function)
 {
-    bool has_source = function->source != NULL;
+    bool has_source = function->source != NULL, none_kept = report->profile->meta.no_source != 0;
 
-    if (has_source || report->memory || function->source_changed) {
+    if (has_source || report->memory || function->source_changed || none_kept) {
         start_heading(report, "File: ");
         add_file(report, function->file);
         clp_buf_add_text(report->out, "\n");
@@ -288,6 +288,10 @@ static void add_place(struct report *report, const struct clp_profile_function *
                                       "text.\nContinuing without the function's contents.\n");
         return;
     }
+    if (none_kept) {
+        clp_buf_add_text(report->out, "\nThe profile was made without texts (--source none).\n");
+        return;
+    }
     clp_buf_add_text(report->out, "\nCould not find file ");
     add_file(report, function->file);
     clp_buf_add_text(report->out,
@@ -299,8 +303,6 @@ static void add_place(struct report *report, const struct clp_profile_function *
 static clp_status add_function(struct report *report, const struct clp_profile_function *function)
 {
     struct body body = {.function = function};
-    size_t width = strlen(line_title), least = report->options->widths.line;
-    report->fold.width = least > width ? least : width;
     clp_status status = set_rows(report, &body);
 
     if (status != CLP_OK)
@@ -327,6 +329,7 @@ static void add_summary_time(struct report *report, double nanos)
     struct clp_number number;
 
     clp_number_set_time(&number, nanos);
+    clp_buf_add_text(report->out, report->options->marked ? CLP_MARK_LINE : "");
     if (fits_units(report))
         clp_buf_add_format(report->out, "%s - ", number.text);
     else
@@ -397,7 +400,15 @@ static clp_status add_lines(struct report *report)
 
 static clp_status add_files(struct report *report)
 {
-    const struct clp_file_tables tables = {report->profile, &report->choice, report->options, &report->fold};
+    const struct clp_file_tables tables = {
+        .profile = report->profile,
+        .choice = &report->choice,
+        .options = &report->options->choice,
+        .fold = &report->fold,
+        .min_percent = report->options->min_percent,
+        .folder = report->options->folder,
+        .drain = &report->options->drain,
+    };
 
     return clp_file_tables_add(&tables, &report->table);
 }
@@ -438,7 +449,7 @@ static clp_status add_report(struct report *report)
         add_summary(report);
     if ((report->memory && !report->options->no_details) || report->options->footer)
         add_footer(report);
-    clp_leak_report_text(report->profile, report->options->folder, report->out);
+    clp_leak_report_text(report->profile, report->options->folder, report->options->marked, report->out);
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
 }
 
@@ -486,6 +497,8 @@ static bool has_share(const struct clp_columns *columns)
 
 static clp_status make_report(struct report *report)
 {
+    size_t usual = strlen(line_title), least = report->options->widths.line, line_width = least > usual ? least : usual;
+
     report->table = (struct clp_table){.out = report->out, .columns = &report->columns,
                                        .scale = &report->scale,
                                        .widths_least = &report->options->widths,
@@ -495,6 +508,7 @@ static clp_status make_report(struct report *report)
         report->table.whole = clp_whole_of(report->profile, report->scale.raw_times);
     choose_columns(report);
     clp_fold_init(&report->fold, report->out, report->options->marked);
+    report->fold.width = line_width;
     clp_status status = add_report(report);
     if (report->fold.hidden.failed)
         status = CLP_NO_MEMORY;

@@ -144,7 +144,7 @@ def test_key_and_source(ran):
     path = str(ran.folder / "program.py")
     assert (path, here(ran, "def plain("), "plain") in profile.functions
     assert (path, here(ran, "def inner(") - 1, "outer.<locals>.inner") in profile.functions
-    texts = {(s["file"], s["line"], s["name"]): s["text"] for s in profile.raw["source"]}
+    texts = profile.sources()
     assert texts[path, here(ran, "def twin_a"), "twin_a"] == "def twin_a(n):\n    return n + 1\n"
     assert (
         texts[path, here(ran, "def inner(") - 1, "outer.<locals>.inner"].splitlines()[0].strip()
@@ -160,8 +160,8 @@ def test_source_is_that_of_the_run(script):
         "open(__file__, 'w').write('# new\\n' * 3 + text.replace('old', 'new'))\n"
     )
     ended = run_ckernprof(["-l", path], path.parent)
-    [source] = ended.profile().raw["source"]
-    assert source["text"] == "@profile\ndef f():\n    return 'old'\n"
+    [source] = ended.profile().sources().values()
+    assert source == "@profile\ndef f():\n    return 'old'\n"
 
 
 @pytest.mark.once

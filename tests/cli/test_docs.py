@@ -179,10 +179,10 @@ def test_files_commands_and_targets_that_a_page_names_exist(page):
 @pytest.mark.once
 def test_every_column_of_the_file_is_in_its_document(script, tmp_path):
     path = script("@profile\ndef f():\n    x = bytearray(1 << 20)\n    return len(x)\nf()\n")
-    ended = run_ckernprof(["-l", path], tmp_path)
+    ended = run_ckernprof(["-l", "--source=files", path], tmp_path)
     profile = msgpack.unpackb((tmp_path / "program.py.lprof").read_bytes(), strict_map_key=False)
     names = set(profile) | set(profile["meta"]) | set(profile["functions"][0])
-    names |= set(profile["functions"][0]["lines"]) | set(profile["source"][0])
+    names |= set(profile["functions"][0]["lines"]) | set(profile["files"][0])
     missing = {name for name in names
                if f"`{name}`" not in FORMAT and f'"{name}"' not in FORMAT}
     assert ended.code == 0 and not missing

@@ -139,6 +139,9 @@ def test_the_keyboard_opens_callers_too(page, report):  # noqa: F811
 def test_a_line_links_to_what_it_calls(page, report):  # noqa: F811
     page.open(report)
     open_function(page, "fib")
+    assert page.column("Calls to", "source") == ["", "", "fib", "other", "", "", "", "leaf", "fib", "", "", "leaf", "",
+                                                 "", ""]
+    page.press("w")  # the function alone
     assert page.column("Calls to", "source") == ["", "", "leaf", "fib"]
     links = page.driver.find_elements("css selector", "#source a")
     assert links[0].get_attribute("title") == "leaf, app/walk.py:14: 600 ns"
@@ -162,6 +165,7 @@ def test_a_line_that_calls_many_functions(page, tmp_path):  # noqa: F811
     known_profiles.write(tmp_path / "p", many, source, known_calls.META, calls=calls)
     page.open(make(tmp_path, tmp_path / "p")[0])
     open_function(page, "main")
+    page.press("w")
     assert page.column("Calls to", "source") == [", ".join(names[:10]) + ", .."]
     assert len(rows(page, "callees")) == 13
 
@@ -446,7 +450,7 @@ def test_back_and_forward(page, report):  # noqa: F811
 def test_an_address_opens_the_page_at_a_line(page, report):  # noqa: F811
     page.open(report)
     open_function(page, "fib")
-    page.driver.find_elements("css selector", "#source td.code")[2].click()
+    page.driver.find_elements("css selector", "#source td.code")[7].click()
     page.click("#tab-flame")
     linked = page.js("return location.href")
     page.driver.get("about:blank")

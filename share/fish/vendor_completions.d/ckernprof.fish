@@ -53,7 +53,7 @@ complete -c ckernprof -n '__ckernprof_takes_options' -s i -l output-interval -d 
 complete -c ckernprof -n '__ckernprof_takes_options' -l tracer -x -a 'auto probe monitoring settrace' -d 'auto, probe, monitoring, settrace (default: auto)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l memory -x -a 'off rss anon uss pss tree' -d 'off, rss, anon; slow uss, pss, tree (default: rss)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l no-memory -d 'same as --memory off'
-complete -c ckernprof -n '__ckernprof_takes_options' -l source -r -d 'text: functions, files or none (default: functions)'
+complete -c ckernprof -n '__ckernprof_takes_options' -l source -r -d 'text: functions, files, none (default: functions)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l timeline -d 'sample memory every N s; no N: 0.01 (default: 0)'
 complete -c ckernprof -n '__ckernprof_takes_options' -s C -l include-children -d 'with --timeline: record child processes, too'
 complete -c ckernprof -n '__ckernprof_takes_options' -l pdb-mmem -r -d 'stop in pdb when more than MIB are resident'

@@ -21,7 +21,7 @@ from clineprof._formats import contexts
 from clineprof._html import colours, measures, texts, timeline
 
 _USUAL = {"unit": 1e-6, "raw_times": False, "memory": True}
-_SCRIPTS = "numbers.js", "table.js", "profile.js", "calls.js", "flame.js", "page.js"
+_SCRIPTS = "numbers.js", "table.js", "profile.js", "calls.js", "file.js", "flame.js", "page.js"
 _PAPER_FUNCTIONS, _PAPER_LINES, _PAPER_ROWS = 20, 2000, 100
 
 

@@ -52,6 +52,8 @@ class GlobalProfiler:
         (seconds per unit of times, None for 1e-6); rich and details (bool) are for the terminal. Files
         always have details and never colours. In these two dicts a missing key has its default; for a
         wrong value a message is printed, and the defaults are used
+    source: whose text goes into the profile: "functions" (that of the selected functions), "files" (of each file with
+        a selected function) or "none". It has an effect if it is set before `profile` is on
     """
 
     def __init__(self):
@@ -62,6 +64,7 @@ class GlobalProfiler:
             "cli_flags": ["--line-profile", "--line_profile"],
         }
         self.write_config, self.show_config = dict(WRITE), dict(SHOW)
+        self.source = "functions"
         self._profile = None  # the Profiler; None until `profile` is on
         self._ending = None  # an ending.Ending, which does what is due at the end of the process; None under ckernprof
         self._schedule = None
@@ -142,7 +145,7 @@ class GlobalProfiler:
 
             self._profile, self._ending = ending.begin(self, self._is_wanted())
             self._make_profile = _profile_class()
-        except (ImportError, RuntimeError) as error:
+        except (ImportError, RuntimeError, TypeError, ValueError) as error:
             from clineprof import _boot
 
             _boot.complain("clineprof", "%s; nothing is profiled" % error)

@@ -143,11 +143,12 @@ function notesOnCalls(i) {
 
 // ---- links in the source
 
-// Returns a column with the functions that each line calls, if the function calls any.
-function calledColumns(i, rows) {
-  if (!profile.calls || narrow.matches || !edgesOf(i).callees.length) return [];
+// Returns a column with the functions that each line calls, if the functions call any. `members` are their numbers.
+function calledColumns(members, rows) {
+  const edges = !profile.calls || narrow.matches ? [] : [...members].flatMap((i) => edgesOf(i).callees);
+  if (!edges.length) return [];
   const { line, callee, time: times } = readEdges(), called = new Map();
-  for (const edge of edgesOf(i).callees) {
+  for (const edge of edges) {
     if (callee[edge] === NOBODY) continue;
     if (!called.has(line[edge])) called.set(line[edge], new Map());
     const ofLine = called.get(line[edge]);

@@ -5,26 +5,37 @@
 
 // ---- the source of the open function
 
-let shown = null; // {function, line (undefined: none was chosen), rows, starts: first run of each line and its offset}
+// {function, line (undefined: none was chosen), members (functions), rows, columns, running, missed, shared (lines of several functions),
+//  colours}: of the function, or of its whole file
+let shown = null;
+let wholeFiles = true;
 const source = new Table(at("source"), "Source with measures", "line", pick, () => {});
 source.descending = false;
 
 function putSource(cell, row, tr) {
-  const { rows } = shown, details = detailsOf(shown.function);
+  const { rows, running, shared, colours } = shown, number = rows.number[row];
   const code = element("code"), text = rows.text[row];
   cell.classList.add("code");
-  if (details.running.includes(rows.number[row])) {
+  tr.classList.toggle("within", wholeFiles && isWithin(shown.function, number));
+  if (running.includes(number)) {
     tr.classList.add("running");
     code.append(element("b", "", "> "), element("span", "unseen", "running: "));
   }
-  if (details.runs && shown.starts.has(row)) putColoured(code, text, details.runs, shown.starts.get(row));
+  if (shared.has(number)) tr.title = "The sum of several functions that share the line";
+  if (colours.has(number)) putColoured(code, text, colours.get(number));
   else put(code, text.slice(0, MOST_CHARACTERS));
   if (text.length > MOST_CHARACTERS)
     code.append(element("span", "note", `${count(text.length - MOST_CHARACTERS)} more characters`));
   cell.append(code);
 }
 
-function putColoured(code, text, runs, [run, offset]) {
+// Is the line part of the function's text?
+function isWithin(i, number) {
+  const first = functions[i][LINE], { texts } = detailsOf(i);
+  return number >= first && number < first + (texts?.length ?? 0);
+}
+
+function putColoured(code, text, [runs, run, offset]) {
   let left = Math.min(text.length, MOST_CHARACTERS), from = 0;
   while (left > 0 && run < runs.length) {
     const length = Math.min(left, runs[run] - offset), kind = profile.kinds[runs[run + 1]];
@@ -37,13 +48,13 @@ function putColoured(code, text, runs, [run, offset]) {
   if (left > 0) put(code, text.slice(from, from + left));
 }
 
-// Returns where each row of the known text begins in the runs of colours.
-function startsOf(i, rows) {
+// Returns where each line of the known text begins in the runs of colours: {line: [runs, run, offset in it]}.
+function coloursOf(i) {
   const { runs, texts } = detailsOf(i), starts = new Map();
   if (!runs || !texts) return starts;
-  let run = 0, offset = 0, row = rows.number.indexOf(functions[i][LINE]);
+  let run = 0, offset = 0, number = functions[i][LINE];
   for (const text of texts) {
-    starts.set(row++, [run, offset]);
+    starts.set(number++, [runs, run, offset]);
     offset += text.length + 1;
     while (run < runs.length && offset >= runs[run]) {
       offset -= runs[run];
@@ -53,9 +64,14 @@ function startsOf(i, rows) {
   return starts;
 }
 
+// What stands in the source: the function's own lines, or those of its whole file.
+function linesOf(i) {
+  if (wholeFiles) return listingOf(i);
+  return { ...detailsOf(i), members: [i], rows: rowsOf(i), shared: new Set(), colours: coloursOf(i) };
+}
+
 function open(i, number) {
-  const rows = rowsOf(i);
-  shown = { function: i, line: number, rows, starts: startsOf(i, rows) };
+  shown = { ...linesOf(i), function: i, line: number };
   at("name").replaceChildren();
   put(at("name"), functions[i][NAME]);
   at("place").replaceChildren();
@@ -65,6 +81,7 @@ function open(i, number) {
   showEdges(i);
   document.body.classList.add("reading");
   if (number !== undefined) goTo(number);
+  else if (wholeFiles) source.reveal(source.ids.indexOf(shown.rows.number.indexOf(functions[i][LINE])), true);
   const place = lists.functions.ids.indexOf(i);
   if (place >= 0) lists.functions.select(place, false);
   tellAddress();
@@ -79,12 +96,14 @@ function pick(row) {
 function showSource() {
   const { function: i, rows } = shown;
   const longest = Math.min(rows.text.reduce((most, text) => Math.max(most, text.length), 0), 500);
-  const columns = lineColumns(i, rows);
+  const columns = lineColumns(shown, wholeFiles ? profile.whole : functions[i][TOTAL]);
   if (!columns.some((column) => column.key === source.key))
     [source.key, source.descending] = ["line", false];
   source.show(columns, Math.max(30, longest * 0.93 + 4), rows.number.map((_, row) => row));
   at("all-columns").hidden = false;
   at("all-columns").setAttribute("aria-pressed", allColumns);
+  at("whole-file").hidden = false;
+  at("whole-file").setAttribute("aria-pressed", wholeFiles);
 }
 
 function tellSums(i) {
@@ -390,6 +409,11 @@ function turnColumns() {
   if (shown) showSource();
 }
 
+function turnFiles() {
+  wholeFiles = !wholeFiles;
+  if (shown) open(shown.function, shown.line);
+}
+
 function escape() {
   if (document.activeElement === at("search") && at("search").value) {
     at("search").value = "";
@@ -427,6 +451,7 @@ const KEYS = {
   g: () => tabOf("flame").hidden || choose("flame", true),
   c: goToCalls,
   a: turnColumns,
+  w: turnFiles,
   t: turnTheme,
   Escape: escape,
 };
@@ -505,6 +530,7 @@ for (const tab of document.querySelectorAll("[role=tab]")) {
 at("theme").addEventListener("click", turnTheme);
 at("help").addEventListener("click", () => at("keys").showModal());
 at("all-columns").addEventListener("click", turnColumns);
+at("whole-file").addEventListener("click", turnFiles);
 at("back").addEventListener("click", close);
 document.addEventListener("keydown", pressed);
 narrow.addEventListener("change", () => {

@@ -62,12 +62,13 @@ static void tell_live(const struct clp_source_cache *texts, uint32_t number)
 {
     struct clp_span text = clp_source_cache_span(clp_source_cache_get(texts, number));
 
-    if (texts->kept != CLP_SOURCE_NONE)
+    if (texts->live_source != CLP_SOURCE_NONE)
         clp_live_note_text(texts->live, number, text.text, text.bytes);
 }
 
-void clp_source_cache_tell_live(const struct clp_source_cache *texts)
+void clp_source_cache_tell_live(struct clp_source_cache *texts, enum clp_kept_source source)
 {
+    texts->live_source = source;
     for (uint32_t number = 1; number <= texts->count; number++)
         tell_live(texts, number);
 }
@@ -129,12 +130,13 @@ uint32_t clp_source_cache_of_function(const struct clp_source_cache *texts, cons
     return at < MOST_VERSIONS ? wanted->text : CLP_TEXT_NONE;
 }
 
-clp_status clp_source_cache_fill(const struct clp_source_cache *texts, struct clp_profile *profile)
+clp_status clp_source_cache_fill(const struct clp_source_cache *texts, enum clp_kept_source kept,
+                                 struct clp_profile *profile)
 {
     struct clp_source_walk walk = {0};
     clp_status status = CLP_OK;
 
-    if (texts->kept == CLP_SOURCE_NONE)
+    if (kept == CLP_SOURCE_NONE)
         return CLP_OK;
     for (size_t i = 0; i < profile->function_count && status == CLP_OK; i++) {
         struct clp_profile_function *function = &profile->functions[i];
@@ -142,9 +144,8 @@ clp_status clp_source_cache_fill(const struct clp_source_cache *texts, struct cl
         if (text == NULL)
             continue;
         if (walk.text.text != PyBytes_AS_STRING(text->text))
-            status = clp_profile_begin_text(profile, texts->kept, function->file, clp_source_cache_span(text), &walk);
-        if (status == CLP_OK)
-            status = clp_profile_cut_source(profile, function, &walk);
+            status = clp_profile_begin_text(profile, kept, function->file, clp_source_cache_span(text), &walk);
+        clp_profile_lend_source(profile, function, clp_profile_find_source(function, &walk));
     }
     return status;
 }

@@ -35,7 +35,7 @@ struct clp_source_cache {
     struct clp_live *live; /* borrowed: the live file, to which each text is written */
     struct clp_text *items; /* owned; the text with number n is items[n - 1] */
     size_t count, room;
-    enum clp_kept_source kept; /* what goes into the live file and into profiles */
+    enum clp_kept_source live_source; /* whose text goes into the live file */
     size_t generated_bytes; /* bytes of the texts that stand in no file */
     double began;           /* start of the process in seconds since 1970; 0: not known */
 };
@@ -71,8 +71,9 @@ uint32_t clp_source_cache_add(struct clp_source_cache *texts, PyObject *file, Py
 
 /* ---- for the live file and profiles ---- */
 
-/* Writes the texts known so far to the live file. Texts that are added later are written when they are added. */
-void clp_source_cache_tell_live(const struct clp_source_cache *texts);
+/* Writes the texts known so far to the live file, which was opened just now, unless `source` is CLP_SOURCE_NONE. Texts
+ * that are added later are written when they are added. */
+void clp_source_cache_tell_live(struct clp_source_cache *texts, enum clp_kept_source source);
 
 /* Returns the text number for a function that is going to be added to `functions`. Where an earlier version of the
  * function has the same lines in its text, this is the number of the earlier text, so that both count as one function.
@@ -80,7 +81,9 @@ void clp_source_cache_tell_live(const struct clp_source_cache *texts);
 uint32_t clp_source_cache_of_function(const struct clp_source_cache *texts, const struct clp_functions *functions,
                                       const struct clp_function *wanted);
 
-/* Sets the source of every function of the profile whose text is known. On CLP_NO_MEMORY some have no source. */
-clp_status clp_source_cache_fill(const struct clp_source_cache *texts, struct clp_profile *profile);
+/* Sets the source of every function of the profile whose text is known, as far as it is kept. The sources point into the texts. On
+ * CLP_NO_MEMORY some have no source. */
+clp_status clp_source_cache_fill(const struct clp_source_cache *texts, enum clp_kept_source kept,
+                                 struct clp_profile *profile);
 
 #endif

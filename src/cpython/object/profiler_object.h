@@ -8,6 +8,7 @@
 #define CLP_PROFILER_OBJECT_H
 
 #include "cpython/windows/code_window.h"
+#include "profile/texts.h"
 
 struct clp_profiler {
     PyObject_HEAD
@@ -16,6 +17,7 @@ struct clp_profiler {
     PyObject *weak_references; /* belongs to the interpreter */
     PyObject *destination; /* owned: the file to which its numbers will be written, for its repr(); or NULL */
     PyObject *left_out; /* owned: a list of select.h's lines about classes; NULL: nobody wants them */
+    enum clp_kept_source source; /* whose text its profile has */
     bool has_heap;
     bool ended;               /* the program is over: nothing more is selected */
     double started;           /* seconds since 1970 */

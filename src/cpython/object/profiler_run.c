@@ -73,7 +73,7 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
     if (self->window.memory && !recorder->memory_check.exact)
         header->memory_step = recorder->memory_check.step;
     header->memory = recorder->proc.mode;
-    header->source = recorder->texts.kept;
+    header->source = self->source;
     clp_identity_here(&header->who);
     header->user = clp_identity_user();
     add_version(header->python, sizeof header->python);
@@ -138,7 +138,7 @@ clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wi
     recorder->engine.functions.listener = &recorder->live;
     recorder->live_window = &self->window;
     self->window.view.pool = &recorder->engine.pool;
-    clp_source_cache_tell_live(&recorder->texts);
+    clp_source_cache_tell_live(&recorder->texts, self->source);
     return CLP_OK;
 }
 
@@ -287,6 +287,7 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
         meta->own_bytes += recorder->heap->pages.bytes;
     meta->inexact_memory = self->window.memory && !recorder->memory_check.exact;
     meta->memory_step = self->window.memory ? recorder->memory_check.step : 0;
+    meta->no_source = self->source == CLP_SOURCE_NONE;
     meta->heap_before = self->has_heap ? recorder->heap_before : 0;
     meta->heap_native = self->has_heap && clp_native_is_used();
     clp_status status = clp_profile_set_text(profile, &meta->python, version);
@@ -363,6 +364,6 @@ clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile
     if (status == CLP_OK && self->has_heap)
         status = fill_heap(self, profile); /* may have functions that threads have by other names */
     if (status == CLP_OK)
-        status = clp_source_cache_fill(&clp_process_recorder()->texts, profile);
+        status = clp_source_cache_fill(&clp_process_recorder()->texts, self->source, profile);
     return status;
 }

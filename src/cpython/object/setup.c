@@ -97,19 +97,6 @@ static bool set_up_memory(struct clp_recorder *recorder, enum clp_memory memory)
     return clp_recorder_open_memory(recorder, memory);
 }
 
-/* The texts of a process are kept for all its profilers together, so the newest wish counts. */
-static bool set_up_source(struct clp_recorder *recorder, const char *name)
-{
-    enum clp_kept_source kept = name != NULL ? clp_kept_source_named(name) : recorder->texts.kept;
-
-    if (kept == CLP_SOURCE_MODES) {
-        PyErr_Format(PyExc_ValueError, "source is 'functions', 'files' or 'none', not '%s'", name);
-        return false;
-    }
-    recorder->texts.kept = kept;
-    return true;
-}
-
 static bool is_other_tracer(const struct clp_recorder *recorder, const char *name)
 {
     return name != NULL && strcmp(name, "auto") != 0 && strcmp(name, recorder->tracer->name) != 0;
@@ -162,8 +149,7 @@ static bool prepare_recorder(struct clp_profiler *self, const struct clp_wishes 
     if (process_recorder == NULL && !make_recorder())
         return false;
     note_start(self, process_recorder);
-    return set_up_source(process_recorder, wishes->source) &&
-           set_up_memory(process_recorder, wishes->memory) &&
+    return set_up_memory(process_recorder, wishes->memory) &&
            start_tracer(process_recorder, wishes->tracer);
 }
 
@@ -196,10 +182,22 @@ static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)
     return done && (!wishes->started || clp_code_window_open(&self->window));
 }
 
+/* Sets whose text is kept. False with an exception set. */
+static bool set_up_source(struct clp_profiler *self, const char *name)
+{
+    self->source = name != NULL ? clp_kept_source_named(name) : CLP_SOURCE_FUNCTIONS;
+    if (self->source != CLP_SOURCE_MODES)
+        return true;
+    PyErr_Format(PyExc_ValueError, "source is 'functions', 'files' or 'none', not '%s'", name);
+    return false;
+}
+
 bool clp_setup_profiler(struct clp_profiler *self, const struct clp_wishes *wishes)
 {
     const char *refusal = clp_compat_refusal();
 
+    if (!set_up_source(self, wishes->source))
+        return false;
     if (refusal == NULL)
         return set_up(self, wishes);
     PyErr_Format(PyExc_RuntimeError, "clineprof: %s", refusal);

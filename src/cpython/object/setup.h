@@ -15,7 +15,7 @@ struct clp_wishes {
     Py_ssize_t heap;    /* mean bytes between samples; 0: no table of live blocks */
     const char *leaks;  /* what epochs of verdicts are (heap_table.h); NULL: no verdicts */
     long long leak_limit; /* bytes by which a line may grow; negative: the usual limit */
-    const char *source;   /* whose text is kept (clp_kept_source_named); NULL: as it was, or of functions */
+    const char *source;   /* whose text is kept (clp_kept_source_named); NULL: of functions */
     int started;          /* not 0: the window is opened */
 };
 

@@ -121,6 +121,7 @@ static clp_status fill_meta(const struct clp_live_reader *reader, double rate,
     meta->overhead_error = error < 1e18 ? (uint64_t)error : 0;
     meta->own_bytes = reader->count;
     meta->memory_step = header->memory_step;
+    meta->no_source = header->source == CLP_SOURCE_NONE;
     meta->inexact_memory = header->memory_step != 0;
     clp_status status = clp_profile_set_text(profile, &meta->python, header->python);
     if (status == CLP_OK)
@@ -158,8 +159,9 @@ static clp_status fill_texts(const struct clp_live_reader *reader, struct clp_pr
             status = clp_profile_begin_text(profile, reader->header->source, function->file,
                                             (struct clp_span){text->text, text->bytes}, &walk);
         }
+        struct clp_span source = clp_profile_find_source(function, &walk);
         if (status == CLP_OK)
-            status = clp_profile_cut_source(profile, function, &walk);
+            status = clp_profile_set_source(profile, function, source.text, source.bytes);
     }
     return status;
 }

@@ -23,7 +23,7 @@ struct clp_decoder {
     struct clp_profile *profile;
     struct clp_fault *fault;
     double scale;  /* nanoseconds per tick of the file */
-    uint64_t parts_left; /* bytes of text that functions may still have (wire_texts.h) */
+    uint64_t parts_left; /* bytes of text that functions and files may still have (wire_texts.h) */
     size_t offset; /* of the value being converted, for the fault */
     msgpack_zone zone;
     struct clp_buf file, name; /* copies of texts: in the file they lack the ending 0 */

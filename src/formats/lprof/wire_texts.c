@@ -27,7 +27,10 @@ struct search {
     bool begun;                       /* has the file a text that functions are appended to? It is the last one then */
     struct outer outers[MOST_OUTERS]; /* of this file, the last ones, as a ring */
     size_t outer_count;
-    size_t bytes, parts; /* bytes of texts, and of the functions in them */
+    size_t bytes, parts; /* bytes of texts, and of the functions and files that have them */
+    size_t *wholes;      /* places in profile->texts of whole files' texts, by file */
+    size_t whole_count;
+    size_t next_whole; /* the first one in `wholes` that is not of an earlier file */
 };
 
 static int32_t first_line(const struct clp_profile_function *function)
@@ -51,6 +54,12 @@ static int by_place(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
+/* May another function, or file, have a part of so many bytes of what was laid out? */
+static bool may_share(const struct search *search, size_t bytes)
+{
+    return search->parts + bytes <= search->bytes * CLP_WIRE_MOST_PARTS;
+}
+
 static void add_outer(struct search *search, int32_t line, struct clp_span text, struct clp_wire_place place)
 {
     search->outers[search->outer_count++ % MOST_OUTERS] = (struct outer){line, {.text = text}, place};
@@ -68,7 +77,7 @@ static bool find_outer(struct search *search, const struct clp_profile_function 
 {
     size_t kept = search->outer_count < MOST_OUTERS ? search->outer_count : MOST_OUTERS;
 
-    if (search->parts + function->source_bytes > search->bytes * CLP_WIRE_MOST_PARTS)
+    if (!may_share(search, function->source_bytes))
         return false;
     for (size_t i = 1; i <= kept; i++) {
         struct outer *outer = &search->outers[(search->outer_count - i) % MOST_OUTERS];
@@ -98,21 +107,25 @@ static struct clp_buf *begin_text(struct clp_wire_texts *texts)
     return &texts->texts[texts->count++];
 }
 
-/* Turns to the file of the function. */
+/* Turns to the file of the function. Files come in the order of their names. */
 static void turn_to(struct search *search, const char *file)
 {
-    const struct clp_profile *profile = search->texts->profile;
+    const struct clp_profile_text *items = search->texts->profile->texts;
+    int order;
 
     if (search->file != NULL && strcmp(search->file, file) == 0)
         return;
     search->file = file;
     search->begun = false;
     search->outer_count = 0;
-    for (size_t i = 0; i < profile->text_count; i++) {
-        const struct clp_profile_text *text = &profile->texts[i];
-        if (text->file != NULL && strcmp(text->file, file) == 0)
-            add_outer(search, 1, (struct clp_span){text->text, text->bytes},
-                      (struct clp_wire_place){search->texts->wholes[i], 0});
+    for (; search->next_whole < search->whole_count; search->next_whole++) {
+        size_t place = search->wholes[search->next_whole];
+        order = strcmp(items[place].file, file);
+        if (order > 0)
+            return;
+        if (order == 0)
+            add_outer(search, 1, (struct clp_span){items[place].text, items[place].bytes},
+                      (struct clp_wire_place){search->texts->wholes[place], 0});
     }
 }
 
@@ -132,34 +145,51 @@ static clp_status append(struct search *search, const struct clp_profile_functio
     return text->failed ? CLP_NO_MEMORY : CLP_OK;
 }
 
-static clp_status lay_out_whole(struct search *search, const struct clp_profile_text *whole)
+static int by_file(const void *one, const void *other, void *items)
 {
-    struct clp_buf *text = begin_text(search->texts);
+    const struct clp_profile_text *texts = items;
 
+    return strcmp(texts[*(const size_t *)one].file, texts[*(const size_t *)other].file);
+}
+
+/* Files with equal texts share one (clp_profile_keep_file). `numbers` has the numbers of texts by their addresses. */
+static clp_status lay_out_whole(struct search *search, size_t place, struct clp_hashmap *numbers)
+{
+    const struct clp_profile_text *whole = &search->texts->profile->texts[place];
+    struct clp_wire_texts *texts = search->texts;
+    uint64_t number, address = (uint64_t)(uintptr_t)whole->text;
+    bool shares = clp_hashmap_get(numbers, address, &number) && texts->texts[number].used == whole->bytes &&
+                  may_share(search, whole->bytes);
+
+    search->parts += whole->bytes;
+    texts->wholes[place] = shares ? number : texts->count;
+    if (shares)
+        return CLP_OK;
+    struct clp_buf *text = begin_text(texts);
     if (text == NULL)
         return CLP_NO_MEMORY;
     clp_buf_add(text, whole->text, whole->bytes);
-    search->bytes += text->used;
-    return text->failed ? CLP_NO_MEMORY : CLP_OK;
+    search->bytes += whole->bytes;
+    return text->failed ? CLP_NO_MEMORY : clp_hashmap_set(numbers, address, texts->wholes[place]);
 }
 
-/* Files with equal texts share one (clp_profile_keep_file). */
 static clp_status lay_out_wholes(struct search *search)
 {
-    struct clp_wire_texts *texts = search->texts;
-    const struct clp_profile_text *items = texts->profile->texts;
+    const struct clp_profile *profile = search->texts->profile;
+    struct clp_hashmap numbers;
+    clp_status status = CLP_OK;
 
-    for (size_t i = 0; i < texts->profile->text_count; i++) {
-        size_t same = 0;
-        if (items[i].file == NULL)
+    clp_hashmap_init(&numbers, profile->mem);
+    for (size_t i = 0; i < profile->text_count && status == CLP_OK; i++) {
+        if (profile->texts[i].file == NULL)
             continue;
-        while (items[same].file == NULL || items[same].text != items[i].text)
-            same++;
-        texts->wholes[i] = same < i ? texts->wholes[same] : texts->count;
-        if (same == i && lay_out_whole(search, &items[i]) != CLP_OK)
-            return CLP_NO_MEMORY;
+        search->wholes[search->whole_count++] = i;
+        status = lay_out_whole(search, i, &numbers);
     }
-    return CLP_OK;
+    clp_hashmap_clear(&numbers);
+    if (search->whole_count != 0)
+        qsort_r(search->wholes, search->whole_count, sizeof *search->wholes, by_file, profile->texts);
+    return status;
 }
 
 static clp_status lay_out(struct search *search, const struct clp_profile_function **sorted, size_t count)
@@ -186,14 +216,16 @@ clp_status clp_wire_texts_lay_out(struct clp_wire_texts *texts, const struct clp
     *texts = (struct clp_wire_texts){.profile = profile};
     texts->places = clp_mem_alloc(mem, count + 1, sizeof *texts->places);
     texts->wholes = clp_mem_alloc(mem, profile->text_count + 1, sizeof *texts->wholes);
+    search.wholes = clp_mem_alloc(mem, profile->text_count + 1, sizeof *search.wholes);
     const struct clp_profile_function **sorted = clp_mem_alloc(mem, count + 1, sizeof *sorted);
-    clp_status status =
-        texts->places == NULL || texts->wholes == NULL || sorted == NULL ? CLP_NO_MEMORY : CLP_OK;
+    clp_status status = texts->places == NULL || texts->wholes == NULL || search.wholes == NULL || sorted == NULL
+                            ? CLP_NO_MEMORY : CLP_OK;
     for (size_t i = 0; i < count && status == CLP_OK; i++)
         if (profile->functions[i].source != NULL)
             sorted[with_text++] = &profile->functions[i];
     if (status == CLP_OK)
         status = lay_out(&search, sorted, with_text);
+    clp_mem_free(mem, search.wholes, profile->text_count + 1, sizeof *search.wholes);
     clp_mem_free(mem, sorted, count + 1, sizeof *sorted);
     return status;
 }
@@ -279,6 +311,15 @@ void clp_wire_texts_pack_files(const struct clp_wire_texts *texts, msgpack_packe
 
 /* ---- reading ---- */
 
+/* Takes a part of so many bytes off what functions and files may have. */
+static bool take_part(struct clp_decoder *decoder, uint64_t bytes)
+{
+    if (bytes > decoder->parts_left)
+        return false;
+    decoder->parts_left -= bytes;
+    return true;
+}
+
 static clp_status add_text(struct clp_decoder *decoder, const struct clp_profile_text *text)
 {
     if (clp_profile_add_text(decoder->profile, text) == CLP_OK) {
@@ -340,7 +381,7 @@ clp_status clp_wire_read_text(struct clp_decoder *decoder, struct clp_wire_span 
     return take_compressed(decoder, bytes, &found[ZLIB]->via.bin);
 }
 
-/* A file's name points into the bytes of the file, where it does not end with a 0. So the decoder's buffer has a copy. */
+/* The file's name points into the bytes, where it does not end in a 0. So the decoder's buffer has a copy. */
 clp_status clp_wire_read_file(struct clp_decoder *decoder, struct clp_wire_span span)
 {
     enum { FILE_NAME, TEXT, COUNT };
@@ -358,6 +399,8 @@ clp_status clp_wire_read_file(struct clp_decoder *decoder, struct clp_wire_span 
     if (clp_wire_copy_text(decoder, found[FILE_NAME], &decoder->file) != CLP_OK)
         return decoder->fault->status;
     struct clp_profile_text whole = decoder->profile->texts[number];
+    if (!take_part(decoder, whole.bytes))
+        return refuse_here(decoder, "files have more text together than they may");
     whole.borrowed = true;
     whole.file = (char *)(uintptr_t)clp_buf_text(&decoder->file);
     return clp_profile_add_text(decoder->profile, &whole) == CLP_OK ? CLP_OK : no_memory(decoder);
@@ -385,9 +428,8 @@ clp_status clp_wire_read_place(struct clp_decoder *decoder, struct clp_wire_span
     const struct clp_profile_text *text = &profile->texts[place[TEXT]];
     if (place[BYTES] == 0 || place[START] > text->bytes || place[BYTES] > text->bytes - place[START])
         return refuse_here(decoder, "\"text\" of a function goes beyond the end of the text");
-    if (place[BYTES] > decoder->parts_left)
+    if (!take_part(decoder, place[BYTES]))
         return refuse_here(decoder, "functions have more text together than they may");
-    decoder->parts_left -= place[BYTES];
     clp_profile_lend_source(decoder->profile, function,
                             (struct clp_span){text->text + place[START], place[BYTES]});
     return CLP_OK;

@@ -182,6 +182,20 @@ Test(file_table, whole_text_that_is_kept_fills_the_gaps)
     finish();
 }
 
+/* Texts of exec() all have the same name. */
+Test(file_table, generated_functions_without_text_stand_alone)
+{
+    start();
+    add_function("<string>", 1, "f", NULL);
+    add_line(2, 1, 1, 1);
+    add_function("<string>", 1, "g", NULL);
+    add_line(2, 7, 1, 1);
+    const char *text = report();
+    cr_expect_not_null(strstr(text, "\n     2         1 "), "%s", text);
+    cr_expect_not_null(strstr(text, "\n     2         7 "), "%s", text);
+    finish();
+}
+
 /* The whole text is of another version than the function. */
 Test(file_table, whole_text_that_does_not_fit_is_left_out)
 {
