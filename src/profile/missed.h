@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The missed lines of a function: those that hold code, and that never began. They tell a line that was not reached from
- * a line without code, such as a comment. Coverage tools call them missing. */
+/* The missed lines of a function: those that hold code, and that never began. They tell a line that was not reached
+ * from a line without code, such as a comment. Coverage tools call them missing. */
 #ifndef CLP_MISSED_H
 #define CLP_MISSED_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole files: the lines of all chosen functions of a file in one listing, with the text of the file as far as the profile
- * has it.
+/* Whole files: the lines of all chosen functions of a file in one listing, with the text of the file as far as the
+ * profile has it.
  *
  * A line of several functions (a `lambda` and the line that makes it) has the sum of their measures. What such a line
  * calls on itself is in the time of the caller's line already, so it is taken off the sum: that is known where the
  * profile has calls.
  *
- * Functions of one file may have been compiled from different texts, when the file was edited and loaded again. Those that
- * do not agree with the listing so far come in another listing of the same file. */
+ * Functions of one file may have been compiled from different texts, when the file was edited and loaded again. Those
+ * that do not agree with the listing so far come in another listing of the same file. */
 #ifndef CLP_FILE_LISTING_H
 #define CLP_FILE_LISTING_H
 
@@ -42,10 +42,11 @@ struct clp_file_listings {
     struct clp_file_listing listing;
 };
 
-/* Starts. Files come in the order of the choice: by their first function, or by their last one if `by_last`. Afterwards
- * call clp_file_listings_clear, unless the result is CLP_NO_MEMORY. */
+/* Starts. Files come in the order of their first functions in the choice; if `order` is a measure, by what their chosen
+ * functions have of it, ascending. Afterwards call clp_file_listings_clear, unless the result is CLP_NO_MEMORY. */
 clp_status clp_file_listings_start(struct clp_file_listings *listings, const struct clp_profile *profile,
-                                   const struct clp_choice *choice, bool by_last, struct clp_mem *mem);
+                                   const struct clp_choice *choice, enum clp_choice_order order,
+                                   struct clp_mem *mem);
 void clp_file_listings_clear(struct clp_file_listings *listings);
 
 /* Makes the next listing in listings->listing, which stays valid until the next call. *more is false, and there is no

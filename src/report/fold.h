@@ -23,8 +23,8 @@ void clp_fold_clear(struct clp_fold *fold);
 /* Notes a row that can be folded, before it is added to the report. */
 void clp_fold_note(struct clp_fold *fold, bool data, struct clp_span contents);
 
-/* Ends the stretch: folds its rows if there are at least two. To be called before each row that stays, and at the end of
- * a table. */
+/* Ends the stretch: folds its rows if there are at least two. To be called before each row that stays, and at the end
+ * of a table. */
 void clp_fold_end(struct clp_fold *fold);
 
 /* Adds a row of "..." in the place of rows. */

@@ -39,7 +39,7 @@ struct clp_report_options {
     bool footer;           /* the footer also below a table without memory; below one with memory it always stands */
     bool footer_details;   /* the footer tells the tracer, its events and the reads of memory */
     bool marked;           /* puts in the marks for colours: see table.h */
-    bool hottest;          /* puts the hottest lines, and sentences on memory and waiting, above the tables: see hottest.h */
+    bool hottest;          /* puts the hottest lines, and sentences on memory and waiting, above the tables (hottest.h) */
     const char *folder;    /* borrowed; file names under this folder are shown relative to it; NULL: in full */
     struct clp_drain drain;
 };

@@ -164,9 +164,11 @@ void clp_table_add_missed(const struct clp_table *table)
 {
     struct clp_table_row row = {0};
 
-    for (size_t i = 0; i < table->columns->count; i++)
-        if (table->columns->items[i]->measure == CLP_MEASURE_hits && table->columns->items[i]->form == CLP_COLUMN_AMOUNT)
+    for (size_t i = 0; i < table->columns->count; i++) {
+        const struct clp_column *column = table->columns->items[i];
+        if (column->measure == CLP_MEASURE_hits && column->form == CLP_COLUMN_AMOUNT)
             row.cells[i].text[0] = '0';
+    }
     clp_table_add_cells(table, &row);
 }
 

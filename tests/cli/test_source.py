@@ -229,6 +229,19 @@ def test_a_file_is_kept_whole_once_however_many_functions_use_it(folder):
     check_whole_once(Profile(folder / "program.py.lprof"), program=PROGRAM, module=MODULE)
 
 
+def test_an_empty_file_is_a_whole_file_too(folder):
+    """Those of packages often are empty."""
+    package = folder.parent / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (folder.parent / "program.py").write_text("import package\n")
+    of_program(folder, "--source", "files", "-p", "package", env={"PYTHONPATH": str(folder.parent)})
+    assert files_of(Profile(folder / "program.py.lprof")) == {"__init__.py": ""}
+    for more in [], ["program.py.lprof"]:
+        shown = run_viewer(["program.py.lprof", *more], folder)
+        assert (shown.code, shown.err) == (0, "") and "Function: <module> at line " in shown.out
+
+
 def test_whole_files_go_through_merge_and_recover(folder):
     of_program(folder, "--source", "files", "-o", "one.lprof")
     of_program(folder, "--source", "files", "-o", "two.lprof", arguments=["kill"])
@@ -330,6 +343,27 @@ def test_each_profiler_has_a_wish_of_its_own(folder):
     check_whole_once(files, main=PROFILERS)
 
 
+def test_in_a_notebook_modules_are_whole_and_cells_are_not(folder):
+    """What stands in no file has the text of the functions alone."""
+    pytest.importorskip("IPython", reason="IPython is not installed")
+    cells = ["import clineprof, module\nprofiler = clineprof.Profiler(source='files')",
+             "unwanted = 1\n@profiler\ndef f(n):\n    return n",
+             "profiler(module.inner)\nf(1), module.inner(1)",
+             "open('cells.lprof', 'wb').write(profiler.render('lprof'))"]  # fmt: skip
+    (folder / "main.py").write_text(
+        "from IPython.core.interactiveshell import InteractiveShell\nshell = InteractiveShell.instance()\n"
+        f"for cell in {cells!r}:\n    shell.run_cell(cell, store_history=True).raise_error()\n"
+    )
+    env = {"PYTHONPATH": f"{PACKAGE['PYTHONPATH']}:{folder.parent}", "IPYTHONDIR": str(folder)}
+    ended = run_python(["main.py"], folder, env=env)
+    assert ended.code == 0, ended.err
+    profile = Profile(folder / "cells.lprof")
+    files = files_of(profile)
+    assert files.pop("module.py") == MODULE
+    assert files in ({}, {name: cells[1] for name in files}), "IPython may give a cell the name of a file"
+    assert "@profiler\ndef f(n):\n    return n" in [text.rstrip("\n") for text in profile.sources().values()]
+
+
 @pytest.mark.parametrize("wrong", ["'some'", "3", "b'none'"])
 def test_a_wrong_source_is_an_error(folder, wrong):
     ended = run_python(["-c", f"import clineprof; clineprof.Profiler(source={wrong})"], folder, env=PACKAGE)
@@ -358,7 +392,8 @@ def test_files_of_the_first_version_open_and_merge_with_new_ones(tmp_path):
         shutil.copy(FIXTURES / "old" / name, tmp_path)
     shown = run_viewer(["shop.lprof"], tmp_path)
     assert (shown.code, shown.err) == (0, "") and "Could not find" not in shown.out
-    assert [line.split()[:2] for line in shown.out.splitlines() if "result += taxed(price, rate)" in line] == [["12", "50"]]
+    [row] = [line.split() for line in shown.out.splitlines() if "result += taxed(price, rate)" in line]
+    assert row[:2] == ["12", "50"]
     assert run_viewer(["merge", "-o", "again.lprof", "shop.lprof"], tmp_path).code == 0
     profile = Profile(tmp_path / "again.lprof")
     [texts] = profile.texts()

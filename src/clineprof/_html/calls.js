@@ -107,6 +107,8 @@ function showEdges(i) {
   const found = edgesOf(i), { caller, line, callee } = readEdges();
   const nameOf = (of) => (of === NOBODY ? "" : functions[of][NAME]);
   const text = (key, title, value, fill) => ({ key, title, text: true, value, fill });
+  callers.scroller.hidden = !found.callers.length;
+  callees.scroller.hidden = !found.callees.length;
   const least = narrow.matches ? 18 : 24;
   callers.show([
     text("name", "Called from", (edge) => nameOf(caller[edge]) + String(line[edge]).padStart(11), putCaller),
@@ -120,8 +122,6 @@ function showEdges(i) {
     text("name", "Calls to", (edge) => nameOf(callee[edge]), putCallee),
     ...edgeColumns(i),
   ], least, found.callees);
-  callers.scroller.hidden = !found.callers.length;
-  callees.scroller.hidden = !found.callees.length;
 }
 
 function noteOnJoined() {

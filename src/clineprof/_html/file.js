@@ -44,7 +44,8 @@ function agrees(lines, i, texts) {
   });
 }
 
-// Adds a function to the lines of a file: {line: {text, parts: [function, index in its columns], running, missed, colours}}.
+// Adds a function to the lines of a file: {line: {text, parts: [function, index in its columns], running, missed,
+// colours}}.
 function addMember(lines, i) {
   const { numbers, texts, running, missed } = detailsOf(i);
   const at = (number) => {

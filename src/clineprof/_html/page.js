@@ -5,8 +5,8 @@
 
 // ---- the source of the open function
 
-// {function, line (undefined: none was chosen), members (functions), rows, columns, running, missed, shared (lines of several functions),
-//  colours}: of the function, or of its whole file
+// {function, line (undefined: none was chosen), members (functions), rows, columns, running, missed, shared (lines of
+//  several functions), colours}: of the function, or of its whole file
 let shown = null;
 let wholeFiles = true;
 const source = new Table(at("source"), "Source with measures", "line", pick, () => {});

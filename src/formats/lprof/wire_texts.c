@@ -333,10 +333,11 @@ static clp_status add_text(struct clp_decoder *decoder, const struct clp_profile
 
 static clp_status take_plain(struct clp_decoder *decoder, const msgpack_object_str *str)
 {
-    struct clp_profile_text text = {(char *)(uintptr_t)str->ptr, str->size, decoder->in_place, NULL};
+    const char *bytes = str->size != 0 ? str->ptr : ""; /* msgpack-c gives NULL for an empty text */
+    struct clp_profile_text text = {(char *)(uintptr_t)bytes, str->size, decoder->in_place, NULL};
 
     if (!decoder->in_place)
-        text.text = clp_mem_copy_text(decoder->profile->mem, str->ptr, str->size);
+        text.text = clp_mem_copy_text(decoder->profile->mem, bytes, str->size);
     return text.text != NULL ? add_text(decoder, &text) : no_memory(decoder);
 }
 

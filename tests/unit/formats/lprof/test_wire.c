@@ -5,9 +5,12 @@
 #include "formats/lprof/wire.h"
 #include "formats/lprof/wire_reader.h"
 #include "formats/lprof/wire_rows.h"
+#include "formats/lprof/wire_texts.h"
 #include "profile/calls.h"
 #include "profile/missed.h"
 #include "profile/texts.h"
+#include <stdlib.h>
+#include "profile/profile_merge.h"
 #include <stdio.h>
 
 static struct test_mem test;
@@ -117,6 +120,13 @@ static void fill(struct clp_profile *to)
     to->meta.memory_step = 4096;
     cr_assert_eq(clp_profile_set_text(to, &to->meta.leak_epoch, "handle"), CLP_OK);
     to->meta.leak_epochs = 5;
+    to->meta.no_source = 1;
+    char text[400];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)('a' + i * i / 3 % 7);
+    cr_assert_eq(clp_profile_keep_file(to, "a.py", (struct clp_span){text, sizeof text}), CLP_OK);
+    cr_assert_eq(clp_profile_keep_file(to, "copy of a.py", (struct clp_span){text, sizeof text}), CLP_OK);
+    cr_assert_eq(clp_profile_keep_file(to, "", (struct clp_span){"", 0}), CLP_OK);
 }
 
 Test(wire, everything_survives_the_round_trip)
@@ -500,6 +510,45 @@ Test(wire, whole_files_hold_their_functions_and_are_kept_once_by_content)
     cr_assert_eq(count_in_file("import os_of_all"), 1);
 }
 
+/* As of functions: files beyond what a reader takes of one text have it once more. */
+Test(wire, many_files_of_one_text_can_be_read_again)
+{
+    enum { FILES = 100 };
+    char file[16];
+
+    for (int i = 0; i < FILES; i++) {
+        snprintf(file, sizeof file, "%d.py", i);
+        keep_file(file, "import os_of_all\n");
+    }
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    size_t copies = count_in_file("import os_of_all");
+    cr_assert(copies >= FILES / CLP_WIRE_MOST_PARTS && copies < FILES / 4, "%zu", copies);
+    read_again();
+    cr_assert_eq(profile.text_count, copies + FILES);
+    for (size_t i = 0; i < FILES; i++) {
+        snprintf(file, sizeof file, "%zu.py", i);
+        cr_assert(has_file(copies + i, file, "import os_of_all\n"));
+    }
+}
+
+Test(wire, files_beyond_the_most_bytes_are_not_kept)
+{
+    size_t bytes = CLP_MOST_WHOLE_TEXTS / 3 * 2;
+    char *text = calloc(bytes, 1);
+
+    for (int i = 0; i < 2; i++) {
+        text[0] = (char)i;
+        cr_assert_eq(clp_profile_keep_file(&profile, "a.py", (struct clp_span){text, bytes}), CLP_OK);
+    }
+    cr_expect_eq(profile.text_count, 1);
+    text[0] = 0;
+    cr_assert_eq(clp_profile_keep_file(&profile, "equal.py", (struct clp_span){text, bytes}), CLP_OK);
+    cr_expect_eq(profile.text_count, 2);
+    keep_file("short.py", "0\n");
+    cr_expect_eq(profile.text_count, 3);
+    free(text);
+}
+
 /* ---- bad files ---- */
 
 struct bad {
@@ -514,6 +563,10 @@ struct bad {
 
 #define FILES(files) \
     "\x85" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa5" "texts" "\x91\xa3" "def" "\xa5" "files" files
+
+#define A_FILE "\x82" "\xa4" "file" "\xa1" "a" KEY_TEXT "\x00"
+#define A_DEF(name) \
+    "\x85" "\xa4" "file" "\xa1" "a" "\xa4" "line" "\x01" "\xa4" "name" "\xa1" name NO_LINES KEY_TEXT "\x93\x00\x00\x03"
 
 static const struct bad bad_files[] = {
     /* texts */
@@ -534,6 +587,10 @@ static const struct bad bad_files[] = {
     BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x01\x03"), CLP_CORRUPT, "beyond the end"),
     BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x01\xcf\xff\xff\xff\xff\xff\xff\xff\xff"), CLP_CORRUPT, "beyond the end"),
     BAD(FILES("\x91\x05"), CLP_CORRUPT, "not a map"),
+    BAD(FILES("\x99" A_FILE A_FILE A_FILE A_FILE A_FILE A_FILE A_FILE A_FILE A_FILE), CLP_CORRUPT, "files have more"),
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa5" "texts" "\x91\xa3" "def" "\xa9" "functions" "\x99"
+        A_DEF("0") A_DEF("1") A_DEF("2") A_DEF("3") A_DEF("4") A_DEF("5") A_DEF("6") A_DEF("7") A_DEF("8"),
+        CLP_CORRUPT, "functions have more"),
     BAD(FILES("\x91\x81" KEY_TEXT "\x00"), CLP_CORRUPT, "\"files\" lacks"),
     BAD(FILES("\x91\x82" "\xa4" "file" "\xa1" "a" KEY_TEXT "\x01"), CLP_CORRUPT, "\"files\" lacks"),
     BAD(FILES("\x91\x82" "\xa4" "file" "\xa2" "a\0" KEY_TEXT "\x00"), CLP_CORRUPT, "\"files\" lacks"),
@@ -878,6 +935,34 @@ Test(wire, memory_is_bounded_by_the_size_of_the_file)
     cr_assert_eq(profile.functions[FUNCTIONS - 1].line_count, LINES);
     cr_assert_lt(profile.mem->peak - before, 180 * out.used);
     check_in_place(out.bytes, out.used, CLP_OK);
+}
+
+/* Texts that are compressed as much, and shared as much, as they may be: read, and copied by a merge. */
+Test(wire, memory_for_texts_is_bounded_by_the_size_of_the_file)
+{
+    enum { BYTES = 40000 };
+    char *text = malloc(BYTES), name[8];
+    struct clp_profile sum;
+    uint32_t random = 1;
+
+    for (size_t i = 0; i < BYTES; i++) { /* is compressed to a fourteenth */
+        random = random * 1103515245 + 12345;
+        text[i] = (random >> 16) % 40 != 0 ? ' ' : (char)('a' + (random >> 24) % 4);
+    }
+    for (int i = 0; i < CLP_WIRE_MOST_PARTS; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        struct clp_profile_function *function = add(&profile, "a.py", name, 1);
+        cr_assert_eq(clp_profile_set_source(&profile, function, text, BYTES), CLP_OK);
+    }
+    free(text);
+    cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
+    cr_assert(out.used > BYTES / CLP_WIRE_MOST_RATIO && out.used < BYTES / (CLP_WIRE_MOST_RATIO / 2), "%zu", out.used);
+    clp_profile_clear(&profile);
+    cr_assert_eq(clp_wire_decode(out.bytes, out.used, &profile, &fault), CLP_OK, "%s", fault.reason);
+    clp_profile_init(&sum, &test.mem);
+    cr_assert_eq(clp_profile_merge(&sum, &profile), CLP_OK);
+    cr_assert_lt(test.mem.bytes - out.used, 180 * out.used);
+    clp_profile_clear(&sum);
 }
 
 /* The same file: its bytes, and an entry for each function. */
