@@ -168,8 +168,8 @@ static PyObject *call_of(const struct clp_comparison *comparison, const struct c
     const struct clp_profile_function *after = caller != NULL ? caller->sides[CLP_NEW] : NULL;
     const struct clp_profile_function *one = after != NULL ? after : before;
 
-    return Py_BuildValue("{s:N,s:[NN],s:[NN],s:N,s:N}", "name", one != NULL ? text_of(one->name, strlen(one->name)) : none(),
-                         "file", file_of(before), file_of(after), "line",
+    return Py_BuildValue("{s:N,s:[NN],s:[NN],s:N,s:N}", "name",
+                         one != NULL ? text_of(one->name, strlen(one->name)) : none(), "file", file_of(before), file_of(after), "line",
                          row != NULL ? line_of(row, CLP_OLD) : none(), row != NULL ? line_of(row, CLP_NEW) : none(),
                          "calls", change_of(comparison, CLP_MEASURE_hits, &calls), "time",
                          change_of(comparison, CLP_MEASURE_time, &time));

@@ -265,7 +265,7 @@ static INLINE void go_out(struct clp_thread *thread, int64_t cost)
     __atomic_store_n(&thread->top, left - 1, __ATOMIC_RELAXED);
     if (CLP_LIKELY(left->cell != &thread->outside)) {
         clp_engine_credit_caller(thread, left, thread->correction);
-    } else { /* no line of the function has the time, as when an exception is thrown into a generator that has not begun */
+    } else { /* no line has the time, as when an exception is thrown into a generator that has not begun */
         left->block->running--;
         clp_engine_credit_line(thread, thread->last - left->entered,
                                thread->correction - left->entered_correction);

@@ -185,8 +185,8 @@ def test_a_sum_with_a_profile_that_has_no_calls(known):
     known_calls.write(known / "old.lprof", calls=None)
     assert "Other callers" not in run_viewer(["callers", "fib", "known.lprof"], known).out
     said = run_viewer(["callers", "leaf", "old.lprof", "known.lprof"], known).out
-    assert said.count("Other callers are not known: these took 1.60 us of its 3.20 us, and an older clineprof or another "
-                      "tool recorded the rest.\n") == 1
+    assert said.count("Other callers are not known: these took 1.60 us of its 3.20 us, and an older clineprof or "
+                      "another tool recorded the rest.\n") == 1
     run_viewer(["merge", "-o", "sum.lprof", "old.lprof", "known.lprof"], known)
     assert run_viewer(["callers", "leaf", "sum.lprof"], known).out == said
     only_old = [{**known_calls.LEAF, "name": "lost"}]

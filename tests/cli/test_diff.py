@@ -262,7 +262,8 @@ def test_json(made):
 
 def more_calls(function, times):
     """The function with so many times the hits and times."""
-    lines = {name: column if name == "line" else [n * times for n in column] for name, column in function["lines"].items()}
+    lines = {name: column if name == "line" else [n * times for n in column]
+             for name, column in function["lines"].items()}  # fmt: skip
     return {**function, "lines": lines, "total": function["total"] * times, "raw_total": function["raw_total"] * times}
 
 
@@ -310,7 +311,8 @@ def test_json_has_the_callers(called):
 def test_callers_of_several_files_are_averaged(called):
     said = diff(called, "once.lprof", "once.lprof", "--", "often.lprof", "once.lprof", "--noise-floor", "0").out
     assert callers_in(said) == []  # the ranges overlap
-    said = diff(called, "once.lprof", "once.lprof", "--", "often.lprof", "often.lprof", "--noise-floor", "100ns,0/hit").out
+    files = "once.lprof", "once.lprof", "--", "often.lprof", "often.lprof"
+    said = diff(called, *files, "--noise-floor", "100ns,0/hit").out
     assert callers_in(said)[1].startswith("Called from other at app/walk.py:12: 1 -> 10 calls, ")
 
 
