@@ -354,6 +354,32 @@ def test_who_holds_it(script, mode):
     assert "ran" not in ended.out.splitlines()
 
 
+def test_a_long_name_ends_with_a_whole_character(script):
+    text = """
+LONG = "x" + "\u00e9" * 99
+globals()[LONG] = []
+BOX = type(LONG, (), {})()
+BOX.kept = []
+
+@profile
+def by_name():
+    globals()[LONG].append(bytes(600))
+
+@profile
+def by_class():
+    BOX.kept.append(bytes(600))
+
+for i in range(3000):
+    by_name()
+    by_class()
+"""
+    profile = run(script, text, "--leaks", "--heap-interval=1").profile()
+    shown = "x" + "\u00e9" * 49  # of 100 bytes the last one begins another character
+    [named], [classed] = (profile.function(name)["leaks"] for name in ("by_name", "by_class"))
+    assert named["held_by"] == f"__main__.{shown}: list, 3000 items"
+    assert classed["held_by"] == f"__main__.BOX: {shown} > list, 3000 items"
+
+
 def test_a_search_that_takes_too_long_is_given_up(script):
     text = """
 MANY = [None] * 3_000_000

@@ -139,13 +139,22 @@ static uint32_t find_holder(struct search *search, uint32_t leak)
 
 /* ---- in words ---- */
 
+/* Appends a name. Of a long one only the first characters are shown, and no half of one. */
+static void add_name(struct clp_buf *out, const char *name, size_t bytes)
+{
+    size_t shown = bytes < NAME_BYTES ? bytes : NAME_BYTES;
+
+    while (shown < bytes && (name[shown] & 0xc0) == 0x80)
+        shown--;
+    clp_buf_add(out, name, shown);
+}
+
 static void add_text(struct clp_buf *out, PyObject *text)
 {
     PyObject *bytes = PyUnicode_CheckExact(text) ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
 
     if (bytes != NULL && memchr(PyBytes_AS_STRING(bytes), 0, (size_t)PyBytes_GET_SIZE(bytes)) == NULL)
-        clp_buf_add(out, PyBytes_AS_STRING(bytes),
-                    PyBytes_GET_SIZE(bytes) < NAME_BYTES ? (size_t)PyBytes_GET_SIZE(bytes) : NAME_BYTES);
+        add_name(out, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
     else
         clp_buf_add_text(out, "?");
     PyErr_Clear();
@@ -173,11 +182,11 @@ static void add_length(struct clp_buf *out, Py_ssize_t length, const char *one, 
 /* Appends what is told of an object: its type, and the length of a built-in one. */
 static void add_object(struct clp_buf *out, PyObject *object)
 {
-    if (PyType_Check(object)) {
-        clp_buf_add_format(out, "class %.*s", NAME_BYTES, ((PyTypeObject *)object)->tp_name);
-        return;
-    }
-    clp_buf_add_format(out, "%.*s", NAME_BYTES, Py_TYPE(object)->tp_name);
+    bool is_class = PyType_Check(object);
+    const char *type = is_class ? ((PyTypeObject *)object)->tp_name : Py_TYPE(object)->tp_name;
+
+    clp_buf_add_text(out, is_class ? "class " : "");
+    add_name(out, type, strlen(type));
     if (PyDict_CheckExact(object))
         add_length(out, PyDict_GET_SIZE(object), "entry", "entries");
     else if (PyList_CheckExact(object))
