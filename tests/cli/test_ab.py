@@ -112,6 +112,20 @@ def test_modules(programs):
     assert "\nFile: old.py -> new.py\n" in out and order(programs)[:2] == ["old.pyx", "new.py--all"]
 
 
+def test_code(programs):
+    words = ["-c", "def f():\n    pass\nf()", "--", "-c", "def f():\n    return 1\nf()"]
+    out = ab(programs, "-n", "3", "--all", *words).out
+    assert "\nFile: <string>\nFunction: f at line 1\n" in out and "+    return 1\n" in out
+
+
+def test_a_program_in_path(programs):
+    (programs / "bin").mkdir()
+    (programs / "bin" / "elsewhere.py").write_text("@profile\ndef f():\n    pass\nf()\n")
+    environment = {"PATH": f"{programs / 'bin'}:{os.environ['PATH']}"}
+    words = ["-n", "3", "-l", "--all", "elsewhere.py", "elsewhere.py"]
+    assert "\nFunction: f at line 1\n" in ab(programs, *words, env=environment).out
+
+
 def test_limits(programs):
     ended = ab(programs, "-n", "3", "--fail-on", "hits>+10%", "old.py", "new.py", code=3)
     assert "new.py:7: work: hits 50 -> 5000" in ended.out
@@ -159,6 +173,8 @@ def test_a_report_that_cannot_be_written_loses_no_profile(programs):
 
 @pytest.mark.parametrize("words, said", [
     ([], "two programs must be given"), (["old.py"], "two programs must be given"),
+    (["-m", "old"], "two programs must be given"), (["-m", "--", "-m", "old"], "two programs must be given"),
+    (["old.py", "missing.py"], "there is no program 'missing.py'"), (["old.py", "no/such.py"], "no program 'no/such.py'"),
     (["old.py", "new.py", "third.py"], "two programs must be given"), (["--", "old.py", "--"], "two programs"),
     (["-n", "2", "old.py", "new.py"], "needs 3 or more, not '2'"),
     (["--confidence", "100", "old.py", "new.py"], "below 100"),

@@ -37,6 +37,9 @@ class Rounds:
         if self.programs is None:
             return _complain("two programs must be given behind all options: old.py new.py, or old.py arguments -- "
                              "new.py arguments", 2)  # fmt: skip
+        for program in self.programs:
+            if not _is_there(program[0]):
+                return _complain("there is no program '%s'" % program[0], 2)
         try:
             self.folder = self._make_folder()
         except OSError as error:
@@ -87,7 +90,7 @@ class Rounds:
     def _command(self, side, path):
         """The words that run a program once."""
         program = self.programs[side]
-        chosen = [] if self.selects else ["-p", _target(program)]
+        chosen = [] if self.selects or program[0].startswith("-c") else ["-p", _target(program)]
         words = ["-l", *chosen, *self.options, "-o", path, *program]
         python = _boot.core().interpreter(["ckernprof", *words], True, sys.executable)
         launch = os.path.join(os.path.dirname(os.path.abspath(_boot.__file__)), "launch.py")
@@ -132,7 +135,7 @@ def _programs(words):
         programs = [words[:at], words[at + 1:]]
     else:
         programs = [_split(word) for word in words] if len(words) == 2 else []
-    return programs if len(programs) == 2 and all(programs) else None
+    return programs if len(programs) == 2 and all(program not in ([], ["-m"], ["-c"]) for program in programs) else None
 
 
 def _split(word):
@@ -145,6 +148,14 @@ def _split(word):
         return shlex.split(word)
     except ValueError:  # a quote is missing; then it is a strange name
         return [word]
+
+
+def _is_there(word):
+    """Is it an option, or a file that ckernprof finds? It looks in PATH, too. If the new program were missing, its first
+    run would say so only after a whole run of the old one."""
+    folders = [] if "/" in word else os.get_exec_path()
+    return word.startswith("-") or os.path.exists(word) or any(
+        os.path.isfile(os.path.join(folder, word)) for folder in folders)
 
 
 def _target(program):
