@@ -380,6 +380,34 @@ for i in range(3000):
     assert classed["held_by"] == f"__main__.BOX: {shown} > list, 3000 items"
 
 
+def test_the_search_looks_up_no_name_of_a_module(script):
+    text = """
+import sys
+
+class Name(str):
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        print("ran")
+        return str.__eq__(self, other)
+
+KEPT = []
+
+@profile
+def step():
+    KEPT.append(bytes(600))
+
+for i in range(3000):
+    step()
+main = sys.modules.pop("__main__")
+sys.modules[Name("__main__")] = main
+"""
+    ended = run(script, text, "--leaks", "--heap-interval=1")
+    [leak] = ended.profile().function("step")["leaks"]
+    assert leak["held_by"] == "module.KEPT: list, 3000 items"
+    assert "ran" not in ended.out.splitlines()
+
+
 def test_a_search_that_takes_too_long_is_given_up(script):
     text = """
 MANY = [None] * 3_000_000

@@ -83,17 +83,27 @@ static void follow(struct clp_reach *reach)
 
 /* ---- roots ---- */
 
+/* Adds the modules of that name; of all names when it is NULL. A lookup could run code: that of a name which belongs to
+ * a subclass of str. */
+static void add_modules_called(struct clp_reach *reach, PyObject *modules, const char *wanted)
+{
+    PyObject *name, *module;
+    Py_ssize_t at = 0;
+
+    while (PyDict_Next(modules, &at, &name, &module))
+        if (wanted == NULL || (PyUnicode_CheckExact(name) && PyUnicode_CompareWithASCIIString(name, wanted) == 0))
+            (void)add(reach, module, CLP_REACH_NONE);
+}
+
 /* __main__ comes first, so that of two modules that have the same object it is named. */
 static void add_modules(struct clp_reach *reach)
 {
-    PyObject *modules = PyImport_GetModuleDict(), *name, *module;
-    Py_ssize_t at = 0;
+    PyObject *modules = PyImport_GetModuleDict();
 
     if (modules == NULL || !PyDict_CheckExact(modules))
         return;
-    (void)add(reach, PyDict_GetItemString(modules, "__main__"), CLP_REACH_NONE);
-    while (PyDict_Next(modules, &at, &name, &module))
-        (void)add(reach, module, CLP_REACH_NONE);
+    add_modules_called(reach, modules, "__main__");
+    add_modules_called(reach, modules, NULL);
 }
 
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
