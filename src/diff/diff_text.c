@@ -706,16 +706,23 @@ static void add_size(const struct changes *changes, const struct clp_compared_fu
     clp_buf_add_text(changes->out, growth.change < 0 ? " smaller" : " larger");
 }
 
-/* Adds how many functions besides the one that the sentence is about have the verdict. */
-static void add_others(struct clp_buf *out, size_t count, bool has_one, const char *what)
+/* With a confidence, a change that was not found may hide in the spread of the runs. */
+static const char *for_certain(const struct changes *changes)
 {
+    return changes->comparison->options.confidence != 0 ? " for certain" : "";
+}
+
+/* Adds how many functions besides the one that the sentence is about got slower. */
+static void add_others(const struct changes *changes, size_t count, bool has_one)
+{
+    struct clp_buf *out = changes->out;
     const char *other = has_one ? " other" : "";
 
     if (count == has_one)
-        clp_buf_add_format(out, "; %s %s.\n", has_one ? "nothing else" : "nothing", what);
+        clp_buf_add_format(out, "; nothing%s got slower%s.\n", has_one ? " else" : "", for_certain(changes));
     else
-        clp_buf_add_format(out, "; %zu%s function%s %s.\n", count - has_one, other, clp_buf_plural(count - has_one),
-                           what);
+        clp_buf_add_format(out, "; %zu%s function%s got slower.\n", count - has_one, other,
+                           clp_buf_plural(count - has_one));
 }
 
 /* Adds one sentence on the function that changed most, and whether others got slower. */
@@ -727,9 +734,11 @@ static void add_sentence(const struct changes *changes, const struct clp_compari
 
     if (most == NULL)
         most = first_with(changes, list, BOTH_WAYS_OF_MEMORY);
-    start_heading(changes, most == NULL ? "Nothing got faster, slower, larger or smaller.\n" : "");
-    if (most == NULL)
+    start_heading(changes, "");
+    if (most == NULL) {
+        clp_buf_add_format(changes->out, "Nothing got faster, slower, larger or smaller%s.\n", for_certain(changes));
         return;
+    }
     bool time = (most->verdicts & BOTH_WAYS_OF_TIME) != 0, memory = (most->verdicts & BOTH_WAYS_OF_MEMORY) != 0;
     clp_escape_add_text(changes->out, most->sides[CLP_NEW]->name);
     clp_buf_add_text(changes->out, " is ");
@@ -738,7 +747,7 @@ static void add_sentence(const struct changes *changes, const struct clp_compari
     clp_buf_add_text(changes->out, time && memory ? ", " : "");
     if (memory)
         add_size(changes, most);
-    add_others(changes->out, slower, clp_verdict_is(most->verdicts, CLP_VERDICT_SLOWER), "got slower");
+    add_others(changes, slower, clp_verdict_is(most->verdicts, CLP_VERDICT_SLOWER));
 }
 
 static void add_end(const struct changes *changes, size_t shown, size_t count)

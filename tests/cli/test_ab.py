@@ -174,7 +174,7 @@ def test_a_report_that_cannot_be_written_loses_no_profile(programs):
 @pytest.mark.parametrize("words, said", [
     ([], "two programs must be given"), (["old.py"], "two programs must be given"),
     (["-m", "old"], "two programs must be given"), (["-m", "--", "-m", "old"], "two programs must be given"),
-    (["old.py", "missing.py"], "there is no program 'missing.py'"), (["old.py", "no/such.py"], "no program 'no/such.py'"),
+    (["old.py", "missing.py"], "there is no program 'missing.py'"), (["no/old.py", "new.py"], "program 'no/old.py'"),
     (["old.py", "new.py", "third.py"], "two programs must be given"), (["--", "old.py", "--"], "two programs"),
     (["-n", "2", "old.py", "new.py"], "needs 3 or more, not '2'"),
     (["--confidence", "100", "old.py", "new.py"], "below 100"),

@@ -400,6 +400,9 @@ def test_a_confidence_finds_what_one_strange_file_would_hide(tmp_path):
     # nine tenths of the values of each side: 10.1 to 10.8, and 14.0 to 14.7
     assert re.search(r"^ +2 +2 +10450\.0 +14350\.0 +\+3900\.0 +\d+\.\d +\+37\.3 +pass$", out, re.M)
     assert "Confidence: 99.9 % that chance made none of these changes (Welch's t test of 2 numbers" in out
+    assert out.endswith("f is 37 % slower; nothing else got slower for certain.\n")
+    same = diff(tmp_path, *old, "--", *old, "--confidence", "99.9").out
+    assert same.endswith("\nNothing got faster, slower, larger or smaller for certain.\n")
 
 
 def test_what_a_limit_checks_is_tested_with_a_confidence(tmp_path):

@@ -151,8 +151,8 @@ def _split(word):
 
 
 def _is_there(word):
-    """Is it an option, or a file that ckernprof finds? It looks in PATH, too. If the new program were missing, its first
-    run would say so only after a whole run of the old one."""
+    """Is it an option, or a file that ckernprof finds? It looks in PATH, too. If the new program were missing, its
+    first run would say so only after a whole run of the old one."""
     folders = [] if "/" in word else os.get_exec_path()
     return word.startswith("-") or os.path.exists(word) or any(
         os.path.isfile(os.path.join(folder, word)) for folder in folders)
